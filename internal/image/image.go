@@ -1,0 +1,207 @@
+// Package image holds images: the whole state of one address at one moment,
+// as data. What a step finds is its before-image; what it will leave is its
+// target. Every change is a move from one image to another, so the way back is
+// the same move with the two exchanged, and after a crash the present image
+// tells which side of the move the address is on.
+//
+//	before := image.Image{File: &image.File{Type: image.Absent}}
+//	after := image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Digest: d}}
+//	before.Same(after) // false
+//
+// Images hold no content: a file's bytes are a blob in the object store under
+// Digest. They hold numbers, not names, for owners. Their JSON is part of the
+// journal format.
+package image
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+)
+
+// Image is the state of one address. Exactly one field is set; the zero Image
+// says nothing is known.
+type Image struct {
+	File    *File    `json:"file,omitempty"`    // file: and meta: addresses
+	Region  *Region  `json:"region,omitempty"`  // edit:
+	User    *User    `json:"user,omitempty"`    // user:
+	Group   *Group   `json:"group,omitempty"`   // group:
+	Member  *Member  `json:"member,omitempty"`  // member:
+	Package *Package `json:"package,omitempty"` // pkg:
+	Unit    *Unit    `json:"unit,omitempty"`    // unit:
+	Sysctl  *Sysctl  `json:"sysctl,omitempty"`  // sysctl:
+	Exec    *Exec    `json:"exec,omitempty"`    // exec:
+}
+
+// FileType is what stands at a path.
+type FileType string
+
+// The types. Absent is an image too: a step can find or leave nothing.
+const (
+	Absent    FileType = "absent"
+	Regular   FileType = "file"
+	Directory FileType = "dir"
+	Symlink   FileType = "link"
+	Fifo      FileType = "fifo"
+	Socket    FileType = "socket"
+	CharDev   FileType = "char"
+	BlockDev  FileType = "block"
+)
+
+// File is the state of a path, not following a final symbolic link.
+type File struct {
+	Type FileType `json:"type"`
+	Mode uint32   `json:"mode,omitempty"` // the 12 permission bits
+	UID  uint32   `json:"uid,omitempty"`
+	GID  uint32   `json:"gid,omitempty"`
+	Size int64    `json:"size,omitempty"` // bytes, regular files
+	// MTime is in nanoseconds since 1970. It is restored, and never compared.
+	MTime  int64  `json:"mtime,omitempty"`
+	Digest string `json:"digest,omitempty"` // sha256:hex of the content, regular files
+	Target string `json:"target,omitempty"` // symbolic links
+	Rdev   uint64 `json:"rdev,omitempty"`   // devices
+	// Xattrs holds every extended attribute, ACLs and capabilities included.
+	Xattrs map[string][]byte `json:"xattrs,omitempty"`
+	// Attrs are the inode attributes of FS_IOC_GETFLAGS that a user may set.
+	Attrs uint32 `json:"attrs,omitempty"`
+	// Tree is the digest of the manifest of everything below, for a directory
+	// that was taken whole (see Manifest); "" for a directory by itself.
+	Tree string `json:"tree,omitempty"`
+	// Entries are the names in a directory, sorted; filled only where asked.
+	Entries []string `json:"entries,omitempty"`
+	// Nlink is the number of hard links when it is more than one.
+	Nlink uint64 `json:"nlink,omitempty"`
+}
+
+// Region is the part of a file that an EDIT owns.
+type Region struct {
+	Present bool   `json:"present"`
+	Text    string `json:"text,omitempty"` // its lines with their newlines, markers left out
+	// Line is where it stood, from 1, so that undo can put it back in place.
+	Line int `json:"line,omitempty"`
+	// FileAbsent tells that the file itself was not there.
+	FileAbsent bool `json:"file_absent,omitempty"`
+}
+
+// User is an account as in passwd(5). Supplementary groups are members.
+type User struct {
+	Present bool   `json:"present"`
+	UID     uint32 `json:"uid,omitempty"`
+	GID     uint32 `json:"gid,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	Home    string `json:"home,omitempty"`
+	Shell   string `json:"shell,omitempty"`
+	// Lines are the account's lines of passwd, shadow, subuid and subgid,
+	// which restore what no tool can be told. They may hold a password hash:
+	// images are kept under 0600 and never printed.
+	Lines map[string]string `json:"lines,omitempty"`
+	// HomeMade tells that the home directory did not exist before.
+	HomeMade bool `json:"home_made,omitempty"`
+	// HomeTree is the manifest of a home that was deleted with the account.
+	HomeTree string `json:"home_tree,omitempty"`
+}
+
+// Group is a group as in group(5).
+type Group struct {
+	Present bool              `json:"present"`
+	GID     uint32            `json:"gid,omitempty"`
+	Members []string          `json:"members,omitempty"`
+	Lines   map[string]string `json:"lines,omitempty"` // group and gshadow
+}
+
+// Member is membership of a user in a supplementary group.
+type Member struct {
+	Present bool `json:"present"`
+}
+
+// Package is what dpkg and apt know of a package.
+type Package struct {
+	Version string `json:"version,omitempty"` // "" when it is not installed
+	// Status is dpkg's status abbreviation without the error flag, for
+	// example "ii", "rc", "iU". "" means never seen.
+	Status string `json:"status,omitempty"`
+	Held   bool   `json:"held,omitempty"`
+	Auto   bool   `json:"auto,omitempty"` // installed as a dependency only
+	// Also are the versions of other packages that the same transaction
+	// brought, so that undo can take them away again: name to version before,
+	// "" for not installed.
+	Also map[string]string `json:"also,omitempty"`
+}
+
+// Unit is what systemd knows of a unit.
+type Unit struct {
+	Loaded bool   `json:"loaded"`           // a unit file exists
+	State  string `json:"state,omitempty"`  // enabled, disabled, static, masked, …
+	Active string `json:"active,omitempty"` // active, inactive, failed, …
+	Masked bool   `json:"masked,omitempty"`
+}
+
+// Enabled tells whether the unit starts at boot.
+func (u Unit) Enabled() bool { return u.State == "enabled" || u.State == "enabled-runtime" }
+
+// Sysctl is a kernel setting.
+type Sysctl struct {
+	Present bool   `json:"present"`
+	Value   string `json:"value,omitempty"`
+}
+
+// Exec is whether a command has had its effect. Known is false when only the
+// record of earlier runs can tell.
+type Exec struct {
+	Known bool `json:"known"`
+	Done  bool `json:"done"`
+}
+
+// Known tells whether the image says anything.
+func (i Image) Known() bool { return i != (Image{}) }
+
+// Same tells whether two images are the same state. What moves by itself or
+// only helps undo is left out: times, link counts, a region's line number,
+// and entries.
+func (i Image) Same(o Image) bool {
+	switch {
+	case i.File != nil && o.File != nil:
+		return i.File.Same(*o.File)
+	case i.Region != nil && o.Region != nil:
+		return i.Region.Present == o.Region.Present && i.Region.Text == o.Region.Text
+	case i.User != nil && o.User != nil:
+		return i.User.same(*o.User)
+	case i.Group != nil && o.Group != nil:
+		return i.Group.Present == o.Group.Present && i.Group.GID == o.Group.GID && slices.Equal(i.Group.Members, o.Group.Members)
+	case i.Member != nil && o.Member != nil:
+		return *i.Member == *o.Member
+	case i.Package != nil && o.Package != nil:
+		a, b := *i.Package, *o.Package
+		return a.Version == b.Version && a.Held == b.Held
+	case i.Unit != nil && o.Unit != nil:
+		return *i.Unit == *o.Unit
+	case i.Sysctl != nil && o.Sysctl != nil:
+		return *i.Sysctl == *o.Sysctl
+	case i.Exec != nil && o.Exec != nil:
+		return *i.Exec == *o.Exec
+	}
+	return !i.Known() && !o.Known()
+}
+
+// Same tells whether two paths hold the same thing, times aside.
+func (f File) Same(o File) bool {
+	if f.Type != o.Type {
+		return false
+	}
+	if f.Type == Absent {
+		return true
+	}
+	if f.UID != o.UID || f.GID != o.GID || f.Target != o.Target || f.Digest != o.Digest ||
+		f.Tree != o.Tree || f.Rdev != o.Rdev || f.Attrs != o.Attrs {
+		return false
+	}
+	if f.Type != Symlink && f.Mode != o.Mode {
+		return false
+	}
+	return maps.EqualFunc(f.Xattrs, o.Xattrs, bytes.Equal)
+}
+
+func (u User) same(o User) bool {
+	return u.Present == o.Present && u.UID == o.UID && u.GID == o.GID &&
+		u.Comment == o.Comment && u.Home == o.Home && u.Shell == o.Shell
+}

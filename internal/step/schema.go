@@ -1,0 +1,121 @@
+package step
+
+// Type says what an attribute's value must look like.
+type Type uint8
+
+const (
+	// Text is any string without NUL.
+	Text Type = iota
+	// Bool is true or false.
+	Bool
+	// Mode is 3 or 4 octal digits, printed as 4.
+	Mode
+	// Int is a decimal number.
+	Int
+	// Seconds is a Go duration such as 30s.
+	Seconds
+	// AbsPath is a clean absolute path.
+	AbsPath
+	// Address is an addr.Addr.
+	Address
+	// Pattern is an RE2 regular expression.
+	Pattern
+	// Words is a command line of words: blanks separate, quotes and
+	// backslashes protect, nothing is expanded. See SplitWords.
+	Words
+	// Present is present or absent.
+	Present
+)
+
+// Key is one attribute that a verb takes.
+type Key struct {
+	Name string
+	Type Type
+	List bool   // may stand more than once
+	Doc  string // one sentence, for `fettle docs` and completion
+}
+
+// Schema is the shape of a verb's line.
+type Schema struct {
+	Verb Verb
+	// Args names the subjects. The last may end in "..." : one or more.
+	Args []string
+	Keys []Key
+	Doc  string
+}
+
+var (
+	owner = Key{Name: "owner", Doc: "user that owns it, by name or number; root when left out"}
+	group = Key{Name: "group", Doc: "Unix group, by name or number; root when left out"}
+)
+
+// Schemas lists every verb, in the order in which they are documented. The
+// slice is fresh at each call.
+func Schemas() []Schema {
+	ensure := Key{Name: "ensure", Type: Present, Doc: "present (the default) or absent"}
+	return []Schema{
+		{Mkdir, []string{"PATH"}, []Key{owner, group,
+			{Name: "mode", Type: Mode, Doc: "permission bits; 0755 when left out"},
+			{Name: "purge", Type: Bool, Doc: "entries that no step writes are removed"}},
+			"a directory with owner, group and mode"},
+		{Copy, []string{"SOURCE", "PATH"}, []Key{owner, group,
+			{Name: "mode", Type: Mode, Doc: "permission bits; 0644 when left out"},
+			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file, without it the file is in place and put back on failure"}},
+			"a regular file: content and metadata, atomically"},
+		{Link, []string{"TARGET", "PATH"}, []Key{owner, group}, "a symbolic link"},
+		{Meta, []string{"PATH"}, []Key{{Name: "owner", Doc: "user that owns it"}, {Name: "group", Doc: "Unix group"},
+			{Name: "mode", Type: Mode, Doc: "permission bits"},
+			{Name: "acl", Doc: "access ACL in setfacl's short form, entries joined by commas"},
+			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}},
+			"owner, group, mode, ACL or attributes of something that is not ours"},
+		{Rm, []string{"PATH"}, nil, "the absence of a path or tree"},
+		{Edit, []string{"PATH"}, []Key{
+			{Name: "block", Doc: "name of the marked block"},
+			{Name: "content", Doc: "text of the block"},
+			{Name: "comment", Doc: "what begins a comment in this file; # when left out"},
+			{Name: "line", Doc: "the line that must be there"},
+			{Name: "match", Type: Pattern, Doc: "expression that finds the line to replace"},
+			{Name: "key", Doc: "key of a key-value line"},
+			{Name: "value", Doc: "value of the key"},
+			{Name: "separator", Doc: "between key and value; = when left out"},
+			{Name: "create", Type: Bool, Doc: "an absent file is made (root, root, 0644)"},
+			ensure},
+			"one region of a file that others write too"},
+		{User, []string{"NAME"}, []Key{
+			{Name: "uid", Type: Int, Doc: "user id"}, {Name: "group", Doc: "primary Unix group"},
+			{Name: "home", Type: AbsPath, Doc: "home directory"}, {Name: "shell", Type: AbsPath, Doc: "login shell"},
+			{Name: "comment", Doc: "full name (GECOS)"}, {Name: "system", Type: Bool, Doc: "a system account"},
+			{Name: "create_home", Type: Bool, Doc: "make the home directory"}, ensure},
+			"an account"},
+		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
+		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
+		{Pkg, []string{"NAME"}, []Key{{Name: "version", Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"}, ensure}, "an apt package; consecutive ones are one transaction"},
+		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"}}, "a systemd unit"},
+		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}}, "a kernel setting at run time"},
+		{Exec, []string{"NAME", "ARGV..."}, []Key{
+			{Name: "cwd", Type: AbsPath, Doc: "working directory"},
+			{Name: "env", List: true, Doc: "NAME=VALUE"},
+			{Name: "user", Doc: "run as this user"},
+			{Name: "creates", Type: AbsPath, Doc: "done when this path is there"},
+			{Name: "unless", Type: Words, Doc: "done when this command succeeds"},
+			{Name: "only_if", Type: Words, Doc: "wanted only when this command succeeds"},
+			{Name: "timeout", Type: Seconds, Doc: "the whole process tree is killed after it; 5m when left out"},
+			{Name: "undo", Type: Words, Doc: "command that takes it back; without it the step is irreversible"}},
+			"a command"},
+		{Act, []string{"ACTION", "SUBJECT", "ARGV..."}, []Key{
+			{Name: "on", Type: Address, List: true, Doc: "runs when one of these changed"},
+			{Name: "on_failure", Type: Address, List: true, Doc: "runs when one of these failed"},
+			{Name: "timeout", Type: Seconds, Doc: "5m when left out"}},
+			"a lazy action: reload, restart, start or stop a unit, or run a command"},
+		{Check, []string{"NAME"}, []Key{
+			{Name: "http", Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "status expected; 200 when left out"},
+			{Name: "tcp", Doc: "host:port that must accept"},
+			{Name: "exec", Type: Words, Doc: "command that must succeed"},
+			{Name: "unit", Doc: "unit that must be active"},
+			{Name: "file", Type: AbsPath, Doc: "path that must be there"},
+			{Name: "contains", Doc: "text that the answer, output or file must hold"},
+			{Name: "within", Type: Seconds, Doc: "tried again until then; 10s when left out"}},
+			"a verification after the run"},
+		{Include, []string{"FILE"}, nil, "the steps of another file"},
+	}
+}

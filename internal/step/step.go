@@ -1,0 +1,189 @@
+// Package step is the step language: the plain-text list of atomic operations
+// that everything else compiles to, compares and runs.
+//
+//	MKDIR /srv/www owner=www-data mode=0755 #@ modules/web/module.hcl:10
+//	COPY sha256:9f86…0a08 /srv/www/index.html
+//	ACT reload nginx.service on=file:/etc/nginx/nginx.conf
+//
+// One step a line: a verb, its subjects, then key=value attributes in the fixed
+// order that Schema gives. A value is bare or Go-quoted. '#' begins a comment;
+// the comment "#@ file:line" is the source map and no part of a step's identity.
+// The canonical form is byte-stable: Parse and String invert each other.
+package step
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Verb is the operation of a step. The set is closed; Schemas lists it.
+type Verb string
+
+// The verbs. Each can observe, do and undo, but for ACT and CHECK, which
+// change nothing that could be taken back.
+const (
+	Mkdir   Verb = "MKDIR"
+	Copy    Verb = "COPY"
+	Link    Verb = "LINK"
+	Meta    Verb = "META"
+	Rm      Verb = "RM"
+	Edit    Verb = "EDIT"
+	User    Verb = "USER"
+	Group   Verb = "GROUP"
+	Member  Verb = "MEMBER"
+	Pkg     Verb = "PKG"
+	Unit    Verb = "UNIT"
+	Sysctl  Verb = "SYSCTL"
+	Exec    Verb = "EXEC"
+	Act     Verb = "ACT"
+	Check   Verb = "CHECK"
+	Include Verb = "INCLUDE"
+)
+
+// Attr is one key=value. A key that its schema calls a list may stand more
+// than once; every other key stands once.
+type Attr struct{ Key, Value string }
+
+// Step is one line of a list. It is immutable: share it, never change it.
+type Step struct {
+	Verb  Verb
+	Args  []string // the subjects, unquoted, in order
+	Attrs []Attr   // in the schema's order
+	// Source is where the step came from, "file:line" in the repository. It
+	// is printed behind "#@" and takes no part in identity.
+	Source string
+	// Written is the line as the author wrote it, without newline and without
+	// the source comment; "" for a step that no person wrote.
+	Written string
+	// Range is where the line stands in its own list file.
+	Range diag.Range
+}
+
+// Get is the value of the attribute, "" when it is absent; of a list key, the first.
+func (s Step) Get(key string) string {
+	v, _ := s.Lookup(key)
+	return v
+}
+
+// Lookup is Get that tells an absent attribute from an empty one.
+func (s Step) Lookup(key string) (string, bool) {
+	for _, a := range s.Attrs {
+		if a.Key == key {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
+// All is every value of a list key, in order.
+func (s Step) All(key string) []string {
+	var out []string
+	for _, a := range s.Attrs {
+		if a.Key == key {
+			out = append(out, a.Value)
+		}
+	}
+	return out
+}
+
+// Absent tells whether the step asks for the absence of its address: RM, or
+// ensure=absent.
+func (s Step) Absent() bool { return s.Verb == Rm || s.Get("ensure") == "absent" }
+
+// Path is the path that the step writes, "" for a step that is about no path.
+func (s Step) Path() string { return s.Addr().Path() }
+
+// Blob is the digest ("sha256:" and 64 hex digits) of the content that a COPY
+// step names, "" for other verbs and for a source still written as a path.
+func (s Step) Blob() string {
+	if s.Verb == Copy && len(s.Args) == 2 && IsDigest(s.Args[0]) {
+		return s.Args[0]
+	}
+	return ""
+}
+
+// Addr is what the step manages. Two steps of one list never share an address
+// but for ACT, which may stand again at a later place.
+func (s Step) Addr() addr.Addr {
+	arg := func(i int) string {
+		if i < len(s.Args) {
+			return s.Args[i]
+		}
+		return ""
+	}
+	switch s.Verb {
+	case Mkdir, Rm:
+		return addr.File(arg(0))
+	case Copy, Link:
+		return addr.File(arg(1))
+	case Meta:
+		return addr.New(addr.KindMeta, arg(0))
+	case Edit:
+		return addr.New(addr.KindEdit, arg(0)+"#"+s.region())
+	case User:
+		return addr.New(addr.KindUser, arg(0))
+	case Group:
+		return addr.New(addr.KindGroup, arg(0))
+	case Member:
+		return addr.New(addr.KindMember, arg(0)+"/"+arg(1))
+	case Pkg:
+		return addr.New(addr.KindPkg, arg(0))
+	case Unit:
+		return addr.New(addr.KindUnit, arg(0))
+	case Sysctl:
+		return addr.New(addr.KindSysctl, arg(0))
+	case Exec:
+		return addr.New(addr.KindExec, arg(0))
+	case Act:
+		return addr.New(addr.KindAct, arg(0)+"/"+arg(1))
+	case Check:
+		return addr.New(addr.KindCheck, arg(0))
+	}
+	return ""
+}
+
+// region names the part of a file that an EDIT owns: its marked block, its
+// key, the expression that finds its line, or the line itself.
+func (s Step) region() string {
+	for _, key := range []string{"block", "key", "match", "line"} {
+		if v, ok := s.Lookup(key); ok {
+			return key + ":" + v
+		}
+	}
+	return ""
+}
+
+// Same tells whether two steps are the same text in canonical form, wherever
+// they come from.
+func (s Step) Same(o Step) bool { return s.String() == o.String() }
+
+// List is an ordered list of steps: what a target should be.
+type List []Step
+
+// Digest names the list by its canonical text without source comments:
+// "sha256:" and 64 hex digits.
+func (l List) Digest() string {
+	h := sha256.New()
+	for _, s := range l {
+		h.Write([]byte(s.String()))
+		h.Write([]byte{'\n'})
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// IsDigest tells whether s is "sha256:" and 64 lower-case hex digits.
+func IsDigest(s string) bool {
+	const prefix = "sha256:"
+	if len(s) != len(prefix)+64 || s[:len(prefix)] != prefix {
+		return false
+	}
+	for _, c := range s[len(prefix):] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
