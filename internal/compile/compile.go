@@ -1,0 +1,51 @@
+// Package compile turns a repository into the list of one target: a pure
+// function of the tree, the target's name, the facts it declares and the
+// parameters given. The same inputs give the same bytes on any machine.
+//
+//	res, ds := compile.Compile(compile.Input{Tree: tree, Target: "web1", Facts: facts})
+//	fmt.Print(res.List)
+package compile
+
+import (
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Input is all that a list depends on.
+type Input struct {
+	Tree repo.Tree
+	// Target is the name of a target that the repository declares. "" is the
+	// only one there is, an error when there are several.
+	Target string
+	// Facts are what is known of the target, by name. Only those that the
+	// repository declares as inputs are used.
+	Facts map[string]cty.Value
+	// Vars are variables from the command line, the highest layer. They are
+	// text, converted to the declared type.
+	Vars map[string]string
+}
+
+// Result is the list and what explains it.
+type Result struct {
+	Target string
+	List   step.List
+	// Blobs by digest: every digest that a COPY step of List names.
+	Blobs map[string]kind.Blob
+	// States say which state gave which steps, in list order.
+	States []StateInfo
+	// FactsUsed are the names of the facts that the repository declares, sorted.
+	FactsUsed []string
+	// Files are the paths of the repository that took part, sorted.
+	Files []string
+}
+
+// StateInfo ties a state to its place in the source and its steps.
+type StateInfo struct {
+	ID    string
+	Range diag.Range
+	// Steps are indexes into Result.List.
+	Steps []int
+}

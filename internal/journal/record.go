@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// RecordKind is what a record says.
+type RecordKind string
+
+// The records of a run, in the order in which they can stand.
+const (
+	// Begin opens the journal: what runs, from what, for whom.
+	Begin RecordKind = "begin"
+	// Move is one file change of a batch: before-image, target and temporary
+	// name. It is durable before the temporary exists.
+	Move RecordKind = "move"
+	// Prepared: all of the batch's content is durable beside its place. From
+	// here a recovery may go either way.
+	Prepared RecordKind = "prepared"
+	// Done: every move of the batch is visible and durable.
+	Done RecordKind = "done"
+	// Intent comes before one operation that is not a file move; a crash after
+	// it leaves "unknown", and the address is looked at.
+	Intent RecordKind = "intent"
+	// Result comes after it, with the error if it failed.
+	Result RecordKind = "result"
+	// Pending: a lazy action was notified. Fired: it ran, with its error.
+	Pending RecordKind = "pending"
+	Fired   RecordKind = "fired"
+	// Checked is the outcome of one verification.
+	Checked RecordKind = "checked"
+	// Armed: the run undoes itself at Deadline unless Confirmed comes first.
+	Armed     RecordKind = "armed"
+	Confirmed RecordKind = "confirmed"
+	// Undoing: from here on the run is being taken back.
+	Undoing RecordKind = "undoing"
+	// Note is something a person should know: a conflict, foreign files kept.
+	Note RecordKind = "note"
+	// Commit ends a run whose effects stay, complete or stopped at a failure.
+	Commit RecordKind = "commit"
+	// Undone ends a run of which nothing is left.
+	Undone RecordKind = "undone"
+)
+
+// Record is one entry of a journal. Which fields are set depends on Kind.
+type Record struct {
+	Seq  uint64     `json:"-"` // given by the journal
+	Kind RecordKind `json:"k"`
+	At   int64      `json:"t,omitempty"` // ns since 1970
+	// Change is the index of the change in the run's plan, from 0.
+	Change int       `json:"i,omitempty"`
+	Addr   addr.Addr `json:"a,omitempty"`
+	Batch  int       `json:"b,omitempty"`
+	Path   string    `json:"p,omitempty"` // move: the path that changes
+	Temp   string    `json:"tmp,omitempty"`
+	// InPlace: only metadata changes, on the same inode.
+	InPlace bool         `json:"inplace,omitempty"`
+	From    *image.Image `json:"from,omitempty"`
+	To      *image.Image `json:"to,omitempty"`
+	// Back marks moves and results that take the run back.
+	Back  bool   `json:"back,omitempty"`
+	Error string `json:"err,omitempty"`
+	Text  string `json:"txt,omitempty"`
+	// Cause lists the addresses whose change notified an action.
+	Cause    []addr.Addr `json:"cause,omitempty"`
+	Deadline int64       `json:"deadline,omitempty"` // armed: ns since 1970
+	Header   *Header     `json:"run,omitempty"`      // begin
+	Outcome  Outcome     `json:"outcome,omitempty"`  // commit, undone
+}
+
+// Outcome is how a run ended. The zero value means it has not.
+type Outcome string
+
+// The outcomes.
+const (
+	Succeeded   Outcome = "succeeded"
+	Failed      Outcome = "failed"       // a step failed; what was done stays
+	CheckFailed Outcome = "check-failed" // a verification failed; what was done stays
+	RolledBack  Outcome = "rolled-back"  // undone by itself: a failure, a check, no confirmation
+	Interrupted Outcome = "interrupted"  // a crash or a signal; taken back or finished by recovery
+)
+
+// Operation is what started a run.
+type Operation string
+
+// The operations that make a run.
+const (
+	OpApply    Operation = "apply"
+	OpRollback Operation = "rollback"
+)
+
+// Header says what a run is. It is written once, in Begin.
+type Header struct {
+	Format    int           `json:"format"` // 1
+	Run       int           `json:"run"`    // from 1, never used twice on a host
+	Operation Operation     `json:"op"`
+	Base      int           `json:"base"`         // the run whose state this one starts from; 0 is the origin
+	To        int           `json:"to,omitempty"` // rollback: the run gone back to
+	Target    string        `json:"target,omitempty"`
+	Revision  repo.Revision `json:"revision"`
+	List      string        `json:"list"` // digest of the wanted list, an object
+	Plan      string        `json:"plan"` // digest of the plan, an object
+	Map       string        `json:"map,omitempty"` // digest of the state map (explain), an object
+	// OnFailure and OnCrash are the policies in force: stop or undo; undo or finish.
+	OnFailure string `json:"on_failure"`
+	OnCrash   string `json:"on_crash"`
+	User      string `json:"user"` // who started it: login name, sudo's caller in front
+	From      string `json:"from"` // terminal, ssh client address, service
+	Command   string `json:"command"`
+	Version   string `json:"version"`
+	BootID    string `json:"boot,omitempty"`
+}
+
+// State is what is applied after a run: the truth that plans start from. It is
+// rebuilt from the journals if its file is lost.
+type State struct {
+	Format  int     `json:"format"` // 1
+	Run     int     `json:"run"`    // 0: nothing was ever applied
+	List    string  `json:"list,omitempty"`
+	Target  string  `json:"target,omitempty"`
+	Entries []Entry `json:"entries,omitempty"` // in the order they were applied
+	// Pending are actions that were notified and have not succeeded yet.
+	Pending []PendingAct `json:"pending,omitempty"`
+	// Complete is false when the run stopped before all of its list was done.
+	Complete bool          `json:"complete"`
+	Revision repo.Revision `json:"revision"`
+}
+
+// Entry is one managed address.
+type Entry struct {
+	Addr addr.Addr `json:"a"`
+	Step string    `json:"s"`             // the canonical line
+	Src  string    `json:"src,omitempty"` // file:line
+	// Origin is what was there before fettle first changed the address; nil
+	// when it was adopted: found as wanted and never changed.
+	Origin *image.Image `json:"o,omitempty"`
+	Run    int          `json:"r"`            // the run that changed or adopted it last
+	First  int          `json:"f"`            // the run that first did
+	By     addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
+}
+
+// PendingAct is a notified action.
+type PendingAct struct {
+	Addr  addr.Addr   `json:"a"`
+	Step  string      `json:"s"`
+	Cause []addr.Addr `json:"cause"`
+	Run   int         `json:"r"` // the run that notified it
+}

@@ -1,0 +1,59 @@
+// Package repo reads repositories: git commits without touching their work
+// tree, and work trees with their uncommitted changes.
+//
+//	r, err := repo.Open(ctx, ".")
+//	tree, rev, err := r.At(ctx, "main")     // or r.WorkTree(ctx)
+//	text, err := tree.ReadFile("fettle.hcl")
+//
+// Content is data: nothing of a repository is ever run or checked out here, and
+// no name, link or submodule in it leads out of it.
+package repo
+
+import "io"
+
+// Entry is one name in a tree.
+type Entry struct {
+	Path string // slash path from the repository's top
+	Type EntryType
+	Exec bool  // the executable bit, all that git keeps of a mode
+	Size int64 // bytes; 0 for directories
+}
+
+// EntryType is what git can hold. Submodules and odd modes are refused while a
+// tree is opened and so have no type.
+type EntryType uint8
+
+// The types of entries.
+const (
+	File EntryType = iota
+	Dir
+	Symlink
+)
+
+// Tree is the files of one revision. Paths are slash paths relative to the top,
+// "." is the top itself; a path that leaves the tree is an error that says so.
+// Symbolic links are not followed: they are entries of their own.
+// A Tree is immutable and safe for concurrent use.
+type Tree interface {
+	// ReadFile reads a whole file. Files above 32 MiB give an error: open them.
+	ReadFile(path string) ([]byte, error)
+	Open(path string) (io.ReadCloser, error)
+	Stat(path string) (Entry, error)
+	// ReadDir lists a folder, sorted by name.
+	ReadDir(path string) ([]Entry, error)
+	Readlink(path string) (string, error)
+	// Digest is "sha256:hex" of a file's content, with its size in bytes.
+	Digest(path string) (string, int64, error)
+}
+
+// Revision says which state of a repository a tree is.
+type Revision struct {
+	Commit  string `json:"commit,omitempty"`  // 40 hex digits; "" without git
+	Subject string `json:"subject,omitempty"` // first line of its message
+	Author  string `json:"author,omitempty"`  // name <mail>
+	Time    int64  `json:"time,omitempty"`    // committer time, seconds since 1970
+	Branch  string `json:"branch,omitempty"`  // what was asked for, when it was a branch
+	Dirty   bool   `json:"dirty,omitempty"`   // uncommitted changes are in it
+	// Digest names the content itself, uncommitted changes included.
+	Digest string `json:"digest"`
+}
