@@ -100,8 +100,8 @@ type Header struct {
 	To        int           `json:"to,omitempty"` // rollback: the run gone back to
 	Target    string        `json:"target,omitempty"`
 	Revision  repo.Revision `json:"revision"`
-	List      string        `json:"list"` // digest of the wanted list, an object
-	Plan      string        `json:"plan"` // digest of the plan, an object
+	List      string        `json:"list"`          // digest of the wanted list, an object
+	Plan      string        `json:"plan"`          // digest of the plan, an object
 	Map       string        `json:"map,omitempty"` // digest of the state map (explain), an object
 	// OnFailure and OnCrash are the policies in force: stop or undo; undo or finish.
 	OnFailure string `json:"on_failure"`

@@ -1,0 +1,194 @@
+// Package executor is the port for running lists on a target, and what every
+// way in uses: the command line, timers, later SSH and agents.
+//
+//	var x executor.Executor = …
+//	p, err := x.Plan(ctx, executor.Request{List: list, Blobs: blobs})
+//	rep, err := x.Apply(ctx, p, executor.Options{}, show)
+package executor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Errors that ui turns into exit codes. Each is wrapped by one that says what
+// happened and what to type.
+var (
+	ErrLocked      = errors.New("locked")
+	ErrStale       = errors.New("the saved plan is stale")
+	ErrCheckFailed = errors.New("a check failed")
+	ErrRolledBack  = errors.New("rolled back")
+	ErrFrozen      = errors.New("frozen")
+	// ErrIrreversible: a rollback would have to cross steps that cannot be undone.
+	ErrIrreversible = errors.New("irreversible steps are in the way")
+)
+
+// Request is a list that is wanted, with all that it needs.
+type Request struct {
+	Target   string
+	Revision repo.Revision
+	List     step.List
+	Blobs    map[string]kind.Blob
+	States   []StateRef
+	// Repair false reports drift instead of repairing it.
+	Repair bool
+	// Diffs asks for unified diffs of text content.
+	Diffs bool
+	// Verify reads every byte instead of trusting the stat cache.
+	Verify bool
+}
+
+// StateRef ties addresses to the state that they came from, for explain.
+type StateRef struct {
+	ID     string      `json:"id"`
+	Source string      `json:"source"` // file:line
+	Addrs  []addr.Addr `json:"addrs"`
+}
+
+// RollbackRequest says where to go back to.
+type RollbackRequest struct {
+	// To is the run whose state is wanted; 0 is the origin, before fettle.
+	To int
+	// CrossIrreversible goes on although some steps cannot be undone.
+	CrossIrreversible bool
+	Diffs             bool
+}
+
+// Options say how a plan is run.
+type Options struct {
+	OnFailure string // "stop" (the default) or "undo"
+	OnCrash   string // "undo" (the default) or "finish"
+	// OnCheckFailure: "keep" (the default) or "rollback".
+	OnCheckFailure string
+	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
+	ConfirmWithin time.Duration
+	User          string // who asks, for the history
+	From          string // from where
+	Command       string // what was typed
+	Version       string
+}
+
+// Event is progress for people: what is being done now. Events come from one
+// goroutine, in order.
+type Event struct {
+	// Kind is one of "start", "done", "failed", "wait", "undo", "note", "check".
+	Kind   string      `json:"kind"`
+	Index  int         `json:"index"` // of the change, from 0
+	Total  int         `json:"total"`
+	Action plan.Action `json:"action,omitempty"`
+	Addr   addr.Addr   `json:"addr,omitempty"`
+	Text   string      `json:"text,omitempty"` // the reason, the error
+}
+
+// Report is how a run ended.
+type Report struct {
+	Run     int             `json:"run"` // 0 when nothing had to run
+	Outcome journal.Outcome `json:"outcome"`
+	Changed int             `json:"changed"`
+	Failed  *Failure        `json:"failed,omitempty"`
+	Checks  []CheckResult   `json:"checks,omitempty"`
+	Notes   []string        `json:"notes,omitempty"` // kept foreign files, conflicts
+	Pending []addr.Addr     `json:"pending,omitempty"`
+	// Remaining are the changes that did not run.
+	Remaining []addr.Addr `json:"remaining,omitempty"`
+	// ConfirmBy is when an armed run undoes itself, ns since 1970; 0 is never.
+	ConfirmBy int64         `json:"confirm_by,omitempty"`
+	Duration  time.Duration `json:"duration_ns"`
+}
+
+// Failure is the change that stopped a run. Class is step, verification or
+// engine.
+type Failure struct {
+	Class  string    `json:"class"`
+	Addr   addr.Addr `json:"addr"`
+	Step   string    `json:"step,omitempty"`
+	Source string    `json:"source,omitempty"`
+	Error  string    `json:"error"`
+}
+
+// CheckResult is one verification.
+type CheckResult struct {
+	Addr   addr.Addr `json:"addr"`
+	Source string    `json:"source,omitempty"`
+	OK     bool      `json:"ok"`
+	Error  string    `json:"error,omitempty"`
+}
+
+// Status is what a target is now, without looking at managed addresses.
+type Status struct {
+	State      journal.State    `json:"state"`
+	Last       *journal.RunInfo `json:"last,omitempty"`
+	Unfinished int              `json:"unfinished,omitempty"` // a run that crashed
+	Frozen     *journal.Frozen  `json:"frozen,omitempty"`
+	Armed      *journal.Arming  `json:"armed,omitempty"`
+	Locked     string           `json:"locked,omitempty"` // who holds the lock
+}
+
+// Executor runs lists on one target. Every method takes the target's lock
+// where it changes something and gives ErrLocked when another holds it, and
+// settles a crashed run first (see Recover).
+type Executor interface {
+	// Plan compares and changes nothing.
+	Plan(ctx context.Context, r Request) (*plan.Plan, error)
+	// Apply plans r again, refuses with ErrStale when the result is not p,
+	// and runs it. A nil p takes what planning gives. The report is valid
+	// beside an error that says why the run failed.
+	Apply(ctx context.Context, r Request, p *plan.Plan, o Options, show func(Event)) (*Report, error)
+	PlanRollback(ctx context.Context, r RollbackRequest) (*plan.Plan, error)
+	Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan, o Options, show func(Event)) (*Report, error)
+	// Drift compares what is applied with what is there. The changes have
+	// the actions repair and drift.
+	Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, error)
+	// Recover settles a run that crashed and reverts one whose confirmation
+	// did not come. It says what it did; the report is nil when there was
+	// nothing to do.
+	Recover(ctx context.Context, o Options, show func(Event)) (*Report, error)
+	Confirm(ctx context.Context) (run int, err error)
+	Freeze(ctx context.Context, f journal.Frozen) error
+	Unfreeze(ctx context.Context) error
+	Status(ctx context.Context) (Status, error)
+	// Runs is the history, oldest first.
+	Runs(ctx context.Context) ([]journal.RunInfo, error)
+	// Show is one run whole.
+	Show(ctx context.Context, run int) (Shown, error)
+	// RunOf finds the newest run whose state came from a commit; ok is false
+	// when there is none.
+	RunOf(ctx context.Context, commit string) (run int, ok bool, err error)
+	// List reads back the list that a run applied.
+	List(ctx context.Context, run int) (step.List, error)
+	// Collect removes what no rollback needs.
+	Collect(ctx context.Context, keep journal.Keep) (journal.Collected, error)
+}
+
+// Shown is one run with its invocations.
+type Shown struct {
+	Info        journal.RunInfo `json:"info"`
+	Plan        *plan.Plan      `json:"plan"`
+	States      []StateRef      `json:"states,omitempty"`
+	Invocations []Invocation    `json:"invocations"`
+}
+
+// Invocation is one execution of one state in a run, with its cause and parts.
+type Invocation struct {
+	State  string      `json:"state"`
+	Source string      `json:"source,omitempty"`
+	Cause  []addr.Addr `json:"cause,omitempty"`
+	Parts  []Part      `json:"parts"`
+}
+
+// Part is one step of an invocation.
+type Part struct {
+	Addr   addr.Addr   `json:"addr"`
+	Action plan.Action `json:"action"`
+	// Outcome is done, failed, undone, skipped.
+	Outcome string `json:"outcome"`
+	Error   string `json:"error,omitempty"`
+}

@@ -1,0 +1,157 @@
+// Package plan decides what has to run to go from what is applied and observed
+// to the list that is wanted. It is pure: observations come in as images, the
+// plan goes out as data, and a plan carries its own way back.
+//
+//	p := plan.Make(plan.Input{Wanted: list, Applied: state, Observed: images, …})
+//	for _, c := range p.Changes { fmt.Println(c.Action, c.Addr) }
+//
+// The comparison has three sides: wanted, applied, observed.
+//
+//	wanted  applied  observed              action
+//	yes     no       other                 create or update; the origin is recorded
+//	yes     no       as wanted             adopt
+//	yes     yes      as applied, other     update
+//	yes     yes      other than applied    repair, or drift when it is only reported
+//	no      yes      any                   remove: back to the origin
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Action is what happens to an address.
+type Action string
+
+// The actions. Those that change nothing on the machine come last.
+const (
+	Create  Action = "create"  // nothing was there
+	Update  Action = "update"  // something else was there, or an older version of ours
+	Repair  Action = "repair"  // it drifted from what was applied
+	Remove  Action = "remove"  // no longer wanted: back to its origin
+	Purge   Action = "purge"   // nobody's: a directory with purge holds it
+	Restore Action = "restore" // rollback: back to what an earlier run left
+	Run     Action = "run"     // a command or a notified action
+	Verify  Action = "verify"  // a check, after the run
+	Adopt   Action = "adopt"   // found as wanted: recorded, never undone
+	Forget  Action = "forget"  // no longer wanted and never changed by us: left as it is
+	Drift   Action = "drift"   // differs from what was applied; policy says report only
+)
+
+// Mutates tells whether the action changes the machine.
+func (a Action) Mutates() bool {
+	switch a {
+	case Create, Update, Repair, Remove, Purge, Restore, Run:
+		return true
+	}
+	return false
+}
+
+// Difference is one aspect in which what is there is not what is wanted.
+type Difference struct {
+	Field string `json:"field"` // mode, owner, content, version, active, …
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
+
+// Change is one line of a plan.
+type Change struct {
+	Action Action    `json:"action"`
+	Addr   addr.Addr `json:"addr"`
+	// Step is the canonical wanted line; "" for remove and forget.
+	Step string `json:"step,omitempty"`
+	// Applied is the canonical line in force until now; "" when there is none.
+	Applied string `json:"applied,omitempty"`
+	Source  string `json:"source,omitempty"` // file:line
+	// From is what was observed, To what will be there. To is nil where only
+	// the run can tell: after a package or an account that does not exist yet.
+	From *image.Image `json:"from,omitempty"`
+	To   *image.Image `json:"to,omitempty"`
+	// Why is the reason in a few words: "no longer in the list", "notified by
+	// file:/etc/nginx/nginx.conf".
+	Why         string       `json:"why"`
+	Differences []Difference `json:"differences,omitempty"`
+	// Diff is a unified diff of text content, filled at the edge; "" when there
+	// is none to show. Binary tells that the content is no text.
+	Diff   string `json:"diff,omitempty"`
+	Binary bool   `json:"binary,omitempty"`
+	// Irreversible says in a sentence why the change cannot be taken back; ""
+	// when it can.
+	Irreversible string `json:"irreversible,omitempty"`
+	// Note is what a person should know: kept foreign files, cut hard links.
+	Note string `json:"note,omitempty"`
+	// Cause lists what triggers an action.
+	Cause []addr.Addr `json:"cause,omitempty"`
+	// Drifted tells that what was applied is not what was observed, whatever
+	// the action is.
+	Drifted bool `json:"drifted,omitempty"`
+	// By is the directory whose purge takes the path away.
+	By addr.Addr `json:"by,omitempty"`
+}
+
+// Plan is everything that a run will do, in order.
+type Plan struct {
+	Format    int               `json:"format"` // 1
+	Operation journal.Operation `json:"operation"`
+	Target    string            `json:"target,omitempty"`
+	Base      int               `json:"base"`         // the run that it starts from
+	To        int               `json:"to,omitempty"` // rollback: the run gone back to
+	Revision  repo.Revision     `json:"revision"`
+	List      string            `json:"list"` // digest of the wanted list
+	Changes   []Change          `json:"changes"`
+	Unchanged int               `json:"unchanged"` // addresses as wanted
+}
+
+// Empty tells whether nothing would change on the machine. Checks and drift
+// that is only reported do not count.
+func (p *Plan) Empty() bool {
+	for _, c := range p.Changes {
+		if c.Action.Mutates() {
+			return false
+		}
+	}
+	return true
+}
+
+// Count gives the number of changes by action.
+func (p *Plan) Count() map[Action]int {
+	n := map[Action]int{}
+	for _, c := range p.Changes {
+		n[c.Action]++
+	}
+	return n
+}
+
+// Irreversible lists the changes that cannot be taken back.
+func (p *Plan) Irreversible() []Change {
+	var out []Change
+	for _, c := range p.Changes {
+		if c.Irreversible != "" && c.Action.Mutates() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Digest names the plan. A saved plan is stale when planning again gives
+// another digest. Times and diffs take no part.
+func (p *Plan) Digest() string {
+	q := *p
+	q.Changes = make([]Change, len(p.Changes))
+	for i, c := range p.Changes {
+		c.Diff = ""
+		q.Changes[i] = c
+	}
+	b, err := json.Marshal(q)
+	if err != nil { // only strings and numbers: cannot happen
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
