@@ -1,0 +1,18 @@
+package local
+
+import (
+	"os"
+	"strings"
+)
+
+// BootID implements host.Host. Another root is not what this machine booted.
+func (h *Host) BootID() string {
+	if h.root != "/" {
+		return ""
+	}
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}

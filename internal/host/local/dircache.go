@@ -1,0 +1,108 @@
+package local
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxDirs = 64
+	// dirAge bounds how long a directory that somebody else renamed or
+	// replaced is still read under its old name. Writers never use the cache.
+	dirAge = time.Second
+)
+
+// dir is an open directory. It is closed when the last user lets go of it.
+type dir struct {
+	fd     int
+	since  time.Time
+	linked bool // links were followed on the way here
+	cache  *dirCache
+	refs   int // guarded by cache.mu
+}
+
+func (d *dir) release() {
+	d.cache.mu.Lock()
+	defer d.cache.mu.Unlock()
+	d.cache.unref(d)
+}
+
+// dirCache keeps directories that were reached without any link by their path.
+// The zero value is empty and ready.
+type dirCache struct {
+	mu   sync.Mutex
+	dirs map[string]*dir
+	gen  uint64 // moves with each drop, so that a lookup that raced with it is not kept
+}
+
+// get finds an open directory, or tells the generation to hand to put.
+func (c *dirCache) get(path string) (*dir, uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.dirs[path]
+	if d == nil {
+		return nil, c.gen
+	}
+	if time.Since(d.since) > dirAge {
+		c.forget(path)
+		return nil, c.gen
+	}
+	d.refs++
+	return d, c.gen
+}
+
+// put keeps a directory that was looked up at generation gen.
+func (c *dirCache) put(path string, d *dir, gen uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if gen != c.gen || c.dirs[path] != nil {
+		return
+	}
+	if c.dirs == nil {
+		c.dirs = make(map[string]*dir, maxDirs)
+	}
+	if len(c.dirs) >= maxDirs {
+		c.forget(c.oldest())
+	}
+	c.dirs[path] = d
+	d.refs++
+}
+
+// drop forgets a path and everything below it.
+func (c *dirCache) drop(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gen++
+	below := strings.TrimSuffix(path, "/") + "/"
+	for p := range c.dirs {
+		if p == path || strings.HasPrefix(p, below) {
+			c.forget(p)
+		}
+	}
+}
+
+func (c *dirCache) dropAll() { c.drop("/") }
+
+func (c *dirCache) oldest() string {
+	var found string
+	for p, d := range c.dirs {
+		if found == "" || d.since.Before(c.dirs[found].since) {
+			found = p
+		}
+	}
+	return found
+}
+
+func (c *dirCache) forget(path string) {
+	c.unref(c.dirs[path])
+	delete(c.dirs, path)
+}
+
+func (c *dirCache) unref(d *dir) {
+	if d.refs--; d.refs == 0 {
+		_ = unix.Close(d.fd)
+	}
+}

@@ -1,0 +1,113 @@
+// Package local is the driver for this machine, or for another root on it.
+//
+//	h, err := local.Open("/", local.Options{})
+//	if err != nil { … }
+//	defer h.Close()
+//	st, err := h.Lstat("/etc/motd")
+//
+// Paths are resolved inside the root by the kernel (openat2), so that neither
+// ".." nor a link leads out; a link on the way is followed only when it and its
+// directory belong to root. All work then happens relative to the parent
+// directory's descriptor, and on metadata through the inode's own descriptor.
+//
+// Without root privileges and on a root other than "/", the driver acts as if
+// it were root: the caller's own uid and gid are shown as 0, and giving a file
+// to 0 gives it to the caller. Files of other owners cannot be made that way.
+// It needs Linux 5.10 or newer and a mounted /proc.
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// Options are the settings of a Host. The zero value is usable.
+type Options struct {
+	// Count is called before each mutating operation; see host.Counter.
+	Count host.Counter
+}
+
+// Host is one root on this machine. It is safe for concurrent use.
+type Host struct {
+	root   string
+	rootFD int
+	count  host.Counter
+	dirs   dirCache
+	who    owner
+}
+
+var _ host.Host = (*Host)(nil)
+
+// Open prepares the root, an existing directory; "/" is the machine itself. It
+// changes nothing. The caller closes the Host.
+func Open(root string, opts Options) (*Host, error) {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open root %q: %w", root, err)
+	}
+	fd, err := openRetry(unix.AT_FDCWD, abs, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open root %q: %w", abs, err)
+	}
+	h := &Host{root: abs, rootFD: fd, count: opts.Count, who: newOwner(abs)}
+	if err := h.checkKernel(); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return h, nil
+}
+
+// checkKernel fails early, and with the reason, where every operation would
+// fail for want of the same thing.
+func (h *Host) checkKernel() error {
+	fd, err := unix.Openat2(h.rootFD, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveFlags})
+	if errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("cannot open root %q: this kernel has no openat2; use Linux 5.10 or newer: %w", h.root, host.ErrUnsupported)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot open root %q: %w", h.root, err)
+	}
+	_ = unix.Close(fd)
+	if _, err := os.Lstat("/proc/self/fd"); err != nil {
+		return fmt.Errorf("cannot open root %q: /proc is not mounted; mount it first: %w", h.root, host.ErrUnsupported)
+	}
+	return nil
+}
+
+// Close releases the descriptors. The Host is of no use afterwards.
+func (h *Host) Close() error {
+	h.dirs.dropAll()
+	return unix.Close(h.rootFD)
+}
+
+// Root is the directory that is the host's "/".
+func (h *Host) Root() string { return h.root }
+
+// op announces a mutating operation.
+func (h *Host) op(name, path string) error {
+	if h.count == nil {
+		return nil
+	}
+	return h.count(name, path)
+}
+
+// failed gives an errno its place in the contract of package host. ENOTEMPTY
+// must not stay an errno: it would count as fs.ErrExist.
+func failed(what, path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOTEMPTY):
+		return fmt.Errorf("cannot %s %q: %w", what, path, host.ErrNotEmpty)
+	case errors.Is(err, unix.ENOTDIR) && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("cannot %s %q: %w (%w)", what, path, err, fs.ErrNotExist)
+	}
+	return fmt.Errorf("cannot %s %q: %w", what, path, err)
+}
