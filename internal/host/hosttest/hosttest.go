@@ -1,0 +1,85 @@
+// Package hosttest is the one suite that every driver of package host passes.
+//
+//	func TestHost(t *testing.T) {
+//		hosttest.Run(t, func(t *testing.T) host.Host { return mem.New(mem.Options{}) })
+//	}
+//
+// Each case gets a new, empty host. Cases that need something that the host
+// does not have (another owner, a real program) are asked for by Traits.
+package hosttest
+
+import (
+	"io"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// Traits say what a driver under test can do besides the contract.
+type Traits struct {
+	// Owners: files can be given to anybody, as root can.
+	Owners bool
+	// Commands: Run runs the real programs of this machine.
+	Commands bool
+	// Accounts: accounts can be made; the host has what useradd needs.
+	Accounts bool
+}
+
+// Run runs the whole suite; open makes a new empty host, whose root directory
+// may be written to, and cleans it up by t.
+func Run(t *testing.T, traits Traits, open func(t *testing.T) host.Host) {
+	s := suite{traits: traits, open: open}
+	t.Run("Paths", s.paths)
+	t.Run("Files", s.files)
+	t.Run("Nodes", s.nodes)
+	t.Run("Links", s.links)
+	t.Run("Names", s.names)
+	t.Run("Entries", s.entries)
+	t.Run("Rename", s.rename)
+	t.Run("Sparse", s.sparse)
+	t.Run("Sync", s.sync)
+	t.Run("Unsafe", s.unsafe)
+	t.Run("Commands", s.commands)
+	t.Run("Accounts", s.accounts)
+}
+
+type suite struct {
+	traits Traits
+	open   func(t *testing.T) host.Host
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write makes a file with this content.
+func write(t *testing.T, h host.Host, path, content string) {
+	t.Helper()
+	f, err := h.Create(path)
+	must(t, err)
+	_, err = f.Write([]byte(content))
+	must(t, err)
+	must(t, f.Close())
+}
+
+// read is the content of a file.
+func read(t *testing.T, h host.Host, path string) string {
+	t.Helper()
+	f, err := h.Open(path)
+	must(t, err)
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	must(t, err)
+	return string(b)
+}
+
+func lstat(t *testing.T, h host.Host, path string) host.Stat {
+	t.Helper()
+	st, err := h.Lstat(path)
+	must(t, err)
+	return st
+}
