@@ -25,6 +25,27 @@ const (
 	Words
 	// Present is present or absent.
 	Present
+	// Account is a user or group, by name or number.
+	Account
+	// UnitName is the name of a systemd unit.
+	UnitName
+	// Version is a version of a Debian package.
+	Version
+	// Assignment is NAME=VALUE.
+	Assignment
+	// URL is an absolute http or https URL.
+	URL
+	// HostPort is host:port.
+	HostPort
+
+	// The rest are the types of subjects only.
+
+	accountName // a user or group that can be made: no number
+	packageName // a Debian package, perhaps with :architecture
+	sysctlKey   // a kernel setting
+	action      // what ACT does
+	label       // any name that is not empty
+	blobSource  // a digest, or a path relative to the list's folder
 )
 
 // Key is one attribute that a verb takes.
@@ -45,8 +66,8 @@ type Schema struct {
 }
 
 var (
-	owner = Key{Name: "owner", Doc: "user that owns it, by name or number; root when left out"}
-	group = Key{Name: "group", Doc: "Unix group, by name or number; root when left out"}
+	owner = Key{Name: "owner", Type: Account, Doc: "user that owns it, by name or number; root when left out"}
+	group = Key{Name: "group", Type: Account, Doc: "Unix group, by name or number; root when left out"}
 )
 
 // Schemas lists every verb, in the order in which they are documented. The
@@ -63,7 +84,7 @@ func Schemas() []Schema {
 			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file, without it the file is in place and put back on failure"}},
 			"a regular file: content and metadata, atomically"},
 		{Link, []string{"TARGET", "PATH"}, []Key{owner, group}, "a symbolic link"},
-		{Meta, []string{"PATH"}, []Key{{Name: "owner", Doc: "user that owns it"}, {Name: "group", Doc: "Unix group"},
+		{Meta, []string{"PATH"}, []Key{{Name: "owner", Type: Account, Doc: "user that owns it"}, {Name: "group", Type: Account, Doc: "Unix group"},
 			{Name: "mode", Type: Mode, Doc: "permission bits"},
 			{Name: "acl", Doc: "access ACL in setfacl's short form, entries joined by commas"},
 			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}},
@@ -82,20 +103,20 @@ func Schemas() []Schema {
 			ensure},
 			"one region of a file that others write too"},
 		{User, []string{"NAME"}, []Key{
-			{Name: "uid", Type: Int, Doc: "user id"}, {Name: "group", Doc: "primary Unix group"},
+			{Name: "uid", Type: Int, Doc: "user id"}, {Name: "group", Type: Account, Doc: "primary Unix group"},
 			{Name: "home", Type: AbsPath, Doc: "home directory"}, {Name: "shell", Type: AbsPath, Doc: "login shell"},
 			{Name: "comment", Doc: "full name (GECOS)"}, {Name: "system", Type: Bool, Doc: "a system account"},
 			{Name: "create_home", Type: Bool, Doc: "make the home directory"}, ensure},
 			"an account"},
 		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
 		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
-		{Pkg, []string{"NAME"}, []Key{{Name: "version", Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"}, ensure}, "an apt package; consecutive ones are one transaction"},
+		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"}, ensure}, "an apt package; consecutive ones are one transaction"},
 		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"}}, "a systemd unit"},
 		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}}, "a kernel setting at run time"},
 		{Exec, []string{"NAME", "ARGV..."}, []Key{
 			{Name: "cwd", Type: AbsPath, Doc: "working directory"},
-			{Name: "env", List: true, Doc: "NAME=VALUE"},
-			{Name: "user", Doc: "run as this user"},
+			{Name: "env", Type: Assignment, List: true, Doc: "NAME=VALUE"},
+			{Name: "user", Type: Account, Doc: "run as this user"},
 			{Name: "creates", Type: AbsPath, Doc: "done when this path is there"},
 			{Name: "unless", Type: Words, Doc: "done when this command succeeds"},
 			{Name: "only_if", Type: Words, Doc: "wanted only when this command succeeds"},
@@ -108,10 +129,10 @@ func Schemas() []Schema {
 			{Name: "timeout", Type: Seconds, Doc: "5m when left out"}},
 			"a lazy action: reload, restart, start or stop a unit, or run a command"},
 		{Check, []string{"NAME"}, []Key{
-			{Name: "http", Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "status expected; 200 when left out"},
-			{Name: "tcp", Doc: "host:port that must accept"},
+			{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "status expected; 200 when left out"},
+			{Name: "tcp", Type: HostPort, Doc: "host:port that must accept"},
 			{Name: "exec", Type: Words, Doc: "command that must succeed"},
-			{Name: "unit", Doc: "unit that must be active"},
+			{Name: "unit", Type: UnitName, Doc: "unit that must be active"},
 			{Name: "file", Type: AbsPath, Doc: "path that must be there"},
 			{Name: "contains", Doc: "text that the answer, output or file must hold"},
 			{Name: "within", Type: Seconds, Doc: "tried again until then; 10s when left out"}},

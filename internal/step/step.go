@@ -1,14 +1,3 @@
-// Package step is the step language: the plain-text list of atomic operations
-// that everything else compiles to, compares and runs.
-//
-//	MKDIR /srv/www owner=www-data mode=0755 #@ modules/web/module.hcl:10
-//	COPY sha256:9f86…0a08 /srv/www/index.html
-//	ACT reload nginx.service on=file:/etc/nginx/nginx.conf
-//
-// One step a line: a verb, its subjects, then key=value attributes in the fixed
-// order that Schema gives. A value is bare or Go-quoted. '#' begins a comment;
-// the comment "#@ file:line" is the source map and no part of a step's identity.
-// The canonical form is byte-stable: Parse and String invert each other.
 package step
 
 import (
@@ -60,6 +49,9 @@ type Step struct {
 	Written string
 	// Range is where the line stands in its own list file.
 	Range diag.Range
+	// Trace are the INCLUDE lines that brought the step in, innermost first;
+	// nil for a step of the top list. Resolve fills it.
+	Trace []diag.Range
 }
 
 // Get is the value of the attribute, "" when it is absent; of a list key, the first.
@@ -94,7 +86,14 @@ func (s Step) All(key string) []string {
 func (s Step) Absent() bool { return s.Verb == Rm || s.Get("ensure") == "absent" }
 
 // Path is the path that the step writes, "" for a step that is about no path.
-func (s Step) Path() string { return s.Addr().Path() }
+// The region of an EDIT may hold any character, so the path is taken from the
+// subject and not from the address.
+func (s Step) Path() string {
+	if s.Verb == Edit && len(s.Args) > 0 {
+		return s.Args[0]
+	}
+	return s.Addr().Path()
+}
 
 // Blob is the digest ("sha256:" and 64 hex digits) of the content that a COPY
 // step names, "" for other verbs and for a source still written as a path.
@@ -167,9 +166,10 @@ type List []Step
 // "sha256:" and 64 hex digits.
 func (l List) Digest() string {
 	h := sha256.New()
+	var line []byte
 	for _, s := range l {
-		h.Write([]byte(s.String()))
-		h.Write([]byte{'\n'})
+		line = append(s.appendTo(line[:0]), '\n')
+		h.Write(line)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

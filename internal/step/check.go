@@ -1,0 +1,189 @@
+package step
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// New makes a step of values that a program holds, checked and brought into
+// canonical form as Parse would. The error tells every mistake. Written and
+// Range are empty; args and attrs are not kept.
+func New(verb Verb, args []string, attrs ...Attr) (Step, error) {
+	var tokens []token
+	for _, a := range args {
+		tokens = append(tokens, token{text: a, quoted: true})
+	}
+	for _, a := range attrs {
+		tokens = append(tokens, token{key: a.Key, text: a.Value, quoted: true})
+	}
+	sh := shapes[string(verb)]
+	if sh == nil {
+		return Step{}, fmt.Errorf("cannot make a step: there is no verb %q.%s", verb, didYouMean(string(verb), verbNames()))
+	}
+	var c checker
+	s := c.step(sh, tokens)
+	var errs []error
+	for _, f := range c.faults {
+		errs = append(errs, fmt.Errorf("cannot make a step %s: %s: %s", verb, f.summary, f.detail))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Step{}, err
+	}
+	return s, nil
+}
+
+// checker turns words into steps and collects what is wrong with them. Its
+// memory is cut into slices that steps keep, so that a list of many steps
+// costs few allocations.
+type checker struct {
+	faults []fault
+	args   []string
+	attrs  []Attr
+}
+
+func (c *checker) fault(at int, summary, detail string, args ...any) {
+	c.faults = append(c.faults, fault{at: at, summary: summary, detail: fmt.Sprintf(detail, args...)})
+}
+
+// step makes a step of the words behind a verb. It is whole only when no fault
+// was added.
+func (c *checker) step(sh *shape, tokens []token) Step {
+	before := len(c.faults)
+	s := Step{Verb: sh.verb}
+	n := c.subjects(sh, tokens, &s)
+	c.attributes(sh, tokens, n, &s)
+	if len(c.faults) == before {
+		c.rules(s, tokens)
+	}
+	return s
+}
+
+// subjects reads the words before the first attribute, and tells how many.
+func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
+	n := 0
+	for n < len(tokens) && tokens[n].key == "" {
+		n++
+	}
+	start := c.reserveArgs(n)
+	for i, t := range tokens[:n] {
+		if i >= len(sh.names) && !sh.variadic {
+			c.fault(i, "Too many subjects", "%s takes %s: %s. %q is one too many. Quote a value that holds blanks.", sh.verb, count(len(sh.names), "subject"), sh.usage(), clip(t.text))
+			break
+		}
+		canon, why := sh.subjectTypeAt(i).canonical(t.text)
+		if why != "" {
+			c.fault(i, sh.subjectTypeAt(i).summary(), "%s", why)
+		}
+		c.args = append(c.args, canon)
+	}
+	if n < sh.least {
+		c.fault(wholeLine, "Missing subject", "%s needs %s: %s. The %s is missing.%s", sh.verb, count(sh.least, "subject"), sh.usage(), sh.names[n], missingHint(tokens[n:]))
+	}
+	s.Args = c.args[start:len(c.args):len(c.args)]
+	return n
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// missingHint helps who wrote a subject that reads as an attribute.
+func missingHint(rest []token) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	t := rest[0]
+	return fmt.Sprintf(" A subject that looks like an attribute is quoted: %s.", strconv.Quote(clip(t.key+"="+t.text)))
+}
+
+// attributes reads the words from the n-th on.
+func (c *checker) attributes(sh *shape, tokens []token, n int, s *Step) {
+	start := c.reserveAttrs(len(tokens) - n)
+	for i := n; i < len(tokens); i++ {
+		t := tokens[i]
+		if t.key == "" {
+			c.fault(i, "Subject behind an attribute", "%q stands behind an attribute. All subjects come first: %s.%s", clip(t.text), sh.usage(), keyHint(t, sh))
+			continue
+		}
+		k := sh.index(t.key)
+		if k < 0 {
+			c.fault(i, "Unknown attribute", "%s", unknownKey(sh, t))
+			continue
+		}
+		c.attribute(sh, k, i, t, start)
+	}
+	s.Attrs = c.attrs[start:len(c.attrs):len(c.attrs)]
+}
+
+// keyHint helps who left the blanks around an equals sign or forgot it.
+func keyHint(t token, sh *shape) string {
+	if t.quoted {
+		return ""
+	}
+	word, _, _ := strings.Cut(t.text, "=")
+	if sh.index(word) >= 0 || word == "" {
+		return " An attribute is written key=value, without blanks around the equals sign."
+	}
+	return ""
+}
+
+func unknownKey(sh *shape, t token) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s has no attribute %q.%s", sh.verb, clip(t.key), didYouMean(t.key, sh.keyNames()))
+	if len(sh.keys) == 0 {
+		b.WriteString(" It takes none.")
+	} else {
+		b.WriteString(" It takes " + strings.Join(sh.keyNames(), ", ") + ".")
+	}
+	if sh.variadic {
+		fmt.Fprintf(&b, " A word of a command that looks like an attribute is quoted: %s.", strconv.Quote(clip(t.key+"="+t.text)))
+	}
+	return b.String()
+}
+
+// attribute checks token i, the value of key k, and puts it in its place in
+// the schema's order among the attributes from start on.
+func (c *checker) attribute(sh *shape, k, i int, t token, start int) {
+	key := &sh.keys[k]
+	canon, why := key.Type.canonical(t.text)
+	if why != "" {
+		c.fault(i, key.Type.summary(), "The attribute %s: %s", key.Name, why)
+	}
+	at := len(c.attrs)
+	for at > start && sh.index(c.attrs[at-1].Key) > k {
+		at--
+	}
+	if !key.List && at > start && c.attrs[at-1].Key == key.Name {
+		c.fault(i, "Attribute written twice", "%s has %s already. Keep one of the two.", sh.verb, key.Name)
+		return
+	}
+	c.attrs = slices.Insert(c.attrs, at, Attr{Key: key.Name, Value: canon})
+}
+
+// reserveArgs makes room for n more words and tells where they will begin.
+// Slices given out before stay as they are.
+func (c *checker) reserveArgs(n int) int {
+	if cap(c.args)-len(c.args) < n {
+		c.args = make([]string, 0, blockOf(cap(c.args), n))
+	}
+	return len(c.args)
+}
+
+func (c *checker) reserveAttrs(n int) int {
+	if cap(c.attrs)-len(c.attrs) < n {
+		c.attrs = make([]Attr, 0, blockOf(cap(c.attrs), n))
+	}
+	return len(c.attrs)
+}
+
+// blockOf is the size of the next block of memory: it doubles up to a bound,
+// so that a short list stays small.
+func blockOf(last, need int) int {
+	return max(need, min(max(16, 2*last), 8192))
+}

@@ -1,0 +1,189 @@
+package step
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// token is one word of a line. start and end are byte offsets in the line.
+type token struct {
+	start, end int
+	key        string // of key=value; "" for a verb or subject
+	text       string // the word or the value, without quotes
+	quoted     bool
+}
+
+// fault is a mistake that is not yet placed in a file: at is the token that it
+// is about, or wholeLine.
+type fault struct {
+	at              int
+	summary, detail string
+}
+
+const wholeLine = -1
+
+// keyLen is the length of KEY in KEY=… where s begins like an attribute, else 0.
+func keyLen(s string) int {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return 0
+	}
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '=':
+			return i
+		case (c < 'a' || c > 'z') && c != '_':
+			return 0
+		}
+	}
+	return 0
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// lexed is a line in words. comment is where '#' begins, or the line's length.
+type lexed struct {
+	tokens  []token
+	comment int
+	// bad is the mistake that ended the reading; its token is the last.
+	bad *fault
+}
+
+// lex cuts a line into words, reusing the tokens given.
+func lex(line string, tokens []token) lexed {
+	out := lexed{tokens: tokens[:0], comment: len(line)}
+	for i := 0; i < len(line); {
+		switch {
+		case isBlank(line[i]):
+			i++
+			continue
+		case line[i] == '#':
+			out.comment = i
+			return out
+		}
+		t, bad := lexToken(line, i)
+		out.tokens = append(out.tokens, t)
+		if bad != nil {
+			bad.at = len(out.tokens) - 1
+			out.bad = bad
+			return out
+		}
+		i = t.end
+	}
+	return out
+}
+
+// lexToken reads the word that begins at start.
+func lexToken(line string, start int) (token, *fault) {
+	t := token{start: start}
+	value := start
+	if n := keyLen(line[start:]); n > 0 {
+		t.key = line[start : start+n]
+		value = start + n + 1
+	}
+	if value < len(line) && line[value] == '"' {
+		return lexQuoted(line, value, t)
+	}
+	return lexBare(line, value, t)
+}
+
+func lexBare(line string, from int, t token) (token, *fault) {
+	i := from
+	quote := false
+	for i < len(line) && !isBlank(line[i]) {
+		quote = quote || line[i] == '"'
+		i++
+	}
+	t.end, t.text = i, line[from:i]
+	switch {
+	case quote:
+		return t, &fault{summary: "Quote inside a word", detail: `A double quote may only begin a whole value. Quote all of it, and write \" for a quote inside: ` + strconv.Quote(clip(t.text)) + "."}
+	case t.text != "" && (t.text[0] == '\'' || t.text[0] == '`'):
+		return t, &fault{summary: "Wrong kind of quote", detail: `A value is quoted with double quotes, as in "two words". Exchange the ` + t.text[:1] + "."}
+	}
+	return t, nil
+}
+
+func lexQuoted(line string, from int, t token) (token, *fault) {
+	t.quoted = true
+	i, escaped := from+1, false
+	for i < len(line) && line[i] != '"' {
+		if line[i] == '\\' {
+			escaped = true
+			i++
+		}
+		i++
+	}
+	if i >= len(line) {
+		t.end = len(line)
+		return t, &fault{summary: "Quote is not closed", detail: `The value begins with a double quote and the line ends before the closing one. A line break inside a value is written \n.`}
+	}
+	t.end, t.text = i+1, line[from+1:i]
+	if escaped {
+		text, err := strconv.Unquote(line[from : i+1])
+		if err != nil {
+			return t, &fault{summary: "Unknown escape", detail: `The quoted value holds a backslash that begins no escape of Go, such as \n, \t, \\, \" or \u00e9. Write \\ for a backslash.`}
+		}
+		t.text = text
+	}
+	if t.end < len(line) && !isBlank(line[t.end]) {
+		return t, &fault{summary: "Text behind a closing quote", detail: "A blank must follow the closing quote. Put one there, or take all of the value into the quotes."}
+	}
+	return t, nil
+}
+
+// plain tells whether a line is printable ASCII and tabs: then columns are
+// bytes and nothing in it needs a closer look.
+func plain(line string) bool {
+	for i := 0; i < len(line); i++ {
+		if c := line[i]; (c < ' ' && c != '\t') || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// badText finds the first byte of a line that may not stand there, and says
+// why. Comments may hold any visible or joining character.
+func badText(line string) (at int, f *fault) {
+	for i, r := range line {
+		switch {
+		case r == 0:
+			return i, &fault{summary: "NUL byte", detail: "A list is text, and this line holds a NUL byte. Take it out."}
+		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
+			return i, &fault{summary: "Invalid UTF-8", detail: `A list is UTF-8 text. A byte that is none is written as an escape in quotes, such as "\xff".`}
+		case (r < ' ' && r != '\t') || r == 0x7f:
+			return i, &fault{summary: "Control character", detail: "A list holds no control characters. Inside quotes write it as " + escapeOf(r) + "."}
+		}
+	}
+	return 0, nil
+}
+
+// invisible finds the first character of the text that cannot be seen, and so
+// could make a line look like another one.
+func invisible(text string) (at int, f *fault) {
+	for i, r := range text {
+		if r >= utf8.RuneSelf && !strconv.IsPrint(r) {
+			return i, &fault{summary: "Invisible character", detail: "The line holds a character that cannot be seen. Take it out, or write it in quotes as " + escapeOf(r) + "."}
+		}
+	}
+	return 0, nil
+}
+
+func escapeOf(r rune) string {
+	q := strconv.QuoteRuneToASCII(r)
+	return q[1 : len(q)-1]
+}
+
+// clip shortens what a person wrote so that a message stays readable.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,161 @@
+package step
+
+import (
+	"slices"
+	"strings"
+)
+
+// rules checks what a verb wants of its line as a whole. It is called when
+// every word by itself is right.
+func (c *checker) rules(s Step, tokens []token) {
+	switch s.Verb {
+	case Copy:
+		c.lastSlash(tokens, 1)
+	case Link:
+		c.lastSlash(tokens, 1)
+		c.notEmpty(s, 0, "target")
+	case Include:
+		c.notEmpty(s, 0, "file")
+	case Meta, Unit:
+		c.saysSomething(s)
+	case Sysctl:
+		if _, ok := s.Lookup("value"); !ok {
+			c.fault(wholeLine, "Missing attribute", "SYSCTL needs value=…, the value at run time.")
+		}
+	case Edit:
+		c.editRules(s, tokens)
+	case Exec:
+		c.notEmpty(s, 1, "program")
+		c.positive(s, tokens)
+	case Act:
+		c.actRules(s, tokens)
+	case Check:
+		c.checkRules(s, tokens)
+	}
+}
+
+func (c *checker) notEmpty(s Step, i int, what string) {
+	if s.Args[i] == "" {
+		c.fault(i, "Empty subject", "The %s is empty. Write one.", what)
+	}
+}
+
+// lastSlash refuses "COPY file /dir/", which in a shell would copy into it.
+func (c *checker) lastSlash(tokens []token, i int) {
+	if p := tokens[i].text; strings.HasSuffix(p, "/") {
+		c.fault(i, "Path of a directory", "%q ends with a slash, and a file or link needs its whole path. Write the name at its end.", clip(p))
+	}
+}
+
+func (c *checker) saysSomething(s Step) {
+	if len(s.Attrs) == 0 {
+		c.fault(wholeLine, "Missing attribute", "%s says nothing about its subject. Add one of %s.", s.Verb, strings.Join(shapes[string(s.Verb)].keyNames(), ", "))
+	}
+}
+
+// positive refuses a limit of no time at all.
+func (c *checker) positive(s Step, tokens []token) {
+	if s.Get("timeout") == "0s" {
+		c.fault(find(tokens, "timeout"), "Invalid duration", "A timeout of nothing would end every command at once. Write a duration such as 30s, or leave timeout out for 5m.")
+	}
+}
+
+// find is the index of the token with that key, wholeLine when there is none.
+func find(tokens []token, key string) int {
+	return slices.IndexFunc(tokens, func(t token) bool { return t.key == key })
+}
+
+// has lists which of the keys the step has.
+func has(s Step, keys ...string) []string {
+	var out []string
+	for _, k := range keys {
+		if _, ok := s.Lookup(k); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// onlyWith refuses keys that mean nothing without another one.
+func (c *checker) onlyWith(s Step, tokens []token, main string, keys ...string) {
+	for _, k := range has(s, keys...) {
+		c.fault(find(tokens, k), "Attribute without effect", "%s goes with %s, which this %s has not.", k, main, s.Verb)
+	}
+}
+
+func (c *checker) editRules(s Step, tokens []token) {
+	absent := s.Absent()
+	switch regions := has(s, "block", "key", "line"); {
+	case len(regions) > 1:
+		c.fault(find(tokens, regions[1]), "More than one region", "EDIT is about one region of a file, and this one names %s. Write a step for each.", strings.Join(regions, " and "))
+		return
+	case len(regions) == 0 && len(has(s, "match")) == 0:
+		c.fault(wholeLine, "Missing region", "EDIT needs exactly one of block, key and line, which name the region that it owns.")
+		return
+	case len(regions) == 0 && !absent:
+		c.fault(find(tokens, "match"), "Missing line", "match finds the line to replace; line=… must say by what. To remove the lines that match add ensure=absent.")
+		return
+	case len(regions) == 0:
+		regions = []string{"match"}
+	case s.Get(regions[0]) == "" && regions[0] != "line":
+		c.fault(find(tokens, regions[0]), "Empty name", "The %s has no name. Give one: it is how the region is found again.", regions[0])
+	}
+	c.editKeys(s, tokens, regions[0], absent)
+}
+
+// editKeys checks what goes with the region.
+func (c *checker) editKeys(s Step, tokens []token, region string, absent bool) {
+	if region != "block" {
+		c.onlyWith(s, tokens, "block", "content", "comment")
+	}
+	if region != "key" {
+		c.onlyWith(s, tokens, "key", "value", "separator")
+	} else if len(has(s, "value")) == 0 && !absent {
+		c.fault(wholeLine, "Missing attribute", "EDIT with key needs value=…, or ensure=absent.")
+	}
+	if region != "line" && region != "match" {
+		c.onlyWith(s, tokens, "line", "match")
+	}
+	for _, k := range has(s, "block", "key", "line", "value", "comment", "separator") {
+		if strings.ContainsAny(s.Get(k), "\n\r") {
+			c.fault(find(tokens, k), "Line break in a line", "%s must stay on one line. For several lines use block=NAME content=…", k)
+		}
+	}
+}
+
+func (c *checker) actRules(s Step, tokens []token) {
+	c.positive(s, tokens)
+	if s.Args[0] == "run" {
+		if len(s.Args) < 3 || s.Args[2] == "" {
+			c.fault(wholeLine, "Missing command", "ACT run needs a name and a command: ACT run NAME ARGV….")
+		}
+		return
+	}
+	if len(s.Args) > 2 {
+		c.fault(2, "Too many subjects", "ACT %s takes a unit only; words of a command go with ACT run NAME ARGV….", s.Args[0])
+	}
+	if why := UnitName.refuse(s.Args[1]); why != "" {
+		c.fault(1, UnitName.summary(), "%s", why)
+	}
+}
+
+func (c *checker) checkRules(s Step, tokens []token) {
+	ways := has(s, "http", "tcp", "exec", "unit", "file")
+	switch {
+	case len(ways) == 0:
+		c.fault(wholeLine, "Missing probe", "CHECK needs exactly one of http, tcp, exec, unit and file, which say what is looked at.")
+		return
+	case len(ways) > 1:
+		c.fault(find(tokens, ways[1]), "More than one probe", "CHECK looks at one thing, and this one names %s. Write a step for each.", strings.Join(ways, " and "))
+		return
+	}
+	if ways[0] != "http" {
+		c.onlyWith(s, tokens, "http", "status")
+	}
+	if ways[0] == "unit" {
+		c.onlyWith(s, tokens, "http, tcp, exec and file", "contains")
+	}
+	if v, ok := s.Lookup("status"); ok && (len(v) != 3 || v < "100" || v > "599") {
+		c.fault(find(tokens, "status"), "Invalid status", "%q is no status of HTTP. Write a number from 100 to 599.", clip(v))
+	}
+}

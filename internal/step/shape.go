@@ -1,0 +1,102 @@
+package step
+
+import "strings"
+
+// shape is a Schema made ready for the parser and the printer.
+type shape struct {
+	verb     Verb
+	names    []string // the subjects, without dots
+	types    []Type   // of each subject
+	variadic bool     // the last subject stands any number of times
+	least    int      // subjects that must be there
+	keys     []Key
+}
+
+// shapes is Schemas by verb. It is made once and never changes.
+var shapes = makeShapes()
+
+func makeShapes() map[string]*shape {
+	m := map[string]*shape{}
+	for _, s := range Schemas() {
+		m[string(s.Verb)] = newShape(s)
+	}
+	return m
+}
+
+func newShape(s Schema) *shape {
+	sh := &shape{verb: s.Verb, keys: s.Keys, least: len(s.Args)}
+	for _, a := range s.Args {
+		name, dots := strings.CutSuffix(a, "...")
+		sh.names = append(sh.names, name)
+		sh.types = append(sh.types, subjectType(s.Verb, name))
+		sh.variadic = sh.variadic || dots
+	}
+	// The words of ACT are those of its action, and only run has any.
+	if s.Verb == Act {
+		sh.least--
+	}
+	return sh
+}
+
+// subjectType says what the subject of that name must look like.
+func subjectType(v Verb, name string) Type {
+	switch {
+	case name == "PATH":
+		return AbsPath
+	case name == "SOURCE":
+		return blobSource
+	case v == User || v == Group || v == Member:
+		return accountName
+	case v == Pkg:
+		return packageName
+	case v == Unit:
+		return UnitName
+	case v == Sysctl:
+		return sysctlKey
+	case name == "ACTION":
+		return action
+	case name == "ARGV":
+		return Text
+	}
+	return label
+}
+
+// index is the place of a key in the schema's order, -1 for a key it has not.
+func (sh *shape) index(key string) int {
+	for i := range sh.keys {
+		if sh.keys[i].Name == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// subjectTypeAt is the type of the i-th subject; words of a command go on for ever.
+func (sh *shape) subjectTypeAt(i int) Type {
+	return sh.types[min(i, len(sh.types)-1)]
+}
+
+// usage is the line that a person would type, without the optional keys.
+func (sh *shape) usage() string {
+	words := append([]string{string(sh.verb)}, sh.names...)
+	if sh.variadic {
+		words[len(words)-1] += "…"
+	}
+	return strings.Join(words, " ")
+}
+
+func verbNames() []string {
+	var out []string
+	for _, s := range Schemas() {
+		out = append(out, string(s.Verb))
+	}
+	return out
+}
+
+func (sh *shape) keyNames() []string {
+	var out []string
+	for _, k := range sh.keys {
+		out = append(out, k.Name)
+	}
+	return out
+}
