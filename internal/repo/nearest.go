@@ -1,0 +1,33 @@
+package repo
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// nearest gives up to n of names that look like a mistyped word, best first.
+func nearest(word string, names []string, n int) []string {
+	type near struct {
+		name string
+		cost int
+	}
+	limit := max(1, len(word)/3)
+	var found []near
+	for _, name := range names {
+		cost := levenshtein.Distance(strings.ToLower(word), strings.ToLower(name), nil)
+		if strings.HasPrefix(name, word) && word != "" {
+			cost = min(cost, limit)
+		}
+		if cost <= limit {
+			found = append(found, near{name, cost})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return a.cost - b.cost })
+	var out []string
+	for _, f := range found[:min(n, len(found))] {
+		out = append(out, f.name)
+	}
+	return out
+}

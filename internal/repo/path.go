@@ -1,0 +1,132 @@
+package repo
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a path may be at most. Linux could not hold longer ones either.
+const (
+	maxDepth = 32   // components
+	maxName  = 255  // bytes of one component
+	maxPath  = 4095 // bytes of a whole path or link target
+)
+
+// pathError is an error about one path of a tree. It unwraps to fs.ErrNotExist
+// and the like, and says the rest itself.
+type pathError struct {
+	verb, path, why string
+	err             error
+}
+
+func (e *pathError) Error() string { return fmt.Sprintf("cannot %s %q: %s", e.verb, e.path, e.why) }
+func (e *pathError) Unwrap() error { return e.err }
+
+// cleanPath brings the path of a caller into the form of Entry.Path. A path
+// that is absolute or climbs above the top is an error, whatever it would reach.
+func cleanPath(verb, p string) (string, error) {
+	if p == "" {
+		return ".", nil
+	}
+	if strings.HasPrefix(p, "/") {
+		return "", &pathError{verb, p, "paths in a repository are relative to its top", fs.ErrInvalid}
+	}
+	c := path.Clean(p)
+	if c == ".." || strings.HasPrefix(c, "../") {
+		return "", &pathError{verb, p, "the path leaves the tree", fs.ErrInvalid}
+	}
+	return c, nil
+}
+
+// InTree tells whether the symbolic link at linkPath, a path of a tree, stays
+// in it when its target is followed by name. Absolute targets do not: where
+// they lead depends on the machine. Links on the way are not looked at.
+func InTree(linkPath, target string) bool {
+	if target == "" || strings.HasPrefix(target, "/") || strings.HasPrefix(linkPath, "/") {
+		return false
+	}
+	// Not path.Join: it would fold "a/../.." before the link's folder counts.
+	depth := strings.Count(path.Clean(linkPath), "/")
+	for _, part := range strings.Split(target, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if depth--; depth < 0 {
+				return false
+			}
+		default:
+			depth++
+		}
+	}
+	return true
+}
+
+// checkEntryPath refuses the names that git, another tool or a person who reads
+// a plan could take for something else. p comes from a repository, so it is
+// always shown quoted.
+func checkEntryPath(p string) error {
+	refuse := func(why string) error { return &pathError{"use repository entry", shorten(p), why, nil} }
+	if len(p) > maxPath {
+		return refuse(fmt.Sprintf("its path is longer than %d bytes", maxPath))
+	}
+	if !utf8.ValidString(p) {
+		return refuse("its name is not UTF-8; rename it")
+	}
+	if strings.IndexFunc(p, unicode.IsControl) >= 0 {
+		return refuse("its name holds a control character; rename it")
+	}
+	parts := strings.Split(p, "/")
+	if len(parts) > maxDepth {
+		return refuse(fmt.Sprintf("it is more than %d folders deep", maxDepth))
+	}
+	for _, part := range parts {
+		if why := checkName(part); why != "" {
+			return refuse(why)
+		}
+	}
+	return nil
+}
+
+// checkName says what is wrong with one component, "" when nothing is.
+func checkName(name string) string {
+	switch {
+	case name == "":
+		return "a part of its path is empty"
+	case name == "." || name == "..":
+		return fmt.Sprintf("a part of its path is %q, which would lead out of the repository", name)
+	case len(name) > maxName:
+		return fmt.Sprintf("a part of its path is longer than %d bytes", maxName)
+	case meansGitDir(name):
+		return fmt.Sprintf("a part of its path is %q, which is or can be taken for git's own folder", name)
+	}
+	return ""
+}
+
+// meansGitDir knows ".git" in all the spellings that some file system takes
+// for it: other case, ignored code points (HFS+), short names, trailing dots
+// and spaces, streams (NTFS). Repositories are checked out on those as well.
+func meansGitDir(name string) bool {
+	name = strings.Map(dropIgnorable, name)
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, ". ")
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+}
+
+func dropIgnorable(r rune) rune {
+	switch {
+	case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+		return -1
+	}
+	return r
+}
+
+func shorten(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "…"
+	}
+	return s
+}
