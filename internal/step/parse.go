@@ -18,6 +18,8 @@ const (
 
 	// maxDiagnostics is where reading on would help nobody.
 	maxDiagnostics = 1000
+	// roomAtFirst bounds what a file of empty lines can make us set aside.
+	roomAtFirst = 1 << 16
 )
 
 // Parse reads a list. file is the name by which the user knows it; src is not
@@ -31,7 +33,7 @@ func Parse(file string, src []byte) (List, diag.List) {
 		return nil, diag.List{diag.Errorf(diag.Range{File: file}, "File too large", "The list has %d bytes; at most %d are read. Split it with INCLUDE.", len(src), MaxFile)}
 	}
 	p := parser{file: file}
-	p.list = make(List, 0, min(MaxSteps, bytes.Count(src, []byte{'\n'})+1))
+	p.list = make(List, 0, min(roomAtFirst, bytes.Count(src, []byte{'\n'})+1))
 	p.run(string(src))
 	if len(p.list) == 0 {
 		p.list = nil

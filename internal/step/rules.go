@@ -85,7 +85,8 @@ func (c *checker) onlyWith(s Step, tokens []token, main string, keys ...string) 
 
 func (c *checker) editRules(s Step, tokens []token) {
 	absent := s.Absent()
-	switch regions := has(s, "block", "key", "line"); {
+	regions := has(s, "block", "key", "line")
+	switch {
 	case len(regions) > 1:
 		c.fault(find(tokens, regions[1]), "More than one region", "EDIT is about one region of a file, and this one names %s. Write a step for each.", strings.Join(regions, " and "))
 		return
