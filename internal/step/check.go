@@ -3,7 +3,6 @@ package step
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,7 +23,8 @@ func New(verb Verb, args []string, attrs ...Attr) (Step, error) {
 		return Step{}, fmt.Errorf("cannot make a step: there is no verb %q.%s", verb, didYouMean(string(verb), verbNames()))
 	}
 	var c checker
-	s := c.step(sh, tokens)
+	var s Step
+	c.step(sh, tokens, &s)
 	var errs []error
 	for _, f := range c.faults {
 		errs = append(errs, fmt.Errorf("cannot make a step %s: %s: %s", verb, f.summary, f.detail))
@@ -48,17 +48,16 @@ func (c *checker) fault(at int, summary, detail string, args ...any) {
 	c.faults = append(c.faults, fault{at: at, summary: summary, detail: fmt.Sprintf(detail, args...)})
 }
 
-// step makes a step of the words behind a verb. It is whole only when no fault
+// step fills s from the words behind a verb. It is whole only when no fault
 // was added.
-func (c *checker) step(sh *shape, tokens []token) Step {
+func (c *checker) step(sh *shape, tokens []token, s *Step) {
 	before := len(c.faults)
-	s := Step{Verb: sh.verb}
-	n := c.subjects(sh, tokens, &s)
-	c.attributes(sh, tokens, n, &s)
+	s.Verb = sh.verb
+	n := c.subjects(sh, tokens, s)
+	c.attributes(sh, tokens, n, s)
 	if len(c.faults) == before {
 		c.rules(s, tokens)
 	}
-	return s
 }
 
 // subjects reads the words before the first attribute, and tells how many.
@@ -68,12 +67,13 @@ func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 		n++
 	}
 	start := c.reserveArgs(n)
-	for i, t := range tokens[:n] {
+	for i := range tokens[:n] {
+		t := &tokens[i]
 		if i >= len(sh.names) && !sh.variadic {
 			c.fault(i, "Too many subjects", "%s takes %s: %s. %q is one too many. Quote a value that holds blanks.", sh.verb, count(len(sh.names), "subject"), sh.usage(), clip(t.text))
 			break
 		}
-		canon, why := sh.subjectTypeAt(i).canonical(t.text)
+		canon, why := t.canonical(sh.subjectTypeAt(i))
 		if why != "" {
 			c.fault(i, sh.subjectTypeAt(i).summary(), "%s", why)
 		}
@@ -84,6 +84,14 @@ func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 	}
 	s.Args = c.args[start:len(c.args):len(c.args)]
 	return n
+}
+
+// canonical is Type.canonical of the word. Only a quoted one can hold NUL.
+func (t *token) canonical(typ Type) (canon, why string) {
+	if t.quoted && strings.IndexByte(t.text, 0) >= 0 {
+		return t.text, "The value holds a NUL byte, which nothing on a machine can hold. Take it out."
+	}
+	return typ.canonical(t.text)
 }
 
 func count(n int, what string) string {
@@ -106,7 +114,7 @@ func missingHint(rest []token) string {
 func (c *checker) attributes(sh *shape, tokens []token, n int, s *Step) {
 	start := c.reserveAttrs(len(tokens) - n)
 	for i := n; i < len(tokens); i++ {
-		t := tokens[i]
+		t := &tokens[i]
 		if t.key == "" {
 			c.fault(i, "Subject behind an attribute", "%q stands behind an attribute. All subjects come first: %s.%s", clip(t.text), sh.usage(), keyHint(t, sh))
 			continue
@@ -122,7 +130,7 @@ func (c *checker) attributes(sh *shape, tokens []token, n int, s *Step) {
 }
 
 // keyHint helps who left the blanks around an equals sign or forgot it.
-func keyHint(t token, sh *shape) string {
+func keyHint(t *token, sh *shape) string {
 	if t.quoted {
 		return ""
 	}
@@ -133,7 +141,7 @@ func keyHint(t token, sh *shape) string {
 	return ""
 }
 
-func unknownKey(sh *shape, t token) string {
+func unknownKey(sh *shape, t *token) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s has no attribute %q.%s", sh.verb, clip(t.key), didYouMean(t.key, sh.keyNames()))
 	if len(sh.keys) == 0 {
@@ -149,9 +157,9 @@ func unknownKey(sh *shape, t token) string {
 
 // attribute checks token i, the value of key k, and puts it in its place in
 // the schema's order among the attributes from start on.
-func (c *checker) attribute(sh *shape, k, i int, t token, start int) {
+func (c *checker) attribute(sh *shape, k, i int, t *token, start int) {
 	key := &sh.keys[k]
-	canon, why := key.Type.canonical(t.text)
+	canon, why := t.canonical(key.Type)
 	if why != "" {
 		c.fault(i, key.Type.summary(), "The attribute %s: %s", key.Name, why)
 	}
@@ -163,7 +171,9 @@ func (c *checker) attribute(sh *shape, k, i int, t token, start int) {
 		c.fault(i, "Attribute written twice", "%s has %s already. Keep one of the two.", sh.verb, key.Name)
 		return
 	}
-	c.attrs = slices.Insert(c.attrs, at, Attr{Key: key.Name, Value: canon})
+	c.attrs = append(c.attrs, Attr{})
+	copy(c.attrs[at+1:], c.attrs[at:])
+	c.attrs[at] = Attr{Key: key.Name, Value: canon}
 }
 
 // reserveArgs makes room for n more words and tells where they will begin.

@@ -61,9 +61,9 @@ func lex(line string, tokens []token) lexed {
 			out.comment = i
 			return out
 		}
-		t, bad := lexToken(line, i)
-		out.tokens = append(out.tokens, t)
-		if bad != nil {
+		out.tokens = append(out.tokens, token{start: i})
+		t := &out.tokens[len(out.tokens)-1]
+		if bad := t.read(line); bad != nil {
 			bad.at = len(out.tokens) - 1
 			out.bad = bad
 			return out
@@ -73,38 +73,39 @@ func lex(line string, tokens []token) lexed {
 	return out
 }
 
-// lexToken reads the word that begins at start.
-func lexToken(line string, start int) (token, *fault) {
-	t := token{start: start}
-	value := start
-	if n := keyLen(line[start:]); n > 0 {
-		t.key = line[start : start+n]
-		value = start + n + 1
+// read reads the word that begins at t.start.
+func (t *token) read(line string) *fault {
+	value := t.start
+	if n := keyLen(line[value:]); n > 0 {
+		t.key = line[value : value+n]
+		value += n + 1
 	}
 	if value < len(line) && line[value] == '"' {
-		return lexQuoted(line, value, t)
+		return t.readQuoted(line, value)
 	}
-	return lexBare(line, value, t)
+	return t.readBare(line, value)
 }
 
-func lexBare(line string, from int, t token) (token, *fault) {
+func (t *token) readBare(line string, from int) *fault {
 	i := from
-	quote := false
+	for i < len(line) && line[i] > ' ' && line[i] != '"' {
+		i++
+	}
+	quote := i < len(line) && line[i] == '"'
 	for i < len(line) && !isBlank(line[i]) {
-		quote = quote || line[i] == '"'
 		i++
 	}
 	t.end, t.text = i, line[from:i]
 	switch {
 	case quote:
-		return t, &fault{summary: "Quote inside a word", detail: `A double quote may only begin a whole value. Quote all of it, and write \" for a quote inside: ` + strconv.Quote(clip(t.text)) + "."}
+		return &fault{summary: "Quote inside a word", detail: `A double quote may only begin a whole value. Quote all of it, and write \" for a quote inside: ` + strconv.Quote(clip(t.text)) + "."}
 	case t.text != "" && (t.text[0] == '\'' || t.text[0] == '`'):
-		return t, &fault{summary: "Wrong kind of quote", detail: `A value is quoted with double quotes, as in "two words". Exchange the ` + t.text[:1] + "."}
+		return &fault{summary: "Wrong kind of quote", detail: `A value is quoted with double quotes, as in "two words". Exchange the ` + t.text[:1] + "."}
 	}
-	return t, nil
+	return nil
 }
 
-func lexQuoted(line string, from int, t token) (token, *fault) {
+func (t *token) readQuoted(line string, from int) *fault {
 	t.quoted = true
 	i, escaped := from+1, false
 	for i < len(line) && line[i] != '"' {
@@ -116,27 +117,42 @@ func lexQuoted(line string, from int, t token) (token, *fault) {
 	}
 	if i >= len(line) {
 		t.end = len(line)
-		return t, &fault{summary: "Quote is not closed", detail: `The value begins with a double quote and the line ends before the closing one. A line break inside a value is written \n.`}
+		return &fault{summary: "Quote is not closed", detail: `The value begins with a double quote and the line ends before the closing one. A line break inside a value is written \n.`}
 	}
 	t.end, t.text = i+1, line[from+1:i]
 	if escaped {
 		text, err := strconv.Unquote(line[from : i+1])
 		if err != nil {
-			return t, &fault{summary: "Unknown escape", detail: `The quoted value holds a backslash that begins no escape of Go, such as \n, \t, \\, \" or \u00e9. Write \\ for a backslash.`}
+			return &fault{summary: "Unknown escape", detail: `The quoted value holds a backslash that begins no escape of Go, such as \n, \t, \\, \" or \u00e9. Write \\ for a backslash.`}
 		}
 		t.text = text
 	}
 	if t.end < len(line) && !isBlank(line[t.end]) {
-		return t, &fault{summary: "Text behind a closing quote", detail: "A blank must follow the closing quote. Put one there, or take all of the value into the quotes."}
+		return &fault{summary: "Text behind a closing quote", detail: "A blank must follow the closing quote. Put one there, or take all of the value into the quotes."}
 	}
-	return t, nil
+	return nil
 }
 
 // plain tells whether a line is printable ASCII and tabs: then columns are
-// bytes and nothing in it needs a closer look.
+// bytes and nothing in it needs a closer look. It looks at eight bytes at a
+// time; a byte below ' ' or above '~' sets its high bit in the sum.
 func plain(line string) bool {
-	for i := 0; i < len(line); i++ {
-		if c := line[i]; (c < ' ' && c != '\t') || c >= 0x7f {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(line); i += 8 {
+		s := line[i : i+8]
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (w|(w+ones)|(w-ones*' '))&highs != 0 && !plainBytes(s) {
+			return false
+		}
+	}
+	return plainBytes(line[i:])
+}
+
+func plainBytes(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < ' ' && c != '\t') || c >= 0x7f {
 			return false
 		}
 	}

@@ -18,41 +18,46 @@ func refuseAccount(v string, mustBeName bool) string {
 		return fmt.Sprintf("%q is longer than the %d bytes that an account's name may have.", clip(v), longestAccount)
 	case v[0] == '-':
 		return fmt.Sprintf("%q begins with a hyphen, which tools take for an option.", v)
-	case strings.ContainsFunc(v, notInAccount):
-		return fmt.Sprintf("%q holds a character that no account may have: a blank, a colon, a comma, a slash or a control character.", v)
+	case !inAccount(v):
+		return fmt.Sprintf("%q holds a character that no account may have: a blank, a colon, a comma, a slash, an equals sign or a control character.", v)
 	case mustBeName && isNumber(v):
 		return fmt.Sprintf("%q is a number, not a name. An account that can be told from a number needs a letter.", v)
 	}
 	return ""
 }
 
-func notInAccount(r rune) bool {
-	return r <= ' ' || r == 0x7f || r == ':' || r == ',' || r == '/' || r == '='
+func inAccount(v string) bool {
+	for i := 0; i < len(v); i++ {
+		if c := v[i]; c <= ' ' || c == 0x7f || c == ':' || c == ',' || c == '/' || c == '=' {
+			return false
+		}
+	}
+	return true
 }
 
 func isNumber(v string) bool {
 	return v != "" && strings.Trim(v, "0123456789") == ""
 }
 
-const (
-	lower  = "abcdefghijklmnopqrstuvwxyz"
-	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	digits = "0123456789"
-)
-
-func onlyFrom(v, set string) bool { return !strings.ContainsFunc(v, outside(set)) }
-
-func outside(set string) func(rune) bool {
-	return func(r rune) bool { return !strings.ContainsRune(set, r) }
+// onlyFrom tells whether v is made of ASCII letters, digits and these signs.
+func onlyFrom(v, signs string) bool {
+	for i := 0; i < len(v); i++ {
+		c := v[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && strings.IndexByte(signs, c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func refusePackage(v string) string {
 	name, arch, hasArch := strings.Cut(v, ":")
-	ok := len(name) > 1 && onlyFrom(name, lower+digits+"+-.") && onlyFrom(name[:1], lower+digits)
+	ok := len(name) > 1 && onlyFrom(name, "+-.") && onlyFrom(name[:1], "")
 	if hasArch {
-		ok = ok && arch != "" && onlyFrom(arch, lower+digits+"-")
+		ok = ok && arch != "" && onlyFrom(arch, "-")
 	}
-	if ok {
+	if ok && v == strings.ToLower(v) {
 		return ""
 	}
 	hint := ""
@@ -74,7 +79,7 @@ func refuseName(v string, t Type) string {
 	switch {
 	case v == "":
 		return fmt.Sprintf("The name of %s is missing.", what)
-	case !onlyFrom(v, lower+upper+digits+signs):
+	case !onlyFrom(v, signs):
 		return fmt.Sprintf("%q is not the name of %s: only letters, digits and %s may stand in it.", clip(v), what, signs)
 	case v[0] == '-' && !strings.HasPrefix(v, "-."):
 		return fmt.Sprintf("%q begins with a hyphen, which tools take for an option.", clip(v))

@@ -142,18 +142,20 @@ func (p *parser) readStep(lx lexed) {
 		return
 	}
 	p.check.faults = p.check.faults[:0]
-	s := p.check.step(sh, p.tokens[1:])
+	p.list = append(p.list, Step{})
+	s := &p.list[len(p.list)-1]
+	p.check.step(sh, p.tokens[1:], s)
 	for _, f := range p.check.faults {
 		p.place(f, p.tokens, 1)
 	}
 	if len(p.check.faults) > 0 {
+		p.list = p.list[:len(p.list)-1]
 		return
 	}
 	last := p.tokens[len(p.tokens)-1].end
 	s.Source = sourceOf(p.line, lx.comment)
 	s.Written = written(p.line, lx.comment)
 	s.Range = p.rangeOf(verb.start, last)
-	p.list = append(p.list, s)
 }
 
 // written is the line without blanks around it and without the source comment.

@@ -7,7 +7,7 @@ import (
 
 // rules checks what a verb wants of its line as a whole. It is called when
 // every word by itself is right.
-func (c *checker) rules(s Step, tokens []token) {
+func (c *checker) rules(s *Step, tokens []token) {
 	switch s.Verb {
 	case Copy:
 		c.lastSlash(tokens, 1)
@@ -34,7 +34,7 @@ func (c *checker) rules(s Step, tokens []token) {
 	}
 }
 
-func (c *checker) notEmpty(s Step, i int, what string) {
+func (c *checker) notEmpty(s *Step, i int, what string) {
 	if s.Args[i] == "" {
 		c.fault(i, "Empty subject", "The %s is empty. Write one.", what)
 	}
@@ -47,14 +47,14 @@ func (c *checker) lastSlash(tokens []token, i int) {
 	}
 }
 
-func (c *checker) saysSomething(s Step) {
+func (c *checker) saysSomething(s *Step) {
 	if len(s.Attrs) == 0 {
 		c.fault(wholeLine, "Missing attribute", "%s says nothing about its subject. Add one of %s.", s.Verb, strings.Join(shapes[string(s.Verb)].keyNames(), ", "))
 	}
 }
 
 // positive refuses a limit of no time at all.
-func (c *checker) positive(s Step, tokens []token) {
+func (c *checker) positive(s *Step, tokens []token) {
 	if s.Get("timeout") == "0s" {
 		c.fault(find(tokens, "timeout"), "Invalid duration", "A timeout of nothing would end every command at once. Write a duration such as 30s, or leave timeout out for 5m.")
 	}
@@ -65,66 +65,72 @@ func find(tokens []token, key string) int {
 	return slices.IndexFunc(tokens, func(t token) bool { return t.key == key })
 }
 
-// has lists which of the keys the step has.
-func has(s Step, keys ...string) []string {
-	var out []string
+// firstTwo are the first keys of these that the step has, "" where there is none.
+func firstTwo(s *Step, keys ...string) (first, second string) {
 	for _, k := range keys {
-		if _, ok := s.Lookup(k); ok {
-			out = append(out, k)
+		if _, ok := s.Lookup(k); !ok {
+			continue
 		}
+		if first != "" {
+			return first, k
+		}
+		first = k
 	}
-	return out
+	return first, ""
 }
 
 // onlyWith refuses keys that mean nothing without another one.
-func (c *checker) onlyWith(s Step, tokens []token, main string, keys ...string) {
-	for _, k := range has(s, keys...) {
-		c.fault(find(tokens, k), "Attribute without effect", "%s goes with %s, which this %s has not.", k, main, s.Verb)
+func (c *checker) onlyWith(s *Step, tokens []token, main string, keys ...string) {
+	for _, k := range keys {
+		if _, ok := s.Lookup(k); ok {
+			c.fault(find(tokens, k), "Attribute without effect", "%s goes with %s, which this %s has not.", k, main, s.Verb)
+		}
 	}
 }
 
-func (c *checker) editRules(s Step, tokens []token) {
+func (c *checker) editRules(s *Step, tokens []token) {
 	absent := s.Absent()
-	regions := has(s, "block", "key", "line")
+	region, other := firstTwo(s, "block", "key", "line")
+	_, match := s.Lookup("match")
 	switch {
-	case len(regions) > 1:
-		c.fault(find(tokens, regions[1]), "More than one region", "EDIT is about one region of a file, and this one names %s. Write a step for each.", strings.Join(regions, " and "))
+	case other != "":
+		c.fault(find(tokens, other), "More than one region", "EDIT is about one region of a file, and this one names %s and %s. Write a step for each.", region, other)
 		return
-	case len(regions) == 0 && len(has(s, "match")) == 0:
+	case region == "" && !match:
 		c.fault(wholeLine, "Missing region", "EDIT needs exactly one of block, key and line, which name the region that it owns.")
 		return
-	case len(regions) == 0 && !absent:
+	case region == "" && !absent:
 		c.fault(find(tokens, "match"), "Missing line", "match finds the line to replace; line=… must say by what. To remove the lines that match add ensure=absent.")
 		return
-	case len(regions) == 0:
-		regions = []string{"match"}
-	case s.Get(regions[0]) == "" && regions[0] != "line":
-		c.fault(find(tokens, regions[0]), "Empty name", "The %s has no name. Give one: it is how the region is found again.", regions[0])
+	case region == "":
+		region = "match"
+	case s.Get(region) == "" && region != "line":
+		c.fault(find(tokens, region), "Empty name", "The %s has no name. Give one: it is how the region is found again.", region)
 	}
-	c.editKeys(s, tokens, regions[0], absent)
+	c.editKeys(s, tokens, region, absent)
 }
 
 // editKeys checks what goes with the region.
-func (c *checker) editKeys(s Step, tokens []token, region string, absent bool) {
+func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) {
 	if region != "block" {
 		c.onlyWith(s, tokens, "block", "content", "comment")
 	}
 	if region != "key" {
 		c.onlyWith(s, tokens, "key", "value", "separator")
-	} else if len(has(s, "value")) == 0 && !absent {
+	} else if _, ok := s.Lookup("value"); !ok && !absent {
 		c.fault(wholeLine, "Missing attribute", "EDIT with key needs value=…, or ensure=absent.")
 	}
 	if region != "line" && region != "match" {
 		c.onlyWith(s, tokens, "line", "match")
 	}
-	for _, k := range has(s, "block", "key", "line", "value", "comment", "separator") {
+	for _, k := range [...]string{"block", "key", "line", "value", "comment", "separator"} {
 		if strings.ContainsAny(s.Get(k), "\n\r") {
 			c.fault(find(tokens, k), "Line break in a line", "%s must stay on one line. For several lines use block=NAME content=…", k)
 		}
 	}
 }
 
-func (c *checker) actRules(s Step, tokens []token) {
+func (c *checker) actRules(s *Step, tokens []token) {
 	c.positive(s, tokens)
 	if s.Args[0] == "run" {
 		if len(s.Args) < 3 || s.Args[2] == "" {
@@ -140,20 +146,20 @@ func (c *checker) actRules(s Step, tokens []token) {
 	}
 }
 
-func (c *checker) checkRules(s Step, tokens []token) {
-	ways := has(s, "http", "tcp", "exec", "unit", "file")
+func (c *checker) checkRules(s *Step, tokens []token) {
+	way, other := firstTwo(s, "http", "tcp", "exec", "unit", "file")
 	switch {
-	case len(ways) == 0:
+	case way == "":
 		c.fault(wholeLine, "Missing probe", "CHECK needs exactly one of http, tcp, exec, unit and file, which say what is looked at.")
 		return
-	case len(ways) > 1:
-		c.fault(find(tokens, ways[1]), "More than one probe", "CHECK looks at one thing, and this one names %s. Write a step for each.", strings.Join(ways, " and "))
+	case other != "":
+		c.fault(find(tokens, other), "More than one probe", "CHECK looks at one thing, and this one names %s and %s. Write a step for each.", way, other)
 		return
 	}
-	if ways[0] != "http" {
+	if way != "http" {
 		c.onlyWith(s, tokens, "http", "status")
 	}
-	if ways[0] == "unit" {
+	if way == "unit" {
 		c.onlyWith(s, tokens, "http, tcp, exec and file", "contains")
 	}
 	if v, ok := s.Lookup("status"); ok && (len(v) != 3 || v < "100" || v > "599") {

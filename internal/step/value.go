@@ -14,11 +14,8 @@ import (
 )
 
 // canonical gives the one form in which a value is printed. When the value is
-// not of its type, why is a full sentence about it.
+// not of its type, why is a full sentence about it. NUL is refused before.
 func (t Type) canonical(v string) (canon, why string) {
-	if strings.IndexByte(v, 0) >= 0 {
-		return v, "The value holds a NUL byte, which nothing on a machine can hold. Take it out."
-	}
 	switch t {
 	case Bool:
 		return v, oneOf(v, "true", "false")
@@ -174,6 +171,8 @@ func shortDuration(d time.Duration) string {
 
 func canonicalPath(v string) (string, string) {
 	switch {
+	case isClean(v):
+		return v, ""
 	case v == "":
 		return v, "The path is empty. Write an absolute path, such as /etc/motd."
 	case v[0] != '/':
@@ -182,6 +181,20 @@ func canonicalPath(v string) (string, string) {
 		return v, fmt.Sprintf(`%q goes up with "..", so that its place cannot be told from its text. Write %q.`, clip(v), clip(path.Clean(v)))
 	}
 	return path.Clean(v), ""
+}
+
+// isClean tells whether p is absolute and path.Clean would leave it alone,
+// without the work of cleaning.
+func isClean(p string) bool {
+	if p == "" || p[0] != '/' {
+		return false
+	}
+	for i := 1; i < len(p); i++ {
+		if p[i-1] == '/' && (p[i] == '/' || p[i] == '.') {
+			return path.Clean(p) == p
+		}
+	}
+	return p == "/" || p[len(p)-1] != '/'
 }
 
 func hasDotDot(p string) bool {
