@@ -1,0 +1,60 @@
+# make build    bin/fettle, static
+# make test     all tests; as root also those on real Debian hosts
+# make lint     format, vet, staticcheck, known vulnerabilities
+# make cover    coverage of the packages, in dist/cover.html
+# make fuzz     every fuzz target for FUZZTIME each
+
+STATICCHECK_VERSION = v0.8.2
+GOVULNCHECK_VERSION = v1.9.0
+FUZZTIME = 30s
+
+tools = $(CURDIR)/.cache/bin
+staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
+govulncheck = $(tools)/govulncheck-$(GOVULNCHECK_VERSION)
+
+.PHONY: build test setup lint format vet staticcheck govulncheck cover fuzz clean
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/fettle ./cmd/fettle
+
+# Packages with hosts take longer than go test's ten minutes on a small machine.
+test: setup
+	go test -race -timeout 20m ./...
+
+# What the tests on real hosts need, on Debian and as root; nothing otherwise.
+setup:
+	@if [ "$$(id -u)" = 0 ]; then test/setup.sh; fi
+
+lint: format vet staticcheck govulncheck
+
+format:
+	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "gofmt -w these files:"; echo "$$files"; exit 1; fi
+
+vet:
+	go vet ./...
+
+staticcheck: $(staticcheck)
+	$(staticcheck) ./...
+
+govulncheck: $(govulncheck)
+	test/govulncheck.sh $(govulncheck)
+
+$(staticcheck):
+	GOBIN=$(tools) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+	mv $(tools)/staticcheck $@
+
+$(govulncheck):
+	GOBIN=$(tools) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	mv $(tools)/govulncheck $@
+
+cover: setup
+	mkdir -p dist
+	go test -timeout 20m -coverprofile=dist/cover.out -coverpkg=./internal/... ./...
+	go tool cover -html=dist/cover.out -o dist/cover.html
+	go tool cover -func=dist/cover.out | tail -n 1
+
+fuzz:
+	test/fuzz.sh $(FUZZTIME)
+
+clean:
+	rm -rf bin dist .cache

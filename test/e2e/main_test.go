@@ -1,0 +1,11 @@
+// Package e2e tests fettle on real Debian hosts.
+package e2e
+
+import (
+	"os"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+func TestMain(m *testing.M) { os.Exit(hosts.Main(m)) }

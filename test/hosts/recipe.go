@@ -1,0 +1,96 @@
+package hosts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// recipe is all that decides what a base image holds. Its digest names the
+// image in the cache.
+type recipe struct {
+	suite   string
+	include []string // packages of the base image
+	pool    []string // packages to keep as files, with their dependencies
+	sources []string // apt sources: the machine's own, or none for the default mirror
+	exclude []string // paths that dpkg leaves out of the base image
+	script  string   // what happens to the tree at the end
+}
+
+// finish makes the tree independent of the machine that built it: $1 is the
+// tree and POOL where the packages go. A base image knows no repository.
+const finish = `set -e
+chroot "$1" apt-get clean
+chroot "$1" apt-get -y --no-install-recommends --download-only install POOLED
+cp "$1"/var/cache/apt/archives/*.deb "POOL"
+rm -f "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*
+rm -f "$1"/etc/hostname "$1"/etc/resolv.conf
+: > "$1"/etc/machine-id
+`
+
+func newRecipe() recipe {
+	return recipe{
+		suite: "bookworm",
+		include: []string{
+			"acl", "adduser", "apt", "attr", "ca-certificates", "dbus", "iproute2", "iputils-ping",
+			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv",
+		},
+		pool:    []string{"cron", "curl", "jq", "nginx", "rsync", "sudo"},
+		sources: machineSources("/etc/apt", "bookworm"),
+		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},
+		script:  finish,
+	}
+}
+
+// machineSources returns the files below etc that name the Debian repositories
+// of suite, so that a machine's own mirror is used. Third-party repositories
+// are left out: a base image is plain Debian.
+func machineSources(etc, suite string) []string {
+	for _, name := range []string{"sources.list.d/debian.sources", "sources.list"} {
+		path := filepath.Join(etc, name)
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), suite) {
+			return []string{path}
+		}
+	}
+	return nil
+}
+
+// digest names what the recipe makes. Two recipes that differ in anything but
+// the version of a package have two digests.
+func (r recipe) digest() (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n", []any{r.suite, r.include, r.pool, r.exclude, r.script})
+	for _, source := range r.sources {
+		f, err := os.Open(source)
+		if err != nil {
+			return "", fmt.Errorf("cannot read an apt source: %w", err)
+		}
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return "", fmt.Errorf("cannot read an apt source: %w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+// argv returns the command that builds the image: its tree at tree, its
+// packages in pool.
+func (r recipe) argv(tree, pool string) []string {
+	argv := []string{
+		"mmdebstrap", "--quiet", "--variant=apt", "--mode=root",
+		"--include=" + strings.Join(r.include, ","),
+		`--aptopt=Acquire::Languages "none"`, `--aptopt=Acquire::Retries "5"`,
+	}
+	for _, path := range r.exclude {
+		argv = append(argv, "--dpkgopt=path-exclude="+path)
+	}
+	script := strings.NewReplacer("POOLED", strings.Join(r.pool, " "), "POOL", pool).Replace(r.script)
+	argv = append(argv, "--customize-hook="+script, r.suite, tree)
+	return append(argv, r.sources...)
+}

@@ -1,0 +1,103 @@
+package hosts
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repoPath is where a host sees its repository.
+const repoPath = "/srv/repo"
+
+// Repo is a local apt repository. Hosts that boot with it see what has been
+// published, without a network, also when it is published while they run.
+type Repo struct{ dir string }
+
+// NewRepo returns an empty repository that lives as long as t. It needs no
+// root, but apt-ftparchive to publish.
+func NewRepo(t testing.TB) *Repo {
+	t.Helper()
+	r := &Repo{dir: t.TempDir()}
+	if err := os.Chmod(r.dir, 0o755); err != nil { // apt reads as its own user
+		t.Fatal(err)
+	}
+	r.index(t, "Packages", nil)
+	return r
+}
+
+// Add writes the package d into the repository and returns the path of its
+// file. It can be installed after the next Publish.
+func (r *Repo) Add(t testing.TB, d Deb) string {
+	t.Helper()
+	data, err := d.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(r.dir, d.fileName())
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// AddDebian puts the packages that the base image's cache keeps into the
+// repository: nginx, cron, curl, jq, rsync, sudo and all they depend on, as
+// Debian ships them.
+func (r *Repo) AddDebian(t testing.TB) {
+	t.Helper()
+	Require(t)
+	b, err := ensureBase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	debs, err := filepath.Glob(filepath.Join(b.pool(), "*.deb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, deb := range debs {
+		data, err := os.ReadFile(deb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// apt escapes colons in names of files; a flat repository need not.
+		name := strings.ReplaceAll(filepath.Base(deb), "%3a", "-")
+		if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Publish makes everything that has been added installable. Hosts notice with
+// their next apt-get update.
+func (r *Repo) Publish(t testing.TB) {
+	t.Helper()
+	r.index(t, "Packages", r.ftparchive(t, "packages", "."))
+	r.index(t, "Release", r.ftparchive(t, "-o", "APT::FTPArchive::Release::Origin=fettle-test",
+		"-o", "APT::FTPArchive::Release::Suite=test", "release", "."))
+}
+
+// ftparchive runs apt-ftparchive in the repository and returns what it prints.
+func (r *Repo) ftparchive(t testing.TB, args ...string) []byte {
+	t.Helper()
+	os.Remove(filepath.Join(r.dir, "Release")) // must not list itself
+	var stderr bytes.Buffer
+	cmd := exec.Command("apt-ftparchive", args...)
+	cmd.Dir, cmd.Stderr = r.dir, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(fmt.Errorf("cannot index the repository: %w: %s", err, stderr.Bytes()))
+	}
+	return out
+}
+
+// index replaces an index file.
+func (r *Repo) index(t testing.TB, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

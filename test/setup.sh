@@ -1,0 +1,32 @@
+#!/bin/bash
+# Installs the Debian packages that the tests need and that are missing here.
+# Needs root; does nothing on a machine without apt. Idempotent.
+set -euo pipefail
+
+packages=(
+	acl apt-utils attr ca-certificates dbus gcc git iproute2 libc6-dev make mmdebstrap
+	nftables openssh-client strace systemd-container util-linux zstd
+)
+
+command -v apt-get >/dev/null || {
+	echo "setup: no apt-get here; tests on real hosts will be skipped" >&2
+	exit 0
+}
+missing=()
+for package in "${packages[@]}"; do
+	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+	[[ $status == installed ]] || missing+=("$package")
+done
+if ((${#missing[@]})); then
+	echo "setup: installing ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get -q update
+	apt-get -q -y --no-install-recommends install "${missing[@]}"
+fi
+
+# A host holds 7 inotify instances; the kernel's default of 128 is 18 hosts.
+limit=/proc/sys/fs/inotify/max_user_instances
+if (($(<"$limit") < 8192)); then
+	sysctl -q -w fs.inotify.max_user_instances=8192 ||
+		echo "setup: cannot raise $limit; many hosts at once may fail to boot" >&2
+fi
