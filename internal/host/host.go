@@ -173,7 +173,13 @@ type CommandResult struct {
 	TimedOut bool
 }
 
-// Accounts are the users and groups of the host's own files.
+// Accounts are the users and groups of the host's own files. Each setter
+// compares first and writes nothing when all is as wanted.
+//
+// Give a before-image back whole: its Lines hold more than an account's lines,
+// such as their places, so that the files become byte-identical again. Images
+// without Lines are wishes: an empty Home or Shell leaves what is there, and
+// taking an account away leaves its home and its group.
 type Accounts interface {
 	// User reads one account; a User with Present false when there is none.
 	User(name string) (image.User, error)
@@ -181,6 +187,8 @@ type Accounts interface {
 	// SetUser makes the account be as the image, whatever it is now. create
 	// holds the wishes for a new one that an image cannot say.
 	SetUser(ctx context.Context, name string, to image.User, create NewUser) error
+	// SetGroup is SetUser for groups. GID 0 lets the system choose (but for
+	// the group root); nil Members leaves who is in it.
 	SetGroup(ctx context.Context, name string, to image.Group, system bool) error
 	SetMember(ctx context.Context, user, group string, present bool) error
 }
@@ -191,6 +199,10 @@ type NewUser struct {
 	CreateHome bool
 	// AutoUID lets the system choose the number.
 	AutoUID bool
+	// OwnGroup gives the account a primary group of its own name, which is
+	// made with a number of the system's choice where there is none. The
+	// image's GID says nothing then. AutoUID with GID 0 means the same.
+	OwnGroup bool
 }
 
 // PackageChange is one package of a transaction.

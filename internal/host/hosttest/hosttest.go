@@ -19,10 +19,9 @@ import (
 type Traits struct {
 	// Owners: files can be given to anybody, as root can.
 	Owners bool
-	// Commands: Run runs the real programs of this machine.
-	Commands bool
-	// Accounts: accounts can be made; the host has what useradd needs.
-	Accounts bool
+	// Machine gives a host that runs the programs of this machine; nil when
+	// the driver runs none.
+	Machine func(t *testing.T) host.Host
 }
 
 // Run runs the whole suite; open makes a new empty host, whose root directory
@@ -39,7 +38,10 @@ func Run(t *testing.T, traits Traits, open func(t *testing.T) host.Host) {
 	t.Run("Sparse", s.sparse)
 	t.Run("Sync", s.sync)
 	t.Run("Unsafe", s.unsafe)
-	t.Run("Commands", s.commands)
+	if traits.Machine != nil {
+		t.Run("Commands", s.commands)
+	}
+	t.Run("Lock", s.lock)
 	t.Run("Accounts", s.accounts)
 }
 

@@ -32,6 +32,9 @@ import (
 type Options struct {
 	// Count is called before each mutating operation; see host.Counter.
 	Count host.Counter
+	// Debs is the directory, as a path of the host, in which packages are kept
+	// for taking a run back; /var/lib/fettle/debs when empty.
+	Debs string
 }
 
 // Host is one root on this machine. It is safe for concurrent use.
@@ -39,8 +42,11 @@ type Host struct {
 	root   string
 	rootFD int
 	count  host.Counter
+	debs   string
 	dirs   dirCache
 	who    owner
+	runs   runs
+	svc    units
 }
 
 var _ host.Host = (*Host)(nil)
@@ -56,7 +62,8 @@ func Open(root string, opts Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open root %q: %w", abs, err)
 	}
-	h := &Host{root: abs, rootFD: fd, count: opts.Count, who: newOwner(abs)}
+	h := &Host{root: abs, rootFD: fd, count: opts.Count, debs: opts.Debs, who: newOwner(abs)}
+	h.svc.h = h
 	if err := h.checkKernel(); err != nil {
 		_ = unix.Close(fd)
 		return nil, err
@@ -84,6 +91,7 @@ func (h *Host) checkKernel() error {
 // Close releases the descriptors. The Host is of no use afterwards.
 func (h *Host) Close() error {
 	h.dirs.dropAll()
+	h.svc.close()
 	return unix.Close(h.rootFD)
 }
 

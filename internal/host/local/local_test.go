@@ -9,14 +9,20 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
+func open(t *testing.T, root string, opts local.Options) *local.Host {
+	t.Helper()
+	h, err := local.Open(root, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
+
 func TestHost(t *testing.T) {
-	root := os.Geteuid() == 0
-	hosttest.Run(t, hosttest.Traits{Owners: root}, func(t *testing.T) host.Host {
-		h, err := local.Open(t.TempDir(), local.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = h.Close() })
-		return h
-	})
+	traits := hosttest.Traits{
+		Owners:  os.Geteuid() == 0,
+		Machine: func(t *testing.T) host.Host { return open(t, "/", local.Options{}) },
+	}
+	hosttest.Run(t, traits, func(t *testing.T) host.Host { return open(t, t.TempDir(), local.Options{}) })
 }

@@ -1,0 +1,26 @@
+package hosttest
+
+import (
+	"errors"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// lock: one holder at a time, who is named to the others.
+func (s suite) lock(t *testing.T) {
+	l, ok := s.open(t).(host.Locker)
+	if !ok {
+		t.Fatal("this driver has no lock")
+	}
+	held, err := l.Lock("/lock", "the first")
+	must(t, err)
+	var locked *host.LockedError
+	if _, err := l.Lock("/lock", "the second"); !errors.As(err, &locked) || locked.Holder != "the first" {
+		t.Errorf("a second lock: %v", err)
+	}
+	must(t, held.Close())
+	held, err = l.Lock("/lock", "2nd")
+	must(t, err)
+	must(t, held.Close())
+}

@@ -1,0 +1,164 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+const archives = "/var/cache/apt/archives"
+
+// debNames are the file names that apt gives a version of a package; arch is
+// the host's own architecture.
+func debNames(arch, name, version string) []string {
+	name, other, foreign := strings.Cut(name, ":")
+	stem := name + "_" + strings.ReplaceAll(version, ":", "%3a") + "_"
+	if foreign {
+		return []string{stem + other + ".deb"}
+	}
+	return []string{stem + arch + ".deb", stem + "all.deb"}
+}
+
+// findDeb looks for the package's file in a directory, "" when there is none.
+func (p *packages) findDeb(dir, arch, name, version string) string {
+	for _, n := range debNames(arch, name, version) {
+		st, err := p.h.Lstat(path.Join(dir, n))
+		if err == nil && st.Type == image.Regular {
+			return path.Join(dir, n)
+		}
+	}
+	return ""
+}
+
+// source is how apt-get install is told to bring a version: the kept file when
+// there is one, as the archive may have dropped the version.
+func (p *packages) source(arch, name, version string) string {
+	if deb := p.findDeb(p.debs, arch, name, version); deb != "" {
+		return deb
+	}
+	return name + "=" + version
+}
+
+// Keep implements host.Packages: out of what is kept already, out of apt's
+// cache, or from the archive.
+func (p *packages) Keep(ctx context.Context, name, version string) (deb string, ok bool, err error) {
+	if err := checkNames([]host.PackageChange{{Name: name, Version: version}}); err != nil {
+		return "", false, err
+	}
+	inv, err := p.inventory(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	if deb := p.findDeb(p.debs, inv.arch, name, version); deb != "" {
+		return deb, true, nil
+	}
+	if err := p.makeDir(p.debs); err != nil {
+		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+	}
+	if cached := p.findDeb(archives, inv.arch, name, version); cached != "" {
+		to := path.Join(p.debs, path.Base(cached))
+		if err := p.copyFile(cached, to); err != nil {
+			return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+		}
+		return to, true, nil
+	}
+	return p.download(ctx, inv.arch, name, version)
+}
+
+// download fetches a version into a folder of its own, so that a file that
+// arrived in part never has the final name in the kept ones.
+func (p *packages) download(ctx context.Context, arch, name, version string) (string, bool, error) {
+	part := path.Join(p.debs, ".download")
+	if err := p.makeDir(part); err != nil {
+		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+	}
+	r, err := p.h.Run(ctx, host.Command{
+		Argv: []string{"apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", name + "=" + version},
+		Dir:  part, Env: aptEnv(), Timeout: 15 * time.Minute, Mutates: true,
+	})
+	if err != nil {
+		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+	}
+	got := p.findDeb(part, arch, name, version)
+	if r.ExitCode != 0 || got == "" {
+		return "", false, p.clear(part)
+	}
+	to := path.Join(p.debs, path.Base(got))
+	if err := p.copyFile(got, to); err != nil {
+		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+	}
+	return to, true, p.clear(part)
+}
+
+// clear removes what a download left.
+func (p *packages) clear(dir string) error {
+	names, err := p.h.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := p.h.Remove(path.Join(dir, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeDir makes a directory and its parents, 0700.
+func (p *packages) makeDir(dir string) error {
+	err := p.h.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) && dir != "/" {
+		if err := p.makeDir(path.Dir(dir)); err != nil {
+			return err
+		}
+		err = p.h.Mkdir(dir, 0o700)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return isDir(p.h, dir)
+	}
+	return err
+}
+
+func isDir(h *Host, dir string) error {
+	st, err := h.Lstat(dir)
+	if err == nil && st.Type != image.Directory {
+		err = fmt.Errorf("%s is no directory", dir)
+	}
+	return err
+}
+
+// copyFile makes a durable copy that has its name only when it is whole.
+func (p *packages) copyFile(from, to string) error {
+	src, err := p.h.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	temp := path.Join(path.Dir(to), ".part")
+	if err := p.h.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dst, err := p.h.Create(temp)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	if err == nil {
+		err = dst.Sync()
+	}
+	if err := errors.Join(err, dst.Close()); err != nil {
+		return err
+	}
+	if err := p.h.Rename(temp, to); err != nil {
+		return err
+	}
+	return p.h.SyncDir(path.Dir(to))
+}

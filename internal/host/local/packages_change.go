@@ -1,0 +1,354 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/debver"
+	"fettle.dev/fettle/internal/host"
+)
+
+// aptTimeout bounds one transaction. Killing dpkg leaves work behind, so it is
+// far above what a transaction takes.
+const aptTimeout = 2 * time.Hour
+
+// aptEnv keeps every known hook from asking anything.
+func aptEnv() []string {
+	return []string{
+		"DEBIAN_FRONTEND=noninteractive", "DEBIAN_PRIORITY=critical", "DEBCONF_NONINTERACTIVE_SEEN=true",
+		"APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
+		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
+	}
+}
+
+// aptOptions are the options of every call: nothing is asked, changed
+// configuration files stay as they are, nothing goes that nobody named.
+func aptOptions() []string {
+	return []string{
+		"-y", "-q", "--no-install-recommends",
+		"-o", "APT::Get::Assume-Yes=true",
+		"-o", "APT::Get::AutomaticRemove=false",
+		"-o", "APT::Color=false",
+		"-o", "Dpkg::Use-Pty=false",
+		"-o", "Dpkg::Options::=--force-confdef",
+		"-o", "Dpkg::Options::=--force-confold",
+		"-o", "DPkg::Lock::Timeout=600",
+	}
+}
+
+// Change implements host.Packages. Recommended packages are not installed. also
+// is filled in on failure too, with what had happened by then.
+func (p *packages) Change(ctx context.Context, changes []host.PackageChange, progress func(string)) (map[string]string, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	if err := checkNames(changes); err != nil {
+		return nil, err
+	}
+	if err := p.waitLock(ctx, progress); err != nil {
+		return nil, err
+	}
+	before, err := p.inventory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.refuseHeld(before, changes); err != nil {
+		return nil, err
+	}
+	err = p.transaction(ctx, before, changes)
+	after, readErr := p.inventory(context.WithoutCancel(ctx))
+	if readErr != nil {
+		return nil, cmpErr(err, readErr)
+	}
+	also := difference(before, after, changes)
+	if err == nil {
+		err = p.mark(ctx, before, after, changes)
+	}
+	if err == nil {
+		err = arrived(after, changes)
+	}
+	return also, err
+}
+
+func cmpErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// checkNames refuses what apt would read as an option or as something else
+// than a package name.
+func checkNames(changes []host.PackageChange) error {
+	for _, c := range changes {
+		if !validName(c.Name) {
+			return fmt.Errorf("cannot change package %q: that is no package name; use lower-case letters, digits and + - . only", c.Name)
+		}
+		if _, err := debver.Parse(c.Version); c.Version != "" && err != nil {
+			return fmt.Errorf("cannot change package %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func validName(s string) bool {
+	s, arch, _ := strings.Cut(s, ":")
+	if len(s) < 2 || !isLowerOrDigit(s[0]) {
+		return false
+	}
+	for _, c := range []byte(s + strings.ReplaceAll(arch, "-", "")) {
+		if !isLowerOrDigit(c) && c != '+' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+func isLowerOrDigit(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+
+// refuseHeld keeps what somebody held on the machine, unless the change itself
+// says what is to become of the hold.
+func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error {
+	for _, c := range changes {
+		have := inv.packages[inv.key(c.Name)]
+		if have.Held && c.Held == nil && (c.Absent || c.Version != have.Version) {
+			return fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or say held = false", c.Name, have.Version, c.Name)
+		}
+	}
+	return nil
+}
+
+// transaction releases holds that the changes own, runs apt once, and purges
+// what apt leaves of removed packages.
+func (p *packages) transaction(ctx context.Context, inv inventory, changes []host.PackageChange) error {
+	if held := ownHolds(inv, changes); len(held) > 0 {
+		if err := p.tool(ctx, append([]string{"apt-mark", "unhold"}, held...)); err != nil {
+			return fmt.Errorf("cannot release held packages: %w", err)
+		}
+	}
+	if words := p.words(inv, changes); len(words) > 0 {
+		argv := append(p.aptGet(inv, changes), words...)
+		if err := p.apt(ctx, inv, argv); err != nil {
+			return err
+		}
+	}
+	return p.purge(ctx, inv, changes)
+}
+
+// aptGet is the command line without the packages. Removed is never purged
+// here: that would also purge what goes along with them.
+func (p *packages) aptGet(inv inventory, changes []host.PackageChange) []string {
+	argv := append([]string{"apt-get", "install"}, aptOptions()...)
+	for _, c := range changes {
+		have := inv.version(c.Name)
+		if !c.Absent && c.Version != "" && have != "" && debver.Compare(c.Version, have) < 0 {
+			return append(argv, "--allow-downgrades")
+		}
+	}
+	return argv
+}
+
+// words are the packages of one apt-get install: NAME=VERSION, the path of a
+// kept package, NAME, or NAME- for removal. What is as wanted is left out.
+func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
+	var out []string
+	for _, c := range changes {
+		have := inv.packages[inv.key(c.Name)]
+		switch {
+		case c.Absent && have.Version == "" && status2(have) != 'H':
+		case c.Absent:
+			out = append(out, c.Name+"-")
+		case c.Version == "":
+			out = append(out, c.Name)
+		case c.Version == have.Version && status2(have) == 'i':
+		default:
+			out = append(out, p.source(inv.arch, c.Name, c.Version))
+		}
+	}
+	return out
+}
+
+// status2 is what dpkg's second letter says the package is, n for unknown.
+func status2(i installed) byte {
+	if len(i.Status) < 2 {
+		return 'n'
+	}
+	return i.Status[1]
+}
+
+// purge removes the configuration of packages that the changes want gone
+// whole.
+func (p *packages) purge(ctx context.Context, before inventory, changes []host.PackageChange) error {
+	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent && c.Purge }) {
+		return nil
+	}
+	now, err := p.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range changes {
+		if c.Absent && c.Purge && status2(now.packages[now.key(c.Name)]) == 'c' {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return p.apt(ctx, before, append([]string{"dpkg", "--purge"}, names...))
+}
+
+// ownHolds are the held packages that a change moves and whose hold it owns.
+func ownHolds(inv inventory, changes []host.PackageChange) []string {
+	var out []string
+	for _, c := range changes {
+		if c.Held != nil && inv.packages[inv.key(c.Name)].Held {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// mark sets holds and dependency marks. A package that was a dependency before
+// and whose change says nothing about that is one again: apt-get install calls
+// everything that it is told manual.
+func (p *packages) mark(ctx context.Context, before, after inventory, changes []host.PackageChange) error {
+	todo := map[string][]string{}
+	for _, c := range changes {
+		is, was := after.packages[after.key(c.Name)], before.packages[before.key(c.Name)]
+		if c.Held != nil && *c.Held != is.Held && (is.Version != "" || is.Held) {
+			verb := map[bool]string{true: "hold", false: "unhold"}[*c.Held]
+			todo[verb] = append(todo[verb], c.Name)
+		}
+		auto := is.Auto
+		if c.Auto != nil {
+			auto = *c.Auto
+		} else if was.Version != "" {
+			auto = was.Auto
+		}
+		if is.Version != "" && auto != is.Auto {
+			verb := map[bool]string{true: "auto", false: "manual"}[auto]
+			todo[verb] = append(todo[verb], c.Name)
+		}
+	}
+	for _, verb := range []string{"hold", "unhold", "auto", "manual"} {
+		if len(todo[verb]) == 0 {
+			continue
+		}
+		if err := p.tool(ctx, append([]string{"apt-mark", verb}, todo[verb]...)); err != nil {
+			return fmt.Errorf("cannot mark packages %s: %w", verb, err)
+		}
+	}
+	return nil
+}
+
+// arrived checks the outcome by dpkg's state and not by what apt said.
+func arrived(after inventory, changes []host.PackageChange) error {
+	for _, c := range changes {
+		have := after.packages[after.key(c.Name)]
+		switch {
+		case c.Absent && have.Version != "":
+			return fmt.Errorf("cannot remove package %s: version %s is still there after apt ended well", c.Name, have.Version)
+		case !c.Absent && (have.Version == "" || c.Version != "" && have.Version != c.Version):
+			return fmt.Errorf("cannot install package %s: apt ended well but the version is %q, not %q", c.Name, have.Version, c.Version)
+		}
+	}
+	return nil
+}
+
+// difference lists what changed besides: name to the version before.
+func difference(before, after inventory, changes []host.PackageChange) map[string]string {
+	asked := map[string]bool{}
+	for _, c := range changes {
+		asked[before.key(c.Name)] = true
+	}
+	also := map[string]string{}
+	for name, a := range after.packages {
+		if b := before.packages[name]; !asked[name] && a.Version != b.Version {
+			also[name] = b.Version
+		}
+	}
+	for name, b := range before.packages {
+		if _, still := after.packages[name]; !still && !asked[name] && b.Version != "" {
+			also[name] = b.Version
+		}
+	}
+	return also
+}
+
+// Simulate implements host.Packages.
+func (p *packages) Simulate(ctx context.Context, changes []host.PackageChange) (map[string]string, error) {
+	if err := checkNames(changes); err != nil {
+		return nil, err
+	}
+	inv, err := p.inventory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.refuseHeld(inv, changes); err != nil {
+		return nil, err
+	}
+	words := p.words(inv, changes)
+	if len(words) == 0 {
+		return map[string]string{}, nil
+	}
+	argv := append(p.aptGet(inv, changes), "--simulate")
+	if len(ownHolds(inv, changes)) > 0 {
+		argv = append(argv, "--allow-change-held-packages")
+	}
+	r, err := p.h.Run(ctx, host.Command{Argv: append(argv, words...), Env: aptEnv(), Timeout: 5 * time.Minute})
+	if err != nil {
+		return nil, fmt.Errorf("cannot simulate packages: %w", err)
+	}
+	if r.ExitCode != 0 {
+		return nil, p.aptError(ctx, inv, r)
+	}
+	return simulated(inv, r.Stdout, changes), nil
+}
+
+// simulated reads the lines that apt-get -s writes for programs: Inst, Remv
+// and Purg with a name and, in brackets, the version that is installed.
+func simulated(inv inventory, out []byte, changes []host.PackageChange) map[string]string {
+	asked := map[string]bool{}
+	for _, c := range changes {
+		asked[inv.key(c.Name)] = true
+	}
+	also := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != "Inst" && f[0] != "Remv" && f[0] != "Purg" {
+			continue
+		}
+		if name := inv.key(f[1]); !asked[name] {
+			also[name] = inv.version(name)
+		}
+	}
+	return also
+}
+
+// tool runs a program that changes package state and gives no trouble.
+func (p *packages) tool(ctx context.Context, argv []string) error {
+	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: 10 * time.Minute, Mutates: true})
+	if err != nil {
+		return err
+	}
+	if r.ExitCode != 0 {
+		return fmt.Errorf("%s %s: %s", argv[0], argv[1], firstLine(append(r.Stderr, r.Stdout...)))
+	}
+	return nil
+}
+
+// apt runs apt-get or dpkg and makes its failure short.
+func (p *packages) apt(ctx context.Context, inv inventory, argv []string) error {
+	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true})
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot change packages: %w", err)
+	case r.ExitCode != 0:
+		return p.aptError(ctx, inv, r)
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+
+	"fettle.dev/fettle/internal/debver"
+	"fettle.dev/fettle/internal/host"
+)
+
+const (
+	scriptLines   = 8
+	suggestBelow  = 3 // edits between a name and its suggestion
+	shownVersions = 5
+)
+
+// aptError makes the output of a failed apt or dpkg short: its own error
+// lines, the script that failed with its last words, and what to do.
+func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandResult) error {
+	if r.TimedOut {
+		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, it first finishes what dpkg left", aptTimeout)
+	}
+	f := readFailure(string(r.Stdout), string(r.Stderr))
+	var parts []string
+	for _, s := range f.scripts {
+		parts = append(parts, s.text())
+	}
+	for _, e := range f.errors {
+		if len(f.scripts) > 0 && strings.HasPrefix(e, "Sub-process ") {
+			continue
+		}
+		parts = append(parts, e)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, fmt.Sprintf("it ended with status %d: %s", r.ExitCode, lastOf(string(r.Stderr), string(r.Stdout))))
+	}
+	text := "cannot change packages: " + strings.Join(parts, "; ")
+	if hint := p.hint(ctx, f); hint != "" {
+		text += ". " + hint
+	}
+	return errors.New(text)
+}
+
+// failure is what can be told from the output of apt and dpkg.
+type failure struct {
+	errors  []string // apt's, without "E: "
+	scripts []scriptFailure
+}
+
+// scriptFailure is one package that dpkg could not process.
+type scriptFailure struct {
+	pkg, reason string
+	output      []string // what its script wrote last
+}
+
+func (s scriptFailure) text() string {
+	out := s.pkg + ": " + s.reason
+	if len(s.output) > 0 {
+		out += "\n    " + strings.Join(s.output, "\n    ") + "\n"
+	}
+	return out
+}
+
+// readFailure takes apart what apt-get and dpkg wrote. Only the message of the
+// error depends on it, never a decision.
+func readFailure(stdout, stderr string) failure {
+	var f failure
+	lines := strings.Split(stderr, "\n")
+	for i, line := range lines {
+		if e, ok := strings.CutPrefix(line, "E: "); ok {
+			f.errors = append(f.errors, e)
+			continue
+		}
+		if e, ok := strings.CutPrefix(line, "dpkg: error: "); ok {
+			f.errors = append(f.errors, e)
+			continue
+		}
+		rest, ok := strings.CutPrefix(line, "dpkg: error processing ")
+		if !ok {
+			continue
+		}
+		s := scriptFailure{pkg: processed(rest)}
+		if i+1 < len(lines) {
+			s.reason = strings.TrimSpace(lines[i+1])
+		}
+		s.output = append(scriptOutput(stdout, s.pkg), own(lines[:i])...)
+		if len(s.output) > scriptLines {
+			s.output = s.output[len(s.output)-scriptLines:]
+		}
+		f.scripts = append(f.scripts, s)
+	}
+	return f
+}
+
+// processed finds the package in "package NAME (--configure):" and in
+// "archive PATH (--unpack):".
+func processed(rest string) string {
+	name, _, _ := strings.Cut(rest, " (")
+	return strings.TrimPrefix(strings.TrimPrefix(name, "package "), "archive ")
+}
+
+// scriptOutput is what stands behind "Setting up NAME" and the like.
+func scriptOutput(stdout, pkg string) []string {
+	lines := strings.Split(strings.TrimRight(stdout, "\n"), "\n")
+	start := -1
+	for i, l := range lines {
+		for _, verb := range []string{"Setting up ", "Removing ", "Unpacking ", "Purging configuration files for ", "Preparing to unpack "} {
+			if strings.HasPrefix(l, verb) {
+				start = -1
+				if strings.HasPrefix(l, verb+pkg+" ") {
+					start = i
+				}
+			}
+		}
+		if start >= 0 && strings.HasPrefix(l, "Errors were encountered") {
+			return own(lines[start+1 : i])
+		}
+	}
+	if start < 0 {
+		return nil
+	}
+	return own(lines[start+1:])
+}
+
+// own drops empty lines and dpkg's and apt's own ones.
+func own(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		if strings.TrimSpace(l) == "" || strings.HasPrefix(l, "dpkg: ") || strings.HasPrefix(l, "E: ") || strings.HasPrefix(l, "W: ") || strings.HasPrefix(l, "N: ") {
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func lastOf(texts ...string) string {
+	for _, t := range texts {
+		lines := strings.Split(strings.TrimSpace(t), "\n")
+		if l := lines[len(lines)-1]; l != "" {
+			return l
+		}
+	}
+	return "it said nothing"
+}
+
+// hint says what to do about the first error that we know.
+func (p *packages) hint(ctx context.Context, f failure) string {
+	for _, e := range f.errors {
+		switch {
+		case strings.HasPrefix(e, "Unable to locate package "):
+			return p.unknownPackage(ctx, strings.TrimPrefix(e, "Unable to locate package "))
+		case strings.HasPrefix(e, "Version ") && strings.HasSuffix(e, " was not found"):
+			return p.unknownVersion(ctx, e)
+		case strings.Contains(e, "has no installation candidate"):
+			return "The package is known by name only. Run apt-get update, then fettle again"
+		case strings.HasPrefix(e, "Failed to fetch "), strings.HasPrefix(e, "Unable to fetch "):
+			return "The archive does not have the file any more, or cannot be reached. Run apt-get update, then fettle again"
+		case strings.HasPrefix(e, "dpkg was interrupted"):
+			return "Run fettle again: it first finishes what dpkg left"
+		case strings.Contains(e, "held broken packages"):
+			return "The wanted versions do not go together: \"apt-get install --simulate\" with them says which dependency is in the way"
+		}
+	}
+	if len(f.scripts) > 0 {
+		return "Put right what the script complains about and run fettle again: it first finishes the half-configured package"
+	}
+	return ""
+}
+
+// unknownPackage suggests the names next to one that apt does not know.
+func (p *packages) unknownPackage(ctx context.Context, name string) string {
+	const update = "If it is new in the archive, run apt-get update, then fettle again"
+	r, err := p.h.Run(ctx, host.Command{Argv: []string{"apt-cache", "pkgnames"}, Timeout: time.Minute})
+	if err != nil || r.ExitCode != 0 {
+		return update
+	}
+	if near := nearest(name, strings.Fields(string(r.Stdout))); near != "" {
+		return fmt.Sprintf("Did you mean %q? %s", near, update)
+	}
+	return update
+}
+
+// nearest is the name with the fewest edits, "" when all are far.
+func nearest(name string, names []string) string {
+	best, at := "", suggestBelow
+	sort.Strings(names)
+	for _, n := range names {
+		if len(n) > len(name)+at || len(name) > len(n)+at {
+			continue
+		}
+		if d := levenshtein.Distance(name, n, nil); d < at {
+			best, at = n, d
+		}
+	}
+	return best
+}
+
+// unknownVersion lists the versions that there are. e is apt's
+// "Version ‘1’ for ‘name’ was not found".
+func (p *packages) unknownVersion(ctx context.Context, e string) string {
+	f := strings.FieldsFunc(e, func(r rune) bool { return strings.ContainsRune("‘’'", r) })
+	if len(f) < 4 {
+		return ""
+	}
+	r, err := p.h.Run(ctx, host.Command{Argv: []string{"apt-cache", "show", "--all-versions", "--", f[3]}, Timeout: time.Minute})
+	if err != nil || r.ExitCode != 0 {
+		return ""
+	}
+	var versions []string
+	for line := range strings.Lines(string(r.Stdout)) {
+		if v, ok := strings.CutPrefix(line, "Version: "); ok {
+			versions = append(versions, strings.TrimSpace(v))
+		}
+	}
+	sort.Slice(versions, func(i, j int) bool { return debver.Compare(versions[i], versions[j]) > 0 })
+	if len(versions) > shownVersions {
+		versions = versions[:shownVersions]
+	}
+	return fmt.Sprintf("There is %s. If it is new in the archive, run apt-get update, then fettle again", strings.Join(versions, ", "))
+}

@@ -1,0 +1,143 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// updatesDir holds what a dpkg that was interrupted had not yet merged into its
+// status.
+const updatesDir = "/var/lib/dpkg/updates"
+
+// Audit implements host.Packages: a scan of the states, the leftovers of an
+// interrupted dpkg, and what dpkg --audit says besides.
+func (p *packages) Audit(ctx context.Context) (string, error) {
+	inv, err := p.inventory(ctx)
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	if left, err := p.interrupted(); err != nil {
+		return "", err
+	} else if left {
+		parts = append(parts, "dpkg was interrupted")
+	}
+	parts = append(parts, halfDone(inv)...)
+	if len(parts) > 0 {
+		return strings.Join(parts, "; "), nil
+	}
+	r, err := p.h.Run(ctx, host.Command{Argv: []string{"dpkg", "--audit"}, Timeout: time.Minute})
+	if err != nil {
+		return "", fmt.Errorf("cannot audit the packages: %w", err)
+	}
+	return strings.Join(strings.Fields(string(r.Stdout)), " "), nil
+}
+
+// interrupted tells whether dpkg left numbered updates behind.
+func (p *packages) interrupted() (bool, error) {
+	names, err := p.h.ReadDir(updatesDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot audit the packages: %w", err)
+	}
+	for _, n := range names {
+		if strings.Trim(n, "0123456789") == "" {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// halfDone describes every package that is neither there, nor gone, whole.
+func halfDone(inv inventory) []string {
+	words := map[byte]string{
+		'H': "half installed", 'U': "unpacked, not configured", 'F': "half configured",
+		'W': "waiting for triggers", 't': "has triggers to process",
+	}
+	var out []string
+	for name, i := range inv.packages {
+		word := words[status2(i)]
+		if i.broken {
+			word = "must be installed again"
+		}
+		if word != "" {
+			out = append(out, name+" is "+word)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Repair implements host.Packages. It is successful when Audit has nothing to
+// say any more, whatever the single tools said.
+func (p *packages) Repair(ctx context.Context, progress func(string)) error {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	if err := p.waitLock(ctx, progress); err != nil {
+		return err
+	}
+	inv, err := p.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	failed := p.repair(ctx, inv)
+	if ctx.Err() != nil {
+		return fmt.Errorf("cannot repair the packages: %w", ctx.Err())
+	}
+	left, err := p.Audit(ctx)
+	switch {
+	case err != nil:
+		return err
+	case left == "":
+		return nil
+	case failed != nil:
+		return fmt.Errorf("cannot repair the packages: %s: %w", left, failed)
+	}
+	return fmt.Errorf("cannot repair the packages: %s; look at it with dpkg --audit", left)
+}
+
+// repair configures what is unpacked, installs again what is broken, and lets
+// apt complete dependencies, which may bring what the first needs: hence twice.
+func (p *packages) repair(ctx context.Context, inv inventory) error {
+	configure := []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}
+	first := p.apt(ctx, inv, configure)
+	var again []string
+	if now, err := p.inventory(ctx); err == nil {
+		again = reinstall(now)
+	}
+	if len(again) > 0 {
+		argv := append([]string{"apt-get", "install", "--reinstall"}, aptOptions()...)
+		if err := p.apt(ctx, inv, append(argv, again...)); err != nil {
+			first = cmpErr(first, err)
+		}
+	}
+	if err := p.apt(ctx, inv, append([]string{"apt-get", "--fix-broken", "install"}, aptOptions()...)); err != nil {
+		return cmpErr(first, err)
+	}
+	if first == nil {
+		return nil
+	}
+	return p.apt(ctx, inv, configure)
+}
+
+// reinstall lists what is not whole on disk.
+func reinstall(inv inventory) []string {
+	var out []string
+	for name, i := range inv.packages {
+		if i.broken || status2(i) == 'H' {
+			out = append(out, name)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
