@@ -79,6 +79,8 @@ type Region struct {
 	Text    string `json:"text,omitempty"` // its lines with their newlines, markers left out
 	// Line is where it stood, from 1, so that undo can put it back in place.
 	Line int `json:"line,omitempty"`
+	// NoEOL tells that the file did not end in a newline before.
+	NoEOL bool `json:"no_eol,omitempty"`
 	// FileAbsent tells that the file itself was not there.
 	FileAbsent bool `json:"file_absent,omitempty"`
 }
@@ -122,6 +124,8 @@ type Package struct {
 	Status string `json:"status,omitempty"`
 	Held   bool   `json:"held,omitempty"`
 	Auto   bool   `json:"auto,omitempty"` // installed as a dependency only
+	// Kept tells that the .deb of Version is at hand to put it back.
+	Kept bool `json:"kept,omitempty"`
 	// Also are the versions of other packages that the same transaction
 	// brought, so that undo can take them away again: name to version before,
 	// "" for not installed.

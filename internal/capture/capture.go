@@ -1,0 +1,236 @@
+// Package capture reads what stands at a path into an image: shallow, to
+// compare, or whole, with content and everything below kept as objects so that
+// it can be put back.
+//
+//	now, err := capture.Look(h, "/etc/motd", nil)           // type, metadata, digest
+//	img, err := capture.Take(h, store, "/etc/motd")         // and xattrs, content kept
+//	ok, err := capture.Still(h, "/etc/motd", img.Stat)      // unchanged since?
+package capture
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// Objects keeps content by digest. Put is not durable until the owner of the
+// store says so.
+type Objects interface {
+	Put(r io.Reader) (digest string, size int64, err error)
+	Open(digest string) (io.ReadCloser, int64, error)
+}
+
+// Digests remembers the digest of content by what lstat tells of it. A nil
+// Digests remembers nothing.
+type Digests interface {
+	Digest(path string, st host.Stat) (digest string, ok bool)
+	Remember(path string, st host.Stat, digest string)
+}
+
+// ErrChanged: the file was written while it was read.
+var ErrChanged = errors.New("it changed while it was read")
+
+// Look reads the image of a path without keeping anything: type, owner, mode,
+// and for regular files the digest, which dg may know already. An absent path
+// is an image too.
+func Look(r host.Reader, path string, dg Digests) (image.File, error) {
+	st, err := r.Lstat(path)
+	if missing(err) {
+		return image.File{Type: image.Absent}, nil
+	}
+	if err != nil {
+		return image.File{}, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	return lookAt(r, path, st, dg)
+}
+
+// missing tells whether an error means that nothing is there: no entry, or a
+// parent that is no directory.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err) }
+
+func lookAt(r host.Reader, path string, st host.Stat, dg Digests) (image.File, error) {
+	f := fromStat(st)
+	var err error
+	switch f.Type {
+	case image.Regular:
+		f.Digest, err = digestOf(r, path, st, dg)
+	case image.Symlink:
+		f.Target, err = r.Readlink(path)
+	}
+	if err != nil {
+		return image.File{}, fmt.Errorf("cannot read %q: %w", path, err)
+	}
+	return f, nil
+}
+
+func fromStat(st host.Stat) image.File {
+	f := image.File{Type: st.Type, Mode: st.Mode, UID: st.UID, GID: st.GID, MTime: st.MTime}
+	switch st.Type {
+	case image.Regular:
+		f.Size = st.Size
+	case image.Symlink:
+		f.Mode = 0
+	case image.CharDev, image.BlockDev:
+		f.Rdev = st.Rdev
+	}
+	if st.Type != image.Directory && st.Nlink > 1 {
+		f.Nlink = st.Nlink
+	}
+	return f
+}
+
+func digestOf(r host.Reader, path string, st host.Stat, dg Digests) (string, error) {
+	if dg != nil {
+		if d, ok := dg.Digest(path, st); ok {
+			return d, nil
+		}
+	}
+	f, err := r.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	d := "sha256:" + hex.EncodeToString(h.Sum(nil))
+	if dg != nil {
+		if after, err := f.Stat(); err == nil && sameFile(st, after) {
+			dg.Remember(path, st, d)
+		}
+	}
+	return d, nil
+}
+
+// sameFile tells whether two stats are of one inode that was not changed in
+// between. The change time decides: it cannot be set by a program.
+func sameFile(a, b host.Stat) bool {
+	return a.Ino == b.Ino && a.Dev == b.Dev && a.Size == b.Size && a.CTime == b.CTime && a.Type == b.Type
+}
+
+// Taken is a whole image with the stat that it was read under.
+type Taken struct {
+	image.File
+	Stat host.Stat // zero for an absent path
+	// Mounted tells that the path is a mount point: it can be written, not
+	// renamed.
+	Mounted bool
+}
+
+// Take reads everything that is needed to put the path back, content into
+// store. A directory is taken by itself; TakeTree takes what is below too.
+func Take(r host.Reader, store Objects, path string) (Taken, error) {
+	st, err := r.Lstat(path)
+	if missing(err) {
+		return Taken{File: image.File{Type: image.Absent}}, nil
+	}
+	if err != nil {
+		return Taken{}, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	f := fromStat(st)
+	if err := fill(r, store, path, st, &f); err != nil {
+		return Taken{}, fmt.Errorf("cannot keep what is at %q: %w", path, err)
+	}
+	same, err := r.SameMount(path)
+	if err != nil {
+		return Taken{}, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	return Taken{File: f, Stat: st, Mounted: !same}, nil
+}
+
+// Whole looks again at a path with everything that Take reads, keeping nothing.
+func Whole(r host.Reader, path string) (Taken, error) { return Take(r, nil, path) }
+
+func fill(r host.Reader, store Objects, path string, st host.Stat, f *image.File) (err error) {
+	if f.Xattrs, err = r.Xattrs(path); err != nil {
+		return err
+	}
+	switch f.Type {
+	case image.Regular, image.Directory:
+		if f.Attrs, err = r.Attrs(path); err != nil {
+			return err
+		}
+	}
+	switch f.Type {
+	case image.Symlink:
+		f.Target, err = r.Readlink(path)
+	case image.Regular:
+		f.Digest, err = keep(r, store, path, st)
+	}
+	return err
+}
+
+// keep puts a file's content into store, or only hashes it when store is nil.
+func keep(r host.Reader, store Objects, path string, st host.Stat) (string, error) {
+	if store == nil {
+		return digestOf(r, path, st, nil)
+	}
+	f, err := r.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	d, _, err := store.Put(f)
+	if err != nil {
+		return "", err
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !sameFile(st, after) {
+		return "", ErrChanged
+	}
+	return d, nil
+}
+
+// Still tells whether the path is what it was when it was taken: the same
+// inode, not changed since.
+func Still(r host.Reader, path string, t Taken) (bool, error) {
+	st, err := r.Lstat(path)
+	if missing(err) {
+		return t.Type == image.Absent, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	if t.Type == image.Directory { // entries come and go with our own work
+		return st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID && st.GID == t.Stat.GID, nil
+	}
+	return sameFile(st, t.Stat), nil
+}
+
+func digestBytes(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Metadata reads everything about a path but its content.
+func Metadata(r host.Reader, path string) (image.File, error) {
+	st, err := r.Lstat(path)
+	if missing(err) {
+		return image.File{Type: image.Absent}, nil
+	}
+	if err != nil {
+		return image.File{}, fmt.Errorf("cannot look at %q: %w", path, err)
+	}
+	f := fromStat(st)
+	if f.Xattrs, err = r.Xattrs(path); err == nil && (f.Type == image.Regular || f.Type == image.Directory) {
+		f.Attrs, err = r.Attrs(path)
+	}
+	if err == nil && f.Type == image.Symlink {
+		f.Target, err = r.Readlink(path)
+	}
+	if err != nil {
+		return image.File{}, fmt.Errorf("cannot read the metadata of %q: %w", path, err)
+	}
+	f.Size = 0
+	return f, nil
+}

@@ -1,0 +1,131 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// ErrMount: another file system is mounted at or below the path.
+var ErrMount = errors.New("another file system is mounted there")
+
+// TreeEntry is one line of a manifest: everything below a directory that was
+// taken whole, parents before children, names in byte order. The manifest is an
+// object; the directory's image names it in Tree.
+type TreeEntry struct {
+	// Rel is the path relative to the directory. It holds any bytes, so it
+	// travels as base64 in JSON.
+	Rel  []byte     `json:"rel"`
+	File image.File `json:"f"`
+	// Same is the Rel of an earlier entry that is the same inode.
+	Same []byte `json:"same,omitempty"`
+}
+
+// TakeTree is Take with everything below a directory kept. With a nil store it
+// gives the same image and keeps nothing.
+func TakeTree(r host.Reader, store Objects, dir string) (Taken, error) {
+	t, err := Take(r, store, dir)
+	if err != nil || t.Type != image.Directory {
+		return t, err
+	}
+	w := treeWriter{r: r, store: store, top: dir, seen: map[[2]uint64][]byte{}}
+	w.enc = json.NewEncoder(&w.buf)
+	if err := w.walk(dir, ""); err != nil {
+		return Taken{}, err
+	}
+	t.Tree, err = w.finish()
+	return t, err
+}
+
+type treeWriter struct {
+	r     host.Reader
+	store Objects
+	top   string
+	buf   bytes.Buffer
+	enc   *json.Encoder
+	seen  map[[2]uint64][]byte // inode to the first name of a hard-linked file
+}
+
+func (w *treeWriter) walk(dir, rel string) error {
+	if same, err := w.r.SameMount(dir); err != nil {
+		return err
+	} else if !same && rel != "" {
+		return fmt.Errorf("cannot take %q whole: %w", dir, ErrMount)
+	}
+	names, err := w.r.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("cannot list %q: %w", dir, err)
+	}
+	for _, name := range names {
+		sub := join(rel, name)
+		t, err := Take(w.r, w.store, path.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		e := TreeEntry{Rel: []byte(sub), File: t.File, Same: w.link(t, sub)}
+		if err := w.enc.Encode(e); err != nil {
+			return err
+		}
+		if t.Type == image.Directory {
+			if err := w.walk(path.Join(dir, name), sub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *treeWriter) link(t Taken, rel string) []byte {
+	if t.Nlink < 2 {
+		return nil
+	}
+	id := [2]uint64{t.Stat.Dev, t.Stat.Ino}
+	first, ok := w.seen[id]
+	if !ok {
+		w.seen[id] = []byte(rel)
+	}
+	return first
+}
+
+func (w *treeWriter) finish() (string, error) {
+	if w.store == nil {
+		return digestBytes(w.buf.Bytes()), nil
+	}
+	d, _, err := w.store.Put(&w.buf)
+	return d, err
+}
+
+func join(rel, name string) string {
+	if rel == "" {
+		return name
+	}
+	return rel + "/" + name
+}
+
+// ReadTree gives the entries of a manifest in order.
+func ReadTree(store Objects, digest string, each func(TreeEntry) error) error {
+	rc, _, err := store.Open(digest)
+	if err != nil {
+		return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
+	}
+	defer rc.Close()
+	dec := json.NewDecoder(bufio.NewReader(rc))
+	for {
+		var e TreeEntry
+		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+}

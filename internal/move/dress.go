@@ -1,0 +1,74 @@
+package move
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// dress gives an inode the metadata of to; from is what it has. The order is
+// the one that loses nothing: the owner first, since changing it clears
+// set-id bits and capabilities; then the mode; then extended attributes, since
+// changing the mode rewrites an ACL's mask; inode attributes and times last.
+func dress(n host.Node, from, to image.File) error {
+	if from.Attrs&(host.AttrImmutable|host.AttrAppend) != 0 {
+		if err := n.SetAttrs(from.Attrs &^ (host.AttrImmutable | host.AttrAppend)); err != nil {
+			return err
+		}
+	}
+	st, err := n.Stat()
+	if err != nil {
+		return err
+	}
+	chowned := st.UID != to.UID || st.GID != to.GID
+	if chowned {
+		if err := n.Chown(to.UID, to.GID); err != nil {
+			return err
+		}
+	}
+	if to.Type != image.Symlink && (chowned || st.Mode != to.Mode) {
+		if err := n.Chmod(to.Mode); err != nil {
+			return err
+		}
+	}
+	if err := dressXattrs(n, from.Xattrs, to.Xattrs, chowned || st.Mode != to.Mode); err != nil {
+		return err
+	}
+	return dressLast(n, from, to)
+}
+
+// dressXattrs makes the extended attributes be those of to. again sets those
+// too that look the same, since a change of owner or mode may have touched them.
+func dressXattrs(n host.Node, from, to map[string][]byte, again bool) error {
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		if _, ok := to[name]; !ok {
+			if err := n.RemoveXattr(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(to)) {
+		if old, ok := from[name]; !again && ok && bytes.Equal(old, to[name]) {
+			continue
+		}
+		if err := n.SetXattr(name, to[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dressLast(n host.Node, from, to image.File) error {
+	if to.MTime != 0 {
+		if err := n.SetTimes(to.MTime, to.MTime); err != nil {
+			return err
+		}
+	}
+	if to.Attrs != from.Attrs || from.Attrs&(host.AttrImmutable|host.AttrAppend) != 0 {
+		return n.SetAttrs(to.Attrs)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+// Package move changes paths from one image to another in batches that a crash
+// cannot tear. It is the middle of the write protocol; apply writes the
+// journal around it:
+//
+//	journal: Move records, durable        (temporary names are known)
+//	b.Stage()    new content beside its place, whole, with its metadata
+//	b.Barrier()  that and the before-images are durable
+//	journal: Prepared, durable            (from here either way is possible)
+//	b.Show()     renames, in plan order; each path is looked at again first
+//	b.Settle()   the renames are durable
+//	journal: Done, durable
+//	b.Clean()    what was moved aside goes
+//
+// A new directory where nothing was is shown while staging, so that what goes
+// below it can be staged in the same batch; it is empty then and recovery can
+// take it away.
+package move
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// Errors that end a batch.
+var (
+	// ErrChanged: somebody else changed the path between capture and rename.
+	ErrChanged = errors.New("it was changed by somebody else while fettle was working on it")
+	// ErrImmutable: the inode has the immutable or append-only attribute.
+	ErrImmutable = errors.New("it is immutable (chattr +i or +a): clear that with a META step with attrs=-, or chattr -ia, first")
+	// ErrHardLinks: other names share the inode.
+	ErrHardLinks = errors.New("other names are hard links to the same file; replacing it would part them: remove the other names, or this path, first")
+)
+
+// Move is one path on its way from one image to another.
+type Move struct {
+	Change int // index of the change, for the journal
+	Path   string
+	From   capture.Taken
+	To     image.File
+	// Temp is where the new thing is staged and the old one set aside. TempFor
+	// names it.
+	Temp string
+	// Validate, when set, must accept the staged file before it is shown.
+	Validate func(temp string) error
+
+	shown bool // done already while staging: a new directory
+	// Kept lists what was in the way of removing a directory and was kept.
+	Kept []string
+}
+
+// TempFor names the temporary of a change: hidden, and with an ending that no
+// drop-in directory (cron.d, sudoers.d, *.conf, run-parts) takes for its own.
+func TempFor(p string, run, change int, back bool) string {
+	name := ".fettle-" + strconv.Itoa(run) + "-" + strconv.Itoa(change)
+	if back {
+		name += "-back"
+	}
+	return path.Join(path.Dir(p), name+"~")
+}
+
+// IsTemp tells whether a name in a directory is one of ours.
+func IsTemp(name string) bool {
+	return len(name) > 9 && name[:8] == ".fettle-" && name[len(name)-1] == '~'
+}
+
+// InPlace tells whether the move works on the inode that is there: only
+// metadata differs, or the path is a mount point, which cannot be renamed over.
+func (m *Move) InPlace() bool { return m.metadataOnly() || m.mounted() }
+
+func (m *Move) metadataOnly() bool {
+	f, t := m.From.File, m.To
+	return f.Type == t.Type && f.Type != image.Absent && f.Digest == t.Digest &&
+		f.Target == t.Target && f.Rdev == t.Rdev && f.Tree == t.Tree
+}
+
+func (m *Move) mounted() bool {
+	return m.From.Mounted && m.From.Type == image.Regular && m.To.Type == image.Regular
+}
+
+// Check tells what makes the move impossible, before anything is touched.
+func (m *Move) Check() error {
+	f, t := m.From.File, m.To
+	switch {
+	case f.Type == image.Absent:
+		return nil
+	case m.metadataOnly():
+		return nil
+	case f.Attrs&(host.AttrImmutable|host.AttrAppend) != 0:
+		return fmt.Errorf("cannot change %q: %w", m.Path, ErrImmutable)
+	case f.Type == image.Regular && f.Nlink > 1 && t.Type != image.Absent:
+		return fmt.Errorf("cannot replace %q, which has %d hard links: %w", m.Path, f.Nlink, ErrHardLinks)
+	case m.From.Mounted && !m.mounted():
+		return fmt.Errorf("cannot change %q: something is mounted there; unmount it first", m.Path)
+	}
+	return nil
+}
+
+// Batch is moves of distinct paths that become visible together. A Batch is
+// used by one goroutine.
+type Batch struct {
+	FS    host.FS
+	Store capture.Objects
+	Moves []*Move
+}
+
+// few is below how many files each is synced by itself; from there on the
+// whole file system is.
+const few = 16
+
+func (b *Batch) small() bool { return len(b.Moves) < few }

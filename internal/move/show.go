@@ -1,0 +1,263 @@
+package move
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// Show makes every move visible, in order. It stops at the first error; what
+// was shown before stays and is in Shown.
+func (b *Batch) Show() error {
+	for _, m := range b.Moves {
+		if m.shown {
+			continue
+		}
+		if err := b.show(m); err != nil {
+			return fmt.Errorf("cannot change %q: %w", m.Path, err)
+		}
+		m.shown = true
+	}
+	return nil
+}
+
+// Shown tells whether the move is visible.
+func (m *Move) Shown() bool { return m.shown }
+
+func (b *Batch) show(m *Move) error {
+	if m.From.Type == image.Absent {
+		if m.To.Type == image.Absent {
+			return nil
+		}
+		return changedIf(b.FS.RenameNew(m.Temp, m.Path))
+	}
+	if err := b.still(m); err != nil {
+		return err
+	}
+	fromDir, toDir := m.From.Type == image.Directory, m.To.Type == image.Directory
+	switch {
+	case m.InPlace():
+		return b.rewrite(m)
+	case m.To.Type == image.Absent && fromDir && m.From.Tree == "":
+		return b.removeDir(m)
+	case m.To.Type == image.Absent && fromDir:
+		return b.FS.RenameNew(m.Path, m.Temp)
+	case m.To.Type == image.Absent:
+		return b.FS.Remove(m.Path)
+	case fromDir || toDir:
+		return b.swap(m)
+	}
+	return b.FS.Rename(m.Temp, m.Path)
+}
+
+func (b *Batch) still(m *Move) error {
+	ok, err := capture.Still(b.FS, m.Path, m.From)
+	if err == nil && !ok {
+		err = ErrChanged
+	}
+	return err
+}
+
+// removeDir removes a directory of ours. What others put there stays, and so
+// does the directory.
+func (b *Batch) removeDir(m *Move) error {
+	err := b.FS.Remove(m.Path)
+	if !errors.Is(err, host.ErrNotEmpty) {
+		return err
+	}
+	names, lerr := b.FS.ReadDir(m.Path)
+	if lerr != nil {
+		return lerr
+	}
+	m.Kept = names
+	return nil
+}
+
+// swap exchanges things of which one is a directory, which rename cannot do in
+// one operation. Between the two the path is empty; recovery knows that from
+// the types in the journal.
+func (b *Batch) swap(m *Move) error {
+	if m.From.Type == image.Directory && m.From.Tree == "" {
+		if err := b.FS.Remove(m.Path); err != nil {
+			return err
+		}
+	} else if err := b.FS.RenameNew(m.Path, m.aside()); err != nil {
+		return err
+	}
+	return changedIf(b.FS.RenameNew(m.Temp, m.Path))
+}
+
+// aside is a second temporary name, for what a swap moved away.
+func (m *Move) aside() string {
+	return path.Join(path.Dir(m.Temp), AsideOf(path.Base(m.Temp)))
+}
+
+// AsideOf names the second temporary that goes with a first.
+func AsideOf(temp string) string { return temp[:len(temp)-1] + "-old~" }
+
+// rewrite changes the inode that is there: its metadata, and its content too
+// where a mount makes renaming impossible.
+func (b *Batch) rewrite(m *Move) error {
+	n, err := b.FS.OpenNode(m.Path)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	if st, err := n.Stat(); err != nil {
+		return err
+	} else if st.Ino != m.From.Stat.Ino || st.Dev != m.From.Stat.Dev {
+		return ErrChanged
+	}
+	if !m.metadataOnly() {
+		if err := b.rewriteContent(m); err != nil {
+			return err
+		}
+	}
+	return dress(n, m.From.File, m.To)
+}
+
+func (b *Batch) rewriteContent(m *Move) error {
+	w, err := b.FS.OpenWrite(m.Path)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Truncate(0); err != nil {
+		return err
+	}
+	if err := b.writeContent(w, m.To.Digest); err != nil {
+		return err
+	}
+	return w.Sync()
+}
+
+// Barrier makes what was staged durable.
+func (b *Batch) Barrier() error {
+	if b.small() && !b.staged(image.Directory) {
+		return nil // each file was synced when it was written
+	}
+	return b.syncFS(func(m *Move) bool { return m.To.Type != image.Absent })
+}
+
+func (b *Batch) staged(t image.FileType) bool {
+	return slices.ContainsFunc(b.Moves, func(m *Move) bool { return m.To.Type == t })
+}
+
+// Settle makes the renames durable.
+func (b *Batch) Settle() error {
+	inPlace := slices.ContainsFunc(b.Moves, func(m *Move) bool { return m.InPlace() })
+	parents := b.parents()
+	if inPlace || len(parents) > few {
+		return b.syncFS(func(*Move) bool { return true })
+	}
+	for _, p := range parents {
+		if err := b.FS.SyncDir(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot make %q durable: %w", p, err)
+		}
+	}
+	return nil
+}
+
+func (b *Batch) parents() []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, m := range b.Moves {
+		if d := path.Dir(m.Path); !seen[d] {
+			seen[d] = true
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// syncFS syncs once each file system that holds a move.
+func (b *Batch) syncFS(which func(*Move) bool) error {
+	done := map[uint64]bool{}
+	asked := map[string]bool{}
+	for _, m := range b.Moves {
+		d := path.Dir(m.Path)
+		if !which(m) || asked[d] {
+			continue
+		}
+		asked[d] = true
+		st, err := b.FS.Lstat(d)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the directory itself went, further on in the batch
+		}
+		if err != nil {
+			return err
+		}
+		if done[st.Dev] {
+			continue
+		}
+		done[st.Dev] = true
+		if err := b.FS.SyncFS(d); err != nil {
+			return fmt.Errorf("cannot make the file system of %q durable: %w", d, err)
+		}
+	}
+	return nil
+}
+
+// Discard takes away what Stage left when the batch is not shown: temporaries,
+// and new directories in reverse order.
+func (b *Batch) Discard() error {
+	var errs []error
+	for _, m := range slices.Backward(b.Moves) {
+		errs = append(errs, RemoveTemp(b.FS, m.Temp))
+		if m.shown && m.From.Type == image.Absent && m.To.Type == image.Directory {
+			errs = append(errs, b.FS.Remove(m.Path))
+			m.shown = false
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Clean removes what was set aside. It runs when the moves are durable, and
+// again after a crash.
+func (b *Batch) Clean() error {
+	var errs []error
+	for _, m := range b.Moves {
+		if m.From.Type == image.Directory || m.To.Type == image.Directory {
+			errs = append(errs, RemoveTemp(b.FS, m.Temp))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// RemoveTemp removes a temporary and its second name, with all that is below.
+// Nothing there is no error.
+func RemoveTemp(f host.FS, temp string) error {
+	if !IsTemp(path.Base(temp)) {
+		return fmt.Errorf("cannot remove %q: it is no temporary of ours", temp)
+	}
+	aside := path.Join(path.Dir(temp), AsideOf(path.Base(temp)))
+	return errors.Join(removeAll(f, temp), removeAll(f, aside))
+}
+
+func removeAll(f host.FS, p string) error {
+	st, err := f.Lstat(p)
+	if errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if st.Type == image.Directory {
+		names, err := f.ReadDir(p)
+		if err != nil {
+			return err
+		}
+		for _, n := range names {
+			if err := removeAll(f, path.Join(p, n)); err != nil {
+				return err
+			}
+		}
+	}
+	return f.Remove(p)
+}

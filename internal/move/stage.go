@@ -1,0 +1,200 @@
+package move
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// Stage writes every new thing beside its place. On an error nothing visible
+// has changed but new empty directories; call Discard.
+func (b *Batch) Stage() error {
+	for _, m := range b.Moves {
+		if err := b.stage(m); err != nil {
+			return fmt.Errorf("cannot write beside %q: %w", m.Path, err)
+		}
+	}
+	return nil
+}
+
+func (b *Batch) stage(m *Move) error {
+	if m.To.Type == image.Absent || m.InPlace() {
+		return nil
+	}
+	if err := b.build(m.Temp, m.To); err != nil {
+		return err
+	}
+	if m.Validate != nil {
+		if err := m.Validate(m.Temp); err != nil {
+			return err
+		}
+	}
+	if m.To.Type == image.Directory && m.To.Tree == "" && m.From.Type == image.Absent {
+		if err := b.FS.RenameNew(m.Temp, m.Path); err != nil {
+			return changedIf(err)
+		}
+		m.shown = true
+	}
+	return nil
+}
+
+func changedIf(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return ErrChanged
+	}
+	return err
+}
+
+// build makes what the image says at p, where nothing is.
+func (b *Batch) build(p string, f image.File) error {
+	switch f.Type {
+	case image.Regular:
+		return b.buildFile(p, f)
+	case image.Directory:
+		if err := b.FS.Mkdir(p, 0o700); err != nil {
+			return err
+		}
+		if f.Tree != "" {
+			if err := b.buildTree(p, f.Tree); err != nil {
+				return err
+			}
+		}
+	case image.Symlink:
+		if err := b.FS.Symlink(f.Target, p); err != nil {
+			return err
+		}
+	default:
+		if err := b.FS.Mknod(p, f.Type, 0o600, f.Rdev); err != nil {
+			return err
+		}
+	}
+	n, err := b.FS.OpenNode(p)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	return dress(n, image.File{Type: f.Type}, f)
+}
+
+func (b *Batch) buildFile(p string, f image.File) error {
+	w, err := b.FS.Create(p)
+	if err != nil {
+		return err
+	}
+	if err := b.fillFile(w, f); err != nil {
+		w.Close()
+		return err
+	}
+	return w.Close()
+}
+
+func (b *Batch) fillFile(w host.File, f image.File) error {
+	if err := b.writeContent(w, f.Digest); err != nil {
+		return err
+	}
+	if err := dress(w, image.File{Type: image.Regular, Mode: 0o600}, f); err != nil {
+		return err
+	}
+	if b.small() {
+		return w.Sync()
+	}
+	w.StartWriteback()
+	return nil
+}
+
+func (b *Batch) writeContent(w host.File, digest string) error {
+	rc, size, err := b.Store.Open(digest)
+	if err != nil {
+		return err
+	}
+	defer rc.Close()
+	n, err := copySparse(w, rc)
+	if err == nil && n != size {
+		err = fmt.Errorf("object %s has %d bytes instead of %d", digest, n, size)
+	}
+	return err
+}
+
+// buildTree makes everything that a manifest says below dir. Directories get
+// their times last, when nothing is written into them any more.
+func (b *Batch) buildTree(dir, manifest string) error {
+	type late struct {
+		path string
+		f    image.File
+	}
+	var dirs []late
+	err := capture.ReadTree(b.Store, manifest, func(e capture.TreeEntry) error {
+		p := path.Join(dir, string(e.Rel))
+		switch {
+		case len(e.Same) > 0:
+			return b.FS.Link(path.Join(dir, string(e.Same)), p)
+		case e.File.Type == image.Directory:
+			dirs = append(dirs, late{p, e.File})
+			return b.FS.Mkdir(p, 0o700)
+		}
+		return b.build(p, e.File)
+	})
+	for i := len(dirs) - 1; i >= 0 && err == nil; i-- {
+		err = b.dressPath(dirs[i].path, image.File{Type: image.Directory}, dirs[i].f)
+	}
+	return err
+}
+
+func (b *Batch) dressPath(p string, from, to image.File) error {
+	n, err := b.FS.OpenNode(p)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	return dress(n, from, to)
+}
+
+// block is the unit in which holes are looked for.
+const block = 64 << 10
+
+// copySparse copies r and leaves holes where a whole block is zero.
+func copySparse(w host.File, r io.Reader) (int64, error) {
+	buf := make([]byte, block)
+	var size int64
+	hole := false
+	for {
+		n, err := io.ReadFull(r, buf)
+		size += int64(n)
+		switch {
+		case n == block && allZero(buf):
+			if _, err := w.Seek(size, io.SeekStart); err != nil {
+				return size, err
+			}
+			hole = true
+		case n > 0:
+			if _, err := w.Write(buf[:n]); err != nil {
+				return size, err
+			}
+			hole = false
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			if hole {
+				return size, w.Truncate(size)
+			}
+			return size, nil
+		}
+		if err != nil {
+			return size, err
+		}
+	}
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,55 @@
+// Package probe asks the network what a check wants to know: does a URL answer,
+// does a port accept.
+//
+//	status, body, err := probe.Net{}.HTTP(ctx, "http://127.0.0.1/")
+package probe
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// attempt is how long one try may take.
+const attempt = 5 * time.Second
+
+// maxBody is how much of an answer is read, in bytes.
+const maxBody = 1 << 20
+
+// Net is the real network. It keeps no connection open.
+type Net struct{}
+
+// HTTP gets a URL, without following redirects to other places: what a check
+// asks for is what it gets. The body is cut at 1 MiB.
+func (Net) HTTP(ctx context.Context, url string) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, nil, fmt.Errorf("cannot ask %s: %w", url, err)
+	}
+	c := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody))
+	return res.StatusCode, body, err
+}
+
+// TCP connects to host:port and hangs up.
+func (Net) TCP(ctx context.Context, address string) error {
+	d := net.Dialer{Timeout: attempt}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}

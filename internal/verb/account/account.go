@@ -1,0 +1,147 @@
+// Package account is USER, GROUP and MEMBER: the accounts in the host's own
+// files. A deleted account's home directory is not touched.
+//
+//	USER alice uid=1500 group=staff shell=/bin/bash create_home=true
+//	GROUP deploy system=true
+//	MEMBER alice deploy
+package account
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// User is USER.
+type User struct{}
+
+// Observe implements verb.Verb.
+func (User) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	u, err := e.Host.Accounts().User(s.Args[0])
+	return image.Image{User: &u}, err
+}
+
+// Target implements verb.Verb. A new account without a uid gets its number from
+// the system: zero stands for that in the image until the run.
+func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
+	u := image.User{}
+	if now.User != nil {
+		u = *now.User
+	}
+	if s.Absent() {
+		return image.Image{User: &image.User{}}, nil
+	}
+	if !u.Present {
+		u = image.User{Present: true, Home: "/home/" + s.Args[0], Shell: "/bin/sh"}
+	}
+	if err := wishes(s, &u, n); err != nil {
+		return image.Image{}, err
+	}
+	return image.Image{User: &u}, nil
+}
+
+func wishes(s step.Step, u *image.User, n verb.Names) error {
+	if v, err := strconv.ParseUint(s.Get("uid"), 10, 32); err == nil {
+		u.UID = uint32(v)
+	}
+	if g := s.Get("group"); g != "" {
+		gid, err := n.GID(g)
+		if err != nil {
+			return err
+		}
+		u.GID = gid
+	}
+	set(&u.Home, s, "home")
+	set(&u.Shell, s, "shell")
+	set(&u.Comment, s, "comment")
+	return nil
+}
+
+func set(field *string, s step.Step, key string) {
+	if v, ok := s.Lookup(key); ok {
+		*field = v
+	}
+}
+
+// Move implements verb.Mover.
+func (User) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+	fresh := len(to.User.Lines) == 0 // not one that is put back
+	create := host.NewUser{
+		System:     s.Get("system") == "true",
+		CreateHome: s.Get("create_home") == "true",
+		AutoUID:    fresh && s.Get("uid") == "",
+		OwnGroup:   fresh && s.Get("group") == "",
+	}
+	if err := e.Host.Accounts().SetUser(ctx, s.Args[0], *to.User, create); err != nil {
+		return fmt.Errorf("cannot set user %q: %w", s.Args[0], err)
+	}
+	return nil
+}
+
+// Group is GROUP.
+type Group struct{}
+
+// Observe implements verb.Verb. Members belong to MEMBER steps.
+func (Group) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	g, err := e.Host.Accounts().Group(s.Args[0])
+	return image.Image{Group: &g}, err
+}
+
+// Target implements verb.Verb.
+func (Group) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
+	g := image.Group{}
+	if now.Group != nil {
+		g = *now.Group
+	}
+	if s.Absent() {
+		return image.Image{Group: &image.Group{}}, nil
+	}
+	g.Present = true
+	if v, err := strconv.ParseUint(s.Get("gid"), 10, 32); err == nil {
+		g.GID = uint32(v)
+	}
+	return image.Image{Group: &g}, nil
+}
+
+// Move implements verb.Mover.
+func (Group) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+	if err := e.Host.Accounts().SetGroup(ctx, s.Args[0], *to.Group, s.Get("system") == "true"); err != nil {
+		return fmt.Errorf("cannot set group %q: %w", s.Args[0], err)
+	}
+	return nil
+}
+
+// Member is MEMBER.
+type Member struct{}
+
+// Observe implements verb.Verb.
+func (Member) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	g, err := e.Host.Accounts().Group(s.Args[1])
+	if err != nil {
+		return image.Image{}, err
+	}
+	for _, m := range g.Members {
+		if m == s.Args[0] {
+			return image.Image{Member: &image.Member{Present: true}}, nil
+		}
+	}
+	return image.Image{Member: &image.Member{}}, nil
+}
+
+// Target implements verb.Verb.
+func (Member) Target(s step.Step, _ image.Image, _ verb.Names) (image.Image, error) {
+	return image.Image{Member: &image.Member{Present: !s.Absent()}}, nil
+}
+
+// Move implements verb.Mover.
+func (Member) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+	if err := e.Host.Accounts().SetMember(ctx, s.Args[0], s.Args[1], to.Member.Present); err != nil {
+		return fmt.Errorf("cannot set membership of %q in %q: %w", s.Args[0], s.Args[1], err)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+// Package act is ACT: a lazy action that a change elsewhere notified.
+//
+//	ACT reload nginx.service on=file:/etc/nginx/nginx.conf
+//	ACT run newaliases /usr/bin/newaliases on=file:/etc/aliases
+package act
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb/exec"
+)
+
+// Run does the action. stale tells that the list no longer has the action, or
+// that it is being taken back: then a unit that is gone or not running is left
+// alone.
+func Run(ctx context.Context, h host.Host, s step.Step, stale bool) error {
+	action, subject := s.Args[0], s.Args[1]
+	if action == "run" {
+		d, _ := time.ParseDuration(s.Get("timeout"))
+		return exec.Run(ctx, h, host.Command{Argv: s.Args[2:], Timeout: d, Mutates: true})
+	}
+	units, err := h.Units()
+	if err != nil {
+		return fmt.Errorf("cannot %s %s: %w", action, subject, err)
+	}
+	if action == "reload" || stale {
+		u, err := units.Unit(ctx, subject)
+		if err != nil {
+			return fmt.Errorf("cannot %s %s: %w", action, subject, err)
+		}
+		if u.Active != "active" && u.Active != "reloading" && (stale || u.Active == "inactive") {
+			return nil // it reads its configuration when it starts
+		}
+	}
+	if d, err := time.ParseDuration(s.Get("timeout")); err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	return units.Job(ctx, action, subject)
+}

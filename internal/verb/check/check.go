@@ -1,0 +1,150 @@
+// Package check is CHECK: a verification after the run, tried again until it
+// holds or its time is over.
+//
+//	CHECK answers http=http://127.0.0.1/ status=200 within=30s
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Prober asks the network.
+type Prober interface {
+	HTTP(ctx context.Context, url string) (status int, body []byte, err error)
+	TCP(ctx context.Context, address string) error
+}
+
+// within is how long a check is tried when it does not say; pause is the time
+// between two tries.
+const (
+	within = 10 * time.Second
+	pause  = 250 * time.Millisecond
+)
+
+// Run verifies until it holds, the check's time is over or ctx ends. The error
+// is what the last try found.
+func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
+	limit := within
+	if d, err := time.ParseDuration(s.Get("within")); err == nil {
+		limit = d
+	}
+	over := time.After(limit)
+	for {
+		err := try(ctx, h, net, s)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-over:
+			return fmt.Errorf("after %s still: %w", limit, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func try(ctx context.Context, h host.Host, net Prober, s step.Step) error {
+	switch {
+	case s.Get("http") != "":
+		return tryHTTP(ctx, net, s)
+	case s.Get("tcp") != "":
+		if err := net.TCP(ctx, s.Get("tcp")); err != nil {
+			return fmt.Errorf("nothing accepts on %s: %w", s.Get("tcp"), err)
+		}
+		return nil
+	case s.Get("exec") != "":
+		return tryExec(ctx, h, s)
+	case s.Get("unit") != "":
+		return tryUnit(ctx, h, s.Get("unit"))
+	}
+	return tryFile(h, s)
+}
+
+func tryHTTP(ctx context.Context, net Prober, s step.Step) error {
+	url := s.Get("http")
+	want := 200
+	if v, err := strconv.Atoi(s.Get("status")); err == nil {
+		want = v
+	}
+	got, body, err := net.HTTP(ctx, url)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s does not answer: %w", url, err)
+	case got != want:
+		return fmt.Errorf("%s answers with status %d instead of %d", url, got, want)
+	}
+	return contains(s, url, body)
+}
+
+func contains(s step.Step, where string, text []byte) error {
+	if want := s.Get("contains"); !bytes.Contains(text, []byte(want)) {
+		return fmt.Errorf("%s does not hold the text %q", where, want)
+	}
+	return nil
+}
+
+func tryExec(ctx context.Context, h host.Host, s step.Step) error {
+	argv, err := step.SplitWords(s.Get("exec"))
+	if err != nil {
+		return err
+	}
+	res, err := h.Run(ctx, host.Command{Argv: argv})
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot run %s: %w", s.Get("exec"), err)
+	case res.ExitCode != 0:
+		return fmt.Errorf("%s ended with exit code %d: %s", s.Get("exec"), res.ExitCode, strings.TrimSpace(string(res.Stderr)))
+	}
+	return contains(s, "what "+s.Get("exec")+" says", res.Stdout)
+}
+
+func tryUnit(ctx context.Context, h host.Host, name string) error {
+	units, err := h.Units()
+	if err != nil {
+		return err
+	}
+	u, err := units.Unit(ctx, name)
+	if err != nil {
+		return err
+	}
+	if u.Active != "active" {
+		return fmt.Errorf("unit %s is %s; see journalctl -u %s", name, u.Active, name)
+	}
+	return nil
+}
+
+func tryFile(h host.Host, s step.Step) error {
+	p := s.Get("file")
+	st, err := h.Lstat(p)
+	if err != nil {
+		return fmt.Errorf("%q is not there: %w", p, err)
+	}
+	if s.Get("contains") == "" {
+		return nil
+	}
+	if st.Type != image.Regular {
+		return fmt.Errorf("%q is no regular file", p)
+	}
+	f, err := h.Open(p)
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", p, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 16<<20))
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", p, err)
+	}
+	return contains(s, p, text)
+}

@@ -1,0 +1,103 @@
+// Package edit is EDIT: one region of a file that others write too: a marked
+// block, one line, or one key and value. Only that region is taken back; what
+// others changed around it stays.
+//
+//	EDIT /etc/hosts block=web content="10.0.0.1 web1\n"
+//	EDIT /etc/ssh/sshd_config line="PermitRootLogin no" match="^#?PermitRootLogin"
+//	EDIT /etc/sysctl.conf key=vm.swappiness value=10
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// maxFile is how large a file EDIT works on, in bytes: it is held in memory.
+const maxFile = 16 << 20
+
+// Edit is EDIT.
+type Edit struct{}
+
+// Observe implements verb.Verb.
+func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	text, there, err := read(e.Host, s.Path())
+	if err != nil {
+		return image.Image{}, err
+	}
+	r := find(text, s)
+	r.FileAbsent = !there
+	return image.Image{Region: &r}, nil
+}
+
+func read(h host.Host, p string) (text string, there bool, err error) {
+	st, err := h.Lstat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("cannot look at %q: %w", p, err)
+	case st.Type == image.Symlink:
+		target, _ := h.Readlink(p)
+		return "", true, fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)
+	case st.Type != image.Regular:
+		return "", true, fmt.Errorf("cannot edit %q: it is no regular file but a %s", p, st.Type)
+	case st.Size > maxFile:
+		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, more than the %d that EDIT handles", p, st.Size, maxFile)
+	}
+	f, err := h.Open(p)
+	if err != nil {
+		return "", true, fmt.Errorf("cannot read %q: %w", p, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return "", true, fmt.Errorf("cannot read %q: %w", p, err)
+	}
+	return string(b), true, nil
+}
+
+// Target implements verb.Verb.
+func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
+	r := image.Region{FileAbsent: true}
+	if now.Region != nil {
+		r = *now.Region
+	}
+	if r.FileAbsent && !s.Absent() && s.Get("create") != "true" {
+		return image.Image{}, fmt.Errorf("cannot edit %q: there is no such file; say create=true, or put the step that makes it before this one", s.Path())
+	}
+	to := wanted(s, r)
+	return image.Image{Region: &to}, nil
+}
+
+// PathTarget implements verb.Pather: the whole file with the region as in to.
+func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.Taken, to image.Image) (image.File, error) {
+	text, there, err := read(e.Host, s.Path())
+	if err != nil {
+		return image.File{}, err
+	}
+	next := put(text, s, *to.Region)
+	switch {
+	case next == text && there:
+		return now.File, nil
+	case next == "" && (to.Region.FileAbsent || !there):
+		return image.File{Type: image.Absent}, nil
+	}
+	f := now.File
+	if !there {
+		f = image.File{Type: image.Regular, Mode: 0o644}
+	}
+	f.MTime = 0
+	f.Size = int64(len(next))
+	f.Digest, _, err = e.Store.Put(strings.NewReader(next))
+	return f, err
+}

@@ -1,0 +1,139 @@
+// Package exec is EXEC: a command with guards. A command without any guard runs
+// once for each version of its line; the history knows whether it did.
+//
+//	EXEC initdb /usr/bin/initdb /srv/db creates=/srv/db/PG_VERSION undo="rm -r /srv/db"
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// Exec is EXEC.
+type Exec struct{}
+
+// Observe implements verb.Verb: the guards answer. A guard whose program is not
+// there cannot answer yet: the image is unknown.
+func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	guarded := false
+	if p := s.Get("creates"); p != "" {
+		guarded = true
+		if there, err := host.Exists(e.Host, p); err != nil && !host.IsNotDir(err) {
+			return image.Image{}, fmt.Errorf("cannot look at %q: %w", p, err)
+		} else if there {
+			return done(true), nil
+		}
+	}
+	for _, g := range []struct {
+		key  string
+		done bool // what success of the guard means
+	}{{"unless", true}, {"only_if", false}} {
+		words, ok := s.Lookup(g.key)
+		if !ok {
+			continue
+		}
+		guarded = true
+		success, err := guard(ctx, e, s, words)
+		if errors.Is(err, fs.ErrNotExist) {
+			return image.Image{Exec: &image.Exec{}}, nil
+		}
+		if err != nil {
+			return image.Image{}, err
+		}
+		if success == g.done {
+			return done(true), nil
+		}
+	}
+	if !guarded {
+		return image.Image{Exec: &image.Exec{}}, nil
+	}
+	return done(false), nil
+}
+
+func done(d bool) image.Image { return image.Image{Exec: &image.Exec{Known: true, Done: d}} }
+
+func guard(ctx context.Context, e verb.Env, s step.Step, words string) (bool, error) {
+	argv, err := step.SplitWords(words)
+	if err != nil {
+		return false, err
+	}
+	res, err := e.Host.Run(ctx, command(s, argv, false))
+	if err != nil {
+		return false, fmt.Errorf("cannot run the guard %q: %w", words, err)
+	}
+	if res.TimedOut {
+		return false, fmt.Errorf("the guard %q did not end in time", words)
+	}
+	return res.ExitCode == 0, nil
+}
+
+func command(s step.Step, argv []string, mutates bool) host.Command {
+	d, _ := time.ParseDuration(s.Get("timeout"))
+	return host.Command{Argv: argv, Dir: s.Get("cwd"), Env: s.All("env"), User: s.Get("user"), Timeout: d, Mutates: mutates}
+}
+
+// Target implements verb.Verb.
+func (Exec) Target(step.Step, image.Image, verb.Names) (image.Image, error) { return done(true), nil }
+
+// Move implements verb.Mover: the command, or its undo.
+func (Exec) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+	argv := s.Args[1:]
+	if !to.Exec.Done {
+		var err error
+		if argv, err = step.SplitWords(s.Get("undo")); err != nil || len(argv) == 0 {
+			return err
+		}
+	}
+	return Run(ctx, e.Host, command(s, argv, true))
+}
+
+// Run runs a command that must succeed. The error ends with the last lines of
+// what it said.
+func Run(ctx context.Context, h host.Host, c host.Command) error {
+	res, err := h.Run(ctx, c)
+	name := step.JoinWords(c.Argv)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot run %s: %w", name, err)
+	case res.TimedOut:
+		return fmt.Errorf("%s did not end in time and was killed with all its children%s", name, tail(res))
+	case res.ExitCode != 0:
+		return fmt.Errorf("%s ended with exit code %d%s", name, res.ExitCode, tail(res))
+	}
+	return nil
+}
+
+// lines is how much of a failed command's output an error shows.
+const lines = 10
+
+func tail(res host.CommandResult) string {
+	out := strings.TrimSpace(string(res.Stderr))
+	if out == "" {
+		out = strings.TrimSpace(string(res.Stdout))
+	}
+	if out == "" {
+		return ""
+	}
+	all := strings.Split(out, "\n")
+	if len(all) > lines {
+		all = all[len(all)-lines:]
+	}
+	return ":\n" + strings.Join(all, "\n")
+}
+
+// Irreversible implements verb.Reversible.
+func (Exec) Irreversible(s step.Step, _, _ image.Image) string {
+	if s.Get("undo") != "" {
+		return ""
+	}
+	return "the command has no undo, so what it does stays"
+}

@@ -1,0 +1,176 @@
+// Package pkg is PKG: apt packages. Consecutive PKG steps are one transaction.
+//
+//	PKG nginx
+//	PKG postgresql version=15.8-0+deb12u1 held=true
+//	PKG telnet ensure=absent
+package pkg
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// Candidate stands for "whichever version apt chooses" in a target.
+const Candidate = "(candidate)"
+
+// Pkg is PKG.
+type Pkg struct{}
+
+// Observe implements verb.Verb.
+func (v Pkg) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	m, err := v.ObserveAll(ctx, e, []step.Step{s})
+	if err != nil {
+		return image.Image{}, err
+	}
+	return m[0], nil
+}
+
+// ObserveAll reads many packages at once, in the order of the steps.
+func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]image.Image, error) {
+	p, err := e.Host.Packages()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(steps))
+	for i, s := range steps {
+		names[i] = s.Args[0]
+	}
+	found, err := p.Installed(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]image.Image, len(steps))
+	for i, n := range names {
+		one := found[n]
+		out[i] = image.Image{Package: &one}
+	}
+	return out, nil
+}
+
+// Target implements verb.Verb.
+func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
+	p := image.Package{}
+	if now.Package != nil {
+		p = *now.Package
+	}
+	switch v := s.Get("version"); {
+	case s.Absent():
+		return image.Image{Package: &image.Package{}}, nil
+	case v != "":
+		p.Version = v
+	case p.Version == "":
+		p.Version = Candidate
+	}
+	if h, ok := s.Lookup("held"); ok {
+		p.Held = h == "true"
+	}
+	p.Also = nil
+	return image.Image{Package: &p}, nil
+}
+
+// Move implements verb.Mover.
+func (v Pkg) Move(ctx context.Context, e verb.Env, s step.Step, from, to image.Image) error {
+	return v.MoveAll(ctx, e, []*verb.GroupMove{{Step: s, From: from, To: to}})
+}
+
+// MoveAll implements verb.Group: one transaction. What a transaction brought
+// besides (dependencies) is taken away again with it.
+func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) error {
+	p, err := e.Host.Packages()
+	if err != nil {
+		return err
+	}
+	changes := make([]host.PackageChange, 0, len(moves))
+	names := make([]string, 0, len(moves))
+	for _, m := range moves {
+		changes = append(changes, changeFor(m)...)
+		names = append(names, m.Step.Args[0])
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	if changes, err = withDependencies(ctx, p, changes, moves); err != nil {
+		return err
+	}
+	also, err := p.Change(ctx, changes, e.Progress)
+	moves[0].Also = also
+	if err != nil {
+		return fmt.Errorf("cannot change packages %s: %w", strings.Join(names, ", "), err)
+	}
+	return nil
+}
+
+// changeFor says what apt must be told for one move; nothing when the package
+// is as wanted already.
+func changeFor(m *verb.GroupMove) []host.PackageChange {
+	from, to := *m.From.Package, *m.To.Package
+	c := host.PackageChange{Name: m.Step.Args[0]}
+	switch {
+	case to.Version == "":
+		c.Absent = true
+		c.Purge = to.Status == "" // it had left no configuration behind either
+	case to.Version != Candidate:
+		c.Version = to.Version
+	}
+	if to.Version != "" && (from.Held != to.Held) {
+		c.Held = &to.Held
+	}
+	if from.Version == "" && to.Version != "" || from.Auto != to.Auto {
+		c.Auto = &to.Auto
+	}
+	if from.Version == to.Version && from.Held == to.Held && c.Auto == nil {
+		return nil
+	}
+	return []host.PackageChange{c}
+}
+
+// withDependencies adds taking away what an earlier transaction brought besides,
+// where a package goes back to before it: to.Also says what was there then. A
+// dependency that somebody else needs by now stays.
+func withDependencies(ctx context.Context, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) ([]host.PackageChange, error) {
+	deps := dependencies(moves)
+	if len(deps) == 0 {
+		return changes, nil
+	}
+	others, err := p.Simulate(ctx, slices.Concat(changes, deps))
+	if err == nil && len(others) == 0 {
+		return slices.Concat(changes, deps), nil
+	}
+	out := changes
+	for _, d := range deps {
+		if others, err := p.Simulate(ctx, append(slices.Clone(out), d)); err == nil && len(others) == 0 {
+			out = append(slices.Clone(out), d)
+		}
+	}
+	return out, ctx.Err()
+}
+
+func dependencies(moves []*verb.GroupMove) []host.PackageChange {
+	var out []host.PackageChange
+	for _, m := range moves {
+		also := m.To.Package.Also
+		for _, name := range slices.Sorted(maps.Keys(also)) {
+			gone := also[name] == ""
+			out = append(out, host.PackageChange{Name: name, Version: also[name], Absent: gone, Purge: gone})
+		}
+	}
+	return out
+}
+
+// Irreversible implements verb.Reversible: an older version can be put back
+// only while its .deb can be had.
+func (Pkg) Irreversible(_ step.Step, from, to image.Image) string {
+	f, t := from.Package, to.Package
+	if f == nil || t == nil || f.Version == "" || f.Version == t.Version || f.Kept {
+		return ""
+	}
+	return fmt.Sprintf("the .deb of version %s cannot be had, so this version cannot be put back", f.Version)
+}

@@ -1,0 +1,71 @@
+// Package sysctl is SYSCTL: the value of a kernel setting at run time.
+//
+//	SYSCTL net.ipv4.ip_forward value=1
+package sysctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// Sysctl is SYSCTL.
+type Sysctl struct{}
+
+// file is where the kernel shows a setting, see sysctl(8): dots separate, and a
+// slash in the key stands for a dot in a name.
+func file(key string) string {
+	swap := strings.NewReplacer(".", "/", "/", ".")
+	return "/proc/sys/" + swap.Replace(key)
+}
+
+// Observe implements verb.Verb.
+func (Sysctl) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	f, err := e.Host.Open(file(s.Args[0]))
+	if errors.Is(err, fs.ErrNotExist) {
+		return image.Image{Sysctl: &image.Sysctl{}}, nil
+	}
+	if err != nil {
+		return image.Image{}, fmt.Errorf("cannot read kernel setting %s: %w", s.Args[0], err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return image.Image{}, fmt.Errorf("cannot read kernel setting %s: %w", s.Args[0], err)
+	}
+	return image.Image{Sysctl: &image.Sysctl{Present: true, Value: fields(string(b))}}, nil
+}
+
+// fields makes the blanks between the parts of a value the same.
+func fields(v string) string { return strings.Join(strings.Fields(v), " ") }
+
+// Target implements verb.Verb.
+func (Sysctl) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
+	if now.Sysctl == nil || !now.Sysctl.Present {
+		return image.Image{}, fmt.Errorf("cannot set %s: this kernel has no such setting; check the name, or load the module that brings it first", s.Args[0])
+	}
+	return image.Image{Sysctl: &image.Sysctl{Present: true, Value: fields(s.Get("value"))}}, nil
+}
+
+// Move implements verb.Mover.
+func (Sysctl) Move(_ context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+	if !to.Sysctl.Present {
+		return nil // it came with a module; nothing to go back to
+	}
+	f, err := e.Host.OpenWrite(file(s.Args[0]))
+	if err != nil {
+		return fmt.Errorf("cannot set %s: %w", s.Args[0], err)
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte(to.Sysctl.Value + "\n")); err != nil {
+		return fmt.Errorf("cannot set %s to %q: %w", s.Args[0], to.Sysctl.Value, err)
+	}
+	return nil
+}

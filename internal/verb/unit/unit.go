@@ -1,0 +1,108 @@
+// Package unit is UNIT: systemd units.
+//
+//	UNIT nginx.service enabled=true active=true
+//	UNIT apt-daily.timer masked=true
+package unit
+
+import (
+	"context"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// Unit is UNIT.
+type Unit struct{}
+
+// Observe implements verb.Verb.
+func (Unit) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
+	units, err := e.Host.Units()
+	if err != nil {
+		return image.Image{}, err
+	}
+	u, err := units.Unit(ctx, s.Args[0])
+	return image.Image{Unit: &u}, err
+}
+
+// running tells whether the manager counts a unit as active or on its way.
+func running(active string) bool {
+	return active == "active" || active == "reloading" || active == "activating" || active == "refreshing"
+}
+
+// Target implements verb.Verb.
+func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
+	u := image.Unit{}
+	if now.Unit != nil {
+		u = *now.Unit
+	}
+	if v, ok := s.Lookup("masked"); ok {
+		if u.Masked = v == "true"; u.Masked {
+			u.State = "masked"
+		} else if u.State == "masked" || u.State == "masked-runtime" {
+			u.State = "disabled"
+		}
+	}
+	if v, ok := s.Lookup("enabled"); ok && u.Enabled() != (v == "true") {
+		u.State = map[bool]string{true: "enabled", false: "disabled"}[v == "true"]
+	}
+	if v, ok := s.Lookup("active"); ok && running(u.Active) != (v == "true") {
+		u.Active = map[bool]string{true: "active", false: "inactive"}[v == "true"]
+	}
+	if u.State != "" {
+		u.Loaded = true
+	}
+	return image.Image{Unit: &u}, nil
+}
+
+// Move implements verb.Mover. Starting comes after enabling and unmasking,
+// stopping before masking, so that no step works against the next.
+func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+	units, err := e.Host.Units()
+	if err != nil {
+		return err
+	}
+	name := s.Args[0]
+	now, err := units.Unit(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !now.Loaded && !to.Unit.Loaded {
+		return nil
+	}
+	return steer(ctx, units, name, now, *to.Unit)
+}
+
+func steer(ctx context.Context, units host.Units, name string, now, to image.Unit) error {
+	if running(now.Active) && !running(to.Active) {
+		if err := units.Job(ctx, "stop", name); err != nil {
+			return err
+		}
+	}
+	if now.Masked && !to.Masked {
+		if err := units.SetMasked(ctx, name, false); err != nil {
+			return err
+		}
+	}
+	if now.Enabled() != to.Enabled() && settable(to.State) {
+		if err := units.SetEnabled(ctx, name, to.Enabled()); err != nil {
+			return err
+		}
+	}
+	if !now.Masked && to.Masked {
+		if err := units.SetMasked(ctx, name, true); err != nil {
+			return err
+		}
+	}
+	if running(to.Active) && !running(now.Active) {
+		return units.Job(ctx, "start", name)
+	}
+	return nil
+}
+
+// settable tells whether a state is one that enable and disable lead to; units
+// without an [Install] section are static whatever one does.
+func settable(state string) bool {
+	return state == "enabled" || state == "disabled" || state == "masked"
+}
