@@ -1,0 +1,199 @@
+package step
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// How far includes may go. Files that include each other twice would grow
+// without end long before a list has too many steps.
+const (
+	MaxIncludeDepth = 16
+	MaxIncludes     = 10_000
+)
+
+// Resolve replaces every INCLUDE by the steps of its file, and every COPY
+// source that is a path by the digest of its content, so that an edited file
+// is a changed step. Paths are relative to the folder of the file in which they
+// stand, and none leads out of the folder of the top list, which src is.
+//
+// Written and Range stay those of the line, and Trace says by which INCLUDE
+// lines a step came in. Diagnostics in included files carry the same trace.
+// A list that is resolved already comes back as it is.
+func Resolve(list List, src Source) (List, diag.List) {
+	r := resolver{src: src, digests: map[string]answer{}}
+	top := ""
+	if len(list) > 0 {
+		top = list[0].Range.File
+	}
+	r.folder = path.Dir(top)
+	if top != "" {
+		r.files = []string{path.Base(top)}
+	}
+	r.steps(list, ".")
+	return r.out, r.diags
+}
+
+// answer is what Source said about a path.
+type answer struct {
+	digest string
+	err    error
+}
+
+// resolver walks a list and, into their depth, the files that it includes.
+type resolver struct {
+	src     Source
+	folder  string // of the top list, as the user knows it
+	out     List
+	diags   diag.List
+	digests map[string]answer
+
+	files    []string     // the files that are open, the top list first
+	trace    []diag.Range // the INCLUDE lines that lead here, innermost first
+	includes int
+	full     bool // a bound was passed and told
+}
+
+// steps adds the steps of one file, whose folder is dir.
+func (r *resolver) steps(list List, dir string) {
+	for _, s := range list {
+		if r.full {
+			return
+		}
+		if s.Trace == nil {
+			s.Trace = r.trace
+		}
+		switch {
+		case s.Verb == Include && len(s.Args) > 0:
+			r.include(s, dir)
+			continue
+		case s.Verb == Copy && len(s.Args) == 2 && !IsDigest(s.Args[0]):
+			s = r.content(s, dir)
+		}
+		r.out = append(r.out, s)
+		if len(r.out) > MaxSteps {
+			r.full = true
+			r.fault(s, wholeLine, "Too many steps", "The list and its includes hold more than %d steps. Split the target's configuration.", MaxSteps)
+		}
+	}
+}
+
+// fault tells a mistake in the step's line, at its i-th subject.
+func (r *resolver) fault(s Step, i int, summary, detail string, args ...any) {
+	r.diags = append(r.diags, s.diagnostic(diag.Error, s.subjectRange(i), summary, fmt.Sprintf(detail, args...)))
+}
+
+// locate turns a path as it is written in a file of folder dir into one
+// relative to the top folder. ok is false when that is outside; it was told.
+func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
+	p := s.Args[0]
+	switch {
+	case path.IsAbs(p):
+		r.fault(s, 0, "Path leaves the folder", "%q is absolute. Sources and includes lie in the folder of the list or below, and are named relative to the file they stand in.", clip(p))
+		return "", false
+	case strings.Contains(p, "\\"):
+		r.fault(s, 0, "Invalid path", "%q holds a backslash. Folders are separated by a slash.", clip(p))
+		return "", false
+	}
+	rel = path.Join(dir, p)
+	if rel == ".." || strings.HasPrefix(rel, "../") {
+		r.fault(s, 0, "Path leaves the folder", "%q leads out of the folder of the top list. Move the file below it.", clip(p))
+		return "", false
+	}
+	if !fs.ValidPath(rel) || rel == "." {
+		r.fault(s, 0, "Invalid path", "%q names no file.", clip(p))
+		return "", false
+	}
+	return rel, true
+}
+
+// content gives the step with a digest in place of its path.
+func (r *resolver) content(s Step, dir string) Step {
+	rel, ok := r.locate(s, dir)
+	if !ok {
+		return s
+	}
+	a, known := r.digests[rel]
+	if !known {
+		a.digest, _, a.err = r.src.Digest(rel)
+		if a.err == nil && !IsDigest(a.digest) {
+			a.err = fmt.Errorf("its digest %q is not sha256: and 64 hex digits", clip(a.digest))
+		}
+		r.digests[rel] = a
+	}
+	if a.err != nil {
+		r.fault(s, 0, "Cannot read the source", "%s. The source is looked for at %s, seen from %s.", reason(a.err), rel, r.folderName())
+		return s
+	}
+	if s.Written == "" {
+		s.Written = s.String()
+	}
+	s.Args = []string{a.digest, s.Args[1]}
+	return s
+}
+
+// reason is why a file cannot be read, without the path that is told anyway.
+func reason(err error) string {
+	var pe *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "There is no such file"
+	case errors.As(err, &pe):
+		return upperFirst(pe.Err.Error())
+	}
+	return upperFirst(err.Error())
+}
+
+func (r *resolver) folderName() string {
+	if r.folder == "." {
+		return "the list's folder"
+	}
+	return r.folder
+}
+
+// include adds the steps of the file that an INCLUDE line names.
+func (r *resolver) include(s Step, dir string) {
+	rel, ok := r.locate(s, dir)
+	if !ok || !r.mayInclude(s, rel) {
+		return
+	}
+	text, err := r.src.ReadFile(rel)
+	if err != nil {
+		r.fault(s, 0, "Cannot read the include", "%s. The file is looked for at %s, seen from %s.", reason(err), rel, r.folderName())
+		return
+	}
+	list, diags := Parse(path.Join(r.folder, rel), text)
+	files, trace := r.files, r.trace
+	r.files = append(slices.Clone(files), rel)
+	r.trace = append([]diag.Range{s.Range}, trace...)
+	for _, d := range diags {
+		d.Trace = r.trace
+		r.diags = append(r.diags, d)
+	}
+	r.steps(list, path.Dir(rel))
+	r.files, r.trace = files, trace
+}
+
+// mayInclude refuses a cycle, and what goes too deep or too far.
+func (r *resolver) mayInclude(s Step, rel string) bool {
+	r.includes++
+	at := slices.Index(r.files, rel)
+	switch {
+	case at >= 0:
+		r.fault(s, 0, "Include cycle", "The file includes itself: %s. Take one of these lines out.", strings.Join(append(slices.Clone(r.files[at:]), rel), " -> "))
+	case len(r.files) >= MaxIncludeDepth:
+		r.fault(s, 0, "Includes too deep", "Files include each other %d deep: %s. At most %d are allowed.", len(r.files), strings.Join(r.files, " -> "), MaxIncludeDepth)
+	case r.includes > MaxIncludes:
+		r.full = true
+		r.fault(s, 0, "Too many includes", "More than %d files were included, some of them many times. Include each file once.", MaxIncludes)
+	default:
+		return true
+	}
+	return false
+}
