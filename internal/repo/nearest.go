@@ -13,7 +13,7 @@ func nearest(word string, names []string, n int) []string {
 		name string
 		cost int
 	}
-	limit := max(1, len(word)/3)
+	limit := max(min(2, len(word)/2), len(word)/3) // two, because exchanged letters cost two
 	var found []near
 	for _, name := range names {
 		cost := levenshtein.Distance(strings.ToLower(word), strings.ToLower(name), nil)

@@ -1,0 +1,160 @@
+package repo
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// batch is one `git cat-file --batch` that stays for the repository's life.
+// It starts with the first use, and again after a cancelled or failed one.
+type batch struct {
+	git git
+
+	mu     sync.Mutex // held for a whole exchange
+	closed bool
+	cmd    *exec.Cmd
+	stop   context.CancelFunc
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *head
+}
+
+// object is one answer. r gives size bytes and is good until fn returns.
+type object struct {
+	typ  string
+	size int64
+	r    io.Reader
+}
+
+var errClosed = errors.New("the repository was closed")
+
+// each asks for the objects in order and calls fn with each answer. Requests
+// are written ahead, so that many small objects cost one round trip. ids are
+// full object names; fn need not read the content.
+func (b *batch) each(ctx context.Context, ids []string, fn func(i int, o object) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := b.start(); err != nil {
+		return err
+	}
+	release := context.AfterFunc(ctx, b.stop)
+	written := make(chan error, 1)
+	go func(in io.WriteCloser) { written <- request(in, ids) }(b.in)
+	var err error
+	for i := 0; i < len(ids) && err == nil; i++ {
+		err = b.answer(ids[i], func(o object) error { return fn(i, o) })
+	}
+	if err != nil {
+		b.end()
+	}
+	<-written
+	if !release() && b.cmd != nil {
+		b.end()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func request(in io.Writer, ids []string) error {
+	w := bufio.NewWriter(in)
+	for _, id := range ids {
+		w.WriteString(id)
+		w.WriteByte('\n')
+	}
+	return w.Flush()
+}
+
+// answer reads one "<id> <type> <size>\n<content>\n".
+func (b *batch) answer(id string, fn func(object) error) error {
+	line, err := b.out.ReadString('\n')
+	if err != nil {
+		b.end()
+		return fmt.Errorf("cannot read object %s: git ended: %s", id, orElse(condense(b.stderr.String()), err.Error()))
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 {
+		return fmt.Errorf("cannot read object %s: it is not in this repository (a shallow or partial clone?); run git fsck, or clone again", id)
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || size < 0 {
+		return fmt.Errorf("cannot read object %s: git answered %q", id, shorten(line))
+	}
+	content := &io.LimitedReader{R: b.out, N: size}
+	if err := fn(object{fields[1], size, content}); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return err
+	}
+	if content.N > 0 {
+		return fmt.Errorf("cannot read object %s: git ended in the middle of it", id)
+	}
+	_, err = b.out.Discard(1)
+	return err
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (b *batch) start() error {
+	if b.closed {
+		return errClosed
+	}
+	if b.cmd != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := b.git.command(ctx, "cat-file", "--batch")
+	b.stderr = &head{}
+	cmd.Stderr = b.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		cancel()
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		cancel()
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		cancel()
+		return fmt.Errorf("cannot run git: %w", err)
+	}
+	b.cmd, b.stop, b.in, b.out = cmd, cancel, in, bufio.NewReaderSize(out, 64<<10)
+	return nil
+}
+
+// end kills the process; what it printed to its error stream stays readable.
+func (b *batch) end() {
+	if b.cmd == nil {
+		return
+	}
+	b.stop()
+	_ = b.in.Close()
+	_ = b.cmd.Wait()
+	b.cmd = nil
+}
+
+func (b *batch) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end()
+	b.closed = true
+}

@@ -1,0 +1,436 @@
+package repo_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fettle.dev/fettle/internal/repo"
+)
+
+// rawTree writes a tree object that git itself would refuse to make.
+func (g *gitRepo) rawTree(entries ...string) string {
+	g.t.Helper()
+	var b strings.Builder
+	for i := 0; i < len(entries); i += 3 {
+		mode, name, id := entries[i], entries[i+1], entries[i+2]
+		b.WriteString(mode + " " + name + "\x00")
+		for j := 0; j < len(id); j += 2 {
+			var c byte
+			fmt.Sscanf(id[j:j+2], "%02x", &c)
+			b.WriteByte(c)
+		}
+	}
+	return g.gitIn(b.String(), "hash-object", "--literally", "-t", "tree", "-w", "--stdin")
+}
+
+func (g *gitRepo) blob(text string) string {
+	return g.gitIn(text, "hash-object", "-w", "--stdin")
+}
+
+func (g *gitRepo) setMain(tree string) {
+	g.t.Helper()
+	g.git("update-ref", "refs/heads/main", g.git("commit-tree", "-m", "evil", tree))
+}
+
+// TestEvilTrees has one crafted commit a case. "" means that the tree is fine.
+func TestEvilTrees(t *testing.T) {
+	const missing = "1234567890123456789012345678901234567890"
+	one := func(mode, name string) func(*gitRepo) string {
+		return func(g *gitRepo) string { return g.rawTree(mode, name, g.blob("x")) }
+	}
+	nested := func(names ...string) func(*gitRepo) string {
+		return func(g *gitRepo) string {
+			tree := g.rawTree("100644", names[len(names)-1], g.blob("x"))
+			for i := len(names) - 2; i >= 0; i-- {
+				tree = g.rawTree("40000", names[i], tree)
+			}
+			return tree
+		}
+	}
+	link := func(target string) func(*gitRepo) string {
+		return func(g *gitRepo) string { return g.rawTree("120000", "l", g.blob(target)) }
+	}
+	deep := func(n int) func(*gitRepo) string {
+		return nested(strings.Split(strings.Repeat("d ", n-1)+"f", " ")...)
+	}
+	wide := func(g *gitRepo, leaf string, mode string) string {
+		tree := g.rawTree(mode, "f", leaf)
+		for range 6 {
+			var e []string
+			for i := range 10 {
+				e = append(e, "40000", fmt.Sprint(i), tree)
+			}
+			tree = g.rawTree(e...)
+		}
+		return tree
+	}
+	cases := []struct {
+		name string
+		make func(*gitRepo) string
+		want string
+	}{
+		{"dotdot file", one("100644", ".."), `"..", which would lead out`},
+		{"dotdot folder", nested("..", "..", "etc", "passwd"), `"..", which would lead out`},
+		{"dot", nested(".", "x"), `"."`},
+		{"dotgit", nested(".git", "config"), "git's own folder"},
+		{"dotgit deep", nested("a", "b", ".git", "hooks", "post-checkout"), "git's own folder"},
+		{"dotgit case", nested(".GiT", "config"), "git's own folder"},
+		{"dotgit short name", nested("GIT~1", "config"), "git's own folder"},
+		{"dotgit hfs", nested(".g\u200cit", "config"), "git's own folder"},
+		{"dotgit ntfs dots", nested(".git . .", "config"), "git's own folder"},
+		{"dotgit ntfs stream", nested(".git::$INDEX_ALLOCATION", "config"), "git's own folder"},
+		{"dotgit file", one("100644", ".git"), "git's own folder"},
+		{"dotgit link", one("120000", ".git"), "git's own folder"},
+		{"newline", one("100644", "a\nb"), `"a\nb": its name holds a control character`},
+		{"carriage return", one("100644", "a\r"), `"a\r"`},
+		{"escape", one("100644", "\x1b]0;x\x07"), "control character"},
+		{"delete", one("100644", "a\x7f"), "control character"},
+		{"c1", one("100644", "a\u0085b"), "control character"},
+		{"tab", one("100644", "a\tb"), "control character"},
+		{"not utf-8", one("100644", "caf\xe9"), `"caf\xe9": its name is not UTF-8`},
+		{"slash", one("100644", "a/b"), ""},
+		{"slash dotdot", one("100644", "a/../../b"), "lead out"},
+		{"absolute", one("100644", "/etc/passwd"), "empty"},
+		{"double slash", one("100644", "a//b"), "empty"},
+		{"long name", one("100644", strings.Repeat("n", 256)), "longer than 255"},
+		{"long path", nested(strings.Repeat("n", 2100), strings.Repeat("n", 2100)), "longer than"},
+		{"giant name", one("100644", strings.Repeat("n", 2<<20)), "1 MiB"},
+		{"submodule", func(g *gitRepo) string { return g.rawTree("160000", "sub", missing) }, `"sub": it is a submodule`},
+		{"group writable", one("100664", "x"), ""}, // git knows two modes and rounds the rest
+		{"setuid", one("104755", "x"), ""},
+		{"device", one("060000", "x"), "submodule"}, // which is what git takes it for
+		{"twice", func(g *gitRepo) string {
+			return g.rawTree("100644", "x", g.blob("a"), "100644", "x", g.blob("b"))
+		}, `"x": the path is in the tree twice`},
+		{"file and folder", func(g *gitRepo) string {
+			return g.rawTree("100644", "x", g.blob("a"), "40000", "x", g.rawTree("100644", "y", g.blob("b")))
+		}, "as a file as well"},
+		{"folder behind a link", func(g *gitRepo) string {
+			return g.rawTree("120000", "x", g.blob("/etc"), "40000", "x", g.rawTree("100644", "passwd", g.blob("b")))
+		}, "as a file as well"},
+		{"file that is a tree", func(g *gitRepo) string { return g.rawTree("100644", "x", g.rawTree()) }, ""},
+		{"missing blob", func(g *gitRepo) string { return g.rawTree("100644", "x", missing) }, ""},
+		{"depth 32", deep(32), ""},
+		{"depth 33", deep(33), "more than 32 folders deep"},
+		{"depth 400", deep(400), "deep"},
+		{"million files", func(g *gitRepo) string { return wide(g, g.blob("x"), "100644") }, "more than 200000 files"},
+		{"million empty folders", func(g *gitRepo) string { return wide(g, g.rawTree(), "40000") }, "more than 200000 files"},
+		{"case twins", func(g *gitRepo) string {
+			return g.rawTree("100644", "A", g.blob("a"), "100644", "a", g.blob("b"))
+		}, ""},
+		{"odd but fine names", func(g *gitRepo) string {
+			return g.rawTree("100644", "-rf", g.blob("a"), "100644", "a b'\"$(x)", g.blob("b"), "100644", "gitmodules", g.blob("c"), "100644", "ü😀", g.blob("c"))
+		}, ""},
+		{"link out", link("../../etc/passwd"), ""},
+		{"link absolute", link("/etc/passwd"), ""},
+		{"link nul", link("a\x00b"), "symbolic link"},
+		{"link newline", link("a\nb"), "symbolic link"},
+		{"link empty", link(""), "symbolic link"},
+		{"link giant", link(strings.Repeat("l", 1<<20)), "symbolic link"},
+		{"link and file of one blob", func(g *gitRepo) string {
+			return g.rawTree("100644", "f", g.blob("t"), "120000", "l", g.blob("t"))
+		}, ""},
+		{"lfs pointer", func(g *gitRepo) string {
+			return g.rawTree("100644", ".gitattributes", g.blob("* filter=lfs"), "100644", "f", g.blob("version https://git-lfs.github.com/spec/v1\n"))
+		}, ""},
+		{"gitmodules", func(g *gitRepo) string {
+			return g.rawTree("100644", ".gitmodules", g.blob("[submodule \"../../x\"]\n\tpath = -u./x\n\turl = ext::touch x\n\tupdate = !touch x\n"))
+		}, ""},
+	}
+	broken := map[string]bool{"file that is a tree": true, "missing blob": true}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGit(t)
+			g.setMain(c.make(g))
+			r := g.open()
+			tree, info, err := r.At(context.Background(), "main")
+			switch {
+			case broken[c.name]:
+				wantErr(t, err, "main")
+			case c.want != "":
+				wantErr(t, err, c.want)
+				if strings.ContainsAny(err.Error(), "\x00\n\r\x1b\x7f\x07") || len(err.Error()) > 1000 {
+					t.Errorf("unfit for a terminal: %q", err)
+				}
+			case err != nil:
+				t.Error(err)
+			default:
+				show(t, tree)
+				if d, err := repo.TreeDigest(tree); err != nil || d != info.Digest {
+					t.Error(d, err)
+				}
+			}
+			// Whatever it was, the repository is as usable as before.
+			g.setMain(g.rawTree("100644", "ok", g.blob("fine")))
+			if tree, _ := at(t, r, "main"); show(t, tree) != "ok \"fine\"\n" {
+				t.Error("unusable afterwards")
+			}
+		})
+	}
+}
+
+func TestEvilWorkTrees(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(g *gitRepo) error
+		want string
+	}{
+		"nested repository": {func(g *gitRepo) error {
+			g.git("init", "-q", "vendor/x")
+			g.write("vendor/x/f", "x")
+			return nil
+		}, `"vendor/x": it is a git repository of its own`},
+		"submodule": {func(g *gitRepo) error {
+			g.git("update-index", "--add", "--cacheinfo", "160000,1234567890123456789012345678901234567890,sub")
+			return nil
+		}, `"sub": it is a submodule`},
+		"newline":         {func(g *gitRepo) error { return os.WriteFile(g.dir+"/a\nb", nil, 0o644) }, `"a\nb"`},
+		"tracked and tab": {func(g *gitRepo) error { return os.WriteFile(g.dir+"/100644 x 0\tb", nil, 0o644) }, "control character"},
+		"fifo in place": {func(g *gitRepo) error {
+			g.write("p", "x")
+			g.commit("p")
+			return joinErr(os.Remove(g.dir+"/p"), syscall.Mkfifo(g.dir+"/p", 0o644))
+		}, "neither file"},
+		"too deep": {func(g *gitRepo) error { g.write(strings.Repeat("d/", 40)+"f", "x"); return nil }, "deep"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGit(t)
+			if err := c.make(g); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := g.open().WorkTree(context.Background())
+			wantErr(t, err, c.want)
+		})
+	}
+}
+
+func joinErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A work tree whose folder became a link reads nothing behind it.
+func TestNoLinkLeadsOut(t *testing.T) {
+	secret := t.TempDir()
+	if err := os.WriteFile(secret+"/f", []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := newGit(t)
+	g.write("d/f", "mine")
+	g.commit("c")
+	r := g.open()
+	before, _ := workTree(t, r)
+	if err := joinErr(os.RemoveAll(g.dir+"/d"), os.Symlink(secret, g.dir+"/d")); err != nil {
+		t.Fatal(err)
+	}
+	tree, _ := workTree(t, r)
+	if got := show(t, tree); got != fmt.Sprintf("d -> %s\n", secret) {
+		t.Error(got)
+	}
+	if text, err := before.ReadFile("d/f"); string(text) == "secret" {
+		t.Error("read through the link", err)
+	}
+	plain := t.TempDir()
+	if err := os.Symlink(secret, plain+"/d"); err != nil {
+		t.Fatal(err)
+	}
+	tree, _ = workTree(t, open(t, plain))
+	if _, err := tree.ReadFile("d/f"); err == nil {
+		t.Error("read through the link of a plain folder")
+	}
+}
+
+func TestInTree(t *testing.T) {
+	for _, c := range []struct {
+		path, target string
+		want         bool
+	}{
+		{"l", "f", true}, {"l", "a/b", true}, {"a/l", "../f", true}, {"a/l", "../../f", false}, {"l", "..", false},
+		{"l", "/etc/passwd", false}, {"l", "", false}, {"a/b/l", "../../../f", false}, {"a/b/l", "../..", true},
+		{"l", "a/../../x", false}, {"l", "a/../x", true}, {"/l", "x", false}, {"a/l", "./../x", true},
+	} {
+		if got := repo.InTree(c.path, c.target); got != c.want {
+			t.Errorf("%s -> %s: %v", c.path, c.target, got)
+		}
+	}
+}
+
+// sentinelRepo runs a program from every place of a repository and its
+// configuration that can name one.
+func sentinelRepo(t *testing.T) (g *gitRepo, ran func() string) {
+	g, _, _ = twoCommits(t)
+	dir := t.TempDir()
+	script, log := dir+"/sentinel", dir+"/ran"
+	text := "#!/bin/sh\necho \"$0 $*\" >> " + log + "\nexit 1\n"
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
+	g.git("add", "-A")
+	g.git("commit", "-q", "-m", "attributes")
+	hooks := g.dir + "/.git/hooks"
+	os.RemoveAll(hooks)
+	if err := os.MkdirAll(hooks, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []string{"post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"} {
+		if err := os.Symlink(script, hooks+"/"+h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.git("config", "core.repositoryformatversion", "1")
+	for _, c := range [][2]string{
+		{"core.hooksPath", hooks}, {"filter.evil.clean", script + " clean"}, {"filter.evil.smudge", script + " smudge"},
+		{"diff.evil.textconv", script + " textconv"}, {"diff.evil.command", script + " diff"},
+		{"diff.external", script + " extdiff"}, {"core.pager", script}, {"pager.blame", script}, {"pager.ls-tree", script}, {"core.editor", script},
+		{"core.sshCommand", script + " ssh"}, {"core.gitProxy", script}, {"core.askPass", script}, {"credential.helper", "!" + script},
+		{"gpg.program", script}, {"log.showSignature", "true"}, {"core.alternateRefsCommand", script},
+		{"alias.ls-tree", "!" + script}, {"alias.cat-file", "!" + script}, {"protocol.ext.allow", "always"}, {"protocol.allow", "always"},
+		{"remote.origin.url", "ext::" + script}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
+		{"extensions.partialClone", "origin"}, {"uploadpack.packObjectsHook", script}, {"blame.ignoreRevsFile", "/etc/shadow"},
+		{"core.fsmonitor", script + " fsmonitor"}, {"core.worktree", "/etc"},
+	} {
+		g.git("config", c[0], c[1])
+	}
+	os.Remove(log)
+	return g, func() string {
+		text, _ := os.ReadFile(log)
+		return string(text)
+	}
+}
+
+func TestNothingOfARepositoryRuns(t *testing.T) {
+	g, ran := sentinelRepo(t)
+	g.write("fettle.hcl", "changed\n")
+	ctx, r := context.Background(), g.open()
+	tree, _ := at(t, r, "HEAD~1")
+	show(t, tree)
+	tree, info := workTree(t, r)
+	show(t, tree)
+	if !info.Dirty || r.Top() != g.dir {
+		t.Errorf("%+v %s", info, r.Top())
+	}
+	_, _, err := r.Blame(ctx, "main", "fettle.hcl", 1)
+	wantErr(t, err, "blame.ignoreRevsFile")
+	if strings.Contains(err.Error(), "root") {
+		t.Errorf("it quotes a foreign file: %v", err)
+	}
+	g.git("config", "--unset", "blame.ignoreRevsFile")
+	if _, _, err := r.Blame(ctx, "main", "fettle.hcl", 1); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Changed(ctx, "v1", "main"); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Resolve(ctx, "nosuch"); err == nil {
+		t.Error("no error")
+	}
+	// A promised blob that is not here is not fetched.
+	partial := g.git("commit-tree", "-m", "p", g.rawTree("100644", "x", "1234567890123456789012345678901234567890"))
+	g.git("-c", "core.hooksPath=/dev/null", "update-ref", "refs/heads/partial", partial)
+	if s := ran(); s != "" {
+		t.Fatalf("setting up ran %s", s)
+	}
+	_, _, err = r.At(ctx, "partial")
+	wantErr(t, err, "partial")
+	if s := ran(); s != "" {
+		t.Errorf("it ran:\n%s", s)
+	}
+}
+
+// The traps above are real ones: plain git walks into them.
+func TestTheSentinelWouldRun(t *testing.T) {
+	g, ran := sentinelRepo(t)
+	g.git("config", "--unset", "core.worktree")
+	g.git("config", "--unset", "blame.ignoreRevsFile")
+	g.write("fettle.hcl", "changed\n")
+	for _, args := range [][]string{{"status"}, {"diff"}, {"blame", "fettle.hcl"}, {"cat-file", "-p", "1234567890123456789012345678901234567890"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = g.dir
+		_ = cmd.Run()
+	}
+	for _, want := range []string{"fsmonitor", "clean", "smudge", "sentinel diff", "textconv", "post-index-change"} {
+		if !strings.Contains(ran(), want) {
+			t.Errorf("plain git did not run %s:\n%s", want, ran())
+		}
+	}
+}
+
+func TestForeignOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to give files away")
+	}
+	t.Setenv("SUDO_UID", "")
+	g, first, _ := twoCommits(t)
+	err := filepath.Walk(g.dir, func(p string, _ os.FileInfo, err error) error {
+		return joinErr(err, os.Lchown(p, 4242, 4242))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Named outright, it is trusted as it is; git's own check is not asked.
+	r := g.open()
+	if _, info := at(t, r, "v1"); info.Commit != first {
+		t.Errorf("%+v", info)
+	}
+	if _, info := workTree(t, r); info.Dirty {
+		t.Error("dirty")
+	}
+	// Found above a folder of somebody else, it is not.
+	mine := g.dir + "/mine"
+	if err := os.Mkdir(mine, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = repo.Open(context.Background(), mine)
+	wantErr(t, err, "belongs to user 4242", "-C "+g.dir)
+	t.Setenv("SUDO_UID", "4242")
+	open(t, mine)
+}
+
+func TestSubStaysInItsFolder(t *testing.T) {
+	tree := repo.MapTree(map[string]string{"a/b/f": "x", "a/g": "y", "top": "z"})
+	sub := repo.Sub(tree, "a/b")
+	for _, p := range []string{"../g", "../../top", "/a/b/f", "x/../../g"} {
+		if _, err := sub.ReadFile(p); err == nil {
+			t.Errorf("%s: read", p)
+		}
+		for _, f := range []func() error{
+			func() error { _, err := sub.Open(p); return err }, func() error { _, err := sub.Stat(p); return err },
+			func() error { _, err := sub.ReadDir(p); return err }, func() error { _, err := sub.Readlink(p); return err },
+			func() error { _, _, err := sub.Digest(p); return err },
+		} {
+			wantErr(t, f())
+		}
+	}
+	list, err := sub.ReadDir(".")
+	if err != nil || len(list) != 1 || list[0].Path != "f" {
+		t.Error(list, err)
+	}
+	if e, err := sub.Stat("."); err != nil || e.Path != "." || e.Type != repo.Dir {
+		t.Error(e, err)
+	}
+	if _, err := repo.Sub(tree, "../x").ReadFile("f"); err == nil {
+		t.Error("Sub left the tree")
+	}
+	a, _ := repo.TreeDigest(sub)
+	b, _ := repo.TreeDigest(repo.MapTree(map[string]string{"f": "x"}))
+	if a != b {
+		t.Error("a subtree's digest depends on where it is")
+	}
+	c, _ := repo.TreeDigest(repo.MapTree(nil, repo.Exec("f", "x")))
+	d, _ := repo.TreeDigest(repo.MapTree(nil, repo.Link("f", "x")))
+	if a == c || c == d || a == d {
+		t.Error("type or mode is not in the digest")
+	}
+	_, err = repo.MapTree(map[string]string{"../x": ""}).ReadFile("x")
+	wantErr(t, err, "lead out")
+}

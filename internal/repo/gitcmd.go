@@ -1,0 +1,165 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// git runs git on one repository, so that nothing which the repository or its
+// own configuration says is run: no hooks, monitors, filters, helpers, pagers
+// or transports, no configuration of the system or the user, no prompt, no
+// network. The folder is named outright, so git neither searches for one nor
+// has an opinion on whom it belongs to; findRepository has.
+type git struct {
+	exe      string // path of the git program
+	gitDir   string
+	workTree string // "" for bare repositories
+}
+
+// hardened settings win over those of the repository.
+var hardened = [...]string{
+	"core.hooksPath=/dev/null",
+	"core.fsmonitor=false",
+	"core.untrackedCache=false",
+	"core.attributesFile=/dev/null",
+	"core.excludesFile=/dev/null",
+	"core.pager=cat",
+	"core.sshCommand=false",
+	"core.gitProxy=false",
+	"core.askPass=false",
+	"core.editor=false",
+	"core.alternateRefsCommand=false",
+	"core.warnAmbiguousRefs=true",
+	"core.quotePath=false",
+	"protocol.allow=never",
+	"credential.helper=",
+	"diff.external=",
+	"log.showSignature=false",
+	"submodule.recurse=false",
+	"gc.auto=0",
+	"maintenance.auto=false",
+}
+
+func (g git) env() []string {
+	env := []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent", "XDG_CONFIG_HOME=/nonexistent",
+		"GIT_DIR=" + g.gitDir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null", "GIT_ALLOW_PROTOCOL=none", "GIT_LITERAL_PATHSPECS=1",
+	}
+	if g.workTree != "" {
+		env = append(env, "GIT_WORK_TREE="+g.workTree)
+	}
+	return env
+}
+
+// command prepares git with these arguments. Arguments that come from outside
+// are validated or stand behind "--".
+func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
+	argv := []string{"--no-pager"}
+	for _, s := range hardened {
+		argv = append(argv, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, g.exe, append(argv, args...)...)
+	cmd.Env = g.env()
+	cmd.Dir = g.gitDir
+	if g.workTree != "" {
+		cmd.Dir = g.workTree
+	}
+	cmd.WaitDelay = 2 * time.Second
+	return cmd
+}
+
+// output is what git prints, up to 16 MiB.
+func (g git) output(ctx context.Context, args ...string) (string, error) {
+	var out strings.Builder
+	err := g.stream(ctx, func(r io.Reader) error {
+		n, err := io.Copy(&out, io.LimitReader(r, 16<<20))
+		if err == nil && n == 16<<20 {
+			err = errors.New("git printed more than 16 MiB")
+		}
+		return err
+	}, args...)
+	return out.String(), err
+}
+
+// stream gives what git prints to fn while it prints it. An error of fn ends
+// git at once and is returned as it is.
+func (g git) stream(ctx context.Context, fn func(io.Reader) error, args ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := g.command(ctx, args...)
+	var stderr head
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot run git: %w", err)
+	}
+	if err := fn(out); err != nil {
+		cancel()
+		_ = cmd.Wait()
+		return err
+	}
+	err = cmd.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return gitFailure(args[0], stderr.String(), err)
+}
+
+// gitError is git's own refusal, condensed.
+type gitError struct {
+	command, message string
+}
+
+func (e *gitError) Error() string { return fmt.Sprintf("git %s: %s", e.command, e.message) }
+
+func gitFailure(command, stderr string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if msg := condense(stderr); msg != "" {
+		return &gitError{command, msg}
+	}
+	return &gitError{command, err.Error()}
+}
+
+// condense makes one short line of what git says on its error stream: the
+// first that is about a failure, without git's prefix and without anything
+// that a terminal would act on.
+func condense(stderr string) string {
+	first := ""
+	for line := range strings.Lines(stderr) {
+		line = plainText(line)
+		for _, prefix := range []string{"fatal: ", "error: "} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				return shorten(rest)
+			}
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	return shorten(first)
+}
+
+// head keeps the first 8 KiB that are written and swallows the rest.
+type head struct{ buf bytes.Buffer }
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := 8<<10 - h.buf.Len(); room > 0 {
+		h.buf.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func (h *head) String() string { return h.buf.String() }

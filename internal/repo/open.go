@@ -1,0 +1,185 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Repo is an open repository: a git work tree, a bare git repository, or a
+// plain folder. It is safe for concurrent use. Trees that come from it read
+// through it: Close it after the last use of them.
+type Repo struct {
+	top    string // of the work tree or plain folder; the git folder itself when bare
+	prefix string
+	git    *git // nil for a plain folder
+	bare   bool
+	hash   string // "sha1" or "sha256": git's object format
+	batch  *batch
+
+	mu    sync.Mutex
+	root  *os.Root          // the work tree, opened by the first WorkTree
+	known map[string]string // git blob to sha256 digest
+	kept  map[string][]byte // git blob to content, small ones
+	keep  int64             // bytes that may still be kept
+}
+
+// Content up to keepFile bytes stays in memory after it was digested, up to
+// keepTotal in all: it will be read again to compile it.
+const (
+	keepFile  = 128 << 10
+	keepTotal = 64 << 20
+)
+
+// Open opens the repository that holds the folder dir. A folder outside of any
+// repository opens as a plain folder, of which WorkTree is all there is.
+// Nothing is written, ever. The caller closes it.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	abs, err := realFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repo{top: abs, prefix: ".", known: map[string]string{}, kept: map[string][]byte{}, keep: keepTotal}
+	gitDir, workTree, err := findRepository(abs)
+	if err != nil || gitDir == "" {
+		return r, err
+	}
+	if err := checkOwner(gitDir, abs); err != nil {
+		return nil, err
+	}
+	exe, err := exec.LookPath("git")
+	if err != nil {
+		return nil, fmt.Errorf("cannot open repository %q: git is not installed; run: apt-get install git", abs)
+	}
+	r.git = &git{exe: exe, gitDir: gitDir, workTree: workTree}
+	r.bare = workTree == ""
+	if r.bare {
+		r.top = gitDir
+	} else if r.top = workTree; abs != workTree {
+		r.prefix = filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(abs, workTree), "/"))
+	}
+	if r.hash, err = r.git.output(ctx, "rev-parse", "--show-object-format"); err != nil {
+		return nil, fmt.Errorf("cannot open repository %q: %w", r.top, err)
+	}
+	r.hash = strings.TrimSpace(r.hash)
+	r.batch = &batch{git: *r.git}
+	return r, nil
+}
+
+// Close ends the git process behind the repository. Trees that were read from
+// it fail afterwards, except for what they hold in memory.
+func (r *Repo) Close() error {
+	if r.batch != nil {
+		r.batch.close()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.root == nil {
+		return nil
+	}
+	return r.root.Close()
+}
+
+// Top is the folder that tree paths are relative to, absolute. Of a bare
+// repository it is the repository's own folder.
+func (r *Repo) Top() string { return r.top }
+
+// Prefix is the folder that was opened, relative to Top: "." for the top.
+func (r *Repo) Prefix() string { return r.prefix }
+
+// IsGit tells whether there are revisions; a plain folder has none.
+func (r *Repo) IsGit() bool { return r.git != nil }
+
+// IsBare tells whether there is no work tree.
+func (r *Repo) IsBare() bool { return r.bare }
+
+func realFolder(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("cannot open repository %q: there is no such folder; name one with -C, or make one: fettle init %s", dir, dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot open repository %q: %w", dir, err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return "", fmt.Errorf("cannot open repository %q: %w", dir, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("cannot open repository %q: it is a file; name its folder: -C %s", dir, filepath.Dir(dir))
+	}
+	return abs, nil
+}
+
+// findRepository looks for a repository at dir and above. workTree is "" for a
+// bare one, gitDir is "" when there is none. It is ours and not git's so that
+// core.worktree of a repository cannot point anywhere else, and a bare
+// repository inside a tree is one only when it is asked for by name.
+func findRepository(dir string) (gitDir, workTree string, err error) {
+	if isGitDir(dir) {
+		return dir, "", nil
+	}
+	for d := dir; ; d = filepath.Dir(d) {
+		dot := filepath.Join(d, ".git")
+		info, err := os.Stat(dot)
+		switch {
+		case err == nil && info.IsDir() && isGitDir(dot):
+			return dot, d, nil
+		case err == nil && info.Mode().IsRegular():
+			gitDir, err := readGitFile(dot)
+			return gitDir, d, err
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", "", fmt.Errorf("cannot open repository %q: %w", d, err)
+		}
+		if d == filepath.Dir(d) {
+			return "", "", nil
+		}
+	}
+}
+
+// isGitDir is git's own test, as far as it needs no parsing. A linked work
+// tree's folder has a commondir file in place of objects and refs.
+func isGitDir(dir string) bool {
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+}
+
+// readGitFile follows the file that stands for .git in linked work trees and
+// submodules: "gitdir: PATH".
+func readGitFile(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("cannot open repository: %w", err)
+	}
+	target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+	if !ok || len(target) > maxPath {
+		return "", fmt.Errorf("cannot open repository: %q is neither git's folder nor a pointer to one", file)
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(file), target)
+	}
+	target = filepath.Clean(target)
+	if !isGitDir(target) {
+		return "", fmt.Errorf("cannot open repository: %q points to %q, which is not a git repository; was it moved? Try: git worktree repair", file, target)
+	}
+	return target, nil
+}
+
+func trimGitDir(gitDir string) string {
+	if filepath.Base(gitDir) == ".git" {
+		return filepath.Dir(gitDir)
+	}
+	return gitDir
+}

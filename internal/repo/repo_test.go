@@ -1,0 +1,540 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"fettle.dev/fettle/internal/repo"
+)
+
+func Example() {
+	t := repo.MapTree(map[string]string{"fettle.hcl": "", "modules/web/motd": "hello\n"}, repo.Link("modules/web/l", "motd"))
+	web := repo.Sub(t, "modules/web")
+	text, _ := web.ReadFile("motd")
+	fmt.Printf("%s", text)
+	_, err := web.ReadFile("../../fettle.hcl")
+	fmt.Println(err)
+	_, err = web.ReadFile("mott")
+	fmt.Println(err)
+	// Output:
+	// hello
+	// cannot read "../../fettle.hcl": the path leaves the tree
+	// cannot read "modules/web/mott": there is no such file in the repository. Did you mean "modules/web/motd"?
+}
+
+// gitRepo is a repository made by the real git.
+type gitRepo struct {
+	t   testing.TB
+	dir string
+}
+
+func newGit(t testing.TB, args ...string) *gitRepo {
+	t.Helper()
+	g := &gitRepo{t, filepath.Join(t.TempDir(), "r")}
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.git(append([]string{"init", "-q", "-b", "main"}, args...)...)
+	return g
+}
+
+func (g *gitRepo) git(args ...string) string { return g.gitIn("", args...) }
+
+func (g *gitRepo) gitIn(stdin string, args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = g.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com", "GIT_COMMITTER_EMAIL=c@example.org",
+		"GIT_AUTHOR_DATE=1700000000 +0100", "GIT_COMMITTER_DATE=1700000001 +0100"}
+	cmd.Stdin = strings.NewReader(stdin)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		g.t.Fatalf("git %q: %v\n%s", args, err, stderr.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (g *gitRepo) write(name, text string) {
+	g.t.Helper()
+	p := filepath.Join(g.dir, name)
+	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *gitRepo) commit(msg string) string {
+	g.t.Helper()
+	g.git("add", "-A")
+	g.git("commit", "-q", "--allow-empty", "-m", msg)
+	return g.git("rev-parse", "HEAD")
+}
+
+func (g *gitRepo) open() *repo.Repo { return open(g.t, g.dir) }
+
+func open(t testing.TB, dir string) *repo.Repo {
+	t.Helper()
+	r, err := repo.Open(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// show is a whole tree as text.
+func show(t testing.TB, tree repo.Tree) string {
+	t.Helper()
+	var b strings.Builder
+	err := repo.Walk(tree, ".", func(e repo.Entry) error {
+		switch {
+		case e.Type == repo.Symlink:
+			target, err := tree.Readlink(e.Path)
+			fmt.Fprintf(&b, "%s -> %s\n", e.Path, target)
+			return err
+		case e.Exec:
+			fmt.Fprintf(&b, "%s* ", e.Path)
+		default:
+			fmt.Fprintf(&b, "%s ", e.Path)
+		}
+		text, err := tree.ReadFile(e.Path)
+		if int64(len(text)) != e.Size {
+			t.Errorf("%s: %d bytes, Stat says %d", e.Path, len(text), e.Size)
+		}
+		fmt.Fprintf(&b, "%q\n", text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func at(t testing.TB, r *repo.Repo, rev string) (repo.Tree, repo.Revision) {
+	t.Helper()
+	tree, info, err := r.At(context.Background(), rev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree, info
+}
+
+func workTree(t testing.TB, r *repo.Repo) (repo.Tree, repo.Revision) {
+	t.Helper()
+	tree, info, err := r.WorkTree(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree, info
+}
+
+func wantErr(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", parts)
+	}
+	if !strings.HasPrefix(err.Error(), "cannot ") {
+		t.Errorf("error does not start with cannot: %v", err)
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("error has no %q: %v", p, err)
+		}
+	}
+}
+
+// twoCommits has branch main with two commits, tag v1 on the first, branch old.
+func twoCommits(t testing.TB) (g *gitRepo, first, second string) {
+	g = newGit(t)
+	g.write("fettle.hcl", "one\n")
+	g.write("modules/web/run", "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(g.dir, "modules/web/run"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("fettle.hcl", filepath.Join(g.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	first = g.commit("first\n\nbody")
+	g.git("tag", "-a", "-m", "t", "v1")
+	g.git("branch", "old")
+	g.write("fettle.hcl", "one\ntwo\n")
+	second = g.commit("second")
+	return g, first, second
+}
+
+func TestAt(t *testing.T) {
+	g, first, second := twoCommits(t)
+	r := g.open()
+	for _, c := range []struct{ rev, commit, branch string }{
+		{"main", second, "main"}, {"HEAD", second, "main"}, {"v1", first, ""}, {"old", first, "old"},
+		{"HEAD~1", first, ""}, {first, first, ""}, {first[:9], first, ""}, {"refs/heads/old", first, "old"}, {"main^", first, ""},
+	} {
+		tree, info := at(t, r, c.rev)
+		if info.Commit != c.commit || info.Branch != c.branch || info.Dirty {
+			t.Errorf("%s: %+v", c.rev, info)
+		}
+		want := "fettle.hcl \"one\\n\"\nlink -> fettle.hcl\nmodules/web/run* \"#!/bin/sh\\n\"\n"
+		if c.commit == second {
+			want = strings.Replace(want, `one\n`, `one\ntwo\n`, 1)
+		}
+		if got := show(t, tree); got != want {
+			t.Errorf("%s:\n%s", c.rev, got)
+		}
+	}
+	_, info := at(t, r, "v1")
+	if info.Subject != "first" || info.Author != "Ann <ann@example.org>" || info.Time != 1700000001 {
+		t.Errorf("%+v", info)
+	}
+}
+
+func TestAtDoesNotTouchTheWorkTree(t *testing.T) {
+	g, _, _ := twoCommits(t)
+	g.write("fettle.hcl", "uncommitted\n")
+	before := g.git("status", "--porcelain=v2")
+	tree, _ := at(t, g.open(), "v1")
+	if text, _ := tree.ReadFile("fettle.hcl"); string(text) != "one\n" {
+		t.Errorf("%q", text)
+	}
+	if after := g.git("status", "--porcelain=v2"); after != before {
+		t.Errorf("%s\nbecame\n%s", before, after)
+	}
+}
+
+func TestKindsOfRepositories(t *testing.T) {
+	g, first, second := twoCommits(t)
+	_, want := at(t, g.open(), "v1")
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	g.git("clone", "-q", "--bare", g.dir, bare)
+	linked := filepath.Join(t.TempDir(), "linked")
+	g.git("worktree", "add", "-q", "--detach", linked, "v1")
+	for _, dir := range []string{bare, linked, filepath.Join(g.dir, "modules/web"), filepath.Join(g.dir, ".git")} {
+		_, info := at(t, open(t, dir), "v1")
+		if info.Commit != first || info.Digest != want.Digest {
+			t.Errorf("%s: %+v", dir, info)
+		}
+	}
+	_, _, err := open(t, bare).WorkTree(context.Background())
+	wantErr(t, err, "bare repository", "--rev")
+	if r := open(t, filepath.Join(g.dir, "modules/web")); r.Prefix() != "modules/web" || r.Top() != g.dir {
+		t.Errorf("%q %q", r.Prefix(), r.Top())
+	}
+	g.git("checkout", "-q", "--detach", second)
+	if _, info := at(t, g.open(), "HEAD"); info.Branch != "" || info.Commit != second {
+		t.Errorf("detached: %+v", info)
+	}
+}
+
+func TestSHA256Repository(t *testing.T) {
+	g := newGit(t, "--object-format=sha256")
+	g.write("a", "x")
+	id := g.commit("c")
+	_, info := at(t, g.open(), "main")
+	_, work := workTree(t, g.open())
+	if info.Commit != id || len(id) != 64 || work != info {
+		t.Errorf("%+v\n%+v", info, work)
+	}
+}
+
+func TestWorkTree(t *testing.T) {
+	g, _, second := twoCommits(t)
+	r := g.open()
+	_, commit := at(t, r, "HEAD")
+	_, clean := workTree(t, r)
+	if clean != commit {
+		t.Errorf("clean work tree %+v, commit %+v", clean, commit)
+	}
+	g.write(".gitignore", "*.log\n")
+	g.write("x.log", "ignored")
+	g.write("new/file", "untracked\n")
+	g.write("fettle.hcl", "changed\n")
+	if err := os.Remove(filepath.Join(g.dir, "modules/web/run")); err != nil {
+		t.Fatal(err)
+	}
+	tree, dirty := workTree(t, r)
+	want := ".gitignore \"*.log\\n\"\nfettle.hcl \"changed\\n\"\nlink -> fettle.hcl\nnew/file \"untracked\\n\"\n"
+	if got := show(t, tree); got != want {
+		t.Errorf("%s", got)
+	}
+	if !dirty.Dirty || dirty.Commit != second || dirty.Digest == clean.Digest || dirty.Branch != "main" {
+		t.Errorf("%+v", dirty)
+	}
+	digest, err := repo.TreeDigest(tree)
+	if err != nil || digest != dirty.Digest {
+		t.Error(digest, err)
+	}
+	g.commit("third")
+	_, third := at(t, r, "HEAD")
+	if third.Digest != dirty.Digest {
+		t.Error("committing what was there changes the digest")
+	}
+}
+
+func TestEveryDifferenceIsDirty(t *testing.T) {
+	for name, change := range map[string]func(dir string) error{
+		"content":  func(d string) error { return os.WriteFile(d+"/fettle.hcl", []byte("one\nTwo\n"), 0o644) },
+		"exec bit": func(d string) error { return os.Chmod(d+"/fettle.hcl", 0o755) },
+		"deleted":  func(d string) error { return os.Remove(d + "/fettle.hcl") },
+		"new":      func(d string) error { return os.WriteFile(d+"/new", nil, 0o644) },
+		"link": func(d string) error {
+			return errors.Join(os.Remove(d+"/link"), os.Symlink("elsewhere", d+"/link"))
+		},
+		"file to link": func(d string) error {
+			return errors.Join(os.Remove(d+"/fettle.hcl"), os.Symlink("one\ntwo\n"[:3], d+"/fettle.hcl"))
+		},
+		"folder to link": func(d string) error {
+			return errors.Join(os.Rename(d+"/modules", d+"/../moved"), os.Symlink("../moved", d+"/modules"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _, _ := twoCommits(t)
+			r := g.open()
+			_, clean := workTree(t, r)
+			if clean.Dirty {
+				t.Fatal("dirty from the start")
+			}
+			if err := change(g.dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, info := workTree(t, r); !info.Dirty || info.Digest == clean.Digest {
+				t.Errorf("%+v", info)
+			}
+		})
+	}
+}
+
+func TestUnbornAndPlain(t *testing.T) {
+	g := newGit(t)
+	g.write("a", "x")
+	_, info := workTree(t, g.open())
+	if !info.Dirty || info.Commit != "" {
+		t.Errorf("%+v", info)
+	}
+	_, _, err := g.open().At(context.Background(), "HEAD")
+	wantErr(t, err, "no commit yet", "git commit")
+
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/a", []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plain := open(t, dir)
+	_, pinfo := workTree(t, plain)
+	if pinfo.Digest != info.Digest || pinfo.Dirty || plain.IsGit() {
+		t.Errorf("%+v", pinfo)
+	}
+	_, _, err = plain.At(context.Background(), "main")
+	wantErr(t, err, `"main"`, "not a git repository", "git init")
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	_, err := repo.Open(context.Background(), dir+"/none")
+	wantErr(t, err, "no such folder", "fettle init")
+	if err := os.WriteFile(dir+"/f", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = repo.Open(context.Background(), dir+"/f")
+	wantErr(t, err, "it is a file", "-C "+dir)
+	if err := os.WriteFile(dir+"/.git", []byte("gitdir: gone\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = repo.Open(context.Background(), dir)
+	wantErr(t, err, "gone", "worktree repair")
+}
+
+func TestUnknownRevisions(t *testing.T) {
+	g, first, _ := twoCommits(t)
+	g.git("branch", "release/2026")
+	g.git("branch", "both")
+	g.git("tag", "both", first)
+	r := g.open()
+	for rev, want := range map[string]string{
+		"mian": `Did you mean "main"?`, "v2": `Did you mean "v1"?`, "relaese/2026": `Did you mean "release/2026"?`, "mian~1": `Did you mean "main"?`,
+		"main~7": "no such ancestor", "deadbeef": "git fetch", "production": `There is "both"`, "": "empty",
+		"-p": "begins with '-'", "--output=/tmp/x": "begins with '-'", "a..b": "'..'", "refs/heads/../../config": "'..'",
+		"HEAD:fettle.hcl": "no name of a commit", ":/first": "no name of a commit", "HEAD^{/x}": "no name of a commit", "a\nb": "control", "both": "refs/tags/both",
+		strings.Repeat("x", 300): "longer than", "HEAD^{tree}": "not a commit",
+	} {
+		_, _, err := r.At(context.Background(), rev)
+		wantErr(t, err, want)
+	}
+	if _, info := at(t, r, "refs/tags/both"); info.Commit != first {
+		t.Errorf("%+v", info)
+	}
+}
+
+func TestShallowClone(t *testing.T) {
+	g, _, second := twoCommits(t)
+	dir := filepath.Join(t.TempDir(), "s")
+	g.git("clone", "-q", "--depth=1", "file://"+g.dir, dir)
+	r := open(t, dir)
+	if _, info := at(t, r, "main"); info.Commit != second {
+		t.Errorf("%+v", info)
+	}
+	_, _, err := r.At(context.Background(), "main~1")
+	wantErr(t, err, "shallow", "git fetch --unshallow")
+}
+
+func TestBlameAndChanged(t *testing.T) {
+	g, first, second := twoCommits(t)
+	r, ctx := g.open(), context.Background()
+	for line, want := range map[int]string{1: first, 2: second} {
+		info, file, err := r.Blame(ctx, "main", "fettle.hcl", line)
+		if err != nil || info.Commit != want || file != "fettle.hcl" || info.Author != "Ann <ann@example.org>" {
+			t.Errorf("line %d: %+v %q %v", line, info, file, err)
+		}
+	}
+	for _, c := range []struct {
+		path string
+		line int
+	}{{"fettle.hcl", 99}, {"none", 1}, {"../x", 1}, {"fettle.hcl", 0}} {
+		_, _, err := r.Blame(ctx, "main", c.path, c.line)
+		wantErr(t, err)
+	}
+	got, err := r.Changed(ctx, "v1", "main")
+	if err != nil || fmt.Sprint(got) != "[fettle.hcl]" {
+		t.Error(got, err)
+	}
+	if got, err := r.Changed(ctx, "main", "main"); err != nil || got != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestTreeErrors(t *testing.T) {
+	g, _, _ := twoCommits(t)
+	commit, _ := at(t, g.open(), "main")
+	work, _ := workTree(t, g.open())
+	mem := repo.MapTree(map[string]string{"fettle.hcl": "x"}, repo.Exec("modules/web/run", "x"), repo.Link("link", "fettle.hcl"))
+	for name, tree := range map[string]repo.Tree{"commit": commit, "work": work, "mem": mem} {
+		_, err := tree.ReadFile("fetle.hcl")
+		wantErr(t, err, `Did you mean "fettle.hcl"?`)
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: not ErrNotExist: %v", name, err)
+		}
+		for _, p := range []string{"/etc/passwd", "../x", "modules/../../x"} {
+			_, err = tree.ReadFile(p)
+			wantErr(t, err)
+			if _, err := tree.ReadDir(p); err == nil {
+				t.Errorf("%s: ReadDir %q", name, p)
+			}
+		}
+		_, err = tree.ReadFile("link")
+		wantErr(t, err, "symbolic link", "not followed")
+		_, err = tree.Open("modules")
+		wantErr(t, err, "it is a folder")
+		_, err = tree.Readlink("fettle.hcl")
+		wantErr(t, err, "not a symbolic link")
+		_, err = tree.ReadDir("fettle.hcl")
+		wantErr(t, err, "not a folder")
+		_, err = tree.Stat("fettle.hcl/x")
+		wantErr(t, err, "not a folder")
+		if e, err := tree.Stat("modules/./web/"); err != nil || e.Type != repo.Dir || e.Path != "modules/web" {
+			t.Errorf("%s: %+v %v", name, e, err)
+		}
+	}
+}
+
+func TestLargeFiles(t *testing.T) {
+	g := newGit(t)
+	g.write("mid", strings.Repeat("m", 200<<10))
+	g.write("big", strings.Repeat("b", 33<<20))
+	g.commit("c")
+	r := g.open()
+	commit, _ := at(t, r, "main")
+	work, info := workTree(t, r)
+	if info.Dirty {
+		t.Error("dirty")
+	}
+	for _, tree := range []repo.Tree{commit, work} {
+		_, err := tree.ReadFile("big")
+		wantErr(t, err, "32 MiB")
+		f, err := tree.Open("big")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A stream that is not read to its end holds up nobody.
+		if text, err := tree.ReadFile("mid"); err != nil || len(text) != 200<<10 {
+			t.Error(len(text), err)
+		}
+		n, err := io.Copy(io.Discard, f)
+		if n != 33<<20 || err != nil {
+			t.Error(n, err)
+		}
+		f.Close()
+		if g, err := tree.Open("big"); err != nil || g.Close() != nil {
+			t.Error(err)
+		}
+	}
+	g.write("mid", strings.Repeat("M", 200<<10))
+	_, err := work.ReadFile("mid")
+	wantErr(t, err, "changed after")
+}
+
+func TestConcurrentUseAndCancel(t *testing.T) {
+	g, _, _ := twoCommits(t)
+	r := g.open()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := r.At(cancelled, "main"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			tree, _, err := r.At(context.Background(), "main")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if text, err := tree.ReadFile("fettle.hcl"); err != nil || string(text) != "one\ntwo\n" {
+				t.Error(string(text), err)
+			}
+		})
+	}
+	wg.Wait()
+	r.Close()
+	_, _, err := r.At(context.Background(), "main")
+	if err == nil {
+		t.Error("works after Close")
+	}
+}
+
+func BenchmarkRead2000(b *testing.B) {
+	g := newGit(b)
+	for i := range 2000 {
+		g.write(fmt.Sprintf("d%02d/f%d", i%50, i), strings.Repeat(fmt.Sprint(i, "\n"), 100))
+	}
+	g.commit("c")
+	g.git("gc", "-q")
+	for _, work := range []bool{false, true} {
+		b.Run(map[bool]string{false: "commit", true: "worktree"}[work], func(b *testing.B) {
+			for b.Loop() {
+				r := open(b, g.dir)
+				var tree repo.Tree
+				if work {
+					tree, _ = workTree(b, r)
+				} else {
+					tree, _ = at(b, r, "main")
+				}
+				err := repo.Walk(tree, ".", func(e repo.Entry) error { _, err := tree.ReadFile(e.Path); return err })
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Close()
+			}
+		})
+	}
+}
