@@ -10,7 +10,6 @@ FUZZTIME = 30s
 
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
-govulncheck = $(tools)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .PHONY: build test setup lint format vet staticcheck govulncheck cover fuzz clean
 
@@ -36,16 +35,12 @@ vet:
 staticcheck: $(staticcheck)
 	$(staticcheck) ./...
 
-govulncheck: $(govulncheck)
-	test/govulncheck.sh $(govulncheck)
+govulncheck:
+	test/govulncheck.sh $(GOVULNCHECK_VERSION) $(tools)
 
 $(staticcheck):
 	GOBIN=$(tools) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
 	mv $(tools)/staticcheck $@
-
-$(govulncheck):
-	GOBIN=$(tools) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
-	mv $(tools)/govulncheck $@
 
 cover: setup
 	mkdir -p dist
