@@ -57,11 +57,11 @@ type occurrences struct {
 
 func index(l List) occurrences {
 	x := occurrences{keys: make([]occurrence, len(l)), at: make(map[occurrence]int, len(l))}
+	seen := make(map[addr.Addr]int, len(l))
 	for i := range l {
-		key := occurrence{addr: identity(l[i])}
-		for _, taken := x.at[key]; taken; _, taken = x.at[key] {
-			key.n++
-		}
+		a := identity(l[i])
+		key := occurrence{addr: a, n: seen[a]}
+		seen[a]++
 		x.keys[i], x.at[key] = key, i
 	}
 	return x

@@ -27,8 +27,12 @@ func closest(written string, candidates []string) string {
 
 // didYouMean is the question with a blank before it, or nothing.
 func didYouMean(written string, candidates []string) string {
-	if c := closest(written, candidates); c != "" {
-		return fmt.Sprintf(" Did you mean %q?", c)
+	return question(closest(written, candidates))
+}
+
+func question(near string) string {
+	if near == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf(" Did you mean %q?", near)
 }

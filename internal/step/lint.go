@@ -1,0 +1,203 @@
+package step
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
+)
+
+// LintOptions says what a repository demands beyond what must be right in any
+// list. The zero value demands nothing more.
+type LintOptions struct {
+	// RequireUndo refuses an EXEC without undo.
+	RequireUndo bool
+}
+
+// Lint tells what is wrong with a list as a whole, which each line by itself
+// cannot show: with LintOptions{} and see there.
+func Lint(list List, base Base) diag.List { return LintOptions{}.Lint(list, base) }
+
+// Lint tells what is wrong with a list that Resolve has completed. Errors are
+// what cannot work, or cannot be taken back where that is demanded; warnings are
+// what works only by luck. It is pure; diagnostics come in the order of the list.
+func (o LintOptions) Lint(list List, base Base) diag.List {
+	l := linter{LintOptions: o, base: base, list: list}
+	l.survey()
+	for i, s := range list {
+		l.step(i, s)
+		l.pass(s)
+	}
+	return l.diags
+}
+
+// linter walks a list once, with an overview of all of it.
+type linter struct {
+	LintOptions
+	base  Base
+	list  List
+	diags diag.List
+
+	first map[addr.Addr]int // where an address is first written
+	last  map[addr.Addr]int // where an address is last written
+	dirs  []string          // every directory that the list makes
+	names []string          // every account that the list makes
+	addrs []string          // every address
+
+	// What the steps before the present one have done.
+	made     map[string]bool // directories
+	accounts map[string]bool // "user:x" and "group:x"; false for one that was removed
+	packages bool            // a package was installed: it may bring more
+	commands bool            // a command has run: it may have done anything
+}
+
+func (l *linter) survey() {
+	l.first, l.last = map[addr.Addr]int{}, map[addr.Addr]int{}
+	l.made, l.accounts = map[string]bool{}, map[string]bool{}
+	for i, s := range l.list {
+		a := s.Addr()
+		if a == "" {
+			continue
+		}
+		if _, again := l.first[a]; !again {
+			l.first[a] = i
+			l.addrs = append(l.addrs, string(a))
+		}
+		l.last[a] = i
+		switch {
+		case s.Verb == Mkdir:
+			l.dirs = append(l.dirs, s.Path())
+		case (s.Verb == User || s.Verb == Group) && !s.Absent():
+			l.names = append(l.names, s.Args[0])
+		}
+	}
+}
+
+// pass notes what the steps behind s may count on.
+func (l *linter) pass(s Step) {
+	switch {
+	case s.Addr() == "":
+	case s.Verb == Mkdir:
+		l.made[s.Path()] = true
+	case s.Verb == User:
+		l.passUser(s)
+	case s.Verb == Group:
+		l.accounts["group:"+s.Args[0]] = !s.Absent()
+	case s.Verb == Pkg:
+		l.packages = l.packages || !s.Absent()
+	case s.Verb == Exec:
+		l.commands = true
+		if p := s.Get("creates"); p != "" {
+			l.made[p] = true
+		}
+	}
+}
+
+// passUser notes the group that useradd makes with a user, and the home.
+func (l *linter) passUser(s Step) {
+	name := s.Args[0]
+	l.accounts["user:"+name] = !s.Absent()
+	if _, own := s.Lookup("group"); !own {
+		l.accounts["group:"+name] = !s.Absent()
+	}
+	if s.Absent() || s.Get("create_home") != "true" {
+		return
+	}
+	home := "/home/" + name
+	if h, ok := s.Lookup("home"); ok {
+		home = h
+	}
+	l.made[home] = true
+}
+
+func (l *linter) step(i int, s Step) {
+	if s.Verb == Include {
+		l.errorf(s, s.subjectRange(0), "Include was not read", "The list still holds an INCLUDE, so that it cannot be checked as a whole. Resolve it first.")
+		return
+	}
+	l.repeated(i, s)
+	if p := s.Path(); p != "" && l.allowed(s, p) {
+		l.paths(i, s, p)
+	}
+	l.ownership(i, s)
+	switch s.Verb {
+	case Exec:
+		if _, ok := s.Lookup("undo"); !ok && l.RequireUndo {
+			l.errorf(s, s.Range, "Irreversible command", "EXEC has no undo, and this repository demands that every step can be taken back. Add undo=\"…\", the command that takes it back.")
+		}
+	case Act:
+		l.triggers(i, s)
+	case Unit:
+		l.unitSuffix(s, 0)
+	}
+}
+
+func (l *linter) errorf(s Step, r diag.Range, summary, detail string, args ...any) {
+	l.diags = append(l.diags, s.diagnostic(diag.Error, r, summary, fmt.Sprintf(detail, args...)))
+}
+
+func (l *linter) warnf(s Step, r diag.Range, summary, detail string, args ...any) {
+	l.diags = append(l.diags, s.diagnostic(diag.Warning, r, summary, fmt.Sprintf(detail, args...)))
+}
+
+// where names a step's place in a message.
+func where(s Step, i int) string {
+	if p := s.Range.String(); p != "" {
+		return p
+	}
+	if s.Source != "" {
+		return s.Source
+	}
+	return "step " + strconv.Itoa(i+1)
+}
+
+// repeated refuses an address that was written before. Only ACT may stand again.
+func (l *linter) repeated(i int, s Step) {
+	a := s.Addr()
+	j, ok := l.first[a]
+	if !ok || j == i || s.Verb == Act {
+		return
+	}
+	first := l.list[j]
+	if s.Same(first) {
+		l.errorf(s, s.Range, "Address written twice", "%s is written already, by the same line at %s. Take one of the two out.", clip(string(a)), where(first, j))
+		return
+	}
+	l.errorf(s, s.Range, "Address written twice", "%s is written already, at %s: %s. Two steps would undo each other's work at every run. Keep one.", clip(string(a)), where(first, j), clip(first.Text()))
+}
+
+// triggers refuses an action that waits for what no step of the list does.
+func (l *linter) triggers(i int, s Step) {
+	if s.Args[0] != "run" {
+		l.unitSuffix(s, 1)
+	}
+	late, all := 0, 0
+	for _, key := range []string{"on", "on_failure"} {
+		for n, v := range s.All(key) {
+			all++
+			at, ok := l.first[addr.Addr(v)]
+			switch {
+			case !ok:
+				l.errorf(s, s.keyRange(key, n), "Unknown trigger", "No step of this list writes %q, so that the action would never run.%s", clip(v), didYouMean(v, l.addrs))
+			case at > i:
+				late++
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		l.warnf(s, s.Range, "Action without trigger", "The action runs only when something tells it to, and it names nothing. Add on=KIND:NAME.")
+	case late == all && l.last[s.Addr()] == i:
+		l.warnf(s, s.Range, "Action before its triggers", "Every step that triggers the action stands behind it. Move it behind them.")
+	}
+}
+
+func (l *linter) unitSuffix(s Step, i int) {
+	suffixes := []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
+	name := s.Args[i]
+	if !slices.ContainsFunc(suffixes, func(x string) bool { return len(name) > len(x) && name[len(name)-len(x):] == x }) {
+		l.warnf(s, s.subjectRange(i), "Unit without a type", "%q does not say what type of unit it is. Did you mean %q?", clip(name), clip(name+".service"))
+	}
+}

@@ -1,0 +1,85 @@
+package step
+
+import (
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+)
+
+// ownership checks every account that a step needs to be there.
+func (l *linter) ownership(i int, s Step) {
+	switch s.Verb {
+	case Mkdir, Copy, Link, Meta:
+		l.account(i, s, addr.KindUser, "owner", wholeLine)
+		l.account(i, s, addr.KindGroup, "group", wholeLine)
+	case User:
+		if !s.Absent() {
+			l.account(i, s, addr.KindGroup, "group", wholeLine)
+		}
+	case Exec:
+		l.account(i, s, addr.KindUser, "user", wholeLine)
+	case Member:
+		if !s.Absent() {
+			l.account(i, s, addr.KindUser, "", 0)
+			l.account(i, s, addr.KindGroup, "", 1)
+		}
+	}
+}
+
+// account refuses the name that an attribute, or without key a subject, gives
+// when nobody can have made it. Numbers need no account.
+func (l *linter) account(i int, s Step, kind addr.Kind, key string, subject int) {
+	name, r := s.Get(key), s.Range
+	if key == "" {
+		name = s.Args[subject]
+	}
+	if name == "" || isNumber(name) {
+		return
+	}
+	there, known := l.accounts[string(kind)+":"+name]
+	if there || (!known && l.inBase(kind, name)) {
+		return
+	}
+	if key != "" {
+		r = s.keyRange(key, 0)
+	} else {
+		r = s.subjectRange(subject)
+	}
+	near := closest(name, l.candidates(kind))
+	j, later := l.first[addr.New(kind, name)]
+	switch {
+	case known:
+		l.errorf(s, r, "Account was removed", "A step before removes the %s %q. Keep one of the two.", kind, clip(name))
+	case later && j > i && !l.list[j].Absent():
+		l.errorf(s, r, "Account made too late", "The %s %q is made behind this step, at %s. Steps run in their order: move it before.", kind, clip(name), where(l.list[j], j))
+	case l.packages && near == "":
+		// The package brings it, as postgresql does its user.
+	case l.packages || l.commands:
+		l.warnf(s, r, "Account may be missing", "No step makes the %s %q and the base system has none; perhaps a package or command before does.%s", kind, clip(name), question(near))
+	default:
+		l.errorf(s, r, "Account is missing", "No step before makes the %s %q and the base system has none.%s Make it with a step before this one, or give its number.", kind, clip(name), question(near))
+	}
+}
+
+func (l *linter) inBase(kind addr.Kind, name string) bool {
+	if kind == addr.KindGroup {
+		return l.base.HasGroup(name)
+	}
+	return l.base.HasUser(name)
+}
+
+// candidates are the accounts that can be meant: those of the list and of
+// Debian as far as this base has them.
+func (l *linter) candidates(kind addr.Kind) []string {
+	text := debianUsers
+	if kind == addr.KindGroup {
+		text = debianGroups
+	}
+	var out []string
+	for _, n := range strings.Fields(text) {
+		if l.inBase(kind, n) {
+			out = append(out, n)
+		}
+	}
+	return append(out, l.names...)
+}

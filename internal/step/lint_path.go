@@ -1,0 +1,143 @@
+package step
+
+import (
+	"path"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+)
+
+// refused are the trees in which no step may write, and why.
+func refused() []struct{ tree, why string } {
+	const kernel = "The kernel makes what is there, and it is gone at the next boot."
+	const ours = "fettle keeps its own journal and locks there."
+	return []struct{ tree, why string }{
+		{"/proc", kernel + " For a setting below /proc/sys use SYSCTL."}, {"/sys", kernel}, {"/dev", kernel},
+		{"/run/fettle", ours}, {"/var/lib/fettle", ours},
+	}
+}
+
+// below tells whether p is the tree or lies in it.
+func below(p, tree string) bool {
+	return p == tree || strings.HasPrefix(p, strings.TrimSuffix(tree, "/")+"/")
+}
+
+// allowed refuses what is no path that a step may write at all.
+func (l *linter) allowed(s Step, p string) bool {
+	r := s.subjectRange(pathSubject(s))
+	if p[0] != '/' || path.Clean(p) != p {
+		l.errorf(s, r, "Path is not clean", "%q has more than one spelling, so that two steps could write one file unseen. Write %q.", clip(p), clip(path.Clean("/"+p)))
+		return false
+	}
+	for _, f := range refused() {
+		if below(p, f.tree) {
+			l.errorf(s, r, "Path out of bounds", "No step may write below %s. %s", f.tree, f.why)
+			return false
+		}
+	}
+	return true
+}
+
+// pathSubject is the place of the path among a step's subjects.
+func pathSubject(s Step) int {
+	if s.Verb == Copy || s.Verb == Link {
+		return 1
+	}
+	return 0
+}
+
+// paths checks the path against the rest of the list and the base.
+func (l *linter) paths(i int, s Step, p string) {
+	l.aliased(s, p)
+	l.shared(s, p)
+	if l.blocked(s, p) {
+		return
+	}
+	switch s.Verb {
+	case Rm:
+		if l.base.HasDir(p) {
+			l.errorf(s, s.subjectRange(0), "Removal of a base directory", "%q belongs to the base system, and RM takes a tree away whole. Name what is to go below it.", clip(p))
+		}
+	case Mkdir, Copy, Link:
+		l.parent(i, s, p)
+	case Edit:
+		if s.Get("create") == "true" {
+			l.parent(i, s, p)
+		}
+	}
+}
+
+// aliased warns of a path through one of Debian's links, where a second name
+// for the same file would pass unseen.
+func (l *linter) aliased(s Step, p string) {
+	for _, a := range []struct{ link, to string }{
+		{"/bin", "/usr/bin"}, {"/sbin", "/usr/sbin"}, {"/lib", "/usr/lib"}, {"/lib64", "/usr/lib64"},
+		{"/var/run", "/run"}, {"/var/lock", "/run/lock"},
+	} {
+		if p != a.link && below(p, a.link) {
+			l.warnf(s, s.subjectRange(pathSubject(s)), "Path through a link", "On Debian %s is a link to %s. Write %q, the file's own name.", a.link, a.to, clip(a.to+p[len(a.link):]))
+		}
+	}
+}
+
+// shared tells of a file that one step writes whole and another one in part.
+func (l *linter) shared(s Step, p string) {
+	j, ok := l.first[addr.File(p)]
+	if !ok {
+		return
+	}
+	o := l.list[j]
+	switch {
+	case s.Verb == Edit && (o.Verb == Copy || o.Verb == Link || o.Verb == Rm || o.Verb == Mkdir):
+		l.errorf(s, s.subjectRange(0), "Edit of a file that the list writes", "%s writes %q whole, at %s, and would take the edit away at the next run. Put the text into that file.", o.Verb, clip(p), where(o, j))
+	case s.Verb == Meta && o.Verb == Rm:
+		l.errorf(s, s.subjectRange(0), "Metadata of a path that is removed", "RM removes %q, at %s. Keep one of the two.", clip(p), where(o, j))
+	case s.Verb == Meta:
+		for _, k := range []string{"owner", "group", "mode"} {
+			if _, ok := s.Lookup(k); ok {
+				l.warnf(s, s.keyRange(k, 0), "Metadata written twice", "%s gives %q its %s too, at %s. Write it there.", o.Verb, clip(p), k, where(o, j))
+			}
+		}
+	}
+}
+
+// blocked refuses a path below something that the list makes no directory.
+func (l *linter) blocked(s Step, p string) bool {
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		j, ok := l.first[addr.File(d)]
+		if !ok {
+			continue
+		}
+		o, r := l.list[j], s.subjectRange(pathSubject(s))
+		switch {
+		case o.Verb == Copy:
+			l.errorf(s, r, "Path below a file", "%q is made a regular file, at %s, and nothing can be below it.", clip(d), where(o, j))
+		case o.Verb == Link:
+			l.errorf(s, r, "Path below a link", "%q is made a link to %q, at %s. Write the path that the link leads to.", clip(d), clip(o.Args[0]), where(o, j))
+		case o.Verb == Rm && s.Verb != Rm:
+			l.errorf(s, r, "Path below what is removed", "RM removes %q and all below it, at %s. Keep one of the two.", clip(d), where(o, j))
+		default:
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// parent refuses a path in a directory that nothing before it can have made.
+func (l *linter) parent(i int, s Step, p string) {
+	dir := path.Dir(p)
+	if p == "/" || l.made[dir] || l.base.HasDir(dir) || l.packages {
+		return
+	}
+	r := s.subjectRange(pathSubject(s))
+	if j, ok := l.first[addr.File(dir)]; ok && j > i && l.list[j].Verb == Mkdir {
+		l.errorf(s, r, "Directory made too late", "The directory %q is made behind this step, at %s. Steps run in their order: move it before.", clip(dir), where(l.list[j], j))
+		return
+	}
+	if l.commands {
+		l.warnf(s, r, "Directory may be missing", "No step makes the directory %q; perhaps a command before does. Say so with creates=… there, or write MKDIR.%s", clip(dir), didYouMean(dir, l.dirs))
+		return
+	}
+	l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none.%s Put %s before this step.", clip(dir), didYouMean(dir, l.dirs), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
+}
