@@ -1,0 +1,151 @@
+// Package fact observes targets: what operating system, which addresses, how
+// much memory. A repository declares the facts that it uses as inputs and
+// refers to them as fact.os_codename.
+//
+//	values, err := fact.Gather(ctx, h, []string{"os_codename", "cpus"})
+//
+// Facts are typed values, never evaluated as expressions. One that a host
+// cannot tell is null: an image has no kernel. All is read from the host's own
+// files; no program runs and nothing is asked over a network.
+package fact
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// Fact is one thing that can be known of a target.
+type Fact struct {
+	// Name is used in the language behind "fact.".
+	Name string
+	// Type is what the value is converted to; any fact may be null.
+	Type cty.Type
+	// Doc is one or more sentences for people.
+	Doc string
+	// Running tells that only a running machine has it: null for images.
+	Running bool
+
+	gather func(*source) (cty.Value, error)
+}
+
+// All is every fact, sorted by name.
+func All() []Fact {
+	ss := cty.Map(cty.List(cty.String))
+	return []Fact{
+		{"addresses", ss, "The IP addresses of each network interface but the loopback, sorted, without prefix length and link-local ones: `fact.addresses.eth0[0]`.", true, addresses},
+		{"arch", cty.String, "The machine's architecture as Debian names it: `amd64`, `arm64`, `armhf`, `riscv64`, …", false, arch(0)},
+		{"arch_go", cty.String, "The architecture as Go names it: `amd64`, `arm64`, `arm`, `riscv64`, …", false, arch(1)},
+		{"arch_kernel", cty.String, "The architecture as `uname -m` names it: `x86_64`, `aarch64`, …", false, arch(2)},
+		{"boot_id", cty.String, "An identifier that changes with each boot.", true, bootID},
+		{"container", cty.Bool, "Whether the machine is a container that shares a kernel with others.", true, container},
+		{"cpus", cty.Number, "The number of processors that are online.", true, cpus},
+		{"default_interface", cty.String, "The network interface of the default route, the IPv4 one if there are two.", true, defaultInterface},
+		{"default_ipv4", cty.String, "The first IPv4 address of the interface that has the IPv4 default route.", true, defaultIP(false)},
+		{"default_ipv6", cty.String, "The first global IPv6 address of the interface that has the IPv6 default route.", true, defaultIP(true)},
+		{"domain", cty.String, "What follows the first dot of `fqdn`; null when there is none.", false, domain},
+		{"fqdn", cty.String, "The full name of the host: what /etc/hosts calls it, else `hostname`. No name server is asked.", false, fqdn},
+		{"hostname", cty.String, "The name of the host, up to its first dot.", false, hostname},
+		{"init", cty.String, "`systemd` where it runs, null elsewhere.", true, initSystem},
+		{"kernel", cty.String, "The release of the running kernel, as `uname -r` prints it.", true, kernel},
+		{"mac_addresses", cty.Map(cty.String), "The hardware address of each network interface that has one.", true, macAddresses},
+		{"machine_id", cty.String, "Names the installation: 32 hex digits, derived from /etc/machine-id with a keyed hash, because that file itself should stay confidential.", false, machineID},
+		{"memory_bytes", cty.Number, "The size of the memory in bytes.", true, meminfo("MemTotal")},
+		{"os_codename", cty.String, "The code name of the release: `bookworm`, `trixie`.", false, osRelease("VERSION_CODENAME")},
+		{"os_family", cty.String, "`debian` for Debian and what is made from it, else the same as `os_id`.", false, osFamily},
+		{"os_id", cty.String, "The operating system: `debian`, `ubuntu`, `raspbian`.", false, osRelease("ID")},
+		{"os_major", cty.Number, "The number that `os_version` begins with: 12 for `12`, 24 for `24.04`.", false, osMajor},
+		{"os_name", cty.String, "The operating system's name for people: `Debian GNU/Linux 12 (bookworm)`.", false, osRelease("PRETTY_NAME")},
+		{"os_version", cty.String, "The version of the release: `12`, `24.04`; null for Debian testing and unstable.", false, osRelease("VERSION_ID")},
+		{"product", cty.String, "The model of the machine as its firmware tells it.", true, firmware("product_name")},
+		{"swap_bytes", cty.Number, "The size of all swap space in bytes.", true, meminfo("SwapTotal")},
+		{"timezone", cty.String, "The time zone: `Europe/Amsterdam`, `Etc/UTC`. `UTC` when none is set.", false, timezone},
+		{"vendor", cty.String, "The maker of the machine as its firmware tells it.", true, firmware("sys_vendor")},
+		{"virtualization", cty.String, "What the machine runs in, in the words of systemd-detect-virt: `kvm`, `qemu`, `vmware`, `oracle`, `microsoft`, `xen`, `amazon`, `docker`, `podman`, `lxc`, `systemd-nspawn`, `vm-other`; `none` on bare metal.", true, virtualization},
+	}
+}
+
+// Find is the fact of that name. The error names what could have been meant.
+func Find(name string) (Fact, error) {
+	best, cost := "", max(2, len(name)/3)+1
+	for _, f := range All() {
+		if f.Name == name {
+			return f, nil
+		}
+		if c := levenshtein.Distance(name, f.Name, nil); c < cost {
+			best, cost = f.Name, c
+		}
+	}
+	if best != "" {
+		return Fact{}, fmt.Errorf("cannot find fact %q: there is no such fact. Did you mean %q?", name, best)
+	}
+	return Fact{}, fmt.Errorf("cannot find fact %q: there is no such fact; docs/facts.md has them all", name)
+}
+
+// Gather observes the facts with these names on h; nil means all. Every name
+// asked for is in the result, with a null of its type where the host cannot
+// tell. An unknown name and a file that should be readable and is not are
+// errors. It changes nothing and may be repeated.
+func Gather(ctx context.Context, h host.Host, names []string) (map[string]cty.Value, error) {
+	return gather(ctx, newSource(h), names)
+}
+
+func gather(ctx context.Context, s *source, names []string) (map[string]cty.Value, error) {
+	if names == nil {
+		for _, f := range All() {
+			names = append(names, f.Name)
+		}
+	}
+	out := make(map[string]cty.Value, len(names))
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := Find(name)
+		if err != nil {
+			return nil, err
+		}
+		v := cty.NullVal(f.Type)
+		if s.running || !f.Running {
+			if v, err = f.gather(s); err != nil {
+				return nil, fmt.Errorf("cannot gather fact %s: %w", name, err)
+			}
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// Markdown is the document of all facts, docs/facts.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("# Facts\n\nA fact is something observed on a target. Declare the ones that you use, then refer to them as `fact.NAME`.\n" +
+		"A fact that the target cannot tell is `null`. Those marked *running* are null for images (`--root`).\n\n" +
+		"| fact | type | what it is |\n|---|---|---|\n")
+	for _, f := range All() {
+		doc := f.Doc
+		if f.Running {
+			doc += " *running*"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, typeName(f.Type), doc)
+	}
+	return b.String()
+}
+
+// typeName is a type as it is written in the language.
+func typeName(t cty.Type) string {
+	switch {
+	case t.IsMapType():
+		return "map(" + typeName(t.ElementType()) + ")"
+	case t.IsListType():
+		return "list(" + typeName(t.ElementType()) + ")"
+	case t == cty.Bool:
+		return "bool"
+	}
+	return t.FriendlyName()
+}
