@@ -1,7 +1,7 @@
 // Package repo reads repositories: git commits without touching their work
 // tree, and work trees with their uncommitted changes.
 //
-//	r, err := repo.Open(ctx, ".")
+//	r, err := repo.Open(ctx, ".")           // and defer r.Close()
 //	tree, rev, err := r.At(ctx, "main")     // or r.WorkTree(ctx)
 //	text, err := tree.ReadFile("fettle.hcl")
 //

@@ -1,0 +1,201 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// snapshot reads files below a root and remembers what they were.
+type snapshot struct {
+	ctx   context.Context
+	root  *os.Root
+	hash  string
+	keep  int64
+	dirs  map[string]bool // folder: is it a real one
+	nodes []*node
+}
+
+// add reads one name. Names that are gone, or behind something that is no
+// folder any more, are left out: they are deleted files.
+func (s *snapshot) add(name string) error {
+	if err := s.ctx.Err(); err != nil {
+		return context.Cause(s.ctx)
+	}
+	if err := checkEntryPath(name); err != nil {
+		return err
+	}
+	if len(s.nodes) >= maxFiles {
+		return fmt.Errorf("it has more than %d files", maxFiles)
+	}
+	if !s.isDir(path.Dir(name)) {
+		return nil
+	}
+	info, err := s.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n, err := s.read(name, info)
+	if n != nil {
+		s.nodes = append(s.nodes, n)
+	}
+	return err
+}
+
+// isDir tells whether every part of dir is a real folder, not a link to one.
+func (s *snapshot) isDir(dir string) bool {
+	if is, known := s.dirs[dir]; known {
+		return is
+	}
+	is := s.isDir(path.Dir(dir))
+	if is {
+		info, err := s.root.Lstat(dir)
+		is = err == nil && info.IsDir()
+	}
+	s.dirs[dir] = is
+	return is
+}
+
+func (s *snapshot) read(name string, info fs.FileInfo) (*node, error) {
+	n := &node{Entry: Entry{Path: name, Size: info.Size()}}
+	switch {
+	case info.Mode().IsRegular():
+		n.Exec = info.Mode()&0o100 != 0
+		return n, s.digest(n, info)
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := s.root.Readlink(name)
+		if err != nil {
+			return nil, err
+		}
+		n.Type, n.target, n.Size = Symlink, target, int64(len(target))
+		id := s.blobHash(n.Size)
+		io.WriteString(id, target)
+		n.id = hex.EncodeToString(id.Sum(nil))
+		return n, checkTarget(name, target)
+	case info.IsDir():
+		return nil, nil // a tracked file turned into a folder; what it holds is listed
+	}
+	return nil, &pathError{"use", name, fmt.Sprintf("it is neither file, folder nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
+}
+
+// blobHash is the hash by which git names content of this size.
+func (s *snapshot) blobHash(size int64) hash.Hash {
+	h := sha1.New()
+	if s.hash == "sha256" {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	return h
+}
+
+// digest reads a file to its end, for both of its names and to keep it.
+func (s *snapshot) digest(n *node, info fs.FileInfo) error {
+	if n.Size > maxFileSize {
+		return &pathError{"use", n.Path, fmt.Sprintf("it has %d bytes; the limit is %d GiB", n.Size, maxFileSize>>30), nil}
+	}
+	f, err := s.openFile(n.Path, info)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	id, sum := s.blobHash(n.Size), sha256.New()
+	var kept *bytes.Buffer
+	w := io.MultiWriter(id, sum)
+	if n.Size <= keepFile && n.Size <= s.keep {
+		kept = bytes.NewBuffer(make([]byte, 0, n.Size+1))
+		w = io.MultiWriter(id, sum, kept)
+	}
+	got, err := io.Copy(w, io.LimitReader(f, n.Size+1))
+	if err == nil && got != n.Size {
+		err = errors.New("its size changed while it was read; run again")
+	}
+	if err != nil {
+		return &pathError{"read", n.Path, err.Error(), err}
+	}
+	if kept != nil {
+		n.data = kept.Bytes()
+		s.keep -= n.Size
+	}
+	n.id = hex.EncodeToString(id.Sum(nil))
+	n.digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// openFile opens the regular file that Lstat gave info of. os.Root follows
+// links that stay below it, so it has to be the same file still.
+func (s *snapshot) openFile(name string, info fs.FileInfo) (*os.File, error) {
+	f, err := s.root.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, &pathError{"open", name, reason(err), err}
+	}
+	opened, err := f.Stat()
+	if err == nil && (!opened.Mode().IsRegular() || !os.SameFile(opened, info)) {
+		err = errChanged
+	}
+	if err != nil {
+		f.Close()
+		return nil, &pathError{"open", name, reason(err), err}
+	}
+	return f, nil
+}
+
+// reason is an error without the path that its caller names already.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+func (s *snapshot) open(n *node) (io.ReadCloser, error) {
+	info, err := s.root.Lstat(n.Path)
+	if err != nil {
+		return nil, &pathError{"open", n.Path, reason(err), err}
+	}
+	f, err := s.openFile(n.Path, info)
+	if err != nil {
+		return nil, err
+	}
+	return verified(n, f, func() { f.Close() }), nil
+}
+
+// walk reads all of a plain folder.
+func (s *snapshot) walk(dir string) error {
+	f, err := s.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	entries, err := f.ReadDir(-1)
+	f.Close()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if e.IsDir() {
+			if err := checkEntryPath(name); err != nil {
+				return err
+			}
+			err = s.walk(name)
+		} else {
+			err = s.add(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
