@@ -88,7 +88,7 @@ func (h *Host) latest() (*boot, bool) {
 
 // check demands that systemd is content with the host.
 func (h *Host) check() error {
-	got := h.Exec("systemctl", "is-system-running")
+	got := h.Exec("systemctl", "is-system-running", "--wait")
 	if h.opts.NoCheck || strings.TrimSpace(got.Stdout) == "running" {
 		return nil
 	}
