@@ -68,7 +68,22 @@ type Record struct {
 	Deadline int64       `json:"deadline,omitempty"` // armed: ns since 1970
 	Header   *Header     `json:"run,omitempty"`      // begin
 	Outcome  Outcome     `json:"outcome,omitempty"`  // commit, undone
+	// Summary is what the history shows of the run, so that nobody has to read
+	// all of it. The journal fills it in where the run ends.
+	Summary *Summary `json:"sum,omitempty"`
+	// Synced is the last record that was durable when this one was written. The
+	// journal gives it to the first record after each sync.
+	Synced uint64 `json:"d,omitempty"`
 }
+
+// Summary is the result of a run in short.
+type Summary struct {
+	Error   string `json:"err,omitempty"` // of the first step that failed
+	Changed int    `json:"n,omitempty"`   // addresses changed, those taken back included
+}
+
+// Ends tells whether a record of this kind ends a run.
+func (k RecordKind) Ends() bool { return k == Commit || k == Undone }
 
 // Outcome is how a run ended. The zero value means it has not.
 type Outcome string

@@ -1,0 +1,58 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"fettle.dev/fettle/internal/image"
+)
+
+// EnsureBallast makes the ballast file unless it is there in full. A run calls
+// it before it begins; an error says that the disk has no room for undo.
+func (s *Store) EnsureBallast() error {
+	if s.opts.Ballast <= 0 {
+		return nil
+	}
+	st, err := s.fs.Lstat("/ballast")
+	if err == nil && st.Type == image.Regular && st.Size >= s.opts.Ballast {
+		return nil
+	}
+	if err == nil {
+		if err := s.fs.Remove("/ballast"); err != nil {
+			return err
+		}
+	}
+	if err := s.writeBallast(); err != nil {
+		_ = s.fs.Remove("/ballast")
+		return fmt.Errorf("cannot set aside %d MiB for undo; make room on the disk of the state directory: %w", s.opts.Ballast>>20, err)
+	}
+	return s.fs.SyncDir("/")
+}
+
+// writeBallast fills the file: a hole would hold no room.
+func (s *Store) writeBallast() error {
+	f, err := s.fs.Create("/ballast")
+	if err != nil {
+		return err
+	}
+	chunk := bytes.Repeat([]byte("room to take a run back on a full disk\n"), 1<<15)
+	for left := s.opts.Ballast; left > 0 && err == nil; left -= int64(len(chunk)) {
+		_, err = f.Write(chunk[:min(left, int64(len(chunk)))])
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// ReleaseBallast gives the room back, for undo on a full disk. The journal and
+// the state files do it by themselves when they meet a full disk. A missing
+// ballast is no error.
+func (s *Store) ReleaseBallast() error {
+	if err := s.fs.Remove("/ballast"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

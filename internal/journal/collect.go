@@ -1,0 +1,196 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// keepRuns is how many runs stay when Keep does not say.
+const keepRuns = 50
+
+// Collect removes runs that no part of keep wants, and the objects that nothing
+// needs any more. It never removes an unfinished run, the run of the current
+// state, the state that a kept run started from, what any of these refer to, or
+// an object put since the Store was opened. When it cannot read something that
+// may refer to objects, it removes nothing. It may be killed at any point: a
+// run goes before what it refers to. The caller holds the lock.
+func (s *Store) Collect(keep Keep) (Collected, error) {
+	c, err := s.choose(keep)
+	if err != nil {
+		return Collected{}, fmt.Errorf("cannot collect; nothing was removed: %w", err)
+	}
+	if !keep.DryRun {
+		if err := s.remove(c); err != nil {
+			return Collected{}, fmt.Errorf("cannot collect everything: %w", err)
+		}
+	}
+	return Collected{Runs: c.runs, Objects: len(c.objects), Bytes: c.bytes}, nil
+}
+
+// doomed is what a collection removes.
+type doomed struct {
+	runs     []int // listed runs, ascending
+	journals []int
+	states   []int
+	objects  []string // digests
+	temps    []string // paths left by crashes
+	bytes    int64    // of the objects
+}
+
+func (s *Store) choose(keep Keep) (doomed, error) {
+	var d doomed
+	journals, states, err := s.keptRuns(keep)
+	if err != nil {
+		return d, err
+	}
+	all, err := s.numbers("/journal", ".wal")
+	if err != nil {
+		return d, err
+	}
+	for _, run := range all {
+		if !journals[run] {
+			d.journals = append(d.journals, run)
+			d.runs = append(d.runs, run)
+		}
+	}
+	if all, err = s.numbers("/state", ".json"); err != nil {
+		return d, err
+	}
+	for _, run := range all {
+		if !states[run] {
+			d.states = append(d.states, run)
+		}
+	}
+	live, err := s.live(journals, states)
+	if err != nil {
+		return d, err
+	}
+	return d, s.chooseObjects(&d, live)
+}
+
+// keptRuns chooses the journals and the states that stay. The last run always
+// does: the next number comes from it.
+func (s *Store) keptRuns(keep Keep) (journals, states map[int]bool, err error) {
+	infos, err := s.Runs()
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := s.State()
+	if err != nil {
+		return nil, nil, err
+	}
+	armed, err := s.ArmedRun()
+	if err != nil {
+		return nil, nil, err
+	}
+	n := keep.Runs
+	if n <= 0 {
+		n = keepRuns
+	}
+	since := s.opts.Now().Add(-keep.Within).UnixNano()
+	journals, states = map[int]bool{st.Run: true}, map[int]bool{st.Run: true}
+	for i, info := range infos {
+		run := info.Header.Run
+		young := keep.Within > 0 && max(info.Started, info.Ended) > since
+		if i >= len(infos)-n || young || info.Outcome == "" || run == st.Run || (armed != nil && armed.Run == run) {
+			journals[run], states[run], states[info.Header.Base] = true, true, true
+			if info.Header.To > 0 && info.Outcome == "" {
+				states[info.Header.To] = true
+			}
+		}
+	}
+	return journals, states, s.keepLast(journals)
+}
+
+// keepLast keeps the newest journal file even when its run never began.
+func (s *Store) keepLast(journals map[int]bool) error {
+	all, err := s.numbers("/journal", ".wal")
+	if n := len(all); n > 0 {
+		journals[all[n-1]] = true
+	}
+	return err
+}
+
+// chooseObjects lists what is in the object store and not live.
+func (s *Store) chooseObjects(d *doomed, live map[string]bool) error {
+	dirs, err := s.fs.ReadDir("/objects")
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if strings.HasPrefix(dir, "tmp-") {
+			d.temps = append(d.temps, "/objects/"+dir)
+			continue
+		}
+		names, err := s.fs.ReadDir("/objects/" + dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			digest := "sha256:" + dir + name
+			p, ok := objectPath(digest)
+			if !ok || live[digest] {
+				continue
+			}
+			st, err := s.fs.Lstat(p)
+			if err != nil {
+				return err
+			}
+			d.objects = append(d.objects, digest)
+			d.bytes += st.Size
+		}
+	}
+	return nil
+}
+
+// remove keeps the order that makes it safe: no journal without its state, no
+// state without its objects.
+func (s *Store) remove(d doomed) error {
+	if err := s.removeFiles("/journal", d.journals, journalPath); err != nil {
+		return err
+	}
+	if err := s.removeFiles("/state", d.states, statePath); err != nil {
+		return err
+	}
+	for _, p := range d.temps {
+		if err := s.removeOne(p); err != nil {
+			return err
+		}
+	}
+	for _, digest := range d.objects {
+		s.forget(digest)
+		p, _ := objectPath(digest)
+		if err := s.removeOne(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) removeFiles(dir string, runs []int, path func(int) string) error {
+	for _, run := range runs {
+		if err := s.removeOne(path(run)); err != nil {
+			return err
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return s.fs.SyncDir(dir)
+}
+
+func (s *Store) removeOne(path string) error {
+	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) forget(digest string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, digest)
+	delete(s.pending, digest)
+}

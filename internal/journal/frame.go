@@ -1,0 +1,171 @@
+package journal
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+)
+
+const (
+	magic       = "FETTLEWAL1\n"
+	magicFamily = "FETTLEWAL"
+	frameHead   = 16
+	maxPayload  = 1<<24 - 1
+)
+
+// castagnoli is crc32c. crc32 keeps the table by itself and makes it once.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// CorruptError tells that a journal is damaged in its middle, which no crash
+// does. What stands before the damage was read and is right.
+type CorruptError struct {
+	Run    int
+	Offset int64 // of the first bad byte
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("cannot read the journal of run %d beyond byte %d: %s; the disk has lost data: check it, and restore the state directory from a backup", e.Run, e.Offset, e.Reason)
+}
+
+// NewerFormatError tells that a newer fettle wrote what was to be read.
+type NewerFormatError struct{ What string }
+
+func (e *NewerFormatError) Error() string {
+	return fmt.Sprintf("cannot read %s: a newer fettle wrote it; install that version or a later one", e.What)
+}
+
+// appendFrame adds one record to b.
+func appendFrame(b []byte, seq uint64, payload []byte) []byte {
+	at := len(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
+	b = append(b, 0, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint64(b, seq)
+	b = append(b, payload...)
+	binary.LittleEndian.PutUint32(b[at+4:], crc32.Checksum(b[at+8:], castagnoli()))
+	return b
+}
+
+// frame is one record that was found, not decoded yet.
+type frame struct {
+	seq     uint64
+	payload []byte
+	size    int // with its head
+}
+
+// cutFrame reads the frame at the start of b; false when there is none.
+func cutFrame(b []byte) (frame, bool) {
+	if len(b) < frameHead+2 {
+		return frame{}, false
+	}
+	n := int(binary.LittleEndian.Uint32(b))
+	if n < 2 || n > maxPayload || n > len(b)-frameHead || b[frameHead] != '{' || b[frameHead+n-1] != '}' {
+		return frame{}, false
+	}
+	if crc32.Checksum(b[8:frameHead+n], castagnoli()) != binary.LittleEndian.Uint32(b[4:]) {
+		return frame{}, false
+	}
+	return frame{seq: binary.LittleEndian.Uint64(b[8:]), payload: b[frameHead : frameHead+n], size: frameHead + n}, true
+}
+
+func (f frame) decode() (Record, error) {
+	var r Record
+	err := Unmarshal(f.payload, &r)
+	r.Seq = f.seq
+	return r, err
+}
+
+// scanned is what the bytes of a journal hold.
+type scanned struct {
+	records []Record
+	good    int64  // where the valid prefix ends
+	last    Record // the last readable record, beyond damage too
+}
+
+// scan reads a whole journal. It returns the valid prefix with every error.
+func scan(run int, b []byte) (scanned, error) {
+	var s scanned
+	if !strings.HasPrefix(string(b[:min(len(b), len(magic))]), magic) {
+		if isNewer(b) {
+			return s, &NewerFormatError{What: fmt.Sprintf("the journal of run %d", run)}
+		}
+		return s, s.beyond(run, b, 0)
+	}
+	s.good = int64(len(magic))
+	for int(s.good) < len(b) {
+		f, ok := cutFrame(b[s.good:])
+		if !ok || f.seq != uint64(len(s.records)+1) {
+			break
+		}
+		r, err := f.decode()
+		if err != nil {
+			break
+		}
+		if len(s.records) == 0 {
+			if err := checkBegin(run, r); err != nil {
+				return s, err
+			}
+		}
+		s.records, s.last = append(s.records, r), r
+		s.good += int64(f.size)
+	}
+	return s, s.beyond(run, b, int(s.good))
+}
+
+// isNewer tells a newer journal's first line from a damaged one.
+func isNewer(b []byte) bool {
+	head, _, ok := strings.Cut(string(b[:min(len(b), 16)]), "\n")
+	n, found := strings.CutPrefix(head, magicFamily)
+	return ok && found && n != "" && n != "0" && n != "1" && strings.Trim(n, "0123456789") == ""
+}
+
+func checkBegin(run int, r Record) error {
+	switch {
+	case r.Kind != Begin || r.Header == nil:
+		return &CorruptError{Run: run, Offset: int64(len(magic)), Reason: "it does not begin with its header"}
+	case r.Header.Format > 1:
+		return &NewerFormatError{What: fmt.Sprintf("the journal of run %d", run)}
+	case r.Header.Run != run:
+		return &CorruptError{Run: run, Offset: int64(len(magic)), Reason: fmt.Sprintf("its header is that of run %d", r.Header.Run)}
+	}
+	return nil
+}
+
+// beyond looks at what follows a bad place: is there a record that was written
+// after the bad place was durable?
+func (s *scanned) beyond(run int, b []byte, at int) error {
+	lost := uint64(len(s.records) + 1)
+	proof := false
+	for p := at; p < len(b); {
+		f, ok := cutFrame(b[p:])
+		if !ok {
+			p++
+			continue
+		}
+		if r, err := f.decode(); err == nil {
+			proof = proof || r.Synced >= lost
+			s.last = r
+		}
+		p += f.size
+	}
+	if !proof {
+		return nil
+	}
+	return &CorruptError{Run: run, Offset: int64(at), Reason: fmt.Sprintf("record %d is damaged although it was durable", lost)}
+}
+
+// lastFrame finds the record that ends exactly where b ends; b is the tail of
+// a journal.
+func lastFrame(b []byte) (Record, bool) {
+	for p := len(b) - frameHead - 2; p >= 0; p-- {
+		if int64(binary.LittleEndian.Uint32(b[p:])) != int64(len(b)-p-frameHead) {
+			continue
+		}
+		if f, ok := cutFrame(b[p:]); ok {
+			r, err := f.decode()
+			return r, err == nil
+		}
+	}
+	return Record{}, false
+}

@@ -1,0 +1,210 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host"
+)
+
+// flushAt is how much is gathered before it is written without a sync, in bytes.
+const flushAt = 1 << 20
+
+// Journal is an open run. It is safe for concurrent use; what was appended
+// before a Sync began is durable when it returns.
+type Journal struct {
+	s   *Store
+	run int
+
+	mu     sync.Mutex
+	f      host.File
+	buf    []byte // records not written yet
+	size   int64  // of the file, without buf
+	seq    uint64 // of the last record
+	synced uint64 // the last durable record
+	stated uint64 // the last value of synced that a record has told
+	ended  bool
+	dead   error // why no call can succeed any more
+
+	summary Summary
+	changed map[addr.Addr]bool
+}
+
+// UnfinishedError tells that a run has to be recovered before another begins.
+type UnfinishedError struct{ Run int }
+
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("cannot begin: run %d is not finished; recover it first with: fettle apply", e.Run)
+}
+
+func journalPath(run int) string { return fmt.Sprintf("/journal/%06d.wal", run) }
+
+// Begin opens the journal of a new run: h.Run is what NextRun gave. When it
+// returns, the Begin record is durable. It refuses with an *UnfinishedError
+// while another run is open. The caller holds the lock and closes the Journal.
+func (s *Store) Begin(h Header) (*Journal, error) {
+	if h.Run < 1 {
+		return nil, fmt.Errorf("cannot begin run %d: runs count from 1; take the number from NextRun", h.Run)
+	}
+	if h.Format == 0 {
+		h.Format = format
+	}
+	if run, open, err := s.Unfinished(); err != nil {
+		return nil, err
+	} else if open {
+		return nil, &UnfinishedError{Run: run}
+	}
+	f, err := s.fs.Create(journalPath(h.Run))
+	if err != nil {
+		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
+	}
+	j := &Journal{s: s, run: h.Run, f: f, buf: []byte(magic), changed: map[addr.Addr]bool{}}
+	err = j.Append(Record{Kind: Begin, Header: &h})
+	if err == nil {
+		err = j.Sync()
+	}
+	if err == nil {
+		err = s.fs.SyncDir("/journal")
+	}
+	if err != nil {
+		_ = f.Close()
+		_ = s.fs.Remove(journalPath(h.Run))
+		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
+	}
+	return j, nil
+}
+
+// Run is the number of the run.
+func (j *Journal) Run() int { return j.run }
+
+// Append adds records in order. It sets Seq, Synced, Summary and, where it is
+// 0, At. The records are durable after the next Sync. Nothing can follow
+// Commit or Undone. After an error the journal must be resumed.
+func (j *Journal) Append(recs ...Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.dead != nil {
+		return j.dead
+	}
+	now := j.s.opts.Now().UnixNano()
+	for _, r := range recs {
+		if r.At == 0 {
+			r.At = now
+		}
+		if err := j.append(r); err != nil {
+			return j.kill(err)
+		}
+	}
+	if len(j.buf) > flushAt {
+		return j.flush()
+	}
+	return nil
+}
+
+func (j *Journal) append(r Record) error {
+	if j.ended {
+		return errors.New("the run has ended")
+	}
+	j.count(r)
+	r.Synced, r.Summary = 0, nil
+	if j.synced > j.stated {
+		r.Synced, j.stated = j.synced, j.synced
+	}
+	if r.Kind.Ends() {
+		sum := j.summary
+		r.Summary, j.ended = &sum, true
+	}
+	payload, err := Marshal(&r)
+	if err != nil {
+		return err
+	}
+	if len(payload) > maxPayload {
+		return fmt.Errorf("a record about %s has %d bytes, the limit is %d", r.Addr, len(payload), maxPayload)
+	}
+	j.seq++
+	j.buf = appendFrame(j.buf, j.seq, payload)
+	return nil
+}
+
+// count gathers the summary.
+func (j *Journal) count(r Record) {
+	switch {
+	case r.Error != "" && j.summary.Error == "" && (r.Kind == Result || r.Kind == Fired || r.Kind == Checked || r.Kind.Ends()):
+		j.summary.Error = r.Error
+	case r.Back || r.Error != "" || (r.Kind != Move && r.Kind != Result):
+	case !j.changed[r.Addr]:
+		j.changed[r.Addr] = true
+		j.summary.Changed++
+	}
+}
+
+// Sync makes everything appended durable. After a failure every later call
+// fails: the pages that were not written may pass for clean from then on, and
+// only Resume writes them again.
+func (j *Journal) Sync() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.dead != nil {
+		return j.dead
+	}
+	if j.synced == j.seq {
+		return nil
+	}
+	if err := j.flush(); err != nil {
+		return err
+	}
+	if err := j.f.Sync(); err != nil {
+		return j.kill(err)
+	}
+	j.synced = j.seq
+	return nil
+}
+
+// flush writes what was gathered. On a full disk it gives up the ballast.
+func (j *Journal) flush() error {
+	if len(j.buf) == 0 {
+		return nil
+	}
+	_, err := j.f.Write(j.buf)
+	if host.IsNoSpace(err) && j.s.ReleaseBallast() == nil {
+		if err = j.rewind(); err == nil {
+			_, err = j.f.Write(j.buf)
+		}
+	}
+	if err != nil {
+		return j.kill(err)
+	}
+	j.size += int64(len(j.buf))
+	j.buf = j.buf[:0]
+	return nil
+}
+
+// rewind takes back a write that came only half through.
+func (j *Journal) rewind() error {
+	if err := j.f.Truncate(j.size); err != nil {
+		return err
+	}
+	_, err := j.f.Seek(j.size, io.SeekStart)
+	return err
+}
+
+func (j *Journal) kill(err error) error {
+	j.dead = fmt.Errorf("cannot write the journal of run %d: %w", j.run, err)
+	return j.dead
+}
+
+// Close frees the file. What was not synced may be lost.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if errors.Is(j.dead, errClosed) {
+		return nil
+	}
+	j.dead = errClosed
+	return j.f.Close()
+}
+
+var errClosed = errors.New("cannot write the journal: it is closed")

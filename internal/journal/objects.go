@@ -1,0 +1,212 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// smallObject is the size up to which content is held in memory before its
+// name is known, in bytes.
+const smallObject = 1 << 20
+
+// DigestOf names content: "sha256:" and 64 hex digits.
+func DigestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return named(sum[:])
+}
+
+func named(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+
+// objectPath is where an object lives; false for what is no digest.
+func objectPath(digest string) (string, bool) {
+	h, ok := strings.CutPrefix(digest, "sha256:")
+	if !ok || len(h) != 64 || strings.Trim(h, "0123456789abcdef") != "" {
+		return "", false
+	}
+	return "/objects/" + h[:2] + "/" + h[2:], true
+}
+
+// Put stores everything that r gives, at most once however often it comes, and
+// keeps the holes of a sparse host.File. The object is not durable before
+// SyncObjects. After an error nothing is stored.
+func (s *Store) Put(r io.Reader) (digest string, size int64, err error) {
+	if f, ok := r.(sparse); ok {
+		if end, err := fileSize(f); err == nil && end > smallObject {
+			return s.putLarge(func(w *staging) error { return w.copySparse(f, end) })
+		}
+	}
+	head, err := io.ReadAll(io.LimitReader(r, smallObject+1))
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot store content: %w", err)
+	}
+	if len(head) <= smallObject {
+		digest, err = s.PutBytes(head)
+		return digest, int64(len(head)), err
+	}
+	return s.putLarge(func(w *staging) error {
+		_, err := io.Copy(onlyWriter{w}, io.MultiReader(bytes.NewReader(head), r))
+		return err
+	})
+}
+
+// PutBytes is Put of content in memory, which is not kept.
+func (s *Store) PutBytes(b []byte) (string, error) {
+	digest := DigestOf(b)
+	if s.trusted(digest, int64(len(b))) {
+		return digest, nil
+	}
+	w, err := s.stage()
+	if err != nil {
+		return "", err
+	}
+	if _, err := w.f.Write(b); err != nil {
+		return "", w.abort(err)
+	}
+	return digest, w.commit(digest)
+}
+
+// putLarge learns the name of content while it is written.
+func (s *Store) putLarge(fill func(*staging) error) (string, int64, error) {
+	w, err := s.stage()
+	if err != nil {
+		return "", 0, err
+	}
+	if err := fill(w); err != nil {
+		return "", 0, w.abort(err)
+	}
+	digest := named(w.hash.Sum(nil))
+	if s.trusted(digest, w.size) {
+		if err := w.abort(nil); err != nil {
+			return "", 0, err
+		}
+		return digest, w.size, nil
+	}
+	w.f.StartWriteback()
+	return digest, w.size, w.commit(digest)
+}
+
+// Has tells whether an object is there. It looks at the name only.
+func (s *Store) Has(digest string) bool {
+	p, ok := objectPath(digest)
+	if !ok {
+		return false
+	}
+	st, err := s.fs.Lstat(p)
+	return err == nil && st.Type == image.Regular
+}
+
+// trusted tells whether an object exists and is sound, so that it need not be
+// written again. One that this process did not write is read: a crash can
+// leave a name whose content never reached the disk. It is then made durable
+// with the next batch, for the process that wrote it may not have come to that.
+func (s *Store) trusted(digest string, size int64) bool {
+	s.mu.Lock()
+	ok := s.known[digest]
+	if ok {
+		s.fresh[digest] = true
+	}
+	s.mu.Unlock()
+	if ok {
+		return true
+	}
+	p, _ := objectPath(digest)
+	st, err := s.fs.Lstat(p)
+	if err != nil || st.Type != image.Regular || st.Size != size || s.Verify(digest) != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known[digest] {
+		s.known[digest], s.pending[digest] = true, false
+	}
+	s.fresh[digest] = true
+	return true
+}
+
+// SyncObjects makes every object put so far durable. When that fails, the
+// objects of the batch are removed and forgotten: a second sync could succeed
+// without having written anything. Put them again.
+func (s *Store) SyncObjects() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pending) == 0 {
+		return nil
+	}
+	if err := s.syncPending(); err != nil {
+		for digest, ours := range s.pending {
+			if p, _ := objectPath(digest); ours {
+				_ = s.fs.Remove(p)
+			}
+			delete(s.known, digest)
+			delete(s.fresh, digest)
+		}
+		clear(s.pending)
+		return fmt.Errorf("cannot make the objects durable; nothing of this batch was kept: %w", err)
+	}
+	for digest := range s.pending {
+		s.rooted[objectDir(digest)] = true
+	}
+	clear(s.pending)
+	return nil
+}
+
+// manyObjects is the number of objects from which on one sync of the whole file
+// system is cheaper than one of each.
+const manyObjects = 16
+
+func (s *Store) syncPending() error {
+	if len(s.pending) >= manyObjects {
+		return s.fs.SyncFS("/objects")
+	}
+	dirs := map[string]bool{}
+	for digest := range s.pending {
+		p, _ := objectPath(digest)
+		if err := s.syncFile(p); err != nil {
+			return err
+		}
+		dirs[objectDir(digest)] = true
+	}
+	unrooted := false
+	for d := range dirs {
+		if err := s.fs.SyncDir(d); err != nil {
+			return err
+		}
+		unrooted = unrooted || !s.rooted[d]
+	}
+	if unrooted {
+		return s.fs.SyncDir("/objects")
+	}
+	return nil
+}
+
+func (s *Store) syncFile(path string) error {
+	f, err := s.fs.OpenWrite(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func objectDir(digest string) string {
+	p, _ := objectPath(digest)
+	d, _ := host.SplitPath(p)
+	return d
+}
+
+// makeDir makes the directory of an object.
+func (s *Store) makeDir(dir string) error {
+	err := s.fs.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host"
+)
+
+// window is how much of a journal's head and tail is read to describe the run,
+// in bytes.
+const window = 32 << 10
+
+// Runs lists the runs that began, newest last. It reads the head and the tail
+// of each journal, and all of an unfinished one. A damaged journal is listed as
+// far as it can be read.
+func (s *Store) Runs() ([]RunInfo, error) {
+	runs, err := s.numbers("/journal", ".wal")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]RunInfo, 0, len(runs))
+	for _, run := range runs {
+		info, began, err := s.info(run)
+		if err != nil {
+			return nil, err
+		}
+		if began {
+			out = append(out, info)
+		}
+	}
+	return out, nil
+}
+
+// Unfinished is the newest run without Commit or Undone; ok is false when all
+// have ended. A damaged journal whose end cannot be read counts as unfinished.
+func (s *Store) Unfinished() (run int, ok bool, err error) {
+	runs, err := s.numbers("/journal", ".wal")
+	if err != nil {
+		return 0, false, err
+	}
+	for _, run := range slices.Backward(runs) {
+		if outcome, began, err := s.outcome(run); err != nil || (began && outcome == "") {
+			return run, err == nil, err
+		}
+	}
+	return 0, false, nil
+}
+
+// NextRun is the number for the next run: one more than any that was used.
+func (s *Store) NextRun() (int, error) {
+	last := 0
+	for dir, suffix := range map[string]string{"/journal": ".wal", "/state": ".json"} {
+		runs, err := s.numbers(dir, suffix)
+		if err != nil {
+			return 0, err
+		}
+		if n := len(runs); n > 0 {
+			last = max(last, runs[n-1])
+		}
+	}
+	return last + 1, nil
+}
+
+// numbers lists the runs that have a file in dir, ascending.
+func (s *Store) numbers(dir, suffix string) ([]int, error) {
+	names, err := s.fs.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the runs: %w", err)
+	}
+	var out []int
+	for _, name := range names {
+		num, ok := strings.CutSuffix(name, suffix)
+		n, err := strconv.Atoi(num)
+		if ok && err == nil && n > 0 && fmt.Sprintf("%06d", n) == num {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// outcome tells how a run ended; began is false when its journal has no
+// readable Begin and shows no sign of one.
+func (s *Store) outcome(run int) (o Outcome, began bool, err error) {
+	info, began, err := s.info(run)
+	return info.Outcome, began, err
+}
+
+// info describes a run by the two ends of its journal, or else by all of it.
+func (s *Store) info(run int) (RunInfo, bool, error) {
+	f, err := s.fs.Open(journalPath(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return RunInfo{}, false, nil
+	}
+	if err != nil {
+		return RunInfo{}, false, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
+	}
+	defer f.Close()
+	first, last, ok := ends(run, f)
+	if ok {
+		return RunInfo{Header: *first.Header, Started: first.At}.ended(last), true, nil
+	}
+	return s.infoWhole(run)
+}
+
+// ends reads the first and the last record; false unless the last one ends the
+// run.
+func ends(run int, f host.File) (first, last Record, ok bool) {
+	st, err := f.Stat()
+	if err != nil {
+		return first, last, false
+	}
+	head := make([]byte, min(st.Size, window))
+	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) || !strings.HasPrefix(string(head), magic) {
+		return first, last, false
+	}
+	fr, ok := cutFrame(head[len(magic):])
+	if !ok {
+		return first, last, false
+	}
+	if first, err = fr.decode(); err != nil || checkBegin(run, first) != nil {
+		return first, last, false
+	}
+	tail := make([]byte, min(st.Size, window))
+	if _, err := f.ReadAt(tail, st.Size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return first, last, false
+	}
+	last, ok = lastFrame(tail)
+	return first, last, ok && last.Kind.Ends()
+}
+
+func (s *Store) infoWhole(run int) (RunInfo, bool, error) {
+	_, sc, err := s.scanRun(run)
+	var corrupt *CorruptError
+	if err != nil && !errors.As(err, &corrupt) {
+		return RunInfo{}, false, err
+	}
+	info := RunInfo{Header: Header{Run: run}}
+	if len(sc.records) == 0 && corrupt == nil {
+		return info, false, nil
+	}
+	j := Journal{changed: map[addr.Addr]bool{}}
+	for _, r := range sc.records {
+		j.count(r)
+	}
+	info.Changed, info.Error = j.summary.Changed, j.summary.Error
+	if len(sc.records) > 0 {
+		info.Header, info.Started = *sc.records[0].Header, sc.records[0].At
+	}
+	if sc.last.Kind.Ends() {
+		info = info.ended(sc.last)
+	}
+	if corrupt != nil {
+		info.Error = corrupt.Error()
+	}
+	return info, true, nil
+}
+
+// ended adds what the last record tells.
+func (i RunInfo) ended(last Record) RunInfo {
+	i.Ended, i.Outcome = last.At, last.Outcome
+	if i.Outcome == "" { // an end without a reason is an end
+		i.Outcome = Interrupted
+	}
+	if last.Summary != nil {
+		i.Changed, i.Error = last.Summary.Changed, last.Summary.Error
+	}
+	return i
+}

@@ -1,0 +1,66 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+)
+
+// sealMark begins the line that ends a sealed file.
+const sealMark = "crc32c "
+
+// seal makes the content of a small file: JSON and its checksum.
+func seal(v any) ([]byte, error) {
+	b, err := Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	return fmt.Appendf(b, "%s%08x\n", sealMark, crc32.Checksum(b, castagnoli())), nil
+}
+
+var errDamaged = errors.New("it is damaged")
+
+func unseal(b []byte, v any) error {
+	end := len(b) - len(sealMark) - 9
+	if end < 1 || !bytes.Equal(b[end:], fmt.Appendf(nil, "%s%08x\n", sealMark, crc32.Checksum(b[:end], castagnoli()))) {
+		return errDamaged
+	}
+	return Unmarshal(b[:end], v)
+}
+
+// maxSealed is the most that is read of one sealed file, in bytes.
+const maxSealed = 1 << 30
+
+func (s *Store) saveSealed(path string, v any) error {
+	b, err := seal(v)
+	if err == nil {
+		err = s.replace(path, b)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot save %q: %w", path, err)
+	}
+	return nil
+}
+
+func (s *Store) loadSealed(path string, v any) error {
+	b, err := s.readAll(path, maxSealed)
+	if err == nil {
+		err = unseal(b, v)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %q: %w", path, err)
+	}
+	return nil
+}
+
+// loadSetting reads a setting; found is false when it is not set.
+func (s *Store) loadSetting(path string, v any) (found bool, err error) {
+	err = s.loadSealed(path, v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,46 @@
+package journal
+
+import "fmt"
+
+// Freeze makes applying be refused until Unfreeze, durably. f.At is set when it
+// is 0. A second freeze replaces the first.
+func (s *Store) Freeze(f Frozen) error {
+	if f.At == 0 {
+		f.At = s.opts.Now().UnixNano()
+	}
+	return s.saveSealed("/frozen", f)
+}
+
+// Unfreeze takes a freeze back; without one it does nothing.
+func (s *Store) Unfreeze() error { return s.discard("/frozen") }
+
+// Frozen is the freeze in force, or nil. A damaged one is an error, so that
+// nothing is applied by mistake.
+func (s *Store) Frozen() (*Frozen, error) {
+	var f Frozen
+	ok, err := s.loadSetting("/frozen", &f)
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell whether this host is frozen; freeze or unfreeze it anew: %w", err)
+	}
+	if !ok {
+		return nil, nil
+	}
+	return &f, nil
+}
+
+// Arm records durably that a run undoes itself at the deadline.
+func (s *Store) Arm(a Arming) error { return s.saveSealed("/armed", a) }
+
+// Disarm takes that back; without one it does nothing.
+func (s *Store) Disarm() error { return s.discard("/armed") }
+
+// ArmedRun is the run that waits for its confirmation, or nil. The run's
+// journal has the same in its Armed record, should this be damaged.
+func (s *Store) ArmedRun() (*Arming, error) {
+	var a Arming
+	ok, err := s.loadSetting("/armed", &a)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &a, nil
+}

@@ -1,0 +1,141 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// current is the content of the pointer file.
+type current struct {
+	Run int `json:"run"`
+}
+
+func statePath(run int) string { return fmt.Sprintf("/state/%06d.json", run) }
+
+// SaveState keeps what is applied after st.Run, durably, and makes it the
+// current state. Saving the same again changes nothing.
+func (s *Store) SaveState(st State) error {
+	if st.Run < 1 {
+		return fmt.Errorf("cannot save the state of run %d: runs count from 1", st.Run)
+	}
+	if st.Format == 0 {
+		st.Format = format
+	}
+	if err := s.saveSealed(statePath(st.Run), st); err != nil {
+		return err
+	}
+	return s.saveSealed("/current", current{Run: st.Run})
+}
+
+// StateAt is the state that a run left; the one of run 0 is empty. It is
+// fs.ErrNotExist for a run whose state was never saved or was collected.
+func (s *Store) StateAt(run int) (State, error) {
+	if run == 0 {
+		return State{Format: format}, nil
+	}
+	var st State
+	if err := s.loadSealed(statePath(run), &st); err != nil {
+		return State{}, err
+	}
+	if st.Format > format {
+		return State{}, &NewerFormatError{What: fmt.Sprintf("the state of run %d", run)}
+	}
+	if st.Run != run {
+		return State{}, fmt.Errorf("cannot read %q: it is the state of run %d: %w", statePath(run), st.Run, errDamaged)
+	}
+	return st, nil
+}
+
+// State is what is applied now; its Run is 0 when nothing ever was. The
+// journals decide: a state counts when its run has ended. Where the pointer is
+// lost, late or damaged, it is the newest state that reads well and whose run
+// has Commit. Notes says when that leaves something to tell.
+func (s *Store) State() (State, error) {
+	var notes []string
+	st, err := s.state(func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = notes
+	return st, err
+}
+
+// Notes is what a person should know of the last call of State.
+func (s *Store) Notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notes)
+}
+
+func (s *Store) state(note func(string, ...any)) (State, error) {
+	runs, err := s.stateRuns()
+	if err != nil {
+		return State{}, err
+	}
+	pointed, err := s.pointed()
+	if err != nil {
+		note("The pointer to the current state is damaged; the journals tell which it is.")
+	}
+	for _, run := range slices.Backward(runs) {
+		outcome, began, err := s.outcome(run)
+		if err != nil {
+			return State{}, err
+		}
+		if began && (outcome == "" || (run != pointed && !s.committed(run))) {
+			continue
+		}
+		if !began && run != pointed {
+			continue // a state whose journal was collected
+		}
+		st, err := s.StateAt(run)
+		var newer *NewerFormatError
+		switch {
+		case err == nil:
+			return st, nil
+		case errors.As(err, &newer):
+			return State{}, err
+		case errors.Is(err, fs.ErrNotExist) && run != pointed:
+			note("Run %d ended, but its state was not saved.", run)
+		default:
+			note("The state of run %d cannot be used (%v); an older one is in force.", run, err)
+		}
+	}
+	return State{Format: format}, nil
+}
+
+// stateRuns lists every run that has a journal or a state, ascending.
+func (s *Store) stateRuns() ([]int, error) {
+	a, err := s.numbers("/journal", ".wal")
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.numbers("/state", ".json")
+	if err != nil {
+		return nil, err
+	}
+	a = append(a, b...)
+	slices.Sort(a)
+	return slices.Compact(a), nil
+}
+
+// pointed is the run that the pointer names; 0 when there is none.
+func (s *Store) pointed() (int, error) {
+	var c current
+	_, err := s.loadSetting("/current", &c)
+	return c.Run, err
+}
+
+// committed tells whether a run that has ended did so with Commit.
+func (s *Store) committed(run int) bool {
+	f, err := s.fs.Open(journalPath(run))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if _, last, ok := ends(run, f); ok {
+		return last.Kind == Commit
+	}
+	_, sc, _ := s.scanRun(run)
+	return sc.last.Kind == Commit
+}

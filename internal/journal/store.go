@@ -1,0 +1,179 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+const format = 1
+
+// DefaultBallast is the room that Open keeps for undo, in bytes.
+const DefaultBallast = 16 << 20
+
+// Options are the settings of a Store.
+type Options struct {
+	// Now is the clock for records and settings; time.Now when nil.
+	Now func() time.Time
+	// Ballast is the size of the ballast file in bytes; 0 is none.
+	Ballast int64
+}
+
+// Store is everything below one state directory. Reading needs no lock;
+// whoever writes holds Lock. A Store is safe for concurrent use.
+type Store struct {
+	fs   host.FS
+	opts Options
+
+	mu sync.Mutex
+	// known are objects whose content this process has written or checked:
+	// after a crash, a name alone proves nothing.
+	known map[string]bool
+	// pending are known objects that may not be durable; true for those that
+	// this process wrote and so may take away again.
+	pending map[string]bool
+	// fresh are the objects put since Open, which Collect leaves alone: the
+	// journal that will name them may not be written yet.
+	fresh map[string]bool
+	// rooted are the object directories whose own entry is durable.
+	rooted map[string]bool
+	temps  int
+	notes  []string
+}
+
+// Open prepares the state directory that is the root of fsys, with the clock of
+// the machine and the default ballast. It makes what is missing and refuses a
+// newer format with a *NewerFormatError. It takes no lock and is cheap.
+func Open(fsys host.FS) (*Store, error) {
+	return OpenWith(fsys, Options{Ballast: DefaultBallast})
+}
+
+// OpenWith is Open with settings.
+func OpenWith(fsys host.FS, opts Options) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	s := &Store{fs: fsys, opts: opts, known: map[string]bool{}, pending: map[string]bool{}, fresh: map[string]bool{}, rooted: map[string]bool{}}
+	ok, err := s.checkFormat()
+	if err != nil {
+		return nil, err
+	}
+	made := false
+	for _, d := range []string{"/journal", "/objects", "/state"} {
+		err := fsys.Mkdir(d, 0o700)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("cannot prepare the state directory: %w", err)
+		}
+		made = made || err == nil
+	}
+	if !ok {
+		return s, s.replace("/format", []byte(strconv.Itoa(format)+"\n"))
+	}
+	if made {
+		return s, fsys.SyncDir("/")
+	}
+	return s, nil
+}
+
+// checkFormat tells whether the state directory says its format.
+func (s *Store) checkFormat() (bool, error) {
+	b, err := s.readAll("/format", 64)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot open the state directory: %w", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	switch {
+	case err != nil || n < 1:
+		return false, fmt.Errorf("cannot open the state directory: its file \"format\" says %q and not %d; if the directory is fettle's, write %d into it", b, format, format)
+	case n > format:
+		return false, &NewerFormatError{What: "the state directory"}
+	}
+	return true, nil
+}
+
+// FS is the file system whose root is the state directory.
+func (s *Store) FS() host.FS { return s.fs }
+
+// Lock takes the one lock of the state directory without waiting. holder is a
+// line for people that is shown to whoever is refused with a
+// *host.LockedError. Closing the lock frees it.
+func (s *Store) Lock(holder string) (io.Closer, error) {
+	l, ok := s.fs.(host.Locker)
+	if !ok {
+		return nil, fmt.Errorf("cannot lock the state directory: %w", host.ErrUnsupported)
+	}
+	return l.Lock("/lock", holder)
+}
+
+// readAll reads a file of at most limit bytes.
+func (s *Store) readAll(path string, limit int64) ([]byte, error) {
+	f, err := s.fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("cannot read %q: it is longer than %d bytes", path, limit)
+	}
+	return b, err
+}
+
+// replace makes path hold b, durably and at once. On a full disk it gives up
+// the ballast: what is written this way ends or undoes runs.
+func (s *Store) replace(path string, b []byte) error {
+	err := s.replaceOnce(path, b)
+	if host.IsNoSpace(err) && s.ReleaseBallast() == nil {
+		err = s.replaceOnce(path, b)
+	}
+	return err
+}
+
+func (s *Store) replaceOnce(path string, b []byte) error {
+	temp := path + ".tmp"
+	if err := s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.writeFile(temp, b); err != nil {
+		_ = s.fs.Remove(temp)
+		return err
+	}
+	if err := s.fs.Rename(temp, path); err != nil {
+		_ = s.fs.Remove(temp)
+		return err
+	}
+	dir, _ := host.SplitPath(path)
+	return s.fs.SyncDir(dir)
+}
+
+// writeFile makes a new durable file.
+func (s *Store) writeFile(path string, b []byte) error {
+	f, err := s.fs.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// discard removes a file durably; a missing one is no error.
+func (s *Store) discard(path string) error {
+	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir, _ := host.SplitPath(path)
+	return s.fs.SyncDir(dir)
+}
