@@ -27,6 +27,14 @@ func (o LintOptions) Lint(list List, base Base) diag.List {
 	l := linter{LintOptions: o, base: base, list: list}
 	l.survey()
 	for i, s := range list {
+		if !s.whole() {
+			l.errorf(s, s.Range, "Incomplete step", "%s lacks a subject, and was made by a program that did not check it.", clip(s.String()))
+			continue
+		}
+		if len(l.diags) >= maxDiagnostics {
+			l.errorf(s, s.Range, "Too many mistakes", "The first %d mistakes are shown and the rest of the list was not checked. Mend these first.", maxDiagnostics)
+			break
+		}
 		l.step(i, s)
 		l.pass(s)
 	}
@@ -58,7 +66,7 @@ func (l *linter) survey() {
 	l.made, l.accounts = map[string]bool{}, map[string]bool{}
 	for i, s := range l.list {
 		a := s.Addr()
-		if a == "" {
+		if a == "" || !s.whole() {
 			continue
 		}
 		if _, again := l.first[a]; !again {
@@ -134,6 +142,23 @@ func (l *linter) step(i int, s Step) {
 	}
 }
 
+// whole tells whether the step has a known verb and the subjects it needs,
+// as all that Parse and New give have.
+func (s Step) whole() bool {
+	sh := shapes[string(s.Verb)]
+	return sh != nil && len(s.Args) >= sh.least
+}
+
+// near is closest, as long as there are few mistakes: in a long list it costs
+// more than reading does.
+func (l *linter) near(written string, candidates []string) string {
+	const enough = 100
+	if len(l.diags) > enough {
+		return ""
+	}
+	return closest(written, candidates)
+}
+
 func (l *linter) errorf(s Step, r diag.Range, summary, detail string, args ...any) {
 	l.diags = append(l.diags, s.diagnostic(diag.Error, r, summary, fmt.Sprintf(detail, args...)))
 }
@@ -180,7 +205,7 @@ func (l *linter) triggers(i int, s Step) {
 			at, ok := l.first[addr.Addr(v)]
 			switch {
 			case !ok:
-				l.errorf(s, s.keyRange(key, n), "Unknown trigger", "No step of this list writes %q, so that the action would never run.%s", clip(v), didYouMean(v, l.addrs))
+				l.errorf(s, s.keyRange(key, n), "Unknown trigger", "No step of this list writes %q, so that the action would never run.%s", clip(v), question(l.near(v, l.addrs)))
 			case at > i:
 				late++
 			}

@@ -45,7 +45,7 @@ func (l *linter) account(i int, s Step, kind addr.Kind, key string, subject int)
 	} else {
 		r = s.subjectRange(subject)
 	}
-	near := closest(name, l.candidates(kind))
+	near := l.near(name, l.candidates(kind))
 	j, later := l.first[addr.New(kind, name)]
 	switch {
 	case known:

@@ -136,8 +136,8 @@ func (l *linter) parent(i int, s Step, p string) {
 		return
 	}
 	if l.commands {
-		l.warnf(s, r, "Directory may be missing", "No step makes the directory %q; perhaps a command before does. Say so with creates=… there, or write MKDIR.%s", clip(dir), didYouMean(dir, l.dirs))
+		l.warnf(s, r, "Directory may be missing", "No step makes the directory %q; perhaps a command before does. Say so with creates=… there, or write MKDIR.%s", clip(dir), question(l.near(dir, l.dirs)))
 		return
 	}
-	l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none.%s Put %s before this step.", clip(dir), didYouMean(dir, l.dirs), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
+	l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none.%s Put %s before this step.", clip(dir), question(l.near(dir, l.dirs)), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
 }

@@ -168,11 +168,19 @@ func written(line string, comment int) string {
 
 func (p *parser) unknownVerb(t token) {
 	word := p.line[t.start:t.end]
-	hint := didYouMean(strings.ToUpper(word), verbNames())
-	if shapes[strings.ToUpper(word)] != nil {
-		hint = fmt.Sprintf(" Did you mean %q?", strings.ToUpper(word))
+	p.add(t.start, t.end, "Unknown verb", fmt.Sprintf("There is no verb %q.%s A line begins with one of %s.", clip(word), question(meantVerb(word)), strings.Join(verbNames(), ", ")))
+}
+
+// meantVerb is the verb that a word may stand for, "" when none is near.
+func meantVerb(word string) string {
+	word = strings.ToUpper(clip(word))
+	switch {
+	case shapes[word] != nil:
+		return word
+	case word == "RMDIR": // what the inverse of MKDIR is called
+		return string(Rm)
 	}
-	p.add(t.start, t.end, "Unknown verb", fmt.Sprintf("There is no verb %q.%s A line begins with one of %s.", clip(word), hint, strings.Join(verbNames(), ", ")))
+	return closest(word, verbNames())
 }
 
 // place adds a fault of the words behind the first skip ones.

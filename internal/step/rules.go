@@ -9,13 +9,8 @@ import (
 // every word by itself is right.
 func (c *checker) rules(s *Step, tokens []token) {
 	switch s.Verb {
-	case Copy:
+	case Copy, Link:
 		c.lastSlash(tokens, 1)
-	case Link:
-		c.lastSlash(tokens, 1)
-		c.notEmpty(s, 0, "target")
-	case Include:
-		c.notEmpty(s, 0, "file")
 	case Meta, Unit:
 		c.saysSomething(s)
 	case Sysctl:
@@ -25,18 +20,14 @@ func (c *checker) rules(s *Step, tokens []token) {
 	case Edit:
 		c.editRules(s, tokens)
 	case Exec:
-		c.notEmpty(s, 1, "program")
+		if s.Args[1] == "" {
+			c.fault(1, "Empty subject", "The program is empty. Write one.")
+		}
 		c.positive(s, tokens)
 	case Act:
 		c.actRules(s, tokens)
 	case Check:
 		c.checkRules(s, tokens)
-	}
-}
-
-func (c *checker) notEmpty(s *Step, i int, what string) {
-	if s.Args[i] == "" {
-		c.fault(i, "Empty subject", "The %s is empty. Write one.", what)
 	}
 }
 

@@ -18,6 +18,9 @@ func closest(written string, candidates []string) string {
 		if c == written || len(c) > longest {
 			continue
 		}
+		if max(len(c), len(written))-min(len(c), len(written)) > 4*bestDistance {
+			continue // too far even if every character had four bytes
+		}
 		if d := levenshtein.Distance(written, c, nil); d < bestDistance {
 			best, bestDistance = c, d
 		}
