@@ -138,7 +138,9 @@ type File interface {
 	io.Writer
 	io.Seeker
 	Truncate(size int64) error
-	// Sync is fdatasync: content and size are durable.
+	// Sync makes content and size durable (fdatasync), and metadata that was
+	// set through this File (then fsync). Metadata set through a Node is
+	// durable after SyncFS.
 	Sync() error
 	// StartWriteback tells the kernel to begin writing, without waiting
 	// (sync_file_range). It is a hint and counts as no operation.

@@ -51,7 +51,12 @@ func (s suite) metadata(t *testing.T, h host.Host, p string, n host.Node) {
 }
 
 func (s suite) chown(t *testing.T, h host.Host, p string, n host.Node) {
+	must(t, n.Chmod(0o6755))
 	must(t, n.Chown(0, 0))
+	if st := lstat(t, h, p); st.Type == image.Regular && st.Mode != 0o755 {
+		t.Errorf("%s: Chown left mode %o", p, st.Mode)
+	}
+	must(t, n.Chmod(0o755))
 	err := n.Chown(12345, 54321)
 	st, staterr := n.Stat()
 	must(t, staterr)

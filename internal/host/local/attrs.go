@@ -60,7 +60,7 @@ func (n *node) attrs() (flags uint32, err error) {
 }
 
 func (n *node) SetAttrs(attrs uint32) error {
-	if err := n.h.op(host.OpSetAttrs, n.path); err != nil {
+	if err := n.begin(host.OpSetAttrs); err != nil {
 		return err
 	}
 	old, err := n.attrs()

@@ -67,8 +67,12 @@ func (f *file) Sync() error {
 	if err := f.h.op(host.OpSync, f.path); err != nil {
 		return err
 	}
+	how := unix.Fdatasync
+	if f.set {
+		how, f.set = unix.Fsync, false
+	}
 	for {
-		if err := unix.Fdatasync(f.fd); err != unix.EINTR {
+		if err := how(f.fd); err != unix.EINTR {
 			return f.failedIO("sync", err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // These tests change the machine that they run on. test/e2e builds them with
 // the tag inhost and runs them inside a booted test host.
 
-func open(t *testing.T, opts local.Options) *local.Host {
+func openMachine(t *testing.T, opts local.Options) *local.Host {
 	t.Helper()
 	h, err := local.Open("/", opts)
 	if err != nil {
@@ -29,7 +29,7 @@ func open(t *testing.T, opts local.Options) *local.Host {
 
 func openUnits(t *testing.T) host.Units {
 	t.Helper()
-	u, err := open(t, local.Options{}).Units()
+	u, err := openMachine(t, local.Options{}).Units()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestUnitsSurviveBusRestart(t *testing.T) {
 func TestUnitCallsAreCounted(t *testing.T) {
 	var ops []string
 	refuse := errors.New("refused")
-	h := open(t, local.Options{Count: func(op, path string) error {
+	h := openMachine(t, local.Options{Count: func(op, path string) error {
 		ops = append(ops, op+" "+path)
 		return refuse
 	}})

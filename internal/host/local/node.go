@@ -17,6 +17,13 @@ type node struct {
 	path  string
 	fd    int
 	opath bool // fd cannot read or write; calls go through /proc/self/fd
+	set   bool // metadata was set since the last sync
+}
+
+// begin counts a setter.
+func (n *node) begin(op string) error {
+	n.set = true
+	return n.h.op(op, n.path)
 }
 
 func (n *node) Stat() (host.Stat, error) {
@@ -28,7 +35,7 @@ func (n *node) Stat() (host.Stat, error) {
 }
 
 func (n *node) Chown(uid, gid uint32) error {
-	if err := n.h.op(host.OpChown, n.path); err != nil {
+	if err := n.begin(host.OpChown); err != nil {
 		return err
 	}
 	return n.chown(uid, gid)
@@ -43,7 +50,7 @@ func (n *node) chown(uid, gid uint32) error {
 }
 
 func (n *node) Chmod(mode uint32) error {
-	if err := n.h.op(host.OpChmod, n.path); err != nil {
+	if err := n.begin(host.OpChmod); err != nil {
 		return err
 	}
 	return n.chmod(mode)
@@ -66,7 +73,7 @@ func (n *node) chmod(mode uint32) error {
 }
 
 func (n *node) SetTimes(atime, mtime int64) error {
-	if err := n.h.op(host.OpSetTimes, n.path); err != nil {
+	if err := n.begin(host.OpSetTimes); err != nil {
 		return err
 	}
 	ts := []unix.Timespec{unix.NsecToTimespec(atime), unix.NsecToTimespec(mtime)}

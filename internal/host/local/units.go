@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/coreos/go-systemd/v22/dbus"
+	godbus "github.com/godbus/dbus/v5"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -23,11 +24,14 @@ func (h *Host) Units() (host.Units, error) {
 	return &h.svc, nil
 }
 
-// units is systemd over D-Bus. The mutex guards conn only: calls run side by side.
+// units is systemd over D-Bus. The mutex guards the connections only: calls run
+// side by side.
 type units struct {
 	h    *Host
 	mu   sync.Mutex
 	conn *dbus.Conn
+	// raw is the one of conn's connections that makes calls, nil without a bus.
+	raw *godbus.Conn
 }
 
 // bus gives the connection. It outlives the context of the call that makes it.
@@ -40,13 +44,50 @@ func (u *units) bus(ctx context.Context) (*dbus.Conn, error) {
 	if u.conn != nil {
 		u.conn.Close()
 	}
-	c, err := dbus.NewWithContext(context.WithoutCancel(ctx))
+	u.conn, u.raw = nil, nil
+	c, raw, err := dial(context.WithoutCancel(ctx))
 	if err != nil {
-		u.conn = nil
 		return nil, fmt.Errorf("cannot reach systemd over D-Bus: %w", err)
 	}
-	u.conn = c
+	u.conn, u.raw = c, raw
 	return c, nil
+}
+
+// dial connects by the system bus, or where there is none to systemd's own
+// socket, which root may use.
+func dial(ctx context.Context) (c *dbus.Conn, raw *godbus.Conn, err error) {
+	c, err = dbus.NewConnection(func() (*godbus.Conn, error) {
+		conn, err := godbus.ConnectSystemBus(godbus.WithContext(ctx))
+		if raw == nil {
+			raw = conn
+		}
+		return conn, err
+	})
+	if err == nil {
+		return c, raw, nil
+	}
+	if direct, errDirect := dbus.NewSystemdConnectionContext(ctx); errDirect == nil {
+		return direct, nil, nil
+	}
+	return nil, nil, err
+}
+
+// pin keeps systemd from forgetting a unit, and with it how its last start
+// went, until the release. Where that cannot be had, less is known of a unit
+// that ends at once.
+func (u *units) pin(ctx context.Context, name string) (release func()) {
+	u.mu.Lock()
+	raw := u.raw
+	u.mu.Unlock()
+	if raw == nil {
+		return func() {}
+	}
+	manager := raw.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
+	const iface = "org.freedesktop.systemd1.Manager."
+	if manager.CallWithContext(ctx, iface+"RefUnit", 0, name).Err != nil {
+		return func() {}
+	}
+	return func() { manager.Call(iface+"UnrefUnit", godbus.FlagNoReplyExpected, name) }
 }
 
 func (u *units) close() {
@@ -54,7 +95,7 @@ func (u *units) close() {
 	defer u.mu.Unlock()
 	if u.conn != nil {
 		u.conn.Close()
-		u.conn = nil
+		u.conn, u.raw = nil, nil
 	}
 }
 

@@ -30,6 +30,7 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 	starts := verb == "start" || verb == "restart" || verb == "reload-or-restart"
 	if starts {
 		u.forgetFailure(ctx, name)
+		defer u.pin(ctx, name)()
 	}
 	result, err := u.runJob(ctx, verb, name)
 	if err != nil {

@@ -58,7 +58,7 @@ func grow(read func([]byte) (int, error)) ([]byte, error) {
 }
 
 func (n *node) SetXattr(name string, value []byte) error {
-	if err := n.h.op(host.OpSetXattr, n.path); err != nil {
+	if err := n.begin(host.OpSetXattr); err != nil {
 		return err
 	}
 	if n.opath {
@@ -68,7 +68,7 @@ func (n *node) SetXattr(name string, value []byte) error {
 }
 
 func (n *node) RemoveXattr(name string) error {
-	if err := n.h.op(host.OpRemoveXattr, n.path); err != nil {
+	if err := n.begin(host.OpRemoveXattr); err != nil {
 		return err
 	}
 	if n.opath {

@@ -1,0 +1,111 @@
+package mem
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// content is the bytes of a file: as they are, and as a power cut leaves them.
+type content struct {
+	data   []byte
+	synced []byte // durable
+	shared bool   // data begins with synced in the same memory
+	late   []extent
+}
+
+// extent is a write since the last sync; bytes nil is a truncation to at.
+type extent struct {
+	at    int64
+	bytes []byte
+}
+
+func (c *content) write(at int64, b []byte) {
+	if c.shared && at < int64(len(c.synced)) {
+		c.data, c.shared = slices.Clone(c.data), false
+	}
+	c.data = overlay(c.data, extent{at, b})
+	c.late = append(c.late, extent{at, append([]byte{}, b...)})
+}
+
+func (c *content) truncate(size int64) {
+	if c.shared && size < int64(len(c.synced)) {
+		c.data, c.shared = slices.Clone(c.data), false
+	}
+	c.data = overlay(c.data, extent{size, nil})
+	c.late = append(c.late, extent{size, nil})
+}
+
+func (c *content) sync() { c.synced, c.shared, c.late = c.data, true, nil }
+
+// overlay does one write. What a truncation cuts off comes back as zeroes.
+func overlay(data []byte, e extent) []byte {
+	end := e.at + int64(len(e.bytes))
+	if e.bytes == nil && end < int64(len(data)) {
+		clear(data[end:])
+		return data[:end]
+	}
+	if grow := end - int64(len(data)); grow > 0 {
+		data = append(data, make([]byte, grow)...)
+	}
+	copy(data[e.at:], e.bytes)
+	return data
+}
+
+// crashed is what a power cut leaves: everything, nothing, a prefix or zeroes
+// of what was not synced.
+func (c *content) crashed(rng *rand.Rand) []byte {
+	if len(c.late) == 0 {
+		return slices.Clone(c.synced)
+	}
+	switch out := slices.Clone(c.synced); rng.IntN(4) {
+	case 0:
+		return slices.Clone(c.data)
+	case 1:
+		return out
+	case 2:
+		whole := rng.IntN(len(c.late))
+		for _, e := range c.late[:whole] {
+			out = overlay(out, e)
+		}
+		last := c.late[whole]
+		if cut := len(last.bytes); cut > 0 {
+			out = overlay(out, extent{last.at, last.bytes[:rng.IntN(cut)]})
+		}
+		return out
+	default:
+		for _, e := range c.late {
+			if e.bytes != nil {
+				e.bytes = make([]byte, len(e.bytes))
+			}
+			out = overlay(out, e)
+		}
+		return out
+	}
+}
+
+const block = 4096
+
+// nextData finds the next run of blocks that are not all zeroes.
+func (c *content) nextData(off int64) (start, end int64) {
+	size := int64(len(c.data))
+	for start = off; start < size && c.hole(start); {
+		start = (start/block + 1) * block
+	}
+	if start >= size {
+		return size, size
+	}
+	for end = start; end < size && !c.hole(end); {
+		end = (end/block + 1) * block
+	}
+	return start, min(end, size)
+}
+
+func (c *content) hole(at int64) bool {
+	from := at / block * block
+	for _, b := range c.data[from:min(from+block, int64(len(c.data)))] {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,191 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// Units plays the service manager. It knows the units that a test defined and
+// those that have a file in a directory of systemd.
+type Units struct {
+	fs *FS
+	op host.Counter
+
+	mu    sync.Mutex
+	units map[string]image.Unit
+	files map[string]int64 // modification times at the last reload
+	fails map[string]error
+	jobs  []string
+}
+
+var _ host.Units = (*Units)(nil)
+
+func newUnits() *Units {
+	return &Units{units: map[string]image.Unit{}, files: map[string]int64{}, fails: map[string]error{}}
+}
+
+// rebooted is the same units after a boot: what is enabled runs.
+func (u *Units) rebooted() *Units {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	out := newUnits()
+	maps.Copy(out.fails, u.fails)
+	maps.Copy(out.files, u.files)
+	for name, unit := range u.units {
+		unit.Active = "inactive"
+		if unit.Enabled() && !unit.Masked {
+			unit.Active = "active"
+		}
+		out.units[name] = unit
+	}
+	return out
+}
+
+// Define makes a unit be known, as if its package were installed.
+func (u *Units) Define(name string, unit image.Unit) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.units[name] = unit
+}
+
+// Fail makes the verb on a unit fail, until Fail with nil.
+func (u *Units) Fail(verb, name string, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.fails[verb+" "+name] = err
+}
+
+// Jobs lists what was done, "VERB NAME" each, "daemon-reload" included.
+func (u *Units) Jobs() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.jobs)
+}
+
+// Unit implements host.Units.
+func (u *Units) Unit(_ context.Context, name string) (image.Unit, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.get(name), nil
+}
+
+func (u *Units) get(name string) image.Unit {
+	unit, known := u.units[name]
+	if !known && u.fileTime(name) != 0 {
+		unit = image.Unit{Loaded: true, State: "disabled", Active: "inactive"}
+	}
+	return unit
+}
+
+// fileTime is when the unit's file was written, 0 when there is none.
+func (u *Units) fileTime(name string) int64 {
+	for _, dir := range []string{"/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
+		if st, err := u.fs.Lstat(dir + "/" + name); err == nil {
+			return st.MTime
+		}
+	}
+	return 0
+}
+
+// change counts an operation on a unit that must be known, and does it.
+func (u *Units) change(verb, name string, do func(*image.Unit)) error {
+	if err := u.op(host.OpRun, "systemctl"); err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	unit := u.get(name)
+	if !unit.Loaded && !unit.Masked && verb != "mask" {
+		return fmt.Errorf("cannot %s unit %q: there is no such unit", verb, name)
+	}
+	u.jobs = append(u.jobs, verb+" "+name)
+	if err := u.fails[verb+" "+name]; err != nil {
+		if slices.Contains([]string{"start", "restart", "reload-or-restart", "try-restart"}, verb) {
+			unit.Active = "failed"
+			u.units[name] = unit
+		}
+		return fmt.Errorf("cannot %s unit %q: %w", verb, name, err)
+	}
+	do(&unit)
+	u.units[name] = unit
+	return nil
+}
+
+// Reload implements host.Units.
+func (u *Units) Reload(context.Context) error {
+	if err := u.op(host.OpRun, "systemctl"); err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.jobs = append(u.jobs, "daemon-reload")
+	for name := range u.units {
+		u.files[name] = u.fileTime(name)
+	}
+	return nil
+}
+
+// NeedsReload implements host.Units.
+func (u *Units) NeedsReload(_ context.Context, name string) (bool, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, known := u.units[name]
+	return known && u.fileTime(name) != u.files[name], nil
+}
+
+// SetEnabled implements host.Units.
+func (u *Units) SetEnabled(_ context.Context, name string, on bool) error {
+	verb, state := "disable", "disabled"
+	if on {
+		verb, state = "enable", "enabled"
+	}
+	return u.change(verb, name, func(unit *image.Unit) {
+		if unit.State != "static" {
+			unit.State = state
+		}
+	})
+}
+
+// SetMasked implements host.Units. Unmasking leaves a unit disabled, as
+// systemd does.
+func (u *Units) SetMasked(_ context.Context, name string, on bool) error {
+	if on {
+		return u.change("mask", name, func(unit *image.Unit) { unit.Masked, unit.State = true, "masked" })
+	}
+	return u.change("unmask", name, func(unit *image.Unit) {
+		if unit.Masked {
+			unit.Masked, unit.State = false, "disabled"
+		}
+	})
+}
+
+// Job implements host.Units.
+func (u *Units) Job(_ context.Context, verb, name string) error {
+	after := map[string]string{
+		"start": "active", "restart": "active", "reload-or-restart": "active", "stop": "inactive", "reload": "", "try-restart": "",
+	}
+	state, known := after[verb]
+	if !known {
+		return fmt.Errorf("cannot %s unit %q: there is no such job", verb, name)
+	}
+	u.mu.Lock()
+	now := u.get(name)
+	u.mu.Unlock()
+	if now.Masked && state == "active" {
+		return fmt.Errorf("cannot %s unit %q: it is masked; unmask it first", verb, name)
+	}
+	if verb == "reload" && now.Active != "active" {
+		return fmt.Errorf("cannot reload unit %q: it is not running; start it first", name)
+	}
+	return u.change(verb, name, func(unit *image.Unit) {
+		if state != "" {
+			unit.Active = state
+		}
+	})
+}
