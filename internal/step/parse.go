@@ -3,6 +3,7 @@ package step
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,7 +33,7 @@ func Parse(file string, src []byte) (List, diag.List) {
 	if len(src) > MaxFile {
 		return nil, diag.List{diag.Errorf(diag.Range{File: file}, "File too large", "The list has %d bytes; at most %d are read. Split it with INCLUDE.", len(src), MaxFile)}
 	}
-	p := parser{file: file}
+	p := parser{file: file, size: len(src)}
 	p.list = make(List, 0, min(roomAtFirst, bytes.Count(src, []byte{'\n'})+1))
 	p.run(string(src))
 	if len(p.list) == 0 {
@@ -44,6 +45,7 @@ func Parse(file string, src []byte) (List, diag.List) {
 // parser reads one file from its beginning to its end.
 type parser struct {
 	file  string
+	size  int // bytes of the file
 	list  List
 	diags diag.List
 	check checker
@@ -142,6 +144,7 @@ func (p *parser) readStep(lx lexed) {
 		return
 	}
 	p.check.faults = p.check.faults[:0]
+	p.makeRoom()
 	p.list = append(p.list, Step{})
 	s := &p.list[len(p.list)-1]
 	p.check.step(sh, p.tokens[1:], s)
@@ -156,6 +159,19 @@ func (p *parser) readStep(lx lexed) {
 	s.Source = sourceOf(p.line, lx.comment)
 	s.Written = written(p.line, lx.comment)
 	s.Range = p.rangeOf(verb.start, last)
+}
+
+// makeRoom grows a full list once, by as many steps as the rest of the file
+// holds if it goes on as it was so far. A list of a million steps is large, and
+// growing it bit by bit would copy it many times.
+func (p *parser) makeRoom() {
+	n := len(p.list)
+	if n < cap(p.list) || n == 0 {
+		return
+	}
+	each := max(1, p.start/n)
+	rest := (p.size-p.start)/each + n/8
+	p.list = slices.Grow(p.list, max(1, min(rest, MaxSteps+1-n)))
 }
 
 // written is the line without blanks around it and without the source comment.
