@@ -1,0 +1,95 @@
+// Package fault breaks a host on purpose, at one mutating operation after the
+// other, so that tests can show what an interruption anywhere leaves behind.
+//
+//	for n := 1; ; n++ {
+//		plan := &fault.Plan{At: n, Err: syscall.ENOSPC}
+//		h := fault.Wrap(mem.New(mem.Options{}), plan)
+//		err := work(h)
+//		… look at what is there …
+//		if !plan.Hit() {
+//			break // the work has fewer operations
+//		}
+//	}
+//
+// Wrap works on any driver. Counters for a driver's own Count option are in
+// Recorder and KillAt.
+package fault
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrCrashed is the error of every operation, reads included, after the moment
+// at which a Plan with Crash struck: the machine has no power.
+var ErrCrashed = errors.New("the host has crashed")
+
+// Plan says which operation goes wrong and how. The zero Plan breaks nothing.
+// It belongs to one run; a fresh run takes a fresh Plan. It is safe for
+// concurrent use.
+type Plan struct {
+	// At is the mutating operation that fails, from 1; 0 is none.
+	At int
+	// Only counts just the operations of this name (host.Op…); "" counts all.
+	Only string
+	// Err is what the operation returns instead of being done, for example
+	// syscall.ENOSPC.
+	Err error
+	// Sticky makes every later operation fail as well.
+	Sticky bool
+	// Short makes a failing Write write the first half before it fails.
+	Short bool
+	// Crash makes the operation, and all after it, return ErrCrashed.
+	Crash bool
+
+	mu  sync.Mutex
+	n   int
+	hit bool
+}
+
+// Hit tells whether the planned fault struck.
+func (p *Plan) Hit() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hit
+}
+
+// Seen is how many operations were counted.
+func (p *Plan) Seen() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n
+}
+
+// Count counts an operation and returns its error. It is a host.Counter, for
+// drivers that take one; the fault is then the same but for Short, and reads
+// go on after a crash.
+func (p *Plan) Count(op, _ string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hit && p.Crash {
+		return ErrCrashed
+	}
+	if p.Only != "" && p.Only != op {
+		return nil
+	}
+	p.n++
+	if p.At == 0 || p.n < p.At || (p.n > p.At && !p.Sticky) {
+		return nil
+	}
+	p.hit = true
+	if p.Crash {
+		return ErrCrashed
+	}
+	return p.Err
+}
+
+// alive is the error of an operation that changes nothing.
+func (p *Plan) alive() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hit && p.Crash {
+		return ErrCrashed
+	}
+	return nil
+}
