@@ -19,7 +19,7 @@ func inHost(t *testing.T, h *hosts.Host, pkg, pattern string) {
 		t.Fatalf("cannot build the tests of %s: %v\n%s", pkg, err, out)
 	}
 	h.Copy(t, bin, "/root/inhost.test")
-	r := h.Exec("/root/inhost.test", "-test.v", "-test.timeout=5m", "-test.run", pattern)
+	r := h.Exec("/root/inhost.test", "-test.v", "-test.timeout=60s", "-test.run", pattern)
 	if r.ExitCode != 0 {
 		t.Errorf("the tests of %s failed inside the host:\n%s%s", pkg, r.Stdout, r.Stderr)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/coreos/go-systemd/v22/dbus"
-	godbus "github.com/godbus/dbus/v5"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -24,18 +23,15 @@ func (h *Host) Units() (host.Units, error) {
 	return &h.svc, nil
 }
 
-// units is systemd over D-Bus. The mutex guards the connections only: calls run
-// side by side.
+// units is systemd over D-Bus. The mutex guards conn only: calls run side by side.
 type units struct {
 	h    *Host
 	mu   sync.Mutex
 	conn *dbus.Conn
-	// raw is the one of conn's connections that makes calls, nil without a bus.
-	raw *godbus.Conn
 }
 
-// bus gives the connection. It outlives the context of the call that makes it.
-func (u *units) bus(ctx context.Context) (*dbus.Conn, error) {
+// bus gives the connection. It outlives the call that makes it.
+func (u *units) bus() (*dbus.Conn, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.conn != nil && u.conn.Connected() {
@@ -43,51 +39,14 @@ func (u *units) bus(ctx context.Context) (*dbus.Conn, error) {
 	}
 	if u.conn != nil {
 		u.conn.Close()
+		u.conn = nil
 	}
-	u.conn, u.raw = nil, nil
-	c, raw, err := dial(context.WithoutCancel(ctx))
+	c, err := dial()
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach systemd over D-Bus: %w", err)
 	}
-	u.conn, u.raw = c, raw
+	u.conn = c
 	return c, nil
-}
-
-// dial connects by the system bus, or where there is none to systemd's own
-// socket, which root may use.
-func dial(ctx context.Context) (c *dbus.Conn, raw *godbus.Conn, err error) {
-	c, err = dbus.NewConnection(func() (*godbus.Conn, error) {
-		conn, err := godbus.ConnectSystemBus(godbus.WithContext(ctx))
-		if raw == nil {
-			raw = conn
-		}
-		return conn, err
-	})
-	if err == nil {
-		return c, raw, nil
-	}
-	if direct, errDirect := dbus.NewSystemdConnectionContext(ctx); errDirect == nil {
-		return direct, nil, nil
-	}
-	return nil, nil, err
-}
-
-// pin keeps systemd from forgetting a unit, and with it how its last start
-// went, until the release. Where that cannot be had, less is known of a unit
-// that ends at once.
-func (u *units) pin(ctx context.Context, name string) (release func()) {
-	u.mu.Lock()
-	raw := u.raw
-	u.mu.Unlock()
-	if raw == nil {
-		return func() {}
-	}
-	manager := raw.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
-	const iface = "org.freedesktop.systemd1.Manager."
-	if manager.CallWithContext(ctx, iface+"RefUnit", 0, name).Err != nil {
-		return func() {}
-	}
-	return func() { manager.Call(iface+"UnrefUnit", godbus.FlagNoReplyExpected, name) }
 }
 
 func (u *units) close() {
@@ -95,7 +54,7 @@ func (u *units) close() {
 	defer u.mu.Unlock()
 	if u.conn != nil {
 		u.conn.Close()
-		u.conn, u.raw = nil, nil
+		u.conn = nil
 	}
 }
 
@@ -141,10 +100,12 @@ func (u *units) image(name string, p props) image.Unit {
 
 // template reads foo@.service, which has no properties of its own.
 func (u *units) template(ctx context.Context, name string) (image.Unit, error) {
-	c, err := u.bus(ctx)
+	c, err := u.bus()
 	if err != nil {
 		return image.Unit{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	files, err := c.ListUnitFilesByPatternsContext(ctx, nil, []string{name})
 	if err != nil {
 		return image.Unit{}, fmt.Errorf("cannot read unit %s: %w", name, err)
@@ -197,10 +158,12 @@ func (u *units) Reload(ctx context.Context) error {
 }
 
 func (u *units) reload(ctx context.Context) error {
-	c, err := u.bus(ctx)
+	c, err := u.bus()
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
+	defer cancel()
 	if err := c.ReloadContext(ctx); err != nil {
 		return fmt.Errorf("cannot make systemd read its unit files again: %w", err)
 	}
@@ -211,10 +174,12 @@ func (u *units) reload(ctx context.Context) error {
 type props map[string]any
 
 func (u *units) props(ctx context.Context, name string) (props, error) {
-	c, err := u.bus(ctx)
+	c, err := u.bus()
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	p, err := c.GetAllPropertiesContext(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read unit %s: %w", name, err)

@@ -46,10 +46,12 @@ func (u *units) switchFiles(ctx context.Context, name string, on bool) error {
 	if sysv, err := u.isSysV(ctx, name); err != nil || sysv {
 		return errors.Join(err, u.systemctl(ctx, on, name))
 	}
-	c, err := u.bus(ctx)
+	c, err := u.bus()
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	if on {
 		_, _, err = c.EnableUnitFilesContext(ctx, []string{name}, false, false)
 		return err
@@ -105,10 +107,12 @@ func (u *units) SetMasked(ctx context.Context, name string, on bool) error {
 }
 
 func (u *units) maskFiles(ctx context.Context, name string, on bool) error {
-	c, err := u.bus(ctx)
+	c, err := u.bus()
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	if on {
 		_, err = c.MaskUnitFilesContext(ctx, []string{name}, false, false)
 		return err

@@ -30,7 +30,7 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 	starts := verb == "start" || verb == "restart" || verb == "reload-or-restart"
 	if starts {
 		u.forgetFailure(ctx, name)
-		defer u.pin(ctx, name)()
+		defer pin(ctx, name)()
 	}
 	result, err := u.runJob(ctx, verb, name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (u *units) forgetFailure(ctx context.Context, name string) {
 	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" {
 		return
 	}
-	if c, err := u.bus(ctx); err == nil {
+	if c, err := u.bus(); err == nil {
 		// When this fails the start says why it cannot be.
 		_ = c.ResetFailedUnitContext(ctx, name)
 	}
@@ -63,7 +63,7 @@ func (u *units) forgetFailure(ctx context.Context, name string) {
 // runJob queues the job and waits for its end: done, failed, timeout and so on.
 // "" means that it has ended, but nobody heard how.
 func (u *units) runJob(ctx context.Context, verb, name string) (string, error) {
-	c, err := u.bus(ctx)
+	c, err := u.bus()
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,9 @@ func (u *units) runJob(ctx context.Context, verb, name string) (string, error) {
 		return "", err
 	}
 	ended := make(chan string, 1)
-	id, err := start(ctx, name, "replace", ended)
+	queue, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	id, err := start(queue, name, "replace", ended)
 	if err != nil {
 		return "", err
 	}
