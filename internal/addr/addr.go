@@ -67,11 +67,24 @@ func (a Addr) Path() string {
 	case KindFile, KindMeta:
 		return a.Name()
 	case KindEdit:
-		if i := strings.LastIndex(a.Name(), "#"); i >= 0 {
-			return a.Name()[:i]
-		}
+		return beforeRegion(a.Name())
 	}
 	return ""
+}
+
+// beforeRegion is the path of an edited file. Both the path and the region may
+// hold '#', so it ends where the first mark of a region stands.
+func beforeRegion(name string) string {
+	end := -1
+	for _, mark := range []string{"#block:", "#key:", "#match:", "#line:"} {
+		if i := strings.Index(name, mark); i >= 0 && (end < 0 || i < end) {
+			end = i
+		}
+	}
+	if end < 0 {
+		end = strings.LastIndex(name, "#")
+	}
+	return name[:max(0, end)]
 }
 
 func (a Addr) String() string { return string(a) }

@@ -40,6 +40,19 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		checkRoundTrip(t, list)
+		for _, d := range step.Lint(list, step.DebianBase{}) {
+			if d.Range.Start.Byte > d.Range.End.Byte || d.Range.End.Byte > len(src) || !utf8.ValidString(d.Line) {
+				t.Fatalf("misplaced diagnostic %#v", d)
+			}
+		}
+		if d := step.Diff(list, list); len(d) > 0 {
+			t.Fatalf("a list differs from itself:\n%s", step.FormatDiff(d))
+		}
+		for _, line := range step.Reverse(list) {
+			if strings.Contains(line, "\n") {
+				t.Fatalf("the inverse %q is more than a line", line)
+			}
+		}
 	})
 }
 

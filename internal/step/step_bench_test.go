@@ -17,7 +17,7 @@ func manySteps(n int) []byte {
 	for i := 0; i < n; i++ {
 		switch i % 8 {
 		case 0:
-			fmt.Fprintf(&b, "MKDIR /srv/www/site%d owner=www-data group=www-data mode=0755 #@ modules/web/module.hcl:%d\n", i, i)
+			fmt.Fprintf(&b, "MKDIR /srv/site%d owner=www-data group=www-data mode=0755 #@ modules/web/module.hcl:%d\n", i, i)
 		case 1:
 			fmt.Fprintf(&b, "PKG package%d version=1.22.1-9 #@ modules/web/module.hcl:%d\n", i, i)
 		case 2:
@@ -25,7 +25,7 @@ func manySteps(n int) []byte {
 		case 3:
 			fmt.Fprintf(&b, "UNIT site%d.service enabled=true active=true #@ modules/web/module.hcl:%d\n", i, i)
 		default:
-			fmt.Fprintf(&b, "COPY %s /srv/www/site%d/index%d.html owner=www-data mode=0644 #@ modules/web/module.hcl:%d\n", digest, i-i%8, i, i)
+			fmt.Fprintf(&b, "COPY %s /srv/site%d/index%d.html owner=www-data mode=0644 #@ modules/web/module.hcl:%d\n", digest, i-i%8, i, i)
 		}
 	}
 	return []byte(b.String())
@@ -74,5 +74,25 @@ func BenchmarkDigest10000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = list.Digest()
+	}
+}
+
+func BenchmarkLint10000(b *testing.B) {
+	list := parsed(b, manySteps(10_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := step.Lint(list, step.DebianBase{}); d.HasErrors() {
+			b.Fatal(d[0])
+		}
+	}
+}
+
+func BenchmarkDiff10000(b *testing.B) {
+	old, new := parsed(b, manySteps(10_000)), parsed(b, manySteps(9_990))
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := step.Diff(old, new); len(d) != 10 {
+			b.Fatal(len(d))
+		}
 	}
 }

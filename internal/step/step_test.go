@@ -1,12 +1,14 @@
 package step_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/step"
+	"pgregory.net/rapid"
 )
 
 func TestCanonical(t *testing.T) {
@@ -128,6 +130,28 @@ func TestNew(t *testing.T) {
 	if _, err := step.New(step.Rm, []string{"/a\x00"}); err == nil {
 		t.Error("a NUL byte went through")
 	}
+}
+
+// TestNewReadsBack puts any text at every place that takes any text.
+func TestNewReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("ab=_#\"'\\\t\n \u202e\xff"))), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+		argv := append([]string{"name", "program"}, rapid.SliceOf(text).Draw(t, "argv")...)
+		s, err := step.New(step.Exec, argv, step.Attr{Key: "env", Value: "A=" + text.Draw(t, "env")}, step.Attr{Key: "env", Value: "B=1"})
+		if err != nil {
+			if strings.Contains(err.Error(), "NUL byte") {
+				return
+			}
+			t.Fatal(err)
+		}
+		list, diags := step.Parse("x", []byte(s.String()))
+		if len(diags) > 0 || len(list) != 1 {
+			t.Fatalf("%s: %v", s, diags)
+		}
+		if !slices.Equal(list[0].Args, s.Args) || !slices.Equal(list[0].Attrs, s.Attrs) {
+			t.Fatalf("%#v came back as %#v", s, list[0])
+		}
+	})
 }
 
 // TestByHand prints steps that no parser has ordered, and keeps what a hostile
