@@ -164,7 +164,9 @@ func (p *packages) hint(ctx context.Context, f failure) string {
 			return "The archive does not have the file any more, or cannot be reached. Run apt-get update, then fettle again"
 		case strings.HasPrefix(e, "dpkg was interrupted"):
 			return "Run fettle again: it first finishes what dpkg left"
-		case strings.Contains(e, "held broken packages"):
+		case strings.HasPrefix(e, "Essential packages were removed"):
+			return "fettle does not remove essential packages; take the absence, or what conflicts with them, out of the list"
+		case strings.Contains(e, "held broken packages"), strings.Contains(e, "generated breaks"):
 			return "The wanted versions do not go together: \"apt-get install --simulate\" with them says which dependency is in the way"
 		}
 	}
