@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -21,7 +22,7 @@ const rebootCode = 133
 // boot is one life of a host, from power to power loss.
 type boot struct {
 	num    int
-	leader int           // the host's process 1, as the world numbers it; set once up is closed
+	leader atomic.Int64  // the host's process 1, as the world numbers it; 0 at first
 	up     chan struct{} // closed when systemd has started everything
 	gone   chan struct{} // closed when the last process is gone; code is set
 	code   int
@@ -124,8 +125,9 @@ func (b *boot) listen(sock *net.UnixConn) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 			switch {
 			case name == "X_NSPAWN_LEADER_PID":
-				b.leader, _ = strconv.Atoi(value)
-			case name == "READY" && value == "1" && b.leader != 0:
+				pid, _ := strconv.Atoi(value)
+				b.leader.Store(int64(pid))
+			case name == "READY" && value == "1" && b.leader.Load() != 0:
 				select {
 				case <-b.up:
 				default:

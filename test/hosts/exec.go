@@ -29,10 +29,15 @@ func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot run %s on %s: %w", argv[0], h.Name, err)
 	}
+	return enter(ctx, leader, argv), nil
+}
+
+// enter returns the command that runs argv beside process leader.
+func enter(ctx context.Context, leader int, argv []string) *exec.Cmd {
 	args := append([]string{"--target", strconv.Itoa(leader), "--all", "--"}, argv...)
 	cmd := exec.CommandContext(ctx, "nsenter", args...)
 	cmd.Env = cleanEnv()
-	return cmd, nil
+	return cmd
 }
 
 // Exec runs argv on the host and returns how it ended, whatever that is.

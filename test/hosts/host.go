@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Options say how a host differs from the plain base image.
@@ -120,11 +122,28 @@ func Identity() []string {
 	return []string{"/etc/hostname", "/etc/hosts", "/etc/machine-id"}
 }
 
-// close switches the host off and removes all of it. After a failed test it
-// logs the end of the console.
-func (h *Host) close(t testing.TB) {
-	if text, err := os.ReadFile(h.console()); err == nil && t.Failed() {
+// explain logs the end of the host's console and journal, also of a host that
+// did not get all the way up.
+func (h *Host) explain(t testing.TB) {
+	if text, err := os.ReadFile(h.console()); err == nil && len(text) > 0 {
 		t.Logf("console of %s:\n%s", h.Name, tail(text, 4000))
+	}
+	b, _ := h.latest()
+	if b == nil || b.leader.Load() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	journal := []string{"journalctl", "--no-pager", "--quiet", "--boot", "--lines=40"}
+	got := capture(enter(ctx, int(b.leader.Load()), journal), nil)
+	t.Logf("journal of %s:\n%s%s", h.Name, got.Stdout, got.Stderr)
+}
+
+// close switches the host off and removes all of it. If the test has failed, it
+// explains what it can before that.
+func (h *Host) close(t testing.TB) {
+	if t.Failed() {
+		h.explain(t)
 	}
 	if err := h.kill(); err != nil {
 		t.Error(err)

@@ -217,3 +217,16 @@ func TestUpgradeKeepsConffile(t *testing.T) {
 	}
 	active(t, h, "web")
 }
+
+func TestBootNamesFailedUnits(t *testing.T) {
+	h := NewWorld(t).Boot(t, "broken", Options{})
+	h.WriteFile(t, "/etc/systemd/system/broken.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n[Install]\nWantedBy=multi-user.target\n", 0o644)
+	h.Run(t, "systemctl", "enable", "broken")
+	h.PowerCut(t)
+	if err := h.start(); err == nil || !strings.Contains(err.Error(), "broken.service") {
+		t.Errorf("booted with a failed unit: %v", err)
+	}
+	if got := h.Exec("true"); got.ExitCode != 0 {
+		t.Errorf("cannot look at a host with a failed unit: %+v", got)
+	}
+}

@@ -167,7 +167,7 @@ func (h *Host) leader() (int, error) {
 	}
 	select {
 	case <-b.up:
-		return b.leader, nil
+		return int(b.leader.Load()), nil
 	default:
 		return 0, errOff
 	}

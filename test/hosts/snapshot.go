@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,32 +138,51 @@ func digest(path string) (string, error) {
 // xattrs returns the extended attributes of a file, ACLs and capabilities
 // among them, sorted by name.
 func xattrs(path string) (string, error) {
-	buf := make([]byte, 64<<10)
-	n, err := unix.Llistxattr(path, buf)
-	if err == unix.ENOTSUP || err == unix.ENOENT {
-		return "", nil
-	}
+	names, err := grow(func(buf []byte) (int, error) { return unix.Llistxattr(path, buf) })
 	if err != nil {
 		return "", fmt.Errorf("cannot list the attributes of %s: %w", path, err)
 	}
-	values := map[string]string{}
-	for name := range strings.SplitSeq(strings.Trim(string(buf[:n]), "\x00"), "\x00") {
-		if name == "" {
-			continue
-		}
-		value := make([]byte, 64<<10)
-		m, err := unix.Lgetxattr(path, name, value)
-		if err == unix.ENODATA || err == unix.ENOENT {
-			continue
-		}
+	if len(names) == 0 {
+		return "", nil
+	}
+	list := strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
+	slices.Sort(list)
+	var b strings.Builder
+	for _, name := range list {
+		value, err := grow(func(buf []byte) (int, error) { return unix.Lgetxattr(path, name, buf) })
 		if err != nil {
 			return "", fmt.Errorf("cannot read attribute %s of %s: %w", name, path, err)
 		}
-		values[name] = string(value[:m])
-	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		fmt.Fprintf(&b, " xattr:%s=%x", name, values[name])
+		fmt.Fprintf(&b, " xattr:%s=%x", name, value)
 	}
 	return b.String(), nil
+}
+
+// grow calls read first for the size and then with a buffer of that size, as
+// the attribute calls want it. Attributes and files that are not there, or went
+// while we looked, read as nothing.
+func grow(read func([]byte) (int, error)) ([]byte, error) {
+	for {
+		size, err := read(nil)
+		if absent(err) || err == nil && size == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		buf := make([]byte, size)
+		n, err := read(buf)
+		switch {
+		case err == nil:
+			return buf[:n], nil
+		case absent(err):
+			return nil, nil
+		case err != unix.ERANGE:
+			return nil, err
+		}
+	}
+}
+
+func absent(err error) bool {
+	return err == unix.ENOTSUP || err == unix.ENOENT || err == unix.ENODATA
 }
