@@ -19,7 +19,7 @@ func inHost(t *testing.T, h *hosts.Host, pkg, pattern string) {
 		t.Fatalf("cannot build the tests of %s: %v\n%s", pkg, err, out)
 	}
 	h.Copy(t, bin, "/root/inhost.test")
-	r := h.Exec("/root/inhost.test", "-test.v", "-test.timeout=60s", "-test.run", pattern)
+	r := h.Exec("/root/inhost.test", "-test.v", "-test.timeout=3m", "-test.run", pattern)
 	if r.ExitCode != 0 {
 		t.Errorf("the tests of %s failed inside the host:\n%s%s", pkg, r.Stdout, r.Stderr)
 	}
@@ -35,4 +35,31 @@ const localHost = "fettle.dev/fettle/internal/host/local"
 func TestUnitsOfAHost(t *testing.T) {
 	h := hosts.NewWorld(t).Boot(t, "units", hosts.Options{})
 	inHost(t, h, localHost, "^(TestUnit|TestOneshot|TestMask|TestNeedsReload|TestSysV|TestJob)")
+}
+
+// packageRepo is what the tests of packages install.
+func packageRepo(t *testing.T) *hosts.Repo {
+	t.Helper()
+	r := hosts.NewRepo(t)
+	for _, v := range []string{"1.0", "2.0"} {
+		r.Add(t, hosts.Deb{
+			Name: "demo", Version: v, Depends: "demo-data", Conffiles: []string{"/etc/demo.conf"},
+			Files: map[string]string{"/etc/demo.conf": "version " + v + "\n"},
+		})
+	}
+	r.Add(t, hosts.Deb{Name: "demo-data", Version: "1"})
+	r.Add(t, hosts.Deb{Name: "epoch", Version: "1:1.0"})
+	r.Add(t, hosts.Deb{Name: "rival", Version: "1.0", Fields: map[string]string{"Conflicts": "demo"}})
+	r.Add(t, hosts.Deb{Name: "picky", Version: "1.0", Postinst: "test -e /run/allow || { echo picky wants /run/allow; exit 7; }"})
+	r.Add(t, hosts.Deb{Name: "slow", Version: "1.0", Postinst: "touch /run/slow-waits; while ! test -e /run/go; do sleep 0.1; done"})
+	r.Publish(t)
+	return r
+}
+
+// TestPackagesOfAHost drives apt and dpkg: install, upgrade, downgrade, remove,
+// holds, conffiles, the lock, failing scripts, a killed dpkg, kept packages.
+func TestPackagesOfAHost(t *testing.T) {
+	h := hosts.NewWorld(t).Boot(t, "packages", hosts.Options{Repo: packageRepo(t)})
+	h.Run(t, "apt-get", "update", "-q")
+	inHost(t, h, localHost, "^(TestPackage|TestHolds|TestConffile|TestFailing|TestKilled|TestLock|TestMistakes|TestKept)")
 }

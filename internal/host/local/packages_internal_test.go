@@ -1,0 +1,79 @@
+package local
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+func sample() inventory {
+	return parseInventory([]byte("dpkg\tamd64\tii \t1.21\nlibc6\tamd64\tii \t2.36\nlibc6\ti386\tii \t2.36\n" +
+		"tzdata\tall\thi \t2026a\nold\tall\trc \t1\nbad\tamd64\tiHR\t3\nhalf\tamd64\tiF \t4\ncut\n"))
+}
+
+func TestParseInventory(t *testing.T) {
+	inv := sample()
+	tests := []struct {
+		name, version, status string
+		held, broken          bool
+	}{
+		{"libc6", "2.36", "ii", false, false}, {"libc6:i386", "2.36", "ii", false, false}, {"libc6:amd64", "2.36", "ii", false, false},
+		{"tzdata", "2026a", "hi", true, false}, {"old", "", "rc", false, false}, {"bad", "", "iH", false, true}, {"half", "4", "iF", false, false},
+		{"cut", "", "", false, false},
+	}
+	for _, tc := range tests {
+		got := inv.packages[inv.key(tc.name)]
+		if got.Version != tc.version || got.Status != tc.status || got.Held != tc.held || got.broken != tc.broken {
+			t.Errorf("%s is %+v, want %+v", tc.name, got, tc)
+		}
+	}
+	if got := fmt.Sprint(halfDone(inv)); got != "[bad must be installed again half is half configured]" {
+		t.Errorf("half done: %s", got)
+	}
+}
+
+func TestParseAuto(t *testing.T) {
+	text := "Package: libc6\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: libc6\nArchitecture: i386\nAuto-Installed: 1\n\n" +
+		"Package: tzdata\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: half\nArchitecture: amd64\nAuto-Installed: 0\n"
+	got := slices.Sorted(maps.Keys(parseAuto([]byte(text), sample())))
+	if fmt.Sprint(got) != "[libc6 libc6:i386 tzdata]" {
+		t.Errorf("automatic: %v", got)
+	}
+}
+
+func TestSimulated(t *testing.T) {
+	out := "NOTE: This is only a simulation!\nInst libc6 [2.36] (2.37 Debian:12 [amd64])\nInst new (1 repo [all]) []\nRemv tzdata [2026a]\nConf new (1 repo [all])\nPurg asked [1]\n"
+	got := simulated(sample(), []byte(out), []host.PackageChange{{Name: "asked"}})
+	if want := map[string]string{"libc6": "2.36", "new": "", "tzdata": "2026a"}; !maps.Equal(got, want) {
+		t.Errorf("simulated %v, want %v", got, want)
+	}
+}
+
+func TestNearestAndNames(t *testing.T) {
+	if got := nearest("ngin", []string{"nginx", "nano", "engine"}); got != "nginx" {
+		t.Errorf("nearest to ngin is %q", got)
+	}
+	if got := nearest("postgresql", []string{"nginx"}); got != "" {
+		t.Errorf("nearest to postgresql is %q", got)
+	}
+	if got := fmt.Sprint(debNames("amd64", "a", "1:2"), debNames("amd64", "a:i386", "3")); got != "[a_1%3a2_amd64.deb a_1%3a2_all.deb] [a_3_i386.deb]" {
+		t.Errorf("file names %s", got)
+	}
+	for name, want := range map[string]bool{"g++": true, "libc6:i386": true, "a": false, "-y": false, "A1": false, "a b": false, "": false, "../x": false} {
+		if validName(name) != want {
+			t.Errorf("validName(%q) is %v", name, !want)
+		}
+	}
+}
+
+func TestReadFailure(t *testing.T) {
+	stdout := "Setting up fine (1) ...\nhello\nSetting up picky (1.0) ...\npicky wants more\nErrors were encountered while processing:\n picky\n"
+	stderr := "dpkg: error processing package picky (--configure):\n installed picky package post-installation script subprocess returned error exit status 7\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n"
+	f := readFailure(stdout, stderr)
+	if len(f.scripts) != 1 || f.scripts[0].pkg != "picky" || fmt.Sprint(f.scripts[0].output) != "[picky wants more]" || len(f.errors) != 1 {
+		t.Errorf("failure %+v", f)
+	}
+}
