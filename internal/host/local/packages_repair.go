@@ -60,8 +60,8 @@ func (p *packages) interrupted() (bool, error) {
 // halfDone describes every package that is neither there, nor gone, whole.
 func halfDone(inv inventory) []string {
 	words := map[byte]string{
-		'H': "half installed", 'U': "unpacked, not configured", 'F': "half configured",
-		'W': "waiting for triggers", 't': "has triggers to process",
+		'H': "is half installed", 'U': "is unpacked, not configured", 'F': "is half configured",
+		'W': "is waiting for triggers", 't': "has triggers to process",
 	}
 	var out []string
 	for name, i := range inv.packages {
@@ -70,7 +70,7 @@ func halfDone(inv inventory) []string {
 			word = "must be installed again"
 		}
 		if word != "" {
-			out = append(out, name+" is "+word)
+			out = append(out, name+" "+word)
 		}
 	}
 	sort.Strings(out)
