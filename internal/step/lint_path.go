@@ -8,30 +8,29 @@ import (
 )
 
 // refused are the trees in which no step may write, and why.
-func refused() []struct{ tree, why string } {
+func refused() [5]struct{ tree, why string } {
 	const kernel = "The kernel makes what is there, and it is gone at the next boot."
 	const ours = "fettle keeps its own journal and locks there."
-	return []struct{ tree, why string }{
+	return [5]struct{ tree, why string }{
 		{"/proc", kernel + " For a setting below /proc/sys use SYSCTL."}, {"/sys", kernel}, {"/dev", kernel},
 		{"/run/fettle", ours}, {"/var/lib/fettle", ours},
 	}
 }
 
-// below tells whether p is the tree or lies in it.
+// below tells whether p is the tree, which is not /, or lies in it.
 func below(p, tree string) bool {
-	return p == tree || strings.HasPrefix(p, strings.TrimSuffix(tree, "/")+"/")
+	return p == tree || (strings.HasPrefix(p, tree) && p[len(tree)] == '/')
 }
 
 // allowed refuses what is no path that a step may write at all.
 func (l *linter) allowed(s Step, p string) bool {
-	r := s.subjectRange(pathSubject(s))
 	if p[0] != '/' || path.Clean(p) != p {
-		l.errorf(s, r, "Path is not clean", "%q has more than one spelling, so that two steps could write one file unseen. Write %q.", clip(p), clip(path.Clean("/"+p)))
+		l.errorf(s, s.subjectRange(pathSubject(s)), "Path is not clean", "%q has more than one spelling, so that two steps could write one file unseen. Write %q.", clip(p), clip(path.Clean("/"+p)))
 		return false
 	}
 	for _, f := range refused() {
 		if below(p, f.tree) {
-			l.errorf(s, r, "Path out of bounds", "No step may write below %s. %s", f.tree, f.why)
+			l.errorf(s, s.subjectRange(pathSubject(s)), "Path out of bounds", "No step may write below %s. %s", f.tree, f.why)
 			return false
 		}
 	}
@@ -105,7 +104,7 @@ func (l *linter) shared(s Step, p string) {
 func (l *linter) blocked(s Step, p string) bool {
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
 		j, ok := l.first[addr.File(d)]
-		if !ok {
+		if !ok || l.list[j].Verb == Mkdir {
 			continue
 		}
 		o, r := l.list[j], s.subjectRange(pathSubject(s))
