@@ -114,3 +114,14 @@ type Batch struct {
 const few = 16
 
 func (b *Batch) small() bool { return len(b.Moves) < few }
+
+// Error says which move of a batch failed.
+type Error struct {
+	Change int
+	Path   string
+	What   string
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("cannot %s %q: %v", e.What, e.Path, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }

@@ -20,7 +20,7 @@ func (b *Batch) Show() error {
 			continue
 		}
 		if err := b.show(m); err != nil {
-			return fmt.Errorf("cannot change %q: %w", m.Path, err)
+			return &Error{m.Change, m.Path, "change", err}
 		}
 		m.shown = true
 	}

@@ -17,7 +17,7 @@ import (
 func (b *Batch) Stage() error {
 	for _, m := range b.Moves {
 		if err := b.stage(m); err != nil {
-			return fmt.Errorf("cannot write beside %q: %w", m.Path, err)
+			return &Error{m.Change, m.Path, "write", err}
 		}
 	}
 	return nil

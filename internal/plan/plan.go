@@ -91,6 +91,9 @@ type Change struct {
 	// Drifted tells that what was applied is not what was observed, whatever
 	// the action is.
 	Drifted bool `json:"drifted,omitempty"`
+	// Stale marks an action that only the list in force until now has; it leaves
+	// alone what is gone or not running, and its failure is only noted.
+	Stale bool `json:"stale,omitempty"`
 	// By is the directory whose purge takes the path away.
 	By addr.Addr `json:"by,omitempty"`
 }

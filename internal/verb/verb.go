@@ -96,3 +96,19 @@ type GroupMove struct {
 	// packages that it changed, name to version before.
 	Also map[string]string
 }
+
+// NotYetError is a target that cannot be told now and perhaps can after an
+// earlier step of the same run: what the step needs is missing.
+type NotYetError struct{ Err error }
+
+func (e *NotYetError) Error() string { return e.Err.Error() }
+func (e *NotYetError) Unwrap() error { return e.Err }
+
+// NotYet tells a planner that an earlier change may cure the error.
+func (e *NotYetError) NotYet() bool { return true }
+
+// NotYetf makes a NotYetError.
+func NotYetf(format string, args ...any) error { return &NotYetError{fmt.Errorf(format, args...)} }
+
+// NotYet tells a planner that an earlier change may bring the name.
+func (e *UnknownNameError) NotYet() bool { return true }

@@ -37,6 +37,9 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if now.Unit != nil {
 		u = *now.Unit
 	}
+	if !u.Loaded && (s.Get("enabled") == "true" || s.Get("active") == "true") {
+		return image.Image{}, verb.NotYetf("there is no unit %q on this host; install the package that ships it, or write its unit file, before this step", s.Args[0])
+	}
 	if v, ok := s.Lookup("masked"); ok {
 		if u.Masked = v == "true"; u.Masked {
 			u.State = "masked"
@@ -49,9 +52,6 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	}
 	if v, ok := s.Lookup("active"); ok && running(u.Active) != (v == "true") {
 		u.Active = map[bool]string{true: "active", false: "inactive"}[v == "true"]
-	}
-	if u.State != "" {
-		u.Loaded = true
 	}
 	return image.Image{Unit: &u}, nil
 }

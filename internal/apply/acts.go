@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/verb/act"
+	"fettle.dev/fettle/internal/verb/check"
+)
+
+// settled gives the records of the actions that change i notifies, and
+// remembers them. From then on neither a failure nor a crash loses them.
+func (r *run) settled(i int) []journal.Record {
+	a := r.plan.Changes[i].Addr
+	var recs []journal.Record
+	for _, k := range r.listeners[a] {
+		c := r.plan.Changes[k]
+		p := r.pending[c.Addr]
+		if slices.Contains(p.Cause, a) && p.Run == r.header.Run {
+			continue
+		}
+		p = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: append(slices.Clone(p.Cause), a), Run: r.header.Run}
+		r.pending[c.Addr] = p
+		recs = append(recs, journal.Record{Kind: journal.Pending, Change: k, Addr: c.Addr, Cause: []addr.Addr{a}})
+	}
+	return recs
+}
+
+// act runs a lazy action if something notified it.
+func (r *run) act(i int) error {
+	c, s := r.plan.Changes[i], r.m.Step(i)
+	if !r.notified(c.Addr, c.Cause) {
+		r.m.Set(i, Skipped)
+		r.event("skipped", i, "nothing that notifies it changed")
+		return nil
+	}
+	r.start(i)
+	r.reloadFor(s)
+	err := act.Run(r.ctx, r.Host, s, c.Stale)
+	if err != nil && c.Stale {
+		r.note(fmt.Sprintf("%s: %v", c.Addr, err))
+		err = nil
+	}
+	if err != nil {
+		return r.fail(i, StepFailed, err)
+	}
+	delete(r.pending, c.Addr)
+	r.fx[i].fired = true
+	r.changed(i)
+	return r.log(journal.Record{Kind: journal.Fired, Change: i, Addr: c.Addr, Cause: c.Cause})
+}
+
+// notified tells whether an action is pending for one of these causes. The same
+// action may stand in the list several times, each for its own causes.
+func (r *run) notified(a addr.Addr, cause []addr.Addr) bool {
+	p, ok := r.pending[a]
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc(p.Cause, func(x addr.Addr) bool { return slices.Contains(cause, x) })
+}
+
+// failureActs runs what listens for the failure of change i.
+func (r *run) failureActs(i int) error {
+	a := r.plan.Changes[i].Addr
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), settleTime)
+	defer cancel()
+	for _, l := range r.acts {
+		if !slices.Contains(l.onFailure, a) {
+			continue
+		}
+		rec := journal.Record{Kind: journal.Fired, Change: i, Addr: l.step.Addr(), Cause: []addr.Addr{a}}
+		if err := act.Run(ctx, r.Host, l.step, false); err != nil {
+			rec.Error = err.Error()
+			r.note(fmt.Sprintf("%s, notified by the failure of %s, failed too: %v", l.step.Addr(), a, err))
+		} else {
+			r.note(fmt.Sprintf("%s ran, notified by the failure of %s", l.step.Addr(), a))
+		}
+		if err := r.log(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check verifies. All checks run; the first that fails is the run's failure.
+func (r *run) check(i int) error {
+	c, s := r.plan.Changes[i], r.m.Step(i)
+	r.start(i)
+	res := CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
+	err := check.Run(r.ctx, r.Host, r.Net, s)
+	r.m.Set(i, Done)
+	if err != nil {
+		res.OK, res.Error = false, err.Error()
+		r.m.Set(i, Failed)
+		r.event("failed", i, err.Error())
+		if r.failed == nil {
+			r.failed = &Failure{Class: VerificationFailed, Addr: c.Addr, Step: s.String(), Source: c.Source, Error: err.Error()}
+		}
+	} else {
+		r.event("done", i, "")
+	}
+	r.checks = append(r.checks, res)
+	if err := r.log(journal.Record{Kind: journal.Checked, Change: i, Addr: c.Addr, Error: res.Error}); err != nil {
+		return err
+	}
+	if err != nil {
+		return r.failureActs(i)
+	}
+	return nil
+}

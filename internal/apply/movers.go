@@ -1,0 +1,275 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/move"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/verbs"
+)
+
+// move runs one change that is no path: intent, act, result.
+func (r *run) move(i int) error {
+	s := r.m.Step(i)
+	v, ok := verbs.For(s.Verb)
+	if !ok {
+		return r.fail(i, StepFailed, fmt.Errorf("cannot run %q: nothing knows how", s))
+	}
+	r.start(i)
+	r.reloadFor(s)
+	from, to, err := r.images(v, i)
+	if err != nil {
+		return r.fail(i, StepFailed, err)
+	}
+	if from.Same(to) {
+		return r.unchanged(i)
+	}
+	if err := r.homeGoes(i, s, from, to); err != nil {
+		return err
+	}
+	if err := r.log(r.intent(i, from, to)); err != nil {
+		return err
+	}
+	err = v.(verb.Mover).Move(r.ctx, r.env, s, from, to)
+	return r.moved(v, i, from, to, err)
+}
+
+// images are what is there and what will be.
+func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
+	c, s := r.plan.Changes[i], r.m.Step(i)
+	if from, err = v.Observe(r.ctx, r.env, s); err != nil {
+		return from, to, err
+	}
+	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
+		if from.Exec != nil {
+			from = *c.From
+		}
+		return from, *c.To, nil
+	}
+	to, err = v.Target(s, from, r.Names)
+	return from, to, err
+}
+
+// exact tells whether an image was captured from a machine, rather than worked
+// out, so that it is put back as it is.
+func exact(i image.Image) bool {
+	return i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
+		i.Package != nil && len(i.Package.Also) > 0
+}
+
+func (r *run) intent(i int, from, to image.Image) journal.Record {
+	return journal.Record{Kind: journal.Intent, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(to), Back: r.m.Back}
+}
+
+// moved looks at what an operation left and records it.
+func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
+	s := r.m.Step(i)
+	if isAccount(r.plan.Changes[i].Addr) {
+		r.Names.Forget()
+	}
+	after := to
+	if s.Verb != step.Exec {
+		if now, oerr := v.Observe(r.ctx, r.env, s); oerr == nil {
+			after = now
+		}
+	}
+	from = r.madeHome(from, after, s)
+	r.fx[i].from, r.fx[i].to = from, after
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(after)}
+	if err != nil {
+		r.fx[i].changed = !from.Same(after)
+		return r.fail(i, StepFailed, err)
+	}
+	r.changed(i)
+	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
+}
+
+func isAccount(a addr.Addr) bool {
+	return a.Kind() == addr.KindUser || a.Kind() == addr.KindGroup || a.Kind() == addr.KindPkg || a.Kind() == addr.KindExec
+}
+
+// transaction runs consecutive package steps as one.
+func (r *run) transaction(indexes []int) error {
+	var moves []*verb.GroupMove
+	var todo []int
+	var g verb.Group
+	for _, i := range indexes {
+		s := r.m.Step(i)
+		v, _ := verbs.For(s.Verb)
+		group, ok := v.(verb.Group)
+		if !ok {
+			return r.fail(i, StepFailed, fmt.Errorf("cannot run %q in a transaction", s))
+		}
+		g = group
+		r.start(i)
+		from, to, err := r.images(v, i)
+		if err != nil {
+			return r.fail(i, StepFailed, err)
+		}
+		if from.Same(to) {
+			if err := r.unchanged(i); err != nil {
+				return err
+			}
+			continue
+		}
+		todo = append(todo, i)
+		moves = append(moves, &verb.GroupMove{Step: s, From: r.keepDeb(from, to, s), To: to})
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	return r.runTransaction(g, todo, moves)
+}
+
+// keepDeb keeps the package file of a version that is about to go.
+func (r *run) keepDeb(from, to image.Image, s step.Step) image.Image {
+	if from.Package == nil || from.Package.Version == "" || from.Package.Version == to.Package.Version {
+		return from
+	}
+	p, err := r.Host.Packages()
+	if err != nil {
+		return from
+	}
+	one := *from.Package
+	_, one.Kept, err = p.Keep(r.ctx, s.Args[0], one.Version)
+	if err != nil || !one.Kept {
+		r.note(fmt.Sprintf("the package file of %s %s cannot be had, so going back to it may not be possible", s.Args[0], one.Version))
+	}
+	return image.Image{Package: &one}
+}
+
+func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) error {
+	if err := r.settlePackages(); err != nil {
+		return r.fail(todo[0], StepFailed, err)
+	}
+	recs := make([]journal.Record, len(todo))
+	for k, i := range todo {
+		recs[k] = r.intent(i, moves[k].From, moves[k].To)
+	}
+	if err := r.log(recs...); err != nil {
+		return err
+	}
+	err := g.MoveAll(r.ctx, r.env, moves)
+	if one := moves[0].From.Package; one != nil && len(moves[0].Also) > 0 {
+		with := *one
+		with.Also = moves[0].Also
+		moves[0].From = image.Image{Package: &with}
+	}
+	return r.transacted(todo, moves, err)
+}
+
+// transacted records each package. When the transaction failed, those that are
+// as wanted count all the same; the first that is not is the failure.
+func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
+	bad := -1
+	for k, i := range todo {
+		v, _ := verbs.For(moves[k].Step.Verb)
+		if err != nil {
+			now, oerr := v.Observe(r.ctx, r.env, moves[k].Step)
+			if oerr != nil || !reached(now, moves[k].To) {
+				if bad < 0 {
+					bad = k
+				}
+				continue
+			}
+		}
+		if merr := r.moved(v, i, moves[k].From, moves[k].To, nil); merr != nil {
+			return merr
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	bad = max(bad, 0)
+	v, _ := verbs.For(moves[bad].Step.Verb)
+	return r.moved(v, todo[bad], moves[bad].From, moves[bad].To, err)
+}
+
+func reached(now, to image.Image) bool {
+	return now.Package != nil && to.Package != nil && (now.Package.Version != "") == (to.Package.Version != "")
+}
+
+// settlePackages finishes what an interrupted dpkg left, so that apt will work.
+func (r *run) settlePackages() error {
+	p, err := r.Host.Packages()
+	if err != nil {
+		return err
+	}
+	state, err := p.Audit(r.ctx)
+	if err != nil || state == "" {
+		return err
+	}
+	r.note("dpkg was left half-configured, finishing that first: " + state)
+	if err := p.Repair(r.ctx, r.env.Progress); err != nil {
+		return fmt.Errorf("cannot finish what an interrupted dpkg left; look at dpkg --audit: %w", err)
+	}
+	return nil
+}
+
+// reloadFor makes systemd read unit files that this run changed, before a step
+// that is about units.
+func (r *run) reloadFor(s step.Step) {
+	if r.reload && (s.Verb == step.Unit || s.Verb == step.Act) {
+		r.daemonReload()
+	}
+}
+
+func (r *run) daemonReload() {
+	r.reload = false
+	units, err := r.Host.Units()
+	if err != nil {
+		return // no service manager, so nobody has read them
+	}
+	if err := units.Reload(r.ctx); err != nil {
+		r.note("systemd could not read the changed unit files: " + err.Error())
+	}
+}
+
+// madeHome notes in the before-image of a new account that its home was made
+// with it, so that it can go with it.
+func (r *run) madeHome(from, after image.Image, s step.Step) image.Image {
+	if from.User == nil || from.User.Present || after.User == nil || !after.User.Present || s.Get("create_home") != "true" || r.homeWas {
+		return from
+	}
+	u := *from.User
+	u.HomeMade = true
+	return image.Image{User: &u}
+}
+
+// homeGoes takes a home directory away that was made with its account, kept
+// whole as a before-image.
+func (r *run) homeGoes(i int, s step.Step, from, to image.Image) error {
+	r.homeWas = false
+	if from.User == nil || to.User == nil {
+		return nil
+	}
+	if !from.User.Present && s.Get("create_home") == "true" {
+		_, err := r.Host.Lstat(to.User.Home)
+		r.homeWas = err == nil
+		return nil
+	}
+	home := from.User.Home
+	if !from.User.Present || to.User.Present || !to.User.HomeMade || path.Clean(home) == "/" {
+		return nil
+	}
+	taken, err := capture.TakeTree(r.Host, r.Store, home)
+	if err != nil {
+		return r.fail(i, StepFailed, fmt.Errorf("cannot keep the home directory: %w", err))
+	}
+	if taken.Type != image.Directory {
+		return nil
+	}
+	b := &move.Batch{Moves: []*move.Move{{Change: i, Path: home, From: taken, To: image.File{Type: image.Absent}, Temp: move.TempFor(home, r.header.Run, i, r.m.Back)}}}
+	if _, err := r.commit(b, r.m.Back); err != nil {
+		return r.fail(i, StepFailed, errors.Join(errors.New("cannot remove the home directory"), err))
+	}
+	return nil
+}

@@ -1,0 +1,329 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/move"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/exec"
+	"fettle.dev/fettle/internal/verb/verbs"
+)
+
+// paths runs a batch of path changes. The first change that cannot be made ends
+// it; those before it are made.
+func (r *run) paths(indexes []int) error {
+	var b move.Batch
+	for k, i := range indexes {
+		m, err := r.prepare(i)
+		if err != nil {
+			return r.partly(indexes[:k], i, err)
+		}
+		if m != nil {
+			b.Moves = append(b.Moves, m)
+		}
+	}
+	at, err := r.commit(&b, false)
+	if err != nil {
+		return r.partly(before(indexes, at), at, err)
+	}
+	return r.validateInPlace(indexes)
+}
+
+// before is the part of indexes that comes before change i.
+func before(indexes []int, i int) []int {
+	for k, x := range indexes {
+		if x == i {
+			return indexes[:k]
+		}
+	}
+	return nil
+}
+
+// partly makes the changes before the one that failed, then fails that one.
+func (r *run) partly(first []int, failed int, err error) error {
+	var todo []int
+	for _, i := range first {
+		if r.m.Status(i) == Do {
+			todo = append(todo, i)
+		}
+	}
+	if len(todo) > 0 {
+		if err2 := r.paths(todo); err2 != nil {
+			return err2
+		}
+	}
+	return r.fail(failed, StepFailed, err)
+}
+
+// prepare captures what is at a change's path and works out where it goes. It
+// gives nil when nothing has to be done.
+func (r *run) prepare(i int) (*move.Move, error) {
+	c, s := r.plan.Changes[i], r.m.Step(i)
+	v, ok := verbs.For(s.Verb)
+	if !ok {
+		return nil, fmt.Errorf("cannot run %q: its verb owns no path", s.Verb)
+	}
+	r.start(i)
+	taken, err := r.take(c, s)
+	if err != nil {
+		return nil, err
+	}
+	now, err := r.addressNow(v, s, taken)
+	if err != nil {
+		return nil, err
+	}
+	to, err := r.addressTarget(v, c, s, now)
+	if err != nil {
+		return nil, err
+	}
+	r.fx[i].from, r.fx[i].to = now, to
+	if now.Same(to) && c.Action != plan.Restore {
+		return nil, r.unchanged(i)
+	}
+	pt, err := v.(verb.Pather).PathTarget(r.ctx, r.env, s, taken, to)
+	if err != nil {
+		return nil, err
+	}
+	return r.moveTo(i, s, taken, pt)
+}
+
+func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*move.Move, error) {
+	p := s.Path()
+	if taken.File.Same(to) && (to.MTime == 0 || to.MTime == taken.MTime) {
+		return nil, r.unchanged(i)
+	}
+	m := &move.Move{Change: i, Path: p, From: taken, To: to, Temp: move.TempFor(p, r.header.Run, i, false)}
+	if v := s.Get("validate"); strings.Contains(v, "%s") && s.Verb == step.Copy && to.Type == image.Regular {
+		m.Validate = func(temp string) error {
+			return r.validate(strings.ReplaceAll(v, "%s", step.JoinWords([]string{temp})))
+		}
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	return m, r.content(to.Digest)
+}
+
+func (r *run) take(c plan.Change, s step.Step) (capture.Taken, error) {
+	if s.Verb == step.Rm || c.Action == plan.Purge {
+		return capture.TakeTree(r.Host, r.Store, s.Path())
+	}
+	return capture.Take(r.Host, r.Store, s.Path())
+}
+
+// addressNow is the address's image. For most verbs it is the path's own.
+func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.Image, error) {
+	if s.Verb == step.Edit {
+		return v.Observe(r.ctx, r.env, s)
+	}
+	f := taken.File
+	if s.Verb == step.Meta {
+		f.Digest, f.Size = "", 0
+	}
+	return image.Image{File: &f}, nil
+}
+
+// addressTarget is the image that the address should have: what the plan says
+// where it puts something back, else what the step makes of what is there.
+func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.Image) (image.Image, error) {
+	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge) {
+		return *c.To, nil
+	}
+	if c.Action == plan.Restore && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
+		return *c.To, nil
+	}
+	if f := now.File; f != nil && f.Type == image.Directory && s.Verb != step.Mkdir {
+		names, err := r.Host.ReadDir(s.Path())
+		if err != nil {
+			return image.Image{}, err
+		}
+		g := *f
+		g.Entries = names
+		now = image.Image{File: &g}
+	}
+	return v.Target(s, now, r.Names)
+}
+
+// content makes sure that the store has what is to be written.
+func (r *run) content(digest string) error {
+	if digest == "" || r.Store.Has(digest) {
+		return nil
+	}
+	return fmt.Errorf("cannot find the content %s: it is neither in the repository nor kept on this host", digest)
+}
+
+// unchanged marks a change that turned out to have nothing to do.
+func (r *run) unchanged(i int) error {
+	r.m.Set(i, Done)
+	r.event("done", i, "already as wanted")
+	return nil
+}
+
+// commit runs the write protocol on a batch. On an error it says which change
+// failed; moves that are visible by then are settled and recorded.
+func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
+	if len(b.Moves) == 0 {
+		return 0, nil
+	}
+	b.FS, b.Store = r.Host, r.Store
+	r.batch++
+	first := b.Moves[0].Change
+	if err := r.writeAhead(b, back); err != nil {
+		return first, err
+	}
+	if err := r.stage(b); err != nil {
+		return failedMove(b, err), errors.Join(err, b.Discard())
+	}
+	if err := r.log(journal.Record{Kind: journal.Prepared, Batch: r.batch, Back: back}); err != nil {
+		return first, errors.Join(err, b.Discard())
+	}
+	showErr := b.Show()
+	if err := b.Settle(); err != nil {
+		return first, err
+	}
+	if err := r.outcome(b, back, showErr); err != nil {
+		return first, err
+	}
+	if showErr != nil {
+		return failedMove(b, showErr), errors.Join(showErr, b.Discard())
+	}
+	if err := b.Clean(); err != nil {
+		r.note("could not remove what was set aside: " + err.Error())
+	}
+	return 0, nil
+}
+
+// failedMove finds the change that an error of a batch is about: the first that
+// is not visible.
+func failedMove(b *move.Batch, err error) int {
+	var me *move.Error
+	if errors.As(err, &me) {
+		return me.Change
+	}
+	return b.Moves[0].Change
+}
+
+func (r *run) writeAhead(b *move.Batch, back bool) error {
+	recs := make([]journal.Record, 0, len(b.Moves))
+	for _, m := range b.Moves {
+		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
+		recs = append(recs, journal.Record{Kind: journal.Move, Change: m.Change, Addr: r.plan.Changes[m.Change].Addr,
+			Batch: r.batch, Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), From: &from, To: &to, Back: back})
+	}
+	return r.log(recs...)
+}
+
+func (r *run) stage(b *move.Batch) error {
+	if err := b.Stage(); err != nil {
+		return err
+	}
+	if err := r.Store.SyncObjects(); err != nil {
+		return err
+	}
+	return b.Barrier()
+}
+
+// outcome records what became visible, and which actions that notifies.
+func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
+	var recs []journal.Record
+	for _, m := range b.Moves {
+		if !m.Shown() {
+			continue
+		}
+		r.shown(m, back)
+		for _, name := range m.Kept {
+			recs = append(recs, r.keptNote(m.Path, name))
+		}
+		if !back {
+			recs = append(recs, r.settled(m.Change)...)
+		}
+		if showErr != nil {
+			recs = append(recs, journal.Record{Kind: journal.Result, Change: m.Change, Path: m.Path, Batch: r.batch, Back: back})
+		}
+	}
+	if showErr == nil {
+		recs = append(recs, journal.Record{Kind: journal.Done, Batch: r.batch, Back: back})
+	}
+	return r.log(recs...)
+}
+
+func (r *run) keptNote(dir, name string) journal.Record {
+	text := fmt.Sprintf("%s stays: it holds %q, which is not ours", dir, name)
+	r.note(text)
+	return journal.Record{Kind: journal.Note, Text: text, Path: dir}
+}
+
+func (r *run) shown(m *move.Move, back bool) {
+	i := m.Change
+	if back {
+		return
+	}
+	r.fx[i].moves = append(r.fx[i].moves, pathMove{m.Path, m.From.File, m.To, m.InPlace()})
+	if isUnitFile(m.Path) {
+		r.reload = true
+	}
+	r.changed(i)
+}
+
+// isUnitFile tells whether systemd reads the path when it reloads.
+func isUnitFile(p string) bool {
+	for _, dir := range []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/lib/systemd/", "/usr/local/lib/systemd/"} {
+		if strings.HasPrefix(p, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// validateInPlace runs the validation of files that must stand in their place
+// for it. One that is not accepted is put back before anybody is told.
+func (r *run) validateInPlace(indexes []int) error {
+	for _, i := range indexes {
+		s := r.m.Step(i)
+		v := s.Get("validate")
+		if v == "" || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.fx[i].changed {
+			continue
+		}
+		err := r.validate(v)
+		if err == nil {
+			continue
+		}
+		if uerr := r.back([]int{i}); uerr != nil {
+			return r.fail(i, StepFailed, errors.Join(err, uerr))
+		}
+		delete(r.pending, r.plan.Changes[i].Addr)
+		return r.fail(i, StepFailed, fmt.Errorf("%w\nthe old content is back", err))
+	}
+	return nil
+}
+
+func (r *run) validate(words string) error {
+	argv, err := step.SplitWords(words)
+	if err != nil {
+		return err
+	}
+	// A validation that was begun ends, so that no half-validated file stays.
+	if err := exec.Run(context.WithoutCancel(r.ctx), r.Host, host.Command{Argv: argv}); err != nil {
+		return fmt.Errorf("the validation does not accept it: %w", err)
+	}
+	return nil
+}
+
+// isPath tells whether a change is made by path moves.
+func isPath(a addr.Addr) bool {
+	switch a.Kind() {
+	case addr.KindFile, addr.KindMeta, addr.KindEdit:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,353 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// errStopped ends a direction: the failure is in run.failed.
+var errStopped = errors.New("stopped at a failed step")
+
+// Job is one run to do.
+type Job struct {
+	Plan   *plan.Plan
+	List   step.List // the wanted list, whole
+	Header journal.Header
+	Base   journal.State
+	// Goal has the entries of the state that a rollback goes back to.
+	Goal []journal.Entry
+}
+
+// actOf is an ACT step of the list with the addresses it listens to.
+type actOf struct {
+	step          step.Step
+	on, onFailure []addr.Addr
+}
+
+// Run does the job. The result is valid beside an error, which says why the run
+// is not what was wanted.
+func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
+	x, err := r.begin(ctx, job)
+	if err != nil {
+		return Result{}, err
+	}
+	defer x.j.Close()
+	if err := x.forward(); err != nil {
+		return x.result(), err
+	}
+	return x.finish()
+}
+
+// begin keeps all that the run needs, then opens its journal. Until here
+// nothing on the machine has changed.
+func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
+	x := r.newRun(ctx, job)
+	if err := x.keepBlobs(); err != nil {
+		return nil, err
+	}
+	if err := x.keepDocuments(job.List); err != nil {
+		return nil, err
+	}
+	if err := r.Store.SyncObjects(); err != nil {
+		return nil, fmt.Errorf("cannot keep what the run needs: %w", err)
+	}
+	j, err := r.Store.Begin(x.header)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the journal: %w", err)
+	}
+	x.j = j
+	if r.Armed <= 0 {
+		return x, nil
+	}
+	return x, x.arm()
+}
+
+func (r *Runner) newRun(ctx context.Context, job Job) *run {
+	x := &run{Runner: r, ctx: ctx, plan: job.Plan, header: job.Header, base: job.Base,
+		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, listeners: map[addr.Addr][]int{}}
+	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
+		Progress: func(text string) { r.Show(Event{Kind: "wait", Total: len(job.Plan.Changes), Text: text}) }}
+	x.m = NewMachine(job.Plan, r.blobSize)
+	for _, e := range job.Goal {
+		x.goal[e.Addr] = e
+	}
+	for _, p := range job.Base.Pending {
+		x.pending[p.Addr] = p
+	}
+	for k, c := range job.Plan.Changes {
+		for _, a := range c.Cause {
+			x.listeners[a] = append(x.listeners[a], k)
+		}
+	}
+	for _, s := range job.List {
+		if s.Verb == step.Act {
+			x.acts = append(x.acts, actOf{s, addrs(s.All("on")), addrs(s.All("on_failure"))})
+		}
+	}
+	x.wanted = job.List
+	return x
+}
+
+func addrs(in []string) []addr.Addr {
+	out := make([]addr.Addr, len(in))
+	for i, a := range in {
+		out[i] = addr.Addr(a)
+	}
+	return out
+}
+
+func (r *Runner) blobSize(digest string) int64 { return r.Blobs[digest].Size }
+
+// keepBlobs brings everything that the plan will write into the store, so that
+// neither a rollback nor a finish after a crash needs the repository.
+func (r *run) keepBlobs() error {
+	for i, c := range r.plan.Changes {
+		d := r.m.Step(i).Blob()
+		if d == "" || !c.Action.Mutates() || r.Store.Has(d) {
+			continue
+		}
+		b, ok := r.Blobs[d]
+		if !ok {
+			continue // perhaps not needed after all; prepare says so if it is
+		}
+		if err := r.keepBlob(d, b); err != nil {
+			return fmt.Errorf("cannot keep the content of %s: %w", c.Addr.Name(), err)
+		}
+	}
+	return nil
+}
+
+func (r *run) keepBlob(digest string, b kind.Blob) error {
+	got := ""
+	if b.Tree == nil {
+		var err error
+		if got, err = r.Store.PutBytes(b.Data); err != nil {
+			return err
+		}
+	} else {
+		rc, err := b.Tree.Open(b.Path)
+		if err != nil {
+			return err
+		}
+		defer rc.Close()
+		if got, _, err = r.Store.Put(rc); err != nil {
+			return err
+		}
+	}
+	if got != digest {
+		return fmt.Errorf("%s changed while it was read: run fettle again", b.Path)
+	}
+	return nil
+}
+
+// keepDocuments keeps the list and the plan.
+func (r *run) keepDocuments(list step.List) (err error) {
+	var b bytes.Buffer
+	if err := step.Print(&b, list, step.PrintOptions{Source: true}); err != nil {
+		return fmt.Errorf("cannot keep the list: %w", err)
+	}
+	if r.header.List, err = r.Store.PutBytes(b.Bytes()); err != nil {
+		return fmt.Errorf("cannot keep the list: %w", err)
+	}
+	text, err := journal.Marshal(r.plan)
+	if err != nil {
+		return fmt.Errorf("cannot keep the plan: %w", err)
+	}
+	if r.header.Plan, err = r.Store.PutBytes(text); err != nil {
+		return fmt.Errorf("cannot keep the plan: %w", err)
+	}
+	return nil
+}
+
+func (r *run) arm() error {
+	deadline := r.Now().Add(r.Armed).UnixNano()
+	if err := r.Store.Arm(journal.Arming{Run: r.header.Run, Deadline: deadline}); err != nil {
+		return fmt.Errorf("cannot arm the run: %w", err)
+	}
+	return r.log(journal.Record{Kind: journal.Armed, Deadline: deadline})
+}
+
+// forward does what the machine says until nothing is left or a step fails. The
+// error is the engine's own: the journal cannot be written.
+func (r *run) forward() error {
+	for {
+		if r.ctx.Err() != nil {
+			r.interrupted()
+			return nil
+		}
+		op, indexes := r.m.Next()
+		if op == OpEnd && len(indexes) == 0 {
+			return nil
+		}
+		err := r.do(op, indexes)
+		if errors.Is(err, errStopped) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("run %d is cut short, the next fettle command settles it: %w", r.header.Run, err)
+		}
+	}
+}
+
+func (r *run) do(op Op, indexes []int) error {
+	switch op {
+	case OpRecord:
+		for _, i := range indexes {
+			r.m.Set(i, Done)
+		}
+		return nil
+	case OpPaths:
+		return r.paths(indexes)
+	case OpGroup:
+		return r.transaction(indexes)
+	case OpMove:
+		return r.move(indexes[0])
+	case OpAct:
+		return r.act(indexes[0])
+	case OpCheck:
+		return r.check(indexes[0])
+	}
+	return fmt.Errorf("cannot do operation %d", op)
+}
+
+func (r *run) interrupted() {
+	if r.failed == nil {
+		r.failed = &Failure{Class: EngineFailed, Error: "interrupted before everything was done"}
+	}
+}
+
+// fail ends the run at change i: the record says so, and who listens for the
+// failure is told.
+func (r *run) fail(i int, class Class, err error) error {
+	c := r.plan.Changes[i]
+	r.m.Set(i, Failed)
+	if r.failed == nil {
+		r.failed = &Failure{Class: class, Addr: c.Addr, Step: r.m.Step(i).String(), Source: c.Source, Error: err.Error()}
+	}
+	r.event("failed", i, err.Error())
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: c.Addr, Error: err.Error()}
+	if lerr := r.log(rec); lerr != nil {
+		return errors.Join(err, lerr)
+	}
+	if lerr := r.failureActs(i); lerr != nil {
+		return lerr
+	}
+	return errStopped
+}
+
+// log makes records durable.
+func (r *run) log(recs ...journal.Record) error {
+	if len(recs) == 0 {
+		return nil
+	}
+	if err := r.j.Append(recs...); err != nil {
+		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	if err := r.j.Sync(); err != nil {
+		return fmt.Errorf("cannot make the journal durable: %w", err)
+	}
+	return nil
+}
+
+func (r *run) start(i int) { r.event("start", i, "") }
+
+func (r *run) event(what string, i int, text string) {
+	c := r.plan.Changes[i]
+	r.Show(Event{Kind: what, Index: i, Total: len(r.plan.Changes), Action: c.Action, Addr: c.Addr, Text: text})
+}
+
+func (r *run) note(text string) {
+	r.notes = append(r.notes, text)
+	r.Show(Event{Kind: "note", Total: len(r.plan.Changes), Text: text})
+}
+
+// changed notes that change i took effect.
+func (r *run) changed(i int) {
+	r.fx[i].changed = true
+	r.m.Set(i, Done)
+	r.event("done", i, "")
+}
+
+// finish takes the run back if its policy says so, and writes how it ended.
+func (r *run) finish() (Result, error) {
+	outcome := journal.Succeeded
+	switch {
+	case r.failed == nil:
+	case r.failed.Class == VerificationFailed:
+		outcome = journal.CheckFailed
+	case r.failed.Addr == "":
+		outcome = journal.Interrupted
+	default:
+		outcome = journal.Failed
+	}
+	if r.takesBack(outcome) {
+		return r.takeBack()
+	}
+	return r.end(outcome)
+}
+
+func (r *run) takesBack(outcome journal.Outcome) bool {
+	switch outcome {
+	case journal.Failed, journal.Interrupted:
+		return r.header.OnFailure == Undo
+	case journal.CheckFailed:
+		return r.OnCheckFailure == Rollback || r.header.OnFailure == Undo
+	}
+	return false
+}
+
+// end writes the state, then the last record: with that the run counts.
+func (r *run) end(outcome journal.Outcome) (Result, error) {
+	if r.reload {
+		r.daemonReload()
+	}
+	res := r.result()
+	res.Outcome = outcome
+	res.State = r.nextState(outcome)
+	if err := r.Store.SaveState(res.State); err != nil {
+		return res, fmt.Errorf("cannot write the state after run %d: %w", r.header.Run, err)
+	}
+	last := journal.Record{Kind: journal.Commit, Outcome: outcome}
+	if outcome == journal.RolledBack {
+		last.Kind = journal.Undone
+	}
+	if r.failed != nil {
+		last.Error = r.failed.Error
+	}
+	return res, r.log(last)
+}
+
+func (r *run) result() Result {
+	res := Result{Run: r.header.Run, Failed: r.failed, Checks: r.checks, Notes: r.notes, State: r.base}
+	for i, c := range r.plan.Changes {
+		if r.fx[i].changed && r.m.Status(i) != Undone {
+			res.Changed++
+		}
+		if r.m.Status(i) == Do && (c.Action.Mutates() || c.Action == plan.Verify) {
+			res.Remaining = append(res.Remaining, c.Addr)
+		}
+	}
+	return res
+}
+
+// known gives the image itself, for records: an unknown one is left out.
+func known(i image.Image) *image.Image {
+	if !i.Known() {
+		return nil
+	}
+	return &i
+}
+
+// settleTime bounds what is done after a cancellation.
+const settleTime = 2 * time.Minute

@@ -1,0 +1,145 @@
+package apply
+
+import (
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// nextState is what is applied after the run: the base with each change that
+// took effect. It is pure.
+func (r *run) nextState(outcome journal.Outcome) journal.State {
+	if outcome == journal.RolledBack {
+		st := r.base
+		st.Format, st.Run = 1, r.header.Run
+		return st
+	}
+	entries := map[addr.Addr]journal.Entry{}
+	for _, e := range r.base.Entries {
+		entries[e.Addr] = e
+	}
+	for i := range r.plan.Changes {
+		r.enter(entries, i)
+	}
+	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
+		Revision: r.header.Revision, Complete: outcome == journal.Succeeded || outcome == journal.CheckFailed}
+	st.Entries = r.ordered(entries)
+	for _, a := range r.pendingOrder() {
+		st.Pending = append(st.Pending, r.pending[a])
+	}
+	return st
+}
+
+// enter puts the effect of one change into the entries.
+func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
+	c, s := r.plan.Changes[i], r.m.Status(i)
+	partly := s == Failed && r.fx[i].changed || s == Stuck
+	if s != Done && !partly {
+		return
+	}
+	old, had := entries[c.Addr]
+	switch c.Action {
+	case plan.Remove, plan.Forget:
+		if !partly {
+			delete(entries, c.Addr)
+		}
+		return
+	case plan.Drift, plan.Verify:
+		return
+	}
+	if c.Addr.Kind() == addr.KindAct {
+		return
+	}
+	e := journal.Entry{Addr: c.Addr, Step: c.Step, Src: c.Source, Run: r.header.Run, First: r.header.Run, By: c.By}
+	if had {
+		e.Origin, e.First, e.Run = old.Origin, old.First, old.Run
+	}
+	if r.fx[i].changed {
+		e.Run = r.header.Run
+		if e.Origin == nil {
+			e.Origin = origin(r.fx[i].from)
+		}
+	} else if c.Action != plan.Adopt && e.Origin == nil && !had {
+		e.Run = r.header.Run // it turned out as wanted: adopted
+	}
+	entries[c.Addr] = e
+}
+
+// origin is a before-image as it is kept with the entry.
+func origin(i image.Image) *image.Image {
+	if !i.Known() {
+		return &image.Image{Exec: &image.Exec{}}
+	}
+	return &i
+}
+
+// ordered gives the entries in the order of the list; what the list does not
+// have but is still there comes first, what a purge removed last.
+func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
+	out := make([]journal.Entry, 0, len(entries))
+	take := func(e journal.Entry) {
+		out = append(out, e)
+		delete(entries, e.Addr)
+	}
+	inList := map[addr.Addr]bool{}
+	for _, s := range r.wanted {
+		inList[s.Addr()] = true
+	}
+	for _, e := range r.base.Entries {
+		if e, ok := entries[e.Addr]; ok && !inList[e.Addr] && e.By == "" {
+			take(e)
+		}
+	}
+	for _, s := range r.wanted {
+		e, ok := entries[s.Addr()]
+		if !ok {
+			continue
+		}
+		if s.Source != "" && e.Step == s.String() {
+			e.Src = s.Source
+		}
+		if then, ok := r.goal[e.Addr]; ok && then.Step == e.Step {
+			e = then
+		}
+		take(e)
+	}
+	return append(out, r.purged(entries)...)
+}
+
+// purged are the remaining entries: those of the base first, then this plan's.
+func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
+	var out []journal.Entry
+	for _, old := range r.base.Entries {
+		if e, ok := entries[old.Addr]; ok {
+			out = append(out, e)
+			delete(entries, old.Addr)
+		}
+	}
+	for _, c := range r.plan.Changes {
+		if e, ok := entries[c.Addr]; ok {
+			out = append(out, e)
+			delete(entries, c.Addr)
+		}
+	}
+	return out
+}
+
+// pendingOrder is the plan's order, then that of the base.
+func (r *run) pendingOrder() []addr.Addr {
+	var out []addr.Addr
+	seen := map[addr.Addr]bool{}
+	add := func(a addr.Addr) {
+		if _, ok := r.pending[a]; ok && !seen[a] {
+			seen[a] = true
+			out = append(out, a)
+		}
+	}
+	for _, c := range r.plan.Changes {
+		add(c.Addr)
+	}
+	for _, p := range r.base.Pending {
+		add(p.Addr)
+	}
+	return out
+}

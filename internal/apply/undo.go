@@ -1,0 +1,246 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/move"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/act"
+	"fettle.dev/fettle/internal/verb/verbs"
+)
+
+// takeBack undoes everything that the run did, last first, and ends it. What
+// cannot be undone stays managed and is reported.
+func (r *run) takeBack() (Result, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), undoTime)
+	defer cancel()
+	r.ctx = ctx
+	if err := r.log(journal.Record{Kind: journal.Undoing}); err != nil {
+		return r.result(), err
+	}
+	r.m.Back = true
+	for {
+		op, indexes := r.m.Next()
+		if op == OpEnd && len(indexes) == 0 {
+			break
+		}
+		if err := r.undo(op, indexes); err != nil {
+			return r.result(), fmt.Errorf("run %d is cut short while it is taken back, the next fettle command goes on: %w", r.header.Run, err)
+		}
+	}
+	if err := r.undoFailed(); err != nil {
+		return r.result(), err
+	}
+	r.refire()
+	r.m.Back = false
+	return r.end(r.undoneOutcome())
+}
+
+// undoneOutcome is rolled back when nothing of the run is left.
+func (r *run) undoneOutcome() journal.Outcome {
+	for i := range r.plan.Changes {
+		if r.m.Status(i) == Stuck {
+			return journal.Failed
+		}
+	}
+	return journal.RolledBack
+}
+
+func (r *run) undo(op Op, indexes []int) error {
+	switch op {
+	case OpPaths:
+		return r.back(indexes)
+	case OpGroup, OpMove:
+		for _, i := range indexes {
+			if err := r.moveBack(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, i := range indexes {
+		r.m.Set(i, Undone)
+	}
+	return nil
+}
+
+// back undoes path changes as one batch. A path that is not as the run left it
+// was changed by somebody else since: it stays and is reported.
+func (r *run) back(indexes []int) error {
+	b := &move.Batch{}
+	var stuck []int
+	for _, i := range indexes {
+		for _, pm := range slices.Backward(r.fx[i].moves) {
+			m, err := r.backMove(i, pm)
+			if err != nil {
+				stuck = append(stuck, i)
+				r.note(fmt.Sprintf("cannot take back %s: %v", pm.path, err))
+				continue
+			}
+			if m != nil {
+				b.Moves = append(b.Moves, m)
+			}
+		}
+	}
+	if _, err := r.commit(b, true); err != nil {
+		if len(indexes) > 1 {
+			return r.backOneByOne(indexes)
+		}
+		var me *move.Error
+		if !errors.As(err, &me) {
+			return err
+		}
+		r.note(fmt.Sprintf("cannot take back %s: %v", r.plan.Changes[indexes[0]].Addr, err))
+		stuck = append(stuck, indexes[0])
+	}
+	for _, i := range indexes {
+		r.taken(i, !slices.Contains(stuck, i))
+	}
+	return nil
+}
+
+// backOneByOne tries again so that one path in the way does not keep the others.
+func (r *run) backOneByOne(indexes []int) error {
+	for _, i := range indexes {
+		if err := r.back([]int{i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) taken(i int, ok bool) {
+	if isUnitFile(r.plan.Changes[i].Addr.Path()) {
+		r.reload = true
+	}
+	if ok {
+		r.m.Set(i, Undone)
+		r.event("undo", i, "")
+		return
+	}
+	r.m.Set(i, Stuck)
+}
+
+// backMove is the way back of one path; nil when it is back already.
+func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
+	now, err := r.whole(pm)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case now.File.Same(pm.from):
+		return nil, nil
+	case !now.File.Same(pm.to) && !pm.torn(now.File):
+		return nil, errors.New("it was changed by somebody else since; it stays as it is")
+	}
+	if pm.from.Digest != "" && !r.Store.Has(pm.from.Digest) {
+		return nil, fmt.Errorf("its before-image %s is not in the store", pm.from.Digest)
+	}
+	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true)}, nil
+}
+
+// torn tells whether a path is on its way by our own doing: metadata that was
+// being changed in place, or two things of which one is a directory that were
+// being exchanged.
+func (pm pathMove) torn(now image.File) bool {
+	if pm.inPlace {
+		return now.Type == pm.from.Type
+	}
+	swap := pm.from.Type != image.Absent && pm.to.Type != image.Absent &&
+		(pm.from.Type == image.Directory) != (pm.to.Type == image.Directory)
+	return now.Type == image.Absent && (swap || pm.from.Tree != "")
+}
+
+// whole looks at a path in the way in which it was captured.
+func (r *run) whole(pm pathMove) (capture.Taken, error) {
+	if pm.from.Tree != "" || pm.to.Tree != "" {
+		return capture.TakeTree(r.Host, nil, pm.path)
+	}
+	return capture.Whole(r.Host, pm.path)
+}
+
+// moveBack undoes one change that is no path.
+func (r *run) moveBack(i int) error {
+	s := r.m.Step(i)
+	v, ok := verbs.For(s.Verb)
+	mover, is := v.(verb.Mover)
+	if !ok || !is || !r.fx[i].changed {
+		r.m.Set(i, Undone)
+		return nil
+	}
+	r.reloadFor(s)
+	from, to := r.fx[i].to, r.fx[i].from
+	if from.Exec != nil && s.Get("undo") == "" {
+		r.note(fmt.Sprintf("%s has no undo: what it did stays", r.plan.Changes[i].Addr))
+		r.m.Set(i, Stuck)
+		return nil
+	}
+	if err := r.homeGoes(i, s, from, to); err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	if err := r.log(r.intent(i, from, to)); err != nil {
+		return err
+	}
+	err := mover.Move(r.ctx, r.env, s, from, to)
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Back: true}
+	if err != nil {
+		rec.Error = err.Error()
+		r.note(fmt.Sprintf("cannot take back %s: %v", r.plan.Changes[i].Addr, err))
+	}
+	if isAccount(r.plan.Changes[i].Addr) {
+		r.Names.Forget()
+	}
+	for _, pm := range r.fx[i].moves { // a home directory that went with its account
+		if m, merr := r.backMove(i, pm); merr == nil && m != nil {
+			if _, cerr := r.commit(&move.Batch{Moves: []*move.Move{m}}, true); cerr != nil {
+				r.note(fmt.Sprintf("cannot take back %s: %v", pm.path, cerr))
+			}
+		}
+	}
+	r.taken(i, err == nil)
+	return r.log(rec)
+}
+
+// undoFailed takes back what a failed change did half.
+func (r *run) undoFailed() error {
+	for i := range r.plan.Changes {
+		if r.m.Status(i) == Failed && r.fx[i].changed && !isPath(r.plan.Changes[i].Addr) {
+			if err := r.moveBack(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refire runs again the actions that ran: whoever read the new configuration
+// has to read the old one.
+func (r *run) refire() {
+	if r.reload {
+		r.daemonReload()
+	}
+	for i, c := range r.plan.Changes {
+		if c.Addr.Kind() != addr.KindAct || !r.fx[i].fired && r.m.Status(i) != Failed {
+			continue
+		}
+		if err := act.Run(r.ctx, r.Host, r.m.Step(i), true); err != nil {
+			r.note(fmt.Sprintf("%s failed after the run was taken back: %v", c.Addr, err))
+		}
+		r.m.Set(i, Undone)
+	}
+	r.pending = map[addr.Addr]journal.PendingAct{}
+	for _, p := range r.base.Pending {
+		r.pending[p.Addr] = p
+	}
+}
+
+// undoTime bounds taking a run back, so that a hanging command cannot hold the
+// lock for ever.
+const undoTime = 30 * settleTime
