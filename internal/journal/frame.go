@@ -36,15 +36,16 @@ func (e *NewerFormatError) Error() string {
 	return fmt.Sprintf("cannot read %s: a newer fettle wrote it; install that version or a later one", e.What)
 }
 
-// appendFrame adds one record to b.
-func appendFrame(b []byte, seq uint64, payload []byte) []byte {
+// appendFrame adds one record to b and tells how long its payload is.
+func appendFrame(b []byte, seq uint64, r *Record) ([]byte, int, error) {
 	at := len(b)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
-	b = append(b, 0, 0, 0, 0)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, seq)
-	b = append(b, payload...)
+	b, err := appendRecord(b, r)
+	n := len(b) - at - frameHead
+	binary.LittleEndian.PutUint32(b[at:], uint32(n))
 	binary.LittleEndian.PutUint32(b[at+4:], crc32.Checksum(b[at+8:], castagnoli()))
-	return b
+	return b, n, err
 }
 
 // frame is one record that was found, not decoded yet.

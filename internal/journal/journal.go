@@ -117,15 +117,15 @@ func (j *Journal) append(r Record) error {
 		sum := j.summary
 		r.Summary, j.ended = &sum, true
 	}
-	payload, err := Marshal(&r)
+	b, n, err := appendFrame(j.buf, j.seq+1, &r)
 	if err != nil {
 		return err
 	}
-	if len(payload) > maxPayload {
-		return fmt.Errorf("a record about %s has %d bytes, the limit is %d", r.Addr, len(payload), maxPayload)
+	if n > maxPayload {
+		return fmt.Errorf("a record about %s has %d bytes, the limit is %d", r.Addr, n, maxPayload)
 	}
+	j.buf = b
 	j.seq++
-	j.buf = appendFrame(j.buf, j.seq, payload)
 	return nil
 }
 

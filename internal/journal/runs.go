@@ -15,7 +15,7 @@ import (
 
 // window is how much of a journal's head and tail is read to describe the run,
 // in bytes.
-const window = 32 << 10
+const window = 8 << 10
 
 // Runs lists the runs that began, newest last. It reads the head and the tail
 // of each journal, and all of an unfinished one. A damaged journal is listed as

@@ -67,17 +67,21 @@ func OpenWith(fsys host.FS, opts Options) (*Store, error) {
 	}
 	made := false
 	for _, d := range []string{"/journal", "/objects", "/state"} {
-		err := fsys.Mkdir(d, 0o700)
+		there, err := host.Exists(fsys, d)
+		if err == nil && !there {
+			err, made = fsys.Mkdir(d, 0o700), true
+		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("cannot prepare the state directory: %w", err)
 		}
-		made = made || err == nil
 	}
 	if !ok {
-		return s, s.replace("/format", []byte(strconv.Itoa(format)+"\n"))
+		err = s.replace("/format", []byte(strconv.Itoa(format)+"\n"))
+	} else if made {
+		err = fsys.SyncDir("/")
 	}
-	if made {
-		return s, fsys.SyncDir("/")
+	if err != nil {
+		return nil, fmt.Errorf("cannot prepare the state directory: %w", err)
 	}
 	return s, nil
 }
