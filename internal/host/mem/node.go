@@ -51,11 +51,12 @@ func (h *node) set(op, what string, do func(*inode) error) error {
 	return failed(what, h.path, err)
 }
 
-// Chown clears the set-ID bits and capabilities of files, as Linux does.
+// Chown clears the set-ID bits and capabilities of all but directories,
+// as Linux does.
 func (h *node) Chown(uid, gid uint32) error {
 	return h.set(host.OpChown, "change the owner of", func(n *inode) error {
 		n.uid, n.gid = uid, gid
-		if n.typ != image.Regular {
+		if n.typ == image.Directory || n.typ == image.Symlink {
 			return nil
 		}
 		n.mode &^= 0o4000

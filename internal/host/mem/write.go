@@ -215,6 +215,8 @@ func (f *FS) mayRename(from, to spot, fresh bool) error {
 		return errInvalid
 	case old == nil || old == n:
 		return nil
+	case old.typ == image.Directory && within(from.dir, old):
+		return host.ErrNotEmpty
 	case n.typ != image.Directory && old.typ == image.Directory:
 		return errIsDir
 	case n.typ == image.Directory && old.typ != image.Directory:
