@@ -1,0 +1,105 @@
+// Package cli is the command line: one file a command. It reads flags, asks
+// the packages below to do the work, and hands what they say to ui/render.
+//
+//	app := &cli.App{OpenExecutor: open, Language: language, Stdout: os.Stdout, …}
+//	os.Exit(app.Main(ctx, os.Args[1:]))
+//
+// Everything that touches the world outside comes in through App, so that a
+// test runs the whole command line in its own process.
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Machine says which machine a command is about.
+type Machine struct {
+	Root  string // its "/" on this machine
+	State string // the state directory, absolute
+}
+
+// App is the command line with all that it needs. Stdin, Stdout, Stderr,
+// OpenExecutor, Language, Facts, Now, Hostname and Env must be set.
+type App struct {
+	// OpenExecutor opens the engine of a machine. The function returned with
+	// it frees what it holds.
+	OpenExecutor func(ctx context.Context, m Machine) (executor.Executor, func() error, error)
+	// Facts observes a machine: every fact by name.
+	Facts    func(ctx context.Context, m Machine) (map[string]cty.Value, error)
+	Language Language
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Terminal       Terminal
+	Now            func() time.Time
+	Zone           *time.Location // of the times shown; nil is UTC
+	Hostname       func() (string, error)
+	Env            func(name string) string
+	Version        string
+}
+
+// Terminal says which streams are a terminal, and how wide it is.
+type Terminal struct {
+	In, Out, Err bool
+	Width        int // columns; 0 is unlimited
+}
+
+// Language is the front half: from a repository to lists. Every function is
+// pure.
+type Language struct {
+	Compile func(compile.Input) (compile.Result, diag.List)
+	// Targets are the names of the targets that a repository declares, sorted.
+	Targets func(tree repo.Tree) ([]string, diag.List)
+	// Format gives the canonical form of one source file.
+	Format func(path string, src []byte) ([]byte, diag.List)
+	// Kinds are the kinds of states that are built in, sorted by name.
+	Kinds func() []kind.Kind
+	// Variable is the value of a variable for a target, with every layer that
+	// sets it, lowest first.
+	Variable func(in compile.Input, name string) (Variable, diag.List)
+}
+
+// Variable is what explain var shows.
+type Variable struct {
+	Name   string  `json:"name"`
+	Value  string  `json:"value"`
+	Layers []Layer `json:"layers"`
+}
+
+// Layer is one place that sets a variable.
+type Layer struct {
+	Name   string `json:"name"`   // "role web", "target web1", "command line"
+	Value  string `json:"value"`  // as it is written in the language
+	Source string `json:"source"` // file:line; "" for the command line
+}
+
+// Main runs one command line and gives the exit code. It prints every error
+// itself. Cancelling ctx stops the work cleanly.
+func (a *App) Main(ctx context.Context, args []string) int {
+	s := &session{app: a, command: typed(args)}
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := root.ExecuteContext(ctx)
+	s.fail(err)
+	return ExitCode(err)
+}
+
+func (a *App) zone() *time.Location {
+	if a.Zone == nil {
+		return time.UTC
+	}
+	return a.Zone
+}

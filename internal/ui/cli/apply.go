@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// runFlags are the flags of every command that starts a run.
+type runFlags struct {
+	viewFlags
+	yes                                bool
+	confirmWithin                      time.Duration
+	onFailure, onCrash, onCheckFailure choice
+}
+
+func (f *runFlags) flags(c *cobra.Command) {
+	f.viewFlags.flags(c)
+	f.onFailure = choice{value: "stop", of: []string{"stop", "undo"}}
+	f.onCrash = choice{value: "undo", of: []string{"undo", "finish"}}
+	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "rollback"}}
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run by itself unless \"fettle confirm\" comes in this time, for example 60s")
+	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
+	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
+	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep what was done, or rollback")
+}
+
+func (f *runFlags) options(s *session) (executor.Options, error) {
+	o := s.runOptions()
+	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.value, f.onCrash.value, f.onCheckFailure.value
+	o.ConfirmWithin = f.confirmWithin
+	if f.confirmWithin < 0 {
+		return o, refuse("Give a time such as --confirm-within 60s", fmt.Sprintf("cannot wait %s for a confirmation", f.confirmWithin))
+	}
+	return o, nil
+}
+
+type applyFlags struct {
+	runFlags
+	dirty, noRepair bool
+}
+
+func newApply(s *session) *cobra.Command {
+	var f applyFlags
+	c := &cobra.Command{
+		Use:   "apply [PLANFILE]",
+		Short: "Put the machine in the state that is wanted",
+		Long: `Shows the plan, asks, and runs it. With a saved plan it does exactly what the
+plan says, or ends with 5 because the machine has changed since.
+
+What a run does can be taken back: fettle rollback. A run that fails stops, and
+what it did stays, unless --on-failure undo says otherwise. With
+--confirm-within the run undoes itself unless you confirm it in time: for
+changes that could lock you out.
+
+The files must be committed, so that every run has a revision; --dirty allows
+uncommitted changes. Without a terminal, --yes is needed.`,
+		Example: `  sudo fettle apply
+  sudo fettle apply --yes --on-failure undo --on-check-failure rollback
+  sudo fettle apply --confirm-within 60s && fettle confirm
+  sudo fettle apply monday.plan`,
+		Args: args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error { return s.runApply(c, f, a) },
+	}
+	f.flags(c)
+	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
+	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
+	return c
+}
+
+func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
+	ctx := c.Context()
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	if len(a) == 1 {
+		return s.applySaved(ctx, f, o, a[0])
+	}
+	req, closing, err := s.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	if req.Revision.Dirty && !f.dirty {
+		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
+	}
+	req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+	return s.withExecutor(ctx, func(x executor.Executor) error { return s.apply(ctx, x, req, nil, f.runFlags, o) })
+}
+
+func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Options, file string) error {
+	req, p, closing, err := loadPlan(file)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	if s.target != "" && s.target != req.Target {
+		return refuse("Plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
+	}
+	return s.withExecutor(ctx, func(x executor.Executor) error { return s.apply(ctx, x, req, p, f.runFlags, o) })
+}
+
+// apply shows, asks and runs. A nil plan is made here.
+func (s *session) apply(ctx context.Context, x executor.Executor, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
+	if err := s.refuseFrozen(ctx, x); err != nil {
+		return err
+	}
+	if p == nil {
+		var err error
+		if p, err = x.Plan(ctx, req); err != nil {
+			return err
+		}
+	}
+	if err := s.approve(ctx, p, f, "Apply this plan?"); err != nil {
+		return err
+	}
+	return s.execute(p, "Applied", func(show func(executor.Event)) (*executor.Report, error) {
+		return x.Apply(ctx, req, p, o, show)
+	})
+}
+
+// approve shows a plan and asks. A plan that changes nothing needs no answer.
+func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, question string) error {
+	if !s.json && len(p.Changes) > 0 {
+		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
+	}
+	if p.Empty() {
+		return nil
+	}
+	return s.ask(ctx, f.yes, question)
+}
+
+// execute runs something that reports, shows its progress, and prints the
+// report whether or not it failed.
+func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Event)) (*executor.Report, error)) error {
+	live := s.app.Terminal.Out && s.app.Env("TERM") != "dumb" && !s.json
+	progress := render.NewProgress(s.app.Stdout, s.style(), live)
+	show := progress.Show
+	if s.json {
+		show = func(executor.Event) {}
+	}
+	s.space(p)
+	rep, err := run(show)
+	progress.Close()
+	err = outcomeError(rep, err)
+	if rep == nil {
+		return err
+	}
+	if s.json {
+		if derr := s.document(reportJSON(rep, p, err)); derr != nil {
+			return derr
+		}
+		return reported(err)
+	}
+	s.space(p)
+	s.style().Report(s.app.Stdout, verb, rep, s.app.zone())
+	if err != nil && rep.Failed == nil && !explained(rep) {
+		return err
+	}
+	if err != nil {
+		s.errStyle().Hint(s.app.Stderr, s.afterFailure(rep))
+	}
+	return reported(err)
+}
+
+// space sets the plan, the progress and the report apart.
+func (s *session) space(p *plan.Plan) {
+	if p != nil && len(p.Changes) > 0 {
+		s.printf("\n")
+	}
+}
+
+// explained tells whether the report itself says what went wrong.
+func explained(r *executor.Report) bool {
+	for _, c := range r.Checks {
+		if !c.OK {
+			return true
+		}
+	}
+	return false
+}
+
+// afterFailure is what a person can type after a run that went wrong.
+func (s *session) afterFailure(r *executor.Report) string {
+	if r.Run == 0 || r.Outcome == "rolled-back" {
+		return "See what happened: fettle log"
+	}
+	return fmt.Sprintf("See what happened: fettle show %d\nTake it back: fettle rollback\nOr mend the cause and go on: fettle apply", r.Run)
+}

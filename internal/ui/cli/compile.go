@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+type listDoc struct {
+	Format   string        `json:"format"` // fettle.list/1
+	Target   string        `json:"target"`
+	Revision repo.Revision `json:"revision"`
+	List     string        `json:"list"` // digest
+	Steps    []stepDoc     `json:"steps"`
+}
+
+type stepDoc struct {
+	Step   string    `json:"step"`
+	Addr   addr.Addr `json:"addr"`
+	Source string    `json:"source,omitempty"`
+}
+
+func newCompile(s *session) *cobra.Command {
+	bare := false
+	c := &cobra.Command{
+		Use:   "compile",
+		Short: "Print the list of a target",
+		Long: `Prints the list of atomic steps that the repository comes to for one target, each
+with the place that it comes from. The same revision, facts and variables give
+the same bytes on any machine.`,
+		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --bare > web1.steps",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.printList(c.Context(), bare) },
+	}
+	c.Flags().BoolVar(&bare, "bare", false, "leave out where each step comes from")
+	return c
+}
+
+func (s *session) printList(ctx context.Context, bare bool) error {
+	req, closing, err := s.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	if s.json {
+		doc := listDoc{Format: "fettle.list/1", Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Steps: stepDocs(req.List)}
+		return s.document(doc)
+	}
+	if err := step.Print(s.app.Stdout, req.List, step.PrintOptions{Source: !bare}); err != nil {
+		return fmt.Errorf("cannot print the list: %w", err)
+	}
+	return nil
+}
+
+func stepDocs(l step.List) []stepDoc {
+	out := []stepDoc{}
+	for _, st := range l {
+		out = append(out, stepDoc{st.String(), st.Addr(), st.Source})
+	}
+	return out
+}

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+func newConfirm(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "confirm",
+		Short:   "Keep a run that would undo itself",
+		Long:    "Confirms the run that was started with --confirm-within, so that it stays.",
+		Example: "  sudo fettle apply --confirm-within 60s\n  sudo fettle confirm",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				run, err := x.Confirm(c.Context())
+				if err != nil {
+					return err
+				}
+				return s.done("confirm", run, fmt.Sprintf("Run %d is confirmed and stays.", run))
+			})
+		},
+	}
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/step"
+)
+
+// diffDoc is the difference of two lists.
+type diffDoc struct {
+	Format  string       `json:"format"` // fettle.diff/1
+	Old     string       `json:"old"`    // a revision, a file
+	New     string       `json:"new"`
+	Targets []targetDiff `json:"targets"`
+}
+
+type targetDiff struct {
+	Target string   `json:"target,omitempty"`
+	Lines  []string `json:"lines"` // each behind + or -
+}
+
+const workTreeName = "the files as they are"
+
+func newDiff(s *session) *cobra.Command {
+	all := false
+	c := &cobra.Command{
+		Use:   "diff [REV [REV]]",
+		Short: "Show the steps that differ between two revisions",
+		Long: `Compiles a target at two revisions and prints the steps that went (-) and came
+(+). With one revision the other is the files as they are; with none the
+comparison is with the last commit. --all compares every target of either
+revision. No machine is looked at, but for its facts.
+
+Ends with 2 when there are differences.`,
+		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all",
+		Args:    args(0, 2),
+		RunE:    func(c *cobra.Command, a []string) error { return s.diff(c.Context(), a, all) },
+	}
+	c.Flags().BoolVar(&all, "all", false, "every target")
+	return c
+}
+
+func (s *session) diff(ctx context.Context, a []string, all bool) error {
+	revs := append(slices.Clone(a), "", "")[:2]
+	if len(a) == 0 {
+		revs[0] = "HEAD"
+	}
+	if len(a) < 2 {
+		revs[1] = s.rev
+	}
+	var sides [2]*source
+	for i, rev := range revs {
+		src, err := s.openSource(ctx, rev)
+		if err != nil {
+			return err
+		}
+		defer src.repo.Close()
+		sides[i] = src
+	}
+	targets, err := s.diffTargets(sides, all)
+	if err != nil {
+		return err
+	}
+	doc := diffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{}}
+	for _, t := range targets {
+		lines, err := s.diffTarget(ctx, sides, t)
+		if err != nil {
+			return err
+		}
+		if len(lines) > 0 {
+			doc.Targets = append(doc.Targets, targetDiff{t, lines})
+		}
+	}
+	return s.showDiff(doc, all)
+}
+
+func named(rev string) string {
+	if rev == "" {
+		return workTreeName
+	}
+	return rev
+}
+
+// diffTargets are the targets to compare: one, or all that either side has.
+func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
+	if !all {
+		t, err := s.chooseTarget(sides[1].tree)
+		return []string{t}, err
+	}
+	var names []string
+	for _, side := range sides {
+		more, err := s.declared(side)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func (s *session) declared(src *source) ([]string, error) {
+	names, ds := s.app.Language.Targets(src.tree)
+	return names, ds.Err()
+}
+
+func (s *session) diffTarget(ctx context.Context, sides [2]*source, target string) ([]string, error) {
+	var lists [2]step.List
+	for i, side := range sides {
+		names, err := s.declared(side)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, target) {
+			continue // not yet, or no longer, a target: an empty list
+		}
+		res, err := s.compile(ctx, side.tree, target)
+		if err != nil {
+			return nil, err
+		}
+		lists[i] = res.List
+	}
+	return diffLinesOf(lists[0], lists[1]), nil
+}
+
+func diffLinesOf(old, new step.List) []string {
+	text := strings.TrimSuffix(step.FormatDiff(step.Diff(old, new)), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+func (s *session) showDiff(doc diffDoc, headings bool) error {
+	if s.json {
+		if err := s.document(doc); err != nil {
+			return err
+		}
+	}
+	for i, t := range doc.Targets {
+		if s.json {
+			break
+		}
+		if headings {
+			if i > 0 {
+				s.printf("\n")
+			}
+			s.printf("%s\n", t.Target)
+		}
+		s.style().ListDiff(s.app.Stdout, t.Lines)
+	}
+	if len(doc.Targets) > 0 {
+		return errChanges
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// docsDoc describes kinds and verbs.
+type docsDoc struct {
+	Format string    `json:"format"` // fettle.docs/1
+	Kinds  []kindDoc `json:"kinds"`
+	Verbs  []verbDoc `json:"verbs"`
+}
+
+type kindDoc struct {
+	Name    string    `json:"name"`
+	Doc     string    `json:"doc"`
+	Main    string    `json:"main,omitempty"` // the attribute that the label stands for
+	Attrs   []attrDoc `json:"attrs"`
+	Actions []attrDoc `json:"actions,omitempty"`
+}
+
+type attrDoc struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type,omitempty"`
+	Required bool     `json:"required,omitempty"`
+	Default  string   `json:"default,omitempty"`
+	OneOf    []string `json:"one_of,omitempty"`
+	Doc      string   `json:"doc"`
+}
+
+type verbDoc struct {
+	Name string    `json:"name"`
+	Args []string  `json:"args"`
+	Doc  string    `json:"doc"`
+	Keys []attrDoc `json:"keys"`
+}
+
+func newDocs(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "docs [KIND|VERB]",
+		Short:   "Explain the kinds of states and the verbs of steps",
+		Example: "  fettle docs\n  fettle docs file\n  fettle docs COPY",
+		Args:    args(0, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			doc := s.docs()
+			if len(a) == 1 {
+				return s.showDoc(doc, a[0])
+			}
+			if s.json {
+				return s.document(doc)
+			}
+			s.listDocs(doc)
+			return nil
+		},
+	}
+}
+
+func (s *session) docs() docsDoc {
+	doc := docsDoc{Format: "fettle.docs/1", Kinds: []kindDoc{}, Verbs: []verbDoc{}}
+	for _, k := range s.app.Language.Kinds() {
+		doc.Kinds = append(doc.Kinds, describeKind(k))
+	}
+	for _, v := range step.Schemas() {
+		d := verbDoc{Name: string(v.Verb), Args: v.Args, Doc: v.Doc, Keys: []attrDoc{}}
+		for _, k := range v.Keys {
+			d.Keys = append(d.Keys, attrDoc{Name: k.Name, Doc: k.Doc})
+		}
+		doc.Verbs = append(doc.Verbs, d)
+	}
+	return doc
+}
+
+func describeKind(k kind.Kind) kindDoc {
+	d := kindDoc{Name: k.Name, Doc: strings.TrimSpace(k.Doc), Main: k.Main, Attrs: []attrDoc{}}
+	for _, a := range k.Attrs {
+		d.Attrs = append(d.Attrs, attrDoc{a.Name, typeName(a.Type), a.Required, defaultText(a.Default), a.OneOf, a.Doc})
+	}
+	for _, a := range k.Actions {
+		d.Actions = append(d.Actions, attrDoc{Name: a.Name, Doc: a.Doc})
+	}
+	return d
+}
+
+// typeName is a type as it is written in the language.
+func typeName(t cty.Type) string {
+	switch {
+	case t == cty.NilType:
+		return ""
+	case t == cty.DynamicPseudoType:
+		return "any"
+	case t.IsListType():
+		return "list(" + typeName(t.ElementType()) + ")"
+	case t.IsSetType():
+		return "set(" + typeName(t.ElementType()) + ")"
+	case t.IsMapType():
+		return "map(" + typeName(t.ElementType()) + ")"
+	}
+	return t.FriendlyName()
+}
+
+func defaultText(v cty.Value) string {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
+		return ""
+	}
+	switch v.Type() {
+	case cty.String:
+		return fmt.Sprintf("%q", v.AsString())
+	case cty.Bool:
+		return fmt.Sprint(v.True())
+	case cty.Number:
+		return v.AsBigFloat().Text('f', -1)
+	}
+	return ""
+}
+
+func (s *session) listDocs(doc docsDoc) {
+	s.printf("Kinds of states (fettle docs KIND):\n")
+	var kinds, verbs []render.Pair
+	for _, k := range doc.Kinds {
+		first, _, _ := strings.Cut(k.Doc, "\n")
+		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: first})
+	}
+	s.style().Pairs(s.app.Stdout, kinds)
+	s.printf("\nVerbs of steps (fettle docs VERB):\n")
+	for _, v := range doc.Verbs {
+		verbs = append(verbs, render.Pair{Name: "  " + v.Name, Value: v.Doc})
+	}
+	s.style().Pairs(s.app.Stdout, verbs)
+}
+
+func (s *session) showDoc(doc docsDoc, name string) error {
+	k := slices.IndexFunc(doc.Kinds, func(k kindDoc) bool { return k.Name == name })
+	v := slices.IndexFunc(doc.Verbs, func(v verbDoc) bool { return v.Name == strings.ToUpper(name) })
+	switch {
+	case k >= 0:
+		doc.Kinds, doc.Verbs = doc.Kinds[k:k+1], []verbDoc{}
+	case v >= 0:
+		doc.Kinds, doc.Verbs = []kindDoc{}, doc.Verbs[v:v+1]
+	default:
+		return refuse("See what there is: fettle docs", fmt.Sprintf("there is no kind or verb %q", name))
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	if k >= 0 {
+		s.showKind(doc.Kinds[0])
+	} else {
+		s.showVerb(doc.Verbs[0])
+	}
+	return nil
+}
+
+func (s *session) showKind(k kindDoc) {
+	s.printf("%s\n\n%s\n", k.Name, k.Doc)
+	if k.Main != "" {
+		s.printf("\nThe label stands for %q when it is not given.\n", k.Main)
+	}
+	s.showAttrs("Attributes:", k.Attrs)
+	s.showAttrs("Actions, for notify:", k.Actions)
+}
+
+func (s *session) showVerb(v verbDoc) {
+	s.printf("%s %s  %s\n", v.Name, strings.Join(v.Args, " "), v.Doc)
+	s.showAttrs("Keys:", v.Keys)
+}
+
+func (s *session) showAttrs(title string, attrs []attrDoc) {
+	if len(attrs) == 0 {
+		return
+	}
+	s.printf("\n%s\n", title)
+	var pairs []render.Pair
+	for _, a := range attrs {
+		notes := []string{a.Type}
+		if a.Required {
+			notes = append(notes, "required")
+		}
+		if a.Default != "" {
+			notes = append(notes, "default "+a.Default)
+		}
+		if len(a.OneOf) > 0 {
+			notes = append(notes, "one of "+strings.Join(a.OneOf, ", "))
+		}
+		text := a.Doc
+		if note := strings.Trim(strings.Join(notes, "; "), "; "); note != "" {
+			text = join(text, "("+note+")")
+		}
+		pairs = append(pairs, render.Pair{Name: "  " + a.Name, Value: text})
+	}
+	s.style().Pairs(s.app.Stdout, pairs)
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"errors"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+)
+
+// The exit codes. They are part of the interface: scripts depend on them.
+const (
+	ExitOK          = 0 // as wanted
+	ExitError       = 1
+	ExitChanges     = 2 // there are changes or drift: plan, diff, drift, steps diff
+	ExitCheckFailed = 3
+	ExitLocked      = 4
+	ExitStale       = 5 // the saved plan is stale
+	ExitRolledBack  = 6
+)
+
+// errChanges ends a command that found what it was asked to look for. It is
+// no failure and prints nothing.
+var errChanges = errors.New("there are changes")
+
+// ExitCode is the one place where an error becomes a number. A run that failed
+// a check and was then taken back counts as rolled back.
+func ExitCode(err error) int {
+	var locked *host.LockedError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, errChanges):
+		return ExitChanges
+	case errors.Is(err, executor.ErrRolledBack):
+		return ExitRolledBack
+	case errors.Is(err, executor.ErrCheckFailed):
+		return ExitCheckFailed
+	case errors.Is(err, executor.ErrLocked), errors.As(err, &locked):
+		return ExitLocked
+	case errors.Is(err, executor.ErrStale):
+		return ExitStale
+	}
+	return ExitError
+}
+
+// hinted is an error with what to type instead.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (h *hinted) Error() string { return h.err.Error() }
+func (h *hinted) Unwrap() error { return h.err }
+
+// withHint adds what to do to an error; nil stays nil.
+func withHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &hinted{err, hint}
+}
+
+// refuse is an error that says what to type instead.
+func refuse(hint, text string) error { return &hinted{errors.New(text), hint} }

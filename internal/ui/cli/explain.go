@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// explainDoc leads from a thing on a machine to its source, and back.
+type explainDoc struct {
+	Format   string        `json:"format"` // fettle.explain/1
+	What     string        `json:"what"`
+	Items    []explanation `json:"items,omitempty"`
+	Variable *Variable     `json:"variable,omitempty"`
+}
+
+func newExplain(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain WHAT | explain var NAME",
+		Short: "Lead from a path, state or step to its source line, commit and run; and back",
+		Long: `WHAT is
+  a path          /etc/motd: what manages it, from where, since which run
+  an address      pkg:nginx, unit:nginx.service (as plans show them)
+  a state         file.motd
+  FILE:LINE       modules/base/module.hcl:9: what this line comes to
+  var NAME        the value of a variable for a target, and every layer of it
+
+What is applied is told from the journal. The repository adds the source line
+and the commit that last wrote it, and what is wanted but not applied yet.`,
+		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1",
+		Args:    args(1, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			if len(a) == 2 {
+				if a[0] != "var" {
+					return refuse("Name one thing, or: fettle explain var NAME", fmt.Sprintf("cannot explain %q", strings.Join(a, " ")))
+				}
+				return s.explainVariable(c.Context(), a[1])
+			}
+			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.explain(c.Context(), x, a[0]) })
+		},
+	}
+}
+
+// known is all that explain has to go by.
+type known struct {
+	status executor.Status
+	runs   map[int]journal.RunInfo
+	states []executor.StateRef // of the applied list
+	wanted *executor.Request   // nil where there is no repository, or it does not compile
+	source *source             // nil where there is no repository
+}
+
+func (s *session) explain(ctx context.Context, x executor.Executor, what string) error {
+	k, err := s.gather(ctx, x)
+	if err != nil {
+		return err
+	}
+	if k.source != nil {
+		defer k.source.repo.Close()
+	}
+	doc := explainDoc{Format: "fettle.explain/1", What: what}
+	for _, a := range k.find(what) {
+		doc.Items = append(doc.Items, s.explainAddr(ctx, k, a))
+	}
+	if len(doc.Items) == 0 {
+		return refuse("See what is managed: fettle compile\nSee what was done: fettle log", fmt.Sprintf("cannot explain %q: nothing that is applied or wanted here has to do with it", what))
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	s.showExplanations(doc.Items)
+	return nil
+}
+
+func (s *session) gather(ctx context.Context, x executor.Executor) (*known, error) {
+	k := &known{runs: map[int]journal.RunInfo{}}
+	var err error
+	if k.status, err = x.Status(ctx); err != nil {
+		return nil, err
+	}
+	runs, err := x.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		k.runs[r.Header.Run] = r
+	}
+	if run := k.status.State.Run; run > 0 {
+		if shown, err := x.Show(ctx, run); err == nil {
+			k.states = shown.States
+		}
+	}
+	s.gatherWanted(ctx, k)
+	return k, nil
+}
+
+// gatherWanted adds the repository as far as it can be had. What is applied is
+// explained without it, so none of its errors stops anything.
+func (s *session) gatherWanted(ctx context.Context, k *known) {
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return
+	}
+	k.source = src
+	target, err := s.chooseTarget(src.tree)
+	if err != nil {
+		return
+	}
+	res, err := s.compile(ctx, src.tree, target)
+	if err != nil {
+		return
+	}
+	req := request(res, src.rev)
+	k.wanted = &req
+}
+
+var fileLine = regexp.MustCompile(`^([^:]+):(\d+)(:\d+)?$`)
+
+// find gives the addresses that what is about, in list order.
+func (k *known) find(what string) []addr.Addr {
+	if m := fileLine.FindStringSubmatch(what); m != nil && !isAddr(what) {
+		line, _ := strconv.Atoi(m[2])
+		return k.atLine(m[1], line)
+	}
+	match := func(a addr.Addr) bool { return a.String() == what || a.Path() == what && what != "" }
+	if found := k.addrs(match); len(found) > 0 {
+		return found
+	}
+	if found := k.ofState(what); len(found) > 0 {
+		return found
+	}
+	return k.addrs(func(a addr.Addr) bool { return a.Name() == what })
+}
+
+func isAddr(s string) bool {
+	_, err := addr.Parse(s)
+	return err == nil
+}
+
+// addrs are the addresses, applied or wanted, that match, each once.
+func (k *known) addrs(match func(addr.Addr) bool) []addr.Addr {
+	var out []addr.Addr
+	seen := map[addr.Addr]bool{}
+	add := func(a addr.Addr) {
+		if !seen[a] && match(a) {
+			seen[a] = true
+			out = append(out, a)
+		}
+	}
+	for _, e := range k.status.State.Entries {
+		add(e.Addr)
+	}
+	if k.wanted != nil {
+		for _, st := range k.wanted.List {
+			add(st.Addr())
+		}
+	}
+	return out
+}
+
+func (k *known) allStates() []executor.StateRef {
+	if k.wanted == nil {
+		return k.states
+	}
+	return append(append([]executor.StateRef{}, k.states...), k.wanted.States...)
+}
+
+func (k *known) ofState(id string) []addr.Addr {
+	in := map[addr.Addr]bool{}
+	for _, st := range k.allStates() {
+		if st.ID == id || strings.HasSuffix(st.ID, "."+id) && strings.Contains(id, ".") {
+			for _, a := range st.Addrs {
+				in[a] = true
+			}
+		}
+	}
+	return k.addrs(func(a addr.Addr) bool { return in[a] })
+}
+
+// atLine finds what a source line comes to: the steps whose source begins
+// there, else those of the last state that begins above it.
+func (k *known) atLine(file string, line int) []addr.Addr {
+	best, in := 0, map[addr.Addr]bool{}
+	for a, source := range k.sources() {
+		for _, src := range source {
+			f, n := splitSource(src)
+			if n == 0 || n > line || n < best || !sameFile(f, file) {
+				continue
+			}
+			if n > best {
+				best, in = n, map[addr.Addr]bool{}
+			}
+			in[a] = true
+		}
+	}
+	return k.addrs(func(a addr.Addr) bool { return in[a] })
+}
+
+// sources are the places that each address comes from.
+func (k *known) sources() map[addr.Addr][]string {
+	out := map[addr.Addr][]string{}
+	for _, e := range k.status.State.Entries {
+		out[e.Addr] = append(out[e.Addr], e.Src)
+	}
+	if k.wanted != nil {
+		for _, st := range k.wanted.List {
+			out[st.Addr()] = append(out[st.Addr()], st.Source)
+		}
+	}
+	return out
+}
+
+// sameFile compares a path of the repository with one that a person typed.
+func sameFile(known, typed string) bool {
+	typed = strings.TrimPrefix(typed, "./")
+	return known == typed || strings.HasSuffix(typed, "/"+known)
+}
+
+func splitSource(src string) (file string, line int) {
+	m := fileLine.FindStringSubmatch(src)
+	if m == nil {
+		return src, 0
+	}
+	line, _ = strconv.Atoi(m[2])
+	return m[1], line
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// explanation is the way from one address to its source.
+type explanation struct {
+	Addr    addr.Addr `json:"addr"`
+	Applied string    `json:"applied,omitempty"` // the step in force
+	Wanted  string    `json:"wanted,omitempty"`  // the step that the repository wants
+	State   string    `json:"state,omitempty"`
+	Source  string    `json:"source,omitempty"` // file:line
+	Line    string    `json:"line,omitempty"`   // its text
+	// Commit last wrote the line.
+	Commit *repo.Revision `json:"commit,omitempty"`
+	Run    *runDoc        `json:"run,omitempty"`   // the run that changed it last
+	First  int            `json:"first,omitempty"` // the run that first managed it
+	Origin string         `json:"origin,omitempty"`
+	By     addr.Addr      `json:"by,omitempty"` // the directory whose purge removed it
+}
+
+func (s *session) explainAddr(ctx context.Context, k *known, a addr.Addr) explanation {
+	e := explanation{Addr: a}
+	commit := ""
+	for _, entry := range k.status.State.Entries {
+		if entry.Addr == a {
+			commit = k.applied(&e, entry)
+		}
+	}
+	if k.wanted != nil {
+		for _, st := range k.wanted.List {
+			if st.Addr() == a {
+				e.Wanted = st.String()
+				if e.Source == "" {
+					e.Source = st.Source
+				}
+			}
+		}
+	}
+	if st, ok := stateOf(k.allStates(), func(r executor.StateRef) bool { return holds(r.Addrs, a) }); ok {
+		e.State = st.ID
+	}
+	k.sourceLine(ctx, &e, commit)
+	return e
+}
+
+// applied fills in what the journal knows, and gives the commit that the source
+// is to be read at.
+func (k *known) applied(e *explanation, entry journal.Entry) string {
+	e.Applied, e.Source, e.First, e.By = entry.Step, entry.Src, entry.First, entry.By
+	e.Origin = originText(entry.Origin)
+	commit := k.status.State.Revision.Commit
+	if r, ok := k.runs[entry.Run]; ok {
+		doc := runJSON(r)
+		e.Run = &doc
+	}
+	return commit
+}
+
+func holds(l []addr.Addr, a addr.Addr) bool {
+	for _, x := range l {
+		if x == a {
+			return true
+		}
+	}
+	return false
+}
+
+// sourceLine reads the line and who last wrote it, at the commit that was
+// applied, else as the files are. Where the repository cannot say, it stays out.
+func (k *known) sourceLine(ctx context.Context, e *explanation, commit string) {
+	file, line := splitSource(e.Source)
+	if k.source == nil || line == 0 {
+		return
+	}
+	tree := k.source.tree
+	if commit == "" {
+		commit = k.source.rev.Commit
+	} else if at, _, err := k.source.repo.At(ctx, commit); err == nil {
+		tree = repo.Sub(at, k.source.prefix)
+	}
+	if text, err := tree.ReadFile(file); err == nil {
+		e.Line = diag.LineAt(text, line)
+	}
+	if commit == "" {
+		return
+	}
+	if rev, _, err := k.source.repo.Blame(ctx, commit, path.Join(k.source.prefix, file), line); err == nil {
+		e.Commit = &rev
+	}
+}
+
+// originText says what was there before fettle, without its content.
+func originText(o *image.Image) string {
+	switch {
+	case o == nil:
+		return "found as wanted, never changed"
+	case o.File != nil && o.File.Type == image.Absent:
+		return "nothing was there"
+	case o.File != nil && o.File.Type == image.Regular:
+		return fmt.Sprintf("a file of %s, mode %04o", render.Bytes(o.File.Size), o.File.Mode)
+	case o.File != nil && o.File.Type == image.Symlink:
+		return "a link to " + o.File.Target
+	case o.File != nil:
+		return fmt.Sprintf("a %s, mode %04o", o.File.Type, o.File.Mode)
+	case o.Package != nil && o.Package.Version == "":
+		return "not installed"
+	case o.Package != nil:
+		return "version " + o.Package.Version
+	case o.Unit != nil:
+		return strings.TrimSpace(o.Unit.State + " " + o.Unit.Active)
+	case o.Sysctl != nil:
+		return o.Sysctl.Value
+	}
+	return presence(o)
+}
+
+func presence(o *image.Image) string {
+	present := o.User != nil && o.User.Present || o.Group != nil && o.Group.Present ||
+		o.Member != nil && o.Member.Present || o.Region != nil && o.Region.Present
+	switch {
+	case present:
+		return "it was there already"
+	case o.Exec != nil || !o.Known():
+		return ""
+	}
+	return "nothing was there"
+}
+
+func (s *session) showExplanations(items []explanation) {
+	for i, e := range items {
+		if i > 0 {
+			s.printf("\n")
+		}
+		s.printf("%s\n", render.Escape(e.Addr.String()))
+		s.style().Pairs(s.app.Stdout, s.explanationPairs(e))
+	}
+}
+
+func (s *session) explanationPairs(e explanation) []render.Pair {
+	applied, wanted := e.Applied, e.Wanted
+	switch {
+	case applied == wanted:
+		wanted = ""
+	case applied == "":
+		applied = "not yet: fettle apply"
+	case wanted == "":
+		wanted = ""
+	}
+	source := e.Source
+	if e.Line != "" {
+		source += "\n" + strings.TrimSpace(e.Line)
+	}
+	pairs := []render.Pair{
+		{Name: "  applied", Value: applied},
+		{Name: "  wanted", Value: wanted},
+		{Name: "  removed by", Value: e.By.String()},
+		{Name: "  state", Value: e.State},
+		{Name: "  source", Value: source},
+	}
+	if c := e.Commit; c != nil {
+		pairs = append(pairs, render.Pair{Name: "  commit", Value: render.Style{}.Revision(*c)}, render.Pair{Name: "  author", Value: c.Author})
+	}
+	if r := e.Run; r != nil {
+		run := fmt.Sprintf("%d, %s at %s by %s", r.Run, r.Operation, s.moment(r.Started), r.User)
+		if e.First != r.Run && e.First > 0 {
+			run += fmt.Sprintf("; managed since run %d", e.First)
+		}
+		pairs = append(pairs, render.Pair{Name: "  run", Value: run}, render.Pair{Name: "  before", Value: e.Origin})
+	}
+	return pairs
+}
+
+func (s *session) explainVariable(ctx context.Context, name string) error {
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	target, err := s.chooseTarget(src.tree)
+	if err != nil {
+		return err
+	}
+	in, err := s.input(ctx, src.tree, target)
+	if err != nil {
+		return err
+	}
+	v, ds := s.app.Language.Variable(in, name)
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	if s.json {
+		return s.document(explainDoc{Format: "fettle.explain/1", What: "var " + name, Variable: &v})
+	}
+	s.printf("%s = %s\n", render.Escape(v.Name), render.Escape(v.Value))
+	var pairs []render.Pair
+	for i, l := range v.Layers {
+		text := join(l.Value, l.Source)
+		if i == len(v.Layers)-1 {
+			text += "  (in force)"
+		}
+		pairs = append(pairs, render.Pair{Name: "  " + l.Name, Value: text})
+	}
+	s.style().Pairs(s.app.Stdout, pairs)
+	return nil
+}

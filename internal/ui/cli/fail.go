@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+)
+
+// errorDoc is the document of a command that failed.
+type errorDoc struct {
+	Format      string           `json:"format"` // fettle.error/1
+	Exit        int              `json:"exit"`
+	Error       string           `json:"error"`
+	Hint        string           `json:"hint,omitempty"`
+	Diagnostics []diagnosticJSON `json:"diagnostics,omitempty"`
+}
+
+type diagnosticJSON struct {
+	Severity string       `json:"severity"`
+	Summary  string       `json:"summary"`
+	Detail   string       `json:"detail,omitempty"`
+	Range    diag.Range   `json:"range"`
+	Line     string       `json:"line,omitempty"`
+	Trace    []diag.Range `json:"trace,omitempty"`
+}
+
+func diagnosticsJSON(l diag.List) []diagnosticJSON {
+	var out []diagnosticJSON
+	for _, d := range l {
+		out = append(out, diagnosticJSON{d.Severity.String(), d.Summary, d.Detail, d.Range, d.Line, d.Trace})
+	}
+	return out
+}
+
+// fail prints an error once, for people on stderr or as a document on stdout.
+// A command that has printed its document already says there how it ended.
+func (s *session) fail(err error) {
+	if err == nil || errors.Is(err, errChanges) || errors.Is(err, errReported) {
+		return
+	}
+	hint := hintOf(err)
+	var list *diag.ListError
+	isList := errors.As(err, &list)
+	if s.json {
+		if s.documented {
+			return
+		}
+		doc := errorDoc{Format: "fettle.error/1", Exit: ExitCode(err), Error: err.Error(), Hint: hint}
+		if isList {
+			doc.Error, doc.Diagnostics = "the configuration has mistakes", diagnosticsJSON(list.List)
+		}
+		_ = s.document(doc)
+		return
+	}
+	if isList {
+		s.errStyle().Diagnostics(s.app.Stderr, list.List)
+		s.errStyle().Hint(s.app.Stderr, hint)
+		return
+	}
+	s.errStyle().Error(s.app.Stderr, err.Error(), hint)
+}
+
+// errReported marks an error whose report has been shown: the exit code is all
+// that is left to say.
+var errReported = errors.New("reported")
+
+// reported wraps err, keeping its exit code.
+func reported(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.Join(errReported, err)
+}
+
+// hintOf is what to type after an error: what the error itself carries, else
+// what is known of its family. An error that already names a command gets none.
+func hintOf(err error) string {
+	var h *hinted
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "Type:") {
+		return ""
+	}
+	switch {
+	case errors.Is(err, executor.ErrLocked):
+		return "Wait until it has finished, or see what runs: fettle status"
+	case errors.Is(err, executor.ErrStale):
+		return "Make a new plan: fettle plan -o FILE"
+	case errors.Is(err, executor.ErrFrozen):
+		return "Unfreeze it first: fettle unfreeze"
+	case errors.Is(err, executor.ErrIrreversible):
+		return "Go back all the same, leaving their effects: fettle rollback --cross-irreversible"
+	case errors.Is(err, context.Canceled):
+		return "Nothing is half done. See what was changed: fettle status"
+	case errors.Is(err, fs.ErrPermission):
+		return "Run it as root: sudo fettle … — or on a folder of your own: --root DIR"
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+type fmtDoc struct {
+	Format  string   `json:"format"`  // fettle.fmt/1
+	Changed []string `json:"changed"` // files that were, or are, not in canonical form
+}
+
+func newFmt(s *session) *cobra.Command {
+	check := false
+	c := &cobra.Command{
+		Use:   "fmt [PATH…]",
+		Short: "Bring source files into canonical form",
+		Long: `Rewrites the .hcl files of the repository, or of the paths that are named, and
+prints the names of those that changed. - formats standard input. Comments and
+meaning stay. With --check nothing is written, and it ends with 2 when a file
+is not in canonical form.`,
+		Example: "  fettle fmt\n  fettle fmt --check\n  fettle fmt - < module.hcl",
+		Args:    args(0, -1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			if len(a) == 1 && a[0] == "-" {
+				return s.formatStdin()
+			}
+			if len(a) == 0 {
+				a = []string{s.dir}
+			}
+			return s.format(a, check)
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "only tell which files would change")
+	return c
+}
+
+// formatStdin prints the canonical form of what comes in.
+func (s *session) formatStdin() error {
+	in, err := io.ReadAll(s.app.Stdin)
+	if err != nil {
+		return fmt.Errorf("cannot read standard input: %w", err)
+	}
+	out, ds := s.app.Language.Format("<stdin>", in)
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	_, err = s.app.Stdout.Write(out)
+	return err
+}
+
+func (s *session) format(paths []string, check bool) error {
+	doc := fmtDoc{Format: "fettle.fmt/1", Changed: []string{}}
+	var bad diag.List
+	for _, p := range paths {
+		files, err := sourceFiles(p)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			changed, ds, err := s.formatFile(file, check)
+			if err != nil {
+				return err
+			}
+			bad = append(bad, ds...)
+			if changed {
+				doc.Changed = append(doc.Changed, file)
+				s.printf("%s\n", file)
+			}
+		}
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if s.json {
+		if err := s.document(doc); err != nil {
+			return err
+		}
+	}
+	if check && len(doc.Changed) > 0 {
+		return errChanges
+	}
+	return nil
+}
+
+// sourceFiles are the files of the language at or below path. What begins with
+// a dot is not ours.
+func sourceFiles(path string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case p != path && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+		case d.Type().IsRegular() && (strings.HasSuffix(p, ".hcl") || p == path):
+			out = append(out, p)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("Name a file or folder that is there, or leave it out to format the repository", fmt.Sprintf("cannot format %q: there is no such file or folder", path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot format %q: %w", path, err)
+	}
+	return out, nil
+}
+
+func (s *session) formatFile(path string, check bool) (changed bool, ds diag.List, err error) {
+	in, err := os.ReadFile(path)
+	if err != nil {
+		return false, nil, fmt.Errorf("cannot format: %w", err)
+	}
+	out, ds := s.app.Language.Format(path, in)
+	if ds.HasErrors() || bytes.Equal(in, out) {
+		return false, ds, nil
+	}
+	if check {
+		return true, nil, nil
+	}
+	return true, nil, replaceFile(path, out)
+}
+
+// replaceFile exchanges a file of the user's for new content, whole, keeping
+// its mode.
+func replaceFile(path string, content []byte) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("cannot write %q: %w", path, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".fettle-fmt-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %q: %w", path, err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(st.Mode().Perm())
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("cannot write %q: %w", path, err)
+	}
+	return nil
+}

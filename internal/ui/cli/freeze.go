@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+)
+
+func newFreeze(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "freeze [WHY…]",
+		Short: "Refuse every change until somebody unfreezes",
+		Long: `Refuses apply and rollback on this machine until "fettle unfreeze". What you
+write behind it is shown to whoever is refused. Looking is always allowed.`,
+		Example: "  sudo fettle freeze database migration until noon",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			why := strings.Join(a, " ")
+			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: why})
+				if err != nil {
+					return err
+				}
+				return s.done("freeze", 0, "Frozen. Nothing is changed here until you type: fettle unfreeze")
+			})
+		},
+	}
+}
+
+func newUnfreeze(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "unfreeze",
+		Short:   "Allow changes again",
+		Example: "  sudo fettle unfreeze",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				if err := x.Unfreeze(c.Context()); err != nil {
+					return err
+				}
+				return s.done("unfreeze", 0, "Unfrozen. Changes are allowed again.")
+			})
+		},
+	}
+}

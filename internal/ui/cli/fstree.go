@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// fsTree is content that lies in a folder or an archive and not in a
+// repository: blobs of a saved plan, sources of a step file. It serves files
+// only.
+type fsTree struct{ fs fs.FS }
+
+var errFilesOnly = errors.New("only files are read here")
+
+// Open opens a regular file.
+func (t fsTree) Open(path string) (io.ReadCloser, error) { return t.fs.Open(path) }
+
+// ReadFile reads a whole file.
+func (t fsTree) ReadFile(path string) ([]byte, error) { return fs.ReadFile(t.fs, path) }
+
+// Stat describes one file.
+func (t fsTree) Stat(path string) (repo.Entry, error) {
+	st, err := fs.Stat(t.fs, path)
+	if err != nil {
+		return repo.Entry{}, err
+	}
+	return repo.Entry{Path: path, Size: st.Size(), Exec: st.Mode()&0o111 != 0}, nil
+}
+
+// ReadDir fails.
+func (t fsTree) ReadDir(string) ([]repo.Entry, error) { return nil, errFilesOnly }
+
+// Readlink fails.
+func (t fsTree) Readlink(string) (string, error) { return "", errFilesOnly }
+
+// Digest reads a file to its end.
+func (t fsTree) Digest(path string) (string, int64, error) {
+	return step.Folder{FS: t.fs}.Digest(path)
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// starter is the repository that init writes. A leading "dot-" stands for a
+// dot, which embedding would leave out.
+//
+//go:embed all:starter
+var starter embed.FS
+
+type initDoc struct {
+	Format string   `json:"format"` // fettle.init/1
+	Dir    string   `json:"dir"`
+	Files  []string `json:"files"`
+	Commit string   `json:"commit,omitempty"` // "" where git is not installed, or the folder is in a repository already
+}
+
+func newInit(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Make a new repository that works",
+		Long: `Writes a small repository that can be applied as it is: a target, a module with a
+directory and a file below /srv/hello, and a README. Where git is installed it
+is committed. A file that is already there is never overwritten: init refuses.`,
+		Example: "  fettle init hello\n  cd hello && fettle plan",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			dir := s.dir
+			if len(a) == 1 {
+				dir = filepath.Join(s.dir, a[0])
+				if filepath.IsAbs(a[0]) {
+					dir = a[0]
+				}
+			}
+			return s.init(c.Context(), dir)
+		},
+	}
+}
+
+func (s *session) init(ctx context.Context, dir string) error {
+	files, err := starterFiles()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if fileExists(filepath.Join(dir, f.path)) {
+			return refuse("Choose an empty or new folder: fettle init DIR", fmt.Sprintf("cannot make a repository in %q: it has a %s already", dir, f.path))
+		}
+	}
+	doc := initDoc{Format: "fettle.init/1", Dir: dir, Files: []string{}}
+	for _, f := range files {
+		if err := writeNew(filepath.Join(dir, f.path), f.text); err != nil {
+			return fmt.Errorf("cannot make a repository: %w", err)
+		}
+		doc.Files = append(doc.Files, f.path)
+	}
+	rev, err := repo.Init(ctx, dir, doc.Files, "Hello from fettle")
+	if err != nil && !errors.Is(err, repo.ErrNoGit) {
+		return withHint(err, "The files are written. Make it a repository yourself: git init "+dir)
+	}
+	doc.Commit = rev.Commit
+	if s.json {
+		return s.document(doc)
+	}
+	s.showInit(doc, err)
+	return nil
+}
+
+func (s *session) showInit(doc initDoc, gitErr error) {
+	s.printf("Wrote a repository to %s:\n", doc.Dir)
+	for _, f := range doc.Files {
+		s.printf("  %s\n", f)
+	}
+	switch {
+	case doc.Commit != "":
+		s.printf("Committed as %s.\n", render.Short(doc.Commit))
+	case gitErr != nil:
+		s.printf("git is not installed, so nothing is committed. It works without; runs have no revision then.\n")
+	default:
+		s.printf("It is inside of a git repository: commit it there.\n")
+	}
+	cd := ""
+	if doc.Dir != "." {
+		cd = "  cd " + doc.Dir + "\n"
+	}
+	s.printf("\nNext:\n%s  fettle plan              what would be done\n  sudo fettle apply        do it\n  sudo fettle rollback     take it back\n\nOr try it on a folder, without root:\n  fettle apply --root /tmp/hello\n", cd)
+}
+
+type starterFile struct{ path, text string }
+
+func starterFiles() ([]starterFile, error) {
+	var out []starterFile
+	err := fs.WalkDir(starter, "starter", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := starter.ReadFile(p)
+		rel := strings.ReplaceAll(strings.TrimPrefix(p, "starter/"), "dot-", ".")
+		out = append(out, starterFile{rel, string(text)})
+		return err
+	})
+	return out, err
+}
+
+// writeNew writes a file that is not there yet, with the folders above it.
+func writeNew(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,11 @@
+package cli
+
+import (
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// lint finds what is wrong with a list as a whole.
+func (s *session) lint(l step.List) diag.List {
+	return step.Lint(l, step.DebianBase{})
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+type logDoc struct {
+	Format string   `json:"format"` // fettle.log/1
+	Runs   []runDoc `json:"runs"`   // newest first
+}
+
+func newLog(s *session) *cobra.Command {
+	limit := 20
+	c := &cobra.Command{
+		Use:     "log",
+		Short:   "List the runs, newest first",
+		Example: "  fettle log\n  fettle log -n 0 --json",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				runs, err := x.Runs(c.Context())
+				if err != nil {
+					return err
+				}
+				return s.showLog(newestFirst(runs), limit)
+			})
+		},
+	}
+	c.Flags().IntVarP(&limit, "number", "n", limit, "show this many; 0 is all")
+	return c
+}
+
+func (s *session) showLog(runs []journal.RunInfo, limit int) error {
+	left := 0
+	if limit > 0 && len(runs) > limit {
+		left = len(runs) - limit
+		runs = runs[:limit]
+	}
+	if s.json {
+		doc := logDoc{Format: "fettle.log/1", Runs: []runDoc{}}
+		for _, r := range runs {
+			doc.Runs = append(doc.Runs, runJSON(r))
+		}
+		return s.document(doc)
+	}
+	if len(runs) == 0 {
+		s.printf("Nothing was run on this machine yet.\n")
+		return nil
+	}
+	var rows [][]string
+	for _, r := range runs {
+		rows = append(rows, s.logRow(r))
+	}
+	s.style().Table(s.app.Stdout, []string{"RUN", "WHEN", "WHO", "OPERATION", "CHANGED", "OUTCOME", "REVISION"}, rows)
+	if left > 0 {
+		s.printf("%d older (-n 0 lists all)\n", left)
+	}
+	return nil
+}
+
+func (s *session) logRow(r journal.RunInfo) []string {
+	h := r.Header
+	return []string{strconv.Itoa(h.Run), s.moment(r.Started), h.User, operation(h), strconv.Itoa(r.Changed), outcomeOf(r), render.Style{}.Revision(h.Revision)}
+}

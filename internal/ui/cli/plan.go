@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// viewFlags are the flags of every command that shows a plan.
+type viewFlags struct {
+	diff, noDiff, verify bool
+}
+
+func (v *viewFlags) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&v.diff, "diff", false, "show differences of content (default: on a terminal)")
+	c.Flags().BoolVar(&v.noDiff, "no-diff", false, "do not show differences of content")
+	c.Flags().BoolVar(&v.verify, "verify", false, "read every byte instead of trusting times and sizes")
+	c.MarkFlagsMutuallyExclusive("diff", "no-diff")
+}
+
+// diffLines is how much of each content diff is shown.
+const diffLines = 40
+
+// wants tells whether content is compared at all: it costs reading it.
+func (v *viewFlags) wants(s *session) bool {
+	return !v.noDiff && (v.diff || s.json || s.verbose || s.app.Terminal.Out)
+}
+
+func (v *viewFlags) options(s *session) render.PlanOptions {
+	o := render.PlanOptions{Verbose: s.verbose}
+	if v.wants(s) {
+		o.DiffLines = diffLines
+		if s.verbose {
+			o.DiffLines = -1
+		}
+	}
+	return o
+}
+
+type planFlags struct {
+	viewFlags
+	out      string
+	noRepair bool
+}
+
+func newPlan(s *session) *cobra.Command {
+	var f planFlags
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what apply would do now",
+		Long: `Compares the list that is wanted with what is applied and with what is there,
+and shows what apply would do. Nothing is changed.
+
+Each line begins with what happens:
+  +  create    nothing is there yet
+  ~  update    something else is there, or an older version of ours
+  !  repair    it was changed by somebody else since it was applied
+  <  restore   rollback: back to what an earlier run left
+  -  remove    no longer wanted: back to what was there before fettle
+  >  run       a command, or an action that a change notifies
+  ?  check     a verification, after the run
+  =  adopt     found as wanted: recorded, nothing runs
+  .  forget    no longer wanted and never changed by fettle: left as it is
+
+A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
+because the machine has changed since. The file holds all content that the plan
+needs, secret content too, and is readable by its owner alone.
+
+Ends with 2 when there are changes.`,
+		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c.Context(), f) },
+	}
+	f.flags(c)
+	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a file")
+	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
+	return c
+}
+
+func (s *session) runPlan(ctx context.Context, f planFlags) error {
+	req, closing, err := s.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+	return s.withExecutor(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
+}
+
+func (s *session) showPlan(ctx context.Context, x executor.Executor, req executor.Request, f planFlags) error {
+	p, err := x.Plan(ctx, req)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := savePlan(f.out, s.app.Version, req, p); err != nil {
+			return err
+		}
+	}
+	if s.json {
+		err = s.document(planJSON("fettle.plan/1", p))
+	} else {
+		s.style().Plan(s.app.Stdout, p, f.options(s))
+		if f.out != "" {
+			s.printf("\nSaved. To do exactly this: fettle apply %s\n", f.out)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return changesIn(p)
+}
+
+// changesIn is errChanges for a plan that would change something, or that
+// reports drift.
+func changesIn(p *plan.Plan) error {
+	if !p.Empty() || p.Count()[plan.Drift] > 0 {
+		return errChanges
+	}
+	return nil
+}
+
+// refuseFrozen ends a command that would change a frozen machine, before
+// anything is planned.
+func (s *session) refuseFrozen(ctx context.Context, x executor.Executor) error {
+	st, err := x.Status(ctx)
+	if err != nil || st.Frozen == nil {
+		return err
+	}
+	why := ""
+	if st.Frozen.Why != "" {
+		why = ": " + st.Frozen.Why
+	}
+	text := fmt.Sprintf("this machine was frozen by %s at %s%s", st.Frozen.By, s.moment(st.Frozen.At), why)
+	return withHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text), "See what would change: fettle plan\nAllow changes again: fettle unfreeze")
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+func newRecover(s *session) *cobra.Command {
+	onCrash := choice{value: "undo", of: []string{"undo", "finish"}}
+	c := &cobra.Command{
+		Use:   "recover",
+		Short: "Settle a run that crashed",
+		Long: `Finishes or undoes a run that a crash, a kill or a power cut ended, and takes
+back one whose confirmation did not come in time. Every apply and rollback does
+this first by itself; recover is for a timer at boot, or for peace of mind.
+Where nothing is left over, it does nothing.`,
+		Example: "  sudo fettle recover\n  sudo fettle recover --on-crash finish",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			o := s.runOptions()
+			if c.Flags().Changed("on-crash") {
+				o.OnCrash = onCrash.value
+			}
+			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.recover(c, x, o) })
+		},
+	}
+	c.Flags().Var(&onCrash, "on-crash", "undo the run, or finish it (default: what the run was started with)")
+	return c
+}
+
+func (s *session) recover(c *cobra.Command, x executor.Executor, o executor.Options) error {
+	settled := false
+	err := s.execute(nil, "Finished", func(show func(executor.Event)) (*executor.Report, error) {
+		rep, err := x.Recover(c.Context(), o, show)
+		settled = rep != nil
+		return rep, err
+	})
+	// A run that was taken back is what recover is for: the machine is as it
+	// was, and that is no failure of this command.
+	if settled && ExitCode(err) == ExitRolledBack {
+		return nil
+	}
+	if err == nil && !settled {
+		return s.done("recover", 0, "Nothing is left over: the last run has ended.")
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+type rollbackFlags struct {
+	runFlags
+	cross bool
+}
+
+func newRollback(s *session) *cobra.Command {
+	var f rollbackFlags
+	c := &cobra.Command{
+		Use:   "rollback [TO]",
+		Short: "Take the machine back to an earlier run",
+		Long: `Takes everything back to what it was after an earlier run: content, owners,
+modes, packages, units. It needs neither git nor the repository, for lists and
+content are kept on the machine.
+
+TO is
+  nothing            the state before the last run; typed twice, it comes back
+  a number           that run (see: fettle log)
+  0 or origin        before fettle first touched the machine
+  a commit           the newest run of it; the beginning of its hash is enough
+  a branch or tag    the newest run of the commit it names (asks git)
+
+A rollback is a run of its own, and can be taken back too. Steps that have no
+inverse are listed first; it goes past them only with --cross-irreversible.`,
+		Example: "  sudo fettle rollback\n  sudo fettle rollback 12\n  sudo fettle rollback origin --yes\n  sudo fettle rollback v1.4",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			to := ""
+			if len(a) == 1 {
+				to = a[0]
+			}
+			return s.runRollback(c.Context(), f, to)
+		},
+	}
+	f.flags(c)
+	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "go back although some steps cannot be undone")
+	return c
+}
+
+func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) error {
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	return s.withExecutor(ctx, func(x executor.Executor) error {
+		if err := s.refuseFrozen(ctx, x); err != nil {
+			return err
+		}
+		run, err := s.findRun(ctx, x, to)
+		if err != nil {
+			return err
+		}
+		return s.rollback(ctx, x, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, Diffs: f.wants(s)}, f, o)
+	})
+}
+
+func (s *session) rollback(ctx context.Context, x executor.Executor, r executor.RollbackRequest, f rollbackFlags, o executor.Options) error {
+	p, err := x.PlanRollback(ctx, r)
+	if err != nil {
+		return err
+	}
+	if len(p.Irreversible()) > 0 && !f.cross {
+		if !s.json {
+			s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
+		}
+		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(r.To), executor.ErrIrreversible),
+			"Go back all the same, leaving their effects: add --cross-irreversible")
+	}
+	if err := s.approve(ctx, p, f.runFlags, fmt.Sprintf("Roll back to %s?", render.RunName(r.To))); err != nil {
+		return err
+	}
+	return s.execute(p, "Rolled back", func(show func(executor.Event)) (*executor.Report, error) {
+		return x.Rollback(ctx, r, p, o, show)
+	})
+}
+
+// findRun turns what a person typed into the number of a run.
+func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (int, error) {
+	if to == "origin" || to == "0" {
+		return 0, nil
+	}
+	if to == "" {
+		return s.previousRun(ctx, x)
+	}
+	if n, err := strconv.Atoi(to); err == nil {
+		runs, err := x.Runs(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range runs {
+			if r.Header.Run == n {
+				return n, nil
+			}
+		}
+		if len(to) < minHash {
+			return 0, refuse("See which there are: fettle log", fmt.Sprintf("cannot find run %s", to))
+		}
+	}
+	return s.runOfCommit(ctx, x, to)
+}
+
+// previousRun is the run whose state the last one started from.
+func (s *session) previousRun(ctx context.Context, x executor.Executor) (int, error) {
+	st, err := x.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if st.State.Run == 0 {
+		return 0, refuse("See the history: fettle log", "cannot roll back: nothing is applied on this machine")
+	}
+	shown, err := x.Show(ctx, st.State.Run)
+	return shown.Info.Header.Base, err
+}
+
+// minHash is how many digits of a commit are enough to ask the history.
+const minHash = 4
+
+func (s *session) runOfCommit(ctx context.Context, x executor.Executor, name string) (int, error) {
+	if isHash(name) {
+		run, ok, err := x.RunOf(ctx, strings.ToLower(name))
+		if err != nil || ok {
+			return run, err
+		}
+	}
+	commit, err := s.resolveCommit(ctx, name)
+	if err != nil {
+		return 0, withHint(fmt.Errorf("cannot find a run of %q: %w", name, err), "See which there are: fettle log")
+	}
+	run, ok, err := x.RunOf(ctx, commit)
+	if err != nil || ok {
+		return run, err
+	}
+	return 0, refuse("See which there are: fettle log\nTo apply it: fettle apply --rev "+name, fmt.Sprintf("cannot find a run of %q (%s): it was never applied here", name, render.Short(commit)))
+}
+
+func (s *session) resolveCommit(ctx context.Context, name string) (string, error) {
+	r, err := repo.Open(ctx, s.dir)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	if !r.IsGit() {
+		return "", errors.New("no run here is of such a commit, and this folder is no git repository that could name one")
+	}
+	rev, err := r.Resolve(ctx, name)
+	return rev.Commit, err
+}
+
+func isHash(s string) bool {
+	return len(s) >= minHash && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
+}

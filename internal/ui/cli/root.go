@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `fettle keeps machines in the state that a git repository describes, and can
+always take them back.
+
+A repository compiles to a list of atomic steps. fettle compares the list with
+what is applied and with what is there, shows the difference as a plan, and
+runs it. Every step records its inverse before it acts.
+
+Exit codes:
+  0  as wanted
+  1  error
+  2  there are changes or drift (plan, diff, drift, steps diff, steps plan)
+  3  a check failed
+  4  locked: another fettle works on this machine
+  5  the plan is stale: the machine has changed since
+  6  the run was rolled back
+
+Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. The steps under way
+are finished or taken back, and the journal says which. A second one ends fettle
+at once; the next start settles what is left.`
+
+// newRoot builds the whole command tree. The list of commands is here and
+// nowhere else.
+func newRoot(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fettle",
+		Short:         "Keep machines in the state that a git repository describes",
+		Long:          rootLong,
+		Example:       "  fettle init hello && cd hello\n  fettle plan\n  sudo fettle apply\n  sudo fettle rollback",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          args(0, 0),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	s.flags(root)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return withHint(fmt.Errorf("cannot read the flags: %w", err), "See: "+c.CommandPath()+" --help")
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	for _, g := range groups() {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, build := range g.commands {
+			c := build(s)
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(newMan(s))
+	return root
+}
+
+type group struct {
+	id, title string
+	commands  []func(*session) *cobra.Command
+}
+
+func groups() []group {
+	type list = []func(*session) *cobra.Command
+	return []group{
+		{"repository", "The repository:", list{newInit, newValidate, newFmt, newCompile, newDiff, newDocs}},
+		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
+		{"history", "What was done, and why:", list{newStatus, newLog, newShow, newExplain, newGC}},
+		{"more", "More:", list{newSteps, newVersion, newCompletion}},
+	}
+}
+
+// args checks the number of arguments and names the usage when it is wrong.
+func args(low, high int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) >= low && (high < 0 || len(args) <= high) {
+			return nil
+		}
+		if c.HasSubCommands() || !c.HasParent() {
+			return unknownCommand(c, args)
+		}
+		text := fmt.Sprintf("cannot run %q: it takes %s, not %d", c.CommandPath(), argCount(low, high), len(args))
+		return refuse("Usage: "+c.UseLine()+"\nSee: "+c.CommandPath()+" --help", text)
+	}
+}
+
+func argCount(low, high int) string {
+	switch {
+	case high == 0:
+		return "no argument"
+	case low == high && low == 1:
+		return "1 argument"
+	case low == high:
+		return fmt.Sprintf("%d arguments", low)
+	case high < 0:
+		return fmt.Sprintf("%d or more arguments", low)
+	}
+	return fmt.Sprintf("%d to %d arguments", low, high)
+}
+
+func unknownCommand(c *cobra.Command, args []string) error {
+	hint := "See: " + c.CommandPath() + " --help"
+	if len(args) > 0 {
+		c.SuggestionsMinimumDistance = 2
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "Did you mean: " + c.CommandPath() + " " + strings.Join(near, ", ")
+		}
+		return refuse(hint, fmt.Sprintf("there is no command %q", c.CommandPath()+" "+args[0]))
+	}
+	return refuse(hint, fmt.Sprintf("%q needs a command", c.CommandPath()))
+}
+
+// fileExists is for flags and arguments that can be a path.
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// documents are all formats that --json prints. docs/schema has one schema for
+// each. A change of a schema that is not an addition needs a new number.
+func documents() map[string]any {
+	return map[string]any{
+		"fettle.error/1": errorDoc{}, "fettle.plan/1": planDoc{}, "fettle.drift/1": planDoc{}, "fettle.report/1": reportDoc{},
+		"fettle.done/1": doneDoc{}, "fettle.status/1": statusDoc{}, "fettle.log/1": logDoc{}, "fettle.run/1": showDoc{},
+		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.list/1": listDoc{},
+		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
+		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{},
+	}
+}
+
+// TestSchemas keeps docs/schema in step with the documents. With -update it
+// writes the schemas.
+func TestSchemas(t *testing.T) {
+	updating := flag.Lookup("update").Value.String() == "true"
+	for format, doc := range documents() {
+		g := generator{defs: map[string]any{}}
+		schema := g.object(reflect.TypeOf(doc))
+		schema["properties"].(map[string]any)["format"] = map[string]any{"const": format}
+		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+		schema["title"] = format
+		if len(g.defs) > 0 {
+			schema["$defs"] = g.defs
+		}
+		want, err := json.MarshalIndent(schema, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, '\n')
+		file := filepath.Join("../../../docs/schema", strings.ReplaceAll(format, "/", "-")+".json")
+		if updating {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s does not describe %s any more (%v); see the difference with -update", file, format, err)
+		}
+	}
+}
+
+// generator turns Go types into JSON Schema.
+type generator struct{ defs map[string]any }
+
+func (g *generator) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		properties[name] = g.schema(f.Type)
+		if !strings.Contains(options, "omitempty") {
+			required = append(required, name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func (g *generator) schema(t reflect.Type) map[string]any {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return g.schema(t.Elem())
+	case reflect.Struct:
+		name := strings.TrimSuffix(strings.ToLower(t.Name()), "doc")
+		if _, ok := g.defs[name]; !ok {
+			g.defs[name] = nil // stops a type that holds itself
+			g.defs[name] = g.object(t)
+		}
+		return map[string]any{"$ref": "#/$defs/" + name}
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": g.schema(t.Elem())}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": g.schema(t.Elem())}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	}
+	return map[string]any{"type": "integer"}
+}

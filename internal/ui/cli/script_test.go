@@ -1,0 +1,165 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// update rewrites golden files. Review the difference like code: these are the
+// words that people read.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fettle": runFake})
+}
+
+// runFake is the command line on the scripted engine and a language in which
+// the file fettle.hcl is the list itself: one step a line, and a first line
+// "# targets: a b".
+func runFake() {
+	app := &cli.App{
+		OpenExecutor: openFake(os.Getenv("FETTLE_FAKE")),
+		Facts:        func(context.Context, cli.Machine) (map[string]cty.Value, error) { return nil, nil },
+		Language:     toyLanguage(),
+		Stdin:        os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Now:      func() time.Time { return fakeNow },
+		Hostname: func() (string, error) { return "web1.example.org", nil },
+		Env:      os.Getenv,
+		Version:  "test",
+	}
+	if os.Getenv("FETTLE_TTY") != "" {
+		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}
+	}
+	os.Exit(app.Main(context.Background(), os.Args[1:]))
+}
+
+func toyLanguage() cli.Language {
+	return cli.Language{
+		Compile: toyCompile,
+		Targets: func(t repo.Tree) ([]string, diag.List) {
+			text, err := t.ReadFile("fettle.hcl")
+			if err != nil {
+				return nil, diag.List{diag.Errorf(diag.Range{File: "fettle.hcl"}, "File cannot be read", "%v", err)}
+			}
+			first, _, _ := strings.Cut(string(text), "\n")
+			return strings.Fields(strings.TrimPrefix(first, "# targets:")), nil
+		},
+		Format: func(path string, src []byte) ([]byte, diag.List) {
+			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil
+		},
+		Kinds: func() []kind.Kind {
+			return []kind.Kind{{Name: "file", Doc: "A regular file.", Main: "path", Attrs: []kind.Attr{
+				{Name: "path", Type: cty.String, Required: true, Doc: "where it is"},
+				{Name: "mode", Type: cty.String, Default: cty.StringVal("0644"), Doc: "permission bits"},
+				{Name: "tags", Type: cty.List(cty.String), Doc: "words"},
+			}, Actions: []kind.Action{{Name: "touch", Doc: "sets its time"}}}}
+		},
+		Variable: func(in compile.Input, name string) (cli.Variable, diag.List) {
+			if name != "domain" {
+				return cli.Variable{}, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?", name, "domain")}
+			}
+			return cli.Variable{Name: name, Value: `"example.org"`, Layers: []cli.Layer{
+				{Name: "default", Value: `"localhost"`, Source: "modules/web/module.hcl:2"}, {Name: "target web1", Value: `"example.org"`, Source: "fettle.hcl:4"},
+			}}, nil
+		},
+	}
+}
+
+func toyCompile(in compile.Input) (compile.Result, diag.List) {
+	text, err := in.Tree.ReadFile("fettle.hcl")
+	if err != nil {
+		return compile.Result{}, diag.List{diag.Errorf(diag.Range{File: "fettle.hcl"}, "File cannot be read", "%v", err)}
+	}
+	list, ds := step.Parse("fettle.hcl", text)
+	res := compile.Result{Target: in.Target, Blobs: map[string]kind.Blob{}}
+	for i, s := range list {
+		if s.Verb == step.Copy {
+			digest, size, err := in.Tree.Digest(s.Args[0])
+			if err != nil {
+				return res, append(ds, diag.Errorf(s.Range, "Cannot read the source", "%v", err))
+			}
+			res.Blobs[digest] = kind.Blob{Digest: digest, Size: size, Tree: in.Tree, Path: s.Args[0]}
+			s.Args = []string{digest, s.Args[1]}
+		}
+		s.Source, s.Written = "fettle.hcl:"+itoa(s.Range.Start.Line), ""
+		res.List = append(res.List, s)
+		res.States = append(res.States, compile.StateInfo{ID: strings.ToLower(string(s.Verb)) + "." + itoa(i), Range: s.Range, Steps: []int{i}})
+	}
+	return res, ds
+}
+
+func itoa(n int) string {
+	b, _ := json.Marshal(n)
+	return string(b)
+}
+
+func TestScripts(t *testing.T) {
+	schemas, err := filepath.Abs("../../../docs/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("USER", "jane")
+			e.Setenv("TERM", "xterm")
+			e.Setenv("GIT_AUTHOR_DATE", "2026-11-20T10:00:00Z")
+			e.Setenv("GIT_COMMITTER_DATE", "2026-11-20T10:00:00Z")
+			return os.WriteFile(filepath.Join(e.WorkDir, ".gitconfig"), []byte("[user]\n\tname = Jane\n\temail = jane@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":   cmdCode,
+			"schema": func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
+		},
+	})
+}
+
+// cmdCode runs fettle and wants one exit code: code 2 plan --json
+func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: code N ARGS…")
+	}
+	err := ts.Exec("fettle", args[1:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("fettle %s: exit code %s, want %s", strings.Join(args[1:], " "), got, args[0])
+	}
+}
+
+// cmdSchema holds a JSON document to its schema: schema stdout
+func cmdSchema(ts *testscript.TestScript, dir string, args []string) {
+	text := ts.ReadFile(args[0])
+	dec := json.NewDecoder(strings.NewReader(text))
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		ts.Fatalf("no JSON document: %v", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		ts.Fatalf("more than one JSON document")
+	}
+	if err := checkSchema(dir, doc); err != nil {
+		ts.Fatalf("%v\n%s", err, text)
+	}
+}

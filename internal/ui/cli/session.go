@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// session is one command line: the global flags and what they lead to.
+type session struct {
+	app *App
+
+	dir, rev, target, root, state string
+	json, noColor, verbose        bool
+	vars                          []string
+
+	documented bool   // a JSON document has been printed
+	command    string // what was typed, for the history
+}
+
+func (s *session) flags(c *cobra.Command) {
+	f := c.PersistentFlags()
+	f.StringVarP(&s.dir, "chdir", "C", ".", "folder of the repository")
+	f.StringVar(&s.rev, "rev", "", "revision: a branch, tag or commit (default: the files as they are)")
+	f.StringVarP(&s.target, "target", "t", "", "target (default: this host's name if it is declared, else the only one)")
+	f.StringVar(&s.root, "root", "/", "work on the machine whose / is this folder")
+	f.StringVar(&s.state, "state", "", "state directory (default: ROOT/var/lib/fettle)")
+	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
+	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
+	f.StringArrayVar(&s.vars, "var", nil, "set a variable: NAME=VALUE; may be repeated")
+}
+
+func (s *session) colored(terminal bool) bool {
+	return terminal && !s.noColor && s.app.Env("NO_COLOR") == "" && s.app.Env("TERM") != "dumb"
+}
+
+func (s *session) style() render.Style {
+	return render.Style{Color: s.colored(s.app.Terminal.Out), Width: s.widthOf(s.app.Terminal.Out)}
+}
+
+func (s *session) errStyle() render.Style {
+	return render.Style{Color: s.colored(s.app.Terminal.Err), Width: s.widthOf(s.app.Terminal.Err)}
+}
+
+func (s *session) widthOf(terminal bool) int {
+	if !terminal {
+		return 0
+	}
+	return s.app.Terminal.Width
+}
+
+// printf writes to stdout for people; with --json nothing is written.
+func (s *session) printf(format string, args ...any) {
+	if !s.json {
+		fmt.Fprintf(s.app.Stdout, format, args...)
+	}
+}
+
+// document prints the one JSON document of a command.
+func (s *session) document(doc any) error {
+	s.documented = true
+	enc := json.NewEncoder(s.app.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return fmt.Errorf("cannot print the JSON document: %w", err)
+	}
+	return nil
+}
+
+// machine is where commands work, with absolute folders.
+func (s *session) machine() (Machine, error) {
+	root, err := filepath.Abs(s.root)
+	if err != nil {
+		return Machine{}, fmt.Errorf("cannot find --root %q: %w", s.root, err)
+	}
+	state := s.state
+	if state == "" {
+		state = filepath.Join(root, "var/lib/fettle")
+	}
+	state, err = filepath.Abs(state)
+	if err != nil {
+		return Machine{}, fmt.Errorf("cannot find --state %q: %w", s.state, err)
+	}
+	return Machine{Root: root, State: state}, nil
+}
+
+// withExecutor opens the engine, calls fn and closes the engine.
+func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) error) (err error) {
+	m, err := s.machine()
+	if err != nil {
+		return err
+	}
+	x, done, err := s.app.OpenExecutor(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := done(); err == nil {
+			err = cerr
+		}
+	}()
+	return fn(x)
+}
+
+// variables reads the --var flags. The last of a name wins.
+func (s *session) variables() (map[string]string, error) {
+	out := map[string]string{}
+	for _, v := range s.vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, refuse("Write it as --var NAME=VALUE", fmt.Sprintf("cannot read --var %q: it has no name and value", v))
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// outcomeError is the error that an ended run stands for, whichever way the
+// engine tells it.
+func outcomeError(rep *executor.Report, err error) error {
+	if rep == nil || err != nil {
+		return err
+	}
+	switch rep.Outcome {
+	case "check-failed":
+		return executor.ErrCheckFailed
+	case "rolled-back":
+		return executor.ErrRolledBack
+	case "failed", "interrupted":
+		return errors.New("cannot finish the run: it was " + string(rep.Outcome))
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// showDoc is one run whole.
+type showDoc struct {
+	Format      string                `json:"format"` // fettle.run/1
+	Info        runDoc                `json:"info"`
+	Plan        *planDoc              `json:"plan,omitempty"`
+	Invocations []executor.Invocation `json:"invocations"`
+}
+
+func newShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show [RUN]",
+		Short:   "Show one run: its states, their causes and parts",
+		Long:    "Shows a run as invocations: which states ran, what caused them, and what became of\neach part. Without a number it shows the last run.",
+		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				run, err := s.runNumber(c, x, a)
+				if err != nil {
+					return err
+				}
+				shown, err := x.Show(c.Context(), run)
+				if err != nil {
+					return err
+				}
+				return s.showRun(shown)
+			})
+		},
+	}
+}
+
+func (s *session) runNumber(c *cobra.Command, x executor.Executor, a []string) (int, error) {
+	runs, err := x.Runs(c.Context())
+	if err != nil {
+		return 0, err
+	}
+	if len(a) == 0 {
+		if len(runs) == 0 {
+			return 0, errNothingApplied()
+		}
+		return runs[len(runs)-1].Header.Run, nil
+	}
+	n, err := strconv.Atoi(a[0])
+	for _, r := range runs {
+		if err == nil && r.Header.Run == n {
+			return n, nil
+		}
+	}
+	return 0, refuse("See which there are: fettle log", fmt.Sprintf("cannot find run %q", a[0]))
+}
+
+func (s *session) showRun(shown executor.Shown) error {
+	if s.json {
+		doc := showDoc{Format: "fettle.run/1", Info: runJSON(shown.Info), Plan: planJSON("fettle.plan/1", shown.Plan), Invocations: shown.Invocations}
+		if doc.Invocations == nil {
+			doc.Invocations = []executor.Invocation{}
+		}
+		return s.document(doc)
+	}
+	i, h, w := shown.Info, shown.Info.Header, s.app.Stdout
+	took := ""
+	if i.Ended > 0 {
+		took = " in " + render.Duration(time.Duration(i.Ended-i.Started))
+	}
+	s.style().Pairs(w, []render.Pair{
+		{Name: "run", Value: strconv.Itoa(h.Run)},
+		{Name: "operation", Value: operation(h) + ", from " + render.RunName(h.Base)},
+		{Name: "outcome", Value: outcomeOf(i) + took + fmt.Sprintf(", %d changed", i.Changed)},
+		{Name: "error", Value: i.Error},
+		{Name: "started", Value: s.moment(i.Started)},
+		{Name: "by", Value: join(h.User, "("+h.From+")")},
+		{Name: "command", Value: h.Command},
+		{Name: "target", Value: h.Target},
+		{Name: "revision", Value: render.Style{}.Revision(h.Revision)},
+		{Name: "author", Value: h.Revision.Author},
+	})
+	for _, inv := range shown.Invocations {
+		s.showInvocation(inv)
+	}
+	return nil
+}
+
+func (s *session) showInvocation(inv executor.Invocation) {
+	name := render.Escape(inv.State)
+	if name == "" {
+		name = "(no state)"
+	}
+	if inv.Source != "" {
+		name += "  " + render.Escape(inv.Source)
+	}
+	s.printf("\n%s\n", name)
+	if len(inv.Cause) > 0 {
+		s.printf("  caused by %s\n", render.Escape(addrList(inv.Cause)))
+	}
+	var parts []render.Pair
+	for _, p := range inv.Parts {
+		value := string(p.Action) + ", " + p.Outcome
+		if p.Error != "" {
+			value += "\n" + p.Error
+		}
+		parts = append(parts, render.Pair{Name: "  " + render.Escape(p.Addr.String()), Value: value})
+	}
+	plain := s.style()
+	plain.Color = false
+	plain.Pairs(s.app.Stdout, parts)
+}
+
+func addrList(l []addr.Addr) string {
+	var out []string
+	for _, a := range l {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// source is an open repository at one revision.
+type source struct {
+	repo   *repo.Repo
+	tree   repo.Tree
+	rev    repo.Revision
+	prefix string // of tree inside of the git repository, "." for its top
+}
+
+// mainFile is what makes a folder a repository of fettle.
+const mainFile = "fettle.hcl"
+
+// openSource opens the repository at a revision; "" is the files as they are.
+// The caller closes its repo.
+func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
+	r, err := repo.Open(ctx, s.dir)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = s.plainFolder(ctx, r); err != nil {
+		return nil, err
+	}
+	src, err := readSource(ctx, r, rev)
+	if err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return src, nil
+}
+
+// plainFolder moves a repository without git to the folder above that has the
+// main file. Without one it refuses before any other file is read: the folder
+// could be somebody's home.
+func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, error) {
+	if r.IsGit() {
+		return r, nil
+	}
+	dir := r.Top()
+	for !fileExists(filepath.Join(dir, mainFile)) {
+		if dir == filepath.Dir(dir) {
+			_ = r.Close()
+			return nil, noMain(r.Top())
+		}
+		dir = filepath.Dir(dir)
+	}
+	if dir == r.Top() {
+		return r, nil
+	}
+	_ = r.Close()
+	return repo.Open(ctx, dir)
+}
+
+func noMain(dir string) error {
+	return refuse("Name the repository's folder with -C DIR, or make a new one: fettle init DIR",
+		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", mainFile, dir))
+}
+
+func readSource(ctx context.Context, r *repo.Repo, rev string) (*source, error) {
+	src := &source{repo: r}
+	var err error
+	if rev == "" {
+		src.tree, src.rev, err = r.WorkTree(ctx)
+	} else {
+		src.tree, src.rev, err = r.At(ctx, rev)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src.prefix, err = findMain(src.tree, r.Prefix())
+	if err != nil {
+		return nil, noMain(path.Join(r.Top(), r.Prefix()))
+	}
+	if src.prefix != "." {
+		src.tree = repo.Sub(src.tree, src.prefix)
+	}
+	return src, nil
+}
+
+// findMain looks for the main file in dir and upwards.
+func findMain(t repo.Tree, dir string) (string, error) {
+	for {
+		if _, err := t.Stat(path.Join(dir, mainFile)); err == nil {
+			return dir, nil
+		}
+		if dir == "." {
+			return "", fs.ErrNotExist
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// chooseTarget is the target that is meant: the one named, else this host if
+// it is declared, else "" for the compiler to take the only one.
+func (s *session) chooseTarget(tree repo.Tree) (string, error) {
+	if s.target != "" {
+		return s.target, nil
+	}
+	names, ds := s.app.Language.Targets(tree)
+	if err := ds.Err(); err != nil {
+		return "", err
+	}
+	if len(names) == 1 {
+		return names[0], nil
+	}
+	if host, err := s.app.Hostname(); err == nil {
+		short, _, _ := strings.Cut(host, ".")
+		for _, name := range []string{host, short} {
+			if slices.Contains(names, name) {
+				return name, nil
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "", refuse(`Declare one in fettle.hcl: target "NAME" { modules = ["base"] }`, "cannot choose a target: the repository declares none")
+	}
+	return "", refuse("Name one: -t "+names[0]+" ("+strings.Join(names, ", ")+")",
+		"cannot choose a target: the repository declares several and none has this host's name")
+}
+
+// compile makes the list of one target. Every command that compiles comes
+// through here.
+func (s *session) compile(ctx context.Context, tree repo.Tree, target string) (compile.Result, error) {
+	in, err := s.input(ctx, tree, target)
+	if err != nil {
+		return compile.Result{}, err
+	}
+	res, ds := s.app.Language.Compile(in)
+	if err := ds.Err(); err != nil {
+		return compile.Result{}, err
+	}
+	s.warnings(ds)
+	return res, nil
+}
+
+func (s *session) input(ctx context.Context, tree repo.Tree, target string) (compile.Input, error) {
+	vars, err := s.variables()
+	if err != nil {
+		return compile.Input{}, err
+	}
+	m, err := s.machine()
+	if err != nil {
+		return compile.Input{}, err
+	}
+	facts, err := s.app.Facts(ctx, m)
+	return compile.Input{Tree: tree, Target: target, Facts: facts, Vars: vars}, err
+}
+
+func (s *session) warnings(ds diag.List) {
+	if len(ds) > 0 && !s.json {
+		s.errStyle().Diagnostics(s.app.Stderr, ds)
+	}
+}
+
+// wanted compiles the target at the revision asked for. closing frees the
+// repository, from which the content of blobs is read until then.
+func (s *session) wanted(ctx context.Context) (req executor.Request, closing func(), err error) {
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return executor.Request{}, nil, err
+	}
+	closing = func() { _ = src.repo.Close() }
+	target, err := s.chooseTarget(src.tree)
+	if err == nil {
+		var res compile.Result
+		if res, err = s.compile(ctx, src.tree, target); err == nil {
+			return request(res, src.rev), closing, nil
+		}
+	}
+	closing()
+	return executor.Request{}, nil, err
+}
+
+func request(res compile.Result, rev repo.Revision) executor.Request {
+	return executor.Request{Target: res.Target, Revision: rev, List: res.List, Blobs: res.Blobs, States: stateRefs(res), Repair: true}
+}
+
+func stateRefs(res compile.Result) []executor.StateRef {
+	var out []executor.StateRef
+	for _, st := range res.States {
+		ref := executor.StateRef{ID: st.ID, Source: fmt.Sprintf("%s:%d", st.Range.File, st.Range.Start.Line)}
+		seen := map[addr.Addr]bool{}
+		for _, i := range st.Steps {
+			if a := res.List[i].Addr(); !seen[a] {
+				seen[a] = true
+				ref.Addrs = append(ref.Addrs, a)
+			}
+		}
+		out = append(out, ref)
+	}
+	return out
+}

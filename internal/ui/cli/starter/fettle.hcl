@@ -1,0 +1,4 @@
+# The targets of this repository, and which modules each one gets.
+target "local" {
+  modules = ["base"]
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// statusDoc is what a machine is, as a document.
+type statusDoc struct {
+	Format     string          `json:"format"` // fettle.status/1
+	Run        int             `json:"run"`    // 0: nothing is applied
+	Target     string          `json:"target,omitempty"`
+	Revision   repo.Revision   `json:"revision"`
+	List       string          `json:"list,omitempty"`
+	Managed    int             `json:"managed"` // addresses
+	Complete   bool            `json:"complete"`
+	Pending    []addr.Addr     `json:"pending,omitempty"`
+	Last       *runDoc         `json:"last,omitempty"`
+	Unfinished int             `json:"unfinished,omitempty"` // a run that crashed
+	Frozen     *journal.Frozen `json:"frozen,omitempty"`
+	Armed      *journal.Arming `json:"armed,omitempty"`
+	Locked     string          `json:"locked,omitempty"`
+}
+
+func newStatus(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what is applied on this machine",
+		Long: `Shows which revision is applied, how the last run ended, and what waits for you:
+a freeze, a run to confirm, a crashed run. It does not look at what is managed;
+"fettle drift" does.`,
+		Example: "  fettle status\n  fettle status --json",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				st, err := x.Status(c.Context())
+				if err != nil {
+					return err
+				}
+				if s.json {
+					return s.document(statusJSON(st))
+				}
+				s.showStatus(st)
+				return nil
+			})
+		},
+	}
+}
+
+func statusJSON(st executor.Status) statusDoc {
+	doc := statusDoc{
+		Format: "fettle.status/1", Run: st.State.Run, Target: st.State.Target, Revision: st.State.Revision,
+		List: st.State.List, Managed: len(st.State.Entries), Complete: st.State.Complete,
+		Unfinished: st.Unfinished, Frozen: st.Frozen, Armed: st.Armed, Locked: st.Locked,
+	}
+	for _, p := range st.State.Pending {
+		doc.Pending = append(doc.Pending, p.Addr)
+	}
+	if st.Last != nil {
+		r := runJSON(*st.Last)
+		doc.Last = &r
+	}
+	return doc
+}
+
+func (s *session) showStatus(st executor.Status) {
+	plain := render.Style{}
+	applied := "nothing yet"
+	if st.State.Run > 0 {
+		applied = join(render.RunName(st.State.Run), plain.Revision(st.State.Revision))
+	}
+	managed := ""
+	if st.State.Run > 0 {
+		managed = fmt.Sprintf("%d addresses", len(st.State.Entries))
+		if !st.State.Complete {
+			managed += "; the list was not done to its end"
+		}
+	}
+	s.style().Pairs(s.app.Stdout, []render.Pair{
+		{Name: "target", Value: st.State.Target},
+		{Name: "applied", Value: applied},
+		{Name: "managed", Value: managed},
+		{Name: "last run", Value: s.lastRun(st.Last)},
+		{Name: "pending", Value: pendingText(st.State.Pending)},
+		{Name: "unfinished", Value: unfinishedText(st.Unfinished)},
+		{Name: "to confirm", Value: s.armedText(st.Armed)},
+		{Name: "frozen", Value: s.frozenText(st.Frozen)},
+		{Name: "locked", Value: st.Locked},
+	})
+}
+
+func join(words ...string) string {
+	var out []string
+	for _, w := range words {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func (s *session) lastRun(r *journal.RunInfo) string {
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s, %s by %s, %s, %d changed", s.moment(r.Started), operation(r.Header), r.Header.User, outcomeOf(*r), r.Changed)
+	if r.Error != "" {
+		text += "\n" + r.Error
+	}
+	return text
+}
+
+func pendingText(p []journal.PendingAct) string {
+	var lines []string
+	for _, a := range p {
+		lines = append(lines, fmt.Sprintf("%s, notified in run %d; the next apply runs it", a.Addr, a.Run))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func unfinishedText(run int) string {
+	if run == 0 {
+		return ""
+	}
+	return fmt.Sprintf("run %d did not end; the next run settles it, or type: fettle recover", run)
+}
+
+func (s *session) armedText(a *journal.Arming) string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf("run %d undoes itself at %s; to keep it type: fettle confirm", a.Run, s.moment(a.Deadline))
+}
+
+func (s *session) frozenText(f *journal.Frozen) string {
+	if f == nil {
+		return ""
+	}
+	text := fmt.Sprintf("by %s at %s", f.By, s.moment(f.At))
+	if f.Why != "" {
+		text += ": " + f.Why
+	}
+	return text + "; to allow changes type: fettle unfreeze"
+}
+
+// errNothingApplied refuses what needs an applied list.
+func errNothingApplied() error {
+	return withHint(errors.New("nothing is applied on this machine"), "Apply something first: fettle apply")
+}

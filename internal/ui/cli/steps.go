@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+func newSteps(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "steps",
+		Short: "Work with step files: the low-level language by itself",
+		Long: `A step file is a list of atomic steps, one a line. Sources of COPY and files of
+INCLUDE are read from the folder of the file, or below.
+
+  MKDIR /srv/hello mode=0755
+  COPY index.html /srv/hello/index.html`,
+		Args: args(1, 0),
+	}
+	c.AddCommand(newStepsLint(s), newStepsFmt(s), newStepsDiff(s), newStepsPlan(s), newStepsApply(s))
+	c.RunE = func(c *cobra.Command, a []string) error { return unknownCommand(c, a) }
+	return c
+}
+
+// stepFile is a list that was read from a file, with its content.
+type stepFile struct {
+	list  step.List
+	blobs map[string]kind.Blob
+	close func()
+}
+
+// readSteps reads and resolves a step file. Its folder is the boundary: no
+// path and no symbolic link leads out of it.
+func (s *session) readSteps(path string) (*stepFile, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, withHint(fmt.Errorf("cannot read the step file: %w", err), "Name a file with one step a line")
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the folder of %q: %w", path, err)
+	}
+	list, ds := step.Parse(path, text)
+	folder := &folderSource{Folder: step.Folder{FS: root.FS()}, blobs: map[string]kind.Blob{}}
+	if !ds.HasErrors() {
+		var more diag.List
+		list, more = step.Resolve(list, folder)
+		ds = append(ds, more...)
+	}
+	if err := ds.Err(); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	s.warnings(ds)
+	return &stepFile{sourced(list), folder.blobs, func() { _ = root.Close() }}, nil
+}
+
+// sourced gives each step the place of its line as its source, unless a
+// generator has given it one.
+func sourced(l step.List) step.List {
+	for i := range l {
+		if l[i].Source == "" && l[i].Range.Start.Line > 0 {
+			l[i].Source = fmt.Sprintf("%s:%d", l[i].Range.File, l[i].Range.Start.Line)
+		}
+	}
+	return l
+}
+
+// folderSource is step.Folder that remembers where each digest was found.
+type folderSource struct {
+	step.Folder
+	blobs map[string]kind.Blob
+}
+
+// Digest reads a file and notes it as a blob.
+func (f *folderSource) Digest(path string) (string, int64, error) {
+	d, n, err := f.Folder.Digest(path)
+	if err == nil {
+		f.blobs[d] = kind.Blob{Digest: d, Size: n, Tree: fsTree{f.FS}, Path: path}
+	}
+	return d, n, err
+}
+
+// request is the step file as a wanted list.
+func (f *stepFile) request(s *session) executor.Request {
+	return executor.Request{Target: s.target, List: f.list, Blobs: f.blobs, Repair: true}
+}
+
+type lintDoc struct {
+	Format      string           `json:"format"` // fettle.lint/1
+	OK          bool             `json:"ok"`
+	Steps       int              `json:"steps"`
+	List        string           `json:"list,omitempty"` // digest
+	Diagnostics []diagnosticJSON `json:"diagnostics,omitempty"`
+}
+
+func newStepsLint(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "lint FILE",
+		Short:   "Check a step file",
+		Example: "  fettle steps lint web1.steps",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			f, err := s.readSteps(a[0])
+			if err != nil {
+				return err
+			}
+			defer f.close()
+			ds := s.lint(f.list)
+			if s.json {
+				doc := lintDoc{Format: "fettle.lint/1", OK: !ds.HasErrors(), Steps: len(f.list), List: f.list.Digest(), Diagnostics: diagnosticsJSON(ds)}
+				if err := s.document(doc); err != nil {
+					return err
+				}
+				return reported(ds.Err())
+			}
+			if err := ds.Err(); err != nil {
+				return err
+			}
+			s.warnings(ds)
+			s.printf("ok  %s  %d steps\n", a[0], len(f.list))
+			return nil
+		},
+	}
+}
+
+func newStepsFmt(s *session) *cobra.Command {
+	write := false
+	c := &cobra.Command{
+		Use:     "fmt FILE",
+		Short:   "Print a step file in canonical form",
+		Long:    "Prints the steps in canonical form: keys in their order, quotes only where they\nare needed. Sources and includes stay as they are written; comments are left out.",
+		Example: "  fettle steps fmt web1.steps\n  fettle steps fmt -w web1.steps",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			text, err := os.ReadFile(a[0])
+			if err != nil {
+				return fmt.Errorf("cannot read the step file: %w", err)
+			}
+			list, ds := step.Parse(a[0], text)
+			if err := ds.Err(); err != nil {
+				return err
+			}
+			var b strings.Builder
+			if err := step.Print(&b, list, step.PrintOptions{Source: true}); err != nil {
+				return err
+			}
+			if !write {
+				s.printf("%s", b.String())
+				return nil
+			}
+			if b.String() == string(text) {
+				return nil
+			}
+			return replaceFile(a[0], []byte(b.String()))
+		},
+	}
+	c.Flags().BoolVarP(&write, "write", "w", false, "write the file instead")
+	return c
+}
+
+func newStepsDiff(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "diff OLD NEW",
+		Short:   "Show the steps that differ between two step files",
+		Long:    "Prints the steps that went (-) and came (+), as they were written. A source whose\ncontent changed is a changed step. Ends with 2 when there are differences.",
+		Example: "  fettle steps diff old.steps new.steps",
+		Args:    args(2, 2),
+		RunE: func(_ *cobra.Command, a []string) error {
+			old, err := s.readSteps(a[0])
+			if err != nil {
+				return err
+			}
+			defer old.close()
+			new, err := s.readSteps(a[1])
+			if err != nil {
+				return err
+			}
+			defer new.close()
+			doc := diffDoc{Format: "fettle.diff/1", Old: a[0], New: a[1], Targets: []targetDiff{}}
+			if lines := diffLinesOf(old.list, new.list); lines != nil {
+				doc.Targets = append(doc.Targets, targetDiff{Lines: lines})
+			}
+			return s.showDiff(doc, false)
+		},
+	}
+}
+
+func newStepsPlan(s *session) *cobra.Command {
+	var f planFlags
+	c := &cobra.Command{
+		Use:     "plan FILE",
+		Short:   "Show what applying a step file would do now",
+		Example: "  fettle steps plan web1.steps",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.withSteps(c.Context(), a[0], func(x executor.Executor, req executor.Request) error {
+				req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+				return s.showPlan(c.Context(), x, req, f)
+			})
+		},
+	}
+	f.flags(c)
+	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a file")
+	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
+	return c
+}
+
+func newStepsApply(s *session) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:     "apply FILE",
+		Short:   "Apply a step file",
+		Long:    "Puts the machine in the state that a step file describes. What an earlier list\nhad and this one has not is taken back. Everything else is as with fettle apply.",
+		Example: "  sudo fettle steps apply web1.steps",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			o, err := f.options(s)
+			if err != nil {
+				return err
+			}
+			return s.withSteps(c.Context(), a[0], func(x executor.Executor, req executor.Request) error {
+				req.Diffs, req.Verify = f.wants(s), f.verify
+				return s.apply(c.Context(), x, req, nil, f, o)
+			})
+		},
+	}
+	f.flags(c)
+	return c
+}
+
+// withSteps reads a step file, refuses what lint finds, and opens the engine.
+func (s *session) withSteps(ctx context.Context, path string, fn func(executor.Executor, executor.Request) error) error {
+	f, err := s.readSteps(path)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	if err := s.lint(f.list).Err(); err != nil {
+		return err
+	}
+	return s.withExecutor(ctx, func(x executor.Executor) error { return fn(x, f.request(s)) })
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"strings"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+// runOptions are the options that every run of this command line has: who
+// asked, from where, with what words.
+func (s *session) runOptions() executor.Options {
+	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version}
+}
+
+// user is the login name, with the one who called sudo in front.
+func (s *session) user() string {
+	name := s.app.Env("USER")
+	if name == "" {
+		name = s.app.Env("LOGNAME")
+	}
+	if name == "" {
+		name = "root"
+	}
+	if caller := s.app.Env("SUDO_USER"); caller != "" && caller != name {
+		return caller + " as " + name
+	}
+	return name
+}
+
+// from is where the command came from.
+func (s *session) from() string {
+	if c := s.app.Env("SSH_CONNECTION"); c != "" {
+		address, _, _ := strings.Cut(c, " ")
+		return "ssh " + address
+	}
+	if s.app.Env("INVOCATION_ID") != "" && !s.app.Terminal.In {
+		return "service"
+	}
+	if s.app.Terminal.In {
+		return "terminal"
+	}
+	return "script"
+}
+
+// typed is the command line for the history. Values of variables may be
+// anything, secrets too, and stay out of it.
+func typed(args []string) string {
+	words := []string{"fettle"}
+	hide := false
+	for _, a := range args {
+		switch {
+		case hide:
+			a, hide = hideValue(a), false
+		case a == "--var":
+			hide = true
+		case strings.HasPrefix(a, "--var="):
+			a = "--var=" + hideValue(strings.TrimPrefix(a, "--var="))
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+func hideValue(v string) string {
+	name, _, _ := strings.Cut(v, "=")
+	return name + "=…"
+}

@@ -1,0 +1,85 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"fettle.dev/fettle/internal/plan"
+)
+
+// differences prints "mode 0644 -> 0600", one aspect a line. For something new
+// they say nothing that its line does not, and are for the verbose.
+func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
+	if c.Action == plan.Create && !o.Verbose {
+		return
+	}
+	width := 0
+	for _, d := range c.Differences {
+		width = max(width, columns(Escape(d.Field)))
+	}
+	for _, d := range c.Differences {
+		if d.Field == "content" && c.Diff != "" && o.DiffLines != 0 {
+			continue
+		}
+		fmt.Fprintf(w, "      %s  %s %s %s\n", pad(Escape(d.Field), width), s.value(d.Old), s.paint(dim, "->"), s.value(d.New))
+	}
+	if c.Binary {
+		fmt.Fprintf(w, "      %s\n", s.paint(dim, "the content is not text"))
+	}
+}
+
+// value is one side of a difference: short, on one line, never empty.
+func (s Style) value(v string) string {
+	switch {
+	case v == "":
+		return s.paint(dim, "(none)")
+	case strings.HasPrefix(v, "sha256:"):
+		return Short(v)
+	}
+	return clip(Escape(v), 60)
+}
+
+// Diff prints a unified diff behind an indent, at most limit lines of it; a
+// negative limit prints all. The headers that name the files are left out: the
+// line above names them.
+func (s Style) Diff(w io.Writer, text, indent string, limit int) {
+	lines := diffBody(text)
+	for i, l := range lines {
+		if limit >= 0 && i == limit {
+			fmt.Fprintf(w, "%s%s\n", indent, s.paint(dim, fmt.Sprintf("… %s more (-v shows all)", count(len(lines)-i, "line"))))
+			return
+		}
+		fmt.Fprintln(w, indent+s.paint(diffColor(l), l))
+	}
+}
+
+// diffBody is the diff from its first hunk on.
+func diffBody(text string) []string {
+	lines := escapeLines(text)
+	for i, l := range lines {
+		if strings.HasPrefix(l, "@@") {
+			return lines[i:]
+		}
+	}
+	return lines
+}
+
+func diffColor(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return green
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	}
+	return ""
+}
+
+// ListDiff prints lines that begin with '+' or '-', coloured.
+func (s Style) ListDiff(w io.Writer, lines []string) {
+	for _, l := range lines {
+		fmt.Fprintln(w, s.paint(diffColor(l), Escape(l)))
+	}
+}

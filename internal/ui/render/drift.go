@@ -1,0 +1,24 @@
+package render
+
+import (
+	"fmt"
+	"io"
+
+	"fettle.dev/fettle/internal/plan"
+)
+
+// Drift prints what is not as it was applied, or that all of it is.
+func (s Style) Drift(w io.Writer, p *plan.Plan, o PlanOptions) {
+	if len(p.Changes) == 0 && p.Base == 0 {
+		fmt.Fprintln(w, "Nothing is applied on this machine.")
+		return
+	}
+	if len(p.Changes) == 0 {
+		fmt.Fprintf(w, "%s as applied in %s.\n", s.paint(green, "All "+count(p.Unchanged, "address")), RunName(p.Base))
+		return
+	}
+	fmt.Fprintf(w, "Drift from %s\n\n", RunName(p.Base))
+	s.changes(w, p.Changes, o)
+	fmt.Fprintf(w, "\n%s %s; %d as applied. To repair: fettle apply\n", s.paint(bold, "Drift:"),
+		s.paint(purple, count(len(p.Changes), "address")), p.Unchanged)
+}

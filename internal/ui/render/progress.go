@@ -1,0 +1,110 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+// Progress shows a run while it happens. On a live screen one line is redrawn
+// and finished changes stand above it; elsewhere there is one plain line for
+// each thing that happened. Show is called from one goroutine at a time;
+// Close may come from another.
+type Progress struct {
+	style Style
+	w     io.Writer
+	live  bool
+
+	mu    sync.Mutex
+	drawn bool // the updating line is on the screen
+}
+
+// everyLine is up to how many changes each finished one gets a line on a live
+// screen. Beyond, only the counter moves, and what failed is printed.
+const everyLine = 200
+
+// NewProgress writes to w. live is for a terminal that can redraw a line.
+func NewProgress(w io.Writer, s Style, live bool) *Progress {
+	return &Progress{style: s, w: w, live: live}
+}
+
+// Show takes one event.
+func (p *Progress) Show(e executor.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Kind {
+	case "start":
+		p.draw(e)
+	case "done":
+		if e.Action.Mutates() && !(p.live && e.Total > everyLine) {
+			p.line("  " + p.what(e))
+		}
+	case "failed":
+		p.line("  " + p.style.paint(red, "x") + " " + Escape(e.Addr.String()) + ": " + Escape(e.Text))
+	case "undo":
+		p.line("  " + p.style.paint(yellow, "<") + " " + Escape(e.Addr.String()) + "  " + p.style.paint(dim, join("taken back", Escape(e.Text))))
+	case "wait":
+		p.wait(e)
+	case "check":
+		p.line("  " + p.style.paint(blue, "?") + " " + Escape(e.Addr.String()) + tail(e.Text))
+	case "note":
+		p.line("  " + p.style.paint(yellow, "note:") + " " + join(Escape(e.Addr.String()), Escape(e.Text)))
+	}
+}
+
+func tail(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + Escape(text)
+}
+
+func (p *Progress) what(e executor.Event) string {
+	sg := signOf(e.Action)
+	return p.style.paint(sg.color, sg.symbol) + " " + Escape(e.Addr.String()) + p.style.paint(dim, tail(e.Text))
+}
+
+// wait says what is waited for: redrawn when live, else a line of its own.
+func (p *Progress) wait(e executor.Event) {
+	if p.live {
+		p.draw(e)
+		return
+	}
+	p.line("  waiting: " + join(Escape(e.Addr.String()), Escape(e.Text)))
+}
+
+// draw replaces the updating line.
+func (p *Progress) draw(e executor.Event) {
+	if !p.live {
+		return
+	}
+	counter := ""
+	if e.Total > 0 {
+		counter = fmt.Sprintf("[%d/%d] ", e.Index+1, e.Total)
+	}
+	text := clip(counter+Escape(e.Addr.String())+tail(e.Text), max(p.style.Width-1, 20))
+	fmt.Fprint(p.w, "\r\x1b[K"+p.style.paint(dim, text))
+	p.drawn = true
+}
+
+// line prints above the updating line.
+func (p *Progress) line(text string) {
+	p.clear()
+	fmt.Fprintln(p.w, text)
+}
+
+func (p *Progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}
+
+// Close takes the updating line off the screen. It may be called twice.
+func (p *Progress) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}

@@ -1,0 +1,97 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// remainingLimit is how many of the changes that did not run are named.
+const remainingLimit = 10
+
+// Report prints how a run ended: one line first, then what needs attention.
+// verb is what was done in the past: "Applied", "Rolled back". at is the zone
+// in which times are shown.
+func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Location) {
+	fmt.Fprintln(w, s.outcome(verb, r))
+	s.checks(w, r.Checks)
+	if f := r.Failed; f != nil {
+		s.failure(w, f)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "  %s %s\n", s.paint(yellow, "note:"), Escape(n))
+	}
+	for _, a := range r.Pending {
+		fmt.Fprintf(w, "  %s %s was notified and has not run; the next apply runs it\n", s.paint(yellow, "pending:"), Escape(a.String()))
+	}
+	s.remaining(w, r)
+	if r.ConfirmBy > 0 {
+		fmt.Fprintf(w, "\nRun %d undoes itself at %s unless you confirm it. Type: %s\n", r.Run, Time(time.Unix(0, r.ConfirmBy).In(at)), s.paint(bold, "fettle confirm"))
+	}
+}
+
+func (s Style) outcome(verb string, r *executor.Report) string {
+	took := Duration(r.Duration)
+	switch r.Outcome {
+	case journal.Failed:
+		return fmt.Sprintf("%s after %s: %d changed, %d not reached (run %d).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), r.Run)
+	case journal.CheckFailed:
+		return fmt.Sprintf("%s in %s, but a check failed: %d changed (run %d).", s.paint(red, verb), took, r.Changed, r.Run)
+	case journal.RolledBack:
+		return fmt.Sprintf("%s in %s: everything is as it was before (run %d).", s.paint(yellow, "Taken back"), took, r.Run)
+	case journal.Interrupted:
+		return fmt.Sprintf("%s after %s: %d changed, %d not reached (run %d).", s.paint(yellow, "Interrupted"), took, r.Changed, len(r.Remaining), r.Run)
+	}
+	if r.Run == 0 {
+		return s.paint(green, "Nothing had to change.")
+	}
+	return fmt.Sprintf("%s in %s: %d changed (run %d).", s.paint(green, verb), took, r.Changed, r.Run)
+}
+
+func (s Style) checks(w io.Writer, checks []executor.CheckResult) {
+	for _, c := range checks {
+		if c.OK {
+			fmt.Fprintf(w, "  %s %s\n", s.paint(green, "ok    "), Escape(c.Addr.String()))
+			continue
+		}
+		fmt.Fprintf(w, "  %s %s%s\n", s.paint(red, "failed"), Escape(c.Addr.String()), tail(c.Error))
+		if c.Source != "" {
+			fmt.Fprintf(w, "         %s\n", s.paint(dim, "from "+Escape(c.Source)))
+		}
+	}
+}
+
+func (s Style) failure(w io.Writer, f *executor.Failure) {
+	text := Escape(f.Addr.String())
+	if text != "" {
+		text += ": "
+	}
+	lines := escapeLines(f.Error)
+	fmt.Fprintf(w, "  %s %s%s\n", s.paint(red, "failed:"), text, lines[0])
+	for _, l := range lines[1:] {
+		fmt.Fprintf(w, "    %s\n", l)
+	}
+	if f.Step != "" {
+		fmt.Fprintf(w, "    %s %s\n", s.paint(dim, "step"), clip(Escape(f.Step), 160))
+	}
+	if f.Source != "" {
+		fmt.Fprintf(w, "    %s %s\n", s.paint(dim, "from"), Escape(f.Source))
+	}
+}
+
+func (s Style) remaining(w io.Writer, r *executor.Report) {
+	if len(r.Remaining) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "  not reached:")
+	for i, a := range r.Remaining {
+		if i == remainingLimit {
+			fmt.Fprintf(w, "    and %d more\n", len(r.Remaining)-i)
+			return
+		}
+		fmt.Fprintf(w, "    %s\n", Escape(a.String()))
+	}
+}

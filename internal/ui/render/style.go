@@ -1,0 +1,145 @@
+// Package render turns what fettle knows into text for people: plans,
+// differences, diagnostics, tables, reports and progress. It decides nothing
+// and asks nothing; the same input gives the same bytes.
+//
+//	s := render.Style{Color: true, Width: 100}
+//	s.Plan(os.Stdout, p, render.PlanOptions{DiffLines: 40})
+//
+// Text that comes from a machine or a repository is escaped: no control
+// character of theirs reaches a terminal.
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Style says what the reader's screen can do. The zero value is plain text of
+// any width.
+type Style struct {
+	Color bool
+	Width int // columns; 0 is unlimited
+}
+
+// SGR codes. Only the eight colours that every terminal theme defines are used,
+// and nothing depends on colour alone.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	blue   = "34"
+	purple = "35"
+	cyan   = "36"
+)
+
+// paint wraps text in one SGR code.
+func (s Style) paint(code, text string) string {
+	if !s.Color || text == "" || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Escape makes foreign text safe to print on one line: control characters,
+// characters that reorder text, and broken UTF-8 become Go escapes. Text that
+// is safe comes back as it is.
+func Escape(text string) string {
+	if safe(text) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case visible(r):
+			b.WriteRune(r)
+		default:
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// visible allows what prints, and the joiners and spaces of real languages.
+// Everything of category Cf reorders or hides text and is shown as an escape.
+func visible(r rune) bool {
+	return r == ' ' || unicode.IsPrint(r) || r == '\u00a0'
+}
+
+func safe(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c >= 0x7f {
+			return c >= utf8.RuneSelf && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !visible(r) })
+		}
+	}
+	return true
+}
+
+// escapeLines is Escape for text of several lines.
+func escapeLines(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = Escape(strings.ReplaceAll(strings.TrimSuffix(l, "\r"), "\t", "    "))
+	}
+	return lines
+}
+
+// columns is how wide text is on a screen, near enough: one column a character.
+func columns(text string) int { return utf8.RuneCountInString(text) }
+
+// pad fills text with blanks to n columns.
+func pad(text string, n int) string {
+	if c := columns(text); c < n {
+		return text + strings.Repeat(" ", n-c)
+	}
+	return text
+}
+
+// clip cuts text to n columns; 0 leaves it.
+func clip(text string, n int) string {
+	if n <= 0 || columns(text) <= n {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:max(n-1, 0)]) + "…"
+}
+
+// wrap breaks text at blanks into lines of at most width columns.
+func wrap(text string, width int) []string {
+	if width <= 0 {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && columns(line)+1+columns(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// count is "1 step", "2 steps".
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if strings.HasSuffix(one, "s") {
+		return strconv.Itoa(n) + " " + one + "es"
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}

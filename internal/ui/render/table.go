@@ -1,0 +1,94 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Table prints rows below a header, columns aligned, the last one cut at the
+// screen's width. Cells are escaped here.
+func (s Style) Table(w io.Writer, header []string, rows [][]string) {
+	widths := make([]int, len(header))
+	for i, h := range header {
+		widths[i] = columns(h)
+	}
+	for _, row := range rows {
+		for i := range header {
+			widths[i] = max(widths[i], columns(Escape(row[i])))
+		}
+	}
+	fmt.Fprintln(w, s.paint(bold, s.row(header, widths)))
+	for _, row := range rows {
+		fmt.Fprintln(w, s.row(row, widths))
+	}
+}
+
+func (s Style) row(cells []string, widths []int) string {
+	var b strings.Builder
+	for i := range widths {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(pad(Escape(cells[i]), widths[i]))
+	}
+	return clip(strings.TrimRight(b.String(), " "), s.Width)
+}
+
+// Pair is a name and its value.
+type Pair struct{ Name, Value string }
+
+// Pairs prints "name  value" lines, values aligned; values are escaped here
+// and empty ones left out. Further lines of a value are indented below it.
+func (s Style) Pairs(w io.Writer, pairs []Pair) {
+	width := 0
+	for _, p := range pairs {
+		if p.Value != "" {
+			width = max(width, columns(p.Name))
+		}
+	}
+	for _, p := range pairs {
+		if p.Value == "" {
+			continue
+		}
+		for i, l := range escapeLines(p.Value) {
+			name := p.Name
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(w, "%s  %s\n", s.paint(bold, pad(name, width)), l)
+		}
+	}
+}
+
+// Time is a moment for people, in the zone of at: "2026-11-21 04:21:57".
+func Time(at time.Time) string { return at.Format("2006-01-02 15:04:05") }
+
+// Duration is a time span rounded to what matters: 12ms, 1.2s, 3m20s.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return "under 1ms"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// Bytes is a size for people: 512 B, 1.5 KiB, 3.0 MiB.
+func Bytes(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n), ""
+	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		v, unit = v/1024, u
+		if v < 1024 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", v, unit)
+}
