@@ -105,7 +105,7 @@ func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*m
 	m := &move.Move{Change: i, Path: p, From: taken, To: to, Temp: move.TempFor(p, r.header.Run, i, false)}
 	if v := s.Get("validate"); strings.Contains(v, "%s") && s.Verb == step.Copy && to.Type == image.Regular {
 		m.Validate = func(temp string) error {
-			return r.validate(strings.ReplaceAll(v, "%s", step.JoinWords([]string{temp})))
+			return r.validate(v, temp)
 		}
 	}
 	if err := m.Check(); err != nil {
@@ -294,7 +294,7 @@ func (r *run) validateInPlace(indexes []int) error {
 		if v == "" || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.fx[i].changed {
 			continue
 		}
-		err := r.validate(v)
+		err := r.validate(v, "")
 		if err == nil {
 			continue
 		}
@@ -307,10 +307,14 @@ func (r *run) validateInPlace(indexes []int) error {
 	return nil
 }
 
-func (r *run) validate(words string) error {
+// validate runs a validation; temp stands in for %s in its words.
+func (r *run) validate(words, temp string) error {
 	argv, err := step.SplitWords(words)
 	if err != nil {
 		return err
+	}
+	for k := range argv {
+		argv[k] = strings.ReplaceAll(argv[k], "%s", temp)
 	}
 	// A validation that was begun ends, so that no half-validated file stays.
 	if err := exec.Run(context.WithoutCancel(r.ctx), r.Host, host.Command{Argv: argv}); err != nil {

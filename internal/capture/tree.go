@@ -1,9 +1,7 @@
 package capture
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
 )
 
 // ErrMount: another file system is mounted at or below the path.
@@ -36,7 +35,6 @@ func TakeTree(r host.Reader, store Objects, dir string) (Taken, error) {
 		return t, err
 	}
 	w := treeWriter{r: r, store: store, top: dir, seen: map[[2]uint64][]byte{}}
-	w.enc = json.NewEncoder(&w.buf)
 	if err := w.walk(dir, ""); err != nil {
 		return Taken{}, err
 	}
@@ -49,7 +47,6 @@ type treeWriter struct {
 	store Objects
 	top   string
 	buf   bytes.Buffer
-	enc   *json.Encoder
 	seen  map[[2]uint64][]byte // inode to the first name of a hard-linked file
 }
 
@@ -70,9 +67,11 @@ func (w *treeWriter) walk(dir, rel string) error {
 			return err
 		}
 		e := TreeEntry{Rel: []byte(sub), File: t.File, Same: w.link(t, sub)}
-		if err := w.enc.Encode(e); err != nil {
+		line, err := journal.Marshal(e)
+		if err != nil {
 			return err
 		}
+		w.buf.Write(append(line, '\n'))
 		if t.Type == image.Directory {
 			if err := w.walk(path.Join(dir, name), sub); err != nil {
 				return err
@@ -116,16 +115,18 @@ func ReadTree(store Objects, digest string, each func(TreeEntry) error) error {
 		return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
 	}
 	defer rc.Close()
-	dec := json.NewDecoder(bufio.NewReader(rc))
-	for {
+	text, err := io.ReadAll(rc) // whole, so that a damaged object is found before it is used
+	if err != nil {
+		return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
+	}
+	for line := range bytes.Lines(text) {
 		var e TreeEntry
-		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
+		if err := journal.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
 		}
 		if err := each(e); err != nil {
 			return err
 		}
 	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
@@ -70,23 +71,18 @@ type Options struct {
 	OnCheckFailure string
 	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
 	ConfirmWithin time.Duration
-	User          string // who asks, for the history
-	From          string // from where
-	Command       string // what was typed
-	Version       string
+	// Guard starts whatever will call Recover at or after the deadline even if
+	// this process dies. It runs before anything changes; required with
+	// ConfirmWithin.
+	Guard   func(deadline time.Time) error
+	User    string // who asks, for the history
+	From    string // from where
+	Command string // what was typed
+	Version string
 }
 
-// Event is progress for people: what is being done now. Events come from one
-// goroutine, in order.
-type Event struct {
-	// Kind is one of "start", "done", "failed", "wait", "undo", "note", "check".
-	Kind   string      `json:"kind"`
-	Index  int         `json:"index"` // of the change, from 0
-	Total  int         `json:"total"`
-	Action plan.Action `json:"action,omitempty"`
-	Addr   addr.Addr   `json:"addr,omitempty"`
-	Text   string      `json:"text,omitempty"` // the reason, the error
-}
+// Event is progress for people: what is being done now.
+type Event = apply.Event
 
 // Report is how a run ended.
 type Report struct {
@@ -104,23 +100,11 @@ type Report struct {
 	Duration  time.Duration `json:"duration_ns"`
 }
 
-// Failure is the change that stopped a run. Class is step, verification or
-// engine.
-type Failure struct {
-	Class  string    `json:"class"`
-	Addr   addr.Addr `json:"addr"`
-	Step   string    `json:"step,omitempty"`
-	Source string    `json:"source,omitempty"`
-	Error  string    `json:"error"`
-}
+// Failure is the change that stopped a run.
+type Failure = apply.Failure
 
 // CheckResult is one verification.
-type CheckResult struct {
-	Addr   addr.Addr `json:"addr"`
-	Source string    `json:"source,omitempty"`
-	OK     bool      `json:"ok"`
-	Error  string    `json:"error,omitempty"`
-}
+type CheckResult = apply.CheckResult
 
 // Status is what a target is now, without looking at managed addresses.
 type Status struct {

@@ -1,0 +1,340 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"fettle.dev/fettle/internal/apply"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb/check"
+)
+
+// Apply implements executor.Executor.
+func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	l, err := x.enter(ctx, o, show)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := x.mayApply(); err != nil {
+		return nil, err
+	}
+	r.Diffs = false
+	now, st, err := x.plan(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil && p.Digest() != now.Digest() {
+		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
+	}
+	if !needsRun(now, st, r) {
+		return x.verify(ctx, now, show)
+	}
+	run := x.runner(o, show)
+	run.Blobs = r.Blobs
+	return x.run(ctx, run, apply.Job{Plan: now, List: r.List, Base: st}, r.States, o)
+}
+
+// enter takes the lock and settles what earlier runs left.
+func (x *Executor) enter(ctx context.Context, o executor.Options, show func(executor.Event)) (io.Closer, error) {
+	l, err := x.lock(o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := x.settle(ctx, o, show); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// mayApply refuses while the machine is frozen, or waits for a confirmation.
+func (x *Executor) mayApply() error {
+	f, err := x.store.Frozen()
+	if err != nil {
+		return fmt.Errorf("cannot tell whether the machine is frozen: %w", err)
+	}
+	if f != nil {
+		reason := ""
+		if f.Why != "" {
+			reason = ": " + f.Why
+		}
+		return fmt.Errorf("this machine is %w by %s since %s%s; type: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "somebody"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
+	}
+	a, err := x.store.ArmedRun()
+	if err != nil || a == nil {
+		return err
+	}
+	return fmt.Errorf("run %d waits to be confirmed until %s; type: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+}
+
+// needsRun tells whether there is anything to do or to record.
+func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
+	for _, c := range p.Changes {
+		if c.Action != plan.Verify && c.Action != plan.Drift {
+			return true
+		}
+	}
+	return st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
+}
+
+// verify runs the checks when nothing else is to be done. It leaves no run in
+// the history.
+func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.Event)) (*executor.Report, error) {
+	rep := &executor.Report{Outcome: journal.Succeeded}
+	began := x.now()
+	var bad error
+	for i, c := range p.Changes {
+		if c.Action != plan.Verify {
+			continue
+		}
+		l, ds := step.Parse("plan", []byte(c.Step))
+		if err := ds.Err(); err != nil {
+			return rep, err
+		}
+		res := executor.CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
+		ev := executor.Event{Kind: "done", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr}
+		if err := check.Run(ctx, x.host, x.net, l[0]); err != nil {
+			res.OK, res.Error, ev.Kind, ev.Text = false, err.Error(), "failed", err.Error()
+			if bad == nil {
+				bad = fmt.Errorf("%w: %s: %w", executor.ErrCheckFailed, c.Addr, err)
+				rep.Outcome = journal.CheckFailed
+				rep.Failed = &executor.Failure{Class: apply.VerificationFailed, Addr: c.Addr, Step: c.Step, Source: c.Source, Error: err.Error()}
+			}
+		}
+		if show != nil {
+			show(ev)
+		}
+		rep.Checks = append(rep.Checks, res)
+	}
+	x.saveCache()
+	rep.Duration = x.now().Sub(began)
+	return rep, bad
+}
+
+// run does a job and says how it went. A run whose journal could not be written
+// any more is settled at once where that is possible.
+func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
+	began := x.now()
+	h, err := x.header(job.Plan, o)
+	if err != nil {
+		return nil, err
+	}
+	if h.Map, err = x.keepMap(states); err != nil {
+		return nil, err
+	}
+	job.Header = h
+	if err := x.guard(o, began); err != nil {
+		return nil, err
+	}
+	if err := x.store.EnsureBallast(); err != nil {
+		return nil, fmt.Errorf("cannot reserve room for taking a run back: %w", err)
+	}
+	res, err := r.Run(ctx, job)
+	if err != nil && res.Run > 0 {
+		err = x.cutShort(ctx, r, err)
+	}
+	x.saveCache()
+	rep, err := report(res, began, x.now(), err)
+	if o.ConfirmWithin > 0 {
+		rep.ConfirmBy, err = x.rearm(res, o, err)
+	}
+	return rep, err
+}
+
+func (x *Executor) keepMap(states []executor.StateRef) (string, error) {
+	if len(states) == 0 {
+		return "", nil
+	}
+	b, err := journal.Marshal(states)
+	if err != nil {
+		return "", fmt.Errorf("cannot keep the map of states: %w", err)
+	}
+	d, err := x.store.PutBytes(b)
+	if err != nil {
+		return "", fmt.Errorf("cannot keep the map of states: %w", err)
+	}
+	return d, nil
+}
+
+// cutShort makes room and settles the run that could not be ended.
+func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, cause error) error {
+	if err := x.store.ReleaseBallast(); err != nil {
+		return errors.Join(cause, err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
+	defer cancel()
+	if _, _, err := r.Recover(ctx); err != nil {
+		return errors.Join(cause, fmt.Errorf("and it could not be settled yet; free the disk, then type: fettle recover: %w", err))
+	}
+	return cause
+}
+
+// guard has somebody else watch the deadline before anything changes.
+func (x *Executor) guard(o executor.Options, began time.Time) error {
+	if o.ConfirmWithin <= 0 {
+		return nil
+	}
+	if o.Guard == nil {
+		return errors.New("cannot arm the run: nothing would take it back if this process died")
+	}
+	if err := o.Guard(began.Add(o.ConfirmWithin)); err != nil {
+		return fmt.Errorf("cannot arm the run: %w", err)
+	}
+	return nil
+}
+
+// rearm counts the time to confirm from the end of a run that stays; one that
+// did not change anything that stays needs no confirmation.
+func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int64, error) {
+	if res.Outcome == journal.RolledBack || res.Run == 0 {
+		return 0, errors.Join(cause, x.store.Disarm())
+	}
+	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
+	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: res.Run, Deadline: deadline}))
+}
+
+// Rollback implements executor.Executor.
+func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	l, err := x.enter(ctx, o, show)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	r.Diffs = false
+	now, g, err := x.planRollback(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil && p.Digest() != now.Digest() {
+		return nil, fmt.Errorf("%w: the machine has changed since the plan was shown; look at it again", executor.ErrStale)
+	}
+	rep, err := x.rollback(ctx, now, g, r, o, show)
+	if err == nil {
+		err = x.store.Disarm()
+	}
+	return rep, err
+}
+
+func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	for _, c := range p.Changes {
+		if c.Irreversible != "" && !r.CrossIrreversible {
+			return nil, fmt.Errorf("%w: %s: %s; type the command again with --cross-irreversible to go on without", executor.ErrIrreversible, c.Addr, c.Irreversible)
+		}
+	}
+	if p.Empty() && len(p.Changes) == 0 && g.now.Run == g.then.Run {
+		return &executor.Report{Outcome: journal.Succeeded}, nil
+	}
+	o.ConfirmWithin = 0
+	return x.run(ctx, x.runner(o, show), apply.Job{Plan: p, List: g.list, Base: g.now, Goal: g.then.Entries}, nil, o)
+}
+
+// Recover implements executor.Executor.
+func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	l, err := x.lock(o)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return x.settle(ctx, o, show)
+}
+
+// settle ends a run that crashed, then takes back one that was not confirmed in
+// time.
+func (x *Executor) settle(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	began := x.now()
+	res, crashed, err := x.runner(o, show).Recover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := x.store.ArmedRun()
+	if err != nil {
+		return nil, err
+	}
+	if a != nil && x.now().UnixNano() >= a.Deadline {
+		return x.revert(ctx, *a, o, show)
+	}
+	if !crashed {
+		return nil, nil
+	}
+	rep, _ := report(res, began, x.now(), nil)
+	return rep, nil
+}
+
+// revert goes back to the state from before an armed run.
+func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	recs, err := x.store.Read(a.Run)
+	if err != nil || len(recs) == 0 || recs[0].Header == nil {
+		return nil, fmt.Errorf("cannot read the journal of run %d, which was not confirmed: %w", a.Run, err)
+	}
+	o.Command = fmt.Sprintf("not confirmed in time: run %d", a.Run)
+	r := executor.RollbackRequest{To: recs[0].Header.Base, CrossIrreversible: true}
+	p, g, err := x.planRollback(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := x.rollback(ctx, p, g, r, o, show)
+	if err != nil {
+		return rep, err
+	}
+	rep.Notes = append(rep.Notes, fmt.Sprintf("run %d was not confirmed in time and is taken back", a.Run))
+	return rep, x.store.Disarm()
+}
+
+// Confirm implements executor.Executor.
+func (x *Executor) Confirm(_ context.Context) (int, error) {
+	l, err := x.lock(executor.Options{Command: "confirm"})
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	a, err := x.store.ArmedRun()
+	if err != nil {
+		return 0, err
+	}
+	if a == nil {
+		return 0, errors.New("no run waits to be confirmed; fettle status says what is applied")
+	}
+	if x.now().UnixNano() >= a.Deadline {
+		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being taken back", a.Run)
+	}
+	return a.Run, x.store.Disarm()
+}
+
+// Freeze implements executor.Executor.
+func (x *Executor) Freeze(_ context.Context, f journal.Frozen) error {
+	l, err := x.lock(executor.Options{Command: "freeze", User: f.By})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if f.At == 0 {
+		f.At = x.now().UnixNano()
+	}
+	return x.store.Freeze(f)
+}
+
+// Unfreeze implements executor.Executor.
+func (x *Executor) Unfreeze(_ context.Context) error {
+	l, err := x.lock(executor.Options{Command: "unfreeze"})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return x.store.Unfreeze()
+}
+
+// Collect implements executor.Executor.
+func (x *Executor) Collect(_ context.Context, keep journal.Keep) (journal.Collected, error) {
+	l, err := x.lock(executor.Options{Command: "gc"})
+	if err != nil {
+		return journal.Collected{}, err
+	}
+	defer l.Close()
+	return x.store.Collect(keep)
+}

@@ -1,0 +1,92 @@
+package local
+
+import (
+	"bytes"
+	"io"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// diffLimit is up to which size content is compared line by line, in bytes.
+const diffLimit = 256 << 10
+
+// diffs fills in what changes in the text of files.
+func (x *Executor) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil || !c.Action.Mutates() && c.Action != plan.Drift {
+			continue
+		}
+		if c.From.File.Digest == c.To.File.Digest {
+			continue
+		}
+		x.diff(c, blobs)
+	}
+}
+
+func (x *Executor) diff(c *plan.Change, blobs map[string]kind.Blob) {
+	path := c.Addr.Path()
+	before, ok1 := x.onHost(path, *c.From.File)
+	after, ok2 := x.content(c.To.File.Digest, blobs)
+	if !ok1 || !ok2 {
+		c.Binary = true
+		return
+	}
+	c.Diff = udiff.Unified("a"+path, "b"+path, before, after)
+}
+
+// onHost is the text of a file on the host; false when it is no text, or large.
+func (x *Executor) onHost(path string, f image.File) (string, bool) {
+	if f.Type != image.Regular {
+		return "", true
+	}
+	if f.Size > diffLimit {
+		return "", false
+	}
+	r, err := x.host.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer r.Close()
+	return text(r)
+}
+
+// content is the text of a blob, wherever it is.
+func (x *Executor) content(digest string, blobs map[string]kind.Blob) (string, bool) {
+	if digest == "" {
+		return "", true
+	}
+	if b, ok := blobs[digest]; ok {
+		if b.Tree == nil {
+			return text(bytes.NewReader(b.Data))
+		}
+		r, err := b.Tree.Open(b.Path)
+		if err != nil {
+			return "", false
+		}
+		defer r.Close()
+		return text(r)
+	}
+	if !x.store.Has(digest) {
+		return "", false
+	}
+	r, _, err := x.store.Open(digest)
+	if err != nil {
+		return "", false
+	}
+	defer r.Close()
+	return text(r)
+}
+
+func text(r io.Reader) (string, bool) {
+	b, err := io.ReadAll(io.LimitReader(r, diffLimit+1))
+	if err != nil || len(b) > diffLimit || !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
+		return "", false
+	}
+	return string(b), true
+}

@@ -1,0 +1,140 @@
+// Package local is the executor for the machine, or the root on it, that the
+// process itself can reach. Whatever else runs lists, does it through this one
+// on the target.
+//
+//	x, err := local.New(h, stateFS, local.Options{})
+//	p, err := x.Plan(ctx, request)
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"fettle.dev/fettle/internal/apply"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/names"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/probe"
+	"fettle.dev/fettle/internal/statcache"
+	"fettle.dev/fettle/internal/verb/check"
+)
+
+// Options has what tests exchange; the zero value is right for real use.
+type Options struct {
+	Now func() time.Time
+	Net check.Prober
+}
+
+// Executor implements executor.Executor. It is used by one goroutine at a time.
+type Executor struct {
+	host  host.Host
+	store *journal.Store
+	names *names.Names
+	net   check.Prober
+	now   func() time.Time
+	cache *statcache.Cache // nil until something is observed
+}
+
+var _ executor.Executor = (*Executor)(nil)
+
+// New opens the state directory, making it when it is missing.
+func New(h host.Host, state host.FS, o Options) (*Executor, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Net == nil {
+		o.Net = probe.Net{}
+	}
+	store, err := journal.Open(state)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the state directory: %w", err)
+	}
+	return &Executor{host: h, store: store, names: names.New(h), net: o.Net, now: o.Now}, nil
+}
+
+func (x *Executor) digests() *statcache.Cache {
+	if x.cache == nil {
+		x.cache = statcache.Load(x.store.FS(), x.now)
+	}
+	return x.cache
+}
+
+// lock takes the one lock. The error says who holds it.
+func (x *Executor) lock(o executor.Options) (io.Closer, error) {
+	holder := fmt.Sprintf("%s by %s since %s", orElse(o.Command, "fettle"), orElse(o.User, "somebody"), x.now().Format(time.RFC3339))
+	l, err := x.store.Lock(holder)
+	var locked *host.LockedError
+	if errors.As(err, &locked) {
+		return nil, fmt.Errorf("%w: %s; wait for it to end, then try again", executor.ErrLocked, locked.Holder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot take the lock: %w", err)
+	}
+	return l, nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// runner makes what runs a plan.
+func (x *Executor) runner(o executor.Options, show func(executor.Event)) *apply.Runner {
+	if show == nil {
+		show = func(executor.Event) {}
+	}
+	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: x.digests(), Names: x.names,
+		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure}
+}
+
+// header begins the record of a run.
+func (x *Executor) header(p *plan.Plan, o executor.Options) (journal.Header, error) {
+	n, err := x.store.NextRun()
+	if err != nil {
+		return journal.Header{}, fmt.Errorf("cannot number the run: %w", err)
+	}
+	return journal.Header{Format: 1, Run: n, Operation: p.Operation, Base: p.Base, To: p.To, Target: p.Target, Revision: p.Revision,
+		OnFailure: orElse(o.OnFailure, apply.Stop), OnCrash: orElse(o.OnCrash, apply.Undo),
+		User: o.User, From: o.From, Command: o.Command, Version: o.Version, BootID: x.host.BootID()}, nil
+}
+
+// report turns a result into what people are told, and its outcome into an
+// error that ui turns into an exit code.
+func report(res apply.Result, began, ended time.Time, err error) (*executor.Report, error) {
+	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Checks: res.Checks,
+		Notes: res.Notes, Remaining: res.Remaining, Duration: ended.Sub(began)}
+	for _, p := range res.State.Pending {
+		rep.Pending = append(rep.Pending, p.Addr)
+	}
+	if err != nil {
+		return rep, err
+	}
+	switch res.Outcome {
+	case journal.Failed:
+		return rep, fmt.Errorf("run %d failed: %s", res.Run, why(res.Failed))
+	case journal.CheckFailed:
+		return rep, fmt.Errorf("run %d: %w: %s", res.Run, executor.ErrCheckFailed, why(res.Failed))
+	case journal.RolledBack:
+		return rep, fmt.Errorf("run %d was %w: %s", res.Run, executor.ErrRolledBack, why(res.Failed))
+	case journal.Interrupted:
+		return rep, fmt.Errorf("run %d was interrupted: %w", res.Run, context.Canceled)
+	}
+	return rep, nil
+}
+
+func why(f *apply.Failure) string {
+	switch {
+	case f == nil:
+		return "it was cut short"
+	case f.Addr == "":
+		return f.Error
+	}
+	return fmt.Sprintf("%s: %s", f.Addr, f.Error)
+}

@@ -1,0 +1,160 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/pkg"
+	"fettle.dev/fettle/internal/verb/verbs"
+)
+
+// observers is how many addresses are looked at side by side.
+const observers = 4
+
+// observed is what a look at many addresses gave.
+type observed struct {
+	mu     sync.Mutex
+	images map[addr.Addr]image.Image
+	failed map[addr.Addr]error
+}
+
+func (o *observed) put(a addr.Addr, i image.Image, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.failed[a] = err
+		return
+	}
+	o.images[a] = i
+}
+
+// observe looks at every address of the steps. With verify every byte is read,
+// whatever the stat cache knows. The error is the context's.
+func (x *Executor) observe(ctx context.Context, steps step.List, verify bool) (*observed, error) {
+	o := &observed{images: make(map[addr.Addr]image.Image, len(steps)), failed: map[addr.Addr]error{}}
+	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(string) {}}
+	var packages []step.Step
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(observers)
+	const chunk = 256
+	var some []step.Step
+	flush := func() {
+		batch := some
+		some = nil
+		g.Go(func() error { return o.look(gctx, env, batch) })
+	}
+	for _, s := range steps {
+		if s.Verb == step.Pkg {
+			packages = append(packages, s)
+			continue
+		}
+		if some = append(some, s); len(some) == chunk {
+			flush()
+		}
+	}
+	flush()
+	g.Go(func() error { return o.lookPackages(gctx, env, packages) })
+	return o, g.Wait()
+}
+
+func (o *observed) look(ctx context.Context, env verb.Env, steps []step.Step) error {
+	for _, s := range steps {
+		v, ok := verbs.For(s.Verb)
+		if !ok {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		img, err := v.Observe(ctx, env, s)
+		o.put(s.Addr(), img, err)
+	}
+	return nil
+}
+
+func (o *observed) lookPackages(ctx context.Context, env verb.Env, steps []step.Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	imgs, err := pkg.Pkg{}.ObserveAll(ctx, env, steps)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for i, s := range steps {
+		var img image.Image
+		if err == nil {
+			img = imgs[i]
+		}
+		o.put(s.Addr(), img, err)
+	}
+	return nil
+}
+
+// trusted is the stat cache, or one that is only written when every byte shall
+// be read.
+func (x *Executor) trusted(verify bool) capture.Digests {
+	if verify {
+		return blind{x.digests()}
+	}
+	return x.digests()
+}
+
+// blind knows nothing and remembers all.
+type blind struct{ capture.Digests }
+
+// rules is plan.Rules over the verbs.
+type rules struct{ verb.Names }
+
+var errNoVerb = errors.New("cannot plan this step: nothing knows how to do it")
+
+func (r rules) Target(s step.Step, now image.Image) (image.Image, error) {
+	v, ok := verbs.For(s.Verb)
+	if !ok {
+		return image.Image{}, errNoVerb
+	}
+	return v.Target(s, now, r.Names)
+}
+
+func (r rules) Irreversible(s step.Step, from, to image.Image) string {
+	v, _ := verbs.For(s.Verb)
+	if rv, ok := v.(verb.Reversible); ok {
+		return rv.Irreversible(s, from, to)
+	}
+	return ""
+}
+
+// toLookAt is every step whose address a plan needs: those wanted, and those
+// applied that are wanted no more.
+func toLookAt(wanted step.List, entries []journal.Entry) step.List {
+	seen := make(map[addr.Addr]bool, len(wanted))
+	out := make(step.List, 0, len(wanted))
+	for _, s := range wanted {
+		if a := s.Addr(); !seen[a] {
+			seen[a] = true
+			out = append(out, s)
+		}
+	}
+	for _, e := range entries {
+		if seen[e.Addr] {
+			continue
+		}
+		seen[e.Addr] = true
+		if l, _ := step.Parse("", []byte(e.Step)); len(l) == 1 {
+			out = append(out, l[0])
+		}
+	}
+	return out
+}
+
+// Digest implements capture.Digests.
+func (blind) Digest(string, host.Stat) (string, bool) { return "", false }

@@ -1,0 +1,297 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Plan implements executor.Executor.
+func (x *Executor) Plan(ctx context.Context, r executor.Request) (*plan.Plan, error) {
+	if err := x.quiet(); err != nil {
+		return nil, err
+	}
+	p, _, err := x.plan(ctx, r)
+	x.saveCache()
+	return p, err
+}
+
+// quiet refuses to look at a machine in the middle of a run.
+func (x *Executor) quiet() error {
+	run, open, err := x.store.Unfinished()
+	if err != nil || !open {
+		return err
+	}
+	l, err := x.lock(executor.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return fmt.Errorf("run %d was cut short and is not settled; type: fettle recover", run)
+}
+
+// plan compares a request with what is applied and what is there.
+func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, error) {
+	st, err := x.store.State()
+	if err != nil {
+		return nil, st, fmt.Errorf("cannot read what is applied: %w", err)
+	}
+	seen, err := x.observe(ctx, toLookAt(r.List, st.Entries), r.Verify)
+	if err != nil {
+		return nil, st, err
+	}
+	old, err := x.listOf(st)
+	if err != nil {
+		return nil, st, err
+	}
+	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
+		Wanted: r.List, AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
+		Rules: rules{x.names}, Repair: r.Repair})
+	if err := problems.Err(); err != nil {
+		return p, st, err
+	}
+	if r.Diffs {
+		x.diffs(p, r.Blobs)
+	}
+	return p, st, nil
+}
+
+// listOf reads back the list that a state came from; empty for none.
+func (x *Executor) listOf(st journal.State) (step.List, error) {
+	if st.List == "" {
+		return nil, nil
+	}
+	text, err := x.store.ReadObject(st.List)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the list of run %d: %w", st.Run, err)
+	}
+	l, ds := step.Parse(fmt.Sprintf("list of run %d", st.Run), text)
+	return l, ds.Err()
+}
+
+// List implements executor.Executor.
+func (x *Executor) List(_ context.Context, run int) (step.List, error) {
+	st, err := x.stateAt(run)
+	if err != nil {
+		return nil, err
+	}
+	return x.listOf(st)
+}
+
+func (x *Executor) stateAt(run int) (journal.State, error) {
+	if run == 0 {
+		return journal.State{Format: 1}, nil
+	}
+	st, err := x.store.StateAt(run)
+	if err != nil {
+		return st, fmt.Errorf("cannot read the state after run %d (fettle log lists the runs that are kept): %w", run, err)
+	}
+	return st, nil
+}
+
+// PlanRollback implements executor.Executor.
+func (x *Executor) PlanRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, error) {
+	if err := x.quiet(); err != nil {
+		return nil, err
+	}
+	p, _, err := x.planRollback(ctx, r)
+	x.saveCache()
+	return p, err
+}
+
+// rollbackGoal is what a rollback needs besides the plan.
+type rollbackGoal struct {
+	now, then journal.State
+	list      step.List
+}
+
+func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, rollbackGoal, error) {
+	var g rollbackGoal
+	var err error
+	if g.now, err = x.store.State(); err != nil {
+		return nil, g, fmt.Errorf("cannot read what is applied: %w", err)
+	}
+	if r.To > g.now.Run || r.To < 0 {
+		return nil, g, fmt.Errorf("cannot go back to run %d: the last run is %d; fettle log lists them", r.To, g.now.Run)
+	}
+	if g.then, err = x.stateAt(r.To); err != nil {
+		return nil, g, err
+	}
+	if g.list, err = x.goalList(g.then); err != nil {
+		return nil, g, err
+	}
+	old, err := x.listOf(g.now)
+	if err != nil {
+		return nil, g, err
+	}
+	before, err := x.beforeImages(r.To, g.now.Run)
+	if err != nil {
+		return nil, g, err
+	}
+	seen, err := x.observe(ctx, toLookAt(g.list, append(g.now.Entries[:len(g.now.Entries):len(g.now.Entries)], g.then.Entries...)), false)
+	if err != nil {
+		return nil, g, err
+	}
+	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
+		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
+		Repair: true, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before}})
+	if err := problems.Err(); err != nil {
+		return p, g, err
+	}
+	if r.Diffs {
+		x.diffs(p, nil)
+	}
+	return p, g, nil
+}
+
+// goalList is the list of an earlier state as it really was: its managed
+// addresses, with the actions and checks of its list in their places.
+func (x *Executor) goalList(st journal.State) (step.List, error) {
+	list, err := x.listOf(st)
+	if err != nil {
+		return nil, err
+	}
+	entries := map[addr.Addr]journal.Entry{}
+	for _, e := range st.Entries {
+		if e.By == "" {
+			entries[e.Addr] = e
+		}
+	}
+	var out step.List
+	placed := map[addr.Addr]bool{}
+	add := func(e journal.Entry) error {
+		l, ds := step.Parse("state", []byte(e.Step))
+		if err := ds.Err(); err != nil {
+			return err
+		}
+		l[0].Source = e.Src
+		placed[e.Addr] = true
+		out = append(out, l...)
+		return nil
+	}
+	inList := map[addr.Addr]bool{}
+	for _, s := range list {
+		inList[s.Addr()] = true
+	}
+	for _, e := range st.Entries {
+		if e.By == "" && !inList[e.Addr] {
+			if err := add(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, s := range list {
+		if s.Verb == step.Act || s.Verb == step.Check {
+			out = append(out, s)
+		} else if e, ok := entries[s.Addr()]; ok && !placed[s.Addr()] {
+			if err := add(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// beforeImages gives, for each address that runs after one changed, what the
+// first of them found there.
+func (x *Executor) beforeImages(after, last int) (map[addr.Addr]image.Image, error) {
+	out := map[addr.Addr]image.Image{}
+	for run := after + 1; run <= last; run++ {
+		recs, err := x.store.Read(run)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
+		}
+		if n := len(recs); n > 0 && recs[n-1].Kind == journal.Undone {
+			continue
+		}
+		for _, rec := range recs {
+			if rec.From == nil || rec.Back || rec.Addr == "" || rec.Kind != journal.Move && rec.Kind != journal.Result {
+				continue
+			}
+			if rec.Kind == journal.Move && rec.Addr.Path() != rec.Path || rec.Addr.Kind() == addr.KindEdit || rec.Addr.Kind() == addr.KindMeta {
+				continue // not the address's own image
+			}
+			if _, ok := out[rec.Addr]; !ok {
+				out[rec.Addr] = *rec.From
+			}
+		}
+	}
+	return out, nil
+}
+
+// Drift implements executor.Executor: what is applied against what is there.
+func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, error) {
+	if err := x.quiet(); err != nil {
+		return nil, err
+	}
+	st, err := x.store.State()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what is applied: %w", err)
+	}
+	list, err := x.goalList(st)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := x.observe(ctx, list, verify)
+	if err != nil {
+		return nil, err
+	}
+	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Wanted: list,
+		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Repair: true})
+	x.saveCache()
+	p.Changes = drifted(p.Changes, problems)
+	if diffs {
+		x.diffs(p, nil)
+	}
+	return p, nil
+}
+
+// drifted keeps the differences, and makes one of each address that cannot even
+// be compared any more.
+func drifted(changes []plan.Change, problems diag.List) []plan.Change {
+	var out []plan.Change
+	for _, c := range changes {
+		switch c.Action {
+		case plan.Create, plan.Update, plan.Repair, plan.Purge:
+			out = append(out, c)
+		case plan.Run:
+			if c.Addr.Kind() == addr.KindExec {
+				out = append(out, c)
+			}
+		}
+	}
+	for _, d := range problems {
+		c := plan.Change{Action: plan.Drift, Step: d.Line, Source: d.Range.File, Why: d.Detail, Drifted: true}
+		if l, _ := step.Parse("", []byte(d.Line)); len(l) == 1 {
+			c.Addr = l[0].Addr()
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// saveCache writes the stat cache; failing to costs only time.
+func (x *Executor) saveCache() {
+	if x.cache == nil {
+		return
+	}
+	st, err := x.store.State()
+	if err != nil {
+		return
+	}
+	managed := make(map[string]bool, len(st.Entries))
+	for _, e := range st.Entries {
+		managed[e.Addr.Path()] = true
+	}
+	if err := x.cache.Save(func(p string) bool { return managed[p] }); err != nil && !errors.Is(err, context.Canceled) {
+		return
+	}
+}
