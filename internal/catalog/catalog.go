@@ -1,0 +1,88 @@
+// Package catalog holds catalogs: everything that one target should be, as
+// evaluated states with the graph between them, and the rules of order that
+// both states and steps obey.
+//
+//	g := catalog.NewGraph(2)
+//	g.Add(catalog.Arc{From: 1, To: 0}) // 1 comes before 0
+//	order := g.Order(catalog.Rank{})   // [1 0]
+//
+// Nothing here reads a file or a machine. Indexes stand for names so that
+// 200,000 states stay cheap.
+package catalog
+
+import (
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// MaxStates is how many states one target may have.
+const MaxStates = 200_000
+
+// Catalog is all the states of one target in declaration order. It is built
+// once and then only read.
+type Catalog struct {
+	Target string
+	Labels map[string]string
+	// Nodes are states and groups. A group stands before its members.
+	Nodes    []Node
+	Edges    []Edge
+	Triggers []Trigger
+	// FactsUsed are the names of the facts that are declared as inputs, sorted.
+	FactsUsed []string
+	// Files are the paths of the repository that took part, sorted.
+	Files []string
+}
+
+// Node is a state, or a group: a module, a block, an invocation of a defined
+// kind, or all the states of one for_each. What is ordered after a group is
+// ordered after everything in it.
+type Node struct {
+	ID     string
+	Parent int // index of the group it is in, -1 at the top
+	Group  bool
+	Range  diag.Range
+	// Source is "file:line" for the source map of its steps.
+	Source string
+	// Trace leads outwards through the invocations that brought it in.
+	Trace []diag.Range
+	// Kind and State are set for states.
+	Kind  *kind.Kind
+	State kind.State
+}
+
+// Edge says that one node comes before another.
+type Edge struct {
+	Before, After int
+	// Why is how the author said it: "reference", "after", "before".
+	Why   string
+	Range diag.Range
+}
+
+// Trigger says that a change of one node runs an action of another.
+type Trigger struct {
+	From, To int
+	Action   string
+	// Immediate runs it right behind From, once for each notifier.
+	Immediate bool
+	// Failure runs it when From fails, in place of when it changes.
+	Failure bool
+	Range   diag.Range
+}
+
+// Members gives the states of a node: itself, or all states in the group, in
+// order. Groups are contiguous, so it stops at the first node outside.
+func (c *Catalog) Members(n int) []int {
+	if !c.Nodes[n].Group {
+		return []int{n}
+	}
+	in := map[int]bool{n: true}
+	var out []int
+	for i := n + 1; i < len(c.Nodes) && in[c.Nodes[i].Parent]; i++ {
+		if c.Nodes[i].Group {
+			in[i] = true
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}

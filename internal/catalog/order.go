@@ -1,0 +1,96 @@
+package catalog
+
+import "container/heap"
+
+// Rank says which of the nodes that may come next comes next.
+type Rank struct {
+	// Of is the place a node would like to have, lower first; equal places go
+	// by number. nil: the number itself.
+	Of func(n int) int
+	// Together marks nodes that are kept adjacent where the arcs allow it.
+	Together func(n int) bool
+	// Free marks nodes that stand for no step: they come as soon as they may,
+	// and interrupt nothing.
+	Free func(n int) bool
+}
+
+// Order gives all nodes so that every arc points forward. It must be acyclic:
+// call Settle first. Nodes on a cycle are left out.
+func (g *Graph) Order(r Rank) []int {
+	if r.Of == nil {
+		r.Of = func(n int) int { return n }
+	}
+	if r.Together == nil {
+		r.Together = func(int) bool { return false }
+	}
+	if r.Free == nil {
+		r.Free = func(int) bool { return false }
+	}
+	in := g.incoming()
+	single, joint, free := &queue{of: r.Of}, &queue{of: r.Of}, &queue{of: r.Of}
+	push := func(n int) {
+		switch {
+		case r.Free(n):
+			heap.Push(free, n)
+		case r.Together(n):
+			heap.Push(joint, n)
+		default:
+			heap.Push(single, n)
+		}
+	}
+	for n, c := range in {
+		if c == 0 {
+			push(n)
+		}
+	}
+	order := make([]int, 0, len(g.out))
+	last := false
+	for single.Len()+joint.Len()+free.Len() > 0 {
+		from := free
+		if free.Len() == 0 {
+			from = pick(single, joint, last)
+			last = from == joint
+		}
+		n := heap.Pop(from).(int)
+		order = append(order, n)
+		for _, a := range g.out[n] {
+			if in[a.To]--; in[a.To] == 0 {
+				push(a.To)
+			}
+		}
+	}
+	return order
+}
+
+// pick chooses the queue: a run of joint nodes goes on while there are any.
+func pick(single, joint *queue, last bool) *queue {
+	switch {
+	case joint.Len() == 0:
+		return single
+	case single.Len() == 0 || last || joint.less(joint.n[0], single.n[0]):
+		return joint
+	}
+	return single
+}
+
+// queue is a heap of nodes by rank, then number.
+type queue struct {
+	of func(int) int
+	n  []int
+}
+
+func (q *queue) less(a, b int) bool {
+	if x, y := q.of(a), q.of(b); x != y {
+		return x < y
+	}
+	return a < b
+}
+func (q *queue) Len() int           { return len(q.n) }
+func (q *queue) Less(i, j int) bool { return q.less(q.n[i], q.n[j]) }
+func (q *queue) Swap(i, j int)      { q.n[i], q.n[j] = q.n[j], q.n[i] }
+func (q *queue) Push(x any)         { q.n = append(q.n, x.(int)) }
+func (q *queue) Pop() any {
+	x := q.n[len(q.n)-1]
+	q.n = q.n[:len(q.n)-1]
+	return x
+}

@@ -1,0 +1,139 @@
+package compile
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// act is one action with those who trigger it: one line of the list.
+type act struct {
+	to      int // catalog node of the state whose action it is
+	name    string
+	step    step.Step
+	item    int   // graph node; -1 for an immediate one
+	on      []int // catalog nodes of states
+	failure []int
+	behind  int // catalog node that an immediate action follows
+}
+
+// actions makes a deferred action for each action that is notified, and an
+// immediate one for each notifier that wants it.
+func (b *builder) actions() {
+	type key struct {
+		to     int
+		name   string
+		behind int
+	}
+	byKey := map[key]*act{}
+	for _, t := range b.c.Triggers {
+		for _, from := range b.c.Members(t.From) {
+			k := key{t.To, t.Action, -1}
+			if t.Immediate {
+				k.behind = from
+			}
+			a := byKey[k]
+			if a == nil {
+				a = b.newAct(t.To, t.Action, k.behind)
+				if a == nil {
+					continue
+				}
+				byKey[k] = a
+			}
+			if t.Failure {
+				a.failure = append(a.failure, from)
+			} else {
+				a.on = append(a.on, from)
+			}
+		}
+	}
+	for _, a := range b.acts {
+		if a.item >= 0 {
+			b.place(a)
+		}
+	}
+}
+
+func (b *builder) newAct(to int, name string, behind int) *act {
+	node := b.c.Nodes[to]
+	a := &act{to: to, name: name, behind: behind, item: -1}
+	for _, k := range node.Kind.Actions {
+		if k.Name == name {
+			s, ds := k.Act(node.State)
+			b.report(node, ds)
+			if ds.HasErrors() {
+				return nil
+			}
+			a.step = s
+		}
+	}
+	a.step.Source = node.Source
+	if behind < 0 {
+		a.item = b.add(item{step: a.step, node: to, act: a})
+	}
+	b.acts = append(b.acts, a)
+	return a
+}
+
+// place orders a deferred action: after all who trigger it and after its own
+// state; before what is after its state, unless that triggers it too.
+func (b *builder) place(a *act) {
+	why := a.name + " when notified"
+	for _, n := range slices.Concat(a.on, a.failure) {
+		b.arc(b.last[n], a.item, catalog.Hard, why, b.c.Nodes[n].Range)
+	}
+	b.arc(b.last[a.to], a.item, catalog.Hard, why, b.c.Nodes[a.to].Range)
+	for _, out := range b.g.Out(b.last[a.to]) {
+		if b.items[out.To].act == nil {
+			b.auto(a.item, out.To, catalog.Strong, why)
+		}
+	}
+}
+
+// finish gives an action its triggers, in the order of the list.
+func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
+	on, failure := b.triggers(a.on, pos), b.triggers(a.failure, pos)
+	if len(on)+len(failure) == 0 {
+		return step.Step{}, false
+	}
+	var attrs []step.Attr
+	for _, x := range on {
+		attrs = append(attrs, step.Attr{Key: "on", Value: string(x)})
+	}
+	for _, x := range failure {
+		attrs = append(attrs, step.Attr{Key: "on_failure", Value: string(x)})
+	}
+	s, err := step.New(a.step.Verb, a.step.Args, append(attrs, a.step.Attrs...)...)
+	if err != nil {
+		b.ds = append(b.ds, diag.Errorf(b.c.Nodes[a.to].Range, "Impossible step", "The action %s of %s comes to no step: %v.", a.name, b.c.Nodes[a.to].ID, err))
+		return step.Step{}, false
+	}
+	s.Source = a.step.Source
+	return s, true
+}
+
+// triggers are the addresses of states in the order of the list: of their
+// steps, or of their actions where they have no step.
+func (b *builder) triggers(states []int, pos map[int]int) []addr.Addr {
+	var items []int
+	for _, n := range states {
+		items = append(items, b.of[n]...)
+		if len(b.of[n]) > 0 {
+			continue
+		}
+		for _, o := range b.acts {
+			if o.to == n && o.item >= 0 {
+				items = append(items, o.item)
+			}
+		}
+	}
+	slices.SortFunc(items, func(x, y int) int { return pos[x] - pos[y] })
+	var out []addr.Addr
+	for _, i := range slices.Compact(items) {
+		out = append(out, b.items[i].step.Addr())
+	}
+	return slices.Compact(out)
+}

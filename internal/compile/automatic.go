@@ -1,0 +1,182 @@
+package compile
+
+import (
+	"path"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// automatic adds the order that nobody has to write. It looks at steps alone,
+// so that it holds for every kind.
+func (b *builder) automatic() {
+	guesses := newGuesses(b)
+	n := len(b.items)
+	for i := range n {
+		it := b.items[i]
+		if it.virtual || it.act != nil {
+			continue
+		}
+		b.paths(i, it.step)
+		b.accounts(i, it.step)
+		b.uses(i, it.step)
+	}
+	guesses.link(n)
+}
+
+// find is the item that writes an address.
+func (b *builder) find(k addr.Kind, name string) (int, bool) {
+	i, ok := b.addrs[addr.New(k, name)]
+	return i, ok
+}
+
+// pair orders a step behind one that it stands on; two that both go away, the
+// other way round.
+func (b *builder) pair(base, user int, s catalog.Strength, why string) {
+	x, y := b.items[base].step.Absent(), b.items[user].step.Absent()
+	switch {
+	case base == user || x && !y:
+	case x && y:
+		b.auto(user, base, s, why)
+	default:
+		b.auto(base, user, s, why)
+	}
+}
+
+// paths puts a path behind the nearest declared directory that it is in, and
+// regions and metadata behind the file itself.
+func (b *builder) paths(i int, s step.Step) {
+	p := s.Path()
+	if p == "" {
+		return
+	}
+	if f, ok := b.find(addr.KindFile, p); ok && f != i {
+		b.pair(f, i, catalog.Hard, "the file itself")
+		if b.items[f].step.Absent() && !s.Absent() {
+			b.contradiction(i, f)
+		}
+		return
+	}
+	for dir := path.Dir(p); dir != "/" && dir != "."; dir = path.Dir(dir) {
+		d, ok := b.find(addr.KindFile, dir)
+		if !ok {
+			continue
+		}
+		b.pair(d, i, catalog.Hard, "the directory it is in")
+		if b.items[d].step.Absent() && !s.Absent() {
+			b.contradiction(i, d)
+		}
+		return
+	}
+}
+
+func (b *builder) contradiction(i, gone int) {
+	node, other := b.c.Nodes[b.items[i].node], b.c.Nodes[b.items[gone].node]
+	d := diag.Errorf(node.Range, "Path below an absent one", "%s writes %s, and %s (at %s) makes %s absent. Take one of them out.",
+		node.ID, b.items[i].step.Path(), other.ID, other.Range, b.items[gone].step.Path())
+	d.Trace = append(d.Trace, other.Range)
+	b.ds = append(b.ds, d)
+}
+
+// accounts puts steps behind the users and groups that they name.
+func (b *builder) accounts(i int, s step.Step) {
+	user := func(name, why string) {
+		if u, ok := b.find(addr.KindUser, name); ok {
+			b.pair(u, i, catalog.Hard, why)
+		}
+	}
+	group := func(name, why string) {
+		if g, ok := b.find(addr.KindGroup, name); ok {
+			b.pair(g, i, catalog.Hard, why)
+		} else if u, ok := b.find(addr.KindUser, name); ok { // useradd makes a group of the same name
+			b.pair(u, i, catalog.Hard, why)
+		}
+	}
+	switch s.Verb {
+	case step.Mkdir, step.Copy, step.Link, step.Meta:
+		user(s.Get("owner"), "its owner")
+		group(s.Get("group"), "its group")
+	case step.Exec:
+		user(s.Get("user"), "the user it runs as")
+	case step.Member:
+		user(s.Args[0], "the member")
+		group(s.Args[1], "the group")
+	case step.User:
+		b.user(i, s, group)
+	}
+}
+
+// user puts an account behind its group and behind the directory that its home
+// is in.
+func (b *builder) user(i int, s step.Step, group func(name, why string)) {
+	primary := s.Get("group")
+	if primary == "" {
+		primary = s.Args[0]
+	}
+	group(primary, "its group")
+	home := s.Get("home")
+	if home == "" || s.Absent() {
+		return
+	}
+	for dir := path.Dir(home); dir != "/" && dir != "."; dir = path.Dir(dir) {
+		if d, ok := b.find(addr.KindFile, dir); ok {
+			b.pair(d, i, catalog.Likely, "the directory of its home")
+			return
+		}
+	}
+}
+
+// uses puts commands and links behind the files that they name.
+func (b *builder) uses(i int, s step.Step) {
+	file := func(p, why string) {
+		if f, ok := b.find(addr.KindFile, p); ok && !b.items[f].step.Absent() && f != i {
+			b.auto(f, i, catalog.Likely, why)
+		}
+	}
+	switch s.Verb {
+	case step.Exec:
+		file(s.Get("cwd"), "its working directory")
+		for _, w := range s.Args[1:] {
+			file(w, "a file that it uses")
+		}
+	case step.Link:
+		target := s.Args[0]
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(s.Args[1]), target)
+		}
+		file(target, "what it points to")
+	case step.Unit:
+		b.unitFiles(i, s.Args[0])
+	}
+}
+
+// unitFiles puts a unit behind the files that define it.
+func (b *builder) unitFiles(i int, name string) {
+	names := []string{name}
+	if at := strings.Index(name, "@"); at >= 0 {
+		names = append(names, name[:at+1]+path.Ext(name))
+	}
+	if ext := path.Ext(name); ext == ".timer" || ext == ".socket" || ext == ".path" {
+		names = append(names, strings.TrimSuffix(name, ext)+".service")
+	}
+	for _, dir := range []string{"/etc", "/lib", "/usr/lib", "/run", "/usr/local/lib"} {
+		for _, n := range names {
+			if f, ok := b.find(addr.KindFile, dir+"/systemd/system/"+n); ok {
+				b.unitFile(f, i)
+			}
+		}
+	}
+}
+
+// unitFile orders a unit behind its file; a unit whose file goes away is
+// stopped first.
+func (b *builder) unitFile(f, unit int) {
+	if b.items[f].step.Absent() {
+		b.auto(unit, f, catalog.Hard, "the file of the unit")
+		return
+	}
+	b.auto(f, unit, catalog.Hard, "the file of the unit")
+}

@@ -1,0 +1,200 @@
+package compile
+
+import (
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// builder makes one list. Its graph has a node for each step and action, and
+// nodes without a step that stand for groups and for guesses many share.
+type builder struct {
+	c     *catalog.Catalog
+	g     *catalog.Graph
+	items []item
+	// of says which items each state of the catalog came to.
+	of          [][]int
+	first, last []int // graph nodes by catalog node
+	addrs       map[addr.Addr]int
+	blobs       map[string]kind.Blob
+	notes       []note
+	acts        []*act
+	ds          diag.List
+}
+
+// item is one node of the graph.
+type item struct {
+	step    step.Step
+	node    int  // of the catalog
+	virtual bool // stands for no step
+	name    string
+	act     *act // the step is a deferred action
+}
+
+// note explains an arc.
+type note struct {
+	why string
+	rng diag.Range
+}
+
+func newBuilder(c *catalog.Catalog) *builder {
+	return &builder{
+		c: c, g: catalog.NewGraph(0), of: make([][]int, len(c.Nodes)),
+		first: make([]int, len(c.Nodes)), last: make([]int, len(c.Nodes)),
+		addrs: map[addr.Addr]int{}, blobs: map[string]kind.Blob{}, notes: make([]note, 1),
+	}
+}
+
+// add makes a graph node of an item.
+func (b *builder) add(it item) int {
+	b.items = append(b.items, it)
+	return b.g.Node()
+}
+
+func (b *builder) virtual(name string, node int) int {
+	return b.add(item{virtual: true, name: name, node: node})
+}
+
+func (b *builder) arc(from, to int, s catalog.Strength, why string, rng diag.Range) {
+	b.notes = append(b.notes, note{why, rng})
+	b.g.Add(catalog.Arc{From: from, To: to, Strength: s, Note: len(b.notes) - 1})
+}
+
+// auto is an arc that nobody wrote; its place is the later step's state.
+func (b *builder) auto(from, to int, s catalog.Strength, why string) {
+	b.arc(from, to, s, why, b.rangeOf(to))
+}
+
+func (b *builder) rangeOf(i int) diag.Range {
+	if n := b.items[i].node; n >= 0 {
+		return b.c.Nodes[n].Range
+	}
+	return diag.Range{}
+}
+
+// states turns every state into steps.
+func (b *builder) states() {
+	for n, node := range b.c.Nodes {
+		if node.Group {
+			continue
+		}
+		out, ds := node.Kind.Steps(node.State)
+		b.report(node, ds)
+		for _, blob := range out.Blobs {
+			b.blobs[blob.Digest] = blob
+		}
+		for _, s := range out.Steps {
+			s.Source = node.Source
+			if i, ok := b.claim(n, s); ok {
+				b.of[n] = append(b.of[n], i)
+			}
+		}
+		b.ends(n)
+	}
+}
+
+// report adds the way that led to a state to what is wrong with it.
+func (b *builder) report(node catalog.Node, ds diag.List) {
+	for _, d := range ds {
+		d.Trace = append(d.Trace[:len(d.Trace):len(d.Trace)], node.Trace...)
+		b.ds = append(b.ds, d)
+	}
+}
+
+// claim adds a step whose address nobody has. States that ask for the very
+// same package or directory share the step; anything else is a mistake.
+func (b *builder) claim(n int, s step.Step) (int, bool) {
+	a := s.Addr()
+	if i, taken := b.addrs[a]; taken {
+		if (s.Verb == step.Pkg || s.Verb == step.Mkdir) && s.Same(b.items[i].step) && b.items[i].node != n {
+			return i, true
+		}
+		b.twice(n, i, a)
+		return 0, false
+	}
+	i := b.add(item{step: s, node: n})
+	b.addrs[a] = i
+	return i, true
+}
+
+func (b *builder) twice(n, other int, a addr.Addr) {
+	node, was := b.c.Nodes[n], b.c.Nodes[b.items[other].node]
+	hint := "Leave one out, or make them one."
+	if k := a.Kind(); k == addr.KindExec || k == addr.KindCheck {
+		hint = "Give one of them another name = \"…\"."
+	}
+	d := diag.Errorf(node.Range, "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID, was.Range, a, hint)
+	d.Trace = append(node.Trace[:len(node.Trace):len(node.Trace)], was.Range)
+	b.ds = append(b.ds, d)
+}
+
+// ends chains a state's steps and notes the first and last.
+func (b *builder) ends(n int) {
+	if len(b.of[n]) == 0 {
+		b.first[n] = b.virtual("", n)
+		b.last[n] = b.first[n]
+		return
+	}
+	prev := -1
+	for _, i := range b.of[n] {
+		if prev >= 0 {
+			b.arc(prev, i, catalog.Hard, "the order of its steps", b.c.Nodes[n].Range)
+		}
+		prev = i
+	}
+	b.first[n], b.last[n] = b.of[n][0], prev
+}
+
+// groups brackets the members of each group between two nodes.
+func (b *builder) groups() {
+	for n, node := range b.c.Nodes {
+		if node.Group {
+			b.first[n], b.last[n] = b.virtual("", n), b.virtual("", n)
+			b.arc(b.first[n], b.last[n], catalog.Hard, "", node.Range)
+		}
+	}
+	for n, node := range b.c.Nodes {
+		if p := node.Parent; p >= 0 {
+			b.arc(b.first[p], b.first[n], catalog.Hard, "member", node.Range)
+			if !b.isCheck(n) { // what is after a group need not wait for its checks
+				b.arc(b.last[n], b.last[p], catalog.Hard, "member", node.Range)
+			}
+		}
+	}
+}
+
+// isCheck tells whether a state comes to a CHECK, which runs after all else.
+func (b *builder) isCheck(n int) bool {
+	return len(b.of[n]) > 0 && b.items[b.of[n][0]].step.Verb == step.Check
+}
+
+// absent tells whether a state only takes things away.
+func (b *builder) absent(n int) bool {
+	for _, i := range b.of[n] {
+		if !b.items[i].step.Absent() {
+			return false
+		}
+	}
+	return len(b.of[n]) > 0
+}
+
+// explicit adds what the author wrote. A reference between two states that are
+// both to be absent orders them the other way round: what was made last goes
+// first.
+func (b *builder) explicit() {
+	for _, e := range b.c.Edges {
+		before, after := e.Before, e.After
+		if e.Why == "reference" && b.absent(before) && b.absent(after) {
+			before, after = after, before
+		}
+		if b.isCheck(before) && !b.isCheck(after) {
+			if e.Why != "reference" {
+				b.ds = append(b.ds, diag.Errorf(e.Range, "Nothing is after a check", "Checks run when everything else is done, so nothing can be ordered after %s.", b.c.Nodes[before].ID))
+			}
+			continue
+		}
+		b.arc(b.last[before], b.first[after], catalog.Hard, e.Why, e.Range)
+	}
+}

@@ -1,0 +1,60 @@
+package compile
+
+import (
+	"strings"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// reportCycle names a circle with every hop and its place.
+func (b *builder) reportCycle(cycle []catalog.Arc) {
+	var hops []string
+	var trace []diag.Range
+	start := b.nameOf(cycle[0].From)
+	hops = append(hops, start)
+	last := start
+	for _, a := range cycle {
+		n := b.notes[a.Note]
+		name := b.nameOf(a.To)
+		if name == last {
+			continue
+		}
+		last = name
+		why := n.why
+		if p := n.rng.String(); p != "" {
+			why += " at " + p
+			trace = append(trace, n.rng)
+		}
+		hops = append(hops, name+" ("+why+")")
+	}
+	d := diag.Errorf(diag.Range{}, "Order goes round in circles", "Each of these comes before the next: %s. Take one of the references out.", strings.Join(hops, " → "))
+	if len(trace) > 0 {
+		d.Range, d.Trace = trace[0], trace[1:]
+	}
+	b.ds = append(b.ds, d)
+}
+
+func (b *builder) nameOf(i int) string {
+	it := b.items[i]
+	if it.node >= 0 {
+		return b.c.Nodes[it.node].ID
+	}
+	return it.name
+}
+
+// lint checks the list as a whole. Its findings stand at the states.
+func (b *builder) lint(res *Result) {
+	if b.ds.HasErrors() {
+		return
+	}
+	placed := make(step.List, len(res.List))
+	copy(placed, res.List)
+	for _, st := range res.States {
+		for _, i := range st.Steps {
+			placed[i].Range = st.Range
+		}
+	}
+	b.ds = append(b.ds, step.Lint(placed, step.DebianBase{})...)
+}

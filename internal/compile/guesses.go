@@ -1,0 +1,178 @@
+package compile
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/step"
+)
+
+// guesses is order by names: what a package ships, what a service reads, what
+// apt needs. A guess gives way to anything that the author wrote. Each guess
+// that many share is a node of its own, so that n packages and m files cost
+// n+m arcs.
+type guesses struct {
+	b      *builder
+	ships  map[string]int // behind the packages of a name
+	goes   map[string]int // before packages of a name that go away
+	reads  map[string]int // behind the files below /etc of a name
+	update int            // behind apt's own files
+	ready  int            // behind apt-get update as well
+	gone   int            // behind everything that is removed
+}
+
+func newGuesses(b *builder) *guesses {
+	return &guesses{b: b, ships: map[string]int{}, goes: map[string]int{}, reads: map[string]int{},
+		update: -1, ready: -1, gone: -1}
+}
+
+// link looks at the first n items: those that are no guess.
+func (g *guesses) link(n int) {
+	g.update, g.ready = g.node("apt's sources"), g.node("apt's lists")
+	g.gone = g.node("what is removed")
+	g.b.auto(g.update, g.ready, catalog.Faint, "apt's sources")
+	for i := range n { // whoever provides, before whoever asks
+		if s := g.b.items[i].step; !g.b.items[i].virtual {
+			g.provide(i, s)
+		}
+	}
+	for i := range n {
+		if s := g.b.items[i].step; !g.b.items[i].virtual {
+			g.ask(i, s)
+		}
+	}
+}
+
+func (g *guesses) node(name string) int { return g.b.virtual(name, -1) }
+
+func (g *guesses) named(m map[string]int, name string) int {
+	i, ok := m[name]
+	if !ok {
+		i = g.node(name)
+		m[name] = i
+	}
+	return i
+}
+
+// stems are the names that a package goes by: its own, and up to the first
+// dash.
+func stems(pkg string) []string {
+	pkg, _, _ = strings.Cut(pkg, ":")
+	short, _, dashed := strings.Cut(pkg, "-")
+	if !dashed || short == "" {
+		return []string{pkg}
+	}
+	return []string{pkg, short}
+}
+
+func (g *guesses) provide(i int, s step.Step) {
+	switch {
+	case s.Verb == step.Pkg:
+		for _, name := range stems(s.Args[0]) {
+			if s.Absent() {
+				g.b.auto(g.named(g.goes, name), i, catalog.Faint, "the package")
+			} else {
+				g.b.auto(i, g.named(g.ships, name), catalog.Likely, "the package")
+			}
+		}
+	case isAptUpdate(s):
+		g.b.auto(g.update, i, catalog.Likely, "apt's sources")
+		g.b.auto(i, g.ready, catalog.Likely, "apt-get update")
+	case s.Verb == step.Rm:
+		g.b.auto(i, g.gone, catalog.Likely, "what is removed")
+	case inApt(s.Path()):
+		g.b.auto(i, g.update, catalog.Likely, "apt's sources")
+	case s.Path() != "":
+		if name := etcName(s.Path()); name != "" {
+			g.b.auto(i, g.named(g.reads, name), catalog.Likely, "its configuration")
+		}
+	}
+}
+
+func (g *guesses) ask(i int, s step.Step) {
+	switch s.Verb {
+	case step.Pkg:
+		if !s.Absent() {
+			g.b.auto(g.ready, i, catalog.Faint, "apt's lists")
+		}
+	case step.Unit:
+		g.askUnit(i, s)
+	case step.Exec:
+		g.after(g.ships, path.Base(s.Args[1]), i, "the package of the command")
+	case step.User, step.Group:
+		if s.Absent() {
+			g.b.auto(g.gone, i, catalog.Faint, "what is removed")
+		}
+	case step.Copy:
+		if words, err := step.SplitWords(s.Get("validate")); err == nil && len(words) > 0 {
+			g.after(g.ships, path.Base(words[0]), i, "the package of validate")
+		}
+	}
+	if p := s.Path(); p != "" && !inApt(p) {
+		g.askPath(i, s, p)
+	}
+}
+
+// after orders an item behind a guess, if anything provides it.
+func (g *guesses) after(m map[string]int, name string, i int, why string) {
+	if n, ok := m[name]; ok {
+		g.b.auto(n, i, catalog.Faint, why)
+	}
+}
+
+// askPath puts a path behind the packages whose name is a part of it.
+func (g *guesses) askPath(i int, s step.Step, p string) {
+	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	if !slices.Contains([]string{"etc", "usr", "var", "srv", "lib", "opt"}, parts[0]) {
+		return
+	}
+	for _, name := range parts[1:] {
+		if s.Absent() {
+			if n, ok := g.goes[name]; ok {
+				g.b.auto(i, n, catalog.Likely, "a file of the package")
+			}
+			continue
+		}
+		g.after(g.ships, name, i, "the package of "+name)
+	}
+}
+
+// askUnit puts a unit behind its package and its configuration; one that stops
+// stands before its package goes.
+func (g *guesses) askUnit(i int, s step.Step) {
+	name := strings.TrimSuffix(s.Args[0], path.Ext(s.Args[0]))
+	name, _, _ = strings.Cut(name, "@")
+	g.after(g.ships, name, i, "the package of the unit")
+	g.after(g.reads, name, i, "its configuration")
+	if n, ok := g.goes[name]; ok {
+		g.b.auto(i, n, catalog.Likely, "the unit of the package")
+	}
+}
+
+func inApt(p string) bool { return strings.HasPrefix(p, "/etc/apt/") }
+
+// etcName is the name that a path below /etc belongs to: /etc/nginx/… and
+// /etc/default/nginx.
+func etcName(p string) string {
+	rest, ok := strings.CutPrefix(p, "/etc/")
+	if !ok {
+		return ""
+	}
+	rest = strings.TrimPrefix(rest, "default/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// isAptUpdate tells whether a step fetches apt's lists.
+func isAptUpdate(s step.Step) bool {
+	if s.Verb != step.Exec && s.Verb != step.Act || len(s.Args) < 3 {
+		return false
+	}
+	argv := s.Args[1:]
+	if s.Verb == step.Act {
+		argv = s.Args[2:]
+	}
+	return len(argv) > 1 && (path.Base(argv[0]) == "apt-get" || path.Base(argv[0]) == "apt") && slices.Contains(argv[1:], "update")
+}

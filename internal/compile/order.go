@@ -1,0 +1,202 @@
+package compile
+
+import (
+	"math"
+	"slices"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// The ranks behind all declared places.
+const (
+	lastAction = math.MaxInt32
+	lastCheck  = math.MaxInt32 + 1
+)
+
+// order is the one order of the graph's steps, virtual nodes left out.
+// Declaration order decides where no arc does; packages stay together;
+// deferred actions come as late as they may.
+func (b *builder) order() []int {
+	wanted := b.actionRanks()
+	all := b.g.Order(catalog.Rank{
+		Of: func(i int) int {
+			if r, ok := wanted[i]; ok {
+				return r
+			}
+			if b.items[i].step.Verb == step.Check {
+				return lastCheck
+			}
+			return i
+		},
+		Together: func(i int) bool { return b.items[i].step.Verb == step.Pkg },
+		Free:     func(i int) bool { return b.items[i].virtual },
+	})
+	return b.sink(slices.DeleteFunc(all, func(i int) bool { return b.items[i].virtual }))
+}
+
+// actionRanks gives each deferred action the place of the first thing that
+// waits for it.
+func (b *builder) actionRanks() map[int]int {
+	out := map[int]int{}
+	for _, a := range b.acts {
+		if a.item < 0 {
+			continue
+		}
+		rank := lastAction
+		b.dependents(a.item, func(i int) { rank = min(rank, i) })
+		out[a.item] = rank
+	}
+	return out
+}
+
+// dependents calls fn for the steps directly after an item, looking through
+// nodes without a step. Checks and actions do not count.
+func (b *builder) dependents(i int, fn func(int)) {
+	seen := map[int]bool{}
+	var walk func(int)
+	walk = func(n int) {
+		for _, a := range b.g.Out(n) {
+			it := b.items[a.To]
+			switch {
+			case seen[a.To]:
+			case it.virtual:
+				seen[a.To] = true
+				walk(a.To)
+			case it.act == nil && it.step.Verb != step.Check:
+				fn(a.To)
+			}
+		}
+	}
+	walk(i)
+}
+
+// sink moves each deferred action down to just before the first step that
+// waits for it.
+func (b *builder) sink(order []int) []int {
+	for _, a := range slices.Backward(b.acts) {
+		if a.item < 0 {
+			continue
+		}
+		waiting := map[int]bool{}
+		b.waiting(a.item, waiting)
+		from := slices.Index(order, a.item)
+		to := from
+		for to+1 < len(order) && !waiting[order[to+1]] && b.items[order[to+1]].step.Verb != step.Check {
+			to++
+		}
+		copy(order[from:to], order[from+1:to+1])
+		order[to] = a.item
+	}
+	return order
+}
+
+// waiting collects every step that an item must precede, actions included.
+func (b *builder) waiting(i int, out map[int]bool) {
+	for _, a := range b.g.Out(i) {
+		if out[a.To] {
+			continue
+		}
+		out[a.To] = true
+		if b.items[a.To].virtual {
+			b.waiting(a.To, out)
+		}
+	}
+}
+
+// result writes the list, with immediate actions right behind those who want
+// them.
+func (b *builder) result(order []int) Result {
+	pos := make(map[int]int, len(order))
+	for p, i := range order {
+		pos[i] = p
+	}
+	w := &writer{b: b, index: make(map[int][]int, len(order))}
+	behind := b.immediates(pos)
+	for p, i := range order {
+		it := b.items[i]
+		if it.act == nil {
+			w.put(it.step, i)
+		} else if s, ok := b.finish(it.act, pos); ok {
+			w.put(s, i)
+		}
+		for _, a := range behind[p] {
+			if s, ok := b.finish(a, pos); ok {
+				w.putAct(s, a)
+			}
+		}
+	}
+	return Result{Target: b.c.Target, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
+		FactsUsed: b.c.FactsUsed, Files: b.c.Files}
+}
+
+// immediates are the immediate actions by the position they follow.
+func (b *builder) immediates(pos map[int]int) map[int][]*act {
+	out := map[int][]*act{}
+	for _, a := range b.acts {
+		if a.item < 0 && len(b.of[a.behind]) > 0 {
+			p := pos[b.last[a.behind]]
+			out[p] = append(out[p], a)
+		}
+	}
+	return out
+}
+
+func (b *builder) usedBlobs(list step.List) map[string]kind.Blob {
+	out := map[string]kind.Blob{}
+	for _, s := range list {
+		if d := s.Blob(); d != "" {
+			out[d] = b.blobs[d]
+		}
+	}
+	return out
+}
+
+// writer collects the list and which state each step is of.
+type writer struct {
+	b     *builder
+	list  step.List
+	nodes []int
+	index map[int][]int // catalog node to places in the list
+}
+
+func (w *writer) put(s step.Step, i int) {
+	w.index[w.b.items[i].node] = append(w.index[w.b.items[i].node], len(w.list))
+	w.nodes = append(w.nodes, w.b.items[i].node)
+	w.list = append(w.list, s)
+}
+
+func (w *writer) putAct(s step.Step, a *act) {
+	w.index[a.to] = append(w.index[a.to], len(w.list))
+	w.nodes = append(w.nodes, a.to)
+	w.list = append(w.list, s)
+}
+
+// infos lists the states that came to steps, in the order of the list. A step
+// that several states share is told of each.
+func (w *writer) infos() []StateInfo {
+	shared := map[int][]int{}
+	for n := range w.b.of {
+		for _, i := range w.b.of[n] {
+			if w.b.items[i].node != n {
+				shared[w.b.items[i].node] = append(shared[w.b.items[i].node], n)
+			}
+		}
+	}
+	var out []StateInfo
+	seen := map[int]bool{}
+	add := func(n int, steps []int) {
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, StateInfo{ID: w.b.c.Nodes[n].ID, Range: w.b.c.Nodes[n].Range, Steps: steps})
+		}
+	}
+	for _, n := range w.nodes {
+		add(n, w.index[n])
+		for _, o := range shared[n] {
+			add(o, append(slices.Clone(w.index[n]), w.index[o]...))
+		}
+	}
+	return out
+}

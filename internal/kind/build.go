@@ -1,0 +1,132 @@
+package kind
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Step makes a step of a state. Attributes with an empty value are left out;
+// give those that may be empty through step.New. A value that the step
+// language refuses is a diagnostic at the state.
+func (s State) Step(verb step.Verb, args []string, attrs ...step.Attr) (step.Step, diag.List) {
+	given := attrs[:0:0]
+	for _, a := range attrs {
+		if a.Value != "" {
+			given = append(given, a)
+		}
+	}
+	st, err := step.New(verb, args, given...)
+	if err != nil {
+		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %v.", s.ID, err)}
+	}
+	return st, nil
+}
+
+// One makes the output of a state that comes to a single step.
+func (s State) One(verb step.Verb, args []string, attrs ...step.Attr) (Output, diag.List) {
+	st, ds := s.Step(verb, args, attrs...)
+	if ds.HasErrors() {
+		return Output{}, ds
+	}
+	return Output{Steps: []step.Step{st}}, nil
+}
+
+// Errorf reports a mistake in an attribute of the state.
+func (s State) Errorf(attr, summary, detail string, args ...any) diag.List {
+	return diag.List{diag.Errorf(s.AttrRange(attr), summary, detail, args...)}
+}
+
+// Flag is a boolean attribute as a step's value, "" when it is null.
+func (s State) Flag(name string) string {
+	if !s.Given(name) {
+		return ""
+	}
+	return fmt.Sprint(s.Bool(name))
+}
+
+// Absent tells whether the state asks for absence.
+func (s State) Absent() bool { return s.Str("ensure") == "absent" }
+
+// Owner gives the owner, group and mode of a state for its step. What is the
+// default of the step language anyway is left out.
+func (s State) Owner(defaultMode string) []step.Attr {
+	mode := s.Str("mode")
+	if strings.TrimLeft(mode, "0") == strings.TrimLeft(defaultMode, "0") {
+		mode = ""
+	}
+	return []step.Attr{{Key: "owner", Value: notRoot(s.Str("owner"))}, {Key: "group", Value: notRoot(s.Str("group"))}, {Key: "mode", Value: mode}}
+}
+
+func notRoot(name string) string {
+	if name == "root" || name == "0" {
+		return ""
+	}
+	return name
+}
+
+// PathAttr is an attribute that holds a path of the target.
+func PathAttr(name, doc string) Attr {
+	return Attr{Name: name, Type: cty.String, Required: true, Doc: doc, Check: CheckPath}
+}
+
+// OwnerAttrs are owner and group.
+func OwnerAttrs() []Attr {
+	return []Attr{
+		{Name: "owner", Type: cty.String, Doc: "user that owns it; root when left out", Check: CheckAccount},
+		{Name: "group", Type: cty.String, Doc: "Unix group; root when left out", Check: CheckAccount},
+	}
+}
+
+// ModeAttr holds permission bits.
+func ModeAttr(name, doc string) Attr {
+	return Attr{Name: name, Type: cty.String, Doc: doc, Check: CheckMode}
+}
+
+// EnsureAttr is ensure = "present" or "absent".
+func EnsureAttr() Attr {
+	return Attr{Name: "ensure", Type: cty.String, Default: cty.StringVal("present"), OneOf: []string{"present", "absent"}, Doc: "present or absent"}
+}
+
+var (
+	modePattern    = regexp.MustCompile(`^[0-7]{3,4}$`)
+	accountPattern = regexp.MustCompile(`^([a-z_][a-z0-9_.-]*[$]?|[0-9]+)$`)
+)
+
+// CheckPath demands a clean absolute path other than the root itself.
+func CheckPath(v cty.Value) error {
+	p := v.AsString()
+	switch {
+	case strings.ContainsRune(p, 0):
+		return fmt.Errorf("a path holds no NUL byte")
+	case !path.IsAbs(p):
+		return fmt.Errorf("%q is not absolute: a path of the target begins with /", p)
+	case path.Clean(p) == "/":
+		return fmt.Errorf("the root directory itself is not managed")
+	case path.Clean(p) != p:
+		return fmt.Errorf("%q is not a clean path: write %q", p, path.Clean(p))
+	}
+	return nil
+}
+
+// CheckMode demands three or four octal digits.
+func CheckMode(v cty.Value) error {
+	if !modePattern.MatchString(v.AsString()) {
+		return fmt.Errorf("a mode is three or four octal digits in quotes, such as \"0644\", and this is %q", v.AsString())
+	}
+	return nil
+}
+
+// CheckAccount demands the name or number of a user or group.
+func CheckAccount(v cty.Value) error {
+	if !accountPattern.MatchString(v.AsString()) {
+		return fmt.Errorf("%q is no name of a user or group: they have lower-case letters, digits, _ and -", v.AsString())
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// Package exec is the kind exec: a command, run without a shell.
+//
+//	exec "make-keys" {
+//	  command = ["ssh-keygen", "-A"]
+//	  creates = "/etc/ssh/ssh_host_ed25519_key"
+//	}
+package exec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Kind gives the kind. The value is fresh at each call.
+func Kind() kind.Kind {
+	text := func(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.String, Doc: doc} }
+	creates, cwd := kind.PathAttr("creates", "the command is done when this path is there"), kind.PathAttr("cwd", "working directory")
+	creates.Required, cwd.Required = false, false
+	return kind.Kind{
+		Name: "exec", Main: "name", Steps: steps,
+		Doc:     "A command. A guard (creates, unless, only_if) tells when it is done already; lazy commands run only when they are notified.",
+		Actions: []kind.Action{{Name: "run", Doc: "runs the command", Act: act}},
+		Attrs: []kind.Attr{
+			text("name", "how it is known on the target; the label when left out"),
+			{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or a text that is split at blanks"},
+			creates, cwd,
+			{Name: "unless", Type: cty.DynamicPseudoType, Doc: "done when this command succeeds"},
+			{Name: "only_if", Type: cty.DynamicPseudoType, Doc: "wanted only when this command succeeds"},
+			{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables"},
+			text("user", "run as this user"),
+			text("timeout", "such as 30s; 5m when left out"),
+			{Name: "undo", Type: cty.DynamicPseudoType, Doc: "command that takes it back"},
+			{Name: "lazy", Type: cty.Bool, Doc: "runs only when it is notified"},
+		},
+	}
+}
+
+// words are a command given as list or text.
+func words(s kind.State, name string) ([]string, diag.List) {
+	v := s.Attrs[name]
+	var out []string
+	switch ty := v.Type(); {
+	case ty == cty.String:
+		w, err := step.SplitWords(v.AsString())
+		if err != nil {
+			return nil, s.Errorf(name, "Bad command", "%v.", err)
+		}
+		out = w
+	case ty.IsTupleType() || ty.IsListType():
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			if e.IsNull() || e.Type() != cty.String {
+				return nil, s.Errorf(name, "Bad command", "The words of a command are texts. Write tostring(…), or put it in quotes.")
+			}
+			out = append(out, e.AsString())
+		}
+	default:
+		return nil, s.Errorf(name, "Bad command", "%s is a list of words, or a text.", name)
+	}
+	if len(out) == 0 || out[0] == "" {
+		return nil, s.Errorf(name, "Bad command", "The command is empty.")
+	}
+	return out, nil
+}
+
+func steps(s kind.State) (kind.Output, diag.List) {
+	argv, ds := words(s, "command")
+	if ds.HasErrors() {
+		return kind.Output{}, ds
+	}
+	if s.Bool("lazy") {
+		for _, name := range []string{"creates", "unless", "only_if", "undo", "cwd", "env", "user"} {
+			if s.Given(name) {
+				return kind.Output{}, s.Errorf(name, "Guard of a lazy command", "A lazy command runs when it is notified, as root in /, with neither guards nor undo. Leave out %s, or lazy.", name)
+			}
+		}
+		return kind.Output{}, nil
+	}
+	attrs, ds := attributes(s)
+	if ds.HasErrors() {
+		return kind.Output{}, ds
+	}
+	return s.One(step.Exec, append([]string{s.Str("name")}, argv...), attrs...)
+}
+
+func attributes(s kind.State) ([]step.Attr, diag.List) {
+	attrs := []step.Attr{{Key: "cwd", Value: s.Str("cwd")}}
+	if s.Given("env") {
+		env := s.Attrs["env"].AsValueMap()
+		names := make([]string, 0, len(env))
+		for n := range env {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			if env[n].IsNull() {
+				return nil, s.Errorf("env", "Missing value", "The variable %s is null. Give it a text.", n)
+			}
+			attrs = append(attrs, step.Attr{Key: "env", Value: fmt.Sprintf("%s=%s", n, env[n].AsString())})
+		}
+	}
+	attrs = append(attrs, step.Attr{Key: "user", Value: s.Str("user")}, step.Attr{Key: "creates", Value: s.Str("creates")})
+	for _, name := range []string{"unless", "only_if", "timeout", "undo"} {
+		switch {
+		case name == "timeout":
+			attrs = append(attrs, step.Attr{Key: name, Value: s.Str(name)})
+		case s.Given(name):
+			w, ds := words(s, name)
+			if ds.HasErrors() {
+				return nil, ds
+			}
+			attrs = append(attrs, step.Attr{Key: name, Value: step.JoinWords(w)})
+		}
+	}
+	return attrs, nil
+}
+
+func act(s kind.State) (step.Step, diag.List) {
+	argv, ds := words(s, "command")
+	if ds.HasErrors() {
+		return step.Step{}, ds
+	}
+	return s.Step(step.Act, append([]string{"run", s.Str("name")}, argv...), step.Attr{Key: "timeout", Value: s.Str("timeout")})
+}

@@ -1,0 +1,54 @@
+// Package pkg is the kind package: apt packages.
+//
+//	package "nginx" {}
+//	package "tools" { names = ["git", "tmux"] }
+package pkg
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Kind gives the kind. The value is fresh at each call.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Name: "package", Main: "name", Steps: steps,
+		Doc: "An apt package, or several. Consecutive packages are one transaction.",
+		Attrs: []kind.Attr{
+			{Name: "name", Type: cty.String, Doc: "the package; the label when left out"},
+			{Name: "names", Type: cty.List(cty.String), Doc: "several packages, in place of name"},
+			{Name: "version", Type: cty.String, Doc: "the exact version; any when left out"},
+			{Name: "held", Type: cty.Bool, Doc: "kept from upgrades"},
+			kind.EnsureAttr(),
+		},
+	}
+}
+
+func steps(s kind.State) (kind.Output, diag.List) {
+	names := []string{s.Str("name")}
+	if s.Given("names") {
+		names = s.Strings("names")
+	}
+	if s.Absent() && (s.Given("version") || s.Bool("held")) {
+		return kind.Output{}, s.Errorf("ensure", "Version of an absent package", "The package is to be absent, so it has neither version nor held. Leave them out.")
+	}
+	if s.Given("version") && len(names) > 1 {
+		return kind.Output{}, s.Errorf("version", "One version for several packages", "Give each package with a version a state of its own.")
+	}
+	attrs := []step.Attr{{Key: "version", Value: s.Str("version")}, {Key: "held", Value: s.Flag("held")}}
+	if s.Absent() {
+		attrs = []step.Attr{{Key: "ensure", Value: "absent"}}
+	}
+	var out kind.Output
+	for _, n := range names {
+		st, ds := s.Step(step.Pkg, []string{n}, attrs...)
+		if ds.HasErrors() {
+			return kind.Output{}, ds
+		}
+		out.Steps = append(out.Steps, st)
+	}
+	return out, nil
+}

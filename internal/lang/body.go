@@ -1,0 +1,146 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// body is what a module or a defined kind holds.
+type body struct {
+	folder  *folder
+	files   []string
+	vars    map[string]*variable
+	locals  map[string]*hclsyntax.Attribute
+	facts   map[string]*fact
+	defines map[string]*define
+	decls   []*decl // in the order of declaration
+	count   int
+}
+
+type variable struct {
+	name        string
+	rng         diag.Range
+	typ         cty.Type
+	defaults    *typeexpr.Defaults
+	def         hclsyntax.Expression // nil: must be given
+	description string
+	validations []validation
+}
+
+type validation struct {
+	condition, message hclsyntax.Expression
+}
+
+type fact struct {
+	name string
+	rng  diag.Range
+	typ  cty.Type
+	def  hclsyntax.Expression
+}
+
+// define is a kind written in the language.
+type define struct {
+	name   string
+	rng    diag.Range
+	body   *body
+	main   string
+	doc    string
+	stdlib bool
+	kind   *kind.Kind // its schema, for look-ups of attributes
+}
+
+// decl is one state block, or a block of them.
+type decl struct {
+	kind    string
+	label   string
+	rng     diag.Range // of the header
+	labels  []diag.Range
+	attrs   map[string]*hclsyntax.Attribute
+	blocks  []*hclsyntax.Block // what stands inside a state, a mistake
+	group   bool
+	members []*decl
+	names   []string // the attributes in the order of the text
+}
+
+func newBody(f *folder) *body {
+	return &body{folder: f, vars: map[string]*variable{}, locals: map[string]*hclsyntax.Attribute{},
+		facts: map[string]*fact{}, defines: map[string]*define{}}
+}
+
+// metaAttributes stand on every state; kinds cannot have attributes of the
+// same name.
+func metaAttributes() []string {
+	return []string{"for_each", "when", "after", "before", "notify", "listen", "notify_failure", "listen_failure"}
+}
+
+// reservedNames begin references or blocks of their own, so no kind has them.
+func reservedNames() []string {
+	return []string{"variable", "locals", "fact", "define", "block", "target", "module", "var", "local", "each", "vars", "immediate"}
+}
+
+// attributeOrder gives a body's attributes as they stand in the text; the
+// parser has them in a map.
+func attributeOrder(attrs hclsyntax.Attributes) []*hclsyntax.Attribute {
+	out := make([]*hclsyntax.Attribute, 0, len(attrs))
+	for _, a := range attrs {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte })
+	return out
+}
+
+// kindOf is the schema that a defined kind shows to those who use it.
+func (d *define) schema() *kind.Kind {
+	if d.kind != nil {
+		return d.kind
+	}
+	k := &kind.Kind{Name: d.name, Doc: d.doc, Main: d.main}
+	names := make([]string, 0, len(d.body.vars))
+	for n := range d.body.vars {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		v := d.body.vars[n]
+		k.Attrs = append(k.Attrs, kind.Attr{Name: n, Type: v.typ, Required: v.def == nil, Doc: v.description})
+	}
+	d.kind = k
+	return k
+}
+
+// attrNames lists the attributes of a kind.
+func attrNames(k *kind.Kind) []string {
+	out := make([]string, len(k.Attrs))
+	for i, a := range k.Attrs {
+		out[i] = a.Name
+	}
+	return out
+}
+
+func attrOf(k *kind.Kind, name string) *kind.Attr {
+	for i := range k.Attrs {
+		if k.Attrs[i].Name == name {
+			return &k.Attrs[i]
+		}
+	}
+	return nil
+}
+
+func actionNames(k *kind.Kind) []string {
+	out := make([]string, len(k.Actions))
+	for i, a := range k.Actions {
+		out[i] = a.Name
+	}
+	return out
+}
+
+// isHCL tells whether a file name belongs to the language.
+func isHCL(name string) bool { return strings.HasSuffix(name, ".hcl") && !strings.HasPrefix(name, ".") }

@@ -1,0 +1,313 @@
+package lang
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// eval evaluates an expression of a scope. What it refers to comes back beside
+// the value. ok is false after a diagnostic, here or where the value came from.
+func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
+	traversals := e.Variables()
+	ctx := s.fctx
+	var refs []ref
+	if len(traversals) > 0 {
+		vars, found, ok := ev.variables(s, each, traversals)
+		if !ok {
+			return cty.NilVal, nil, false
+		}
+		refs = found
+		ctx = s.fctx.NewChild()
+		ctx.Variables = vars
+	}
+	v, hds := e.Value(ctx)
+	if hds.HasErrors() {
+		ev.add(ev.traced(s, fromHCL(hds))...)
+		return cty.NilVal, nil, false
+	}
+	if !v.IsWhollyKnown() {
+		ev.errorf(rangeOf(e.Range()), "Value is not known", "The value can only be known by a run, which this place does not allow.")
+		return cty.NilVal, nil, false
+	}
+	if v.Type() == cty.String && !v.IsNull() && len(v.AsString()) > maxText {
+		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. Use source for large content.", len(v.AsString()))
+		return cty.NilVal, nil, false
+	}
+	return v, refs, true
+}
+
+// traced adds the way through the invocations that lead to a scope.
+func (ev *evaluator) traced(s *scope, ds diag.List) diag.List {
+	for i := range ds {
+		ds[i].Trace = append(slices.Clone(ds[i].Trace), s.trace...)
+	}
+	return ds
+}
+
+// begin guards a memo against circles. It gives false when the memo is done,
+// or cannot be.
+func (ev *evaluator) begin(m *memo, name string, rng diag.Range) bool {
+	if m.done {
+		return false
+	}
+	if m.busy {
+		ev.circle(m, name)
+		return false
+	}
+	m.busy = true
+	ev.stack = append(ev.stack, frame{m, name, rng})
+	return true
+}
+
+func (ev *evaluator) end(m *memo) {
+	m.busy, m.done = false, true
+	ev.stack = ev.stack[:len(ev.stack)-1]
+}
+
+// circle reports values that need each other, each with its place.
+func (ev *evaluator) circle(m *memo, name string) {
+	at := slices.IndexFunc(ev.stack, func(f frame) bool { return f.memo == m })
+	var hops []string
+	for _, f := range ev.stack[at:] {
+		hops = append(hops, f.name+" ("+f.rng.String()+")")
+	}
+	hops = append(hops, name)
+	d := diag.Errorf(ev.stack[at].rng, "Values go round in circles", "Each of these needs the next: %s. Take one of them out, for example into locals.", strings.Join(hops, " → "))
+	for _, f := range ev.stack[at+1:] {
+		d.Trace = append(d.Trace, f.rng)
+	}
+	ev.add(d)
+}
+
+// local evaluates a local once.
+func (ev *evaluator) local(s *scope, name string) *memo {
+	m := s.locals[name]
+	if m == nil {
+		m = &memo{}
+		s.locals[name] = m
+	}
+	a := s.body.locals[name]
+	if !ev.begin(m, s.prefix+"local."+name, rangeOf(a.Expr.Range())) {
+		return m
+	}
+	defer ev.end(m)
+	m.val, m.refs, m.ok = ev.eval(s, nil, a.Expr)
+	return m
+}
+
+// attr evaluates an attribute of an instance once: what is given, else the
+// label for the main one, else the default, else null.
+func (ev *evaluator) attr(in *instance, name string) *memo {
+	m := in.vals[name]
+	if m == nil {
+		m = &memo{}
+		in.vals[name] = m
+	}
+	st := in.st
+	rng := st.decl.rng
+	given := st.decl.attrs[name]
+	if given != nil {
+		rng = rangeOf(given.Expr.Range())
+	}
+	if !ev.begin(m, in.id+"."+name, rng) {
+		return m
+	}
+	defer ev.end(m)
+	var v cty.Value
+	switch a := attrOf(st.kind, name); {
+	case given != nil:
+		v, m.refs, m.ok = ev.eval(st.scope, in.each, given.Expr)
+	default:
+		v, m.ok = ev.absentAttr(in, a)
+	}
+	if m.ok {
+		m.val, m.ok = ev.fit(in, attrOf(st.kind, name), v, rng)
+	}
+	return m
+}
+
+// absentAttr is the value of an attribute that is not written.
+func (ev *evaluator) absentAttr(in *instance, a *kind.Attr) (cty.Value, bool) {
+	st := in.st
+	switch {
+	case st.kind.Main == a.Name:
+		return cty.StringVal(st.decl.label), true
+	case st.def != nil:
+		return ev.variableDefault(st.def.body, st.def.body.vars[a.Name])
+	case a.Default != cty.NilVal:
+		return a.Default, true
+	}
+	return cty.NullVal(a.Type), true
+}
+
+// fit converts a value to its attribute's type and checks its rules.
+func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range) (cty.Value, bool) {
+	st := in.st
+	if st.def != nil {
+		if vr := st.def.body.vars[a.Name]; vr.defaults != nil && !v.IsNull() {
+			v = vr.defaults.Apply(v)
+		}
+	}
+	out, err := convert.Convert(v, a.Type)
+	if err != nil {
+		ev.errorf(rng, "Wrong type", "%s of a %s is a %s, and this is a %s.%s", a.Name, st.kind.Name, a.Type.FriendlyName(), v.Type().FriendlyName(), why(err))
+		return cty.NilVal, false
+	}
+	if out.IsNull() {
+		if a.Required && st.def == nil || a.Required && st.decl.attrs[a.Name] == nil {
+			ev.errorf(rng, "Missing attribute", "A %s needs %s.%s", st.kind.Name, a.Name, docHint(a))
+			return cty.NilVal, false
+		}
+		if st.def == nil && a.Default != cty.NilVal {
+			return a.Default, true
+		}
+		return out, true
+	}
+	if len(a.OneOf) > 0 && a.Type == cty.String && !slices.Contains(a.OneOf, out.AsString()) {
+		ev.errorf(rng, "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name, strings.Join(a.OneOf, ", "), out.AsString(), Suggest(out.AsString(), a.OneOf))
+		return cty.NilVal, false
+	}
+	if a.Check != nil {
+		if err := a.Check(out); err != nil {
+			ev.errorf(rng, "Bad value", "%s", sentence(err))
+			return cty.NilVal, false
+		}
+	}
+	return out, true
+}
+
+func docHint(a *kind.Attr) string {
+	if a.Doc == "" {
+		return ""
+	}
+	return " It is: " + strings.TrimRight(a.Doc, ".") + "."
+}
+
+// why is the detail of a failed conversion, when it says more than the types.
+func why(err error) string {
+	if s := err.Error(); strings.Contains(s, ":") || strings.Contains(s, "element") || strings.Contains(s, "attribute") {
+		return " " + sentence(err)
+	}
+	return ""
+}
+
+// wholeState is a state as a value: an object of its attributes.
+func (ev *evaluator) wholeState(in *instance) (cty.Value, bool) {
+	vals := map[string]cty.Value{}
+	for _, a := range in.st.kind.Attrs {
+		m := ev.attr(in, a.Name)
+		if !m.ok {
+			return cty.NilVal, false
+		}
+		vals[a.Name] = m.val
+	}
+	return cty.ObjectVal(vals), true
+}
+
+// each is the context of for_each, as a variable.
+func eachValue(each map[string]cty.Value) cty.Value { return cty.ObjectVal(each) }
+
+// expand finds the instances of a state.
+func (ev *evaluator) expand(st *state) {
+	if st.expanded {
+		return
+	}
+	st.expanded = true
+	st.byKey = map[string]*instance{}
+	a := st.decl.attrs["for_each"]
+	id := st.scope.prefix + st.decl.kind + "." + st.decl.label
+	if a == nil {
+		st.keys = []*instance{{st: st, id: id, vals: map[string]*memo{}, node: -1}}
+		return
+	}
+	st.each = true
+	m := &memo{}
+	if !ev.begin(m, id+".for_each", rangeOf(a.Expr.Range())) {
+		return
+	}
+	defer ev.end(m)
+	v, refs, ok := ev.eval(st.scope, nil, a.Expr)
+	st.bad = !ok
+	if !ok {
+		return
+	}
+	m.refs = refs
+	keys, vals, good := ev.forEach(a, v)
+	st.bad = !good
+	for i, k := range keys {
+		in := &instance{st: st, id: id + "[" + strconv.Quote(k) + "]", key: k, vals: map[string]*memo{"for_each": m}, node: -1}
+		in.each = map[string]cty.Value{"key": cty.StringVal(k), "value": vals[i]}
+		st.keys = append(st.keys, in)
+		st.byKey[k] = in
+	}
+}
+
+// forEach gives the keys, sorted, and their values.
+func (ev *evaluator) forEach(a *hclsyntax.Attribute, v cty.Value) (keys []string, vals []cty.Value, ok bool) {
+	rng := rangeOf(a.Expr.Range())
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		ev.errorf(rng, "Bad for_each", "for_each is null. Use an empty set for none: toset([]).")
+		return nil, nil, false
+	case ty.IsListType() || ty.IsTupleType():
+		ev.errorf(rng, "Bad for_each", "for_each needs a set or a map, so that every state has a name of its own. Write toset(…).")
+		return nil, nil, false
+	case ty.IsSetType():
+		return ev.forEachSet(rng, v)
+	case ty.IsMapType() || ty.IsObjectType():
+		for it := v.ElementIterator(); it.Next(); {
+			k, e := it.Element()
+			keys, vals = append(keys, k.AsString()), append(vals, e)
+		}
+		return keys, vals, true
+	}
+	ev.errorf(rng, "Bad for_each", "for_each needs a set of texts or a map, and this is a %s.", ty.FriendlyName())
+	return nil, nil, false
+}
+
+func (ev *evaluator) forEachSet(rng diag.Range, v cty.Value) (keys []string, vals []cty.Value, ok bool) {
+	set, err := convert.Convert(v, cty.Set(cty.String))
+	if err != nil {
+		ev.errorf(rng, "Bad for_each", "A set for for_each holds texts. Use a map for other values.")
+		return nil, nil, false
+	}
+	for it := set.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		if e.IsNull() {
+			ev.errorf(rng, "Bad for_each", "The set holds a null.")
+			return nil, nil, false
+		}
+		keys, vals = append(keys, e.AsString()), append(vals, e)
+	}
+	return keys, vals, true
+}
+
+// when tells whether an instance or block takes part. ok is false after a
+// diagnostic.
+func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs []ref, ok bool) {
+	a := st.decl.attrs["when"]
+	if a == nil {
+		return true, nil, true
+	}
+	v, refs, ok := ev.eval(st.scope, each, a.Expr)
+	if !ok {
+		return false, nil, false
+	}
+	b, err := convert.Convert(v, cty.Bool)
+	if err != nil || b.IsNull() {
+		ev.errorf(rangeOf(a.Expr.Range()), "Wrong type", "when is true or false, and this is a %s.", v.Type().FriendlyName())
+		return false, nil, false
+	}
+	return b.True(), refs, true
+}

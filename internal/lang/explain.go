@@ -1,0 +1,67 @@
+package lang
+
+import (
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Explained is one variable of one module, and where its value comes from.
+type Explained struct {
+	Module string // "the top level" or "module web"
+	Name   string
+	Type   string
+	Value  string // as JSON; "" when it has none
+	// Layers are all that give a value, low to high: the last one counts.
+	Layers []Layer
+	Range  diag.Range // where it is declared
+}
+
+// Layer is one value that a variable is given.
+type Layer struct {
+	Name  string // default, repository, target, module block, command line
+	Value string // as JSON
+	Range diag.Range
+}
+
+// Explain tells of each variable of the target with that name, or of all when
+// name is "", in the order of the modules, then by name.
+func (p *Program) Explain(in Input, name string) ([]Explained, diag.List) {
+	ev, ds := p.evaluate(in)
+	if ev == nil {
+		return nil, finish(p, ds)
+	}
+	var out []Explained
+	known := map[string]bool{}
+	for _, s := range ev.all {
+		for _, n := range sortedKeys(s.body.vars) {
+			known[n] = true
+			if name == "" || n == name {
+				out = append(out, ev.explain(s, s.body.vars[n]))
+			}
+		}
+	}
+	if name != "" && len(out) == 0 {
+		ev.errorf(diag.Range{}, "Unknown variable", "The target has no variable %q.%s", name, Suggest(name, keysOf(known)))
+	}
+	return out, finish(p, ev.list)
+}
+
+func (ev *evaluator) explain(s *scope, v *variable) Explained {
+	e := Explained{Module: s.name, Name: v.name, Type: v.typ.FriendlyName(), Range: v.rng}
+	if v.def != nil {
+		if val, ok := ev.variableDefault(s.body, v); ok {
+			e.Layers = append(e.Layers, Layer{"default", show(val), rangeOf(v.def.Range())})
+		}
+	}
+	for _, l := range s.layers {
+		if lv, ok := l.values[v.name]; ok {
+			e.Layers = append(e.Layers, Layer{l.name, show(lv.val), lv.rng})
+		}
+	}
+	if val, ok := s.vars[v.name]; ok {
+		e.Value = show(val)
+	}
+	return e
+}
+
+// WithLines gives diagnostics about the program's files their source lines.
+func (p *Program) WithLines(ds diag.List) diag.List { return p.lines(ds) }

@@ -1,0 +1,32 @@
+package lang
+
+import (
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Format gives the canonical form of a file of the language. A text that does
+// not parse is left alone and reported. It is idempotent.
+func Format(src []byte, file string) ([]byte, diag.List) {
+	if !utf8.Valid(src) {
+		return src, diag.List{diag.Errorf(diag.Range{File: file}, "File is not text", "Files of the language are UTF-8. Save it as UTF-8.")}
+	}
+	if ds := guard(src, file, configSyntax); ds.HasErrors() {
+		return src, ds
+	}
+	if _, hds := hclsyntax.ParseConfig(src, file, hcl.InitialPos); hds.HasErrors() {
+		ds := fromHCL(hds)
+		for i := range ds {
+			ds[i] = ds[i].WithLine(src)
+		}
+		return src, ds
+	}
+	return hclwrite.Format(src), nil
+}
+
+func identifier(s string) bool { return hclsyntax.ValidIdentifier(s) }

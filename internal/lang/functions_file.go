@@ -1,0 +1,143 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"fettle.dev/fettle/internal/repo"
+)
+
+// fileFunctions read the files of one module's folder and nothing else.
+func fileFunctions(f *folder) map[string]function.Function {
+	return map[string]function.Function{
+		"file":         text1(func(p string) (string, error) { return readText(f, p) }),
+		"filesha256":   text1(func(p string) (string, error) { return fileDigest(f, p) }),
+		"fileexists":   fileExists(f),
+		"fileset":      fileSet(f),
+		"templatefile": templateFile(f),
+	}
+}
+
+func readText(f *folder, p string) (string, error) {
+	b, err := f.ReadFile(p)
+	switch {
+	case err != nil:
+		return "", err
+	case !utf8.Valid(b):
+		return "", fmt.Errorf("%s is not UTF-8 text; give it as source of a file", f.Source(p))
+	}
+	return string(b), nil
+}
+
+func fileDigest(f *folder, p string) (string, error) {
+	d, _, err := f.Digest(p)
+	return strings.TrimPrefix(d, "sha256:"), err
+}
+
+func fileExists(f *folder) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			e, err := f.Stat(args[0].AsString())
+			if errors.Is(err, fs.ErrNotExist) {
+				return cty.False, nil
+			}
+			return cty.BoolVal(err == nil && e.Type == repo.File), err
+		},
+	})
+}
+
+// fileSet gives the files below a folder that match a pattern, in which *
+// stands for a part of one name and ** for any number of folders.
+func fileSet(f *folder) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "folder", Type: cty.String}, {Name: "pattern", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Set(cty.String)),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			re, err := globPattern(args[1].AsString())
+			if err != nil {
+				return cty.NilVal, function.NewArgError(1, err)
+			}
+			var found []cty.Value
+			top := path.Clean(args[0].AsString())
+			err = walkFiles(f, top, func(p string) {
+				rel := strings.TrimPrefix(strings.TrimPrefix(p, top), "/")
+				if top == "." {
+					rel = p
+				}
+				if re.MatchString(rel) {
+					found = append(found, cty.StringVal(rel))
+				}
+			})
+			if err != nil || len(found) == 0 {
+				return cty.SetValEmpty(cty.String), err
+			}
+			return cty.SetVal(found), nil
+		},
+	})
+}
+
+func walkFiles(f *folder, dir string, fn func(string)) error {
+	list, err := f.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		switch e.Type {
+		case repo.File:
+			fn(e.Path)
+		case repo.Dir:
+			if err := walkFiles(f, e.Path, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func globPattern(glob string) (*regexp.Regexp, error) {
+	quoted := regexp.QuoteMeta(glob)
+	quoted = strings.ReplaceAll(quoted, `\*\*/`, `(.*/)?`)
+	quoted = strings.ReplaceAll(quoted, `\*\*`, `.*`)
+	quoted = strings.ReplaceAll(quoted, `\*`, `[^/]*`)
+	quoted = strings.ReplaceAll(quoted, `\?`, `[^/]`)
+	return regexp.Compile("^" + quoted + "$")
+}
+
+func templateFile(f *folder) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			ty := args[1].Type()
+			if !ty.IsObjectType() && !ty.IsMapType() {
+				return cty.NilVal, function.NewArgErrorf(1, "an object of variables is needed: { name = value }")
+			}
+			text, ds := f.Template(args[0].AsString(), args[1].AsValueMap())
+			if ds.HasErrors() {
+				return cty.NilVal, &templateError{ds}
+			}
+			return cty.StringVal(text), nil
+		},
+	})
+}
+
+// sentence is an error as a full sentence.
+func sentence(err error) string {
+	s := []rune(err.Error())
+	if len(s) == 0 {
+		return ""
+	}
+	s[0] = unicode.ToUpper(s[0])
+	return strings.TrimRight(string(s), ".") + "."
+}

@@ -1,0 +1,153 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// The limits of one source text. The parser recurses without a limit of its
+// own, so what it is given must be bounded before: a stack overflow cannot be
+// caught.
+const (
+	// MaxFile is the size of a source or template file in bytes.
+	MaxFile = 1 << 20
+	// MaxNesting is how deep brackets, blocks and templates may nest.
+	MaxNesting = 200
+	// MaxOperators is how many operators may apply inside one another.
+	MaxOperators = 1000
+)
+
+// syntax is which of the three token languages a text is in.
+type syntax uint8
+
+const (
+	configSyntax syntax = iota
+	templateSyntax
+	expressionSyntax
+)
+
+// guard refuses a text that the parser might not survive. It gives one
+// diagnostic, with a position, or none.
+func guard(src []byte, file string, kind syntax) diag.List {
+	if len(src) > MaxFile {
+		return diag.List{diag.Errorf(diag.Range{File: file}, "File too large",
+			"The file has %d bytes, and the limit is %d. Split it, or use source for content that is no template.", len(src), MaxFile)}
+	}
+	start := hcl.InitialPos
+	var tokens hclsyntax.Tokens
+	switch kind {
+	case configSyntax:
+		tokens, _ = hclsyntax.LexConfig(src, file, start)
+	case templateSyntax:
+		tokens, _ = hclsyntax.LexTemplate(src, file, start)
+	case expressionSyntax:
+		tokens, _ = hclsyntax.LexExpression(src, file, start)
+	}
+	d := depth{config: kind == configSyntax}
+	for i, t := range tokens {
+		if what := d.token(tokens, i); what != "" {
+			return diag.List{diag.Errorf(rangeOf(t.Range), "Too deeply nested", "%s Use locals to take it apart.", what).WithLine(src)}
+		}
+	}
+	return nil
+}
+
+// depth bounds how deep the parser can recurse: by brackets, and by operators
+// that are pending in the brackets that are open.
+type depth struct {
+	config  bool
+	open    []level
+	pending int // operators of all open levels, the present one included
+	control int // open %{if} and %{for}
+}
+
+type level struct {
+	pending int // of the level itself
+	block   bool
+}
+
+func (d *depth) token(tokens hclsyntax.Tokens, i int) string {
+	switch t := tokens[i].Type; t {
+	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
+		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		d.pending++
+		d.open = append(d.open, level{pending: 1, block: t == hclsyntax.TokenOBrace})
+		d.directive(tokens, i)
+	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
+		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+		d.close()
+		if t == hclsyntax.TokenCBrack || t == hclsyntax.TokenCParen {
+			d.add() // x[0][0]… is one expression inside another
+		}
+	case hclsyntax.TokenComma:
+		d.reset()
+	case hclsyntax.TokenNewline:
+		if len(d.open) == 0 || d.open[len(d.open)-1].block {
+			d.reset()
+		}
+	default:
+		if isOperator(t) {
+			d.add()
+		}
+	}
+	switch {
+	case len(d.open) > MaxNesting || d.control > MaxNesting:
+		return "Brackets, blocks and templates may nest 200 deep, and here they nest deeper."
+	case d.pending > MaxOperators+MaxNesting:
+		return "One expression may have 1,000 operators, and this one has more."
+	}
+	return ""
+}
+
+// directive counts %{if} and %{for}, which nest without brackets.
+func (d *depth) directive(tokens hclsyntax.Tokens, i int) {
+	if tokens[i].Type != hclsyntax.TokenTemplateControl || i+1 >= len(tokens) {
+		return
+	}
+	switch string(tokens[i+1].Bytes) {
+	case "if", "for":
+		d.control++
+	case "endif", "endfor":
+		d.control = max(0, d.control-1)
+	}
+}
+
+func (d *depth) add() {
+	d.pending++
+	if n := len(d.open); n > 0 {
+		d.open[n-1].pending++
+	}
+}
+
+func (d *depth) close() {
+	n := len(d.open)
+	if n == 0 {
+		return
+	}
+	d.pending -= d.open[n-1].pending
+	d.open = d.open[:n-1]
+}
+
+// reset forgets the operators of the innermost level: a new element begins.
+func (d *depth) reset() {
+	n := len(d.open)
+	if n == 0 {
+		d.pending = 0
+		return
+	}
+	d.pending -= d.open[n-1].pending - 1
+	d.open[n-1].pending = 1
+}
+
+func isOperator(t hclsyntax.TokenType) bool {
+	switch t {
+	case hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPlus, hclsyntax.TokenMinus, hclsyntax.TokenPercent,
+		hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq,
+		hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq, hclsyntax.TokenAnd, hclsyntax.TokenOr,
+		hclsyntax.TokenBang, hclsyntax.TokenQuestion, hclsyntax.TokenDot, hclsyntax.TokenFatArrow:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,307 @@
+package lang
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// parseFolder reads the *.hcl files of a folder, in the order of their names.
+func (p *Program) parseFolder(f *folder, top bool) (*body, diag.List) {
+	return p.parseFiles(f, "", top)
+}
+
+// parseFiles is parseFolder that shows the files under a prefix.
+func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.List) {
+	b := newBody(f)
+	entries, err := f.ReadDir(".")
+	if err != nil {
+		return b, diag.List{diag.Errorf(diag.Range{File: f.dir}, "Folder cannot be read", "%s", sentence(err))}
+	}
+	ps := &parser{prog: p, body: b, top: top}
+	for _, e := range entries {
+		if e.Type != repo.File || !isHCL(path.Base(e.Path)) {
+			continue
+		}
+		src, err := f.ReadFile(e.Path)
+		name := prefix + f.Source(e.Path)
+		if err != nil {
+			ps.errorf(diag.Range{File: name}, "File cannot be read", "%s", sentence(err))
+			continue
+		}
+		b.files = append(b.files, name)
+		ps.file(name, src)
+	}
+	return b, ps.list
+}
+
+// parser turns blocks into a body.
+type parser struct {
+	reports
+	prog *Program
+	body *body
+	top  bool
+	in   *define // the define that the body belongs to
+}
+
+func (ps *parser) file(name string, src []byte) {
+	ps.prog.sources[name] = src
+	if !utf8.Valid(src) {
+		ps.errorf(diag.Range{File: name}, "File is not text", "Files of the language are UTF-8. Save it as UTF-8.")
+		return
+	}
+	if ds := guard(src, name, configSyntax); ds.HasErrors() {
+		ps.add(ds...)
+		return
+	}
+	f, hds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	ps.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return
+	}
+	ps.contents(f.Body.(*hclsyntax.Body))
+}
+
+func (ps *parser) contents(b *hclsyntax.Body) {
+	for _, a := range attributeOrder(b.Attributes) {
+		ps.attribute(a)
+	}
+	for _, blk := range b.Blocks {
+		ps.block(blk)
+	}
+}
+
+// attribute reads what may stand outside of any block.
+func (ps *parser) attribute(a *hclsyntax.Attribute) {
+	switch {
+	case ps.in == nil && ps.top && a.Name == "vars" && ps.prog.repoVars == nil:
+		ps.prog.repoVars = a
+	case ps.in != nil && a.Name == "main":
+		ps.in.main = ps.text(a.Expr, "main")
+	case ps.in != nil && a.Name == "description":
+		ps.in.doc = ps.text(a.Expr, "description")
+	default:
+		known := []string{}
+		if ps.top {
+			known = append(known, "vars")
+		}
+		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute", "%q does not stand here: attributes belong inside a block.%s", a.Name, Suggest(a.Name, known))
+	}
+}
+
+func (ps *parser) block(b *hclsyntax.Block) {
+	switch b.Type {
+	case "variable":
+		ps.variable(b)
+	case "locals":
+		ps.locals(b)
+	case "fact":
+		ps.fact(b)
+	case "define":
+		ps.define(b)
+	case "target":
+		if ps.in != nil || !ps.top {
+			ps.errorf(rangeOf(b.DefRange()), "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl.")
+			return
+		}
+		ps.target(b)
+	default:
+		if d := ps.decl(b); d != nil {
+			ps.body.decls = append(ps.body.decls, d)
+		}
+	}
+}
+
+// label is a block's single label; ok is false after a diagnostic.
+func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
+	if len(b.Labels) != 1 {
+		ps.errorf(rangeOf(b.DefRange()), "Block needs one label", "Write %s \"NAME\" { … }.", b.Type)
+		return "", diag.Range{}, false
+	}
+	r := rangeOf(b.LabelRanges[0])
+	if l := b.Labels[0]; l == "" || strings.ContainsAny(l, "\x00\n\r") {
+		ps.errorf(r, "Bad label", "A label is one line of text that is not empty.")
+		return "", r, false
+	}
+	return b.Labels[0], r, true
+}
+
+// text is a literal text, in places that are read before anything is known.
+func (ps *parser) text(e hclsyntax.Expression, what string) string {
+	v, hds := e.Value(nil)
+	if hds.HasErrors() || v.IsNull() || v.Type() != cty.String || !v.IsKnown() {
+		ps.errorf(rangeOf(e.Range()), "Text expected", "%s must be a plain text in quotes.", what)
+		return ""
+	}
+	return v.AsString()
+}
+
+// only reports attributes and blocks that are not in the lists.
+func (ps *parser) only(b *hclsyntax.Block, attrs, blocks []string) {
+	for _, a := range attributeOrder(b.Body.Attributes) {
+		if !contains(attrs, a.Name) {
+			ps.errorf(rangeOf(a.NameRange), "Unknown attribute", "A %s has no attribute %q.%s", b.Type, a.Name, Suggest(a.Name, attrs))
+		}
+	}
+	for _, sub := range b.Body.Blocks {
+		if !contains(blocks, sub.Type) {
+			ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "A %s has no block %q.%s", b.Type, sub.Type, Suggest(sub.Type, blocks))
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+// typeOf reads a type such as string or list(string); any when e is nil.
+func (ps *parser) typeOf(a *hclsyntax.Attribute) (cty.Type, *typeexpr.Defaults) {
+	if a == nil {
+		return cty.DynamicPseudoType, nil
+	}
+	t, d, hds := typeexpr.TypeConstraintWithDefaults(a.Expr)
+	ps.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return cty.DynamicPseudoType, nil
+	}
+	return t, d
+}
+
+func (ps *parser) variable(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"type", "default", "description"}, []string{"validation"})
+	if ps.in != nil && contains(metaAttributes(), name) {
+		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable of that name.", name)
+		return
+	}
+	if old, ok := ps.body.vars[name]; ok {
+		ps.errorf(r, "Variable declared twice", "The variable %q is declared at %s already.", name, old.rng)
+		return
+	}
+	v := &variable{name: name, rng: r}
+	v.typ, v.defaults = ps.typeOf(b.Body.Attributes["type"])
+	if a := b.Body.Attributes["default"]; a != nil {
+		v.def = a.Expr
+	}
+	if a := b.Body.Attributes["description"]; a != nil {
+		v.description = ps.text(a.Expr, "description")
+	}
+	for _, sub := range b.Body.Blocks {
+		ps.only(sub, []string{"condition", "error_message"}, nil)
+		c, m := sub.Body.Attributes["condition"], sub.Body.Attributes["error_message"]
+		if c == nil || m == nil {
+			ps.errorf(rangeOf(sub.DefRange()), "Incomplete validation", "A validation has a condition and an error_message.")
+			continue
+		}
+		v.validations = append(v.validations, validation{c.Expr, m.Expr})
+	}
+	ps.body.vars[name] = v
+}
+
+func (ps *parser) locals(b *hclsyntax.Block) {
+	if len(b.Labels) > 0 {
+		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "Write locals { name = value }.")
+	}
+	for _, sub := range b.Body.Blocks {
+		ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "Locals are attributes: name = value.")
+	}
+	for _, a := range attributeOrder(b.Body.Attributes) {
+		if old, ok := ps.body.locals[a.Name]; ok {
+			ps.errorf(rangeOf(a.NameRange), "Local declared twice", "The local %q is declared at %s already.", a.Name, rangeOf(old.NameRange))
+			continue
+		}
+		ps.body.locals[a.Name] = a
+	}
+}
+
+func (ps *parser) fact(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"type", "default", "description"}, nil)
+	if old, ok := ps.body.facts[name]; ok {
+		ps.errorf(r, "Fact declared twice", "The fact %q is declared at %s already.", name, old.rng)
+		return
+	}
+	f := &fact{name: name, rng: r}
+	f.typ, _ = ps.typeOf(b.Body.Attributes["type"])
+	if a := b.Body.Attributes["default"]; a != nil {
+		f.def = a.Expr
+	}
+	ps.body.facts[name] = f
+}
+
+func (ps *parser) define(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	old := ps.body.defines[name]
+	switch {
+	case ps.in != nil:
+		ps.errorf(r, "Define inside a define", "Put it beside the other one.")
+		return
+	case !hclsyntax.ValidIdentifier(name) || contains(reservedNames(), name):
+		ps.errorf(r, "Bad name for a kind", "%q cannot name a kind. Use letters, digits, _ and -, and none of the language's own words.", name)
+		return
+	case ps.prog.kinds[name] != nil || ps.prog.builtin[name] != nil:
+		ps.errorf(r, "Kind exists already", "%q is a kind that is built in. Choose another name.", name)
+		return
+	case old != nil:
+		ps.errorf(r, "Kind defined twice", "The kind %q is defined at %s already.", name, old.rng)
+		return
+	}
+	d := &define{name: name, rng: r, body: newBody(ps.body.folder)}
+	inner := &parser{prog: ps.prog, body: d.body, in: d}
+	inner.contents(b.Body)
+	ps.add(inner.list...)
+	if d.main != "" && d.body.vars[d.main] == nil {
+		ps.errorf(r, "Main is no variable", "main = %q must name a variable of the kind: the one that the label stands for.", d.main)
+	}
+	ps.body.defines[name] = d
+}
+
+// decl reads a state, or a block of states.
+func (ps *parser) decl(b *hclsyntax.Block) *decl {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return nil
+	}
+	d := &decl{kind: b.Type, label: name, rng: rangeOf(b.DefRange()), attrs: b.Body.Attributes, group: b.Type == "block"}
+	d.labels = []diag.Range{r}
+	for _, a := range attributeOrder(b.Body.Attributes) {
+		d.names = append(d.names, a.Name)
+	}
+	if !d.group {
+		d.blocks = b.Body.Blocks
+		return d
+	}
+	for _, sub := range b.Body.Blocks {
+		switch sub.Type {
+		case "variable", "locals", "fact", "define", "target":
+			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
+			continue
+		}
+		if m := ps.decl(sub); m != nil {
+			d.members = append(d.members, m)
+		}
+	}
+	return d
+}

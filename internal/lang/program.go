@@ -1,0 +1,141 @@
+// Package lang is the language: HCL text becomes the catalog of a target.
+//
+//	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files()})
+//	c, ds := p.Catalog(lang.Input{Target: "web1", Facts: facts})
+//
+// It is pure: files come from the tree alone, and neither clock, environment
+// nor map order has a part in the result. Bad input gives diagnostics with a
+// place, never a panic; texts that would break the parser are refused before
+// it sees them.
+package lang
+
+import (
+	"io/fs"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Options are what a repository is read with.
+type Options struct {
+	// Kinds are the kinds written in Go.
+	Kinds []kind.Kind
+	// Stdlib holds *.hcl files with define blocks, visible everywhere. nil: none.
+	Stdlib fs.FS
+}
+
+// Input is what one target's catalog depends on besides the repository.
+type Input struct {
+	Target string // "" is the only one there is
+	Facts  map[string]cty.Value
+	Vars   map[string]string // the command line's variables
+}
+
+// Program is a repository that has been read. It keeps what it parsed, so that
+// several targets cost little more than one. It is not safe for concurrent use.
+type Program struct {
+	tree     repo.Tree
+	kinds    map[string]*kind.Kind
+	builtin  map[string]*define // of the stdlib
+	root     *body
+	targets  []*target
+	repoVars *hclsyntax.Attribute
+	modules  map[string]*body // by folder
+
+	sources   map[string][]byte
+	templates map[string]hclsyntax.Expression
+	contexts  map[*folder]*hcl.EvalContext
+	pure      *hcl.EvalContext
+	used      map[string]bool
+	rendering int
+}
+
+// Load reads the top level of a repository. Modules are read when a target
+// needs them. The program is usable only when no diagnostic is an error.
+func Load(tree repo.Tree, o Options) (*Program, diag.List) {
+	p := &Program{
+		tree: tree, kinds: map[string]*kind.Kind{}, builtin: map[string]*define{}, modules: map[string]*body{},
+		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
+		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
+		pure: &hcl.EvalContext{Functions: pureFunctions()},
+	}
+	for _, k := range o.Kinds {
+		p.kinds[k.Name] = &k
+	}
+	var ds diag.List
+	if o.Stdlib != nil {
+		ds = append(ds, p.loadStdlib(o.Stdlib)...)
+	}
+	root, more := p.parseFolder(p.newFolder(tree, "."), true)
+	ds = append(ds, more...)
+	p.root = root
+	if root != nil && len(root.files) == 0 {
+		ds = append(ds, diag.Errorf(diag.Range{File: "fettle.hcl"}, "Nothing is configured",
+			"There is no *.hcl file at the top of the repository. Run fettle init, or write fettle.hcl."))
+	}
+	return p, p.lines(ds)
+}
+
+func (p *Program) newFolder(tree repo.Tree, dir string) *folder {
+	return &folder{tree: tree, dir: dir, prog: p}
+}
+
+// loadStdlib reads the kinds that are written in the language.
+func (p *Program) loadStdlib(fsys fs.FS) diag.List {
+	f := p.newFolder(FSTree(fsys), ".")
+	b, ds := p.parseFiles(f, "stdlib/", false)
+	for name, d := range b.defines {
+		d.stdlib = true
+		p.builtin[name] = d
+	}
+	b.defines = nil
+	for _, d := range b.decls {
+		ds = append(ds, diag.Errorf(d.rng, "State in the standard library", "Only define blocks may stand here."))
+	}
+	return ds
+}
+
+// module reads the module in a folder, once.
+func (p *Program) module(dir string) (*body, diag.List) {
+	if b, ok := p.modules[dir]; ok {
+		return b, nil
+	}
+	b, ds := p.parseFolder(p.newFolder(p.tree, dir), false)
+	p.modules[dir] = b
+	return b, p.lines(ds)
+}
+
+// lines gives diagnostics their source lines.
+func (p *Program) lines(ds diag.List) diag.List {
+	for i, d := range ds {
+		if src, ok := p.sources[d.Range.File]; ok && d.Line == "" {
+			ds[i] = d.WithLine(src)
+		}
+	}
+	return ds
+}
+
+// KindNames lists every kind that a state may have, sorted: those written in
+// Go, the standard library's, and the repository's top-level ones.
+func (p *Program) KindNames() []string {
+	var out []string
+	for n := range p.kinds {
+		out = append(out, n)
+	}
+	for n := range p.builtin {
+		out = append(out, n)
+	}
+	if p.root != nil {
+		for n := range p.root.defines {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,317 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// names is a tree of values by name, from which variables are made: an
+// expression gets just what it names.
+type names struct {
+	leaf cty.Value
+	kids map[string]*names
+}
+
+func (n *names) set(path []string, v cty.Value) {
+	for _, p := range path {
+		if n.leaf != cty.NilVal {
+			return // all of it is there already
+		}
+		if n.kids == nil {
+			n.kids = map[string]*names{}
+		}
+		if n.kids[p] == nil {
+			n.kids[p] = &names{}
+		}
+		n = n.kids[p]
+	}
+	n.leaf = v
+}
+
+func (n *names) value() cty.Value {
+	if n.leaf != cty.NilVal {
+		return n.leaf
+	}
+	m := make(map[string]cty.Value, len(n.kids))
+	for k, kid := range n.kids {
+		m[k] = kid.value()
+	}
+	return cty.ObjectVal(m)
+}
+
+// variables gives the values that traversals begin with, and what they refer to.
+func (ev *evaluator) variables(s *scope, each map[string]cty.Value, ts []hcl.Traversal) (map[string]cty.Value, []ref, bool) {
+	tree := &names{}
+	var refs []ref
+	good := true
+	for _, t := range ts {
+		found, ok := ev.variable(s, each, t, tree)
+		refs = append(refs, found...)
+		good = good && ok
+	}
+	if !good {
+		return nil, nil, false
+	}
+	vars := make(map[string]cty.Value, len(tree.kids))
+	for k, kid := range tree.kids {
+		vars[k] = kid.value()
+	}
+	return vars, refs, true
+}
+
+// variable puts what one traversal names into the tree.
+func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Traversal, tree *names) ([]ref, bool) {
+	rng := rangeOf(t.SourceRange())
+	root := t.RootName()
+	switch root {
+	case "var":
+		return nil, ev.known(s, t, tree, s.vars, "variable", "Declare it: variable %q { type = string }.")
+	case "fact":
+		return nil, ev.knownFact(s, t, tree)
+	case "local":
+		return ev.localRef(s, t, tree)
+	case "target":
+		tree.set([]string{"target"}, ev.target)
+		return nil, true
+	case "each":
+		if each == nil {
+			ev.errorf(rng, "No for_each here", "each is known only in states that have for_each.")
+			return nil, false
+		}
+		tree.set([]string{"each"}, eachValue(each))
+		return nil, true
+	}
+	r, rest, ok := ev.resolve(s, t)
+	if !ok {
+		return nil, false
+	}
+	return ev.stateValue(r, t, rest, tree)
+}
+
+// step is the n-th name of a traversal, after a dot or in brackets.
+func stepName(t hcl.Traversal, n int) (string, bool) {
+	if n >= len(t) {
+		return "", false
+	}
+	switch s := t[n].(type) {
+	case hcl.TraverseAttr:
+		return s.Name, true
+	case hcl.TraverseIndex:
+		if s.Key.Type() == cty.String {
+			return s.Key.AsString(), true
+		}
+	}
+	return "", false
+}
+
+// known is var.NAME.
+func (ev *evaluator) known(s *scope, t hcl.Traversal, tree *names, vals map[string]cty.Value, what, hint string) bool {
+	rng := rangeOf(t.SourceRange())
+	name, ok := stepName(t, 1)
+	if !ok {
+		tree.set([]string{t.RootName()}, cty.ObjectVal(vals))
+		return true
+	}
+	v, ok := vals[name]
+	if ok {
+		tree.set([]string{t.RootName(), name}, v)
+		return true
+	}
+	if what == "variable" && s.body.vars[name] != nil {
+		return false // it has no value, which is reported where it is declared
+	}
+	ev.errorf(rng, "Unknown "+what, "There is no %s %q in %s.%s "+hint, what, name, s.name, Suggest(name, keysOf(vals)), name)
+	return false
+}
+
+func (ev *evaluator) knownFact(s *scope, t hcl.Traversal, tree *names) bool {
+	name, ok := stepName(t, 1)
+	if !ok {
+		tree.set([]string{"fact"}, cty.ObjectVal(s.facts))
+		return true
+	}
+	if v, ok := s.facts[name]; ok {
+		tree.set([]string{"fact", name}, v)
+		return true
+	}
+	if ev.declaredFact(s, name) {
+		return false
+	}
+	ev.errorf(rangeOf(t.SourceRange()), "Fact is not declared", "Facts are inputs, so those that are used are declared.%s Write: fact %q { type = string }.", Suggest(name, keysOf(s.facts)), name)
+	return false
+}
+
+func (ev *evaluator) localRef(s *scope, t hcl.Traversal, tree *names) ([]ref, bool) {
+	name, ok := stepName(t, 1)
+	if !ok || s.body.locals[name] == nil {
+		ev.errorf(rangeOf(t.SourceRange()), "Unknown local", "There is no local %q in %s.%s Write: locals { %s = … }.", name, s.name, Suggest(name, keysOf(s.body.locals)), name)
+		return nil, false
+	}
+	m := ev.local(s, name)
+	if m.ok {
+		tree.set([]string{"local", name}, m.val)
+	}
+	return m.refs, m.ok
+}
+
+func keysOf[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// resolve finds the state, block or module that a traversal begins with, and
+// how many of its steps that took.
+func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
+	rng := rangeOf(t.SourceRange())
+	at := 0
+	if t.RootName() == "module" {
+		name, _ := stepName(t, 1)
+		m := ev.modules[name]
+		if m == nil {
+			ev.errorf(rng, "Unknown module", "The target has no module %q.%s", name, Suggest(name, keysOf(ev.modules)))
+			return ref{}, 0, false
+		}
+		if len(t) == 2 {
+			return ref{scope: m, rng: rng}, 2, true
+		}
+		s, at = m, 2
+	}
+	kindName := t.RootName()
+	if at > 0 {
+		kindName, _ = stepName(t, at)
+	}
+	label, ok := stepName(t, at+1)
+	byLabel := s.states[kindName]
+	switch {
+	case byLabel == nil && ev.kindKnown(s, kindName) && ok:
+		ev.errorf(rng, "Unknown state", "There is no %s %q in %s, and no other %s.", kindName, label, s.name, kindName)
+		return ref{}, 0, false
+	case byLabel == nil:
+		known := append(keysOf(s.states), "var", "local", "each", "fact", "module", "target")
+		ev.errorf(rng, "Unknown name", "%q is neither a kind with states in %s nor var, local, each, fact, module or target.%s", kindName, s.name, Suggest(kindName, known))
+		return ref{}, 0, false
+	case !ok:
+		ev.errorf(rng, "Reference without a label", "A reference names one state: %s.LABEL.%s", kindName, Suggest("", keysOf(byLabel)))
+		return ref{}, 0, false
+	}
+	st := byLabel[label]
+	if st == nil {
+		ev.errorf(rng, "Unknown state", "There is no %s %q in %s.%s", kindName, label, s.name, Suggest(label, keysOf(byLabel)))
+		return ref{}, 0, false
+	}
+	return ev.pick(st, t, at+2, rng)
+}
+
+func (ev *evaluator) kindKnown(s *scope, name string) bool {
+	return ev.prog.kinds[name] != nil || ev.prog.builtin[name] != nil || ev.prog.root.defines[name] != nil || s.body.defines[name] != nil
+}
+
+// pick chooses the instance that the next step names, when there are several.
+func (ev *evaluator) pick(st *state, t hcl.Traversal, at int, rng diag.Range) (ref, int, bool) {
+	if st.decl.group {
+		return ref{state: st, rng: rng}, at, true
+	}
+	ev.expand(st)
+	if st.bad {
+		return ref{}, 0, false
+	}
+	if !st.each {
+		if len(st.keys) == 0 { // its for_each refers to itself, which is reported
+			return ref{}, 0, false
+		}
+		return ref{state: st, inst: st.keys[0], rng: rng}, at, true
+	}
+	key, ok := stepName(t, at)
+	if !ok {
+		return ref{state: st, rng: rng}, at, true
+	}
+	in := st.byKey[key]
+	if in == nil {
+		ev.errorf(rng, "Unknown state", "%s.%s has for_each, and none of its states has the key %q.%s", st.decl.kind, st.decl.label, key, Suggest(key, keysOf(st.byKey)))
+		return ref{}, 0, false
+	}
+	return ref{state: st, inst: in, rng: rng}, at + 1, true
+}
+
+// stateValue puts the value of a reference into the tree.
+func (ev *evaluator) stateValue(r ref, t hcl.Traversal, at int, tree *names) ([]ref, bool) {
+	refs := []ref{r}
+	var path []string
+	for i := range at {
+		n, _ := stepName(t, i)
+		if i == 0 {
+			n = t.RootName()
+		}
+		path = append(path, n)
+	}
+	switch {
+	case r.state == nil || r.state.decl.group:
+		if at < len(t) {
+			ev.errorf(r.rng, "Unknown attribute", "A block or module has no attributes. Refer to a state in it.")
+			return nil, false
+		}
+		tree.set(path, cty.EmptyObjectVal)
+		return refs, true
+	case r.inst == nil:
+		all := map[string]cty.Value{}
+		for _, in := range r.state.keys {
+			v, ok := ev.wholeState(in)
+			if !ok {
+				return nil, false
+			}
+			all[in.key] = v
+		}
+		tree.set(path, cty.ObjectVal(all))
+		return refs, true
+	}
+	name, ok := stepName(t, at)
+	if !ok {
+		v, ok := ev.wholeState(r.inst)
+		tree.set(path, v)
+		return refs, ok
+	}
+	if !ev.hasAttr(r, name) {
+		return nil, false
+	}
+	m := ev.attr(r.inst, name)
+	if m.ok {
+		tree.set(append(path, name), m.val)
+	}
+	return refs, m.ok
+}
+
+func (ev *evaluator) hasAttr(r ref, name string) bool {
+	k := r.state.kind
+	if attrOf(k, name) != nil {
+		return true
+	}
+	id := r.state.decl.kind + "." + r.state.decl.label
+	if contains(actionNames(k), name) {
+		ev.errorf(r.rng, "Action as a value", "%s.%s is an action. Actions stand in notify: notify = [%s.%s].", id, name, id, name)
+		return false
+	}
+	ev.errorf(r.rng, "Unknown attribute", "A %s has no attribute %q.%s", k.Name, name, Suggest(name, append(attrNames(k), actionNames(k)...)))
+	return false
+}
+
+// traversalText is a reference as it was written.
+func traversalText(t hcl.Traversal) string {
+	var b strings.Builder
+	for i := range t {
+		n, ok := stepName(t, i)
+		switch {
+		case i == 0:
+			b.WriteString(t.RootName())
+		case ok:
+			b.WriteString("." + n)
+		}
+	}
+	return b.String()
+}

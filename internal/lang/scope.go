@@ -1,0 +1,234 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// maxInvocations is how deep defined kinds may invoke one another.
+const maxInvocations = 32
+
+// evaluator makes one target's catalog.
+type evaluator struct {
+	reports
+	prog    *Program
+	in      Input
+	cat     *catalog.Catalog
+	target  cty.Value
+	modules map[string]*scope // by name
+	stack   []frame           // values that are being evaluated
+	edges   []pendingEdge
+	trigs   []pendingTrigger
+	count   int // states
+	full    bool
+	all     []*scope // the top level and the modules, in order
+	factSet map[*body]map[string]cty.Value
+}
+
+// frame is one value on the way, for the message about a circle.
+type frame struct {
+	memo *memo
+	name string
+	rng  diag.Range
+}
+
+// scope is where names mean something: a module, or one invocation of a
+// defined kind.
+type scope struct {
+	body     *body
+	prefix   string // of the IDs of its states
+	name     string // for messages: "module web"
+	folder   *folder
+	fctx     *hcl.EvalContext
+	vars     map[string]cty.Value
+	varObj   cty.Value
+	facts    map[string]cty.Value
+	locals   map[string]*memo
+	states   map[string]map[string]*state
+	blocks   map[string]*state
+	order    []*state
+	layers   []layer // of a module's variables
+	assigned bool    // every variable has a good value
+	depth    int
+	source   string // the source map of everything inside, "" for its own lines
+	trace    []diag.Range
+	node     int // of the group that it is, -1 when there is none or it is off
+}
+
+// state is a declaration in a scope. It has one instance, or one for each key.
+type state struct {
+	decl     *decl
+	scope    *scope
+	kind     *kind.Kind
+	def      *define
+	members  []*state // of a block
+	parent   *state   // the block that it is in
+	each     bool     // for_each is given
+	keys     []*instance
+	byKey    map[string]*instance
+	expanded bool
+	bad      bool
+	node     int
+}
+
+// instance is one state of the catalog to be.
+type instance struct {
+	st     *state
+	id     string
+	key    string
+	each   map[string]cty.Value // each.key and each.value, nil without for_each
+	vals   map[string]*memo
+	inner  *scope // of an invocation of a defined kind
+	opened bool
+	node   int
+}
+
+// memo is a value that is evaluated once, with what it refers to.
+type memo struct {
+	done, busy, ok bool
+	val            cty.Value
+	refs           []ref
+}
+
+// ref is a reference to something in the catalog.
+type ref struct {
+	scope *scope
+	state *state
+	inst  *instance
+	rng   diag.Range
+}
+
+// node is the place in the catalog, -1 for something that is off.
+func (r ref) node() int {
+	switch {
+	case r.inst != nil:
+		return r.inst.node
+	case r.state != nil:
+		return r.state.node
+	}
+	return r.scope.node
+}
+
+type pendingEdge struct {
+	node  int
+	other ref
+	after bool // node is after other
+	why   string
+}
+
+type pendingTrigger struct {
+	from, to  ref
+	action    string
+	immediate bool
+	failure   bool
+	rng       diag.Range
+}
+
+func (ev *evaluator) newScope(b *body, prefix, name string) *scope {
+	s := &scope{body: b, prefix: prefix, name: name, folder: b.folder, node: -1,
+		locals: map[string]*memo{}, states: map[string]map[string]*state{}, blocks: map[string]*state{}}
+	s.fctx = ev.prog.functions(b.folder)
+	ev.declare(s, b.decls, nil)
+	return s
+}
+
+// declare registers declarations under their names, so that references may
+// point forward.
+func (ev *evaluator) declare(s *scope, decls []*decl, parent *state) {
+	for _, d := range decls {
+		st := &state{decl: d, scope: s, parent: parent, node: -1}
+		if !ev.resolveKind(st) {
+			continue
+		}
+		byLabel := s.states[d.kind]
+		if byLabel == nil {
+			byLabel = map[string]*state{}
+			s.states[d.kind] = byLabel
+		}
+		if old := byLabel[d.label]; old != nil {
+			ev.errorf(d.labels[0], "State declared twice", "%s %q is declared at %s already. Give it another label.", d.kind, d.label, old.decl.rng)
+			continue
+		}
+		byLabel[d.label] = st
+		if parent == nil {
+			s.order = append(s.order, st)
+		} else {
+			parent.members = append(parent.members, st)
+		}
+		ev.declare(s, d.members, st)
+	}
+}
+
+// resolveKind finds the kind of a declaration: Go, standard library, the
+// repository's top, the module itself.
+func (ev *evaluator) resolveKind(st *state) bool {
+	d := st.decl
+	if d.group {
+		return true
+	}
+	if k := ev.prog.kinds[d.kind]; k != nil {
+		st.kind = k
+		return true
+	}
+	for _, defs := range []map[string]*define{st.scope.body.defines, ev.prog.builtin, ev.prog.root.defines, ev.definesAround(st.scope)} {
+		if def := defs[d.kind]; def != nil {
+			st.def, st.kind = def, def.schema()
+			return true
+		}
+	}
+	ev.errorf(d.rng, "Unknown kind", "There is no kind of state %q.%s", d.kind, Suggest(d.kind, ev.prog.KindNames()))
+	return false
+}
+
+// definesAround gives the kinds of the module whose folder a defined kind
+// stands in, so that one kind of a module can use another.
+func (ev *evaluator) definesAround(s *scope) map[string]*define {
+	if b := ev.prog.modules[s.body.folder.dir]; b != nil && b.folder == s.body.folder {
+		return b.defines
+	}
+	return nil
+}
+
+// open makes the inside of an invocation of a defined kind.
+func (ev *evaluator) open(in *instance) *scope {
+	if in.opened {
+		return in.inner
+	}
+	in.opened = true
+	st := in.st
+	if st.scope.depth >= maxInvocations {
+		ev.errorf(st.decl.rng, "Kinds go round in circles", "Defined kinds may invoke one another %d deep, and here they go deeper.", maxInvocations)
+		return nil
+	}
+	s := ev.newScope(st.def.body, in.id+"/", st.decl.kind+" "+st.decl.label)
+	s.depth = st.scope.depth + 1
+	s.source = st.scope.source
+	s.trace = append([]diag.Range{st.decl.rng}, st.scope.trace...)
+	if st.def.stdlib {
+		s.folder, s.fctx = st.scope.folder, st.scope.fctx
+		if s.source == "" {
+			s.source = sourceOf(st.decl.rng)
+		}
+	}
+	s.facts = ev.factsOf(s.body)
+	s.vars = map[string]cty.Value{}
+	ok := true
+	for _, a := range st.kind.Attrs {
+		m := ev.attr(in, a.Name)
+		ok = ok && m.ok
+		if m.ok {
+			s.vars[a.Name] = m.val
+		}
+	}
+	s.varObj = cty.ObjectVal(s.vars)
+	if ok && ev.validate(s) {
+		in.inner = s
+	}
+	return in.inner
+}
+
+func sourceOf(r diag.Range) string { return r.File + ":" + itoa(r.Start.Line) }

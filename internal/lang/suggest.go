@@ -1,0 +1,53 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+)
+
+// Suggest gives " Did you mean "x"?" for the nearest of the names that exist,
+// or a list of them when they are few, or "".
+func Suggest(given string, names []string) string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	best, least := "", len(given)/3+2
+	for _, n := range names {
+		if d := distance(given, n, least); d < least {
+			best, least = n, d
+		}
+	}
+	switch {
+	case best != "":
+		return " Did you mean \"" + best + "\"?"
+	case len(names) > 0 && len(names) <= 8:
+		return " There is: " + strings.Join(names, ", ") + "."
+	}
+	return ""
+}
+
+// distance is the Levenshtein distance of two names, or limit when it is that
+// or more.
+func distance(a, b string, limit int) int {
+	if abs(len(a)-len(b)) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,203 @@
+package lang
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// LocalTarget is the target of a repository that declares none.
+const LocalTarget = "local"
+
+// target is a target block.
+type target struct {
+	name    string
+	rng     diag.Range
+	labels  *hclsyntax.Attribute
+	modules *hclsyntax.Attribute
+	vars    *hclsyntax.Attribute
+	uses    []*moduleUse
+}
+
+// moduleUse is one module of a target.
+type moduleUse struct {
+	name string
+	rng  diag.Range
+	dir  string
+	vars *hclsyntax.Attribute
+}
+
+// Target is what is known of a target without facts.
+type Target struct {
+	Name    string
+	Labels  map[string]string
+	Modules []string // folders in the repository
+	Range   diag.Range
+}
+
+func (ps *parser) target(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"labels", "modules", "vars", "description"}, []string{"module"})
+	for _, old := range ps.prog.targets {
+		if old.name == name {
+			ps.errorf(r, "Target declared twice", "The target %q is declared at %s already.", name, old.rng)
+			return
+		}
+	}
+	at := b.Body.Attributes
+	t := &target{name: name, rng: r, labels: at["labels"], modules: at["modules"], vars: at["vars"]}
+	for _, sub := range b.Body.Blocks {
+		if sub.Type == "module" {
+			ps.moduleUse(t, sub)
+		}
+	}
+	ps.prog.targets = append(ps.prog.targets, t)
+}
+
+func (ps *parser) moduleUse(t *target, b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"source", "vars"}, nil)
+	u := &moduleUse{name: name, rng: r, dir: path.Join("modules", name), vars: b.Body.Attributes["vars"]}
+	if a := b.Body.Attributes["source"]; a != nil {
+		u.dir, u.rng = ps.text(a.Expr, "source"), rangeOf(a.Expr.Range())
+	}
+	t.uses = append(t.uses, u)
+}
+
+// Targets lists the targets in the order of declaration; the implicit one when
+// the repository declares none.
+func (p *Program) Targets() ([]Target, diag.List) {
+	if len(p.targets) == 0 {
+		return []Target{{Name: LocalTarget, Labels: map[string]string{}}}, nil
+	}
+	var out []Target
+	r := &reports{}
+	for _, t := range p.targets {
+		x := Target{Name: t.name, Range: t.rng, Labels: p.targetLabels(r, t)}
+		for _, u := range p.targetModules(r, t) {
+			x.Modules = append(x.Modules, u.dir)
+		}
+		out = append(out, x)
+	}
+	return out, p.lines(r.list)
+}
+
+// choose finds the target that is meant.
+func (p *Program) choose(name string) (*target, diag.List) {
+	switch {
+	case len(p.targets) == 0 && (name == "" || name == LocalTarget):
+		return &target{name: LocalTarget}, nil
+	case len(p.targets) == 1 && name == "":
+		return p.targets[0], nil
+	}
+	var names []string
+	for _, t := range p.targets {
+		if t.name == name {
+			return t, nil
+		}
+		names = append(names, t.name)
+	}
+	if name == "" {
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Target needed", "The repository declares several targets. Say which with -t: %s.", strings.Join(names, ", "))}
+	}
+	if len(names) == 0 {
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no targets, so the only one is %q. Declare target %q { … } in fettle.hcl.", LocalTarget, name)}
+	}
+	return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no target %q.%s", name, Suggest(name, names))}
+}
+
+// targetLabels evaluates a target's labels: texts, with functions.
+func (p *Program) targetLabels(r *reports, t *target) map[string]string {
+	out := map[string]string{}
+	if t.labels == nil {
+		return out
+	}
+	v, ok := p.early(r, t.labels.Expr, cty.Map(cty.String))
+	if !ok {
+		return out
+	}
+	for k, e := range v.AsValueMap() {
+		if e.IsNull() {
+			r.errorf(rangeOf(t.labels.Expr.Range()), "Label without a value", "The label %q is null. Give it a text.", k)
+			continue
+		}
+		out[k] = e.AsString()
+	}
+	return out
+}
+
+// early evaluates an expression before any target or fact is known.
+func (p *Program) early(r *reports, e hclsyntax.Expression, want cty.Type) (cty.Value, bool) {
+	v, hds := e.Value(p.pure)
+	r.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return cty.NilVal, false
+	}
+	v, err := convert.Convert(v, want)
+	if err != nil || v.IsNull() || !v.IsWhollyKnown() {
+		r.errorf(rangeOf(e.Range()), "Wrong type", "A %s is needed here.", want.FriendlyName())
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// targetModules lists the modules of a target: those of the list, then those
+// of the blocks.
+func (p *Program) targetModules(r *reports, t *target) []*moduleUse {
+	var uses []*moduleUse
+	if t.modules != nil {
+		exprs, hds := hcl.ExprList(t.modules.Expr)
+		r.add(fromHCL(hds)...)
+		for _, e := range exprs {
+			v, ok := p.early(r, e.(hclsyntax.Expression), cty.String)
+			if ok {
+				uses = append(uses, &moduleUse{name: v.AsString(), dir: path.Join("modules", v.AsString()), rng: rangeOf(e.Range())})
+			}
+		}
+	}
+	uses = append(uses, t.uses...)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(uses, func(u *moduleUse) bool {
+		bad := !p.checkModule(r, u)
+		if seen[u.name] && !bad {
+			r.errorf(u.rng, "Module twice", "The target has the module %q already. Give the second one a block with its own name: module \"NAME\" { source = %q }.", u.name, u.dir)
+			bad = true
+		}
+		seen[u.name] = true
+		return bad
+	})
+}
+
+// checkModule tells whether the folder of a module is there.
+func (p *Program) checkModule(r *reports, u *moduleUse) bool {
+	if u.dir != path.Clean(u.dir) || path.IsAbs(u.dir) || u.dir == "." || u.dir == ".." || strings.HasPrefix(u.dir, "../") || strings.ContainsRune(u.dir, 0) {
+		r.errorf(u.rng, "Bad module path", "%q is not a folder of the repository. Write a path from its top, such as modules/web.", u.dir)
+		return false
+	}
+	if e, err := p.tree.Stat(u.dir); err == nil && e.Type == repo.Dir {
+		return true
+	}
+	var names []string
+	list, _ := p.tree.ReadDir(path.Dir(u.dir))
+	for _, e := range list {
+		if e.Type == repo.Dir {
+			names = append(names, path.Base(e.Path))
+		}
+	}
+	r.errorf(u.rng, "Unknown module", "There is no folder %s in the repository.%s", u.dir, Suggest(path.Base(u.dir), names))
+	return false
+}

@@ -1,0 +1,66 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// maxTemplates is how deep templates may render templates.
+const maxTemplates = 16
+
+// Template renders a template file of the folder. Only vars and functions can
+// be named in it; a value is never read as a template again.
+func (f *folder) Template(p string, vars map[string]cty.Value) (string, diag.List) {
+	src, err := f.ReadFile(p)
+	if err != nil {
+		return "", diag.List{diag.Errorf(diag.Range{}, "Template cannot be read", "%s", sentence(err))}
+	}
+	name := f.Source(p)
+	expr, ds := f.prog.template(name, src)
+	if ds.HasErrors() {
+		return "", ds
+	}
+	if f.prog.rendering >= maxTemplates {
+		return "", diag.List{diag.Errorf(diag.Range{File: name}, "Templates go round in circles", "Templates may render templates 16 deep, and here they go deeper.")}
+	}
+	f.prog.rendering++
+	defer func() { f.prog.rendering-- }()
+	ctx := f.prog.functions(f).NewChild()
+	ctx.Variables = vars
+	val, hds := expr.Value(ctx)
+	if hds.HasErrors() {
+		return "", f.prog.lines(fromHCL(hds))
+	}
+	return templateText(val, name)
+}
+
+// template parses a template file once.
+func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.List) {
+	if e, ok := p.templates[name]; ok {
+		return e, nil
+	}
+	p.sources[name] = src
+	if ds := guard(src, name, templateSyntax); ds.HasErrors() {
+		return nil, ds
+	}
+	e, hds := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
+	if hds.HasErrors() {
+		return nil, p.lines(fromHCL(hds))
+	}
+	p.templates[name] = e
+	return e, nil
+}
+
+// templateText is a rendered template as text; null and unknown are mistakes,
+// never the word.
+func templateText(v cty.Value, name string) (string, diag.List) {
+	s, err := convert.Convert(v, cty.String)
+	if err != nil || s.IsNull() || !s.IsKnown() {
+		return "", diag.List{diag.Errorf(diag.Range{File: name}, "Template gives no text", "The template is one expression whose value is %s. Make it a text.", v.Type().FriendlyName())}
+	}
+	return s.AsString(), nil
+}

@@ -1,0 +1,284 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// layer is one place that variables come from, low to high.
+type layer struct {
+	name   string
+	values map[string]layerValue
+}
+
+type layerValue struct {
+	val  cty.Value
+	rng  diag.Range
+	text bool // from the command line: text of the language or a plain text
+}
+
+// layerOf reads a vars attribute.
+func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) {
+	l := layer{name: name, values: map[string]layerValue{}}
+	if a == nil {
+		return l, true
+	}
+	items, hds := hcl.ExprMap(a.Expr)
+	if hds.HasErrors() {
+		ev.errorf(rangeOf(a.Expr.Range()), "Variables are an object", "Write vars = { name = value }.")
+		return l, false
+	}
+	good := true
+	top := ev.topScope()
+	for _, it := range items {
+		k, kds := it.Key.Value(nil)
+		if kds.HasErrors() || k.Type() != cty.String {
+			ev.errorf(rangeOf(it.Key.Range()), "Bad variable name", "A name is an identifier: vars = { name = value }.")
+			good = false
+			continue
+		}
+		v, _, ok := ev.eval(top, nil, it.Value.(hclsyntax.Expression))
+		good = good && ok
+		if ok {
+			l.values[k.AsString()] = layerValue{val: v, rng: rangeOf(it.Key.Range())}
+		}
+	}
+	return l, good
+}
+
+// topScope knows functions, the target and the facts of the top level, and
+// neither variables nor states.
+func (ev *evaluator) topScope() *scope {
+	b := newBody(ev.prog.root.folder)
+	b.facts = ev.prog.root.facts
+	return &scope{body: b, name: "the repository's vars", folder: b.folder, fctx: ev.prog.functions(b.folder),
+		vars: map[string]cty.Value{}, facts: ev.factsOf(ev.prog.root), states: map[string]map[string]*state{}, node: -1}
+}
+
+func commandLine(vars map[string]string) layer {
+	l := layer{name: "command line", values: map[string]layerValue{}}
+	for k, v := range vars {
+		l.values[k] = layerValue{val: cty.StringVal(v), rng: diag.Range{File: "command line"}, text: true}
+	}
+	return l
+}
+
+// assign gives a module's variables their values from the layers.
+func (ev *evaluator) assign(s *scope, layers []layer) bool {
+	s.vars = map[string]cty.Value{}
+	good := true
+	for _, name := range sortedKeys(s.body.vars) {
+		v := s.body.vars[name]
+		lv, from := topmost(layers, name)
+		val, ok := lv.val, true
+		rng := lv.rng
+		if from == "" {
+			if v.def == nil {
+				ev.errorf(v.rng, "Variable without a value", "The variable %q of %s has no default and is given nowhere. Set it in the target's vars, in vars at the top of fettle.hcl, or with --var %s=….", name, s.name, name)
+				good = false
+				continue
+			}
+			rng = rangeOf(v.def.Range())
+			val, ok = ev.variableDefault(s.body, v)
+		} else if lv.text {
+			val, ok = ev.fromText(v, lv)
+		}
+		if ok {
+			val, ok = ev.convertVar(v, val, rng)
+		}
+		good = good && ok
+		if ok {
+			s.vars[name] = val
+		}
+	}
+	s.varObj = cty.ObjectVal(s.vars)
+	return ev.validate(s) && good
+}
+
+func topmost(layers []layer, name string) (layerValue, string) {
+	for _, l := range slices.Backward(layers) {
+		if v, ok := l.values[name]; ok {
+			return v, l.name
+		}
+	}
+	return layerValue{}, ""
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := keysOf(m)
+	slices.Sort(out)
+	return out
+}
+
+// variableDefault is a default: an expression of functions, facts and target.
+func (ev *evaluator) variableDefault(b *body, v *variable) (cty.Value, bool) {
+	if v.def == nil {
+		return cty.NullVal(v.typ), true
+	}
+	s := &scope{body: newBody(b.folder), name: "a default", folder: b.folder, fctx: ev.prog.functions(b.folder),
+		vars: map[string]cty.Value{}, facts: ev.factsOf(b), states: map[string]map[string]*state{}, node: -1}
+	s.body.facts = b.facts
+	val, _, ok := ev.eval(s, nil, v.def)
+	return val, ok
+}
+
+func (ev *evaluator) convertVar(v *variable, val cty.Value, rng diag.Range) (cty.Value, bool) {
+	if v.defaults != nil && !val.IsNull() {
+		val = v.defaults.Apply(val)
+	}
+	out, err := convert.Convert(val, v.typ)
+	if err != nil {
+		ev.errorf(rng, "Wrong type", "The variable %q is a %s (declared at %s), and this is a %s.%s", v.name, v.typ.FriendlyName(), v.rng, val.Type().FriendlyName(), why(err))
+		return cty.NilVal, false
+	}
+	return out, true
+}
+
+// fromText reads a value of the command line: plain for texts, an expression
+// of the language for lists and objects.
+func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
+	text := lv.val.AsString()
+	if v.typ.IsPrimitiveType() || v.typ == cty.DynamicPseudoType {
+		return lv.val, true
+	}
+	if ds := guard([]byte(text), "command line", expressionSyntax); ds.HasErrors() {
+		ev.add(ds...)
+		return cty.NilVal, false
+	}
+	e, hds := hclsyntax.ParseExpression([]byte(text), "command line", hcl.InitialPos)
+	if hds.HasErrors() {
+		ev.errorf(lv.rng, "Bad value", "The value of the variable %q is no %s: %s. Write it as in the language, for example --var '%s=[\"a\"]'.", v.name, v.typ.FriendlyName(), hds[0].Summary, v.name)
+		return cty.NilVal, false
+	}
+	val, hds := e.Value(ev.prog.pure)
+	if hds.HasErrors() {
+		ev.add(fromHCL(hds)...)
+		return cty.NilVal, false
+	}
+	return val, true
+}
+
+// validate checks the validations of a scope's variables.
+func (ev *evaluator) validate(s *scope) bool {
+	good := true
+	for _, name := range sortedKeys(s.body.vars) {
+		for _, c := range s.body.vars[name].validations {
+			if _, ok := s.vars[name]; ok {
+				good = ev.validateOne(s, name, c) && good
+			}
+		}
+	}
+	return good
+}
+
+func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
+	v, _, ok := ev.eval(s, nil, c.condition)
+	if !ok {
+		return false
+	}
+	b, err := convert.Convert(v, cty.Bool)
+	if err != nil || b.IsNull() {
+		ev.errorf(rangeOf(c.condition.Range()), "Wrong type", "A condition is true or false.")
+		return false
+	}
+	if b.True() {
+		return true
+	}
+	text := "The value is refused."
+	if m, _, ok := ev.eval(s, nil, c.message); ok && m.Type() == cty.String && !m.IsNull() {
+		text = m.AsString()
+	}
+	ev.add(ev.traced(s, diag.List{diag.Errorf(s.body.vars[name].rng, "Invalid value for a variable", "%s (The value is %s.)", text, show(s.vars[name]))})...)
+	return false
+}
+
+// unknownVars reports variables that are given and that nothing declares.
+func (ev *evaluator) unknownVars(l layer, declared map[string]bool, where string) {
+	for _, name := range sortedKeys(l.values) {
+		if !declared[name] {
+			ev.errorf(l.values[name].rng, "Unknown variable", "%s declares a variable %q.%s", where, name, Suggest(name, keysOf(declared)))
+		}
+	}
+}
+
+// factsOf gives the facts that a body may use: its own and the top level's.
+func (ev *evaluator) factsOf(b *body) map[string]cty.Value {
+	if known, ok := ev.factSet[b]; ok {
+		return known
+	}
+	tree := &names{kids: map[string]*names{}}
+	for _, set := range []map[string]*fact{ev.prog.root.facts, b.facts} {
+		for _, name := range sortedKeys(set) {
+			if v, ok := ev.factValue(set[name]); ok {
+				tree.set(strings.Split(name, "."), v)
+			}
+		}
+	}
+	out := tree.value().AsValueMap()
+	if ev.factSet == nil {
+		ev.factSet = map[*body]map[string]cty.Value{}
+	}
+	ev.factSet[b] = out
+	return out
+}
+
+func (ev *evaluator) declaredFact(s *scope, name string) bool {
+	for _, set := range []map[string]*fact{ev.prog.root.facts, s.body.facts} {
+		for n := range set {
+			if n == name || strings.HasPrefix(n, name+".") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// factValue is what the host says, else the default.
+func (ev *evaluator) factValue(f *fact) (cty.Value, bool) {
+	if !slices.Contains(ev.cat.FactsUsed, f.name) {
+		ev.cat.FactsUsed = append(ev.cat.FactsUsed, f.name)
+	}
+	v, ok := hostFact(ev.in.Facts, f.name)
+	switch {
+	case ok:
+	case f.def != nil:
+		if v, ok = ev.prog.early(&ev.reports, f.def, f.typ); !ok {
+			return cty.NilVal, false
+		}
+	default:
+		ev.errorf(f.rng, "Fact is not there", "The target has no fact %q.%s Give it a default, or see fettle facts.", f.name, Suggest(f.name, keysOf(ev.in.Facts)))
+		return cty.NilVal, false
+	}
+	out, err := convert.Convert(v, f.typ)
+	if err != nil {
+		ev.errorf(f.rng, "Wrong type", "The fact %q is declared as a %s, and the target's is a %s.", f.name, f.typ.FriendlyName(), v.Type().FriendlyName())
+		return cty.NilVal, false
+	}
+	return out, true
+}
+
+// hostFact looks a name up: as it is, as a way into objects, or as an object
+// of the names that begin with it.
+func hostFact(facts map[string]cty.Value, name string) (cty.Value, bool) {
+	if v, ok := facts[name]; ok {
+		return v, true
+	}
+	head, rest, dotted := strings.Cut(name, ".")
+	if v, ok := facts[head]; ok && dotted && !v.IsNull() && (v.Type().IsObjectType() || v.Type().IsMapType()) {
+		return hostFact(v.AsValueMap(), rest)
+	}
+	tree := &names{}
+	for _, k := range sortedKeys(facts) {
+		if below, ok := strings.CutPrefix(k, name+"."); ok {
+			tree.set(strings.Split(below, "."), facts[k])
+		}
+	}
+	return tree.value(), len(tree.kids) > 0
+}

@@ -1,0 +1,220 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// walkScope puts the states of a scope into the catalog, below a group.
+func (ev *evaluator) walkScope(s *scope, parent int) {
+	for _, st := range s.order {
+		ev.walk(st, parent)
+	}
+}
+
+// walk puts one declaration into the catalog.
+func (ev *evaluator) walk(st *state, parent int) {
+	ev.checkDecl(st)
+	if ev.full {
+		return
+	}
+	if st.decl.group {
+		ev.walkBlock(st, parent)
+		return
+	}
+	ev.expand(st)
+	if st.bad {
+		return
+	}
+	if st.each {
+		st.node = ev.addGroup(st.scope, parent, st.scope.prefix+st.decl.kind+"."+st.decl.label, st.decl)
+		parent = st.node
+	}
+	for _, in := range st.keys {
+		ev.walkInstance(in, parent)
+	}
+}
+
+// checkDecl reports what a declaration may not hold, whether it is on or off.
+func (ev *evaluator) checkDecl(st *state) {
+	d := st.decl
+	allowed := metaAttributes()
+	what := "block"
+	if d.group {
+		allowed = slices.DeleteFunc(allowed, func(a string) bool { return a == "for_each" })
+	} else {
+		allowed = append(allowed, attrNames(st.kind)...)
+		what = st.kind.Name
+	}
+	for _, n := range d.names {
+		if !contains(allowed, n) {
+			ev.errorf(rangeOf(d.attrs[n].NameRange), "Unknown attribute", "A %s has no attribute %q.%s", what, n, Suggest(n, allowed))
+		}
+	}
+	for _, b := range d.blocks {
+		hint := ""
+		if contains(allowed, b.Type) {
+			hint = " Write " + b.Type + " = { … }."
+		}
+		ev.errorf(rangeOf(b.TypeRange), "Unexpected block", "A %s holds attributes, no blocks.%s", what, hint)
+	}
+}
+
+func (ev *evaluator) walkBlock(st *state, parent int) {
+	on, refs, ok := ev.when(st, nil)
+	if !ok || !on {
+		return
+	}
+	st.node = ev.addGroup(st.scope, parent, st.scope.prefix+"block."+st.decl.label, st.decl)
+	ev.depend(st.node, refs)
+	ev.meta(st, nil, ref{state: st}, st.node)
+	for _, m := range st.members {
+		ev.walk(m, st.node)
+	}
+}
+
+// addGroup adds a node without steps of its own.
+func (ev *evaluator) addGroup(s *scope, parent int, id string, d *decl) int {
+	n := catalog.Node{ID: id, Parent: parent, Group: true, Trace: s.trace}
+	if d != nil {
+		n.Range = d.rng
+	}
+	ev.cat.Nodes = append(ev.cat.Nodes, n)
+	return len(ev.cat.Nodes) - 1
+}
+
+func (ev *evaluator) walkInstance(in *instance, parent int) {
+	st := in.st
+	on, refs, ok := ev.when(st, in.each)
+	if !ok || !on {
+		return
+	}
+	if m := in.vals["for_each"]; m != nil {
+		refs = append(slices.Clone(refs), m.refs...)
+	}
+	if ev.count++; ev.count > catalog.MaxStates {
+		ev.errorf(st.decl.rng, "Too many states", "A target may have %d states. Split it.", catalog.MaxStates)
+		ev.full = true
+		return
+	}
+	if st.def != nil {
+		ev.walkInvocation(in, parent, refs)
+		return
+	}
+	s := kind.State{ID: in.id, Kind: st.kind.Name, Label: st.decl.label, Range: st.decl.rng, Files: st.scope.folder,
+		Attrs: make(map[string]cty.Value, len(st.kind.Attrs)), AttrRanges: make(map[string]diag.Range, len(st.decl.attrs))}
+	good := true
+	for _, a := range st.kind.Attrs {
+		m := ev.attr(in, a.Name)
+		good = good && m.ok
+		s.Attrs[a.Name] = m.val
+		refs = append(refs, m.refs...)
+		if given := st.decl.attrs[a.Name]; given != nil {
+			s.AttrRanges[a.Name] = rangeOf(given.Expr.Range())
+		}
+	}
+	if !good {
+		return
+	}
+	source := st.scope.source
+	if source == "" {
+		source = sourceOf(st.decl.rng)
+	}
+	ev.cat.Nodes = append(ev.cat.Nodes, catalog.Node{ID: in.id, Parent: parent, Range: st.decl.rng, Source: source,
+		Trace: st.scope.trace, Kind: st.kind, State: s})
+	in.node = len(ev.cat.Nodes) - 1
+	if !st.each {
+		st.node = in.node
+	}
+	ev.depend(in.node, refs)
+	ev.meta(st, in.each, ref{state: st, inst: in}, in.node)
+}
+
+// walkInvocation puts the inside of a defined kind into the catalog.
+func (ev *evaluator) walkInvocation(in *instance, parent int, refs []ref) {
+	s := ev.open(in)
+	if s == nil {
+		return
+	}
+	in.node = ev.addGroup(in.st.scope, parent, in.id, in.st.decl)
+	s.node = in.node
+	if !in.st.each {
+		in.st.node = in.node
+	}
+	for _, a := range in.st.kind.Attrs {
+		refs = append(refs, ev.attr(in, a.Name).refs...)
+	}
+	ev.depend(in.node, refs)
+	ev.meta(in.st, in.each, ref{state: in.st, inst: in}, in.node)
+	ev.walkScope(s, in.node)
+}
+
+// depend orders a node after what it refers to.
+func (ev *evaluator) depend(node int, refs []ref) {
+	for _, r := range refs {
+		ev.edges = append(ev.edges, pendingEdge{node: node, other: r, after: true, why: "reference"})
+	}
+}
+
+// meta reads after, before, notify and their like.
+func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node int) {
+	at := st.decl.attrs
+	for _, name := range []string{"after", "before"} {
+		for _, r := range ev.refList(st.scope, each, at[name]) {
+			ev.edges = append(ev.edges, pendingEdge{node: node, other: r.ref, after: name == "after", why: name})
+			ev.noAction(r, name)
+		}
+	}
+	for _, name := range []string{"notify", "notify_failure"} {
+		for _, r := range ev.refList(st.scope, each, at[name]) {
+			ev.notify(self, r, name == "notify_failure")
+		}
+	}
+	for _, name := range []string{"listen", "listen_failure"} {
+		if a := at[name]; a != nil {
+			ev.listen(st, each, self, a)
+		}
+	}
+}
+
+// link turns pending edges and triggers into those of the catalog: only now
+// every node has its number. What is off has none, and its edges vanish.
+func (ev *evaluator) link() {
+	seen := map[catalog.Edge]bool{}
+	for _, e := range ev.edges {
+		o := e.other.node()
+		if o < 0 || o == e.node && e.why == "reference" {
+			continue
+		}
+		x := catalog.Edge{Before: o, After: e.node, Why: e.why, Range: e.other.rng}
+		if !e.after {
+			x.Before, x.After = e.node, o
+		}
+		key := catalog.Edge{Before: x.Before, After: x.After}
+		if !seen[key] {
+			seen[key] = true
+			ev.cat.Edges = append(ev.cat.Edges, x)
+		}
+	}
+	done := map[catalog.Trigger]bool{}
+	for _, t := range ev.trigs {
+		x := catalog.Trigger{From: t.from.node(), To: t.to.node(), Action: t.action, Immediate: t.immediate, Failure: t.failure}
+		if x.From < 0 || x.To < 0 || done[x] {
+			continue
+		}
+		done[x] = true
+		x.Range = t.rng
+		ev.cat.Triggers = append(ev.cat.Triggers, x)
+	}
+	slices.SortStableFunc(ev.cat.Triggers, func(a, b catalog.Trigger) int {
+		if a.From != b.From {
+			return a.From - b.From
+		}
+		return a.To - b.To
+	})
+}
