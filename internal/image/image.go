@@ -16,7 +16,6 @@ package image
 import (
 	"bytes"
 	"maps"
-	"slices"
 )
 
 // Image is the state of one address. Exactly one field is set; the zero Image
@@ -171,7 +170,7 @@ func (i Image) Same(o Image) bool {
 	case i.User != nil && o.User != nil:
 		return i.User.same(*o.User)
 	case i.Group != nil && o.Group != nil:
-		return i.Group.Present == o.Group.Present && i.Group.GID == o.Group.GID && slices.Equal(i.Group.Members, o.Group.Members)
+		return i.Group.Present == o.Group.Present && i.Group.GID == o.Group.GID
 	case i.Member != nil && o.Member != nil:
 		return *i.Member == *o.Member
 	case i.Package != nil && o.Package != nil:

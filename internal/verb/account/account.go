@@ -36,6 +36,7 @@ func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 	if s.Absent() {
 		return image.Image{User: &image.User{}}, nil
 	}
+	u.Lines = nil // they are those of before; the fields say what is wanted
 	if !u.Present {
 		u = image.User{Present: true, Home: "/home/" + s.Args[0], Shell: "/bin/sh"}
 	}
@@ -101,7 +102,7 @@ func (Group) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, er
 	if s.Absent() {
 		return image.Image{Group: &image.Group{}}, nil
 	}
-	g.Present = true
+	g.Present, g.Lines, g.Members = true, nil, nil // who is in it belongs to MEMBER steps
 	if v, err := strconv.ParseUint(s.Get("gid"), 10, 32); err == nil {
 		g.GID = uint32(v)
 	}
