@@ -26,6 +26,10 @@ import (
 type Machine struct {
 	Root  string // its "/" on this machine
 	State string // the state directory, absolute
+	// Looks tells that nothing may be made: the state directory is missing, the
+	// machine counts as one that fettle has never touched, and what the engine
+	// would record is forgotten.
+	Looks bool
 }
 
 // App is the command line with all that it needs. Stdin, Stdout, Stderr,

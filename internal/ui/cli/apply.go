@@ -93,7 +93,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
 	}
 	req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
-	return s.withExecutor(ctx, func(x executor.Executor) error { return s.apply(ctx, x, req, nil, f.runFlags, o) })
+	return s.apply(ctx, req, nil, f.runFlags, o)
 }
 
 func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Options, file string) error {
@@ -105,25 +105,27 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 	if s.target != "" && s.target != req.Target {
 		return refuse("Plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
-	return s.withExecutor(ctx, func(x executor.Executor) error { return s.apply(ctx, x, req, p, f.runFlags, o) })
+	return s.apply(ctx, req, p, f.runFlags, o)
 }
 
 // apply shows, asks and runs. A nil plan is made here.
-func (s *session) apply(ctx context.Context, x executor.Executor, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
-	if err := s.refuseFrozen(ctx, x); err != nil {
-		return err
-	}
-	if p == nil {
-		var err error
-		if p, err = x.Plan(ctx, req); err != nil {
+func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
+	decide := func(x executor.Executor) error {
+		if err := s.refuseFrozen(ctx, x); err != nil {
 			return err
 		}
+		if p == nil {
+			var err error
+			if p, err = x.Plan(ctx, req); err != nil {
+				return err
+			}
+		}
+		return s.approve(ctx, p, f, "Apply this plan?")
 	}
-	if err := s.approve(ctx, p, f, "Apply this plan?"); err != nil {
-		return err
-	}
-	return s.execute(p, "Applied", func(show func(executor.Event)) (*executor.Report, error) {
-		return x.Apply(ctx, req, p, o, show)
+	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
+		return s.execute(p, "Applied", func(show func(executor.Event)) (*executor.Report, error) {
+			return x.Apply(ctx, req, p, o, show)
+		})
 	})
 }
 

@@ -19,7 +19,7 @@ write behind it is shown to whoever is refused. Looking is always allowed.`,
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			why := strings.Join(a, " ")
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return s.withState(c.Context(), func(x executor.Executor) error {
 				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: why})
 				if err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -57,36 +58,36 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 	if err != nil {
 		return err
 	}
-	return s.withExecutor(ctx, func(x executor.Executor) error {
+	r := executor.RollbackRequest{CrossIrreversible: f.cross, Diffs: f.wants(s)}
+	var p *plan.Plan
+	decide := func(x executor.Executor) error {
 		if err := s.refuseFrozen(ctx, x); err != nil {
 			return err
 		}
-		run, err := s.findRun(ctx, x, to)
-		if err != nil {
+		if r.To, err = s.findRun(ctx, x, to); err != nil {
 			return err
 		}
-		return s.rollback(ctx, x, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, Diffs: f.wants(s)}, f, o)
+		if p, err = x.PlanRollback(ctx, r); err != nil {
+			return err
+		}
+		return s.approveRollback(ctx, p, f)
+	}
+	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
+		return s.execute(p, "Rolled back", func(show func(executor.Event)) (*executor.Report, error) {
+			return x.Rollback(ctx, r, p, o, show)
+		})
 	})
 }
 
-func (s *session) rollback(ctx context.Context, x executor.Executor, r executor.RollbackRequest, f rollbackFlags, o executor.Options) error {
-	p, err := x.PlanRollback(ctx, r)
-	if err != nil {
-		return err
-	}
+func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackFlags) error {
 	if len(p.Irreversible()) > 0 && !f.cross {
 		if !s.json {
 			s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
 		}
-		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(r.To), executor.ErrIrreversible),
+		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(p.To), executor.ErrIrreversible),
 			"Go back all the same, leaving their effects: add --cross-irreversible")
 	}
-	if err := s.approve(ctx, p, f.runFlags, fmt.Sprintf("Roll back to %s?", render.RunName(r.To))); err != nil {
-		return err
-	}
-	return s.execute(p, "Rolled back", func(show func(executor.Event)) (*executor.Report, error) {
-		return x.Rollback(ctx, r, p, o, show)
-	})
+	return s.approve(ctx, p, f.runFlags, fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
 }
 
 // findRun turns what a person typed into the number of a run.

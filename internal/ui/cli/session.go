@@ -94,12 +94,52 @@ func (s *session) machine() (Machine, error) {
 	return Machine{Root: root, State: state}, nil
 }
 
-// withExecutor opens the engine, calls fn and closes the engine.
-func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) error) (err error) {
+// withExecutor opens the engine, calls fn and closes the engine. Where there is
+// no state directory yet none is made: looking leaves nothing behind.
+func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) error) error {
 	m, err := s.machine()
 	if err != nil {
 		return err
 	}
+	m.Looks = !fileExists(m.State)
+	return s.open(ctx, m, fn)
+}
+
+// withState is withExecutor that makes the state directory: for what is
+// recorded.
+func (s *session) withState(ctx context.Context, fn func(executor.Executor) error) error {
+	m, err := s.machine()
+	if err != nil {
+		return err
+	}
+	return s.open(ctx, m, fn)
+}
+
+// decideAndDo opens the engine for deciding, which can refuse, and then does
+// what was decided. A refusal leaves nothing behind, not even an empty state
+// directory.
+func (s *session) decideAndDo(ctx context.Context, decide, do func(executor.Executor) error) error {
+	m, err := s.machine()
+	if err != nil {
+		return err
+	}
+	if fileExists(m.State) {
+		return s.open(ctx, m, func(x executor.Executor) error {
+			if err := decide(x); err != nil {
+				return err
+			}
+			return do(x)
+		})
+	}
+	looking := m
+	looking.Looks = true
+	if err := s.open(ctx, looking, decide); err != nil {
+		return err
+	}
+	return s.open(ctx, m, do)
+}
+
+func (s *session) open(ctx context.Context, m Machine, fn func(executor.Executor) error) (err error) {
 	x, done, err := s.app.OpenExecutor(ctx, m)
 	if err != nil {
 		return err

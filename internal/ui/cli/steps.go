@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -203,9 +202,9 @@ func newStepsPlan(s *session) *cobra.Command {
 		Example: "  fettle steps plan web1.steps",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.withSteps(c.Context(), a[0], func(x executor.Executor, req executor.Request) error {
+			return s.withSteps(a[0], func(req executor.Request) error {
 				req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
-				return s.showPlan(c.Context(), x, req, f)
+				return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showPlan(c.Context(), x, req, f) })
 			})
 		},
 	}
@@ -228,9 +227,9 @@ func newStepsApply(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.withSteps(c.Context(), a[0], func(x executor.Executor, req executor.Request) error {
+			return s.withSteps(a[0], func(req executor.Request) error {
 				req.Diffs, req.Verify = f.wants(s), f.verify
-				return s.apply(c.Context(), x, req, nil, f, o)
+				return s.apply(c.Context(), req, nil, f, o)
 			})
 		},
 	}
@@ -238,8 +237,8 @@ func newStepsApply(s *session) *cobra.Command {
 	return c
 }
 
-// withSteps reads a step file, refuses what lint finds, and opens the engine.
-func (s *session) withSteps(ctx context.Context, path string, fn func(executor.Executor, executor.Request) error) error {
+// withSteps reads a step file and refuses what lint finds.
+func (s *session) withSteps(path string, fn func(executor.Request) error) error {
 	f, err := s.readSteps(path)
 	if err != nil {
 		return err
@@ -248,5 +247,5 @@ func (s *session) withSteps(ctx context.Context, path string, fn func(executor.E
 	if err := s.lint(f.list).Err(); err != nil {
 		return err
 	}
-	return s.withExecutor(ctx, func(x executor.Executor) error { return fn(x, f.request(s)) })
+	return fn(f.request(s))
 }

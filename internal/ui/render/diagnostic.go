@@ -34,13 +34,19 @@ func (s Style) diagnostic(w io.Writer, d diag.Diagnostic) {
 	if d.Line != "" && d.Range.Start.Line > 0 {
 		s.sourceLine(w, d, number, gutter, color)
 	}
-	for _, l := range escapeLines(d.Detail) {
-		for _, part := range wrap(l, s.textWidth()) {
-			fmt.Fprintf(w, "  %s\n", part)
-		}
+	if d.Detail != "" {
+		s.detail(w, d.Detail)
 	}
 	for _, r := range d.Trace {
 		fmt.Fprintf(w, "  %s %s\n", s.paint(dim, "from"), Escape(r.String()))
+	}
+}
+
+func (s Style) detail(w io.Writer, text string) {
+	for _, l := range escapeLines(text) {
+		for _, part := range wrap(l, s.textWidth()) {
+			fmt.Fprintf(w, "  %s\n", part)
+		}
 	}
 }
 

@@ -111,7 +111,7 @@ func (s Style) Revision(r repo.Revision) string {
 	}
 	text := s.paint(yellow, Escape(Short(r.Commit)))
 	if r.Subject != "" {
-		text += fmt.Sprintf(" %q", clip(Escape(r.Subject), 60))
+		text += ` "` + clip(Escape(r.Subject), 60) + `"`
 	}
 	if r.Dirty {
 		text += s.paint(purple, " with uncommitted changes")
@@ -191,8 +191,11 @@ func unknownResult(c plan.Change) bool {
 }
 
 func join(a, b string) string {
-	if a == "" {
+	switch {
+	case a == "":
 		return b
+	case b == "":
+		return a
 	}
 	return a + " " + b
 }
