@@ -1,0 +1,88 @@
+// Package fileline is the kind file_line: one line of a file that others write
+// too.
+//
+//	file_line "sshd-root" {
+//	  path  = "/etc/ssh/sshd_config"
+//	  match = "^#?PermitRootLogin\\s"
+//	  line  = "PermitRootLogin no"
+//	}
+//	file_line "swappiness" {
+//	  path  = "/etc/app.conf"
+//	  key   = "swappiness"
+//	  value = "10"
+//	}
+package fileline
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// Kind gives the kind. The value is fresh at each call.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Name: "file_line", Main: "path", Steps: steps,
+		Doc: "One line of a file that others write too: found by an expression or by its key, replaced in place, added at the end when there is none.",
+		Attrs: []kind.Attr{
+			kind.PathAttr("path", "the file; the label when left out"),
+			{Name: "line", Type: cty.String, Doc: "the whole line, without its line break", Check: checkLine},
+			{Name: "match", Type: cty.String, Doc: "regular expression (RE2) that finds the line to replace; the last one that matches counts", Check: checkPattern},
+			{Name: "key", Type: cty.String, Doc: "key of a line KEY=VALUE, in place of line and match", Check: checkLine},
+			{Name: "value", Type: cty.String, Doc: "value of the key", Check: checkLine},
+			{Name: "separator", Type: cty.String, Doc: "what stands between key and value; = when left out", Check: checkLine},
+			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
+			kind.EnsureAttr(),
+		},
+	}
+}
+
+func checkLine(v cty.Value) error {
+	if strings.ContainsAny(v.AsString(), "\n\r\x00") {
+		return fmt.Errorf("one line holds no line break, and this is %q; use file_block for more than one", v.AsString())
+	}
+	return nil
+}
+
+func checkPattern(v cty.Value) error {
+	if _, err := regexp.Compile(v.AsString()); err != nil {
+		return fmt.Errorf("%q is no regular expression: %v", v.AsString(), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	return nil
+}
+
+func steps(s kind.State) (kind.Output, diag.List) {
+	if ds := mistakes(s); ds.HasErrors() {
+		return kind.Output{}, ds
+	}
+	if s.Given("key") {
+		return s.Edit("key", "value", "separator")
+	}
+	return s.Edit("line", "match")
+}
+
+func mistakes(s kind.State) diag.List {
+	line, key := s.Given("line") || s.Given("match"), s.Given("key")
+	switch {
+	case line && key:
+		return s.Errorf("key", "Line said twice", "Give line and match, or key and value, but not both.")
+	case !line && !key:
+		return diag.List{diag.Errorf(s.Range, "Which line?", "Give line, with match when it replaces another, or key and value.")}
+	case key && s.Str("key") == "":
+		return s.Errorf("key", "Empty key", "The key is the text before the separator.")
+	case !key && (s.Given("value") || s.Given("separator")):
+		return diag.List{diag.Errorf(s.Range, "Value without a key", "value and separator belong to key.")}
+	case s.Absent():
+		return nil
+	case key && !s.Given("value"):
+		return diag.List{diag.Errorf(s.Range, "Key without a value", "Give value. To take the line out say ensure = \"absent\".")}
+	case !key && !s.Given("line"):
+		return s.Errorf("match", "Match without a line", "Give the line that is to stand there. To take the one that matches out say ensure = \"absent\".")
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+package group_test
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/kind/group"
+	"fettle.dev/fettle/internal/kind/kindtest"
+)
+
+func TestGolden(t *testing.T) {
+	kinds := []kind.Kind{group.Kind()}
+	kindtest.Documented(t, kinds)
+	kindtest.Run(t, kindtest.Options{Kinds: kinds})
+}

@@ -1,0 +1,96 @@
+define "host_entry" {
+  description = "A name in /etc/hosts. The line that holds the name is replaced, or one is added."
+  main        = "name"
+
+  variable "name" {
+    type        = string
+    description = "the name; the label when left out"
+    validation {
+      condition     = can(regex("^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", var.name))
+      error_message = "name is a host name: letters, digits, dots and hyphens."
+    }
+  }
+  variable "ip" {
+    type        = string
+    default     = null
+    description = "its address"
+    validation {
+      condition     = var.ip == null || can(regex("^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$", var.ip))
+      error_message = "ip is an IPv4 or IPv6 address."
+    }
+  }
+  variable "aliases" {
+    type        = list(string)
+    default     = []
+    description = "further names of the same address"
+  }
+  variable "ensure" {
+    type        = string
+    default     = "present"
+    description = "present or absent"
+    validation {
+      condition     = contains(["present", "absent"], var.ensure)
+      error_message = "ensure is present or absent."
+    }
+    validation {
+      condition     = var.ensure == "absent" || var.ip != null
+      error_message = "A host_entry needs ip: the address of the name."
+    }
+  }
+
+  file_line "entry" {
+    path   = "/etc/hosts"
+    match  = "^[^#]*\\s${replace(var.name, ".", "[.]")}(\\s|$)"
+    line   = var.ensure == "present" ? join(" ", concat([var.ip, var.name], var.aliases)) : null
+    create = true
+    ensure = var.ensure
+  }
+}
+
+define "hostname" {
+  description = "The name of the machine: /etc/hostname, and at once. A line in /etc/hosts is host_entry's business."
+  main        = "name"
+
+  variable "name" {
+    type        = string
+    description = "the name; the label when left out"
+    validation {
+      condition     = can(regex("^[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$", var.name))
+      error_message = "name is a host name of at most 64 letters, digits, dots and hyphens."
+    }
+  }
+
+  file "hostname" {
+    path    = "/etc/hostname"
+    content = "${var.name}\n"
+    notify  = [exec.set.run]
+  }
+  exec "set" {
+    name    = "set-hostname"
+    command = ["hostname", "-F", "/etc/hostname"]
+    lazy    = true
+  }
+}
+
+define "timezone" {
+  description = "The time zone of the machine: /etc/localtime and /etc/timezone. The package tzdata must be there."
+  main        = "zone"
+
+  variable "zone" {
+    type        = string
+    description = "the zone, such as Europe/Amsterdam or UTC; the label when left out"
+    validation {
+      condition     = can(regex("^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$", var.zone))
+      error_message = "zone is a name below /usr/share/zoneinfo, such as Europe/Amsterdam."
+    }
+  }
+
+  link "localtime" {
+    path   = "/etc/localtime"
+    target = "/usr/share/zoneinfo/${var.zone}"
+  }
+  file "timezone" {
+    path    = "/etc/timezone"
+    content = "${var.zone}\n"
+  }
+}

@@ -1,0 +1,15 @@
+package sysctl_test
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/kind/kindtest"
+	"fettle.dev/fettle/internal/kind/sysctl"
+)
+
+func TestGolden(t *testing.T) {
+	kinds := []kind.Kind{sysctl.Kind()}
+	kindtest.Documented(t, kinds)
+	kindtest.Run(t, kindtest.Options{Kinds: kinds})
+}
