@@ -68,23 +68,26 @@ type Language struct {
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.
 	Kinds func() []kind.Kind
-	// Variable is the value of a variable for a target, with every layer that
-	// sets it, lowest first.
-	Variable func(in compile.Input, name string) (Variable, diag.List)
+	// Variables are the variables of a target that have this name, one for each
+	// module that declares it, with every layer that sets it, lowest first.
+	Variables func(in compile.Input, name string) ([]Variable, diag.List)
 }
 
 // Variable is what explain var shows.
 type Variable struct {
+	Module string  `json:"module"` // "the top level" or "module web"
 	Name   string  `json:"name"`
-	Value  string  `json:"value"`
+	Type   string  `json:"type"`
+	Value  string  `json:"value,omitempty"` // as JSON; "" when it has none
+	Source string  `json:"source"`          // where it is declared, file:line
 	Layers []Layer `json:"layers"`
 }
 
 // Layer is one place that sets a variable.
 type Layer struct {
-	Name   string `json:"name"`   // "role web", "target web1", "command line"
-	Value  string `json:"value"`  // as it is written in the language
-	Source string `json:"source"` // file:line; "" for the command line
+	Name   string `json:"name"`             // default, repository, target, module block, command line
+	Value  string `json:"value"`            // as JSON
+	Source string `json:"source,omitempty"` // file:line; "" for the command line
 }
 
 // Main runs one command line and gives the exit code. It prints every error

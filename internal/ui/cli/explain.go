@@ -16,10 +16,10 @@ import (
 
 // explainDoc leads from a thing on a machine to its source, and back.
 type explainDoc struct {
-	Format   string        `json:"format"` // fettle.explain/1
-	What     string        `json:"what"`
-	Items    []explanation `json:"items,omitempty"`
-	Variable *Variable     `json:"variable,omitempty"`
+	Format    string        `json:"format"` // fettle.explain/1
+	What      string        `json:"what"`
+	Items     []explanation `json:"items,omitempty"`
+	Variables []Variable    `json:"variables,omitempty"`
 }
 
 func newExplain(s *session) *cobra.Command {

@@ -197,15 +197,29 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	v, ds := s.app.Language.Variable(in, name)
+	vars, ds := s.app.Language.Variables(in, name)
 	if err := ds.Err(); err != nil {
 		return err
 	}
 	if s.json {
-		return s.document(explainDoc{Format: "fettle.explain/1", What: "var " + name, Variable: &v})
+		return s.document(explainDoc{Format: "fettle.explain/1", What: "var " + name, Variables: vars})
 	}
-	s.printf("%s = %s\n", render.Escape(v.Name), render.Escape(v.Value))
-	var pairs []render.Pair
+	for i, v := range vars {
+		if i > 0 {
+			s.printf("\n")
+		}
+		s.showVariable(v)
+	}
+	return nil
+}
+
+func (s *session) showVariable(v Variable) {
+	value := v.Value
+	if value == "" {
+		value = "(no value)"
+	}
+	s.printf("%s = %s\n", render.Escape(v.Name), render.Escape(value))
+	pairs := []render.Pair{{Name: "  declared", Value: join(v.Source, "("+v.Type+", "+v.Module+")")}}
 	for i, l := range v.Layers {
 		text := join(l.Value, l.Source)
 		if i == len(v.Layers)-1 {
@@ -214,5 +228,4 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 		pairs = append(pairs, render.Pair{Name: "  " + l.Name, Value: text})
 	}
 	s.style().Pairs(s.app.Stdout, pairs)
-	return nil
 }

@@ -55,7 +55,7 @@ func newRoot(s *session) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newMan(s))
+	root.AddCommand(newMan(s), newWatch(s))
 	return root
 }
 

@@ -71,13 +71,13 @@ func toyLanguage() cli.Language {
 				{Name: "tags", Type: cty.List(cty.String), Doc: "words"},
 			}, Actions: []kind.Action{{Name: "touch", Doc: "sets its time"}}}}
 		},
-		Variable: func(in compile.Input, name string) (cli.Variable, diag.List) {
+		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			if name != "domain" {
-				return cli.Variable{}, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?", name, "domain")}
+				return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?", name, "domain")}
 			}
-			return cli.Variable{Name: name, Value: `"example.org"`, Layers: []cli.Layer{
+			return []cli.Variable{{Module: "module web", Name: name, Type: "string", Value: `"example.org"`, Source: "modules/web/module.hcl:1", Layers: []cli.Layer{
 				{Name: "default", Value: `"localhost"`, Source: "modules/web/module.hcl:2"}, {Name: "target web1", Value: `"example.org"`, Source: "fettle.hcl:4"},
-			}}, nil
+			}}}, nil
 		},
 	}
 }

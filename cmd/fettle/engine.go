@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/executor"
+	enginelocal "fettle.dev/fettle/internal/executor/local"
+	"fettle.dev/fettle/internal/fact"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// openExecutor opens the machine and its state directory. A machine that is
+// only looked at and has no state yet gets one in memory.
+func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() error, error) {
+	h, err := openRoot(m.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	state, closeState, err := openState(m)
+	if err != nil {
+		_ = h.Close()
+		return nil, nil, err
+	}
+	x, err := enginelocal.New(h, state, enginelocal.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(err, closeState(), h.Close())
+	}
+	return x, func() error { return errors.Join(closeState(), h.Close()) }, nil
+}
+
+func openRoot(root string) (*local.Host, error) {
+	h, err := local.Open(root, local.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot open the root %q: there is no such folder. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
+	}
+	return h, err
+}
+
+func openState(m cli.Machine) (host.FS, func() error, error) {
+	if m.Looks {
+		return mem.New(mem.Options{}), func() error { return nil }, nil
+	}
+	if err := os.MkdirAll(m.State, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("cannot make the state directory: %w", err)
+	}
+	st, err := local.Open(m.State, local.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return st, st.Close, nil
+}
+
+// gatherFacts observes every fact of the machine.
+func gatherFacts(ctx context.Context, m cli.Machine) (map[string]cty.Value, error) {
+	h, err := openRoot(m.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return fact.Gather(ctx, h, nil)
+}

@@ -1,0 +1,94 @@
+// Command fettle keeps machines in the state that a git repository describes.
+// It is signals, wiring and the exit code; internal/ui/cli is the rest.
+//
+//	fettle init hello && cd hello && fettle plan
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// version is set by the linker for releases, and by nothing else.
+var version string
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	app := &cli.App{
+		OpenExecutor: openExecutor,
+		Facts:        gatherFacts,
+		Language:     language(),
+		Stdin:        os.Stdin,
+		Stdout:       os.Stdout,
+		Stderr:       os.Stderr,
+		Terminal:     terminal(),
+		Now:          time.Now,
+		Zone:         time.Local,
+		Hostname:     os.Hostname,
+		Env:          os.Getenv,
+		Version:      versionText(),
+	}
+	return app.Main(ctx, args)
+}
+
+// withSignals cancels the context at the first signal, and ends the process at
+// the second as if nobody had caught it. A reader that went away is no reason
+// to die in the middle of a run: SIGPIPE becomes an error of the write.
+func withSignals(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ch := make(chan os.Signal, 2)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		first := <-ch
+		fmt.Fprintf(os.Stderr, "\nfettle: %s: stopping cleanly; once more ends it at once\n", first)
+		cancel(interrupted{first})
+		second := <-ch
+		signal.Reset(second)
+		if s, ok := second.(syscall.Signal); ok {
+			_ = syscall.Kill(os.Getpid(), s)
+		}
+	}()
+	return ctx, func() { signal.Stop(ch); cancel(nil) }
+}
+
+// interrupted is the cause of a cancelled context. It is context.Canceled with
+// the signal's name.
+type interrupted struct{ by os.Signal }
+
+func (i interrupted) Error() string        { return "interrupted by a signal (" + i.by.String() + ")" }
+func (i interrupted) Is(target error) bool { return target == context.Canceled }
+
+func terminal() cli.Terminal {
+	t := cli.Terminal{
+		In:  term.IsTerminal(int(os.Stdin.Fd())),
+		Out: term.IsTerminal(int(os.Stdout.Fd())),
+		Err: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	if t.Out {
+		t.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
+	}
+	return t
+}
+
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
