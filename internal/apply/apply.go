@@ -99,6 +99,8 @@ type Runner struct {
 	Now   func() time.Time
 	// Armed, when positive, arms the run: it must be confirmed within it.
 	Armed time.Duration
+	// OnCrash, when set, overrules what a crashed run's header says.
+	OnCrash string
 	// OnCheckFailure is Keep or Rollback.
 	OnCheckFailure string
 }

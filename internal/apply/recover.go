@@ -54,6 +54,9 @@ func (r *Runner) reopen(ctx context.Context, number int) (*run, error) {
 		return nil, errors.New("its journal has no beginning")
 	}
 	h := *recs[0].Header
+	if r.OnCrash != "" {
+		h.OnCrash = r.OnCrash
+	}
 	job, err := r.jobOf(h)
 	if err != nil {
 		return nil, err

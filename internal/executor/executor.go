@@ -71,14 +71,10 @@ type Options struct {
 	OnCheckFailure string
 	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
 	ConfirmWithin time.Duration
-	// Guard starts whatever will call Recover at or after the deadline even if
-	// this process dies. It runs before anything changes; required with
-	// ConfirmWithin.
-	Guard   func(deadline time.Time) error
-	User    string // who asks, for the history
-	From    string // from where
-	Command string // what was typed
-	Version string
+	User          string // who asks, for the history
+	From          string // from where
+	Command       string // what was typed
+	Version       string
 }
 
 // Event is progress for people: what is being done now.

@@ -47,6 +47,7 @@ func (x *Executor) enter(ctx context.Context, o executor.Options, show func(exec
 	if err != nil {
 		return nil, err
 	}
+	o.OnCrash = "" // a crashed run is settled as it was started
 	if _, err := x.settle(ctx, o, show); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -129,7 +130,7 @@ func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, stat
 		return nil, err
 	}
 	job.Header = h
-	if err := x.guard(o, began); err != nil {
+	if err := x.guard(ctx, o, began); err != nil {
 		return nil, err
 	}
 	if err := x.store.EnsureBallast(); err != nil {
@@ -176,14 +177,14 @@ func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, cause error) e
 }
 
 // guard has somebody else watch the deadline before anything changes.
-func (x *Executor) guard(o executor.Options, began time.Time) error {
+func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Time) error {
 	if o.ConfirmWithin <= 0 {
 		return nil
 	}
-	if o.Guard == nil {
+	if x.watch == nil {
 		return errors.New("cannot arm the run: nothing would take it back if this process died")
 	}
-	if err := o.Guard(began.Add(o.ConfirmWithin)); err != nil {
+	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
 		return fmt.Errorf("cannot arm the run: %w", err)
 	}
 	return nil

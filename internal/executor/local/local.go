@@ -28,6 +28,10 @@ import (
 type Options struct {
 	Now func() time.Time
 	Net check.Prober
+	// Guard starts whatever will call Recover at or after the deadline even if
+	// this process dies. It runs before anything changes. Without it no run can
+	// be armed.
+	Guard func(ctx context.Context, deadline time.Time) error
 }
 
 // Executor implements executor.Executor. It is used by one goroutine at a time.
@@ -37,6 +41,7 @@ type Executor struct {
 	names *names.Names
 	net   check.Prober
 	now   func() time.Time
+	watch func(ctx context.Context, deadline time.Time) error
 	cache *statcache.Cache // nil until something is observed
 }
 
@@ -54,7 +59,7 @@ func New(h host.Host, state host.FS, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the state directory: %w", err)
 	}
-	return &Executor{host: h, store: store, names: names.New(h), net: o.Net, now: o.Now}, nil
+	return &Executor{host: h, store: store, names: names.New(h), net: o.Net, now: o.Now, watch: o.Guard}, nil
 }
 
 func (x *Executor) digests() *statcache.Cache {
@@ -91,7 +96,7 @@ func (x *Executor) runner(o executor.Options, show func(executor.Event)) *apply.
 		show = func(executor.Event) {}
 	}
 	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: x.digests(), Names: x.names,
-		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure}
+		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash}
 }
 
 // header begins the record of a run.

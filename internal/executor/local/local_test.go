@@ -26,6 +26,8 @@ type machine struct {
 	root  string
 	x     *local.Executor
 	clock time.Time
+	// guarded is the deadline that the engine asked to be watched.
+	guarded time.Time
 }
 
 func newMachine(t *testing.T) *machine {
@@ -57,7 +59,7 @@ func (m *machine) open() {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { h.Close(); st.Close() })
-	if m.x, err = local.New(h, st, local.Options{Now: func() time.Time { return m.clock }}); err != nil {
+	if m.x, err = local.New(h, st, local.Options{Now: func() time.Time { return m.clock }, Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }}); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -299,10 +301,9 @@ func TestFreezeSurvives(t *testing.T) {
 func TestUnconfirmedRunIsTakenBack(t *testing.T) {
 	m := newMachine(t)
 	m.apply("COPY a /etc/a\n", map[string]string{"a": "A1"})
-	guarded := time.Time{}
-	o := executor.Options{ConfirmWithin: time.Minute, Guard: func(d time.Time) error { guarded = d; return nil }}
+	o := executor.Options{ConfirmWithin: time.Minute}
 	rep, err := m.x.Apply(context.Background(), m.request("COPY a /etc/a\n", map[string]string{"a": "A2"}), nil, o, nil)
-	if err != nil || rep.ConfirmBy == 0 || guarded.IsZero() {
+	if err != nil || rep.ConfirmBy == 0 || m.guarded.IsZero() {
 		t.Fatalf("%v %+v", err, rep)
 	}
 	m.want("/etc/a", "A2")
