@@ -1,3 +1,4 @@
+# make demo     what fettle does, on a throwaway root, in a few seconds
 # make build    bin/fettle, static
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
@@ -11,7 +12,10 @@ FUZZTIME = 30s
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: build test setup lint format vet staticcheck govulncheck cover fuzz clean
+.PHONY: demo build test setup lint format vet staticcheck govulncheck cover fuzz clean
+
+demo: build
+	@examples/demo/demo.sh
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/fettle ./cmd/fettle

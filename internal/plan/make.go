@@ -279,6 +279,9 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	}
 	c.Drifted = applied && m.drifted(e, *c.From)
 	c.Action, c.Why = m.verbFor(s, applied, *c.From), why(s, applied, e, c)
+	if m.in.Goal != nil {
+		c.Why = "as it was " + m.then()
+	}
 	if c.Drifted && e.Step == c.Step && m.in.Goal == nil {
 		c.Action = Repair
 		if !m.in.Repair {
