@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"regexp"
 	"strings"
 
 	"fettle.dev/fettle/internal/catalog"
@@ -44,6 +45,9 @@ func (b *builder) nameOf(i int) string {
 	return it.name
 }
 
+// missingDir is the lint's advice for lists, which is another one for states.
+var missingDir = regexp.MustCompile(`Put MKDIR (\S+) before this step\.`)
+
 // lint checks the list as a whole. Its findings stand at the states.
 func (b *builder) lint(res *Result) {
 	if b.ds.HasErrors() {
@@ -56,5 +60,8 @@ func (b *builder) lint(res *Result) {
 			placed[i].Range = st.Range
 		}
 	}
-	b.ds = append(b.ds, step.Lint(placed, step.DebianBase{})...)
+	for _, d := range step.Lint(placed, step.DebianBase{}) {
+		d.Detail = missingDir.ReplaceAllString(d.Detail, `Declare it: directory "$1" {}.`)
+		b.ds = append(b.ds, d)
+	}
 }

@@ -83,8 +83,10 @@ func (b *builder) sink(order []int) []int {
 		b.waiting(a.item, waiting)
 		from := slices.Index(order, a.item)
 		to := from
-		for to+1 < len(order) && !waiting[order[to+1]] && b.items[order[to+1]].step.Verb != step.Check {
-			to++
+		for i := from + 1; i < len(order) && !waiting[order[i]] && b.items[order[i]].step.Verb != step.Check; i++ {
+			if b.items[order[i]].act == nil { // two actions side by side keep their order
+				to = i
+			}
 		}
 		copy(order[from:to], order[from+1:to+1])
 		order[to] = a.item

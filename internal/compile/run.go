@@ -20,7 +20,7 @@ func Compile(in Input) (Result, diag.List) {
 	c, more := p.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars})
 	ds = append(ds, more...)
 	if ds.HasErrors() {
-		return Result{}, sorted(ds)
+		return Result{}, sorted(append(ds, p.WithLines(stateMistakes(c))...))
 	}
 	res, more := FromCatalog(c)
 	ds = append(ds, p.WithLines(more)...)
@@ -28,6 +28,17 @@ func Compile(in Input) (Result, diag.List) {
 		return Result{}, sorted(ds)
 	}
 	return res, sorted(ds)
+}
+
+// stateMistakes tells what is wrong with the states of a catalog that is not
+// whole, so that one try shows as many mistakes as it can.
+func stateMistakes(c *catalog.Catalog) diag.List {
+	if c == nil {
+		return nil
+	}
+	b := newBuilder(c)
+	b.states()
+	return b.ds
 }
 
 func sorted(ds diag.List) diag.List {

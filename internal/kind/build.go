@@ -24,7 +24,7 @@ func (s State) Step(verb step.Verb, args []string, attrs ...step.Attr) (step.Ste
 	}
 	st, err := step.New(verb, args, given...)
 	if err != nil {
-		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %v.", s.ID, err)}
+		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
 	}
 	return st, nil
 }

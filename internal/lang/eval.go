@@ -217,6 +217,17 @@ func (ev *evaluator) wholeState(in *instance) (cty.Value, bool) {
 // each is the context of for_each, as a variable.
 func eachValue(each map[string]cty.Value) cty.Value { return cty.ObjectVal(each) }
 
+// id is how a state is referred to, with its module in front.
+func (st *state) id() string { return st.scope.prefix + refName(st.decl.kind, st.decl.label) }
+
+// refName is KIND.LABEL, in brackets where the label is no identifier.
+func refName(kindName, label string) string {
+	if identifier(label) {
+		return kindName + "." + label
+	}
+	return kindName + "[" + strconv.Quote(label) + "]"
+}
+
 // expand finds the instances of a state.
 func (ev *evaluator) expand(st *state) {
 	if st.expanded {
@@ -225,7 +236,7 @@ func (ev *evaluator) expand(st *state) {
 	st.expanded = true
 	st.byKey = map[string]*instance{}
 	a := st.decl.attrs["for_each"]
-	id := st.scope.prefix + st.decl.kind + "." + st.decl.label
+	id := st.id()
 	if a == nil {
 		st.keys = []*instance{{st: st, id: id, vals: map[string]*memo{}, node: -1}}
 		return

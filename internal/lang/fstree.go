@@ -126,13 +126,21 @@ func (f *folder) within(p string) (string, error) {
 	case strings.ContainsRune(p, 0):
 		return "", fmt.Errorf("cannot open %q: it holds a NUL byte", p)
 	case path.IsAbs(p):
-		return "", fmt.Errorf("cannot open %q: paths are relative to the module's folder, %s", p, f.dir)
+		return "", fmt.Errorf("cannot open %q: paths are relative to the module's folder, %s", p, f.name())
 	}
 	c := path.Clean(p)
 	if c == ".." || strings.HasPrefix(c, "../") {
-		return "", fmt.Errorf("cannot open %q: it leads out of the module's folder, %s", p, f.dir)
+		return "", fmt.Errorf("cannot open %q: it leads out of the module's folder, %s", p, f.name())
 	}
 	return path.Join(f.dir, c), nil
+}
+
+// name is the folder for messages.
+func (f *folder) name() string {
+	if f.dir == "." {
+		return "the top of the repository"
+	}
+	return f.dir
 }
 
 func (f *folder) ReadFile(p string) ([]byte, error) {

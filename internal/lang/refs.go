@@ -292,7 +292,7 @@ func (ev *evaluator) hasAttr(r ref, name string) bool {
 	if attrOf(k, name) != nil {
 		return true
 	}
-	id := r.state.decl.kind + "." + r.state.decl.label
+	id := refName(r.state.decl.kind, r.state.decl.label)
 	if contains(actionNames(k), name) {
 		ev.errorf(r.rng, "Action as a value", "%s.%s is an action. Actions stand in notify: notify = [%s.%s].", id, name, id, name)
 		return false

@@ -32,7 +32,7 @@ func (ev *evaluator) walk(st *state, parent int) {
 		return
 	}
 	if st.each {
-		st.node = ev.addGroup(st.scope, parent, st.scope.prefix+st.decl.kind+"."+st.decl.label, st.decl)
+		st.node = ev.addGroup(st.scope, parent, st.id(), st.decl)
 		parent = st.node
 	}
 	for _, in := range st.keys {
@@ -70,7 +70,7 @@ func (ev *evaluator) walkBlock(st *state, parent int) {
 	if !ok || !on {
 		return
 	}
-	st.node = ev.addGroup(st.scope, parent, st.scope.prefix+"block."+st.decl.label, st.decl)
+	st.node = ev.addGroup(st.scope, parent, st.id(), st.decl)
 	ev.depend(st.node, refs)
 	ev.meta(st, nil, ref{state: st}, st.node)
 	for _, m := range st.members {

@@ -1,0 +1,119 @@
+package lang_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/kind/kinds"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+func Example() {
+	tree := repo.MapTree(map[string]string{"fettle.hcl": `file "/etc/motd" { content = "Welcome to ${target.name}\n" }`})
+	p, _ := lang.Load(tree, lang.Options{Kinds: kinds.All()})
+	c, ds := p.Catalog(lang.Input{})
+	fmt.Println(c.Nodes[0].ID, len(ds))
+	fmt.Print(c.Nodes[0].State.Str("content"))
+	// Output:
+	// file["/etc/motd"] 0
+	// Welcome to local
+}
+
+func ExampleFormat() {
+	out, _ := lang.Format([]byte("a{\nlong=1\nb   =  2\n}\n"), "x.hcl")
+	fmt.Print(string(out))
+	// Output:
+	// a {
+	//   long = 1
+	//   b    = 2
+	// }
+}
+
+// What the documentation shows is the language, in canonical form.
+func TestDocumentationParses(t *testing.T) {
+	text, err := os.ReadFile("../../docs/language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), "```hcl\n")
+	if len(parts) < 5 {
+		t.Fatal("no examples found")
+	}
+	for _, p := range parts[1:] {
+		src, _, _ := strings.Cut(p, "```")
+		if _, ds := lang.Format([]byte(src), "docs"); ds.HasErrors() {
+			t.Errorf("%s\n%v", src, ds)
+		}
+	}
+}
+
+func TestFunctions(t *testing.T) {
+	for expr, want := range map[string]string{
+		`upper("a")`:                                   "A",
+		`join(",", sort(["b", "a"]))`:                  "a,b",
+		`yamlencode({ b = 1, a = ["x", true, null] })`: "a:\n    - x\n    - true\n    - null\nb: 1\n",
+		`yamldecode("a: [1, {b: c}]").a[1].b`:          "c",
+		`jsonencode({ b = 1, a = [] })`:                `{"a":[],"b":1}`,
+		`jsondecode("[1, 2]")[1]`:                      "2",
+		`sha256("")`:                                   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		`base64decode(base64encode("ä"))`:              "ä",
+		`urlencode("a b&c")`:                           "a+b%26c",
+		`try(jsondecode("nope"), "no")`:                "no",
+		`can(tonumber("x")) ? "yes" : "no"`:            "no",
+		`regexreplace("a1b2", "[0-9]", "-")`:           "a-b-",
+		`repeat("ab", 3)`:                              "ababab",
+		`sum([1, 2.5])`:                                "3.5",
+		`length({ a = 1, b = 2 })`:                     "2",
+		`length("äö")`:                                 "2",
+		`file("t/x.txt")`:                              "x ${y}\n",
+		`join(" ", fileset("t", "**/*.txt"))`:          "deep/z.txt x.txt",
+		`join(" ", fileset(".", "t/*.txt"))`:           "t/x.txt",
+		`fileexists("t/no") ? "yes" : "no"`:            "no",
+		`filesha256("t/x.txt") == sha256(file("t/x.txt")) ? "same" : "other"`: "same",
+		`format("%s-%03d", "a", 7)`:       "a-007",
+		`lookup({ a = "x" }, "b", "d")`:   "d",
+		`coalesce(null, "", "c")`:         "",
+		`startswith("abc", "ab") ? 1 : 0`: "1",
+		`basename(dirname("/a/b/c"))`:     "b",
+		`indent(2, "a\nb")`:               "a\n  b",
+		`substr("hello", 1, 3)`:           "ell",
+	} {
+		got, ds := evaluate(expr)
+		if ds != "" || got != want {
+			t.Errorf("%s is %q, want %q; %s", expr, got, want, ds)
+		}
+	}
+}
+
+// What could fill the memory, or depend on the moment, is refused.
+func TestFunctionsThatAreRefused(t *testing.T) {
+	for _, expr := range []string{
+		`repeat("a", 100000000)`, `indent(100000000, "a\nb")`, `format("%999999999d", 1)`, `pow(10, 100000)`,
+		`jsondecode("` + strings.Repeat("[", 5000) + `")`, `yamldecode("` + strings.Repeat("[", 50000) + `")`,
+		`timestamp()`, `uuid()`, `file("../x")`, `file("t")`, `fileset("..", "*")`, `templatefile("t/loop.tmpl", {})`, `yamldecode("a: *b")`,
+		`base64decode("//8=")`, `range(1000000)`,
+	} {
+		if got, ds := evaluate(expr); ds == "" {
+			t.Errorf("%.40s is %.40q", expr, got)
+		}
+	}
+}
+
+func evaluate(expr string) (string, string) {
+	tree := repo.MapTree(map[string]string{
+		"fettle.hcl": "file \"/etc/x\" { content = " + expr + " }\n",
+		"t/x.txt":    "x ${y}\n", "t/deep/z.txt": "", "t/loop.tmpl": "${templatefile(\"t/loop.tmpl\", {})}",
+	})
+	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All()})
+	if ds.HasErrors() {
+		return "", ds.Err().Error()
+	}
+	c, ds := p.Catalog(lang.Input{})
+	if ds.HasErrors() {
+		return "", ds.Err().Error()
+	}
+	return c.Nodes[0].State.Str("content"), ""
+}
