@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/debver"
@@ -61,7 +60,7 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange, pro
 	err = p.transaction(ctx, before, changes)
 	after, readErr := p.inventory(context.WithoutCancel(ctx))
 	if readErr != nil {
-		return nil, cmpErr(err, readErr)
+		return nil, firstError(err, readErr)
 	}
 	also := difference(before, after, changes)
 	if err == nil {
@@ -73,52 +72,11 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange, pro
 	return also, err
 }
 
-func cmpErr(first, second error) error {
+func firstError(first, second error) error {
 	if first != nil {
 		return first
 	}
 	return second
-}
-
-// checkNames refuses what apt would read as an option or as something else
-// than a package name.
-func checkNames(changes []host.PackageChange) error {
-	for _, c := range changes {
-		if !validName(c.Name) {
-			return fmt.Errorf("cannot change package %q: that is no package name; use lower-case letters, digits and + - . only", c.Name)
-		}
-		if _, err := debver.Parse(c.Version); c.Version != "" && err != nil {
-			return fmt.Errorf("cannot change package %s: %w", c.Name, err)
-		}
-	}
-	return nil
-}
-
-func validName(s string) bool {
-	s, arch, _ := strings.Cut(s, ":")
-	if len(s) < 2 || !isLowerOrDigit(s[0]) {
-		return false
-	}
-	for _, c := range []byte(s + strings.ReplaceAll(arch, "-", "")) {
-		if !isLowerOrDigit(c) && c != '+' && c != '-' && c != '.' {
-			return false
-		}
-	}
-	return true
-}
-
-func isLowerOrDigit(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
-
-// refuseHeld keeps what somebody held on the machine, unless the change itself
-// says what is to become of the hold.
-func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error {
-	for _, c := range changes {
-		have := inv.packages[inv.key(c.Name)]
-		if have.Held && c.Held == nil && (c.Absent || c.Version != have.Version) {
-			return fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or say held = false", c.Name, have.Version, c.Name)
-		}
-	}
-	return nil
 }
 
 // transaction releases holds that the changes own, runs apt once, and purges
@@ -201,50 +159,6 @@ func (p *packages) purge(ctx context.Context, before inventory, changes []host.P
 	return p.apt(ctx, before, append([]string{"dpkg", "--purge"}, names...))
 }
 
-// ownHolds are the held packages that a change moves and whose hold it owns.
-func ownHolds(inv inventory, changes []host.PackageChange) []string {
-	var out []string
-	for _, c := range changes {
-		if c.Held != nil && inv.packages[inv.key(c.Name)].Held {
-			out = append(out, c.Name)
-		}
-	}
-	return out
-}
-
-// mark sets holds and dependency marks. A package that was a dependency before
-// and whose change says nothing about that is one again: apt-get install calls
-// everything that it is told manual.
-func (p *packages) mark(ctx context.Context, before, after inventory, changes []host.PackageChange) error {
-	todo := map[string][]string{}
-	for _, c := range changes {
-		is, was := after.packages[after.key(c.Name)], before.packages[before.key(c.Name)]
-		if c.Held != nil && *c.Held != is.Held && (is.Version != "" || is.Held) {
-			verb := map[bool]string{true: "hold", false: "unhold"}[*c.Held]
-			todo[verb] = append(todo[verb], c.Name)
-		}
-		auto := is.Auto
-		if c.Auto != nil {
-			auto = *c.Auto
-		} else if was.Version != "" {
-			auto = was.Auto
-		}
-		if is.Version != "" && auto != is.Auto {
-			verb := map[bool]string{true: "auto", false: "manual"}[auto]
-			todo[verb] = append(todo[verb], c.Name)
-		}
-	}
-	for _, verb := range []string{"hold", "unhold", "auto", "manual"} {
-		if len(todo[verb]) == 0 {
-			continue
-		}
-		if err := p.tool(ctx, append([]string{"apt-mark", verb}, todo[verb]...)); err != nil {
-			return fmt.Errorf("cannot mark packages %s: %w", verb, err)
-		}
-	}
-	return nil
-}
-
 // arrived checks the outcome by dpkg's state and not by what apt said.
 func arrived(after inventory, changes []host.PackageChange) error {
 	for _, c := range changes {
@@ -274,56 +188,6 @@ func difference(before, after inventory, changes []host.PackageChange) map[strin
 	for name, b := range before.packages {
 		if _, still := after.packages[name]; !still && !asked[name] && b.Version != "" {
 			also[name] = b.Version
-		}
-	}
-	return also
-}
-
-// Simulate implements host.Packages.
-func (p *packages) Simulate(ctx context.Context, changes []host.PackageChange) (map[string]string, error) {
-	if err := checkNames(changes); err != nil {
-		return nil, err
-	}
-	inv, err := p.inventory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.refuseHeld(inv, changes); err != nil {
-		return nil, err
-	}
-	words := p.words(inv, changes)
-	if len(words) == 0 {
-		return map[string]string{}, nil
-	}
-	argv := append(p.aptGet(inv, changes), "--simulate")
-	if len(ownHolds(inv, changes)) > 0 {
-		argv = append(argv, "--allow-change-held-packages")
-	}
-	r, err := p.h.Run(ctx, host.Command{Argv: append(argv, words...), Env: aptEnv(), Timeout: 5 * time.Minute})
-	if err != nil {
-		return nil, fmt.Errorf("cannot simulate packages: %w", err)
-	}
-	if r.ExitCode != 0 {
-		return nil, p.aptError(ctx, inv, r)
-	}
-	return simulated(inv, r.Stdout, changes), nil
-}
-
-// simulated reads the lines that apt-get -s writes for programs: Inst, Remv
-// and Purg with a name and, in brackets, the version that is installed.
-func simulated(inv inventory, out []byte, changes []host.PackageChange) map[string]string {
-	asked := map[string]bool{}
-	for _, c := range changes {
-		asked[inv.key(c.Name)] = true
-	}
-	also := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		if len(f) < 2 || f[0] != "Inst" && f[0] != "Remv" && f[0] != "Purg" {
-			continue
-		}
-		if name := inv.key(f[1]); !asked[name] {
-			also[name] = inv.version(name)
 		}
 	}
 	return also

@@ -118,11 +118,11 @@ func (p *packages) repair(ctx context.Context, inv inventory) error {
 	if len(again) > 0 {
 		argv := append([]string{"apt-get", "install", "--reinstall"}, aptOptions()...)
 		if err := p.apt(ctx, inv, append(argv, again...)); err != nil {
-			first = cmpErr(first, err)
+			first = firstError(first, err)
 		}
 	}
 	if err := p.apt(ctx, inv, append([]string{"apt-get", "--fix-broken", "install"}, aptOptions()...)); err != nil {
-		return cmpErr(first, err)
+		return firstError(first, err)
 	}
 	if first == nil {
 		return nil
