@@ -37,9 +37,9 @@ func newRecipe() recipe {
 		suite: "bookworm",
 		include: []string{
 			"acl", "adduser", "apt", "attr", "ca-certificates", "dbus", "iproute2", "iputils-ping",
-			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv",
+			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
-		pool:    []string{"cron", "curl", "jq", "nginx", "rsync", "sudo"},
+		pool:    []string{"cron", "curl", "git", "jq", "nginx", "rsync", "sudo"},
 		sources: machineSources("/etc/apt", "bookworm"),
 		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},
 		script:  finish,

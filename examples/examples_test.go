@@ -1,0 +1,94 @@
+// Package examples holds repositories that work; its tests compile each for
+// every target and compare the lists with those beside them.
+//
+//	go test ./examples -update   # after a change; review the difference like code
+package examples
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/step"
+)
+
+var update = flag.Bool("update", false, "rewrite the lists; review the difference like code")
+
+func TestExamples(t *testing.T) {
+	dirs, err := filepath.Glob("*/fettle.hcl")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, main := range dirs {
+		dir := filepath.Dir(main)
+		t.Run(dir, func(t *testing.T) { example(t, dir) })
+	}
+}
+
+// example compiles every target of one example. Compiling lints.
+func example(t *testing.T, dir string) {
+	tree := lang.FSTree(os.DirFS(dir))
+	targets, ds := compile.Targets(tree)
+	if len(ds) > 0 || len(targets) == 0 {
+		t.Fatalf("%d targets: %v", len(targets), ds)
+	}
+	for _, target := range targets {
+		in := compile.Input{Tree: tree, Target: target.Name, Facts: map[string]cty.Value{}, Vars: map[string]string{}}
+		res, ds := compile.Compile(in)
+		if len(ds) > 0 { // also warnings: an example shows how it is done well
+			t.Fatalf("%s: %v", target.Name, ds)
+		}
+		for digest := range res.Blobs {
+			if !strings.HasPrefix(digest, "sha256:") {
+				t.Errorf("%s: a blob is named %q", target.Name, digest)
+			}
+		}
+		golden(t, filepath.Join(dir, target.Name+".steps"), res.List)
+	}
+}
+
+func golden(t *testing.T, file string, list step.List) {
+	var b strings.Builder
+	if err := step.Print(&b, list, step.PrintOptions{Source: true}); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("%s is\n%s\nwant\n%s", file, b.String(), want)
+	}
+}
+
+// TestFormat holds every file of an example to the canonical form.
+func TestFormat(t *testing.T) {
+	err := filepath.WalkDir(".", func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(p) != ".hcl" {
+			return err
+		}
+		src, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		out, ds := lang.Format(src, p)
+		if len(ds) > 0 || string(out) != string(src) {
+			t.Errorf("%s is not formatted (fettle fmt): %v", p, ds)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,7 @@
+# One machine, one module. Try it without root, on a folder:
+#
+#   fettle apply -C examples/hello --root /tmp/hello
+target "local" {
+  modules = ["hello"]
+  vars    = { greeting = "Hello" }
+}
