@@ -3,6 +3,7 @@ package compile
 import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/kind/stdlib"
 	"fettle.dev/fettle/internal/lang"
@@ -59,6 +60,12 @@ func Targets(tree repo.Tree) ([]lang.Target, diag.List) {
 	}
 	ts, more := p.Targets()
 	return ts, append(ds, more...)
+}
+
+// Kinds gives the schema of every kind that is built in, sorted by name.
+func Kinds() []kind.Kind {
+	p, _ := load(repo.MapTree(nil))
+	return p.Kinds()
 }
 
 // Explain tells of each variable with the given name what value it has for the

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 )
@@ -253,6 +254,11 @@ func (ev *evaluator) expand(st *state) {
 		return
 	}
 	m.refs = refs
+	if n := v.Type(); !v.IsNull() && (n.IsCollectionType() || n.IsObjectType()) && v.LengthInt() > catalog.MaxStates {
+		ev.errorf(rangeOf(a.Expr.Range()), "Too many states", "for_each gives %d states, and a target may have %d. Split it.", v.LengthInt(), catalog.MaxStates)
+		st.bad = true
+		return
+	}
 	keys, vals, good := ev.forEach(a, v)
 	st.bad = !good
 	for i, k := range keys {

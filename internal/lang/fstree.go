@@ -116,6 +116,9 @@ type folder struct {
 	tree repo.Tree
 	dir  string // "." for the top
 	prog *Program
+	// builtin marks the standard library's folder: its files are no part of
+	// the repository.
+	builtin bool
 }
 
 // within joins a module path to the folder and refuses one that leaves it.
@@ -135,6 +138,13 @@ func (f *folder) within(p string) (string, error) {
 	return path.Join(f.dir, c), nil
 }
 
+// use records that a file of the repository took part.
+func (f *folder) use(full string) {
+	if !f.builtin {
+		f.prog.used[full] = true
+	}
+}
+
 // name is the folder for messages.
 func (f *folder) name() string {
 	if f.dir == "." {
@@ -148,7 +158,7 @@ func (f *folder) ReadFile(p string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.prog.used[full] = true
+	f.use(full)
 	return f.tree.ReadFile(full)
 }
 
@@ -207,7 +217,7 @@ func (f *folder) Digest(p string) (string, int64, error) {
 	if err != nil {
 		return "", 0, err
 	}
-	f.prog.used[full] = true
+	f.use(full)
 	return f.tree.Digest(full)
 }
 

@@ -96,7 +96,7 @@ func TestKillersInTemplatesAndValues(t *testing.T) {
 
 // A few lines must not become more states than a host can have.
 func TestStateLimit(t *testing.T) {
-	tree := repo.MapTree(map[string]string{"fettle.hcl": "file \"x\" {\n  for_each = { for p in setproduct(range(500), range(500)) : \"${p[0]}-${p[1]}\" => 1 }\n  path = \"/etc/${each.key}\"\n  content = \"\"\n}\n"})
+	tree := repo.MapTree(map[string]string{"fettle.hcl": "file \"x\" {\n  for_each = merge([for i in range(450) : { for j in range(450) : \"${i}-${j}\" => 1 }]...)\n  path = \"/etc/${each.key}\"\n  content = \"\"\n}\n"})
 	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All()})
 	if ds.HasErrors() {
 		t.Fatal(ds)

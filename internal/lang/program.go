@@ -89,6 +89,7 @@ func (p *Program) newFolder(tree repo.Tree, dir string) *folder {
 // loadStdlib reads the kinds that are written in the language.
 func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 	f := p.newFolder(FSTree(fsys), ".")
+	f.builtin = true
 	b, ds := p.parseFiles(f, "stdlib/", false)
 	for name, d := range b.defines {
 		d.stdlib = true

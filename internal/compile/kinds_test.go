@@ -1,0 +1,69 @@
+package compile_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/kind"
+)
+
+const kindsPage = "../../docs/kinds.md"
+
+// The page of the kinds is made from their schemas; -update writes it.
+func TestKindsPage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Kinds\n\nEvery kind that is built in. This page is made from the program; `docs/language.md` explains the rest.\n")
+	for _, k := range compile.Kinds() {
+		page(&b, k)
+	}
+	if *update {
+		if err := os.WriteFile(kindsPage, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := os.ReadFile(kindsPage)
+	if err != nil || string(have) != b.String() {
+		t.Errorf("docs/kinds.md is not up to date (%v): run go test ./internal/compile -update", err)
+	}
+}
+
+func page(b *strings.Builder, k kind.Kind) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", k.Name, strings.TrimSpace(k.Doc))
+	if k.Main != "" {
+		fmt.Fprintf(b, "\nThe label stands for `%s`.\n", k.Main)
+	}
+	if len(k.Attrs) > 0 {
+		b.WriteString("\n| attribute | type | |\n|---|---|---|\n")
+	}
+	for _, a := range k.Attrs {
+		need := ""
+		if a.Required && a.Name != k.Main {
+			need = "**needed**: "
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", a.Name, a.Type.FriendlyName(), need, strings.ReplaceAll(a.Doc, "|", "\\|"))
+	}
+	for i, a := range k.Actions {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "- action `%s`: %s\n", a.Name, a.Doc)
+	}
+}
+
+// Each kind explains itself and each of its attributes.
+func TestKindsAreDocumented(t *testing.T) {
+	for _, k := range compile.Kinds() {
+		if k.Doc == "" {
+			t.Errorf("%s has no text", k.Name)
+		}
+		for _, a := range k.Attrs {
+			if a.Doc == "" {
+				t.Errorf("%s.%s has no text", k.Name, a.Name)
+			}
+		}
+	}
+}

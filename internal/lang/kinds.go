@@ -1,0 +1,28 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/kind"
+)
+
+// Kinds gives the schema of every kind that the repository's top level can
+// use, sorted by name: those written in Go, the standard library's, and its own.
+func (p *Program) Kinds() []kind.Kind {
+	var out []kind.Kind
+	for _, k := range p.kinds {
+		out = append(out, *k)
+	}
+	sets := []map[string]*define{p.builtin}
+	if p.root != nil {
+		sets = append(sets, p.root.defines)
+	}
+	for _, set := range sets {
+		for _, d := range set {
+			out = append(out, *d.schema())
+		}
+	}
+	slices.SortFunc(out, func(a, b kind.Kind) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
