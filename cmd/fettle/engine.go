@@ -30,7 +30,7 @@ func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() e
 		_ = h.Close()
 		return nil, nil, err
 	}
-	x, err := enginelocal.New(h, state, enginelocal.Options{})
+	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m)})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}

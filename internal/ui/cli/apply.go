@@ -9,7 +9,6 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/plan"
-	"fettle.dev/fettle/internal/ui/render"
 )
 
 // runFlags are the flags of every command that starts a run.
@@ -108,17 +107,24 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 	return s.apply(ctx, req, p, f.runFlags, o)
 }
 
-// apply shows, asks and runs. A nil plan is made here.
+// apply shows, asks and runs. Without a saved plan it takes what
+// planning gives.
 func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
 	decide := func(x executor.Executor) error {
 		if err := s.refuseFrozen(ctx, x); err != nil {
 			return err
 		}
+		if err := s.settle(ctx, x, o); err != nil {
+			return err
+		}
+		now, err := x.Plan(ctx, req)
+		if err != nil {
+			return err
+		}
 		if p == nil {
-			var err error
-			if p, err = x.Plan(ctx, req); err != nil {
-				return err
-			}
+			p = now
+		} else if p.Digest() != now.Digest() {
+			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
 		}
 		return s.approve(ctx, p, f, "Apply this plan?")
 	}
@@ -143,12 +149,7 @@ func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, questio
 // execute runs something that reports, shows its progress, and prints the
 // report whether or not it failed.
 func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Event)) (*executor.Report, error)) error {
-	live := s.app.Terminal.Out && s.app.Env("TERM") != "dumb" && !s.json
-	progress := render.NewProgress(s.app.Stdout, s.style(), live)
-	show := progress.Show
-	if s.json {
-		show = func(executor.Event) {}
-	}
+	progress, show := s.progress()
 	s.space(p)
 	rep, err := run(show)
 	progress.Close()

@@ -83,7 +83,7 @@ func hintOf(err error) string {
 	if errors.As(err, &h) {
 		return h.hint
 	}
-	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "Type:") {
+	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "type the command") {
 		return ""
 	}
 	switch {

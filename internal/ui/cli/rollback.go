@@ -64,6 +64,9 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 		if err := s.refuseFrozen(ctx, x); err != nil {
 			return err
 		}
+		if err := s.settle(ctx, x, o); err != nil {
+			return err
+		}
 		if r.To, err = s.findRun(ctx, x, to); err != nil {
 			return err
 		}

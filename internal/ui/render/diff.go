@@ -11,6 +11,7 @@ import (
 // differences prints "mode 0644 -> 0600", one aspect a line. For something new
 // they say nothing that its line does not, and are for the verbose.
 func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
+	gone := c.Action == plan.Remove || c.Action == plan.Purge
 	if c.Action == plan.Create && !o.Verbose {
 		return
 	}
@@ -20,6 +21,9 @@ func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 	}
 	for _, d := range c.Differences {
 		if d.Field == "content" && c.Diff != "" && o.DiffLines != 0 {
+			continue
+		}
+		if gone && d.New == "absent" && !o.Verbose { // the sign says so
 			continue
 		}
 		fmt.Fprintf(w, "      %s  %s %s %s\n", pad(Escape(d.Field), width), s.value(d.Old), s.paint(dim, "->"), s.value(d.New))

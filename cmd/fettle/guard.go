@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// guard starts the watcher that takes an armed run back at its deadline,
+// whatever happens to this process. Where systemd runs the machine it is a unit
+// of its own: neither the end of a login session nor that of the service which
+// called us ends it. Elsewhere it is a process in a session of its own.
+func guard(h *local.Host, m cli.Machine) func(context.Context, time.Time) error {
+	return func(ctx context.Context, deadline time.Time) error {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("cannot find the program that would take the run back: %w", err)
+		}
+		argv := []string{self, cli.WatchCommand, "--from", strconv.FormatInt(deadline.UnixNano(), 10), "--root", m.Root, "--state", m.State}
+		if _, err := os.Stat("/run/systemd/system"); err == nil && m.Root == "/" {
+			return inUnit(ctx, h, argv, deadline)
+		}
+		return local.Detach(argv)
+	}
+}
+
+func inUnit(ctx context.Context, h *local.Host, argv []string, deadline time.Time) error {
+	unit := fmt.Sprintf("--unit=fettle-watch-%d", deadline.UnixNano())
+	run := append([]string{"systemd-run", "--quiet", "--collect", unit, "--description=Takes an unconfirmed fettle run back", "--"}, argv...)
+	res, err := h.Run(ctx, host.Command{Argv: run, Timeout: 30 * time.Second})
+	if err == nil && res.ExitCode != 0 {
+		err = fmt.Errorf("cannot start the watcher: systemd-run: %s", res.Stderr)
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// settle ends what an earlier run left, before anything is planned: a crash, a
+// confirmation that did not come. Planning after it sees the machine as it will
+// be, so that what is shown is what runs.
+func (s *session) settle(ctx context.Context, x executor.Executor, o executor.Options) error {
+	st, err := x.Status(ctx)
+	if err != nil {
+		return err
+	}
+	late := st.Armed != nil && !s.app.Now().Before(time.Unix(0, st.Armed.Deadline))
+	if st.Unfinished == 0 && !late {
+		return nil
+	}
+	o = executor.Options{User: o.User, From: o.From, Command: o.Command, Version: o.Version}
+	progress, show := s.progress()
+	s.printf("Settling an earlier run first:\n")
+	rep, err := x.Recover(ctx, o, show)
+	progress.Close()
+	if rep != nil && !s.json {
+		s.style().Report(s.app.Stdout, "Finished", rep, s.app.zone())
+		s.printf("\n")
+	}
+	if ExitCode(err) == ExitRolledBack {
+		return nil
+	}
+	return err
+}
+
+// progress shows events on stdout; with --json nobody sees them.
+func (s *session) progress() (*render.Progress, func(executor.Event)) {
+	live := s.app.Terminal.Out && s.app.Env("TERM") != "dumb"
+	p := render.NewProgress(s.app.Stdout, s.style(), live)
+	if s.json {
+		return p, func(executor.Event) {}
+	}
+	return p, p.Show
+}
