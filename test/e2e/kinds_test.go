@@ -12,6 +12,7 @@ import (
 // installFettle builds the program and puts it on a host.
 func installFettle(t *testing.T, h *hosts.Host) {
 	t.Helper()
+	dependsOnSources(t)
 	bin := filepath.Join(t.TempDir(), "fettle")
 	cmd := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")

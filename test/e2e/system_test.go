@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -12,6 +14,7 @@ import (
 // (build tag inhost) and runs those that pattern names inside a host.
 func inHost(t *testing.T, h *hosts.Host, pkg, pattern string) {
 	t.Helper()
+	dependsOnSources(t)
 	bin := filepath.Join(t.TempDir(), "inhost.test")
 	cmd := exec.Command("go", "test", "-c", "-tags", "inhost", "-o", bin, pkg)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
@@ -25,6 +28,24 @@ func inHost(t *testing.T, h *hosts.Host, pkg, pattern string) {
 	}
 	if testing.Verbose() {
 		t.Log(r.Stdout)
+	}
+}
+
+// dependsOnSources tells go test that the result depends on the program's
+// sources, which a build in a child process does not: without it, an old result
+// would be taken out of the cache.
+func dependsOnSources(t *testing.T) {
+	t.Helper()
+	for _, dir := range []string{"../../cmd", "../../internal"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

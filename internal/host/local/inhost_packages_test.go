@@ -272,3 +272,37 @@ func TestKeptPackageComesBackWithoutTheArchive(t *testing.T) {
 		t.Errorf("kept packages: %v, %v, want the package and the empty .download", names, err)
 	}
 }
+
+// TestKilledAnywhereIsRepaired ends transactions at many moments: afterwards
+// the package is at its old or its new version, and dpkg is content.
+func TestKilledAnywhereIsRepaired(t *testing.T) {
+	p := openPackages(t, local.Options{})
+	defer wipe(t, p, "demo", "demo-data")
+	versions := []string{"1.0", "2.0"}
+	change(t, p, map[string]string{"demo-data": ""}, host.PackageChange{Name: "demo", Version: "1.0"})
+	start := time.Now()
+	change(t, p, map[string]string{}, host.PackageChange{Name: "demo", Version: "2.0"})
+	whole := time.Since(start)
+	was, killed := "2.0", 0
+	for i := range 20 {
+		to := versions[i%2]
+		ctx, cancel := context.WithTimeout(t.Context(), whole*time.Duration(i+1)/20)
+		_, err := p.Change(ctx, []host.PackageChange{{Name: "demo", Version: to}}, nil)
+		cancel()
+		if err != nil {
+			killed++
+		}
+		ok(t, p.Repair(t.Context(), nil))
+		clean(t, p)
+		got, err := p.Installed(t.Context(), []string{"demo"})
+		ok(t, err)
+		if v := got["demo"].Version; v != was && v != to {
+			t.Errorf("killed on the way from %q to %q it is %q", was, to, v)
+		}
+		was = got["demo"].Version
+	}
+	if killed == 0 {
+		t.Error("no transaction was killed: every one was faster than its limit")
+	}
+	t.Logf("%d of 20 were killed", killed)
+}
