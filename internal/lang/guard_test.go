@@ -44,8 +44,11 @@ func TestKillersAreRefused(t *testing.T) {
 			if d.Range.File != "fettle.hcl" || small && (d.Range.Start.Line == 0 || d.Summary != "Too deeply nested") {
 				t.Errorf("%d %s: %v", n, name, d)
 			}
+			if n != 2_000 {
+				continue
+			}
 			if _, ds := lang.Format([]byte(text), "x.hcl"); !ds.HasErrors() {
-				t.Errorf("%d %s: formatted", n, name)
+				t.Errorf("%s: formatted", name)
 			}
 		}
 	}
