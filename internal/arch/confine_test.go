@@ -1,0 +1,157 @@
+package arch
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// confinement says what only some packages may import or use.
+type confinement struct {
+	law     string
+	imports []string // import paths; "log/..." is everything below
+	uses    []string // "os.Exit": functions and variables
+	only    []allowed
+}
+
+var confinements = []confinement{
+	{
+		law:     "programs are started through host.Host",
+		imports: []string{"os/exec"},
+		uses:    []string{"os.StartProcess", "syscall.ForkExec", "syscall.Exec", "syscall.StartProcess"},
+		only: []allowed{
+			{"internal/host/local", "the driver itself"},
+			{"internal/repo", "git"},
+			{"test/...", "boots hosts and runs the binary"},
+		},
+	},
+	{
+		law:     "system calls are below the ports",
+		imports: []string{"syscall", "golang.org/x/sys/unix", "golang.org/x/sys/..."},
+		only: []allowed{
+			{"internal/host", "errno of full disks"},
+			{"internal/host/...", "drivers"},
+			{"internal/repo", "owner and link count of work trees"},
+			{"cmd/fettle", "signals"},
+			{"test/...", "namespaces and mounts"},
+		},
+	},
+	{
+		law: "files are written through host.FS",
+		uses: []string{
+			"os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile", "os.OpenRoot", "os.Rename", "os.Remove", "os.RemoveAll", "os.Mkdir", "os.MkdirAll",
+			"os.MkdirTemp", "os.Symlink", "os.Link", "os.Chmod", "os.Chown", "os.Lchown", "os.Chtimes", "os.Truncate",
+		},
+		only: []allowed{
+			{"internal/repo", "a new repository, and temporary folders for git"},
+			{"internal/ui/cli", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
+			{"internal/kind/kindtest", "golden files under -update"},
+			{"cmd/fettle", "the state directory itself"},
+			{"test/...", "roots of test hosts"},
+		},
+	},
+	{
+		law:  "only ui speaks to people",
+		uses: []string{"fmt.Print", "fmt.Printf", "fmt.Println", "os.Stdout", "os.Stderr", "os.Stdin"},
+		imports: []string{
+			"log", "log/slog",
+		},
+		only: []allowed{
+			{"cmd/fettle", "hands the streams to ui, which writes to what it is given"},
+			{"test/...", "speaks to whoever runs tests"},
+		},
+	},
+	{
+		law:  "only cmd ends the process",
+		uses: []string{"os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf"},
+		only: []allowed{{"cmd/fettle", "the exit code"}},
+	},
+	{
+		law:  "environment variables are read at the top",
+		uses: []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "os.Setenv"},
+		only: []allowed{
+			{"internal/repo", "git's own environment, cleaned"},
+			{"cmd/fettle", "hands it to ui"},
+			{"test/...", "settings of the test hosts"},
+		},
+	},
+	{
+		law:     "the network is asked in few places",
+		imports: []string{"net", "net/http", "net/http/...", "net/rpc/...", "crypto/tls"},
+		only: []allowed{
+			{"internal/probe", "what checks ask"},
+			{"internal/fact", "the addresses of interfaces"},
+			{"internal/step", "parses addresses, opens nothing"},
+			{"internal/host/local", "systemd's socket"},
+			{"test/...", "networks of test hosts"},
+		},
+	},
+	{
+		law:     "HCL is the business of the language",
+		imports: []string{"github.com/hashicorp/hcl/...", "go.yaml.in/..."},
+		only:    []allowed{{"internal/lang", "the front end"}},
+	},
+	{
+		law:     "the command line's libraries stay in ui",
+		imports: []string{"github.com/spf13/...", "charm.land/...", "golang.org/x/term"},
+		only:    []allowed{{"internal/ui/...", "it is ui"}, {"cmd/fettle", "asks what the streams are"}},
+	},
+	{
+		law:     "systemd's socket is opened by the local host",
+		imports: []string{"github.com/godbus/...", "github.com/coreos/..."},
+		only:    []allowed{{"internal/host/local", "the driver itself"}},
+	},
+	{
+		law:     "no cgo, no unsafe, no plugins",
+		imports: []string{"C", "unsafe", "plugin"},
+	},
+}
+
+// checkConfinements: what only some may do, only they do.
+func checkConfinements(pkgs []*pkg, laws []confinement, whole bool) []string {
+	var broken []string
+	for _, c := range laws {
+		needed := map[string]bool{}
+		for _, p := range pkgs {
+			for _, what := range p.foreign {
+				if slices.ContainsFunc(c.imports, func(name string) bool { return covers(name, what) }) && !excepted(c.only, p.path, needed) {
+					broken = append(broken, fmt.Sprintf("%s imports %s: %s", p.path, what, c.law))
+				}
+			}
+			for _, u := range p.uses(c.uses) {
+				if !excepted(c.only, p.path, needed) {
+					broken = append(broken, fmt.Sprintf("%s uses %s: %s", u.file, u.name, c.law))
+				}
+			}
+		}
+		if whole {
+			broken = append(broken, stale(c.law, c.only, needed)...)
+		}
+	}
+	return broken
+}
+
+// use is one place where a function or variable of another package is named.
+type use struct{ name, file string }
+
+// uses finds the places where any of these names is used.
+func (p *pkg) uses(names []string) []use {
+	var out []use
+	for id, obj := range p.info.Uses {
+		if name := qualified(obj); slices.Contains(names, name) {
+			out = append(out, use{name, p.file(id.Pos())})
+		}
+	}
+	slices.SortFunc(out, func(a, b use) int { return strings.Compare(a.file+a.name, b.file+b.name) })
+	return out
+}
+
+// qualified is the name of a package-level object with its package's path, ""
+// for everything else.
+func qualified(obj types.Object) string {
+	if obj.Pkg() == nil || obj.Parent() != obj.Pkg().Scope() {
+		return ""
+	}
+	return obj.Pkg().Path() + "." + obj.Name()
+}

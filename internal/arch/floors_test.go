@@ -1,0 +1,95 @@
+package arch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// floor is a storey of the house. A folder ending in "/..." stands for
+// everything below it; the longest name that fits a package decides.
+type floor struct {
+	name    string
+	folders []string
+}
+
+// floors lists the house from the ground up. A package imports only from
+// floors below its own; on its own floor only from its family, the packages
+// that share its first folder (verb/act and verb/exec).
+var floors = []floor{
+	{"words", []string{"internal/addr", "internal/diag", "internal/image", "internal/debver"}},
+	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe"}},
+	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/host/..."}},
+	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
+	{"meaning", []string{"internal/lang", "internal/kind/...", "internal/move", "internal/verb"}},
+	{"engine parts", []string{"internal/compile", "internal/names", "internal/verb/...", "internal/kind/kindtest"}},
+	{"engine", []string{"internal/apply"}},
+	{"executors", []string{"internal/executor", "internal/executor/..."}},
+	{"ui", []string{"internal/ui/..."}},
+	{"top", []string{"cmd/...", "test/...", "internal/arch"}},
+}
+
+// checkFloors tells every import that does not go down. Where whole is set,
+// folders of the table that no package stands in are told too.
+func checkFloors(pkgs []*pkg, whole bool) []string {
+	var broken []string
+	used := map[string]bool{}
+	for _, p := range pkgs {
+		level, folder := floorOf(p.path)
+		used[folder] = true
+		if level < 0 {
+			broken = append(broken, p.path+" stands on no floor: give it one in floors_test.go")
+			continue
+		}
+		for _, imp := range p.own {
+			below, _ := floorOf(imp)
+			if below < level || below == level && family(imp) == family(p.path) {
+				continue
+			}
+			broken = append(broken, fmt.Sprintf("%s (floor %s) imports %s (floor %s): imports only go down", p.path, floorName(level), imp, floorName(below)))
+		}
+	}
+	for _, f := range floors {
+		for _, folder := range f.folders {
+			if whole && !used[folder] {
+				broken = append(broken, fmt.Sprintf("floor %s names %s, and nothing stands there", f.name, folder))
+			}
+		}
+	}
+	return broken
+}
+
+// floorOf finds the floor of a package, -1 when it has none, and the folder of
+// the table that decided.
+func floorOf(path string) (level int, folder string) {
+	level = -1
+	for i, f := range floors {
+		for _, name := range f.folders {
+			if covers(name, path) && len(name) > len(folder) {
+				level, folder = i, name
+			}
+		}
+	}
+	return level, folder
+}
+
+// covers tells whether a name of a table stands for a package: the package
+// itself, or all below a folder.
+func covers(name, path string) bool {
+	if below, all := strings.CutSuffix(name, "/..."); all {
+		return strings.HasPrefix(path, below+"/")
+	}
+	return name == path
+}
+
+func floorName(level int) string {
+	if level < 0 {
+		return "none"
+	}
+	return floors[level].name
+}
+
+// family is the part of a path that siblings share: internal/verb.
+func family(path string) string {
+	parts := strings.SplitN(path, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}

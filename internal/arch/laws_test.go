@@ -1,0 +1,55 @@
+package arch
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// update rewrites testdata/lawless.golden. Read the difference like code.
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// TestHouse holds every law against the project.
+func TestHouse(t *testing.T) {
+	pkgs := load(t, "../..")
+	laws := map[string][]string{
+		"floors":       checkFloors(pkgs, true),
+		"confinements": checkConfinements(pkgs, confinements, true),
+		"pure":         checkPure(pkgs, true),
+		"form":         checkForm(pkgs),
+		"functions":    checkFunctions(pkgs, longFunctions, true),
+		"files":        checkFiles("../..", longFiles, true),
+		"links":        checkLinks("../.."),
+	}
+	for name, broken := range laws {
+		t.Run(name, func(t *testing.T) { report(t, broken) })
+	}
+	t.Logf("the twenty longest functions:\n%s", longest(pkgs, 20))
+}
+
+// TestLawless shows that each law can fail: testdata/lawless breaks all of
+// them, and every breach is found.
+func TestLawless(t *testing.T) {
+	const dir, golden = "testdata/lawless", "testdata/lawless.golden"
+	pkgs := load(t, dir)
+	found := slices.Concat(
+		checkFloors(pkgs, false), checkConfinements(pkgs, confinements, false), checkPure(pkgs, false), checkForm(pkgs),
+		checkFunctions(pkgs, []allowed{{"internal/addr.Gone", "it went"}}, true), checkFiles(dir, nil, false), checkLinks(dir),
+	)
+	slices.Sort(found)
+	got := strings.Join(found, "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("found:\n%s\nwant:\n%s", got, want)
+	}
+}

@@ -1,0 +1,120 @@
+package arch
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+const module = "fettle.dev/fettle"
+
+// pkg is one package of the module without its tests.
+type pkg struct {
+	path    string   // relative to the module: internal/step
+	own     []string // imports of this module, relative, sorted
+	foreign []string // all other imports, sorted
+	files   []*ast.File
+	fset    *token.FileSet
+	info    *types.Info
+	folder  string // of the module, absolute
+}
+
+// load reads all packages of the module in a folder, their tests left out. A package that does not
+// compile stops the test: nothing can be said about it.
+func load(t *testing.T, dir string) []*pkg {
+	t.Helper()
+	folder, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := packages.Load(&packages.Config{
+		Dir:  folder,
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
+		Env:  append(os.Environ(), "GOWORK=off"),
+	}, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pkgs []*pkg
+	for _, p := range found {
+		for _, e := range p.Errors {
+			t.Errorf("%s does not compile: %v", p.PkgPath, e)
+		}
+		if len(p.Syntax) > 0 { // else it is all tests
+			pkgs = append(pkgs, newPkg(p, folder))
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return pkgs
+}
+
+func newPkg(p *packages.Package, folder string) *pkg {
+	out := &pkg{path: relative(p.PkgPath), files: p.Syntax, fset: p.Fset, info: p.TypesInfo, folder: folder}
+	for path := range p.Imports {
+		if strings.HasPrefix(path, module+"/") {
+			out.own = append(out.own, relative(path))
+		} else {
+			out.foreign = append(out.foreign, path)
+		}
+	}
+	slices.Sort(out.own)
+	slices.Sort(out.foreign)
+	return out
+}
+
+func relative(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
+
+// file is a file's name relative to the module.
+func (p *pkg) file(pos token.Pos) string {
+	name := p.fset.Position(pos).Filename
+	if rel, err := filepath.Rel(p.folder, name); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return name
+}
+
+// report fails the test with what was found.
+func report(t *testing.T, broken []string) {
+	t.Helper()
+	slices.Sort(broken)
+	for _, b := range slices.Compact(broken) {
+		t.Error(b)
+	}
+}
+
+// allowed is an exception from a law, with the reason why it is right.
+type allowed struct{ name, reason string }
+
+// excepted tells whether an exception stands for a package or file, and notes
+// that it was needed.
+func excepted(list []allowed, name string, needed map[string]bool) bool {
+	for _, a := range list {
+		if covers(a.name, name) {
+			needed[a.name] = true
+			return true
+		}
+	}
+	return false
+}
+
+// stale tells which exceptions are needed no longer.
+func stale(law string, list []allowed, needed map[string]bool) []string {
+	var out []string
+	for _, a := range list {
+		if !needed[a.name] {
+			out = append(out, law+": the exception for "+a.name+" is needed no longer: take its line out")
+		}
+	}
+	return out
+}

@@ -1,0 +1,3 @@
+module fettle.dev/fettle
+
+go 1.26.5

@@ -1,0 +1,4 @@
+// Package file imports a floor above.
+package file
+
+import _ "fettle.dev/fettle/internal/ui/cli"

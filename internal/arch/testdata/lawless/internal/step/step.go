@@ -1,0 +1,5 @@
+// Package step has nothing wrong with it.
+package step
+
+// Max is a bound.
+const Max = 1
