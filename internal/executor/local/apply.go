@@ -141,11 +141,30 @@ func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, stat
 		err = x.cutShort(ctx, r, err)
 	}
 	x.saveCache()
+	if err == nil {
+		x.collect(h.Run)
+	}
 	rep, err := report(res, began, x.now(), err)
 	if o.ConfirmWithin > 0 {
 		rep.ConfirmBy, err = x.rearm(res, o, err)
 	}
 	return rep, err
+}
+
+// Retention that is always in force: every so many runs, what no rollback to
+// the newest runs or to a younger one needs is removed.
+const (
+	collectEvery = 20
+	keepRuns     = 50
+	keepWithin   = 90 * 24 * time.Hour
+)
+
+// collect is best effort: what it leaves, the next time or fettle gc takes.
+func (x *Executor) collect(run int) {
+	if run%collectEvery != 0 {
+		return
+	}
+	_, _ = x.store.Collect(journal.Keep{Runs: keepRuns, Within: keepWithin})
 }
 
 func (x *Executor) keepMap(states []executor.StateRef) (string, error) {
