@@ -136,7 +136,7 @@ func (m *maker) purging(dir addr.Addr) bool {
 func (m *maker) remove(e journal.Entry) {
 	c := Change{Action: Remove, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "no longer in the list"}
 	if m.in.Goal != nil {
-		c.Why = "not there " + m.then()
+		c.Why = "not managed " + m.then()
 	}
 	if e.Origin == nil {
 		c.Action, c.Why = Forget, c.Why+"; it was like this before fettle, so it stays"
@@ -237,7 +237,7 @@ func (m *maker) step(s step.Step) {
 		return
 	}
 	if err != nil {
-		c.Action, c.Why = m.verbFor(s, applied, now), "known after apply: an earlier step makes what it needs"
+		c.Action, c.Why = m.verbFor(s, applied, now), "an earlier step makes what it needs"
 		m.add(c)
 		return
 	}
@@ -268,6 +268,11 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		same = applied && e.Step == c.Step
 	}
 	switch {
+	case same && m.unsettled(*c.From):
+		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a package or command before it may change that"
+		c.Differences = nil
+		m.add(c)
+		return
 	case same && applied && e.Step == c.Step:
 		m.p.Unchanged++
 		return
@@ -294,6 +299,20 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		c.Note = "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"
 	}
 	m.add(c)
+}
+
+// unsettled tells whether something that is not there, as wanted, may come with
+// a package or command of this plan: only the run can tell, after those.
+func (m *maker) unsettled(now image.Image) bool {
+	if !absent(now) && (now.Unit == nil || now.Unit.Loaded) {
+		return false
+	}
+	for a := range m.changed {
+		if a.Kind() == addr.KindPkg || a.Kind() == addr.KindExec {
+			return true
+		}
+	}
+	return false
 }
 
 func why(s step.Step, applied bool, e journal.Entry, c Change) string {

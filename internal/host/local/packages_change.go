@@ -20,6 +20,7 @@ func aptEnv() []string {
 		"DEBIAN_FRONTEND=noninteractive", "DEBIAN_PRIORITY=critical", "DEBCONF_NONINTERACTIVE_SEEN=true",
 		"APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
 		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
+		"SUDO_FORCE_REMOVE=yes", // its removal was asked for; root has other means, for it runs this
 	}
 }
 

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"fettle.dev/fettle/internal/executor"
@@ -42,7 +43,7 @@ func (p *Progress) Show(e executor.Event) {
 			p.line("  " + p.what(e))
 		}
 	case "failed":
-		p.line("  " + p.style.paint(red, "x") + " " + Escape(e.Addr.String()) + ": " + Escape(e.Text))
+		p.line("  " + p.style.paint(red, "x") + " " + Escape(e.Addr.String()) + ": " + Escape(firstLine(e.Text)))
 	case "undo":
 		p.line("  " + p.style.paint(yellow, "<") + " " + Escape(e.Addr.String()) + "  " + p.style.paint(dim, join("taken back", Escape(e.Text))))
 	case "wait":
@@ -52,6 +53,12 @@ func (p *Progress) Show(e executor.Event) {
 	case "note":
 		p.line("  " + p.style.paint(yellow, "note:") + " " + join(Escape(e.Addr.String()), Escape(e.Text)))
 	}
+}
+
+// firstLine is what a line of progress has room for; the report has the rest.
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
 }
 
 func tail(text string) string {

@@ -139,7 +139,7 @@ func TestProgress(t *testing.T) {
 		{Kind: "done", Index: 0, Total: 3, Action: plan.Create, Addr: "file:/a"},
 		{Kind: "start", Index: 1, Total: 3, Action: plan.Run, Addr: "exec:long\x1b[2J"},
 		{Kind: "wait", Index: 1, Total: 3, Addr: "exec:long", Text: "for the dpkg lock"},
-		{Kind: "failed", Index: 1, Total: 3, Addr: "exec:long", Text: "exit status 1"},
+		{Kind: "failed", Index: 1, Total: 3, Addr: "exec:long", Text: "exit status 1\nthe report has the rest"},
 		{Kind: "undo", Index: 0, Total: 3, Addr: "file:/a"},
 		{Kind: "note", Addr: "file:/b", Text: "kept"},
 		{Kind: "check", Addr: "check:up", Text: "waiting for 127.0.0.1:80"},
