@@ -112,6 +112,7 @@ func (e *edit) restoreUser(name string, to image.User, present bool) error {
 	if present {
 		return nil
 	}
+	e.restoreOwnGroup(name, to.Lines)
 	for _, key := range slices.Sorted(maps.Keys(to.Lines)) {
 		group, ok := strings.CutPrefix(key, keyMember)
 		if !ok {
@@ -124,6 +125,22 @@ func (e *edit) restoreUser(name string, to image.User, present bool) error {
 		e.place(name, group, p)
 	}
 	return nil
+}
+
+// restoreOwnGroup puts the group back that went with its user.
+func (e *edit) restoreOwnGroup(name string, kept map[string]string) {
+	if _, there := e.now[Group].first(name); there {
+		return
+	}
+	own := map[string]string{}
+	for key, v := range kept {
+		if file, ok := strings.CutPrefix(key, keyOwnGroup+":"); ok {
+			own[file] = v
+		}
+	}
+	if own[fileKey(Group)] != "" {
+		e.restore(name, groupFiles(), own)
+	}
 }
 
 func (e *edit) restoreGroup(name string, to image.Group) error {

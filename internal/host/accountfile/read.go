@@ -14,12 +14,13 @@ import (
 )
 
 // Keys of image.User.Lines and image.Group.Lines besides the base names of the
-// files. "FILE.at" holds the numbers of the lines, and "member:GROUP" the
-// places in that group's lists (see positions).
+// files. "FILE.at" holds the numbers of the lines, "owngroup:FILE" and
+// "owngroup:FILE.at" those of the group with the user's own name, and
+// "member:GROUP" the places in that group's lists (see positions).
 const (
 	keyAt          = ".at"
 	keyMember      = "member:"
-	keyOwnGroup    = "owngroup" // of an absent user: whether its group existed
+	keyOwnGroup    = "owngroup" // of an absent user: whether its group existed; with ":FILE", its lines
 	ownGroupAbsent = "absent"
 	unread         = "unread" // instead of places: we may not look, so it stays
 )
@@ -69,7 +70,23 @@ func (db *DB) User(name string) (image.User, error) {
 	if u.Lines, err = db.keep(name, userFiles()); err != nil {
 		return image.User{}, err
 	}
+	if err := db.keepOwnGroup(name, u); err != nil {
+		return image.User{}, err
+	}
 	return u, db.keepMemberships(name, u.Lines)
+}
+
+// keepOwnGroup notes the lines of the primary group that bears the user's own
+// name: it may go with the account, and then has to come back with it.
+func (db *DB) keepOwnGroup(name string, u image.User) error {
+	g, err := db.Group(name)
+	if err != nil || !g.Present || g.GID != u.GID {
+		return err
+	}
+	for k, v := range g.Lines {
+		u.Lines[keyOwnGroup+":"+k] = v
+	}
+	return nil
 }
 
 // noUser is an absent user, with what a later undo of its creation must know.
