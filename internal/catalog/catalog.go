@@ -23,6 +23,7 @@ const MaxStates = 200_000
 type Catalog struct {
 	Target string
 	Labels map[string]string
+	Policy Policy
 	// Nodes are states and groups. A group stands before its members.
 	Nodes    []Node
 	Edges    []Edge

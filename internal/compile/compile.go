@@ -7,6 +7,7 @@
 package compile
 
 import (
+	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
@@ -32,6 +33,8 @@ type Input struct {
 type Result struct {
 	Target string
 	List   step.List
+	// Policy is how the repository wants runs of the target to behave.
+	Policy catalog.Policy
 	// Blobs by digest: every digest that a COPY step of List names.
 	Blobs map[string]kind.Blob
 	// States say which state gave which steps, in list order.

@@ -60,7 +60,7 @@ func (b *builder) lint(res *Result) {
 			placed[i].Range = st.Range
 		}
 	}
-	for _, d := range step.Lint(placed, step.DebianBase{}) {
+	for _, d := range (step.LintOptions{RequireUndo: res.Policy.RequireUndo}).Lint(placed, step.DebianBase{}) {
 		d.Detail = missingDir.ReplaceAllString(d.Detail, `Declare it: directory "$1" {}.`)
 		b.ds = append(b.ds, d)
 	}

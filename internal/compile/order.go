@@ -129,7 +129,7 @@ func (b *builder) result(order []int) Result {
 			}
 		}
 	}
-	return Result{Target: b.c.Target, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
+	return Result{Target: b.c.Target, Policy: b.c.Policy, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
 		FactsUsed: b.c.FactsUsed, Files: b.c.Files}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
+	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
@@ -39,6 +40,9 @@ type Request struct {
 	List     step.List
 	Blobs    map[string]kind.Blob
 	States   []StateRef
+	// Policy is what the repository says about how to run it. Options overrule
+	// it; Repair says what has been decided about drift.
+	Policy catalog.Policy
 	// Repair false reports drift instead of repairing it.
 	Repair bool
 	// Diffs asks for unified diffs of text content.

@@ -48,6 +48,7 @@ func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 	}
 	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, cat: &catalog.Catalog{Target: t.name}}
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
+	ev.cat.Policy = p.policy(&ev.reports, t)
 	ev.target = targetValue(ev.cat)
 	uses := p.targetModules(&ev.reports, t)
 	bodies := ev.readModules(uses)

@@ -113,6 +113,12 @@ func (ps *parser) block(b *hclsyntax.Block) {
 			return
 		}
 		ps.target(b)
+	case "policy":
+		if ps.in != nil || !ps.top {
+			ps.errorf(rangeOf(b.DefRange()), "Policy inside a module", "A policy stands at the top of the repository, in fettle.hcl, or inside a target.")
+			return
+		}
+		ps.policyBlock(b, &ps.prog.repoPolicy)
 	default:
 		if d := ps.decl(b); d != nil {
 			ps.body.decls = append(ps.body.decls, d)
@@ -295,7 +301,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "target":
+		case "variable", "locals", "fact", "define", "target", "policy":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

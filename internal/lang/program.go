@@ -40,13 +40,14 @@ type Input struct {
 // Program is a repository that has been read. It keeps what it parsed, so that
 // several targets cost little more than one. It is not safe for concurrent use.
 type Program struct {
-	tree     repo.Tree
-	kinds    map[string]*kind.Kind
-	builtin  map[string]*define // of the stdlib
-	root     *body
-	targets  []*target
-	repoVars *hclsyntax.Attribute
-	modules  map[string]*body // by folder
+	tree       repo.Tree
+	kinds      map[string]*kind.Kind
+	builtin    map[string]*define // of the stdlib
+	root       *body
+	targets    []*target
+	repoVars   *hclsyntax.Attribute
+	repoPolicy *hclsyntax.Block
+	modules    map[string]*body // by folder
 
 	sources   map[string][]byte
 	templates map[string]hclsyntax.Expression

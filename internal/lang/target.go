@@ -25,6 +25,7 @@ type target struct {
 	modules *hclsyntax.Attribute
 	vars    *hclsyntax.Attribute
 	uses    []*moduleUse
+	policy  *hclsyntax.Block
 }
 
 // moduleUse is one module of a target.
@@ -48,7 +49,7 @@ func (ps *parser) target(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"labels", "modules", "vars", "description"}, []string{"module"})
+	ps.only(b, []string{"labels", "modules", "vars", "description"}, []string{"module", "policy"})
 	for _, old := range ps.prog.targets {
 		if old.name == name {
 			ps.errorf(r, "Target declared twice", "The target %q is declared at %s already.", name, old.rng)
@@ -58,8 +59,11 @@ func (ps *parser) target(b *hclsyntax.Block) {
 	at := b.Body.Attributes
 	t := &target{name: name, rng: r, labels: at["labels"], modules: at["modules"], vars: at["vars"]}
 	for _, sub := range b.Body.Blocks {
-		if sub.Type == "module" {
+		switch sub.Type {
+		case "module":
 			ps.moduleUse(t, sub)
+		case "policy":
+			ps.policyBlock(sub, &t.policy)
 		}
 	}
 	ps.prog.targets = append(ps.prog.targets, t)

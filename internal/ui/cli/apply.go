@@ -91,7 +91,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 	if req.Revision.Dirty && !f.dirty {
 		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
 	}
-	req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
 	return s.apply(ctx, req, nil, f.runFlags, o)
 }
 
@@ -110,6 +110,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 // apply shows, asks and runs. Without a saved plan it takes what
 // planning gives.
 func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
+	o = f.withPolicy(o, req.Policy)
 	decide := func(x executor.Executor) error {
 		if err := s.refuseFrozen(ctx, x); err != nil {
 			return err
@@ -163,7 +164,9 @@ func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Even
 		}
 		return reported(err)
 	}
-	s.space(p)
+	if progress.Wrote() {
+		s.space(p)
+	}
 	s.style().Report(s.app.Stdout, verb, rep, s.app.zone())
 	if err != nil && rep.Failed == nil && !explained(rep) {
 		return err

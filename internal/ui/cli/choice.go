@@ -10,6 +10,7 @@ import (
 type choice struct {
 	value string
 	of    []string
+	given bool // on the command line
 }
 
 func (c *choice) String() string { return c.value }
@@ -19,7 +20,7 @@ func (c *choice) Set(v string) error {
 	if !slices.Contains(c.of, v) {
 		return fmt.Errorf("it is one of %s", strings.Join(c.of, ", "))
 	}
-	c.value = v
+	c.value, c.given = v, true
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (s *session) runPlan(ctx context.Context, f planFlags) error {
 		return err
 	}
 	defer closing()
-	req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
 	return s.withExecutor(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
@@ -48,6 +49,7 @@ type savedPlan struct {
 	Repair   bool                `json:"repair"`
 	Diffs    bool                `json:"diffs"`
 	Verify   bool                `json:"verify"`
+	Policy   catalog.Policy      `json:"policy"`
 	Plan     *plan.Plan          `json:"plan"`
 }
 
@@ -85,7 +87,7 @@ func writeSaved(w io.Writer, version string, req executor.Request, p *plan.Plan)
 	}
 	err = json.NewEncoder(main).Encode(savedPlan{
 		Format: savedFormat, Version: version, Target: req.Target, Revision: req.Revision, List: req.List.Digest(),
-		States: req.States, Repair: req.Repair, Diffs: req.Diffs, Verify: req.Verify, Plan: p,
+		States: req.States, Repair: req.Repair, Diffs: req.Diffs, Verify: req.Verify, Policy: req.Policy, Plan: p,
 	})
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func readSaved(z *zip.Reader) (executor.Request, *plan.Plan, error) {
 	}
 	return executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: savedContent(z), States: s.States,
-		Repair: s.Repair, Diffs: s.Diffs, Verify: s.Verify,
+		Repair: s.Repair, Diffs: s.Diffs, Verify: s.Verify, Policy: s.Policy,
 	}, s.Plan, nil
 }
 

@@ -188,7 +188,7 @@ func (s *session) wanted(ctx context.Context) (req executor.Request, closing fun
 }
 
 func request(res compile.Result, rev repo.Revision) executor.Request {
-	return executor.Request{Target: res.Target, Revision: rev, List: res.List, Blobs: res.Blobs, States: stateRefs(res), Repair: true}
+	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs, States: stateRefs(res), Repair: true}
 }
 
 func stateRefs(res compile.Result) []executor.StateRef {

@@ -1,0 +1,87 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/catalog"
+)
+
+// policyAttrs are the attributes of a policy block with their values; none for
+// a boolean.
+var policyAttrs = [...]struct {
+	name   string
+	values []string
+}{
+	{"on_failure", []string{"stop", "undo"}},
+	{"on_crash", []string{"undo", "finish"}},
+	{"on_check_failure", []string{"keep", "rollback"}},
+	{"drift", []string{"repair", "report"}},
+	{"require_undo", nil},
+}
+
+// policyBlock takes a policy block in: at the top for all targets, inside a
+// target for that one.
+func (ps *parser) policyBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
+	names := make([]string, 0, len(policyAttrs))
+	for _, a := range policyAttrs {
+		names = append(names, a.name)
+	}
+	ps.only(b, names, nil)
+	switch {
+	case len(b.Labels) > 0:
+		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "A policy has no label. Write policy { … }.")
+	case *into != nil:
+		ps.errorf(rangeOf(b.DefRange()), "Policy declared twice", "There is a policy at %s already. Put all of it into one block.", rangeOf((*into).DefRange()))
+	default:
+		*into = b
+	}
+}
+
+// policy is the policy of a target: the repository's, with what the target's
+// own says in its place.
+func (p *Program) policy(r *reports, t *target) catalog.Policy {
+	var out catalog.Policy
+	for _, b := range []*hclsyntax.Block{p.repoPolicy, t.policy} {
+		if b == nil {
+			continue
+		}
+		for _, known := range policyAttrs {
+			if a := b.Body.Attributes[known.name]; a != nil {
+				p.policyValue(r, a, known.values, &out)
+			}
+		}
+	}
+	return out
+}
+
+func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []string, out *catalog.Policy) {
+	if values == nil {
+		if v, ok := p.early(r, a.Expr, cty.Bool); ok {
+			out.RequireUndo = v.True()
+		}
+		return
+	}
+	v, ok := p.early(r, a.Expr, cty.String)
+	if !ok {
+		return
+	}
+	text := v.AsString()
+	if !slices.Contains(values, text) {
+		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "%s is one of %s, not %q.%s", a.Name, strings.Join(values, ", "), text, Suggest(text, values))
+		return
+	}
+	switch a.Name {
+	case "on_failure":
+		out.OnFailure = text
+	case "on_crash":
+		out.OnCrash = text
+	case "on_check_failure":
+		out.OnCheckFailure = text
+	case "drift":
+		out.Drift = text
+	}
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/executor"
+)
+
+// withPolicy takes over what the repository says where the command line says
+// nothing.
+func (f *runFlags) withPolicy(o executor.Options, p catalog.Policy) executor.Options {
+	for _, x := range []struct {
+		flag   choice
+		policy string
+		into   *string
+	}{
+		{f.onFailure, p.OnFailure, &o.OnFailure},
+		{f.onCrash, p.OnCrash, &o.OnCrash},
+		{f.onCheckFailure, p.OnCheckFailure, &o.OnCheckFailure},
+	} {
+		if !x.flag.given && x.policy != "" {
+			*x.into = x.policy
+		}
+	}
+	return o
+}
+
+// repairs tells whether drift is repaired: as --no-repair says, which can be
+// given as --no-repair=false too, else as the repository says.
+func repairs(c *cobra.Command, noRepair bool, p catalog.Policy) bool {
+	if c.Flags().Changed("no-repair") {
+		return !noRepair
+	}
+	return p.Drift != "report"
+}
