@@ -29,6 +29,35 @@ func (r *run) settled(i int) []journal.Record {
 	return recs
 }
 
+// forget takes back what change i did, in the record: it is as if it had never
+// been done, and who was notified by it is not.
+func (r *run) forget(i int) {
+	fx := &r.fx[i]
+	fx.changed, fx.moves = false, nil
+	a := r.plan.Changes[i].Addr
+	for _, k := range r.listeners[a] {
+		act := r.plan.Changes[k].Addr
+		p, ok := r.pending[act]
+		if !ok || slices.Contains(r.basePending(act).Cause, a) {
+			continue
+		}
+		p.Cause = slices.DeleteFunc(slices.Clone(p.Cause), func(x addr.Addr) bool { return x == a })
+		r.pending[act] = p
+		if len(p.Cause) == 0 {
+			delete(r.pending, act)
+		}
+	}
+}
+
+func (r *run) basePending(a addr.Addr) journal.PendingAct {
+	for _, p := range r.base.Pending {
+		if p.Addr == a {
+			return p
+		}
+	}
+	return journal.PendingAct{}
+}
+
 // act runs a lazy action if something notified it.
 func (r *run) act(i int) error {
 	c, s := r.plan.Changes[i], r.m.Step(i)
@@ -39,6 +68,9 @@ func (r *run) act(i int) error {
 	}
 	r.start(i)
 	r.reloadFor(s)
+	if err := r.log(journal.Record{Kind: journal.Intent, Change: i, Addr: c.Addr}); err != nil {
+		return err
+	}
 	err := act.Run(r.ctx, r.Host, s, c.Stale)
 	if err != nil && c.Stale {
 		r.note(fmt.Sprintf("%s: %v", c.Addr, err))

@@ -142,6 +142,12 @@ type run struct {
 	listeners map[addr.Addr][]int
 	undoing   bool // recovery: the run was being taken back when it was cut short
 	homeWas   bool // the home of the account under way was there before
+	// swept are directories in which temporaries were removed, not yet durably;
+	// left are temporaries that could not be removed so far.
+	swept map[string]bool
+	left  []string
+	// told are the failures whose listening actions have run.
+	told map[int]bool
 }
 
 // effect is what one change did: the address's images, and the path moves with
@@ -150,7 +156,12 @@ type effect struct {
 	changed  bool // the machine changed
 	from, to image.Image
 	moves    []pathMove
-	fired    bool // an action that ran
+	fired    bool // an action that ran, or was about to when a crash came
+	// found is what a crashed attempt at the change found, where it left it
+	// half done: the before-image is that, and not the half.
+	found image.Image
+	// undoing: taking the change back had begun when a crash came.
+	undoing bool
 }
 
 // pathMove is one path's part of a change.

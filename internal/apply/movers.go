@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/pkg"
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
@@ -33,12 +35,18 @@ func (r *run) move(i int) error {
 		return r.unchanged(i)
 	}
 	if err := r.homeGoes(i, s, from, to); err != nil {
-		return err
+		if cut(err) {
+			return err
+		}
+		return r.fail(i, StepFailed, err)
 	}
 	if err := r.log(r.intent(i, from, to)); err != nil {
 		return err
 	}
 	err = v.(verb.Mover).Move(r.ctx, r.env, s, from, to)
+	if err != nil && accounts(s.Verb) {
+		r.halfAccount(v.(verb.Mover), i, from, to)
+	}
 	return r.moved(v, i, from, to, err)
 }
 
@@ -48,15 +56,47 @@ func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
 	if from, err = v.Observe(r.ctx, r.env, s); err != nil {
 		return from, to, err
 	}
-	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
-		if from.Exec != nil {
-			from = *c.From
-		}
-		return from, *c.To, nil
+	if c.To != nil && c.Action == plan.Remove && from.Exec != nil {
+		from = *c.From
 	}
-	to, err = v.Target(s, from, r.Names)
+	to, err = r.leadsTo(v, i, from)
 	return from, to, err
 }
+
+// leadsTo is where change i leads from what was found.
+func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error) {
+	c := r.plan.Changes[i]
+	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
+		return *c.To, nil
+	}
+	return v.Target(r.m.Step(i), from, r.Names)
+}
+
+// halfAccount takes back what a failed change of an account did to some of the
+// files that hold accounts.
+func (r *run) halfAccount(mv verb.Mover, i int, from, to image.Image) {
+	if err := mv.Move(context.WithoutCancel(r.ctx), r.env, r.m.Step(i), to, from); err != nil {
+		r.note(fmt.Sprintf("%s is half changed: %v", r.plan.Changes[i].Addr, err))
+	}
+	for _, pm := range r.fx[i].moves {
+		if err := r.home(i, pm); err != nil {
+			r.note(fmt.Sprintf("cannot put back %s: %v", pm.path, err))
+		}
+	}
+	r.fx[i].moves = nil
+}
+
+// home puts back a home directory that went with its account.
+func (r *run) home(i int, pm pathMove) error {
+	m, err := r.backMove(i, pm)
+	if err != nil || m == nil {
+		return err
+	}
+	_, err = r.commit(&move.Batch{Moves: []*move.Move{m}}, true)
+	return err
+}
+
+func accounts(v step.Verb) bool { return v == step.User || v == step.Group || v == step.Member }
 
 // exact tells whether an image was captured from a machine, rather than worked
 // out, so that it is put back as it is.
@@ -66,7 +106,27 @@ func exact(i image.Image) bool {
 }
 
 func (r *run) intent(i int, from, to image.Image) journal.Record {
-	return journal.Record{Kind: journal.Intent, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(to), Back: r.m.Back}
+	return journal.Record{Kind: journal.Intent, Change: i, Addr: r.plan.Changes[i].Addr, From: known(r.before(i, from)), To: known(to), Back: r.m.Back}
+}
+
+// before is the before-image of change i: what the first attempt found.
+func (r *run) before(i int, from image.Image) image.Image {
+	if found := r.fx[i].found; found.Known() && !r.m.Back {
+		return found
+	}
+	return from
+}
+
+// settleMachine makes durable what programs wrote, before the journal says that
+// it is done: useradd, dpkg and the like need not have synced it.
+func (r *run) settleMachine() error {
+	dirs := []string{"/"}
+	for _, d := range []string{"/boot", "/etc", "/home", "/usr", "/var"} {
+		if st, err := r.Host.Lstat(d); err == nil && st.Type == image.Directory {
+			dirs = append(dirs, d)
+		}
+	}
+	return move.SyncFS(r.Host, dirs)
 }
 
 // moved looks at what an operation left and records it.
@@ -81,8 +141,11 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 			after = now
 		}
 	}
-	from = r.madeHome(from, after, s)
+	from = r.madeHome(r.before(i, from), after, s)
 	r.fx[i].from, r.fx[i].to = from, after
+	if serr := r.settleMachine(); serr != nil {
+		return cutShort(errors.Join(err, serr))
+	}
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(after)}
 	if err != nil {
 		r.fx[i].changed = !from.Same(after)
@@ -150,6 +213,7 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 	if err := r.settlePackages(); err != nil {
 		return r.fail(todo[0], StepFailed, err)
 	}
+	r.foresee(moves)
 	recs := make([]journal.Record, len(todo))
 	for k, i := range todo {
 		recs[k] = r.intent(i, moves[k].From, moves[k].To)
@@ -164,6 +228,17 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 		moves[0].From = image.Image{Package: &with}
 	}
 	return r.transacted(todo, moves, err)
+}
+
+// foresee puts what the transaction will bring besides into the before-image,
+// so that a crash in it does not make those dependencies strangers.
+func (r *run) foresee(moves []*verb.GroupMove) {
+	also, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
+	if one := moves[0].From.Package; err == nil && one != nil && len(also) > 0 {
+		with := *one
+		with.Also = also
+		moves[0].From = image.Image{Package: &with}
+	}
 }
 
 // transacted records each package. When the transaction failed, those that are
@@ -262,14 +337,14 @@ func (r *run) homeGoes(i int, s step.Step, from, to image.Image) error {
 	}
 	taken, err := capture.TakeTree(r.Host, r.Store, home)
 	if err != nil {
-		return r.fail(i, StepFailed, fmt.Errorf("cannot keep the home directory: %w", err))
+		return fmt.Errorf("cannot keep the home directory: %w", err)
 	}
 	if taken.Type != image.Directory {
 		return nil
 	}
 	b := &move.Batch{Moves: []*move.Move{{Change: i, Path: home, From: taken, To: image.File{Type: image.Absent}, Temp: move.TempFor(home, r.header.Run, i, r.m.Back)}}}
 	if _, err := r.commit(b, r.m.Back); err != nil {
-		return r.fail(i, StepFailed, errors.Join(errors.New("cannot remove the home directory"), err))
+		return fmt.Errorf("cannot remove the home directory: %w", err)
 	}
 	return nil
 }

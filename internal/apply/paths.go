@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
@@ -33,6 +34,9 @@ func (r *run) paths(indexes []int) error {
 		}
 	}
 	at, err := r.commit(&b, false)
+	if cut(err) {
+		return err
+	}
 	if err != nil {
 		return r.partly(before(indexes, at), at, err)
 	}
@@ -87,7 +91,7 @@ func (r *run) prepare(i int) (*move.Move, error) {
 		return nil, err
 	}
 	r.fx[i].from, r.fx[i].to = now, to
-	if now.Same(to) && c.Action != plan.Restore {
+	if now.Same(to) && sameTime(now, to) {
 		return nil, r.unchanged(i)
 	}
 	pt, err := v.(verb.Pather).PathTarget(r.ctx, r.env, s, taken, to)
@@ -95,6 +99,12 @@ func (r *run) prepare(i int) (*move.Move, error) {
 		return nil, err
 	}
 	return r.moveTo(i, s, taken, pt)
+}
+
+// sameTime tells whether a path that is put back has its old time already. What
+// a step makes of what is there asks for no time.
+func sameTime(now, to image.Image) bool {
+	return to.File == nil || to.File.MTime == 0 || to.File.MTime == now.File.MTime
 }
 
 func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*move.Move, error) {
@@ -170,7 +180,8 @@ func (r *run) unchanged(i int) error {
 }
 
 // commit runs the write protocol on a batch. On an error it says which change
-// failed; moves that are visible by then are settled and recorded.
+// failed; moves that are visible by then are settled and recorded. An error for
+// which cut is true leaves it to recovery to find out what is there.
 func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 	if len(b.Moves) == 0 {
 		return 0, nil
@@ -179,28 +190,69 @@ func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 	r.batch++
 	first := b.Moves[0].Change
 	if err := r.writeAhead(b, back); err != nil {
-		return first, err
+		return first, cutShort(err)
 	}
 	if err := r.stage(b); err != nil {
-		return failedMove(b, err), errors.Join(err, b.Discard())
+		r.sweep(b.Parents()...)
+		if derr := b.Discard(); derr != nil {
+			return first, cutShort(errors.Join(err, derr))
+		}
+		return failedMove(b, err), err
 	}
 	if err := r.log(journal.Record{Kind: journal.Prepared, Batch: r.batch, Back: back}); err != nil {
-		return first, errors.Join(err, b.Discard())
+		return first, cutShort(errors.Join(err, b.Discard()))
 	}
+	return r.reveal(b, back)
+}
+
+// reveal makes a prepared batch visible. When the renames cannot be made
+// durable, nobody knows what a crash would leave: the run is cut short.
+func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
+	first := b.Moves[0].Change
 	showErr := b.Show()
 	if err := b.Settle(); err != nil {
-		return first, err
+		return first, cutShort(errors.Join(showErr, err))
 	}
 	if err := r.outcome(b, back, showErr); err != nil {
-		return first, err
+		return first, cutShort(err)
 	}
 	if showErr != nil {
-		return failedMove(b, showErr), errors.Join(showErr, b.Discard())
+		r.sweep(b.Parents()...)
+		return failedMove(b, showErr), r.hidden(b, back, showErr)
 	}
-	if err := b.Clean(); err != nil {
-		r.note("could not remove what was set aside: " + err.Error())
+	for _, temp := range b.Aside() {
+		r.sweep(path.Dir(temp))
+		if err := move.RemoveTemp(r.Host, temp); err != nil {
+			r.left = append(r.left, temp)
+		}
 	}
 	return 0, nil
+}
+
+// hidden ends a batch of which one move could not be shown: its temporaries go,
+// and a move that is more than one operation is put back to where it began.
+// On the way back the caller tries again instead.
+func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
+	if err := b.Drop(); err != nil {
+		return cutShort(errors.Join(showErr, err))
+	}
+	if back {
+		return showErr
+	}
+	for _, m := range b.Moves {
+		if m.Shown() || m.Atomic() || m.Change != failedMove(b, showErr) {
+			continue
+		}
+		pm := pathMove{m.Path, m.From.File, m.To, m.InPlace()}
+		way, err := r.backMove(m.Change, pm)
+		if err != nil || way == nil {
+			return showErr // somebody else changed it, or nothing happened yet
+		}
+		if _, err := r.commit(&move.Batch{Moves: []*move.Move{way}}, true); err != nil {
+			return cutShort(errors.Join(showErr, err))
+		}
+	}
+	return showErr
 }
 
 // failedMove finds the change that an error of a batch is about: the first that
@@ -216,6 +268,9 @@ func failedMove(b *move.Batch, err error) int {
 func (r *run) writeAhead(b *move.Batch, back bool) error {
 	recs := make([]journal.Record, 0, len(b.Moves))
 	for _, m := range b.Moves {
+		if !back && ownImage(r.plan.Changes[m.Change].Addr) {
+			recs = append(recs, r.intent(m.Change, r.fx[m.Change].from, r.fx[m.Change].to))
+		}
 		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
 		recs = append(recs, journal.Record{Kind: journal.Move, Change: m.Change, Addr: r.plan.Changes[m.Change].Addr,
 			Batch: r.batch, Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), From: &from, To: &to, Back: back})
@@ -243,6 +298,9 @@ func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
 		r.shown(m, back)
 		for _, name := range m.Kept {
 			recs = append(recs, r.keptNote(m.Path, name))
+		}
+		if !isPath(r.plan.Changes[m.Change].Addr) {
+			continue // a home directory: its account is what counts
 		}
 		if !back {
 			recs = append(recs, r.settled(m.Change)...)
@@ -272,7 +330,9 @@ func (r *run) shown(m *move.Move, back bool) {
 	if isUnitFile(m.Path) {
 		r.reload = true
 	}
-	r.changed(i)
+	if isPath(r.plan.Changes[i].Addr) {
+		r.changed(i)
+	}
 }
 
 // isUnitFile tells whether systemd reads the path when it reloads.
@@ -299,9 +359,12 @@ func (r *run) validateInPlace(indexes []int) error {
 			continue
 		}
 		if uerr := r.back([]int{i}); uerr != nil {
-			return r.fail(i, StepFailed, errors.Join(err, uerr))
+			return uerr
 		}
-		delete(r.pending, r.plan.Changes[i].Addr)
+		if r.m.Status(i) != Undone {
+			return r.fail(i, StepFailed, err)
+		}
+		r.forget(i)
 		return r.fail(i, StepFailed, fmt.Errorf("%w\nthe old content is back", err))
 	}
 	return nil
@@ -322,6 +385,10 @@ func (r *run) validate(words, temp string) error {
 	}
 	return nil
 }
+
+// ownImage tells whether an address has an image of its own besides that of the
+// path it is in.
+func ownImage(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
 
 // isPath tells whether a change is made by path moves.
 func isPath(a addr.Addr) bool {

@@ -7,10 +7,13 @@ import (
 	"path"
 	"slices"
 
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/move"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
@@ -32,13 +35,43 @@ func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 		res, err = x.takeBack()
 		return res, true, err
 	}
-	if x.failed == nil {
-		if err := x.forward(); err != nil {
-			return x.result(), true, err
-		}
+	if err := x.goOn(); err != nil {
+		return x.result(), true, err
 	}
 	res, err = x.finish()
 	return res, true, err
+}
+
+// goOn finishes the run. Validations and those who listen for failures may not
+// have come to their turn.
+func (r *run) goOn() error {
+	for i := range r.plan.Changes {
+		if r.m.Status(i) == Failed && !r.told[i] {
+			if err := r.failureActs(i); err != nil {
+				return err
+			}
+		}
+	}
+	if r.failed == nil {
+		if err := r.validateInPlace(r.made()); err != nil && !errors.Is(err, errStopped) {
+			return err
+		}
+	}
+	if r.failed == nil {
+		return r.forward()
+	}
+	return nil
+}
+
+// made are the changes that are done, by index.
+func (r *run) made() []int {
+	var out []int
+	for i := range r.plan.Changes {
+		if r.m.Status(i) == Done {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // goesOn tells whether an interrupted run is finished rather than undone.
@@ -106,6 +139,7 @@ func (r *run) dropTemps(recs []journal.Record) error {
 	var errs []error
 	for _, rec := range recs {
 		if rec.Temp != "" {
+			r.sweep(path.Dir(rec.Temp))
 			errs = append(errs, move.RemoveTemp(r.Host, rec.Temp))
 		}
 	}
@@ -131,23 +165,21 @@ func (r *run) replay(recs []journal.Record) {
 
 func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 	i := rec.Change
-	if rec.Back || i < 0 || i >= len(r.fx) {
+	if rec.Kind == journal.Undoing {
+		r.undoing = true
+		return
+	}
+	if i < 0 || i >= len(r.fx) {
+		return
+	}
+	if rec.Back {
+		r.replayBack(rec, done)
 		return
 	}
 	fx := &r.fx[i]
 	switch rec.Kind {
-	case journal.Undoing:
-		r.undoing = true
 	case journal.Move:
-		fx.moves = append(fx.moves, pathMove{rec.Path, *rec.From.File, *rec.To.File, rec.InPlace})
-		if isPath(rec.Addr) {
-			fx.from, fx.to = *rec.From, *rec.To
-		}
-		if done[rec.Batch] {
-			fx.changed = true
-			r.m.Set(i, Done)
-		}
-		r.reload = r.reload || isUnitFile(rec.Path)
+		r.replayMove(rec, done[rec.Batch])
 	case journal.Intent:
 		if rec.From != nil {
 			fx.from = *rec.From
@@ -155,18 +187,63 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 		if rec.To != nil {
 			fx.to = *rec.To
 		}
+		fx.fired = rec.Addr.Kind() == addr.KindAct
 	case journal.Result:
 		r.replayResult(rec, fx)
 	case journal.Pending:
 		r.notify(rec)
 	case journal.Fired:
-		if rec.Addr == r.plan.Changes[i].Addr && rec.Error == "" {
+		if len(rec.Cause) == 1 && rec.Cause[0] == r.plan.Changes[i].Addr {
+			r.told[i] = true // one that listens to the failure
+			return
+		}
+		if rec.Error == "" {
 			delete(r.pending, rec.Addr)
 			fx.fired, fx.changed = true, true
 			r.m.Set(i, Done)
 		}
-	case journal.Checked:
-		// Checks run again: what they saw may no longer hold.
+	}
+}
+
+// replayMove takes in a path's move. One that was tried again replaces the
+// attempt before it.
+func (r *run) replayMove(rec journal.Record, done bool) {
+	fx := &r.fx[rec.Change]
+	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
+	fx.moves = append(fx.moves, pathMove{rec.Path, *rec.From.File, *rec.To.File, rec.InPlace})
+	r.reload = r.reload || isUnitFile(rec.Path)
+	if !isPath(rec.Addr) {
+		return // a home directory; its account has records of its own
+	}
+	if !ownImage(rec.Addr) {
+		fx.from, fx.to = *rec.From, *rec.To
+	}
+	if done {
+		fx.changed = true
+		r.m.Set(rec.Change, Done)
+	}
+}
+
+// replayBack takes in what took the run, or one change of it, back.
+func (r *run) replayBack(rec journal.Record, done map[int]bool) {
+	fx := &r.fx[rec.Change]
+	switch {
+	case rec.Kind == journal.Move && isPath(rec.Addr):
+		if !done[rec.Batch] {
+			return
+		}
+		r.forget(rec.Change)
+		r.m.Set(rec.Change, Do)
+		if r.undoing {
+			r.m.Set(rec.Change, Undone)
+		}
+	case rec.Kind == journal.Intent:
+		fx.undoing = true
+	case rec.Kind == journal.Result && !isPath(rec.Addr):
+		fx.undoing = false
+		if rec.Error == "" {
+			r.m.Set(rec.Change, Undone)
+		}
 	}
 }
 
@@ -180,7 +257,7 @@ func (r *run) replayResult(rec journal.Record, fx *effect) {
 	if rec.Error != "" {
 		c := r.plan.Changes[rec.Change]
 		r.m.Set(rec.Change, Failed)
-		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: c.Step, Source: c.Source, Error: rec.Error}
+		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.m.Step(rec.Change).String(), Source: c.Source, Error: rec.Error}
 		return
 	}
 	fx.changed = true
@@ -203,19 +280,24 @@ func (r *run) lookAtOpen(recs []journal.Record) error {
 	seen := map[int]bool{}
 	for _, rec := range recs {
 		i := rec.Change
-		open := (rec.Kind == journal.Move || rec.Kind == journal.Intent) && !rec.Back
-		if !open || seen[i] || i >= len(r.fx) || r.m.Status(i) == Done {
+		open := (rec.Kind == journal.Move || rec.Kind == journal.Intent) && !rec.Back && rec.Addr.Kind() != addr.KindAct
+		if !open || i >= len(r.fx) || seen[i] || r.m.Status(i) == Done || r.m.Status(i) == Undone {
 			continue
 		}
 		seen[i] = true
-		if err := r.lookAt(i); err != nil {
+		look := r.lookAtMover
+		if isPath(rec.Addr) {
+			look = r.lookAtPath
+		}
+		if err := look(i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) lookAt(i int) error {
+// lookAtPath settles a path change whose batch was not done.
+func (r *run) lookAtPath(i int) error {
 	fx := &r.fx[i]
 	for _, pm := range fx.moves {
 		now, err := r.whole(pm)
@@ -223,43 +305,43 @@ func (r *run) lookAt(i int) error {
 			return err
 		}
 		switch {
-		case now.File.Same(pm.from): // not begun
-		case now.File.Same(pm.to) && isPath(r.plan.Changes[i].Addr) && r.goesOn():
-			// Visible, and durable only from here on.
-			if err := r.Host.SyncFS(path.Dir(pm.path)); err != nil {
-				return err
-			}
-			fx.changed = true
-			r.m.Set(i, Done)
-			if err := r.log(append([]journal.Record{{Kind: journal.Result, Change: i, Path: pm.path}}, r.settled(i)...)...); err != nil {
-				return err
-			}
-		default:
-			fx.changed = true
-			if !r.goesOn() {
-				r.m.Set(i, Done) // so that it is taken back
-			} else if err := r.untear(i, pm); err != nil {
-				return err
-			}
-		}
-	}
-	if len(fx.moves) > 0 && isPath(r.plan.Changes[i].Addr) {
-		if r.m.Status(i) != Done {
+		case now.File.Same(pm.from) && !pm.touched(now.File): // not begun
 			fx.moves = nil
+			return nil
+		case r.m.Status(i) == Failed:
+			fx.moves = nil // it was put back before that was recorded
+			return nil
+		case !r.goesOn():
+			fx.changed = true
+			r.m.Set(i, Done) // so that it is taken back
+		case now.File.Same(pm.to):
+			return r.visible(i, pm)
+		default:
+			return r.untear(i, pm)
 		}
-		return nil
 	}
-	return r.lookAtMover(i)
+	return nil
 }
 
-// untear puts a path that was being changed in place back, so that the change
-// can be done again.
-func (r *run) untear(i int, pm pathMove) error {
-	m, err := r.backMove(i, pm)
-	if err != nil {
+// visible takes in a move that is there already, and durable only from here on.
+func (r *run) visible(i int, pm pathMove) error {
+	if err := r.Host.SyncFS(path.Dir(pm.path)); err != nil {
 		return err
 	}
-	r.fx[i].changed = false
+	r.fx[i].changed = true
+	r.m.Set(i, Done)
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Path: pm.path}
+	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
+}
+
+// untear puts a path that was on its way back, so that the change can be done
+// again. One that somebody else has changed since stays, and is a failure.
+func (r *run) untear(i int, pm pathMove) error {
+	r.fx[i].moves = nil
+	m, err := r.backMove(i, pm)
+	if err != nil {
+		return r.unfinished(i, fmt.Errorf("the run was cut short in the middle of it, and %w; look, then run fettle apply again", err))
+	}
 	if m == nil {
 		return nil
 	}
@@ -267,8 +349,17 @@ func (r *run) untear(i int, pm pathMove) error {
 	return err
 }
 
+// unfinished fails change i without ending recovery.
+func (r *run) unfinished(i int, err error) error {
+	if err = r.fail(i, EngineFailed, err); errors.Is(err, errStopped) {
+		return nil
+	}
+	return err
+}
+
+// lookAtMover settles a change that is no path.
 func (r *run) lookAtMover(i int) error {
-	s := r.m.Step(i)
+	s, fx := r.m.Step(i), &r.fx[i]
 	v, ok := verbs.For(s.Verb)
 	if !ok {
 		return nil
@@ -280,26 +371,67 @@ func (r *run) lookAtMover(i int) error {
 	}
 	now, err := v.Observe(r.ctx, r.env, s)
 	if err != nil {
-		return err
+		return r.unseen(i, err)
 	}
-	fx := &r.fx[i]
-	if now.Known() && now.Same(fx.from) && (s.Verb != step.Exec || now.Exec.Known) {
-		return nil // it had not begun, or left nothing
+	if !fx.from.Known() { // no more than its home was taken away
+		fx.from, fx.to = now, now
+	}
+	known := s.Verb != step.Exec || now.Exec.Known
+	begun := !known || !now.Same(fx.from)
+	switch {
+	case !r.goesOn():
+		r.openBack(i, now, begun)
+	case r.m.Status(i) == Failed:
+		fx.changed = begun
+	case !begun: // it is done again, from the beginning
+	case !known:
+		return r.unsure(i)
+	default:
+		return r.resumed(v, i, now)
+	}
+	return nil
+}
+
+// openBack marks a change that was under way to be taken back. Of an account,
+// half may be there although it does not show.
+func (r *run) openBack(i int, now image.Image, begun bool) {
+	s, fx := r.m.Step(i), &r.fx[i]
+	if !begun && !accounts(s.Verb) && len(fx.moves) == 0 {
+		return
 	}
 	fx.changed = true
 	if s.Verb != step.Exec {
 		fx.to = now
 	}
-	if !r.goesOn() {
-		r.m.Set(i, Done) // so that it is taken back
+	r.m.Set(i, Done)
+}
+
+// resumed takes in a change that a crashed run did, or leaves it to be done
+// again when it is half done; what it found at first is kept then.
+func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
+	fx := &r.fx[i]
+	t, err := r.leadsTo(v, i, now)
+	if err != nil || !t.Same(now) {
+		fx.found = fx.from
 		return nil
 	}
-	if s.Verb == step.Exec && !now.Exec.Known {
-		return r.unsure(i)
+	fx.to, fx.changed = now, true
+	if err := r.settleMachine(); err != nil {
+		return err
 	}
-	if t, err := v.Target(s, now, r.Names); err == nil && t.Same(now) {
-		r.m.Set(i, Done)
-		return r.log(append([]journal.Record{{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(fx.from), To: known(now)}}, r.settled(i)...)...)
+	r.m.Set(i, Done)
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(fx.from), To: known(now)}
+	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
+}
+
+// unseen settles a change whose address cannot be looked at now.
+func (r *run) unseen(i int, err error) error {
+	if r.goesOn() {
+		return r.unfinished(i, err)
+	}
+	if r.fx[i].from.Known() {
+		r.fx[i].changed = true
+		r.m.Set(i, Done) // taking it back tells whether that can be done
 	}
 	return nil
 }
@@ -308,9 +440,5 @@ func (r *run) lookAtMover(i int) error {
 // tell whether it took effect, and it must not take effect twice.
 func (r *run) unsure(i int) error {
 	r.fx[i].changed = false
-	err := r.fail(i, EngineFailed, errors.New("it was running when the run was cut short, and it has no guard that could tell whether it took effect; look, then run fettle apply again, which runs it again"))
-	if errors.Is(err, errStopped) {
-		return nil
-	}
-	return err
+	return r.unfinished(i, errors.New("it was running when the run was cut short, and it has no guard that could tell whether it took effect; look, then run fettle apply again, which runs it again"))
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/move"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
@@ -18,6 +21,19 @@ import (
 
 // errStopped ends a direction: the failure is in run.failed.
 var errStopped = errors.New("stopped at a failed step")
+
+// cutError ends the run where it stands, without a last record: only recovery
+// can tell what is there.
+type cutError struct{ error }
+
+func (e cutError) Unwrap() error { return e.error }
+
+func cutShort(err error) error { return cutError{err} }
+
+func cut(err error) bool {
+	var e cutError
+	return errors.As(err, &e)
+}
 
 // Job is one run to do.
 type Job struct {
@@ -75,7 +91,7 @@ func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 
 func (r *Runner) newRun(ctx context.Context, job Job) *run {
 	x := &run{Runner: r, ctx: ctx, plan: job.Plan, header: job.Header, base: job.Base,
-		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, listeners: map[addr.Addr][]int{}}
+		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, swept: map[string]bool{}, told: map[int]bool{}, listeners: map[addr.Addr][]int{}}
 	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
 		Progress: func(text string) { r.Show(Event{Kind: "wait", Total: len(job.Plan.Changes), Text: text}) }}
 	x.m = NewMachine(job.Plan, r.blobSize)
@@ -237,6 +253,9 @@ func (r *run) fail(i int, class Class, err error) error {
 	}
 	r.event("failed", i, err.Error())
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: c.Addr, Error: err.Error()}
+	if r.fx[i].changed && !isPath(c.Addr) {
+		rec.From, rec.To = known(r.fx[i].from), known(r.fx[i].to)
+	}
 	if lerr := r.log(rec); lerr != nil {
 		return errors.Join(err, lerr)
 	}
@@ -312,6 +331,9 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 	if r.reload {
 		r.daemonReload()
 	}
+	if err := r.sweepUp(); err != nil {
+		return r.result(), fmt.Errorf("run %d is cut short, the next fettle command settles it: %w", r.header.Run, err)
+	}
 	res := r.result()
 	res.Outcome = outcome
 	res.State = r.nextState(outcome)
@@ -331,7 +353,7 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 func (r *run) result() Result {
 	res := Result{Run: r.header.Run, Failed: r.failed, Checks: r.checks, Notes: r.notes, State: r.base}
 	for i, c := range r.plan.Changes {
-		if r.fx[i].changed && r.m.Status(i) != Undone {
+		if r.fx[i].changed && r.m.Status(i) != Undone && c.Addr.Kind() != addr.KindAct {
 			res.Changed++
 		}
 		if r.m.Status(i) == Do && (c.Action.Mutates() || c.Action == plan.Verify) {
@@ -339,6 +361,29 @@ func (r *run) result() Result {
 		}
 	}
 	return res
+}
+
+// sweep notes directories in which temporaries were removed.
+func (r *run) sweep(dirs ...string) {
+	for _, d := range dirs {
+		r.swept[d] = true
+	}
+}
+
+// sweepUp makes the removal of temporaries durable: once the run has ended,
+// nobody looks for them again.
+func (r *run) sweepUp() error {
+	for _, temp := range r.left {
+		if err := move.RemoveTemp(r.Host, temp); err != nil {
+			r.note("could not remove what was set aside; remove it by hand: " + err.Error())
+		}
+	}
+	r.left = nil
+	if err := move.SyncDirs(r.Host, slices.Sorted(maps.Keys(r.swept))); err != nil {
+		return err
+	}
+	clear(r.swept)
+	return nil
 }
 
 // known gives the image itself, for records: an unknown one is left out.

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/move"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
 	"fettle.dev/fettle/internal/verb/act"
 	"fettle.dev/fettle/internal/verb/verbs"
@@ -74,6 +75,12 @@ func (r *run) undo(op Op, indexes []int) error {
 // back undoes path changes as one batch. A path that is not as the run left it
 // was changed by somebody else since: it stays and is reported.
 func (r *run) back(indexes []int) error {
+	return r.tryBack(indexes, true)
+}
+
+// tryBack is back; with again it tries a change that fails once more, from
+// where the failure left it.
+func (r *run) tryBack(indexes []int, again bool) error {
 	b := &move.Batch{}
 	var stuck []int
 	for _, i := range indexes {
@@ -89,13 +96,14 @@ func (r *run) back(indexes []int) error {
 			}
 		}
 	}
-	if _, err := r.commit(b, true); err != nil {
+	if _, err := r.commit(b, true); cut(err) {
+		return err
+	} else if err != nil {
 		if len(indexes) > 1 {
 			return r.backOneByOne(indexes)
 		}
-		var me *move.Error
-		if !errors.As(err, &me) {
-			return err
+		if again {
+			return r.tryBack(indexes, false)
 		}
 		r.note(fmt.Sprintf("cannot take back %s: %v", r.plan.Changes[indexes[0]].Addr, err))
 		stuck = append(stuck, indexes[0])
@@ -135,7 +143,7 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 		return nil, err
 	}
 	switch {
-	case now.File.Same(pm.from):
+	case now.File.Same(pm.from) && !pm.touched(now.File):
 		return nil, nil
 	case !now.File.Same(pm.to) && !pm.torn(now.File):
 		return nil, errors.New("it was changed by somebody else since; it stays as it is")
@@ -144,6 +152,11 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 		return nil, fmt.Errorf("its before-image %s is not in the store", pm.from.Digest)
 	}
 	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true)}, nil
+}
+
+// touched tells whether nothing but the time of a path is ours.
+func (pm pathMove) touched(now image.File) bool {
+	return pm.inPlace && pm.to.MTime != 0 && now.MTime == pm.to.MTime && now.MTime != pm.from.MTime
 }
 
 // torn tells whether a path is on its way by our own doing: metadata that was
@@ -182,8 +195,15 @@ func (r *run) moveBack(i int) error {
 		r.m.Set(i, Stuck)
 		return nil
 	}
-	if err := r.homeGoes(i, s, from, to); err != nil && !errors.Is(err, errStopped) {
+	if r.fx[i].undoing && s.Verb == step.Exec {
+		if over, err := r.undone(v, i); over || err != nil {
+			return err
+		}
+	}
+	if err := r.homeGoes(i, s, from, to); cut(err) {
 		return err
+	} else if err != nil {
+		r.note(err.Error())
 	}
 	if err := r.log(r.intent(i, from, to)); err != nil {
 		return err
@@ -197,21 +217,45 @@ func (r *run) moveBack(i int) error {
 	if isAccount(r.plan.Changes[i].Addr) {
 		r.Names.Forget()
 	}
-	for _, pm := range r.fx[i].moves { // a home directory that went with its account
-		if m, merr := r.backMove(i, pm); merr == nil && m != nil {
-			if _, cerr := r.commit(&move.Batch{Moves: []*move.Move{m}}, true); cerr != nil {
-				r.note(fmt.Sprintf("cannot take back %s: %v", pm.path, cerr))
-			}
+	for _, pm := range r.fx[i].moves {
+		if herr := r.home(i, pm); cut(herr) {
+			return herr
+		} else if herr != nil {
+			r.note(fmt.Sprintf("cannot take back %s: %v", pm.path, herr))
 		}
+	}
+	if serr := r.settleMachine(); serr != nil {
+		return cutShort(serr)
 	}
 	r.taken(i, err == nil)
 	return r.log(rec)
 }
 
+// undone looks whether the undo of a command, under way when a crash came, has
+// had its effect. Where nothing can tell, it is not run twice.
+func (r *run) undone(v verb.Verb, i int) (over bool, err error) {
+	now, err := v.Observe(r.ctx, r.env, r.m.Step(i))
+	switch {
+	case err == nil && now.Exec.Known && now.Exec.Done:
+		return false, nil
+	case err == nil && now.Exec.Known:
+		r.taken(i, true)
+	default:
+		r.note(fmt.Sprintf("the undo of %s was running when it was cut short, and nothing tells whether it took effect; look at it", r.plan.Changes[i].Addr))
+		r.taken(i, false)
+	}
+	return true, nil
+}
+
 // undoFailed takes back what a failed change did half.
 func (r *run) undoFailed() error {
 	for i := range r.plan.Changes {
-		if r.m.Status(i) == Failed && r.fx[i].changed && !isPath(r.plan.Changes[i].Addr) {
+		if r.m.Status(i) != Failed || !r.fx[i].changed {
+			continue
+		}
+		if isPath(r.plan.Changes[i].Addr) {
+			r.m.Set(i, Stuck) // that it could not be put back was the failure
+		} else {
 			if err := r.moveBack(i); err != nil {
 				return err
 			}

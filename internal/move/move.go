@@ -9,7 +9,7 @@
 //	b.Show()     renames, in plan order; each path is looked at again first
 //	b.Settle()   the renames are durable
 //	journal: Done, durable
-//	b.Clean()    what was moved aside goes
+//	b.Aside()    what was moved aside, and may go now
 //
 // A new directory where nothing was is shown while staging, so that what goes
 // below it can be staged in the same batch; it is empty then and recovery can
@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	"fettle.dev/fettle/internal/capture"
@@ -113,7 +114,12 @@ type Batch struct {
 // whole file system is.
 const few = 16
 
-func (b *Batch) small() bool { return len(b.Moves) < few }
+// small tells whether syncing each new file reaches everything that is staged.
+func (b *Batch) small() bool {
+	return len(b.Moves) < few && !slices.ContainsFunc(b.Moves, func(m *Move) bool {
+		return m.To.Type != image.Absent && m.To.Type != image.Regular && !m.InPlace()
+	})
+}
 
 // Error says which move of a batch failed.
 type Error struct {

@@ -93,6 +93,19 @@ func (b *Batch) swap(m *Move) error {
 	return changedIf(b.FS.RenameNew(m.Temp, m.Path))
 }
 
+// setsAside tells whether something may stand under a temporary name when the
+// move is visible.
+func (m *Move) setsAside() bool {
+	return m.From.Type == image.Directory || m.To.Type == image.Directory
+}
+
+// Atomic tells whether the move is one operation, so that it is done or not
+// begun whatever happens in it.
+func (m *Move) Atomic() bool {
+	swap := m.From.Type != image.Absent && m.To.Type != image.Absent && m.setsAside()
+	return !m.InPlace() && !swap
+}
+
 // aside is a second temporary name, for what a swap moved away.
 func (m *Move) aside() string {
 	return path.Join(path.Dir(m.Temp), AsideOf(path.Base(m.Temp)))
@@ -137,67 +150,73 @@ func (b *Batch) rewriteContent(m *Move) error {
 	return w.Sync()
 }
 
-// Barrier makes what was staged durable.
+// Barrier makes what was staged durable. Files of a small batch were synced
+// when they were written; nothing but a sync of the whole file system reaches
+// the metadata of links, directories and nodes.
 func (b *Batch) Barrier() error {
-	if b.small() && !b.staged(image.Directory) {
-		return nil // each file was synced when it was written
+	if b.small() {
+		return nil
 	}
-	return b.syncFS(func(m *Move) bool { return m.To.Type != image.Absent })
-}
-
-func (b *Batch) staged(t image.FileType) bool {
-	return slices.ContainsFunc(b.Moves, func(m *Move) bool { return m.To.Type == t })
+	var dirs []string
+	for _, m := range b.Moves {
+		if m.To.Type != image.Absent && !m.InPlace() {
+			dirs = append(dirs, path.Dir(m.Path))
+		}
+	}
+	return SyncFS(b.FS, dirs)
 }
 
 // Settle makes the renames durable.
 func (b *Batch) Settle() error {
-	inPlace := slices.ContainsFunc(b.Moves, func(m *Move) bool { return m.InPlace() })
-	parents := b.parents()
-	if inPlace || len(parents) > few {
-		return b.syncFS(func(*Move) bool { return true })
+	if slices.ContainsFunc(b.Moves, (*Move).InPlace) {
+		return SyncFS(b.FS, b.Parents())
 	}
-	for _, p := range parents {
-		if err := b.FS.SyncDir(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot make %q durable: %w", p, err)
+	return SyncDirs(b.FS, b.Parents())
+}
+
+// Parents are the directories that hold the moves, each once.
+func (b *Batch) Parents() []string {
+	var out []string
+	for _, m := range b.Moves {
+		out = append(out, path.Dir(m.Path))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// SyncDirs makes the entries of distinct directories durable. One that went is
+// no error: what holds its parent's entry is synced with the parent.
+func SyncDirs(f host.FS, dirs []string) error {
+	if len(dirs) > few {
+		return SyncFS(f, dirs)
+	}
+	for _, d := range dirs {
+		if err := f.SyncDir(d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot make %q durable: %w", d, err)
 		}
 	}
 	return nil
 }
 
-func (b *Batch) parents() []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, m := range b.Moves {
-		if d := path.Dir(m.Path); !seen[d] {
-			seen[d] = true
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-// syncFS syncs once each file system that holds a move.
-func (b *Batch) syncFS(which func(*Move) bool) error {
+// SyncFS syncs once each file system that holds one of the directories. For one
+// that went, further on in the batch, its nearest parent stands in.
+func SyncFS(f host.FS, dirs []string) error {
 	done := map[uint64]bool{}
 	asked := map[string]bool{}
-	for _, m := range b.Moves {
-		d := path.Dir(m.Path)
-		if !which(m) || asked[d] {
-			continue
+	for _, d := range dirs {
+		st, err := f.Lstat(d)
+		for errors.Is(err, fs.ErrNotExist) && d != "/" {
+			d = path.Dir(d)
+			st, err = f.Lstat(d)
 		}
-		asked[d] = true
-		st, err := b.FS.Lstat(d)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the directory itself went, further on in the batch
+		if asked[d] || err == nil && done[st.Dev] {
+			continue
 		}
 		if err != nil {
 			return err
 		}
-		if done[st.Dev] {
-			continue
-		}
-		done[st.Dev] = true
-		if err := b.FS.SyncFS(d); err != nil {
+		asked[d], done[st.Dev] = true, true
+		if err := f.SyncFS(d); err != nil {
 			return fmt.Errorf("cannot make the file system of %q durable: %w", d, err)
 		}
 	}
@@ -218,14 +237,24 @@ func (b *Batch) Discard() error {
 	return errors.Join(errs...)
 }
 
-// Clean removes what was set aside. It runs when the moves are durable, and
-// again after a crash.
-func (b *Batch) Clean() error {
+// Aside gives the temporaries under which the moves may have set something
+// aside. They are to be removed when the moves are durable.
+func (b *Batch) Aside() []string {
+	var out []string
+	for _, m := range b.Moves {
+		if m.setsAside() {
+			out = append(out, m.Temp)
+		}
+	}
+	return out
+}
+
+// Drop removes every temporary of a batch that was shown only in part. What is
+// visible stays.
+func (b *Batch) Drop() error {
 	var errs []error
 	for _, m := range b.Moves {
-		if m.From.Type == image.Directory || m.To.Type == image.Directory {
-			errs = append(errs, RemoveTemp(b.FS, m.Temp))
-		}
+		errs = append(errs, RemoveTemp(b.FS, m.Temp))
 	}
 	return errors.Join(errs...)
 }
@@ -248,6 +277,9 @@ func removeAll(f host.FS, p string) error {
 	if err != nil {
 		return err
 	}
+	if err := loosen(f, p, st); err != nil {
+		return err
+	}
 	if st.Type == image.Directory {
 		names, err := f.ReadDir(p)
 		if err != nil {
@@ -260,4 +292,23 @@ func removeAll(f host.FS, p string) error {
 		}
 	}
 	return f.Remove(p)
+}
+
+// loosen takes away the attributes that keep an inode, or what is in it, from
+// being removed.
+func loosen(f host.FS, p string, st host.Stat) error {
+	if st.Type != image.Directory && st.Type != image.Regular {
+		return nil
+	}
+	const fixed = host.AttrImmutable | host.AttrAppend
+	attrs, err := f.Attrs(p)
+	if err != nil || attrs&fixed == 0 {
+		return err
+	}
+	n, err := f.OpenNode(p)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	return n.SetAttrs(attrs &^ fixed)
 }

@@ -138,7 +138,7 @@ func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, stat
 	}
 	res, err := r.Run(ctx, job)
 	if err != nil && res.Run > 0 {
-		err = x.cutShort(ctx, r, err)
+		res, err = x.cutShort(ctx, r, res, err)
 	}
 	x.saveCache()
 	if err == nil {
@@ -182,17 +182,22 @@ func (x *Executor) keepMap(states []executor.StateRef) (string, error) {
 	return d, nil
 }
 
-// cutShort makes room and settles the run that could not be ended.
-func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, cause error) error {
+// cutShort makes room and settles the run that could not be ended. The result
+// is how recovery ended it.
+func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, res apply.Result, cause error) (apply.Result, error) {
 	if err := x.store.ReleaseBallast(); err != nil {
-		return errors.Join(cause, err)
+		return res, errors.Join(cause, err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
 	defer cancel()
-	if _, _, err := r.Recover(ctx); err != nil {
-		return errors.Join(cause, fmt.Errorf("and it could not be settled yet; free the disk, then type: fettle recover: %w", err))
+	settled, ok, err := r.Recover(ctx)
+	if err != nil {
+		return res, errors.Join(cause, fmt.Errorf("and it could not be settled yet; free the disk, then type: fettle recover: %w", err))
 	}
-	return cause
+	if !ok { // it had ended when the error came
+		return res, cause
+	}
+	return settled, fmt.Errorf("%w; it is settled now: %s", cause, settled.Outcome)
 }
 
 // guard has somebody else watch the deadline before anything changes.
@@ -275,6 +280,12 @@ func (x *Executor) settle(ctx context.Context, o executor.Options, show func(exe
 	a, err := x.store.ArmedRun()
 	if err != nil {
 		return nil, err
+	}
+	if a != nil && crashed && a.Run == res.Run && res.Outcome == journal.RolledBack {
+		if err := x.store.Disarm(); err != nil { // nothing is left to confirm
+			return nil, err
+		}
+		a = nil
 	}
 	if a != nil && x.now().UnixNano() >= a.Deadline {
 		return x.revert(ctx, *a, o, show)

@@ -108,6 +108,25 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	return nil
 }
 
+// Foresee tells what MoveAll will change besides: name to version before.
+func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (map[string]string, error) {
+	p, err := e.Host.Packages()
+	if err != nil {
+		return nil, err
+	}
+	var changes []host.PackageChange
+	for _, m := range moves {
+		changes = append(changes, changeFor(m)...)
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	if changes, err = withDependencies(ctx, p, changes, moves); err != nil {
+		return nil, err
+	}
+	return p.Simulate(ctx, changes)
+}
+
 // changeFor says what apt must be told for one move; nothing when the package
 // is as wanted already.
 func changeFor(m *verb.GroupMove) []host.PackageChange {
