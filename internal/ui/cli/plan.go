@@ -74,7 +74,7 @@ needs, secret content too, and is readable by its owner alone.
 Ends with 2 when there are changes.`,
 		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c.Context(), f) },
+		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
 	f.flags(c)
 	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a file")
@@ -82,7 +82,8 @@ Ends with 2 when there are changes.`,
 	return c
 }
 
-func (s *session) runPlan(ctx context.Context, f planFlags) error {
+func (s *session) runPlan(c *cobra.Command, f planFlags) error {
+	ctx := c.Context()
 	req, closing, err := s.wanted(ctx)
 	if err != nil {
 		return err
