@@ -88,6 +88,7 @@ type maker struct {
 	paths    map[string]bool // wanted paths and all their parents
 	changed  map[addr.Addr]bool
 	acted    map[addr.Addr]bool
+	brings   bool // a package or command runs, which can bring anything along
 }
 
 func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
@@ -108,6 +109,8 @@ func (m *maker) index() {
 func (m *maker) add(c Change) {
 	if c.Action.Mutates() {
 		m.changed[c.Addr] = true
+		k := c.Addr.Kind()
+		m.brings = m.brings || k == addr.KindExec || k == addr.KindPkg && c.Action != Remove
 	}
 	m.p.Changes = append(m.p.Changes, c)
 }
@@ -160,10 +163,16 @@ func (m *maker) remove(e journal.Entry) {
 		c.Why += ", and its directory is purged"
 	}
 	c.Differences = m.differences(*c.From, *c.To)
-	if from.Same(*c.To) {
+	if putBack(from, *c.To) {
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
 	}
 	m.add(c)
+}
+
+// putBack tells whether what is there is what was captured then, to the time of
+// its last change. A directory's time follows from what happens in it.
+func putBack(now, then image.Image) bool {
+	return now.Same(then) && (then.File == nil || then.File.Type == image.Directory || then.File.MTime == 0 || now.File.MTime == then.File.MTime)
 }
 
 func (m *maker) then() string {
@@ -264,6 +273,9 @@ func (m *maker) exact(s step.Step, to image.Image) image.Image {
 
 func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	same := c.From.Same(*c.To)
+	if m.in.Goal != nil {
+		same = putBack(*c.From, *c.To)
+	}
 	if s.Verb == step.Exec && !c.From.Exec.Known {
 		same = applied && e.Step == c.Step
 	}
@@ -304,15 +316,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 // unsettled tells whether something that is not there, as wanted, may come with
 // a package or command of this plan: only the run can tell, after those.
 func (m *maker) unsettled(now image.Image) bool {
-	if !absent(now) && (now.Unit == nil || now.Unit.Loaded) {
-		return false
-	}
-	for a := range m.changed {
-		if a.Kind() == addr.KindPkg || a.Kind() == addr.KindExec {
-			return true
-		}
-	}
-	return false
+	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
 }
 
 func why(s step.Step, applied bool, e journal.Entry, c Change) string {
@@ -402,9 +406,13 @@ func (m *maker) purge(s step.Step, now image.Image) {
 		if m.paths[p] || m.changed[a] {
 			continue
 		}
-		m.add(Change{Action: Purge, Addr: a, By: s.Addr(), Source: s.Source,
+		c := Change{Action: Purge, Addr: a, By: s.Addr(), Source: s.Source,
 			Step: step.Step{Verb: step.Rm, Args: []string{p}}.String(),
-			Why:  "no step writes it, and its directory is purged"})
+			Why:  "no step writes it, and its directory is purged"}
+		if m.now[s.Addr()].Step == s.String() && !m.in.Repair {
+			c.Action, c.Drifted = Drift, true // it came after the directory was applied
+		}
+		m.add(c)
 	}
 }
 

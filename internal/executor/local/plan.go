@@ -259,6 +259,9 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 	var out []plan.Change
 	for _, c := range changes {
+		if c.From != nil && c.To != nil && c.From.Same(*c.To) {
+			continue // as applied; a plan would look at it once more
+		}
 		switch c.Action {
 		case plan.Create, plan.Update, plan.Repair, plan.Purge:
 			out = append(out, c)

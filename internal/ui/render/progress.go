@@ -20,6 +20,7 @@ type Progress struct {
 
 	mu    sync.Mutex
 	drawn bool // the updating line is on the screen
+	wrote bool // a line of its own is
 }
 
 // everyLine is up to how many changes each finished one gets a line on a live
@@ -100,6 +101,14 @@ func (p *Progress) draw(e executor.Event) {
 func (p *Progress) line(text string) {
 	p.clear()
 	fmt.Fprintln(p.w, text)
+	p.wrote = true
+}
+
+// Wrote tells whether lines of progress were printed that stay.
+func (p *Progress) Wrote() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wrote
 }
 
 func (p *Progress) clear() {

@@ -18,7 +18,7 @@ const remainingLimit = 10
 func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Location) {
 	fmt.Fprintln(w, s.outcome(verb, r))
 	s.checks(w, r.Checks)
-	if f := r.Failed; f != nil {
+	if f := r.Failed; f != nil && r.Outcome != journal.CheckFailed {
 		s.failure(w, f)
 	}
 	for _, n := range r.Notes {
@@ -35,6 +35,9 @@ func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Loc
 
 func (s Style) outcome(verb string, r *executor.Report) string {
 	took := Duration(r.Duration)
+	if r.Run == 0 && r.Outcome == journal.CheckFailed {
+		return s.paint(red, "Nothing had to change, but a check failed.")
+	}
 	switch r.Outcome {
 	case journal.Failed:
 		return fmt.Sprintf("%s after %s: %d changed, %d not reached (run %d).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), r.Run)
