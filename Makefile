@@ -3,6 +3,7 @@
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
 # make cover    coverage of the packages, in dist/cover.html
+# make bench    measure beside cf-agent and the physical limit; writes docs/performance.md
 # make fuzz     every fuzz target for FUZZTIME each
 
 STATICCHECK_VERSION = v0.8.2
@@ -12,7 +13,7 @@ FUZZTIME = 30s
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build test setup lint format vet staticcheck govulncheck cover fuzz clean
+.PHONY: demo build bench test setup lint format vet staticcheck govulncheck cover fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
@@ -51,6 +52,10 @@ cover: setup
 	go test -timeout 20m -coverprofile=dist/cover.out -coverpkg=./internal/... ./...
 	go tool cover -html=dist/cover.out -o dist/cover.html
 	go tool cover -func=dist/cover.out | tail -n 1
+
+# As root on Debian it installs cfengine3 when that is missing. A few minutes.
+bench: build
+	go run ./test/bench -date "$$(date -u +%F)" $(BENCHFLAGS)
 
 fuzz:
 	test/fuzz.sh $(FUZZTIME)
