@@ -34,7 +34,7 @@ func (r *run) move(i int) error {
 	if from.Same(to) {
 		return r.unchanged(i)
 	}
-	if err := r.homeGoes(i, s, from, to); err != nil {
+	if from, err = r.homeWith(i, from, to); err != nil {
 		if cut(err) {
 			return err
 		}
@@ -319,32 +319,43 @@ func (r *run) madeHome(from, after image.Image, s step.Step) image.Image {
 	return image.Image{User: &u}
 }
 
-// homeGoes takes a home directory away that was made with its account, kept
-// whole as a before-image.
-func (r *run) homeGoes(i int, s step.Step, from, to image.Image) error {
+// homeWith takes a home directory away that was made with its account, and puts it
+// back with an account that comes back. It gives the before-image, which keeps
+// the directory whole.
+func (r *run) homeWith(i int, from, to image.Image) (image.Image, error) {
 	r.homeWas = false
-	if from.User == nil || to.User == nil {
-		return nil
+	if from.User == nil || to.User == nil || from.User.Present == to.User.Present {
+		return from, nil
 	}
-	if !from.User.Present && s.Get("create_home") == "true" {
+	if to.User.Present {
 		_, err := r.Host.Lstat(to.User.Home)
 		r.homeWas = err == nil
-		return nil
+		if r.homeWas || to.User.HomeDir == nil || r.m.Back {
+			return from, nil
+		}
+		err = r.moveHome(i, to.User.Home, capture.Taken{File: image.File{Type: image.Absent}}, *to.User.HomeDir)
+		return from, err
 	}
 	home := from.User.Home
-	if !from.User.Present || to.User.Present || !to.User.HomeMade || path.Clean(home) == "/" {
-		return nil
+	if !to.User.HomeMade || path.Clean(home) == "/" {
+		return from, nil
 	}
 	taken, err := capture.TakeTree(r.Host, r.Store, home)
 	if err != nil {
-		return fmt.Errorf("cannot keep the home directory: %w", err)
+		return from, fmt.Errorf("cannot keep the home directory: %w", err)
 	}
 	if taken.Type != image.Directory {
-		return nil
+		return from, nil
 	}
-	b := &move.Batch{Moves: []*move.Move{{Change: i, Path: home, From: taken, To: image.File{Type: image.Absent}, Temp: move.TempFor(home, r.header.Run, i, r.m.Back)}}}
+	u := *from.User
+	u.HomeDir = &taken.File
+	return image.Image{User: &u}, r.moveHome(i, home, taken, image.File{Type: image.Absent})
+}
+
+func (r *run) moveHome(i int, home string, from capture.Taken, to image.File) error {
+	b := &move.Batch{Moves: []*move.Move{{Change: i, Path: home, From: from, To: to, Temp: move.TempFor(home, r.header.Run, i, r.m.Back)}}}
 	if _, err := r.commit(b, r.m.Back); err != nil {
-		return fmt.Errorf("cannot remove the home directory: %w", err)
+		return fmt.Errorf("cannot move the home directory: %w", err)
 	}
 	return nil
 }

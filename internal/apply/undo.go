@@ -200,7 +200,7 @@ func (r *run) moveBack(i int) error {
 			return err
 		}
 	}
-	if err := r.homeGoes(i, s, from, to); cut(err) {
+	if _, err := r.homeWith(i, from, to); cut(err) {
 		return err
 	} else if err != nil {
 		r.note(err.Error())

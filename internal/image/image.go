@@ -98,8 +98,8 @@ type User struct {
 	Lines map[string]string `json:"lines,omitempty"`
 	// HomeMade tells that the home directory did not exist before.
 	HomeMade bool `json:"home_made,omitempty"`
-	// HomeTree is the manifest of a home that was deleted with the account.
-	HomeTree string `json:"home_tree,omitempty"`
+	// HomeDir is the home directory, whole, that was deleted with the account.
+	HomeDir *File `json:"home_dir,omitempty"`
 }
 
 // Group is a group as in group(5).

@@ -57,7 +57,7 @@ func (h *history) run(end journal.RecordKind, files int) {
 		tree := h.put(s, fmt.Sprintf(`{"rel":"eA==","f":{"type":"file","digest":%q}}`+"\n", inTree))
 		im := &image.Image{File: &image.File{Type: image.Directory, Tree: tree}}
 		if i%2 == 0 {
-			im = &image.Image{User: &image.User{Present: true, HomeTree: tree}}
+			im = &image.Image{User: &image.User{Present: true, HomeDir: &image.File{Type: image.Directory, Tree: tree}}}
 		}
 		planned := &image.Image{File: &image.File{Type: image.Directory, Tree: h.put(s, "only in the plan "+h.put(s, fmt.Sprint("p", run, i)))}}
 		changes = append(changes, map[string]any{"from": planned})

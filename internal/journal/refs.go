@@ -91,7 +91,7 @@ func (m *marker) object(digest string) error {
 }
 
 // holders are the keys whose value is an object with references in it.
-func holders() []string { return []string{`"list"`, `"plan"`, `"map"`, `"tree"`, `"home_tree"`} }
+func holders() []string { return []string{`"list"`, `"plan"`, `"map"`, `"tree"`} }
 
 // search marks every digest in b.
 func (m *marker) search(b []byte) {
