@@ -14,7 +14,12 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // TestHouse holds every law against the project.
 func TestHouse(t *testing.T) {
 	pkgs := load(t, "../..")
+	house, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	laws := map[string][]string{
+		"house":        checkHouse(pkgs, string(house)),
 		"floors":       checkFloors(pkgs, true),
 		"confinements": checkConfinements(pkgs, confinements, true),
 		"pure":         checkPure(pkgs, true),
@@ -36,6 +41,7 @@ func TestLawless(t *testing.T) {
 	pkgs := load(t, dir)
 	found := slices.Concat(
 		checkFloors(pkgs, false), checkConfinements(pkgs, confinements, false), checkPure(pkgs, false), checkForm(pkgs),
+		checkHouse(pkgs, "\n| `internal/addr` | x |\n| `internal/gone` | x |\n| `internal/kind` | x |\n| `internal/plan` | x |\n| `internal/step` | x |\n"),
 		checkFunctions(pkgs, []allowed{{"internal/addr.Gone", "it went"}}, true), checkFiles(dir, nil, false), checkLinks(dir),
 	)
 	slices.Sort(found)

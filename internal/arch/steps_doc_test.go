@@ -2,38 +2,13 @@ package arch
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/step"
 )
 
-// TestStepsDocument compares the verbs in docs/steps.md with step.Schemas.
-// -update writes them there.
-func TestStepsDocument(t *testing.T) {
-	const doc, begin, end = "../../docs/steps.md", "<!-- verbs: made by go test ./internal/arch -update -->\n", "<!-- end of verbs -->\n"
-	text, err := os.ReadFile(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok1 := strings.Cut(string(text), begin)
-	_, after, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatalf("%s has lost its marks %q and %q", doc, begin, end)
-	}
-	want := before + begin + verbTables(t) + end + after
-	if *update && want != string(text) {
-		if err := os.WriteFile(doc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if want != string(text) {
-		t.Errorf("%s no longer says what step.Schemas says. Look at: go test ./internal/arch -update", doc)
-	}
-}
-
+// verbTables describes every verb from its schema.
 func verbTables(t *testing.T) string {
 	var b strings.Builder
 	for _, s := range step.Schemas() {

@@ -1,0 +1,77 @@
+package arch
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestGenerated compares the parts of documents that are made from the program
+// with what they should be. -update writes them.
+func TestGenerated(t *testing.T) {
+	generated(t, "../../docs/steps.md", "verbs", verbTables(t))
+	generated(t, "../../ARCHITECTURE.md", "floors", floorTable())
+}
+
+func generated(t *testing.T, doc, name, part string) {
+	begin, end := "<!-- "+name+": made by go test ./internal/arch -update -->\n", "<!-- end of "+name+" -->\n"
+	text, err := os.ReadFile(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has lost its marks %q and %q", doc, begin, end)
+	}
+	want := before + begin + part + end + after
+	if want == string(text) {
+		return
+	}
+	if !*update {
+		t.Errorf("%s no longer shows the %s that there are. Look at: go test ./internal/arch -update", doc, name)
+		return
+	}
+	if err := os.WriteFile(doc, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// floorTable draws the house, the roof first.
+func floorTable() string {
+	var b strings.Builder
+	b.WriteString("\n| | floor | who stands there |\n|---|---|---|\n")
+	for i := len(floors) - 1; i >= 0; i-- {
+		names := make([]string, len(floors[i].folders))
+		for j, f := range floors[i].folders {
+			names[j] = "`" + strings.TrimPrefix(f, "internal/") + "`"
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", i+1, floors[i].name, strings.Join(names, " "))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// checkHouse: the table of the house in ARCHITECTURE.md has a line for each
+// folder, and for no other.
+func checkHouse(pkgs []*pkg, document string) []string {
+	have := map[string]bool{}
+	for _, p := range pkgs {
+		have[family(p.path)] = true
+	}
+	var broken []string
+	for folder := range have {
+		top, _, _ := strings.Cut(folder, "/")
+		if !strings.Contains(document, "\n| `"+folder+"` |") && !strings.Contains(document, "\n| `"+top+"` |") {
+			broken = append(broken, "the house in ARCHITECTURE.md has no line for "+folder)
+		}
+	}
+	for line := range strings.Lines(document) {
+		folder, rest, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` |")
+		if ok && rest != "" && strings.HasPrefix(folder, "internal/") && !have[folder] {
+			broken = append(broken, "the house in ARCHITECTURE.md has a line for "+folder+", which is not there")
+		}
+	}
+	return broken
+}
