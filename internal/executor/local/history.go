@@ -50,7 +50,7 @@ func (x *Executor) holder() (string, error) {
 		return locked.Holder, nil
 	}
 	if err != nil {
-		return "", nil //nolint:nilerr // a status is worth having without the right to lock
+		return "", nil // a status is worth having without the right to lock
 	}
 	return "", l.Close()
 }
