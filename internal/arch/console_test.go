@@ -17,9 +17,6 @@ import (
 // code is not 0. Each document begins in an empty home directory. -update
 // rewrites the output; read the difference like code.
 func TestConsole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and runs the program")
-	}
 	bin := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "fettle"), "../../cmd/fettle").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -27,6 +27,7 @@ func TestHouse(t *testing.T) {
 		"functions":    checkFunctions(pkgs, longFunctions, true),
 		"files":        checkFiles("../..", longFiles, true),
 		"links":        checkLinks("../.."),
+		"words":        checkWords("../..", wordsAllowed, true),
 	}
 	for name, broken := range laws {
 		t.Run(name, func(t *testing.T) { report(t, broken) })
@@ -42,7 +43,7 @@ func TestLawless(t *testing.T) {
 	found := slices.Concat(
 		checkFloors(pkgs, false), checkConfinements(pkgs, confinements, false), checkPure(pkgs, false), checkForm(pkgs),
 		checkHouse(pkgs, "\n| `internal/addr` | x |\n| `internal/gone` | x |\n| `internal/kind` | x |\n| `internal/plan` | x |\n| `internal/step` | x |\n"),
-		checkFunctions(pkgs, []allowed{{"internal/addr.Gone", "it went"}}, true), checkFiles(dir, nil, false), checkLinks(dir),
+		checkFunctions(pkgs, []allowed{{"internal/addr.Gone", "it went"}}, true), checkFiles(dir, nil, false), checkLinks(dir), checkWords(dir, nil, false),
 	)
 	slices.Sort(found)
 	got := strings.Join(found, "\n") + "\n"

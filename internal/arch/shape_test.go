@@ -22,6 +22,7 @@ func checkForm(pkgs []*pkg) []string {
 				}
 			}
 			broken = append(broken, p.changes(f)...)
+			broken = append(broken, p.undocumented(f)...)
 		}
 		broken = append(broken, p.name()...)
 	}
@@ -42,7 +43,49 @@ func (p *pkg) comment() []string {
 	if !strings.HasPrefix(text, first) {
 		return []string{fmt.Sprintf("%s: the package comment does not begin with %q", p.path, first)}
 	}
+	if !strings.Contains(text, "\n\t") {
+		return []string{p.path + ": the package comment shows no example of use"}
+	}
 	return nil
+}
+
+// undocumented tells which exported names of a file have no comment. A group of
+// constants or variables may share one.
+func (p *pkg) undocumented(f *ast.File) []string {
+	var out []string
+	miss := func(name *ast.Ident, docs ...*ast.CommentGroup) {
+		if name.IsExported() && !slices.ContainsFunc(docs, func(g *ast.CommentGroup) bool { return g.Text() != "" }) {
+			out = append(out, fmt.Sprintf("%s: the exported name %s has no comment", p.file(name.Pos()), name.Name))
+		}
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if receiverExported(d) {
+				miss(d.Name, d.Doc)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					miss(spec.Name, d.Doc, spec.Doc, spec.Comment)
+				case *ast.ValueSpec:
+					for _, n := range spec.Names {
+						miss(n, d.Doc, spec.Doc, spec.Comment)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// receiverExported tells whether a function can be seen from outside and says
+// more than an interface of the standard library does.
+func receiverExported(d *ast.FuncDecl) bool {
+	owner, method, ok := strings.Cut(funcName(d), ".")
+	plain := []string{"String", "Error", "Unwrap", "Is", "Len", "Less", "Swap", "MarshalJSON", "UnmarshalJSON"}
+	return !ok || ast.IsExported(owner) && !slices.Contains(plain, method)
 }
 
 // name tells of folders that are named after nothing.
