@@ -26,7 +26,7 @@ func (s *Store) Collect(keep Keep) (Collected, error) {
 			return Collected{}, fmt.Errorf("cannot collect everything: %w", err)
 		}
 	}
-	return Collected{Runs: c.runs, Objects: len(c.objects), Bytes: c.bytes}, nil
+	return Collected{Runs: c.runs, Objects: len(c.objects) + len(c.packed), Bytes: c.bytes}, nil
 }
 
 // doomed is what a collection removes.
@@ -34,7 +34,9 @@ type doomed struct {
 	runs     []int // listed runs, ascending
 	journals []int
 	states   []int
-	objects  []string // digests
+	objects  []string // digests of those in files of their own
+	packed   []string // digests of those in packs that go
+	packs    []int    // packs that go
 	temps    []string // paths left by crashes
 	bytes    int64    // of the objects
 }
@@ -67,7 +69,10 @@ func (s *Store) choose(keep Keep) (doomed, error) {
 	if err != nil {
 		return d, err
 	}
-	return d, s.chooseObjects(&d, live)
+	if err := s.chooseObjects(&d, live); err != nil {
+		return d, err
+	}
+	return d, s.choosePacks(&d, live)
 }
 
 // keptRuns chooses the journals and the states that stay. The last run always
@@ -152,6 +157,9 @@ func (s *Store) remove(d doomed) error {
 		return err
 	}
 	if err := s.removeFiles("/state", d.states, statePath); err != nil {
+		return err
+	}
+	if err := s.removePacks(d); err != nil {
 		return err
 	}
 	for _, p := range d.temps {

@@ -64,6 +64,13 @@ func (s *Store) PutBytes(b []byte) (string, error) {
 	if s.trusted(digest, int64(len(b))) {
 		return digest, nil
 	}
+	s.mu.Lock()
+	if s.packs.on && len(b) <= packed {
+		err := s.putPacked(digest, b)
+		s.mu.Unlock()
+		return digest, err
+	}
+	s.mu.Unlock()
 	w, err := s.stage()
 	if err != nil {
 		return "", err
@@ -100,6 +107,11 @@ func (s *Store) Has(digest string) bool {
 	if !ok {
 		return false
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[digest] || s.hasPacked(digest) {
+		return true
+	}
 	st, err := s.fs.Lstat(p)
 	return err == nil && st.Type == image.Regular
 }
@@ -118,9 +130,7 @@ func (s *Store) trusted(digest string, size int64) bool {
 	if ok {
 		return true
 	}
-	p, _ := objectPath(digest)
-	st, err := s.fs.Lstat(p)
-	if err != nil || st.Type != image.Regular || st.Size != size || s.Verify(digest) != nil {
+	if !s.sound(digest, size) {
 		return false
 	}
 	s.mu.Lock()
@@ -132,18 +142,38 @@ func (s *Store) trusted(digest string, size int64) bool {
 	return true
 }
 
+// sound reads an object of an earlier process.
+func (s *Store) sound(digest string, size int64) bool {
+	s.mu.Lock()
+	inPack := s.hasPacked(digest)
+	s.mu.Unlock()
+	if !inPack {
+		p, _ := objectPath(digest)
+		if st, err := s.fs.Lstat(p); err != nil || st.Type != image.Regular || st.Size != size {
+			return false
+		}
+	}
+	return s.Verify(digest) == nil
+}
+
 // SyncObjects makes every object put so far durable. When that fails, the
 // objects of the batch are removed and forgotten: a second sync could succeed
 // without having written anything. Put them again.
 func (s *Store) SyncObjects() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.packs.broken; err != nil {
+		s.packs.broken = nil
+		return fmt.Errorf("cannot make the objects durable; put them again: %w", err)
+	}
 	if len(s.pending) == 0 {
 		return nil
 	}
 	if err := s.syncPending(); err != nil {
+		s.dropPack()
+		s.packs.broken = nil // said here
 		for digest, ours := range s.pending {
-			if p, _ := objectPath(digest); ours {
+			if p, _ := objectPath(digest); ours && !s.hasPacked(digest) {
 				_ = s.fs.Remove(p)
 			}
 			delete(s.known, digest)
@@ -153,6 +183,9 @@ func (s *Store) SyncObjects() error {
 		return fmt.Errorf("cannot make the objects durable; nothing of this batch was kept: %w", err)
 	}
 	for digest := range s.pending {
+		if s.hasPacked(digest) {
+			continue
+		}
 		s.rooted[objectDir(digest)] = true
 	}
 	clear(s.pending)
@@ -164,11 +197,23 @@ func (s *Store) SyncObjects() error {
 const manyObjects = 16
 
 func (s *Store) syncPending() error {
-	if len(s.pending) >= manyObjects {
-		return s.fs.SyncFS("/objects")
+	if err := s.syncPack(); err != nil {
+		return err
 	}
 	dirs := map[string]bool{}
+	loose := make([]string, 0, len(s.pending))
 	for digest := range s.pending {
+		pl, inPack := s.packs.at[digest]
+		if !inPack {
+			loose = append(loose, digest)
+		} else if s.packs.cur == nil || pl.pack != s.packs.cur.number {
+			dirs[packDir] = true // of an earlier process, which may not have come to it
+		}
+	}
+	if len(loose) >= manyObjects || dirs[packDir] {
+		return s.fs.SyncFS("/objects")
+	}
+	for _, digest := range loose {
 		p, _ := objectPath(digest)
 		if err := s.syncFile(p); err != nil {
 			return err

@@ -23,6 +23,11 @@ func (e *DamagedError) Error() string {
 // Open reads an object. A damaged one gives a *DamagedError in place of io.EOF:
 // what was read until then must not be used. The caller closes the reader.
 func (s *Store) Open(digest string) (io.ReadCloser, int64, error) {
+	if r, ok, err := s.openPacked(digest); err != nil {
+		return nil, 0, err
+	} else if ok {
+		return &objectReader{f: io.NopCloser(r), hash: sha256.New(), digest: digest}, r.Size(), nil
+	}
 	f, size, err := s.openObject(digest)
 	if err != nil {
 		return nil, 0, err
@@ -47,7 +52,7 @@ func (s *Store) openObject(digest string) (host.File, int64, error) {
 }
 
 type objectReader struct {
-	f      host.File
+	f      io.ReadCloser
 	hash   hash.Hash
 	digest string
 }
@@ -103,6 +108,9 @@ func (s *Store) Verify(digest string) error {
 // CopyTo writes an object into dst, an empty file at its beginning, and keeps
 // its holes. After an error dst must not be used: it may hold wrong bytes.
 func (s *Store) CopyTo(digest string, dst host.File) error {
+	if r, ok, err := s.openPacked(digest); err != nil || ok {
+		return copyPacked(digest, dst, r, err)
+	}
 	f, size, err := s.openObject(digest)
 	if err != nil {
 		return err
@@ -116,4 +124,19 @@ func (s *Store) CopyTo(digest string, dst host.File) error {
 		return &DamagedError{Digest: digest}
 	}
 	return nil
+}
+
+func copyPacked(digest string, dst host.File, r *io.SectionReader, err error) error {
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("cannot copy object %s: %w", digest, err)
+	}
+	if DigestOf(b) != digest {
+		return &DamagedError{Digest: digest}
+	}
+	_, err = dst.Write(b)
+	return err
 }

@@ -44,6 +44,7 @@ type Store struct {
 	fresh map[string]bool
 	// rooted are the object directories whose own entry is durable.
 	rooted map[string]bool
+	packs  packs
 	temps  int
 	notes  []string
 }

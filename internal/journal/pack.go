@@ -1,0 +1,336 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// Packs hold many small objects in one file, so that a run that touches ten
+// thousand files does not make ten thousand more. A process writes packs of its
+// own and never appends to one that it found.
+//
+//	/packs/000003.pack   "FETTLEPACK1\n"  record*
+//	record               length u32  sha256 [32]  content        (little endian)
+//	/packs/000003.idx    "FETTLEINDX1\n"  size of the pack u64  (sha256 [32]  offset u64  length u32)*  crc32c u32
+//
+// The index is a saving: one that is missing, damaged or about another size is
+// made again from the pack, up to the first record that does not hold what its
+// sum says, which is where a crash tore it.
+const (
+	packMagic  = "FETTLEPACK1\n"
+	indexMagic = "FETTLEINDX1\n"
+	packDir    = "/packs"
+	// packed is up to which size content goes into a pack, in bytes.
+	packed     = 64 << 10
+	packHeader = 4 + sha256.Size
+	indexEntry = sha256.Size + 12
+	// packBuffer is how much is gathered before it is written, in bytes.
+	packBuffer = 1 << 20
+)
+
+// place is where a packed object's content stands.
+type place struct {
+	pack   int
+	offset int64
+	length int
+}
+
+// packs are the packs of a store. The store's mutex guards it.
+type packs struct {
+	on     bool // small objects go into packs
+	loaded bool
+	at     map[string]place
+	files  map[int]host.File // open for reading
+	cur    *packWriter
+	last   int // the highest number there is
+	// broken is why objects that were put are gone: the next SyncObjects says so.
+	broken error
+}
+
+type packWriter struct {
+	number   int
+	f        host.File
+	written  int64 // bytes handed to the file
+	buf      []byte
+	digests  []string // all in it
+	unsynced []string // of them, those since the last sync
+	named    bool     // its own directory entry is durable
+}
+
+func packPath(n int) string  { return fmt.Sprintf("%s/%06d.pack", packDir, n) }
+func indexPath(n int) string { return fmt.Sprintf("%s/%06d.idx", packDir, n) }
+
+// Pack makes small objects go into packs from here on, or into files of their
+// own again: for runs that store many.
+func (s *Store) Pack(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.packs.on = on
+}
+
+// load reads the indexes of all packs, once. The newest place of an object wins.
+func (s *Store) loadPacks() error {
+	p := &s.packs
+	if p.loaded {
+		return nil
+	}
+	if p.at == nil {
+		p.at, p.files = map[string]place{}, map[int]host.File{}
+	}
+	names, err := s.fs.ReadDir(packDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot list the packs: %w", err)
+	}
+	for _, name := range names {
+		n, err := strconv.Atoi(strings.TrimSuffix(name, ".pack"))
+		if err != nil || path.Ext(name) != ".pack" {
+			continue
+		}
+		p.last = max(p.last, n)
+		entries, err := s.packIndex(n)
+		if err != nil {
+			return err
+		}
+		for digest, pl := range entries {
+			p.at[digest] = pl
+		}
+	}
+	p.loaded = true
+	return nil
+}
+
+// packIndex gives what a pack holds: by its index, or by reading it.
+func (s *Store) packIndex(n int) (map[string]place, error) {
+	st, err := s.fs.Lstat(packPath(n))
+	if err != nil {
+		return nil, fmt.Errorf("cannot look at pack %d: %w", n, err)
+	}
+	if b, err := s.readAll(indexPath(n), 1<<30); err == nil {
+		if entries, ok := decodeIndex(b, n, st.Size); ok {
+			return entries, nil
+		}
+	}
+	return s.scanPack(n)
+}
+
+func decodeIndex(b []byte, n int, size int64) (map[string]place, bool) {
+	le := binary.LittleEndian
+	head := len(indexMagic) + 8
+	if len(b) < head+4 || string(b[:len(indexMagic)]) != indexMagic || (len(b)-head-4)%indexEntry != 0 {
+		return nil, false
+	}
+	body := b[:len(b)-4]
+	if le.Uint32(b[len(b)-4:]) != crc32.Checksum(body, castagnoli()) || int64(le.Uint64(b[len(indexMagic):])) != size {
+		return nil, false
+	}
+	out := make(map[string]place, len(body)/indexEntry)
+	for e := body[head:]; len(e) > 0; e = e[indexEntry:] {
+		off, length := int64(le.Uint64(e[sha256.Size:])), int(le.Uint32(e[sha256.Size+8:]))
+		if off < 0 || off+int64(length) > size {
+			return nil, false
+		}
+		out[named(e[:sha256.Size])] = place{n, off, length}
+	}
+	return out, true
+}
+
+// scanPack reads a pack up to the first record that is not whole.
+func (s *Store) scanPack(n int) (map[string]place, error) {
+	out := map[string]place{}
+	b, err := s.readAll(packPath(n), 1<<32)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read pack %d: %w", n, err)
+	}
+	if !bytes.HasPrefix(b, []byte(packMagic)) {
+		return out, nil
+	}
+	for at := len(packMagic); at+packHeader <= len(b); {
+		length := int(binary.LittleEndian.Uint32(b[at:]))
+		start := at + packHeader
+		if length > packed || start+length > len(b) {
+			break
+		}
+		sum := sha256.Sum256(b[start : start+length])
+		if !bytes.Equal(sum[:], b[at+4:start]) {
+			break
+		}
+		out[named(sum[:])] = place{n, int64(start), length}
+		at = start + length
+	}
+	return out, nil
+}
+
+// putPacked adds an object to the current pack. The mutex is held.
+func (s *Store) putPacked(digest string, b []byte) error {
+	w, err := s.packWriter()
+	if err != nil {
+		return err
+	}
+	sum, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
+	if err != nil {
+		return err
+	}
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(b)))
+	w.buf = append(w.buf, sum...)
+	s.packs.at[digest] = place{w.number, w.written + int64(len(w.buf)), len(b)}
+	w.buf = append(w.buf, b...)
+	w.digests, w.unsynced = append(w.digests, digest), append(w.unsynced, digest)
+	s.known[digest], s.pending[digest], s.fresh[digest] = true, true, true
+	if len(w.buf) < packBuffer {
+		return nil
+	}
+	return s.flushPack()
+}
+
+// packWriter is the current pack, made when there is none.
+func (s *Store) packWriter() (*packWriter, error) {
+	if err := s.loadPacks(); err != nil {
+		return nil, err
+	}
+	p := &s.packs
+	if p.cur != nil {
+		return p.cur, nil
+	}
+	if err := s.makeDir(packDir); err != nil {
+		return nil, fmt.Errorf("cannot make a pack: %w", err)
+	}
+	for {
+		p.last++
+		f, err := s.fs.Create(packPath(p.last))
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot make a pack: %w", err)
+		}
+		p.cur = &packWriter{number: p.last, f: f, buf: []byte(packMagic)}
+		return p.cur, nil
+	}
+}
+
+// flushPack hands what was gathered to the file. A pack that could not be
+// written is given up, with all that is not durable yet.
+func (s *Store) flushPack() error {
+	w := s.packs.cur
+	if w == nil || len(w.buf) == 0 {
+		return nil
+	}
+	n, err := w.f.Write(w.buf)
+	w.written += int64(n)
+	w.buf = w.buf[:0]
+	if err != nil {
+		s.dropPack()
+		s.packs.broken = fmt.Errorf("cannot write a pack: %w", err)
+		return s.packs.broken
+	}
+	return nil
+}
+
+// syncPack makes the current pack durable and writes its index.
+func (s *Store) syncPack() error {
+	w := s.packs.cur
+	if w == nil || len(w.unsynced) == 0 {
+		return nil
+	}
+	if err := s.flushPack(); err != nil {
+		return err
+	}
+	if err := w.f.Sync(); err != nil {
+		return err
+	}
+	if !w.named {
+		if err := errors.Join(s.fs.SyncDir(packDir), s.fs.SyncDir("/")); err != nil {
+			return err
+		}
+		w.named = true
+	}
+	w.unsynced = nil
+	s.writeIndex(w) // failing to costs only time
+	return nil
+}
+
+func (s *Store) writeIndex(w *packWriter) {
+	le := binary.LittleEndian
+	b := le.AppendUint64([]byte(indexMagic), uint64(w.written))
+	for _, digest := range w.digests {
+		pl := s.packs.at[digest]
+		sum, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
+		if err != nil || pl.pack != w.number {
+			continue
+		}
+		b = append(b, sum...)
+		b = le.AppendUint64(b, uint64(pl.offset))
+		b = le.AppendUint32(b, uint32(pl.length))
+	}
+	b = le.AppendUint32(b, crc32.Checksum(b, castagnoli()))
+	_ = s.fs.Remove(indexPath(w.number))
+	f, err := s.fs.Create(indexPath(w.number))
+	if err != nil {
+		return
+	}
+	_, _ = f.Write(b)
+	_ = f.Close()
+}
+
+// dropPack forgets what the current pack holds and nobody can count on.
+func (s *Store) dropPack() {
+	w := s.packs.cur
+	if w == nil {
+		return
+	}
+	for _, digest := range w.unsynced {
+		delete(s.packs.at, digest)
+		delete(s.known, digest)
+		delete(s.pending, digest)
+		delete(s.fresh, digest)
+	}
+	_ = w.f.Close()
+	s.packs.cur = nil
+}
+
+// openPacked opens an object in a pack; ok is false when no pack has it.
+func (s *Store) openPacked(digest string) (r *io.SectionReader, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.loadPacks(); err != nil {
+		return nil, false, err
+	}
+	pl, ok := s.packs.at[digest]
+	if !ok {
+		return nil, false, nil
+	}
+	if w := s.packs.cur; w != nil && w.number == pl.pack && pl.offset+int64(pl.length) > w.written {
+		if err := s.flushPack(); err != nil {
+			return nil, false, err
+		}
+	}
+	f, open := s.packs.files[pl.pack]
+	if !open {
+		if f, err = s.fs.Open(packPath(pl.pack)); err != nil {
+			return nil, false, fmt.Errorf("cannot open object %s: %w", digest, err)
+		}
+		s.packs.files[pl.pack] = f
+	}
+	return io.NewSectionReader(f, pl.offset, int64(pl.length)), true, nil
+}
+
+// hasPacked tells whether a pack has the object. The mutex is held.
+func (s *Store) hasPacked(digest string) bool {
+	if s.loadPacks() != nil {
+		return false
+	}
+	_, ok := s.packs.at[digest]
+	return ok
+}

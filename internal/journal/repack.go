@@ -1,0 +1,120 @@
+package journal
+
+import (
+	"io"
+	"slices"
+)
+
+// choosePacks says which packs go, whole or after what is live in them has been
+// written again. The current pack of this process stays.
+func (s *Store) choosePacks(d *doomed, live map[string]bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.loadPacks(); err != nil {
+		return err
+	}
+	type sum struct{ live, dead int64 }
+	sums := map[int]*sum{}
+	var dead []string
+	for digest, pl := range s.packs.at {
+		if w := s.packs.cur; w != nil && w.number == pl.pack {
+			continue
+		}
+		if sums[pl.pack] == nil {
+			sums[pl.pack] = &sum{}
+		}
+		if live[digest] {
+			sums[pl.pack].live += int64(pl.length)
+		} else {
+			sums[pl.pack].dead += int64(pl.length)
+			dead = append(dead, digest)
+		}
+	}
+	goes := map[int]bool{}
+	for n, x := range sums {
+		if goes[n] = x.dead > x.live; goes[n] {
+			d.packs = append(d.packs, n)
+			d.bytes += x.dead
+		}
+	}
+	slices.Sort(d.packs)
+	for _, digest := range dead {
+		if goes[s.packs.at[digest].pack] {
+			d.packed = append(d.packed, digest)
+		}
+	}
+	slices.Sort(d.packed)
+	return nil
+}
+
+// removePacks writes again what is live in the packs that go, makes that
+// durable, and removes them.
+func (s *Store) removePacks(d doomed) error {
+	if len(d.packs) == 0 {
+		return nil
+	}
+	dead := map[string]bool{}
+	for _, digest := range d.packed {
+		dead[digest] = true
+	}
+	if err := s.rewrite(d.packs, dead); err != nil {
+		return err
+	}
+	for _, n := range d.packs {
+		if err := s.dropFiles(n, dead); err != nil {
+			return err
+		}
+	}
+	return s.fs.SyncDir(packDir)
+}
+
+func (s *Store) rewrite(from []int, dead map[string]bool) error {
+	s.mu.Lock()
+	var move []string
+	for digest, pl := range s.packs.at {
+		if slices.Contains(from, pl.pack) && !dead[digest] {
+			move = append(move, digest)
+		}
+	}
+	s.mu.Unlock()
+	slices.Sort(move)
+	for _, digest := range move {
+		r, ok, err := s.openPacked(digest)
+		if err != nil || !ok {
+			return err
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		if DigestOf(b) != digest {
+			return &DamagedError{Digest: digest}
+		}
+		s.mu.Lock()
+		err = s.putPacked(digest, b)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return s.SyncObjects()
+}
+
+func (s *Store) dropFiles(n int, dead map[string]bool) error {
+	s.mu.Lock()
+	if f, ok := s.packs.files[n]; ok {
+		_ = f.Close()
+		delete(s.packs.files, n)
+	}
+	for digest, pl := range s.packs.at {
+		if pl.pack == n {
+			delete(s.packs.at, digest)
+			delete(s.known, digest)
+		}
+	}
+	s.mu.Unlock()
+	if err := s.removeOne(indexPath(n)); err != nil {
+		return err
+	}
+	return s.removeOne(packPath(n))
+}
