@@ -158,6 +158,7 @@ func (m *Machine) alone(i int) bool { return m.steps[i].Get("validate") != "" }
 // batch is what a batch of paths holds so far.
 type batch struct {
 	paths map[string]bool // true: a directory that is new here
+	above map[string]bool // what the paths are below
 	n     int
 	bytes int64
 }
@@ -173,12 +174,15 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 		size = m.sizes(to.File.Digest)
 	}
 	if b.paths == nil {
-		b.paths = map[string]bool{}
+		b.paths, b.above = map[string]bool{}, map[string]bool{}
 	}
 	if b.n > 0 {
-		if _, twice := b.paths[p]; twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) {
+		if _, twice := b.paths[p]; twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) || b.above[p] && m.replaces(i) {
 			return false
 		}
+	}
+	for d := path.Dir(p); d != "/" && d != "." && !b.above[d]; d = path.Dir(d) {
+		b.above[d] = true
 	}
 	b.paths[p] = m.newDirectory(i)
 	b.n++
@@ -197,6 +201,12 @@ func (b *batch) below(p string) bool {
 		}
 	}
 	return false
+}
+
+// replaces tells whether a change puts something in the place of a directory,
+// which it can see to be empty only when what was in it has gone.
+func (m *Machine) replaces(i int) bool {
+	return !m.Back && m.changes[i].Action != plan.Remove && m.steps[i].Verb != step.Mkdir
 }
 
 func (m *Machine) newDirectory(i int) bool {

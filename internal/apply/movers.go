@@ -40,12 +40,13 @@ func (r *run) move(i int) error {
 		}
 		return r.fail(i, StepFailed, err)
 	}
+	from = r.madeHome(from, to, s)
 	if err := r.log(r.intent(i, from, to)); err != nil {
 		return err
 	}
 	err = v.(verb.Mover).Move(r.ctx, r.env, s, from, to)
 	if err != nil && accounts(s.Verb) {
-		r.halfAccount(v.(verb.Mover), i, from, to)
+		err = r.onceMore(v.(verb.Mover), i, from, to, err)
 	}
 	return r.moved(v, i, from, to, err)
 }
@@ -72,10 +73,15 @@ func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error)
 	return v.Target(r.m.Step(i), from, r.Names)
 }
 
-// halfAccount takes back what a failed change of an account did to some of the
-// files that hold accounts.
-func (r *run) halfAccount(mv verb.Mover, i int, from, to image.Image) {
-	if err := mv.Move(context.WithoutCancel(r.ctx), r.env, r.m.Step(i), to, from); err != nil {
+// onceMore tries a failed change of an account again, for it may have come to
+// some of the files that hold accounts and not to others. Where that fails too,
+// it is taken back as far as can be.
+func (r *run) onceMore(mv verb.Mover, i int, from, to image.Image, failed error) error {
+	ctx := context.WithoutCancel(r.ctx)
+	if mv.Move(ctx, r.env, r.m.Step(i), from, to) == nil {
+		return nil
+	}
+	if err := mv.Move(ctx, r.env, r.m.Step(i), to, from); err != nil {
 		r.note(fmt.Sprintf("%s is half changed: %v", r.plan.Changes[i].Addr, err))
 	}
 	for _, pm := range r.fx[i].moves {
@@ -84,6 +90,7 @@ func (r *run) halfAccount(mv verb.Mover, i int, from, to image.Image) {
 		}
 	}
 	r.fx[i].moves = nil
+	return failed
 }
 
 // home puts back a home directory that went with its account.
@@ -101,7 +108,7 @@ func accounts(v step.Verb) bool { return v == step.User || v == step.Group || v 
 // exact tells whether an image was captured from a machine, rather than worked
 // out, so that it is put back as it is.
 func exact(i image.Image) bool {
-	return i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
+	return i.Unit != nil || i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
 		i.Package != nil && len(i.Package.Also) > 0
 }
 
@@ -344,10 +351,13 @@ func (r *run) homeWith(i int, from, to image.Image) (image.Image, error) {
 	if err != nil {
 		return from, fmt.Errorf("cannot keep the home directory: %w", err)
 	}
-	if taken.Type != image.Directory {
-		return from, nil
-	}
 	u := *from.User
+	if taken.Type != image.Directory {
+		for _, pm := range r.fx[i].moves { // a crashed attempt took it away
+			u.HomeDir = &pm.from
+		}
+		return image.Image{User: &u}, nil
+	}
 	u.HomeDir = &taken.File
 	return image.Image{User: &u}, r.moveHome(i, home, taken, image.File{Type: image.Absent})
 }

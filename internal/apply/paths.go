@@ -113,7 +113,7 @@ func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*m
 		return nil, r.unchanged(i)
 	}
 	m := &move.Move{Change: i, Path: p, From: taken, To: to, Temp: move.TempFor(p, r.header.Run, i, false)}
-	if v := s.Get("validate"); strings.Contains(v, "%s") && s.Verb == step.Copy && to.Type == image.Regular {
+	if v := s.Get("validate"); r.validates(i) && strings.Contains(v, "%s") && s.Verb == step.Copy && to.Type == image.Regular {
 		m.Validate = func(temp string) error {
 			return r.validate(v, temp)
 		}
@@ -150,7 +150,11 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 		return *c.To, nil
 	}
 	if c.Action == plan.Restore && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
-		return *c.To, nil
+		// Only if that is what the step asks for, which a plan made before the
+		// accounts were there could not tell.
+		if t, err := v.Target(s, *c.To, r.Names); err == nil && t.Same(*c.To) {
+			return *c.To, nil
+		}
 	}
 	if f := now.File; f != nil && f.Type == image.Directory && s.Verb != step.Mkdir {
 		names, err := r.Host.ReadDir(s.Path())
@@ -351,7 +355,7 @@ func (r *run) validateInPlace(indexes []int) error {
 	for _, i := range indexes {
 		s := r.m.Step(i)
 		v := s.Get("validate")
-		if v == "" || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.fx[i].changed {
+		if v == "" || !r.validates(i) || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.fx[i].changed {
 			continue
 		}
 		err := r.validate(v, "")
@@ -368,6 +372,13 @@ func (r *run) validateInPlace(indexes []int) error {
 		return r.fail(i, StepFailed, fmt.Errorf("%w\nthe old content is back", err))
 	}
 	return nil
+}
+
+// validates tells whether a change writes what its step asks for: what is put
+// back needs nobody's consent.
+func (r *run) validates(i int) bool {
+	a := r.plan.Changes[i].Action
+	return a != plan.Remove && a != plan.Purge
 }
 
 // validate runs a validation; temp stands in for %s in its words.

@@ -380,7 +380,7 @@ func (r *run) lookAtMover(i int) error {
 	begun := !known || !now.Same(fx.from)
 	switch {
 	case !r.goesOn():
-		r.openBack(i, now, begun)
+		r.openBack(v, i, now, begun)
 	case r.m.Status(i) == Failed:
 		fx.changed = begun
 	case !begun: // it is done again, from the beginning
@@ -393,17 +393,32 @@ func (r *run) lookAtMover(i int) error {
 }
 
 // openBack marks a change that was under way to be taken back. Of an account,
-// half may be there although it does not show.
-func (r *run) openBack(i int, now image.Image, begun bool) {
+// half may be there although it does not show: it is made whole first, since
+// taking back is the way from a whole one.
+func (r *run) openBack(v verb.Verb, i int, now image.Image, begun bool) {
 	s, fx := r.m.Step(i), &r.fx[i]
 	if !begun && !accounts(s.Verb) && len(fx.moves) == 0 {
 		return
+	}
+	if accounts(s.Verb) && fx.to.Known() {
+		r.complete(v, i)
+		if whole, err := v.Observe(r.ctx, r.env, s); err == nil {
+			now = whole
+		}
 	}
 	fx.changed = true
 	if s.Verb != step.Exec {
 		fx.to = now
 	}
 	r.m.Set(i, Done)
+}
+
+// complete does what is left of a change that was under way.
+func (r *run) complete(v verb.Verb, i int) {
+	if err := v.(verb.Mover).Move(r.ctx, r.env, r.m.Step(i), r.fx[i].from, r.fx[i].to); err != nil {
+		r.note(fmt.Sprintf("%s is half changed: %v", r.plan.Changes[i].Addr, err))
+	}
+	r.Names.Forget()
 }
 
 // resumed takes in a change that a crashed run did, or leaves it to be done

@@ -65,10 +65,14 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 	return x.finish()
 }
 
+// manyChanges is how many changes make it worth while to pack what they keep.
+const manyChanges = 64
+
 // begin keeps all that the run needs, then opens its journal. Until here
 // nothing on the machine has changed.
 func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 	x := r.newRun(ctx, job)
+	r.Store.Pack(len(job.Plan.Changes) >= manyChanges)
 	if err := x.keepBlobs(); err != nil {
 		return nil, err
 	}

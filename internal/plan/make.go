@@ -246,6 +246,9 @@ func (m *maker) step(s step.Step) {
 		return
 	}
 	if err != nil {
+		if before, ok := m.before(s.Addr()); ok {
+			c.To = &before
+		}
 		c.Action, c.Why = m.verbFor(s, applied, now), "an earlier step makes what it needs"
 		m.add(c)
 		return
@@ -256,12 +259,18 @@ func (m *maker) step(s step.Step) {
 	m.purge(s, now)
 }
 
+// before is what a rollback's goal had at an address, if that is known.
+func (m *maker) before(a addr.Addr) (image.Image, bool) {
+	if m.in.Goal == nil {
+		return image.Image{}, false
+	}
+	i, ok := m.in.Goal.Before[a]
+	return i, ok
+}
+
 // exact prefers the very image that a rollback's goal had.
 func (m *maker) exact(s step.Step, to image.Image) image.Image {
-	if m.in.Goal == nil {
-		return to
-	}
-	before, ok := m.in.Goal.Before[s.Addr()]
+	before, ok := m.before(s.Addr())
 	if !ok {
 		return to
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	// this process dies. It runs before anything changes. Without it no run can
 	// be armed.
 	Guard func(ctx context.Context, deadline time.Time) error
+	// Ballast is the room kept for taking a run back, in bytes; 0 is
+	// journal.DefaultBallast, negative is none.
+	Ballast int64
 }
 
 // Executor implements executor.Executor. It is used by one goroutine at a time.
@@ -55,7 +58,10 @@ func New(h host.Host, state host.FS, o Options) (*Executor, error) {
 	if o.Net == nil {
 		o.Net = probe.Net{}
 	}
-	store, err := journal.Open(state)
+	if o.Ballast == 0 {
+		o.Ballast = journal.DefaultBallast
+	}
+	store, err := journal.OpenWith(state, journal.Options{Ballast: o.Ballast})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the state directory: %w", err)
 	}

@@ -1,0 +1,343 @@
+package apply_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/fault"
+)
+
+// scenario is one run to break, on a machine where another may have run before.
+type scenario struct{ name, first, second string }
+
+const paths1 = `MKDIR /srv/www mode=0750
+COPY a1 /srv/www/a mode=0640
+COPY b1 /srv/www/b
+LINK a /srv/www/l owner=bob
+COPY u1 /srv/updated mode=0644
+COPY same /srv/same mode=0600 owner=bob
+META /srv/theirs mode=0600 owner=bob
+RM /srv/old-file
+RM /srv/tree
+MKDIR /srv/f2d
+COPY f /srv/f2d/in
+LINK a /srv/f2l
+COPY f /srv/d2f
+LINK a /srv/d2l
+COPY f /srv/l2f
+EDIT /etc/hosts block=web content="10.0.0.1 web\n"
+EDIT /etc/sysctl.conf key=vm.x value=2
+EDIT /etc/new line=one create=true
+MKDIR /srv/purged purge=true
+COPY good_1 /etc/checked validate="check %s"
+COPY good_2 /etc/placed validate="check /etc/placed"
+`
+
+const paths2 = `MKDIR /srv/www mode=0700 owner=bob
+COPY a2 /srv/www/a mode=0640
+LINK c /srv/www/l owner=bob
+COPY c2 /srv/www/c
+COPY f /srv/f2d
+MKDIR /srv/d2f
+COPY f /srv/d2f/in
+LINK z /srv/l2f
+COPY same /srv/same mode=0644
+EDIT /etc/hosts block=web content="10.0.0.2 web\n"
+EDIT /etc/sysctl.conf key=vm.x value=3
+MKDIR /srv/tree
+COPY n /srv/tree/a
+COPY good_3 /etc/placed validate="check /etc/placed"
+`
+
+const movers1 = `GROUP deploy gid=1600
+USER alice uid=1600 group=deploy create_home=true
+USER carol uid=1700
+MEMBER alice adm
+COPY k /home/alice/key owner=alice group=deploy mode=0600
+PKG web version=1
+PKG tool
+UNIT app.service enabled=true active=true
+COPY conf1 /etc/app.conf
+ACT run load /usr/bin/load on=file:/etc/app.conf
+ACT restart app.service on=file:/etc/app.conf
+EXEC makedb /usr/bin/makedb creates=/srv/db undo=/usr/bin/dropdb
+COPY after /etc/after
+`
+
+const movers2 = `GROUP deploy gid=1600
+GROUP extra gid=1601
+USER bob uid=1000 shell=/bin/bash
+PKG web version=2
+UNIT app.service masked=true active=false
+COPY conf2 /etc/app.conf
+ACT run load /usr/bin/load on=file:/etc/app.conf
+EDIT /etc/hosts line="10.0.0.9 nine"
+`
+
+func scenarios() []scenario {
+	var many strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&many, "COPY m%d /srv/many%d\n", i, i)
+	}
+	many.WriteString("COPY u3 /srv/updated\nMETA /srv/theirs mode=0700\n")
+	return []scenario{
+		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
+		{"many paths", "", many.String()},
+		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
+	}
+}
+
+// bench is a scenario ready to be broken: the world after its first run, and
+// the pictures of it at all three moments.
+type bench struct {
+	scenario
+	base           *world
+	origin, before picture
+	after          picture
+	runs           int // before the run that is broken
+	units          bool
+	ops            int // mutating operations of the run
+}
+
+func setUp(t *testing.T, s scenario, units bool, breaker func(host.FS) host.FS) *bench {
+	t.Helper()
+	b := &bench{scenario: s, base: newWorld(t), units: units}
+	b.origin = b.base.picture(t, units)
+	if s.first != "" {
+		if _, err := b.base.apply(t, s.first, executor.Options{}); err != nil {
+			t.Fatalf("the first run: %v", err)
+		}
+		b.runs = 1
+	}
+	b.base = b.base.copy()
+	b.before = b.base.picture(t, units)
+	w := b.base.copy()
+	var rec fault.Recorder
+	w.tap.count = rec.Count
+	_, err := w.apply(t, s.second, executor.Options{})
+	w.tap.count = nil
+	if err != nil {
+		t.Fatalf("the second run: %v", err)
+	}
+	b.after, b.ops = w.picture(t, units), rec.N()
+	if bad := b.after.differs(false, b.after); len(bad) > 0 {
+		t.Fatalf("a run leaves temporaries: %s", bad)
+	}
+	b.base.breaker = breaker
+	return b
+}
+
+// loaded tells whether the daemon runs with the configuration that is there.
+func loaded(w *world) string {
+	conf, _ := read(w.h, "/etc/app.conf")
+	have, err := read(w.h, "/run/loaded")
+	if err == nil && have != conf {
+		return fmt.Sprintf("the daemon runs with %q, %q is configured", have, conf)
+	}
+	return ""
+}
+
+// settled finds what is wrong with a world whose broken run has been recovered:
+// it must be all old or all new.
+func (b *bench) settled(t testing.TB, w *world) []string {
+	got := w.picture(t, b.units)
+	old, new := got.differs(true, b.before), got.differs(false, b.after)
+	switch {
+	case len(old) > 0 && len(new) > 0 && len(old) < len(new):
+		return append(old, loaded(w))
+	case len(old) > 0 && len(new) > 0:
+		return append(new, loaded(w))
+	}
+	if bad := loaded(w); bad != "" {
+		return []string{bad}
+	}
+	return nil
+}
+
+// goesOn finds what is wrong with going on from a settled world: the list can
+// be applied, and taken back to the run before and to the origin.
+func (b *bench) goesOn(t testing.TB, w *world) []string {
+	if _, err := w.apply(t, b.second, executor.Options{}); err != nil {
+		return []string{"applying it again: " + err.Error()}
+	}
+	if bad := w.picture(t, b.units).differs(false, b.after); len(bad) > 0 {
+		return append([]string{"after applying it again:"}, bad...)
+	}
+	if bad := loaded(w); bad != "" {
+		return []string{"after applying it again: " + bad}
+	}
+	if b.runs > 0 {
+		if err := w.rollback(b.runs); err != nil {
+			return []string{"rolling back: " + err.Error()}
+		}
+		if bad := w.picture(t, b.units).differs(true, b.before); len(bad) > 0 {
+			return append([]string{"after rolling back:"}, bad...)
+		}
+	}
+	if err := w.rollback(0); err != nil {
+		return []string{"rolling back to the origin: " + err.Error()}
+	}
+	if bad := w.picture(t, b.units).differs(true, b.origin); len(bad) > 0 {
+		return append([]string{"at the origin:"}, bad...)
+	}
+	return nil
+}
+
+// tally counts what a campaign tried.
+type tally struct{ points, second, bad int }
+
+func (n *tally) report(t *testing.T, where string, bad []string) {
+	if n.bad++; n.bad <= 5 {
+		t.Errorf("%s:\n\t%s", where, strings.Join(bad, "\n\t"))
+	}
+}
+
+func TestPowerCut(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, s, false, nil)
+			n := b.cutEverywhere(t, 2)
+			t.Logf("%d operations, %d power cuts, %d more inside recovery, %d torn or lost", b.ops, n.points, n.second, n.bad)
+			if n.second*2 < n.points {
+				t.Errorf("only %d of %d recoveries were cut", n.second, n.points)
+			}
+		})
+	}
+}
+
+// cutEverywhere cuts the power before each operation of the run, and at a place
+// of the dice inside recovery.
+func (b *bench) cutEverywhere(t *testing.T, dice int) tally {
+	t.Helper()
+	var worlds []*world
+	var where []string
+	w := b.base.copy()
+	w.tap.count = func(op, path string) error {
+		for d := range dice {
+			worlds = append(worlds, w.crash(rand.New(rand.NewPCG(uint64(len(worlds)), uint64(d)))))
+			where = append(where, fmt.Sprintf("before operation %d (%s %s), dice %d", len(worlds)/dice, op, path, d))
+		}
+		return nil
+	}
+	_, err := w.apply(t, b.second, executor.Options{})
+	w.tap.count = nil
+	must(t, err)
+	var n tally
+	for i, cut := range worlds {
+		for k, policy := range []string{"undo", "finish"} {
+			n.points++
+			if bad := b.recoverAll(t, cut.copy(), policy, uint64(2*i+k), &n); len(bad) > 0 {
+				n.report(t, where[i]+", then "+policy, bad)
+			}
+		}
+	}
+	return n
+}
+
+// recoverAll recovers a world, with a second power cut inside, and goes on.
+func (b *bench) recoverAll(t *testing.T, w *world, policy string, dice uint64, n *tally) []string {
+	rng := rand.New(rand.NewPCG(dice, 99))
+	o := executor.Options{OnCrash: policy}
+	at, seen := 1+rng.IntN(30), 0
+	var again *world
+	first := w.copy()
+	w.tap.count = func(string, string) error {
+		if seen++; seen == at {
+			again = first.crash(rng)
+		}
+		return nil
+	}
+	err := first.recover(o)
+	w.tap.count = nil
+	if err != nil {
+		return []string{"recovery: " + err.Error()}
+	}
+	if bad := b.settled(t, first); len(bad) > 0 {
+		return bad
+	}
+	if again != nil {
+		n.second++
+		if err := again.recover(o); err != nil {
+			return []string{fmt.Sprintf("recovery after a cut before its operation %d: %v", at, err)}
+		}
+		if bad := b.settled(t, again); len(bad) > 0 {
+			return append([]string{fmt.Sprintf("after a cut before operation %d of recovery:", at)}, bad...)
+		}
+		first = again
+	}
+	if dice%4 != 0 {
+		return nil
+	}
+	return b.goesOn(t, first)
+}
+
+func TestFault(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			b := setUp(t, s, true, nil)
+			var n tally
+			for _, sticky := range []bool{false, true} {
+				for at := 1; ; at++ {
+					if !b.failAt(t, at, sticky, &n) {
+						break
+					}
+				}
+			}
+			t.Logf("%d operations, %d faults, %d torn or lost", b.ops, n.points, n.bad)
+			if n.points < 2*b.ops-20 {
+				t.Errorf("only %d faults were hit in twice %d operations", n.points, b.ops)
+			}
+		})
+	}
+}
+
+// failAt lets one operation fail, or all from it on, and finds what is wrong
+// afterwards. It is false when the run has fewer operations.
+func (b *bench) failAt(t *testing.T, at int, sticky bool, n *tally) bool {
+	t.Helper()
+	o := executor.Options{OnFailure: []string{"stop", "undo"}[at%2], OnCrash: []string{"undo", "finish"}[at/2%2]}
+	errno := []error{syscall.EIO, syscall.ENOSPC}[at/4%2]
+	plan := &fault.Plan{At: at, Err: errno, Sticky: sticky}
+	w := b.base.copy()
+	var op string
+	w.tap.count = func(name, path string) error {
+		err := plan.Count(name, path)
+		if err != nil && op == "" {
+			op = name + " " + path
+		}
+		return err
+	}
+	_, aerr := w.apply(t, b.second, o)
+	w.tap.count = nil
+	if !plan.Hit() {
+		return false
+	}
+	n.points++
+	where := fmt.Sprintf("operation %d (%s) fails with %v, sticky %v, %+v, error %v", at, op, errno, sticky, [2]string{o.OnFailure, o.OnCrash}, aerr)
+	if bad := b.afterFault(t, w, o); len(bad) > 0 {
+		n.report(t, where, bad)
+	}
+	return true
+}
+
+func (b *bench) afterFault(t *testing.T, w *world, o executor.Options) []string {
+	if err := w.recover(executor.Options{}); err != nil {
+		return []string{"recovery: " + err.Error()}
+	}
+	got := w.picture(t, b.units)
+	if bad := got.differs(false, b.before, b.after); len(bad) > 0 {
+		return bad
+	}
+	old, new := got.differs(true, b.before), got.differs(false, b.after)
+	if o.OnFailure == "undo" && len(old) > 0 && len(new) > 0 {
+		return append([]string{"neither taken back nor done:"}, old...)
+	}
+	return b.goesOn(t, w)
+}
