@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -41,6 +42,9 @@ type App struct {
 	// Facts observes a machine: every fact by name.
 	Facts    func(ctx context.Context, m Machine) (map[string]cty.Value, error)
 	Language Language
+	// Cache opens what is kept in a state directory, which is there, to be
+	// faster the next time; nil keeps nothing.
+	Cache func(m Machine) (listcache.Dir, func() error, error)
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -50,6 +54,9 @@ type App struct {
 	Hostname       func() (string, error)
 	Env            func(name string) string
 	Version        string
+	// Build names the program more closely than Version: what it compiled is
+	// kept only for itself.
+	Build string
 }
 
 // Terminal says which streams are a terminal, and how wide it is.

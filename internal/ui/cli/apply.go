@@ -25,7 +25,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	f.onCrash = choice{value: "undo", of: []string{"undo", "finish"}}
 	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "rollback"}}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run by itself unless \"fettle confirm\" comes in this time, for example 60s")
+	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run by itself unless \"fettle confirm\" comes within this `TIME`, for example 60s")
 	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
 	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
 	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep what was done, or rollback")

@@ -97,7 +97,7 @@ func (s *session) showInit(doc initDoc, gitErr error) {
 	if doc.Dir != "." {
 		cd = "  cd " + doc.Dir + "\n"
 	}
-	s.printf("\nNext:\n%s  fettle plan              what would be done\n  sudo fettle apply        do it\n  sudo fettle rollback     take it back\n\nOr try it on a folder, without root:\n  fettle apply --root /tmp/hello\n", cd)
+	s.printf("\nNext:\n%s  fettle plan              what would be done\n  sudo fettle apply        do it\n  sudo fettle rollback     take it back\n\nOr try it on a folder, without root:\n  mkdir -p /tmp/hello/srv && fettle apply --root /tmp/hello\n", cd)
 }
 
 type starterFile struct{ path, text string }

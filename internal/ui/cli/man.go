@@ -104,10 +104,11 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name
 		}
-		if f.Value.Type() != "bool" {
-			name += " " + strings.ToUpper(f.Value.Type())
+		value, usage := pflag.UnquoteUsage(f)
+		if value != "" {
+			name += " " + value
 		}
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(f.Usage))
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(usage))
 	})
 }
 

@@ -77,7 +77,7 @@ Ends with 2 when there are changes.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
 	f.flags(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a file")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }

@@ -24,19 +24,20 @@ type session struct {
 
 	documented bool   // a JSON document has been printed
 	command    string // what was typed, for the history
+	warned     int    // warnings so far, shown or not
 }
 
 func (s *session) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.StringVarP(&s.dir, "chdir", "C", ".", "folder of the repository")
-	f.StringVar(&s.rev, "rev", "", "revision: a branch, tag or commit (default: the files as they are)")
-	f.StringVarP(&s.target, "target", "t", "", "target (default: this host's name if it is declared, else the only one)")
-	f.StringVar(&s.root, "root", "/", "work on the machine whose / is this folder")
-	f.StringVar(&s.state, "state", "", "state directory (default: ROOT/var/lib/fettle)")
+	f.StringVarP(&s.dir, "chdir", "C", ".", "`DIR` of the repository")
+	f.StringVar(&s.rev, "rev", "", "`REV`: a branch, tag or commit (default: the files as they are)")
+	f.StringVarP(&s.target, "target", "t", "", "`TARGET` (default: this host's name if it is declared, else the only one)")
+	f.StringVar(&s.root, "root", "/", "work on the machine whose / is this `DIR`")
+	f.StringVar(&s.state, "state", "", "state `DIR` (default: ROOT/var/lib/fettle)")
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
-	f.StringArrayVar(&s.vars, "var", nil, "set a variable: NAME=VALUE; may be repeated")
+	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 
 func (s *session) colored(terminal bool) bool {

@@ -37,7 +37,11 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	if r, err = s.plainFolder(ctx, r); err != nil {
 		return nil, err
 	}
-	src, err := readSource(ctx, r, rev)
+	var src *source
+	err = s.remembering(r, func() error {
+		src, err = readSource(ctx, r, rev)
+		return err
+	})
 	if err != nil {
 		_ = r.Close()
 		return nil, err
@@ -134,13 +138,17 @@ func (s *session) chooseTarget(tree repo.Tree) (string, error) {
 		"cannot choose a target: the repository declares several and none has this host's name")
 }
 
-// compile makes the list of one target. Every command that compiles comes
-// through here.
+// compile makes the list of one target.
 func (s *session) compile(ctx context.Context, tree repo.Tree, target string) (compile.Result, error) {
 	in, err := s.input(ctx, tree, target)
 	if err != nil {
 		return compile.Result{}, err
 	}
+	return s.compileInput(in)
+}
+
+// compileInput shows warnings. Every command that compiles comes through here.
+func (s *session) compileInput(in compile.Input) (compile.Result, error) {
 	res, ds := s.app.Language.Compile(in)
 	if err := ds.Err(); err != nil {
 		return compile.Result{}, err
@@ -163,6 +171,7 @@ func (s *session) input(ctx context.Context, tree repo.Tree, target string) (com
 }
 
 func (s *session) warnings(ds diag.List) {
+	s.warned += len(ds)
 	if len(ds) > 0 && !s.json {
 		s.errStyle().Diagnostics(s.app.Stderr, ds)
 	}
@@ -178,9 +187,12 @@ func (s *session) wanted(ctx context.Context) (req executor.Request, closing fun
 	closing = func() { _ = src.repo.Close() }
 	target, err := s.chooseTarget(src.tree)
 	if err == nil {
-		var res compile.Result
-		if res, err = s.compile(ctx, src.tree, target); err == nil {
-			return request(res, src.rev), closing, nil
+		var in compile.Input
+		if in, err = s.input(ctx, src.tree, target); err == nil {
+			var res compile.Result
+			if res, err = s.listOf(src, in); err == nil {
+				return request(res, src.rev), closing, nil
+			}
 		}
 	}
 	closing()

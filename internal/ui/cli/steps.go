@@ -209,7 +209,7 @@ func newStepsPlan(s *session) *cobra.Command {
 		},
 	}
 	f.flags(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a file")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }
