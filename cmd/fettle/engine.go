@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -38,7 +39,7 @@ func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() e
 }
 
 func openRoot(root string) (*local.Host, error) {
-	h, err := local.Open(root, local.Options{})
+	h, err := local.Open(root, local.Options{Unsynced: unsynced})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot open the root %q: there is no such folder. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
 	}
@@ -52,11 +53,20 @@ func openState(m cli.Machine) (host.FS, func() error, error) {
 	if err := os.MkdirAll(m.State, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("cannot make the state directory: %w", err)
 	}
-	st, err := local.Open(m.State, local.Options{})
+	st, err := local.Open(m.State, local.Options{Unsynced: unsynced})
 	if err != nil {
 		return nil, nil, err
 	}
 	return st, st.Close, nil
+}
+
+// openCache opens the state directory for what only saves time.
+func openCache(m cli.Machine) (listcache.Dir, func() error, error) {
+	st, err := local.Open(m.State, local.Options{})
+	if err != nil {
+		return listcache.Dir{}, nil, err
+	}
+	return listcache.Dir{FS: st}, st.Close, nil
 }
 
 // gatherFacts observes every fact of the machine.

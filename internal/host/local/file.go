@@ -64,7 +64,7 @@ func (f *file) Truncate(size int64) error {
 }
 
 func (f *file) Sync() error {
-	if err := f.h.op(host.OpSync, f.path); err != nil {
+	if err := f.h.op(host.OpSync, f.path); err != nil || f.h.unsynced(host.OpSync, f.path) {
 		return err
 	}
 	how := unix.Fdatasync

@@ -243,7 +243,7 @@ func (h *Host) sync(op, path string, how func(int) error) error {
 	if err := host.CheckPath(path); err != nil {
 		return err
 	}
-	if err := h.op(op, path); err != nil {
+	if err := h.op(op, path); err != nil || h.unsynced(op, path) {
 		return err
 	}
 	p, err := h.fresh("sync", path)

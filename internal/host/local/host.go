@@ -35,6 +35,9 @@ type Options struct {
 	// Debs is the directory, as a path of the host, in which packages are kept
 	// for taking a run back; /var/lib/fettle/debs when empty.
 	Debs string
+	// Unsynced tells which syncs are left out, by operation and path; nil is
+	// none. It is for programs that show what would be lost without them.
+	Unsynced func(op, path string) bool
 }
 
 // Host is one root on this machine. It is safe for concurrent use.
@@ -42,6 +45,7 @@ type Host struct {
 	root   string
 	rootFD int
 	count  host.Counter
+	skips  func(op, path string) bool
 	debs   string
 	dirs   dirCache
 	who    owner
@@ -62,7 +66,7 @@ func Open(root string, opts Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open root %q: %w", abs, err)
 	}
-	h := &Host{root: abs, rootFD: fd, count: opts.Count, debs: opts.Debs, who: newOwner(abs)}
+	h := &Host{root: abs, rootFD: fd, count: opts.Count, skips: opts.Unsynced, debs: opts.Debs, who: newOwner(abs)}
 	h.svc.h = h
 	if err := h.checkKernel(); err != nil {
 		_ = unix.Close(fd)
@@ -105,6 +109,9 @@ func (h *Host) op(name, path string) error {
 	}
 	return h.count(name, path)
 }
+
+// unsynced tells whether a sync is left out.
+func (h *Host) unsynced(op, path string) bool { return h.skips != nil && h.skips(op, path) }
 
 // failed gives an errno its place in the contract of package host. ENOTEMPTY
 // must not stay an errno: it would count as fs.ErrExist.
