@@ -134,12 +134,9 @@ func (r *Runner) blobSize(digest string) int64 { return r.Blobs[digest].Size }
 func (r *run) keepBlobs() error {
 	for i, c := range r.plan.Changes {
 		d := r.m.Step(i).Blob()
-		if d == "" || !c.Action.Mutates() || r.Store.Has(d) {
-			continue
-		}
 		b, ok := r.Blobs[d]
-		if !ok {
-			continue // perhaps not needed after all; prepare says so if it is
+		if d == "" || !c.Action.Mutates() || !ok {
+			continue // what is not given is kept already, or prepare says so
 		}
 		if err := r.keepBlob(d, b); err != nil {
 			return fmt.Errorf("cannot keep the content of %s: %w", c.Addr.Name(), err)
