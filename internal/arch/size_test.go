@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+// An exception is given back only well below the ceiling, so that a line more or
+// less does not move it to and fro.
 const (
 	maxFile     = 400 // lines of a file
 	maxFunction = 60  // lines of a function, without its comment
@@ -17,7 +19,9 @@ const (
 
 // longFiles are those above the ceiling, tests included.
 var longFiles = []allowed{
+	{"internal/apply/paths.go", "one batch of path changes, from capture to its records"},
 	{"internal/apply/recover.go", "what a journal means after a crash, record by record"},
+	{"internal/apply/run.go", "one run from its beginning to its end"},
 	{"internal/plan/make.go", "the rows of one comparison, in the order in which they are tried"},
 }
 
@@ -75,7 +79,8 @@ func checkFunctions(pkgs []*pkg, exceptions []allowed, whole bool) []string {
 	var broken []string
 	needed := map[string]bool{}
 	for _, f := range functions(pkgs) {
-		if f.lines > maxFunction && !excepted(exceptions, f.name, needed) {
+		listed := f.lines > maxFunction*3/4 && excepted(exceptions, f.name, needed)
+		if f.lines > maxFunction && !listed {
 			broken = append(broken, fmt.Sprintf("%s in %s has %d lines, more than %d: split it, or give the reason in size_test.go", f.name, f.file, f.lines, maxFunction))
 		}
 	}
@@ -105,7 +110,8 @@ func checkFiles(dir string, exceptions []allowed, whole bool) []string {
 	needed := map[string]bool{}
 	err := walk(dir, ".go", func(name string, text []byte) {
 		lines := strings.Count(string(text), "\n")
-		if lines > maxFile && !excepted(exceptions, name, needed) {
+		listed := lines > maxFile*3/4 && excepted(exceptions, name, needed)
+		if lines > maxFile && !listed {
 			broken = append(broken, fmt.Sprintf("%s has %d lines, more than %d: split it, or give the reason in size_test.go", name, lines, maxFile))
 		}
 	})
