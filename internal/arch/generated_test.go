@@ -53,6 +53,20 @@ func floorTable() string {
 	return b.String()
 }
 
+// checkRecords: each design record has a line in ARCHITECTURE.md.
+func checkRecords(dir, document string) []string {
+	var broken []string
+	err := walk(dir, ".md", func(name string, _ []byte) {
+		if strings.HasPrefix(name, "design/") && !strings.Contains(document, "]("+name+")") {
+			broken = append(broken, "ARCHITECTURE.md has no line for "+name)
+		}
+	})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return broken
+}
+
 // checkHouse: the table of the house in ARCHITECTURE.md has a line for each
 // folder, and for no other.
 func checkHouse(pkgs []*pkg, document string) []string {
