@@ -169,4 +169,5 @@ type pathMove struct {
 	path     string
 	from, to image.File
 	inPlace  bool
+	open     bool // a crash came before its batch was done
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/move"
@@ -210,7 +211,7 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 func (r *run) replayMove(rec journal.Record, done bool) {
 	fx := &r.fx[rec.Change]
 	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
-	fx.moves = append(fx.moves, pathMove{rec.Path, *rec.From.File, *rec.To.File, rec.InPlace})
+	fx.moves = append(fx.moves, pathMove{rec.Path, *rec.From.File, *rec.To.File, rec.InPlace, !done})
 	r.reload = r.reload || isUnitFile(rec.Path)
 	if !isPath(rec.Addr) {
 		return // a home directory; its account has records of its own
@@ -384,6 +385,9 @@ func (r *run) lookAtMover(i int) error {
 	case r.m.Status(i) == Failed:
 		fx.changed = begun
 	case !begun: // it is done again, from the beginning
+		if accounts(s.Verb) {
+			fx.found = fx.from // half of it may be there and not show
+		}
 	case !known:
 		return r.unsure(i)
 	default:
@@ -430,6 +434,9 @@ func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 		fx.found = fx.from
 		return nil
 	}
+	if r.homeLost(i, now) {
+		return v.(verb.Mover).Move(r.ctx, r.env, r.m.Step(i), now, fx.from)
+	}
 	fx.to, fx.changed = now, true
 	if err := r.settleMachine(); err != nil {
 		return err
@@ -437,6 +444,17 @@ func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 	r.m.Set(i, Done)
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(fx.from), To: known(now)}
 	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
+}
+
+// homeLost tells whether a new account has reached the disk without the home
+// that came with it: then it is made once more.
+func (r *run) homeLost(i int, now image.Image) bool {
+	from := r.fx[i].from.User
+	if from == nil || from.Present || !from.HomeMade || now.User == nil {
+		return false
+	}
+	there, err := host.Exists(r.Host, now.User.Home)
+	return err == nil && !there
 }
 
 // unseen settles a change whose address cannot be looked at now.

@@ -166,6 +166,9 @@ func (pm pathMove) torn(now image.File) bool {
 	if pm.inPlace {
 		return now.Type == pm.from.Type
 	}
+	if pm.open && pm.from.Type == image.Absent && pm.to.Type == image.Directory && pm.to.Tree == "" {
+		return now.Type == image.Directory // shown before its metadata was durable
+	}
 	swap := pm.from.Type != image.Absent && pm.to.Type != image.Absent &&
 		(pm.from.Type == image.Directory) != (pm.to.Type == image.Directory)
 	return now.Type == image.Absent && (swap || pm.from.Tree != "")
@@ -231,12 +234,12 @@ func (r *run) moveBack(i int) error {
 	return r.log(rec)
 }
 
-// undone looks whether the undo of a command, under way when a crash came, has
+// undone looks whether taking back a command, under way when a crash came, has
 // had its effect. Where nothing can tell, it is not run twice.
 func (r *run) undone(v verb.Verb, i int) (over bool, err error) {
 	now, err := v.Observe(r.ctx, r.env, r.m.Step(i))
 	switch {
-	case err == nil && now.Exec.Known && now.Exec.Done:
+	case err == nil && now.Exec.Known && !now.Same(r.fx[i].from):
 		return false, nil
 	case err == nil && now.Exec.Known:
 		r.taken(i, true)

@@ -27,12 +27,8 @@ func (s *Store) Resume(run int) (*Journal, []Record, error) {
 	case sc.last.Kind.Ends():
 		return nil, sc.records, fmt.Errorf("cannot resume run %d: it has ended", run)
 	}
-	f, err := s.fs.OpenWrite(journalPath(run))
+	f, err := s.renew(run, b[:sc.good])
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot resume run %d: %w", run, err)
-	}
-	if err := s.renew(f, b[:sc.good]); err != nil {
-		_ = f.Close()
 		return nil, nil, fmt.Errorf("cannot resume run %d: %w", run, err)
 	}
 	last := uint64(len(sc.records))
@@ -43,32 +39,22 @@ func (s *Store) Resume(run int) (*Journal, []Record, error) {
 	return j, sc.records, nil
 }
 
-// renew makes f durably hold good, which it begins with already. The bytes are
-// written again because pages whose write-back failed once look clean, and a
-// sync alone would not write them.
-func (s *Store) renew(f host.File, good []byte) error {
-	if err := f.Truncate(int64(len(good))); err != nil {
-		return err
+// renew makes the journal of a run durably hold good, which it begins with
+// already, and opens it at its end. It is a new file: pages whose write-back
+// failed once look clean, so that syncing them again would prove nothing, and
+// to write over them would put at risk what is durable.
+func (s *Store) renew(run int, good []byte) (host.File, error) {
+	if err := s.replace(journalPath(run), good); err != nil {
+		return nil, err
 	}
-	err := rewrite(f, good)
-	if host.IsNoSpace(err) && s.ReleaseBallast() == nil {
-		err = rewrite(f, good)
-	}
+	f, err := s.fs.OpenWrite(journalPath(run))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := f.Sync(); err != nil {
-		return err
+	if _, err := f.Seek(int64(len(good)), io.SeekStart); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return s.fs.SyncDir("/journal")
-}
-
-func rewrite(f host.File, b []byte) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	_, err := f.Write(b)
-	return err
+	return f, nil
 }
 
 // Read gives the records of a run and changes nothing. A torn tail is normal

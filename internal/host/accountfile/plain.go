@@ -44,24 +44,41 @@ func (p Plain) CreateUser(ctx context.Context, name string, to image.User, creat
 		return err
 	}
 	line := fmt.Sprintf("%s:x:%d:%d:%s:%s:%s", name, to.UID, to.GID, to.Comment, to.Home, to.Shell)
-	return errors.Join(p.DB.Append(Shadow, name+":!:19000:0:99999:7:::"), p.DB.Append(Passwd, line))
+	if err := p.DB.Append(Shadow, name+":!:19000:0:99999:7:::"); err != nil {
+		return err
+	}
+	return p.DB.Append(Passwd, line) // last: with it the account exists
 }
 
 func (p Plain) makeHome(to image.User, wanted bool) error {
 	if !wanted {
 		return nil
 	}
-	if there, err := host.Exists(p.DB.fs, to.Home); there || err != nil {
+	there, err := host.Exists(p.DB.fs, to.Home)
+	if err != nil || there && !p.begun(to.Home) {
 		return err
 	}
-	if err := p.DB.fs.Mkdir(to.Home, 0o700); err != nil {
-		return err
+	if !there {
+		if err := p.DB.fs.Mkdir(to.Home, 0o700); err != nil {
+			return err
+		}
 	}
 	n, err := p.DB.fs.OpenNode(path.Clean(to.Home))
 	if err != nil {
 		return err
 	}
 	return errors.Join(n.Chown(to.UID, to.GID), n.Close())
+}
+
+// begun tells whether a home is what an interrupted attempt leaves: empty, and
+// not given to anybody yet.
+func (p Plain) begun(home string) bool {
+	st, err := p.DB.fs.Lstat(home)
+	if err != nil || st.Type != image.Directory || st.UID != 0 || st.GID != 0 || st.Mode != 0o700 {
+		return false
+	}
+	names, err := p.DB.fs.ReadDir(home)
+	return err == nil && len(names) == 0
 }
 
 func (p Plain) ownGroup(ctx context.Context, name string, system bool) (uint32, error) {
@@ -97,7 +114,10 @@ func (p Plain) CreateGroup(_ context.Context, name string, to image.Group, syste
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.DB.Append(GShadow, name+":!::"), p.DB.Append(Group, fmt.Sprintf("%s:x:%d:", name, gid)))
+	if err := p.DB.Append(GShadow, name+":!::"); err != nil {
+		return err
+	}
+	return p.DB.Append(Group, fmt.Sprintf("%s:x:%d:", name, gid)) // last: with it the group exists
 }
 
 // ChangeGroup implements Maker. Users that have the group as their primary one
