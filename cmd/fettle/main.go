@@ -30,6 +30,7 @@ func run(args []string) int {
 		OpenExecutor: openExecutor,
 		Facts:        gatherFacts,
 		Language:     language(),
+		Cache:        openCache,
 		Stdin:        os.Stdin,
 		Stdout:       os.Stdout,
 		Stderr:       os.Stderr,
@@ -39,6 +40,7 @@ func run(args []string) int {
 		Hostname:     os.Hostname,
 		Env:          os.Getenv,
 		Version:      versionText(),
+		Build:        buildText(),
 	}
 	return app.Main(ctx, args)
 }
@@ -91,4 +93,17 @@ func versionText() string {
 		return info.Main.Version
 	}
 	return "devel"
+}
+
+// buildText names this very program file: two builds of one version differ.
+func buildText() string {
+	self, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return versionText()
+	}
+	st, ok := self.Sys().(*syscall.Stat_t)
+	if !ok {
+		return versionText()
+	}
+	return fmt.Sprintf("%s %d %d %d %d %d", versionText(), st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
 }

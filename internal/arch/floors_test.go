@@ -22,7 +22,7 @@ var floors = []floor{
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
 	{"meaning", []string{"internal/lang", "internal/kind/...", "internal/move", "internal/verb"}},
 	{"engine parts", []string{"internal/compile", "internal/names", "internal/verb/...", "internal/kind/kindtest"}},
-	{"engine", []string{"internal/apply"}},
+	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "internal/arch"}},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Repo is an open repository: a git work tree, a bare git repository, or a
@@ -28,6 +29,9 @@ type Repo struct {
 	known map[string]string // git blob to sha256 digest
 	kept  map[string][]byte // git blob to content, small ones
 	keep  int64             // bytes that may still be kept
+
+	memory *Memory // of the work tree; nil has every file read
+	now    func() time.Time
 }
 
 // Content up to keepFile bytes stays in memory after it was digested, up to

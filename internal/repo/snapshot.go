@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 )
 
 // snapshot reads files below a root and remembers what they were.
@@ -23,6 +24,11 @@ type snapshot struct {
 	keep  int64
 	dirs  map[string]bool // folder: is it a real one
 	nodes []*node
+
+	memory *Memory // nil has every file read
+	now    func() time.Time
+	in     string   // the folder that folder is
+	folder *os.Root // the last one looked into
 }
 
 // add reads one name. Names that are gone, or behind something that is no
@@ -40,7 +46,7 @@ func (s *snapshot) add(name string) error {
 	if !s.isDir(path.Dir(name)) {
 		return nil
 	}
-	info, err := s.root.Lstat(name)
+	info, err := s.lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -52,6 +58,30 @@ func (s *snapshot) add(name string) error {
 		s.nodes = append(s.nodes, n)
 	}
 	return err
+}
+
+// lstat looks at a name through its folder, which stays open for the next one:
+// names come folder by folder. Below the root it leads to the same file as the
+// whole path does, and openFile makes sure of what is read.
+func (s *snapshot) lstat(name string) (fs.FileInfo, error) {
+	dir := path.Dir(name)
+	if s.folder == nil || s.in != dir {
+		folder, err := s.root.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		s.leave()
+		s.in, s.folder = dir, folder
+	}
+	return s.folder.Lstat(path.Base(name))
+}
+
+// leave closes the folder that was looked into last.
+func (s *snapshot) leave() {
+	if s.folder != nil {
+		_ = s.folder.Close()
+		s.folder = nil
+	}
 }
 
 // isDir tells whether every part of dir is a real folder, not a link to one.
@@ -73,7 +103,7 @@ func (s *snapshot) read(name string, info fs.FileInfo) (*node, error) {
 	switch {
 	case info.Mode().IsRegular():
 		n.Exec = info.Mode()&0o100 != 0
-		return n, s.digest(n, info)
+		return n, s.file(n, info)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := s.root.Readlink(name)
 		if err != nil {
@@ -88,6 +118,22 @@ func (s *snapshot) read(name string, info fs.FileInfo) (*node, error) {
 		return nil, nil // a tracked file turned into a folder; what it holds is listed
 	}
 	return nil, &pathError{"use", name, fmt.Sprintf("it is neither file, folder nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
+}
+
+// file digests a regular file, from memory when it is as it was.
+func (s *snapshot) file(n *node, info fs.FileInfo) error {
+	if s.memory == nil {
+		return s.digest(n, info)
+	}
+	if s.memory.recall(n, info) {
+		return nil
+	}
+	began := s.now()
+	err := s.digest(n, info)
+	if err == nil {
+		s.memory.learn(n, info, began)
+	}
+	return err
 }
 
 // blobHash is the hash by which git names content of this size.

@@ -24,7 +24,9 @@ func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 	if err != nil {
 		return nil, Revision{}, err
 	}
-	snap := &snapshot{ctx: ctx, root: root, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}}
+	r.memory.begin()
+	snap := &snapshot{ctx: ctx, root: root, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
+	defer snap.leave()
 	if r.git == nil {
 		err = snap.walk(".")
 	} else {

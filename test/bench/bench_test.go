@@ -21,7 +21,7 @@ func invented() *bench {
 	for k, t := range b.tools {
 		for _, n := range b.sizes {
 			for r := range 3 {
-				d := time.Duration((k+1)*n*(r+1)) * time.Microsecond
+				d := time.Duration((k+1)*n*(r+1)) * time.Millisecond
 				c := cell{noChange, t.name, n}
 				b.results[c] = append(b.results[c], sample{round: r, wall: d, cpu: d / 2, rss: 10 << 20})
 			}
@@ -34,6 +34,7 @@ func invented() *bench {
 
 func TestTable(t *testing.T) {
 	want := `work       files  tool              wall s  CPU s  peak MiB  × limit  × fettle, one tree  
+
 no change    100  limit              0.200  0.100        10     1.00                0.50  
 no change    100  fettle, one tree   0.400  0.200        10     2.00                1.00  
 no change    100  other <&>              —                                                

@@ -29,11 +29,11 @@ type session struct {
 
 func (s *session) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.StringVarP(&s.dir, "chdir", "C", ".", "`DIR` of the repository")
-	f.StringVar(&s.rev, "rev", "", "`REV`: a branch, tag or commit (default: the files as they are)")
-	f.StringVarP(&s.target, "target", "t", "", "`TARGET` (default: this host's name if it is declared, else the only one)")
+	f.StringVarP(&s.dir, "chdir", "C", ".", "work with the repository in `DIR`")
+	f.StringVar(&s.rev, "rev", "", "use this `REV`: a branch, tag or commit (default: the files as they are)")
+	f.StringVarP(&s.target, "target", "t", "", "`TARGET` to work for (default: this host's name if it is declared, else the only one)")
 	f.StringVar(&s.root, "root", "/", "work on the machine whose / is this `DIR`")
-	f.StringVar(&s.state, "state", "", "state `DIR` (default: ROOT/var/lib/fettle)")
+	f.StringVar(&s.state, "state", "", "`DIR` of the journal and its objects (default: ROOT/var/lib/fettle)")
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")

@@ -1,0 +1,176 @@
+package listcache_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/listcache"
+	"fettle.dev/fettle/internal/repo"
+)
+
+func tree() repo.Tree {
+	return repo.MapTree(map[string]string{"fettle.hcl": "target \"one\" { modules = [\"m\"] }\n",
+		"modules/m/module.hcl": "directory \"/srv/data\" {\n  source = \"files\"\n}\nfile \"/srv/data/greeting # 1\" {\n  content = \"hello\\n\"\n}\n",
+		"modules/m/files/a":    "a\n", "modules/m/files/d/b": "b\n"})
+}
+
+func compiled(t testing.TB, tr repo.Tree) compile.Result {
+	t.Helper()
+	res, ds := compile.Compile(compile.Input{Tree: tr, Target: "one"})
+	if err := ds.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func key() listcache.Key {
+	return listcache.Key{Program: "p", Tree: "sha256:1", Prefix: ".", Target: "one", Vars: map[string]string{"a": "1"},
+		Facts: map[string]cty.Value{"os": cty.StringVal("debian"), "cpus": cty.NumberIntVal(2)}}
+}
+
+func Example() {
+	dir := listcache.Dir{FS: mem.New(mem.Options{})}
+	tr := tree()
+	res, _ := compile.Compile(compile.Input{Tree: tr, Target: "one"})
+	_ = dir.Keep(tr, key(), res)
+	again, ok := dir.List(tr, key())
+	fmt.Println(ok, again.List.Digest() == res.List.Digest())
+	// Output: true true
+}
+
+// TestList: what comes back is what was kept, in every field.
+func TestList(t *testing.T) {
+	dir, tr := listcache.Dir{FS: mem.New(mem.Options{})}, tree()
+	res := compiled(t, tr)
+	if _, ok := dir.List(tr, key()); ok {
+		t.Fatal("an empty cache has a list")
+	}
+	if err := dir.Keep(tr, key(), res); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := dir.List(tr, key())
+	if !ok {
+		t.Fatal("it is not found again")
+	}
+	if got.List.Digest() != res.List.Digest() || got.List.String() != res.List.String() || !reflect.DeepEqual(got.Blobs, res.Blobs) || !reflect.DeepEqual(got.States, res.States) {
+		t.Errorf("got %+v\nwant %+v", got, res)
+	}
+	for i := range got.List {
+		if got.List[i].Source != res.List[i].Source || got.List[i].Written != res.List[i].Written || got.List[i].Range != res.List[i].Range {
+			t.Errorf("step %d: got %+v, want %+v", i, got.List[i], res.List[i])
+		}
+	}
+}
+
+// TestInputs: every input that is another one makes the list unknown, and
+// a fact that the repository does not declare does not.
+func TestInputs(t *testing.T) {
+	dir, tr := listcache.Dir{FS: mem.New(mem.Options{})}, tree()
+	res := compiled(t, tr)
+	res.FactsUsed = []string{"os"}
+	if err := dir.Keep(tr, key(), res); err != nil {
+		t.Fatal(err)
+	}
+	set := func(name string, v cty.Value) func(*listcache.Key) {
+		return func(k *listcache.Key) { k.Facts = maps.Clone(k.Facts); k.Facts[name] = v }
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*listcache.Key)
+		found  bool
+	}{
+		{"nothing", func(*listcache.Key) {}, true},
+		{"a fact that is not used", set("cpus", cty.NumberIntVal(3)), true},
+		{"a fact that is used", set("os", cty.StringVal("devuan")), false},
+		{"the type of a fact", set("os", cty.True), false},
+		{"a fact that is gone", func(k *listcache.Key) { k.Facts = nil }, false},
+		{"program", func(k *listcache.Key) { k.Program = "q" }, false},
+		{"tree", func(k *listcache.Key) { k.Tree = "sha256:2" }, false},
+		{"prefix", func(k *listcache.Key) { k.Prefix = "x" }, false},
+		{"target", func(k *listcache.Key) { k.Target = "two" }, false},
+		{"a variable", func(k *listcache.Key) { k.Vars = map[string]string{"a": "2"} }, false},
+		{"one variable more", func(k *listcache.Key) { k.Vars = map[string]string{"a": "1", "b": ""} }, false},
+	} {
+		k := key()
+		c.change(&k)
+		if _, ok := dir.List(tr, k); ok != c.found {
+			t.Errorf("%s changed: found is %v", c.name, ok)
+		}
+	}
+}
+
+// TestDamage flips every byte and cuts at every place: nothing of it is
+// believed.
+func TestDamage(t *testing.T) {
+	fsys := mem.New(mem.Options{})
+	dir := listcache.Dir{FS: fsys}
+	if err := dir.Save("x", []byte("some content")); err != nil {
+		t.Fatal(err)
+	}
+	names, err := fsys.ReadDir("/cache/lists")
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	file := "/cache/lists/" + names[0]
+	f, err := fsys.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := make([]byte, 1000)
+	n, _ := f.Read(whole)
+	f.Close()
+	whole = whole[:n]
+	write := func(b []byte) {
+		t.Helper()
+		if err := fsys.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		w, err := fsys.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+	}
+	for i := range whole {
+		flipped := append([]byte{}, whole...)
+		flipped[i] ^= 1
+		write(flipped)
+		if b := dir.Load("x"); b != nil {
+			t.Errorf("byte %d flipped: %q", i, b)
+		}
+		write(whole[:i])
+		if b := dir.Load("x"); b != nil {
+			t.Errorf("cut at %d: %q", i, b)
+		}
+	}
+	write(whole)
+	if string(dir.Load("x")) != "some content" {
+		t.Error("the whole file is not believed")
+	}
+}
+
+// TestBound: the cache does not grow for ever.
+func TestBound(t *testing.T) {
+	fsys := mem.New(mem.Options{})
+	dir := listcache.Dir{FS: fsys}
+	for i := range 100 {
+		if err := dir.Save(fmt.Sprint(i), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if dir.Load(fmt.Sprint(i)) == nil {
+			t.Fatalf("%d is not there", i)
+		}
+	}
+	if names, _ := fsys.ReadDir("/cache/lists"); len(names) > 33 {
+		t.Errorf("%d files", len(names))
+	}
+}
