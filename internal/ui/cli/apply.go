@@ -112,10 +112,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
 	o = f.withPolicy(o, req.Policy)
 	decide := func(x executor.Executor) error {
-		if err := s.refuseFrozen(ctx, x); err != nil {
-			return err
-		}
-		if err := s.settle(ctx, x, o); err != nil {
+		if err := s.mayRun(ctx, x, o); err != nil {
 			return err
 		}
 		now, err := x.Plan(ctx, req)

@@ -128,10 +128,9 @@ func changesIn(p *plan.Plan) error {
 
 // refuseFrozen ends a command that would change a frozen machine, before
 // anything is planned.
-func (s *session) refuseFrozen(ctx context.Context, x executor.Executor) error {
-	st, err := x.Status(ctx)
-	if err != nil || st.Frozen == nil {
-		return err
+func (s *session) refuseFrozen(st executor.Status) error {
+	if st.Frozen == nil {
+		return nil
 	}
 	why := ""
 	if st.Frozen.Why != "" {

@@ -61,10 +61,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 	r := executor.RollbackRequest{CrossIrreversible: f.cross, Diffs: f.wants(s)}
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
-		if err := s.refuseFrozen(ctx, x); err != nil {
-			return err
-		}
-		if err := s.settle(ctx, x, o); err != nil {
+		if err := s.mayRun(ctx, x, o); err != nil {
 			return err
 		}
 		if r.To, err = s.findRun(ctx, x, to); err != nil {

@@ -55,6 +55,7 @@ func newRoot(s *session) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpCommandGroupID("more")
 	root.AddCommand(newMan(s), newWatch(s))
 	return root
 }

@@ -8,14 +8,23 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// settle ends what an earlier run left, before anything is planned: a crash, a
-// confirmation that did not come. Planning after it sees the machine as it will
-// be, so that what is shown is what runs.
-func (s *session) settle(ctx context.Context, x executor.Executor, o executor.Options) error {
+// mayRun refuses on a frozen machine, and settles earlier runs. It asks for the
+// status once: that reads everything that is applied.
+func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Options) error {
 	st, err := x.Status(ctx)
 	if err != nil {
 		return err
 	}
+	if err := s.refuseFrozen(st); err != nil {
+		return err
+	}
+	return s.settle(ctx, x, st, o)
+}
+
+// settle ends what an earlier run left, before anything is planned: a crash, a
+// confirmation that did not come. Planning after it sees the machine as it will
+// be, so that what is shown is what runs.
+func (s *session) settle(ctx context.Context, x executor.Executor, st executor.Status, o executor.Options) error {
 	late := st.Armed != nil && !s.app.Now().Before(time.Unix(0, st.Armed.Deadline))
 	if st.Unfinished == 0 && !late {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 )
@@ -18,7 +19,7 @@ const remainingLimit = 10
 func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Location) {
 	fmt.Fprintln(w, s.outcome(verb, r))
 	s.checks(w, r.Checks)
-	if f := r.Failed; f != nil && r.Outcome != journal.CheckFailed {
+	if f := r.Failed; f != nil && f.Class != apply.VerificationFailed {
 		s.failure(w, f)
 	}
 	for _, n := range r.Notes {
