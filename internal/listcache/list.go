@@ -34,11 +34,9 @@ type entry struct {
 	Inputs    string // digest of the key without its facts
 	FactsUsed []string
 	Facts     string // digest of the facts used
-	Target    string
+	Rest      []byte // the result without list and blobs, as JSON: it keeps every field
 	List      []byte // with sources
 	Blobs     []blob
-	States    []compile.StateInfo
-	Files     []string
 }
 
 type blob struct {
@@ -115,8 +113,11 @@ func (e entry) result(tree repo.Tree) (compile.Result, bool) {
 	for i := range list {
 		list[i].Written, list[i].Range = "", diag.Range{}
 	}
-	res := compile.Result{Target: e.Target, List: list, States: e.States, FactsUsed: e.FactsUsed, Files: e.Files,
-		Blobs: make(map[string]kind.Blob, len(e.Blobs))}
+	var res compile.Result
+	if err := json.Unmarshal(e.Rest, &res); err != nil {
+		return compile.Result{}, false
+	}
+	res.List, res.Blobs = list, make(map[string]kind.Blob, len(e.Blobs))
 	for _, b := range e.Blobs {
 		k := kind.Blob{Digest: b.Digest, Size: b.Size, Data: b.Data}
 		if !b.Inline {
@@ -130,7 +131,7 @@ func (e entry) result(tree repo.Tree) (compile.Result, bool) {
 // Keep keeps a result that compiled without a diagnostic. The error tells why
 // it could not be kept; the result is as good.
 func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
-	e := entry{FactsUsed: res.FactsUsed, Target: res.Target, States: res.States, Files: res.Files}
+	e := entry{FactsUsed: res.FactsUsed}
 	var err error
 	if e.Inputs, err = k.inputs(); err != nil {
 		return err
@@ -143,6 +144,11 @@ func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
 			return errForeign
 		}
 		e.Blobs = append(e.Blobs, blob{b.Digest, b.Size, b.Tree == nil, b.Data, b.Path})
+	}
+	rest := res
+	rest.List, rest.Blobs = nil, nil
+	if e.Rest, err = json.Marshal(rest); err != nil {
+		return err
 	}
 	var text, out bytes.Buffer
 	if err := step.Print(&text, res.List, step.PrintOptions{Source: true}); err != nil {

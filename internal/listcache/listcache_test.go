@@ -68,6 +68,50 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestEveryField fills every field of a result, those of the future too.
+func TestEveryField(t *testing.T) {
+	var res compile.Result
+	v := reflect.ValueOf(&res).Elem()
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; name != "List" && name != "Blobs" {
+			fill(t, v.Field(i))
+		}
+	}
+	dir := listcache.Dir{FS: mem.New(mem.Options{})}
+	if err := dir.Keep(tree(), key(), res); err != nil {
+		t.Fatal(err)
+	}
+	got, ok := dir.List(tree(), key())
+	got.List, got.Blobs = nil, nil
+	if !ok || !reflect.DeepEqual(got, res) {
+		t.Errorf("found is %v\n got %+v\nwant %+v", ok, got, res)
+	}
+}
+
+func fill(t *testing.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		v.SetInt(7)
+	case reflect.Uint32, reflect.Uint64, reflect.Uint8:
+		v.SetUint(7)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i))
+		}
+	default:
+		t.Fatalf("teach this test to fill a %s", v.Type())
+	}
+}
+
 // TestInputs: every input that is another one makes the list unknown, and
 // a fact that the repository does not declare does not.
 func TestInputs(t *testing.T) {
