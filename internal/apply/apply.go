@@ -170,4 +170,5 @@ type pathMove struct {
 	from, to image.File
 	inPlace  bool
 	open     bool // a crash came before its batch was done
+	backing  bool // a crash came while it was taken back
 }

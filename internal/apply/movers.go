@@ -276,7 +276,7 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 }
 
 func reached(now, to image.Image) bool {
-	return now.Package != nil && to.Package != nil && (now.Package.Version != "") == (to.Package.Version != "")
+	return now.Package != nil && to.Package != nil && (now.Package.Version != "") == (to.Package.Version != "") && !now.Package.Unfinished()
 }
 
 // settlePackages finishes what an interrupted dpkg left, so that apt will work.

@@ -247,7 +247,7 @@ func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
 		if m.Shown() || m.Atomic() || m.Change != failedMove(b, showErr) {
 			continue
 		}
-		pm := pathMove{m.Path, m.From.File, m.To, m.InPlace(), false}
+		pm := pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace()}
 		way, err := r.backMove(m.Change, pm)
 		if err != nil || way == nil {
 			return showErr // somebody else changed it, or nothing happened yet
@@ -330,7 +330,7 @@ func (r *run) shown(m *move.Move, back bool) {
 	if back {
 		return
 	}
-	r.fx[i].moves = append(r.fx[i].moves, pathMove{m.Path, m.From.File, m.To, m.InPlace(), false})
+	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace()})
 	if isUnitFile(m.Path) {
 		r.reload = true
 	}

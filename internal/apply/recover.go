@@ -211,7 +211,7 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 func (r *run) replayMove(rec journal.Record, done bool) {
 	fx := &r.fx[rec.Change]
 	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
-	fx.moves = append(fx.moves, pathMove{rec.Path, *rec.From.File, *rec.To.File, rec.InPlace, !done})
+	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File, to: *rec.To.File, inPlace: rec.InPlace, open: !done})
 	r.reload = r.reload || isUnitFile(rec.Path)
 	if !isPath(rec.Addr) {
 		return // a home directory; its account has records of its own
@@ -231,6 +231,9 @@ func (r *run) replayBack(rec journal.Record, done map[int]bool) {
 	switch {
 	case rec.Kind == journal.Move && isPath(rec.Addr):
 		if !done[rec.Batch] {
+			for k := range fx.moves {
+				fx.moves[k].backing = true
+			}
 			return
 		}
 		r.forget(rec.Change)
@@ -326,7 +329,7 @@ func (r *run) lookAtPath(i int) error {
 
 // visible takes in a move that is there already, and durable only from here on.
 func (r *run) visible(i int, pm pathMove) error {
-	if err := r.Host.SyncFS(path.Dir(pm.path)); err != nil {
+	if err := move.SyncFS(r.Host, []string{path.Dir(pm.path)}); err != nil {
 		return err
 	}
 	r.fx[i].changed = true
@@ -374,7 +377,8 @@ func (r *run) lookAtMover(i int) error {
 	if err != nil {
 		return r.unseen(i, err)
 	}
-	if !fx.from.Known() { // no more than its home was taken away
+	intended := fx.from.Known()
+	if !intended { // no more than its home was taken away
 		fx.from, fx.to = now, now
 	}
 	known := s.Verb != step.Exec || now.Exec.Known
@@ -385,7 +389,7 @@ func (r *run) lookAtMover(i int) error {
 	case r.m.Status(i) == Failed:
 		fx.changed = begun
 	case !begun: // it is done again, from the beginning
-		if accounts(s.Verb) {
+		if intended && accounts(s.Verb) {
 			fx.found = fx.from // half of it may be there and not show
 		}
 	case !known:

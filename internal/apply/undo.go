@@ -166,6 +166,9 @@ func (pm pathMove) torn(now image.File) bool {
 	if pm.inPlace {
 		return now.Type == pm.from.Type
 	}
+	if pm.backing && pm.from.Type == image.Directory && now.Type == image.Directory {
+		return true // shown again before its metadata was durable
+	}
 	if pm.open && pm.from.Type == image.Absent && pm.to.Type == image.Directory && pm.to.Tree == "" {
 		return now.Type == image.Directory // shown before its metadata was durable
 	}

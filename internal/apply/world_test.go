@@ -88,7 +88,7 @@ func programs(_ context.Context, h *mem.Host, c host.Command) (res host.CommandR
 	switch path.Base(c.Argv[0]) {
 	case "makedb": // twice would be seen
 		text, _ := read(h, "/srv/db")
-		err = put(h, "/srv/db", text+"made")
+		err = errors.Join(put(h, "/srv/db", text+"made"), h.SyncFS("/")) // as a database does
 	case "dropdb":
 		err = h.Remove("/srv/db")
 	case "load": // a daemon that reads its configuration
