@@ -16,6 +16,7 @@ package image
 import (
 	"bytes"
 	"maps"
+	"strings"
 )
 
 // Image is the state of one address. Exactly one field is set; the zero Image
@@ -131,6 +132,12 @@ type Package struct {
 	Also map[string]string `json:"also,omitempty"`
 }
 
+// Unfinished tells whether dpkg has begun with the package and not come to the
+// end: half installed, unpacked, half configured.
+func (p Package) Unfinished() bool {
+	return p.Version != "" && len(p.Status) == 2 && strings.ContainsRune("HUF", rune(p.Status[1]))
+}
+
 // Unit is what systemd knows of a unit.
 type Unit struct {
 	Loaded bool   `json:"loaded"`           // a unit file exists
@@ -175,7 +182,7 @@ func (i Image) Same(o Image) bool {
 		return *i.Member == *o.Member
 	case i.Package != nil && o.Package != nil:
 		a, b := *i.Package, *o.Package
-		return a.Version == b.Version && a.Held == b.Held
+		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished()
 	case i.Unit != nil && o.Unit != nil:
 		return *i.Unit == *o.Unit
 	case i.Sysctl != nil && o.Sysctl != nil:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fettle.dev/fettle/internal/image"
 )
@@ -73,10 +74,16 @@ func (d *differ) file(r Rules, f, t image.File) {
 		d.add("content", short(f.Digest), short(t.Digest))
 	}
 	d.add("attrs", name(hexa(f.Attrs)), name(hexa(t.Attrs)))
+	if f.Same(t) && t.MTime != 0 && t.Type != image.Directory {
+		d.add("time", stamp(f.MTime), stamp(t.MTime))
+	}
 	if !fresh && !maps.EqualFunc(f.Xattrs, t.Xattrs, bytes.Equal) {
 		d.add("xattrs", list(f.Xattrs), list(t.Xattrs)+" (changed)")
 	}
 }
+
+// stamp is a time in nanoseconds since 1970 as people read it.
+func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
 
 func octal(m uint32) string { return fmt.Sprintf("%04o", m) }
 
@@ -146,6 +153,9 @@ func (d *differ) pkg(f *image.Package, t image.Package) {
 	}
 	d.add("version", orNone(old.Version), orNone(t.Version))
 	d.add("held", yes(old.Held), yes(t.Held))
+	if old.Unfinished() && t.Version != "" {
+		d.add("state", "half installed", "installed")
+	}
 }
 
 func orNone(v string) string {

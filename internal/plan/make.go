@@ -315,7 +315,9 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		}
 	}
 	c.Differences = m.differences(*c.From, *c.To)
-	c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
+	if m.in.Goal == nil || c.From.Package == nil { // a rollback asks only for the version that comes back
+		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
+	}
 	if f := c.From.File; f != nil && f.Nlink > 1 && f.Type == image.Regular {
 		c.Note = "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"
 	}

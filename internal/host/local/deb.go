@@ -73,6 +73,22 @@ func (p *packages) Keep(ctx context.Context, name, version string) (deb string, 
 	return p.download(ctx, inv.arch, name, version)
 }
 
+// CanKeep tells whether Keep would find the file of a version, and fetches
+// nothing.
+func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
+	inv, err := p.inventory(ctx)
+	if err != nil || checkNames([]host.PackageChange{{Name: name, Version: version}}) != nil {
+		return false
+	}
+	if p.findDeb(p.debs, inv.arch, name, version) != "" || p.findDeb(archives, inv.arch, name, version) != "" {
+		return true
+	}
+	r, err := p.h.Run(ctx, host.Command{
+		Argv: []string{"apt-get", "download", "-q", "--print-uris", name + "=" + version}, Env: aptEnv(), Timeout: time.Minute,
+	})
+	return err == nil && r.ExitCode == 0
+}
+
 // download fetches a version into a folder of its own, so that a file that
 // arrived in part never has the final name in the kept ones.
 func (p *packages) download(ctx context.Context, arch, name, version string) (string, bool, error) {

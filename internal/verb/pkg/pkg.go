@@ -50,9 +50,23 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 	out := make([]image.Image, len(steps))
 	for i, n := range names {
 		one := found[n]
+		if v := steps[i].Get("version"); v != "" && one.Version != "" && one.Version != v && !one.Kept {
+			one.Kept = canKeep(ctx, p, n, one.Version)
+		}
 		out[i] = image.Image{Package: &one}
 	}
 	return out, nil
+}
+
+// keeper is what packages may be able to tell: whether Keep would find the file
+// of a version, without fetching it.
+type keeper interface {
+	CanKeep(ctx context.Context, name, version string) bool
+}
+
+func canKeep(ctx context.Context, p host.Packages, name, version string) bool {
+	k, ok := p.(keeper)
+	return ok && k.CanKeep(ctx, name, version)
 }
 
 // Target implements verb.Verb.
@@ -71,6 +85,9 @@ func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, erro
 	}
 	if h, ok := s.Lookup("held"); ok {
 		p.Held = h == "true"
+	}
+	if p.Unfinished() {
+		p.Status = p.Status[:1] + "i"
 	}
 	p.Also = nil
 	return image.Image{Package: &p}, nil
