@@ -37,6 +37,9 @@ type tool struct {
 	// command is what is run, nil when the tool has nothing for this work.
 	command func(p place, w work) []string
 	env     func(p place) []string
+	// onceIfSlow lets rounds be left out when a run takes too long. What others
+	// are compared with never is: one run says little on a busy machine.
+	onceIfSlow bool
 }
 
 // cell is one place of the table.
@@ -163,7 +166,7 @@ func (b *bench) isSlow(t tool, n int) bool {
 			}
 		}
 	}
-	return rounds > 0 && longest > b.slow
+	return t.onceIfSlow && rounds > 0 && longest > b.slow
 }
 
 func (b *bench) before(t tool, p place, w work) error {

@@ -33,15 +33,15 @@ func invented() *bench {
 }
 
 func TestTable(t *testing.T) {
-	want := `work       files  tool              wall s  CPU s  peak MiB  × limit  × fettle, one tree  
+	want := `work       files  tool              wall s      min–max  CPU s  peak MiB  × limit  × fettle, one tree  
 
-no change    100  limit              0.200  0.100        10     1.00                0.50  
-no change    100  fettle, one tree   0.400  0.200        10     2.00                1.00  
-no change    100  other <&>              —                                                
+no change    100  limit              0.200  0.100–0.300  0.100        10     1.00                0.50  
+no change    100  fettle, one tree   0.400  0.200–0.600  0.200        10     2.00                1.00  
+no change    100  other <&>              —                                                             
 
-no change  1,000  limit              2.000  1.000        10     1.00                0.50  
-no change  1,000  fettle, one tree   4.000  2.000        10     2.00                1.00  
-no change  1,000  other <&>          6.000  3.000        10     3.00                1.50  
+no change  1,000  limit              2.000  1.000–3.000  1.000        10     1.00                0.50  
+no change  1,000  fettle, one tree   4.000  2.000–6.000  2.000        10     2.00                1.00  
+no change  1,000  other <&>          6.000  3.000–9.000  3.000        10     3.00                1.50  
 `
 	if got := invented().table(plain); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -50,7 +50,7 @@ no change  1,000  other <&>          6.000  3.000        10     3.00            
 
 func TestSlowToolsAreMeasuredOnce(t *testing.T) {
 	b := invented()
-	other := tool{name: "other <&>"}
+	other := tool{name: "other <&>", onceIfSlow: true}
 	if b.isSlow(other, 1000) {
 		t.Error("slow before a whole round was measured")
 	}
@@ -58,6 +58,10 @@ func TestSlowToolsAreMeasuredOnce(t *testing.T) {
 	if !b.isSlow(other, 1000) {
 		t.Error("a run of 9 s counts as fast")
 	}
+	if other.onceIfSlow = false; b.isSlow(other, 1000) {
+		t.Error("rounds are left out of what others are compared with")
+	}
+	other.onceIfSlow = true
 	if b.isSlow(other, 100) {
 		t.Error("slow with other numbers of files")
 	}

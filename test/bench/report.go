@@ -23,7 +23,11 @@ another. Ratios are of wall times, taken within each round, then their median:
 they stay when a busy machine makes all times longer. CPU is user and system
 time of the process and of what it started and waited for; peak memory is that
 of the largest of these processes. After each run content and modes are
-compared with the source: "does not do it" is a tool that left something else.
+compared with the source: "—" is a tool that left something else, see the notes.
+
+The columns min–max say how much the machine was disturbed. Where they are wide,
+differences smaller than that mean nothing, and a ratio to the limit below 1
+means only noise: believe CPU times and memory before wall times there.
 
 `
 

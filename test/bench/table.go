@@ -12,6 +12,7 @@ import (
 // figure is what is shown of one cell.
 type figure struct {
 	wall, cpu time.Duration
+	low, high time.Duration // of the wall times
 	rss       int64
 	toLimit   float64 // of the wall times, within each round; 0 is unknown
 	toFettle  float64
@@ -24,7 +25,10 @@ func (b *bench) figureOf(c cell) (figure, bool) {
 	if len(all) == 0 || b.broken[c] != "" {
 		return figure{}, false
 	}
+	byWall := func(a, b sample) int { return cmp.Compare(a.wall, b.wall) }
 	return figure{
+		low:      slices.MinFunc(all, byWall).wall,
+		high:     slices.MaxFunc(all, byWall).wall,
 		wall:     medianOf(all, func(s sample) time.Duration { return s.wall }),
 		cpu:      medianOf(all, func(s sample) time.Duration { return s.cpu }),
 		rss:      medianOf(all, func(s sample) int64 { return s.rss }),
@@ -75,7 +79,7 @@ const (
 
 // table is everything that was measured, a row a cell.
 func (b *bench) table(l layout) string {
-	rows := [][]string{{"work", "files", "tool", "wall s", "CPU s", "peak MiB", "× limit", "× " + baseline}}
+	rows := [][]string{{"work", "files", "tool", "wall s", "min–max", "CPU s", "peak MiB", "× limit", "× " + baseline}}
 	for _, w := range works() {
 		for _, n := range b.sizes {
 			for _, t := range b.tools {
@@ -94,7 +98,7 @@ func (b *bench) table(l layout) string {
 func (b *bench) row(c cell) []string {
 	row := []string{string(c.work), thousands(c.n), c.tool}
 	if b.broken[c] != "" {
-		return append(row, "—", "", "", "", "")
+		return append(row, "—", "", "", "", "", "")
 	}
 	f, ok := b.figureOf(c)
 	if !ok {
@@ -104,7 +108,7 @@ func (b *bench) row(c cell) []string {
 	if f.rounds < b.rounds {
 		wall += "†"
 	}
-	return append(row, wall, seconds(f.cpu), fmt.Sprintf("%.0f", float64(f.rss)/(1<<20)), times(f.toLimit), times(f.toFettle))
+	return append(row, wall, seconds(f.low)+"–"+seconds(f.high), seconds(f.cpu), fmt.Sprintf("%.0f", float64(f.rss)/(1<<20)), times(f.toLimit), times(f.toFettle))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
@@ -156,7 +160,7 @@ func markdownTable(rows [][]string) string {
 	for i, r := range rows {
 		b.WriteString("| " + strings.Join(r, " | ") + " |\n")
 		if i == 0 {
-			b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|\n")
+			b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|--:|\n")
 		}
 	}
 	return b.String()
