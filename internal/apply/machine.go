@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
 )
@@ -177,7 +178,7 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 		b.paths, b.above = map[string]bool{}, map[string]bool{}
 	}
 	if b.n > 0 {
-		if _, twice := b.paths[p]; twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) || b.above[p] && m.replaces(i) {
+		if _, twice := b.paths[p]; twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) || b.above[p] && (m.replaces(i) || !m.staysDirectory(i)) {
 			return false
 		}
 	}
@@ -209,8 +210,18 @@ func (m *Machine) replaces(i int) bool {
 	return !m.Back && m.changes[i].Action != plan.Remove && m.steps[i].Verb != step.Mkdir
 }
 
+// staysDirectory tells whether a change has nothing but a directory, or nothing
+// at all, at its path on either side: then paths below it never lead elsewhere.
+func (m *Machine) staysDirectory(i int) bool {
+	plain := func(img *image.Image) bool {
+		return img != nil && img.File != nil && (img.File.Type == image.Absent || img.File.Type == image.Directory)
+	}
+	return plain(m.changes[i].From) && plain(m.changes[i].To)
+}
+
 func (m *Machine) newDirectory(i int) bool {
 	c := m.changes[i]
 	return !m.Back && m.steps[i].Verb == step.Mkdir && c.Action != plan.Remove &&
-		c.From != nil && c.From.File != nil && (c.From.File.Type == "absent" || c.From.File.Type == "dir")
+		c.From != nil && c.From.File != nil && (c.From.File.Type == "absent" || c.From.File.Type == "dir") &&
+		(c.To == nil || c.To.File == nil || c.To.File.Tree == "") // one with a tree is shown whole, later
 }

@@ -70,6 +70,9 @@ func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error)
 	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
 		return *c.To, nil
 	}
+	if r.stillAsksFor(v, r.m.Step(i), c.Then) && exact(*c.Then) {
+		return *c.Then, nil
+	}
 	return v.Target(r.m.Step(i), from, r.Names)
 }
 
@@ -109,7 +112,7 @@ func accounts(v step.Verb) bool { return v == step.User || v == step.Group || v 
 // out, so that it is put back as it is.
 func exact(i image.Image) bool {
 	return i.Unit != nil || i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
-		i.Package != nil && len(i.Package.Also) > 0
+		i.Package != nil && (len(i.Package.Also) > 0 || i.Package.Version != "" && i.Package.Version != pkg.Candidate)
 }
 
 func (r *run) intent(i int, from, to image.Image) journal.Record {

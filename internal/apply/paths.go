@@ -125,7 +125,7 @@ func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*m
 }
 
 func (r *run) take(c plan.Change, s step.Step) (capture.Taken, error) {
-	if s.Verb == step.Rm || c.Action == plan.Purge {
+	if s.Verb == step.Rm || c.Action == plan.Purge || c.Action == plan.Restore && (s.Verb == step.Copy || s.Verb == step.Link) {
 		return capture.TakeTree(r.Host, r.Store, s.Path())
 	}
 	return capture.Take(r.Host, r.Store, s.Path())
@@ -134,7 +134,11 @@ func (r *run) take(c plan.Change, s step.Step) (capture.Taken, error) {
 // addressNow is the address's image. For most verbs it is the path's own.
 func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.Image, error) {
 	if s.Verb == step.Edit {
-		return v.Observe(r.ctx, r.env, s)
+		now, err := v.Observe(r.ctx, r.env, s)
+		if err == nil {
+			r.asBeforeEdits(s, now.Region)
+		}
+		return now, err
 	}
 	f := taken.File
 	if s.Verb == step.Meta {
@@ -147,14 +151,26 @@ func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.I
 // where it puts something back, else what the step makes of what is there.
 func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.Image) (image.Image, error) {
 	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge) {
-		return *c.To, nil
+		return r.unlessShared(s, *c.To), nil
 	}
-	if c.Action == plan.Restore && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
+	if c.Action == plan.Restore && s.Verb != step.Meta && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
 		// Only if that is what the step asks for, which a plan made before the
 		// accounts were there could not tell.
-		if t, err := v.Target(s, *c.To, r.Names); err == nil && t.Same(*c.To) {
+		if c.To.File.Tree != "" || r.stillAsksFor(v, s, c.To) {
 			return *c.To, nil
 		}
+	}
+	if c.Action == plan.Restore && c.To != nil && c.To.Region != nil && c.To.Region.Line > 0 {
+		return *c.To, nil
+	}
+	if s.Verb == step.Meta && c.Then != nil {
+		return v.Target(s, plan.Redressed(now, *c.Then), r.Names)
+	}
+	if r.stillAsksFor(v, s, c.Then) {
+		return *c.Then, nil
+	}
+	if f := now.File; f != nil && f.Type == image.Symlink && s.Verb == step.Mkdir && c.From != nil && now.Same(*c.From) {
+		now = image.Image{File: &image.File{Type: image.Absent}} // our own link: the plan checked that
 	}
 	if f := now.File; f != nil && f.Type == image.Directory && s.Verb != step.Mkdir {
 		names, err := r.Host.ReadDir(s.Path())
@@ -166,6 +182,15 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 		now = image.Image{File: &g}
 	}
 	return v.Target(s, now, r.Names)
+}
+
+// stillAsksFor tells whether a step wants just what was there then.
+func (r *run) stillAsksFor(v verb.Verb, s step.Step, then *image.Image) bool {
+	if then == nil {
+		return false
+	}
+	t, err := v.Target(s, *then, r.Names)
+	return err == nil && t.Same(*then)
 }
 
 // content makes sure that the store has what is to be written.

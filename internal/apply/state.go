@@ -60,10 +60,23 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 		if e.Origin == nil {
 			e.Origin = origin(r.fx[i].from)
 		}
+		e.Origin = withTree(e.Origin, r.fx[i].from)
 	} else if c.Action != plan.Adopt && e.Origin == nil && !had {
 		e.Run = r.header.Run // it turned out as wanted: adopted
 	}
 	entries[c.Addr] = e
+}
+
+// withTree adds to an origin that was a directory by itself what others had in
+// it, which is known once the directory was taken whole.
+func withTree(origin *image.Image, from image.Image) *image.Image {
+	o, f := origin.File, from.File
+	if o == nil || f == nil || o.Type != image.Directory || f.Type != image.Directory || o.Tree != "" {
+		return origin
+	}
+	whole := *o
+	whole.Tree = f.Tree
+	return &image.Image{File: &whole}
 }
 
 // origin is a before-image as it is kept with the entry.

@@ -201,8 +201,12 @@ func Still(r host.Reader, path string, t Taken) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot look at %q: %w", path, err)
 	}
-	if t.Type == image.Directory { // entries come and go with our own work
-		return st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID && st.GID == t.Stat.GID, nil
+	sameInode := st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID && st.GID == t.Stat.GID
+	switch {
+	case t.Type == image.Directory: // entries come and go with our own work
+		return sameInode, nil
+	case t.Nlink > 1: // so do other names, each of which changes the change time
+		return sameInode && st.Type == t.Stat.Type && st.Size == t.Stat.Size && st.MTime == t.Stat.MTime, nil
 	}
 	return sameFile(st, t.Stat), nil
 }

@@ -13,3 +13,7 @@ func IsNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 func IsNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
+
+// IsLoop tells whether an operation failed because the way to the path goes
+// round in links, so that nothing can stand at the path.
+func IsLoop(err error) bool { return errors.Is(err, syscall.ELOOP) }

@@ -10,13 +10,21 @@ import (
 )
 
 // dress gives an inode the metadata of to; from is what it has. The order is
-// the one that loses nothing: the owner first, since changing it clears
-// set-id bits and capabilities; then the mode; then extended attributes, since
-// changing the mode rewrites an ACL's mask; inode attributes and times last.
+// the one that loses nothing: what goes of the extended attributes goes first,
+// while it is surely there; then the owner, since changing it clears set-id
+// bits and capabilities; then the mode; then extended attributes, since changing
+// the mode rewrites an ACL's mask; inode attributes and times last.
 func dress(n host.Node, from, to image.File) error {
 	if from.Attrs&(host.AttrImmutable|host.AttrAppend) != 0 {
 		if err := n.SetAttrs(from.Attrs &^ (host.AttrImmutable | host.AttrAppend)); err != nil {
 			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(from.Xattrs)) {
+		if _, ok := to.Xattrs[name]; !ok {
+			if err := n.RemoveXattr(name); err != nil {
+				return err
+			}
 		}
 	}
 	st, err := n.Stat()
@@ -40,16 +48,9 @@ func dress(n host.Node, from, to image.File) error {
 	return dressLast(n, from, to)
 }
 
-// dressXattrs makes the extended attributes be those of to. again sets those
-// too that look the same, since a change of owner or mode may have touched them.
+// dressXattrs sets the extended attributes of to. again sets those too that look
+// the same, since a change of owner or mode may have touched them.
 func dressXattrs(n host.Node, from, to map[string][]byte, again bool) error {
-	for _, name := range slices.Sorted(maps.Keys(from)) {
-		if _, ok := to[name]; !ok {
-			if err := n.RemoveXattr(name); err != nil {
-				return err
-			}
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		if old, ok := from[name]; !again && ok && bytes.Equal(old, to[name]) {
 			continue

@@ -191,7 +191,7 @@ func SyncDirs(f host.FS, dirs []string) error {
 		return SyncFS(f, dirs)
 	}
 	for _, d := range dirs {
-		if err := f.SyncDir(d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.SyncDir(d); err != nil && !unreachable(err) {
 			return fmt.Errorf("cannot make %q durable: %w", d, err)
 		}
 	}
@@ -205,7 +205,7 @@ func SyncFS(f host.FS, dirs []string) error {
 	asked := map[string]bool{}
 	for _, d := range dirs {
 		st, err := f.Lstat(d)
-		for errors.Is(err, fs.ErrNotExist) && d != "/" {
+		for unreachable(err) && d != "/" {
 			d = path.Dir(d)
 			st, err = f.Lstat(d)
 		}
@@ -269,9 +269,15 @@ func RemoveTemp(f host.FS, temp string) error {
 	return errors.Join(removeAll(f, temp), removeAll(f, aside))
 }
 
+// unreachable tells whether an error means that nothing of ours can be at a path:
+// it, or a directory on the way, went or became a link.
+func unreachable(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err) || host.IsLoop(err) || errors.Is(err, host.ErrUnsafePath)
+}
+
 func removeAll(f host.FS, p string) error {
 	st, err := f.Lstat(p)
-	if errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err) {
+	if unreachable(err) {
 		return nil
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ import (
 // Rules is what the verbs know, as pure functions.
 type Rules interface {
 	// Target is what the step leaves where now was found. An error with a
-	// method NotYet() bool that is true may be cured by an earlier step.
+	// method NotYet() bool that is true may be cured by an earlier step, one
+	// with InTheWay() string by a change of that path.
 	Target(s step.Step, now image.Image) (image.Image, error)
 	// Irreversible says why going from one image to the other cannot be taken
 	// back, "" when it can.
@@ -60,7 +62,7 @@ type Goal struct {
 // Make compares. The diagnostics are steps that cannot be reached; with errors
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
-	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{},
+	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{}, numbers: map[addr.Addr]bool{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -87,6 +89,8 @@ type maker struct {
 	wanted   map[addr.Addr]bool
 	paths    map[string]bool // wanted paths and all their parents
 	changed  map[addr.Addr]bool
+	numbers  map[addr.Addr]bool // accounts that get another number
+	going    map[string]bool    // files that go with the last region in them
 	acted    map[addr.Addr]bool
 	brings   bool // a package or command runs, which can bring anything along
 }
@@ -109,6 +113,9 @@ func (m *maker) index() {
 func (m *maker) add(c Change) {
 	if c.Action.Mutates() {
 		m.changed[c.Addr] = true
+		if renumbers(c) {
+			m.numbers[c.Addr] = true
+		}
 		k := c.Addr.Kind()
 		m.brings = m.brings || k == addr.KindExec || k == addr.KindPkg && c.Action != Remove
 	}
@@ -139,7 +146,7 @@ func (m *maker) purging(dir addr.Addr) bool {
 func (m *maker) remove(e journal.Entry) {
 	c := Change{Action: Remove, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "no longer in the list"}
 	if m.in.Goal != nil {
-		c.Why = "not managed " + m.then()
+		c.Why = "not managed " + m.when()
 	}
 	if e.Origin == nil {
 		c.Action, c.Why = Forget, c.Why+"; it was like this before fettle, so it stays"
@@ -166,6 +173,9 @@ func (m *maker) remove(e journal.Entry) {
 	if putBack(from, *c.To) {
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
 	}
+	if to.Region != nil && to.Region.FileAbsent {
+		m.going[e.Addr.Path()] = true
+	}
 	m.add(c)
 }
 
@@ -175,7 +185,7 @@ func putBack(now, then image.Image) bool {
 	return now.Same(then) && (then.File == nil || then.File.Type == image.Directory || then.File.MTime == 0 || now.File.MTime == then.File.MTime)
 }
 
-func (m *maker) then() string {
+func (m *maker) when() string {
 	if m.in.Goal.To == 0 {
 		return "before fettle"
 	}
@@ -228,56 +238,124 @@ func (m *maker) restorePurged(e journal.Entry) {
 
 func (m *maker) step(s step.Step) {
 	a := s.Addr()
-	if err := m.in.Failed[a]; err != nil {
-		if !m.later(err) {
-			m.problem(s.Source, s.String(), err)
-			return
-		}
+	hidden := m.behindLink(s)
+	if err := m.in.Failed[a]; err != nil && !hidden && !m.later(err) {
+		m.problem(s.Source, s.String(), err)
+		return
 	}
 	now := m.withoutOurs(s, m.in.Observed[a])
+	if hidden {
+		now = notThere(s)
+	}
 	e, applied := m.now[a]
 	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now}
 	if applied {
 		c.Applied = e.Step
 	}
-	to, err := m.in.Rules.Target(s, now)
+	to, err := m.in.Rules.Target(s, m.metaThen(s, m.withoutOurLink(s, now, e)))
 	if err != nil && !m.later(err) {
 		m.problem(s.Source, s.String(), err)
 		return
 	}
 	if err != nil {
-		if before, ok := m.before(s.Addr()); ok {
-			c.To = &before
-		}
 		c.Action, c.Why = m.verbFor(s, applied, now), "an earlier step makes what it needs"
+		c.Then = m.then(a)
 		m.add(c)
 		return
 	}
-	to = m.exact(s, to)
+	if s.Verb == step.Meta || m.renumbered(s) {
+		c.Then = m.then(a)
+	}
+	to = m.exact(s, now, to)
 	c.To = &to
 	m.decide(s, c, e, applied)
 	m.purge(s, now)
 }
 
-// before is what a rollback's goal had at an address, if that is known.
-func (m *maker) before(a addr.Addr) (image.Image, bool) {
-	if m.in.Goal == nil {
-		return image.Image{}, false
+// metaThen is what META finds, with the metadata that a rollback's goal had.
+func (m *maker) metaThen(s step.Step, now image.Image) image.Image {
+	if before := m.then(s.Addr()); before != nil && s.Verb == step.Meta {
+		return Redressed(now, *before)
 	}
-	i, ok := m.in.Goal.Before[a]
-	return i, ok
+	return now
 }
 
+// Redressed is a path as it is now with the metadata that META can set as it was
+// then. Capabilities and the like belong to the content and stay.
+func Redressed(now, then image.Image) image.Image {
+	if now.File == nil || then.File == nil || now.File.Type != then.File.Type {
+		return now
+	}
+	f := *now.File
+	f.UID, f.GID, f.Mode, f.Attrs = then.File.UID, then.File.GID, then.File.Mode, then.File.Attrs
+	f.Xattrs = maps.Clone(f.Xattrs)
+	delete(f.Xattrs, accessACL)
+	if acl, ok := then.File.Xattrs[accessACL]; ok {
+		if f.Xattrs == nil {
+			f.Xattrs = map[string][]byte{}
+		}
+		f.Xattrs[accessACL] = acl
+	}
+	return image.Image{File: &f}
+}
+
+// accessACL is where the kernel shows an access ACL.
+const accessACL = "system.posix_acl_access"
+
 // exact prefers the very image that a rollback's goal had.
-func (m *maker) exact(s step.Step, to image.Image) image.Image {
-	before, ok := m.before(s.Addr())
-	if !ok {
+func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
+	before := m.then(s.Addr())
+	if before == nil || s.Verb == step.Meta {
 		return to
 	}
-	if t, err := m.in.Rules.Target(s, before); err == nil && t.Same(before) {
-		return before
+	if f := before.File; f != nil && f.Tree != "" && s.Verb == step.Mkdir && now.File != nil && now.File.Type != image.Directory {
+		whole := *to.File // with all that others had in it
+		whole.Tree, whole.MTime, whole.Xattrs, whole.Attrs = f.Tree, f.MTime, f.Xattrs, f.Attrs
+		return image.Image{File: &whole}
+	}
+	if t, err := m.in.Rules.Target(s, *before); err == nil && t.Same(*before) {
+		return *before
 	}
 	return to
+}
+
+// then is what a rollback's goal had at an address, nil where nobody knows.
+func (m *maker) then(a addr.Addr) *image.Image {
+	if m.in.Goal == nil {
+		return nil
+	}
+	if before, ok := m.in.Goal.Before[a]; ok {
+		return &before
+	}
+	return nil
+}
+
+// underneath tells whether the file that a step works in changes before it, so
+// that what was observed in it says nothing.
+func (m *maker) underneath(s step.Step) bool {
+	return (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(s.Path())]
+}
+
+// renumbered tells whether a name in the step gets another number before it.
+func (m *maker) renumbered(s step.Step) bool {
+	if len(m.numbers) == 0 {
+		return false
+	}
+	_, acl := s.Lookup("acl")
+	return acl || m.numbers[addr.New(addr.KindUser, s.Get("owner"))] || m.numbers[addr.New(addr.KindGroup, s.Get("group"))]
+}
+
+// renumbers tells whether a change gives an account that is there another number.
+func renumbers(c Change) bool {
+	switch {
+	case c.From == nil || c.To == nil:
+		return false
+	case c.From.User != nil && c.To.User != nil:
+		return c.From.User.Present && c.From.User.UID != c.To.User.UID
+	case c.From.Group != nil && c.To.Group != nil:
+		return c.From.Group.Present && c.From.Group.GID != c.To.Group.GID
+	}
+	return false
 }
 
 func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
@@ -289,6 +367,11 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		same = applied && e.Step == c.Step
 	}
 	switch {
+	case same && (m.underneath(s) || m.renumbered(s)):
+		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a step before it changes what it is about"
+		c.Differences = nil
+		m.add(c)
+		return
 	case same && m.unsettled(*c.From):
 		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a package or command before it may change that"
 		c.Differences = nil
@@ -306,7 +389,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	c.Drifted = applied && m.drifted(e, *c.From)
 	c.Action, c.Why = m.verbFor(s, applied, *c.From), why(s, applied, e, c)
 	if m.in.Goal != nil {
-		c.Why = "as it was " + m.then()
+		c.Why = "as it was " + m.when()
 	}
 	if c.Drifted && e.Step == c.Step && m.in.Goal == nil {
 		c.Action = Repair
@@ -386,6 +469,10 @@ func (m *maker) drifted(e journal.Entry, now image.Image) bool {
 
 // later tells whether an error may be cured by a change that comes before.
 func (m *maker) later(err error) bool {
+	var w interface{ InTheWay() string }
+	if errors.As(err, &w) {
+		return m.changed[addr.File(w.InTheWay())]
+	}
 	var n interface{ NotYet() bool }
 	return len(m.changed) > 0 && errors.As(err, &n) && n.NotYet()
 }
@@ -398,12 +485,59 @@ func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 	}
 	f := *now.File
 	f.Entries = nil
+	if before := m.then(s.Addr()); before != nil && before.File != nil && before.File.Type != image.Directory {
+		return image.Image{File: &f} // a rollback takes the directory whole
+	}
 	for _, name := range now.File.Entries {
-		if !m.changed[addr.File(path.Join(s.Path(), name))] {
+		if p := path.Join(s.Path(), name); !m.changed[addr.File(p)] && !m.going[p] {
 			f.Entries = append(f.Entries, name)
 		}
 	}
 	return image.Image{File: &f}
+}
+
+// withoutOurLink leaves out a link that is just as we made it, so that a
+// directory can follow on it, and one that a rollback finds where a directory
+// was. Somebody else's link stays in the way.
+func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) image.Image {
+	if s.Verb != step.Mkdir || now.File == nil || now.File.Type != image.Symlink {
+		return now
+	}
+	nothing := image.Image{File: &image.File{Type: image.Absent}}
+	if before := m.then(s.Addr()); before != nil && before.File != nil && before.File.Type == image.Directory {
+		return nothing // a rollback to where a directory was
+	}
+	if e.Origin == nil {
+		return now
+	}
+	if old := parse(e.Step); old.Verb != step.Link || m.drifted(e, now) {
+		return now
+	}
+	return nothing
+}
+
+// behindLink tells whether a step's path leads through a link that this plan
+// replaces: what was observed behind it is another file.
+func (m *maker) behindLink(s step.Step) bool {
+	p := s.Path()
+	if p == "" {
+		return false
+	}
+	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+		a := addr.File(d)
+		if f := m.in.Observed[a].File; f != nil && f.Type == image.Symlink && m.changed[a] {
+			return true
+		}
+	}
+	return false
+}
+
+// notThere is what a path's step finds where nothing is.
+func notThere(s step.Step) image.Image {
+	if s.Verb == step.Edit {
+		return image.Image{Region: &image.Region{FileAbsent: true}}
+	}
+	return image.Image{File: &image.File{Type: image.Absent}}
 }
 
 // purge removes what nobody wants from a directory that says so.

@@ -73,6 +73,10 @@ type Change struct {
 	// the run can tell: after a package or an account that does not exist yet.
 	From *image.Image `json:"from,omitempty"`
 	To   *image.Image `json:"to,omitempty"`
+	// Then is what the run gone back to had, on a restore for which To cannot be
+	// told or can change before its turn. It is put back if the step still asks
+	// for just that.
+	Then *image.Image `json:"then,omitempty"`
 	// Why is the reason in a few words: "no longer in the list", "notified by
 	// file:/etc/nginx/nginx.conf".
 	Why         string       `json:"why"`

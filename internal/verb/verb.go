@@ -104,6 +104,19 @@ type NotYetError struct{ Err error }
 func (e *NotYetError) Error() string { return e.Err.Error() }
 func (e *NotYetError) Unwrap() error { return e.Err }
 
+// InTheWayError is a thing at Path that keeps the step from being told, unless
+// an earlier step of the same run takes it away.
+type InTheWayError struct {
+	Path string
+	Err  error
+}
+
+func (e *InTheWayError) Error() string { return e.Err.Error() }
+func (e *InTheWayError) Unwrap() error { return e.Err }
+
+// InTheWay tells a planner which path must change to cure the error.
+func (e *InTheWayError) InTheWay() string { return e.Path }
+
 // NotYet tells a planner that an earlier change may cure the error.
 func (e *NotYetError) NotYet() bool { return true }
 

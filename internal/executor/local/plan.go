@@ -213,18 +213,45 @@ func (x *Executor) beforeImages(after, last int) (map[addr.Addr]image.Image, err
 			continue
 		}
 		for _, rec := range recs {
-			if rec.From == nil || rec.Back || rec.Addr == "" || rec.Kind != journal.Move && rec.Kind != journal.Result {
+			if !tellsBefore(rec) {
 				continue
 			}
-			if rec.Kind == journal.Move && rec.Addr.Path() != rec.Path || rec.Addr.Kind() == addr.KindEdit || rec.Addr.Kind() == addr.KindMeta {
-				continue // not the address's own image
+			first, ok := out[rec.Addr]
+			if !ok {
+				first = *rec.From
 			}
-			if _, ok := out[rec.Addr]; !ok {
-				out[rec.Addr] = *rec.From
-			}
+			out[rec.Addr] = withHome(first, *rec.From)
 		}
 	}
 	return out, nil
+}
+
+// withHome adds a home directory that went later to what the account was first.
+func withHome(first, later image.Image) image.Image {
+	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil || later.User.Home != first.User.Home {
+		return first
+	}
+	u := *first.User
+	u.HomeDir = later.User.HomeDir
+	return image.Image{User: &u}
+}
+
+// tellsBefore tells whether a record has the before-image of its address. The
+// moves of a region or of metadata have that of the whole path, their intents
+// that of the address.
+func tellsBefore(rec journal.Record) bool {
+	if rec.From == nil || rec.Back {
+		return false
+	}
+	switch rec.Kind {
+	case journal.Intent:
+		return rec.Addr.Kind() == addr.KindEdit || rec.Addr.Kind() == addr.KindMeta
+	case journal.Result:
+		return rec.Addr.Kind() != addr.KindEdit && rec.Addr.Kind() != addr.KindMeta && rec.Addr != ""
+	case journal.Move:
+		return rec.Addr.Kind() == addr.KindFile && rec.Addr.Path() == rec.Path
+	}
+	return false
 }
 
 // Drift implements executor.Executor: what is applied against what is there.

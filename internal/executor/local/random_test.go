@@ -31,13 +31,11 @@ func (d dice) oneIn(label string, n int) bool { return d.n(label, n) == n-1 }
 
 // tree makes random things below dir, behind the engine's back.
 func (w *world) tree(d dice, dir string, depth int) {
-	var linkable string
 	for _, name := range names[:3+d.n("names", len(names)-2)] {
 		p := path.Join(dir, name)
 		switch d.n("thing", 10) {
 		case 0, 1, 2:
 			w.write(p, contents[d.n("content", len(contents))])
-			linkable = p
 		case 3, 4:
 			w.must(w.aside.Mkdir(p, 0o755))
 			if depth > 0 {
@@ -46,19 +44,20 @@ func (w *world) tree(d dice, dir string, depth int) {
 		case 5:
 			w.must(w.aside.Symlink([]string{"a", "/nowhere", "../b", "/etc/passwd"}[d.n("target", 4)], p))
 		case 6:
-			if d.oneIn("fifo", 2) {
-				w.must(w.aside.Mknod(p, image.Fifo, 0o644, 0))
-			} else if linkable != "" {
-				w.must(w.aside.Link(linkable, p))
-				continue
-			} else {
-				continue
-			}
+			w.must(w.aside.Mknod(p, image.Fifo, 0o644, 0))
 		default:
 			continue
 		}
 		w.dress(d, p)
 	}
+}
+
+// links makes a directory with hard links among each other, which lists take or
+// leave as a whole.
+func (w *world) links(dir string) {
+	w.mkdirs(dir + "/deep")
+	w.write(dir+"/one", "linked")
+	w.must(errors.Join(w.aside.Link(dir+"/one", dir+"/two"), w.aside.Link(dir+"/one", dir+"/deep/three")))
 }
 
 // dress gives a path random metadata.
@@ -117,6 +116,9 @@ func (l *lister) line(format string, args ...any) { fmt.Fprintf(&l.b, format+"\n
 func (l *lister) list() string {
 	if l.all {
 		l.accounts()
+	}
+	if l.oneIn("links", 6) {
+		l.line("%s", []string{"RM /t/links", "COPY 1 /t/links/one"}[l.n("links step", 2)])
 	}
 	l.below("/t", 2)
 	if l.all {

@@ -64,7 +64,7 @@ const passwd = "root:x:0:0:root:/root:/bin/bash\nwww:x:33:33::/:/bin/sh\nann:x:1
 // base is what every machine of these tests has.
 var base = map[string]string{
 	"/etc/passwd": passwd, "/etc/group": "root:x:0:\nwww:x:33:\nann:x:1000:\n",
-	"/etc/shadow": "root:*:19000:0:99999:7:::\nwww:*:19000:0:99999:7:::\nann:*:19000:0:99999:7:::\n",
+	"/etc/shadow":  "root:*:19000:0:99999:7:::\nwww:*:19000:0:99999:7:::\nann:*:19000:0:99999:7:::\n",
 	"/etc/gshadow": "root:*::\nwww:*::\nann:*::\n", "/m/.keep": "", "/home/.keep": "",
 }
 
@@ -238,7 +238,7 @@ func withoutTime(s snapshot, of func(string) bool) snapshot {
 }
 
 // contents are what files of the tests hold; the last has a hole.
-var contents = []string{"", "one\n", "two\nlines\n", "no end", "x=1\r\ny=2\r\n", strings.Repeat("\x00", 200<<10) + "end"}
+var contents = []string{"", "one\n", "two\nlines\n", "no end", "x=1\r\ny=2\r\n", strings.Repeat("\x00", 70<<10) + "end"}
 
 // request makes a request of a list whose COPY sources are indexes of contents.
 func request(t fataler, text string) executor.Request {

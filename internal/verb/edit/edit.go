@@ -48,9 +48,9 @@ func read(h host.Host, p string) (text string, there bool, err error) {
 		return "", false, fmt.Errorf("cannot look at %q: %w", p, err)
 	case st.Type == image.Symlink:
 		target, _ := h.Readlink(p)
-		return "", true, fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)
+		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)}
 	case st.Type != image.Regular:
-		return "", true, fmt.Errorf("cannot edit %q: it is no regular file but a %s", p, st.Type)
+		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is no regular file but a %s", p, st.Type)}
 	case st.Size > maxFile:
 		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, more than the %d that EDIT handles", p, st.Size, maxFile)
 	}

@@ -1,0 +1,180 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+// lists runs a history of lists on a memory host, goes back to each run from
+// the last to the first, and to before fettle.
+func lists(t *testing.T, prepare func(*world), texts ...string) {
+	t.Helper()
+	w := newWorld(t)
+	w.mkdirs("/t")
+	if prepare != nil {
+		prepare(w)
+	}
+	turn := 0
+	w.history(texts, func(n int) int { turn++; return max(0, n-1-turn) })
+}
+
+func TestBackToFilesOfAUserThatWasGone(t *testing.T) {
+	lists(t, nil, "USER u1\nCOPY 1 /home/u1.txt owner=u1\n", "COPY 0 /t/a\n")
+}
+
+// Taking one hard link away changes the change time of the others.
+func TestPurgeOfHardLinks(t *testing.T) {
+	w := newWorld(t)
+	w.links("/t/links")
+	if _, ok := w.applyLawfully("MKDIR /t/links purge=true\n"); !ok {
+		t.Fatal("hard links were not purged")
+	}
+	was := past{0, w.look()}
+	w.rollback(0)
+	for _, p := range []string{"/t/links/one", "/t/links/two", "/t/links/deep/three"} {
+		if w.look()[p] == was.seen[p] {
+			t.Errorf("%s did not come back", p)
+		}
+	}
+}
+
+func (w *world) rollback(to int) {
+	w.t.Helper()
+	_, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: to}, nil, executor.Options{}, nil)
+	w.must(err)
+}
+
+// Whichever region of a file that EDIT made leaves last takes the file along,
+// and whichever leaves a file that had no last newline last takes that along.
+func TestRegionsLeaveInAnyOrder(t *testing.T) {
+	one, two := "EDIT /t/a block=b1 content=t1 create=true\n", "EDIT /t/a key=x value=1 create=true\n"
+	for name, text := range map[string]string{"absent": "", "no newline": "no end"} {
+		for _, order := range [][]string{{one + two, one, ""}, {one + two, two, ""}, {one, one + two, two, ""}, {two, one + two, two, ""}} {
+			t.Run(name, func(t *testing.T) {
+				lists(t, func(w *world) {
+					if text != "" {
+						w.write("/t/a", text)
+					}
+				}, order...)
+			})
+		}
+	}
+}
+
+func TestBackAcrossADirectoryMadeForAnEditedFile(t *testing.T) {
+	lists(t, nil, "COPY 4 /t/b\n", "MKDIR /t/b\nEDIT /t/b/b key=x value=1 create=true\n")
+}
+
+func TestBackToAnEditWhereADirectoryIsNow(t *testing.T) {
+	lists(t, nil, "EDIT /t/a line=one ensure=absent\n", "MKDIR /t/a\nCOPY 1 /t/a/b\n")
+}
+
+func TestBackToAUnitThatWasMaskedLater(t *testing.T) {
+	lists(t, nil, "UNIT s1.service active=true\n", "COPY 1 /t/a\n", "UNIT s1.service masked=true\n")
+}
+
+func TestBackToAUserWithItsHomeAndGroup(t *testing.T) {
+	lists(t, nil, "USER u1 create_home=true\n", "COPY 1 /t/a\n")
+}
+
+func TestBackToTheTimeOfAnAdoptedFile(t *testing.T) {
+	lists(t, func(w *world) { w.write("/t/b", "one\n") }, "COPY 1 /t/b\n", "RM /t/b\n", "COPY 1 /t/b\n")
+}
+
+// What an EDIT saw of a file says nothing when the file itself changes first.
+func TestEditOfAFileThatGoesBackToItsOrigin(t *testing.T) {
+	lists(t, func(w *world) { w.write("/t/a", "one\n") }, "COPY 2 /t/a\n", "EDIT /t/a line=one ensure=absent\n")
+}
+
+// A change of owner takes a capability away before it could be removed.
+func TestCapabilityGoesWithAnOwnerThatChanges(t *testing.T) {
+	lists(t, func(w *world) {
+		w.write("/t/b", "one\n")
+		n, err := w.aside.OpenNode("/t/b")
+		w.must(err)
+		w.must(errors.Join(n.Chown(33, 33), n.SetXattr("security.capability", capability), n.Close()))
+	}, "COPY 1 /t/b\n", "COPY 0 /t/b\n", "COPY 1 /t/b\n")
+}
+
+func TestDirectoryFollowsOurOwnLink(t *testing.T) {
+	lists(t, nil, "MKDIR /t/d\nCOPY 1 /t/d/a\n", "LINK a /t/d\n", "MKDIR /t/d\n")
+}
+
+func TestDirectoryNeverReplacesAForeignLink(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t")
+	w.must(w.aside.Symlink("/data", "/t/d"))
+	if _, ok := w.applyLawfully("MKDIR /t/d\n"); ok {
+		t.Error("a foreign link was replaced by a directory")
+	}
+	if _, ok := w.applyLawfully("LINK /data /t/d\n"); !ok {
+		t.Fatal("a link that is as wanted was not adopted")
+	}
+	if _, ok := w.applyLawfully("MKDIR /t/d\n"); ok {
+		t.Error("an adopted link was replaced by a directory")
+	}
+}
+
+func TestBackToTheVersionThatAptChoseThen(t *testing.T) {
+	lists(t, nil, "PKG p1\n", "PKG p1 version=1\n")
+}
+
+func TestFilesFollowTheirOwnersNewNumber(t *testing.T) {
+	lists(t, nil, "USER u1 uid=1700\nCOPY 1 /home/u1.txt owner=u1\n", "USER u1 uid=1600\nCOPY 1 /home/u1.txt owner=u1\n", "GROUP g1 gid=1700\nCOPY 1 /t/a group=g1\n", "GROUP g1 gid=1800\nCOPY 1 /t/a group=g1\n")
+}
+
+// The metadata that META restores is put on what is there then, not on what was
+// there when the plan was made.
+func TestBackToMetadataOfAFileThatWasReplaced(t *testing.T) {
+	lists(t, func(w *world) {
+		w.write("/t/b", "")
+		n, err := w.aside.OpenNode("/t/b")
+		w.must(err)
+		w.must(errors.Join(n.SetXattr("security.capability", capability), n.Close()))
+	}, "META /t/b mode=0644 owner=www\n", "COPY 2 /t/b\n", "COPY 0 /t/b\n")
+}
+
+func TestBackToADirectoryWithWhatOthersHadInIt(t *testing.T) {
+	lists(t, func(w *world) { w.mkdirs("/t/a/deep"); w.write("/t/a/deep/foreign", "f") }, "MKDIR /t/a\nCOPY 1 /t/a/b\n", "COPY 1 /t/b\n", "RM /t/a\n")
+}
+
+func TestBackToAHomeThatWentLater(t *testing.T) {
+	lists(t, nil, "USER u1 create_home=true\n", "USER u1 shell=/bin/zsh\n")
+}
+
+func TestBackAcrossAnAddedACL(t *testing.T) {
+	lists(t, func(w *world) { w.write("/t/b", "one\n") }, "META /t/b owner=www\n", "META /t/b owner=www acl=u:ann:rw\n", "META /t/b mode=0600\n")
+}
+
+func TestBackToTheTimeOfAFileWhoseOwnerWasRenumbered(t *testing.T) {
+	lists(t, nil, "USER u1\nCOPY 1 /home/u1.txt owner=u1\n", "USER u1 uid=1600\n", "COPY 1 /t/a\n")
+}
+
+func TestBackToADirectoryWhoseOriginIsALink(t *testing.T) {
+	prepare := func(w *world) { w.must(w.aside.Symlink("a", "/t/a")) }
+	lists(t, prepare, "COPY 1 /t/a\n", "MKDIR /t/a\nCOPY 1 /t/a/a\n")
+}
+
+// What is behind a link that goes is not what will be at the path.
+func TestStepsBelowALinkThatBecomesADirectory(t *testing.T) {
+	prepare := func(w *world) { w.mkdirs("/t/other"); w.write("/t/other/x", "one\n") }
+	lists(t, prepare, "LINK other /t/a\n", "MKDIR /t/a\nCOPY 1 /t/a/x\nEDIT /t/a/y key=x value=1 create=true\n", "LINK a /t/a\n")
+}
+
+// The directory becomes a link only once what was below it is done with.
+func TestDirectoryWithChildrenBecomesALinkInALoop(t *testing.T) {
+	lists(t, nil, "MKDIR /t/a\nMKDIR /t/a/d\nCOPY 1 /t/a/d/x\nCOPY 1 /t/a/y\n", "LINK a /t/a\n")
+}
+
+func TestBackToADirectoryThatWasAdjustedAndThenRemoved(t *testing.T) {
+	prepare := func(w *world) { w.mkdirs("/t/b/deep"); w.write("/t/b/deep/foreign", "f") }
+	lists(t, prepare, "MKDIR /t/b mode=0700\n", "RM /t/b\n")
+}
+
+func TestBackToAFileWhoseOriginIsATree(t *testing.T) {
+	prepare := func(w *world) { w.mkdirs("/t/a/deep"); w.write("/t/a/deep/foreign", "f") }
+	lists(t, prepare, "RM /t/a\n", "COPY 1 /t/a\n", "COPY 1 /t/b\n")
+}
