@@ -183,6 +183,10 @@ func (s *site) slim(t *testing.T) {
 // tally is what a campaign tried.
 type tally struct{ points, second, undone, done, bad atomic.Int64 }
 
+// slack is by how many operations two runs may differ: the digest of the plan
+// varies with the times of files, and so does which object folders are new.
+const slack = 8
+
 // TestKill kills at every operation; half of the points are finished, half
 // undone, and most recoveries are killed as well.
 func TestKill(t *testing.T) {
@@ -199,12 +203,12 @@ func TestKill(t *testing.T) {
 			}
 		})
 	}
-	for at := 1; at <= s.ops; at++ {
+	for at := 1; at <= s.ops+slack; at++ {
 		todo <- at
 	}
 	close(todo)
 	wg.Wait()
-	if out, err := s.copy(t, filepath.Join(filepath.Dir(s.dir), "over")).run(s.ops+1, "", s.apply()...); killed(err) {
+	if out, err := s.copy(t, filepath.Join(filepath.Dir(s.dir), "over")).run(s.ops+slack+1, "", s.apply()...); killed(err) {
 		t.Errorf("the run has more operations than were counted:\n%s", out)
 	}
 	t.Logf("%d operations, %d points, %d second kills, %d as before, %d as after, %d torn or lost",
@@ -218,13 +222,17 @@ func TestKill(t *testing.T) {
 func (s *site) kill(t *testing.T, at int, policy string, n *tally) {
 	m := s.copy(t, filepath.Join(filepath.Dir(s.dir), fmt.Sprintf("%s-%d", policy, at)))
 	defer os.RemoveAll(m.dir)
-	n.points.Add(1)
 	bad := func(what string, args ...any) {
 		if n.bad.Add(1) <= 5 {
 			t.Errorf("killed before operation %d, then %s: %s", at, policy, fmt.Sprintf(what, args...))
 		}
 	}
-	if out, err := m.run(at, "", m.apply()...); !killed(err) {
+	out, err := m.run(at, "", m.apply()...)
+	if err == nil && at > s.ops-slack {
+		return
+	}
+	n.points.Add(1)
+	if !killed(err) {
 		bad("it was not killed: %v\n%s", err, out)
 		return
 	}

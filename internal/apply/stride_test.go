@@ -1,0 +1,6 @@
+//go:build !race
+
+package apply_test
+
+// stride: every operation is broken.
+const stride = 1
