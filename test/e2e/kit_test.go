@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,7 +108,26 @@ func (m *machine) await(what string, ok func() bool) {
 // process is a command of fettle that is running.
 type process struct {
 	*exec.Cmd
-	out *strings.Builder
+	out  *said
+	done chan struct{}
+}
+
+// said is what a process has printed so far.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // begin starts fettle, for a test that gets in its way. Wait with end.
@@ -117,18 +137,32 @@ func (m *machine) begin(args ...string) *process {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	p := &process{cmd, &strings.Builder{}}
+	p := &process{cmd, &said{}, make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.out, p.out
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
+	go func() {
+		_ = cmd.Wait()
+		close(p.done)
+	}()
 	return p
+}
+
+// over tells whether the process has ended.
+func (p *process) over() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // end waits and gives the exit code, -1 for a signal.
 func (m *machine) end(p *process) int {
 	m.t.Helper()
-	_ = p.Wait()
+	<-p.done
 	m.t.Logf("$ %s  => %s\n%s", strings.Join(p.Args[5:], " "), p.ProcessState, p.out)
 	return p.ProcessState.ExitCode()
 }
