@@ -158,11 +158,16 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 	}
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(after)}
 	if err != nil {
-		r.fx[i].changed = !from.Same(after)
+		r.fx[i].changed = !from.Same(after) && !neverStarted(err)
 		return r.fail(i, StepFailed, err)
 	}
 	r.changed(i)
 	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
+}
+
+// neverStarted tells whether a command failed before it could do anything.
+func neverStarted(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, host.ErrUnsupported)
 }
 
 func isAccount(a addr.Addr) bool {

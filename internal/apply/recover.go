@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/move"
@@ -391,6 +391,9 @@ func (r *run) lookAtMover(i int) error {
 	case !begun: // it is done again, from the beginning
 		if intended && accounts(s.Verb) {
 			fx.found = fx.from // half of it may be there and not show
+			if r.homeMade(i) {
+				return r.homeAway(i)
+			}
 		}
 	case !known:
 		return r.unsure(i)
@@ -438,7 +441,11 @@ func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 		fx.found = fx.from
 		return nil
 	}
-	if r.homeLost(i, now) {
+	if r.homeMade(i) { // all of it once more
+		if err := r.homeAway(i); err != nil {
+			return err
+		}
+		fx.found = fx.from
 		return v.(verb.Mover).Move(r.ctx, r.env, r.m.Step(i), now, fx.from)
 	}
 	fx.to, fx.changed = now, true
@@ -450,15 +457,24 @@ func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
 }
 
-// homeLost tells whether a new account has reached the disk without the home
-// that came with it: then it is made once more.
-func (r *run) homeLost(i int, now image.Image) bool {
+// homeMade tells whether the change was to make an account with its home.
+func (r *run) homeMade(i int) bool {
 	from := r.fx[i].from.User
-	if from == nil || from.Present || !from.HomeMade || now.User == nil {
-		return false
+	return from != nil && !from.Present && from.HomeMade && r.fx[i].to.User != nil
+}
+
+// homeAway takes away, kept whole, what a crashed attempt made of a home. Who
+// owns it, and what is in it, need not have reached the disk with it, and tools
+// leave a home alone that is there.
+func (r *run) homeAway(i int) error {
+	home := r.fx[i].to.User.Home
+	taken, err := capture.TakeTree(r.Host, r.Store, home)
+	if err != nil || taken.Type != image.Directory || path.Clean(home) == "/" {
+		return err
 	}
-	there, err := host.Exists(r.Host, now.User.Home)
-	return err == nil && !there
+	away := &move.Move{Change: i, Path: home, From: taken, To: image.File{Type: image.Absent}, Temp: move.TempFor(home, r.header.Run, i, true)}
+	_, err = r.commit(&move.Batch{Moves: []*move.Move{away}}, true)
+	return err
 }
 
 // unseen settles a change whose address cannot be looked at now.
