@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/kinds"
@@ -14,25 +15,27 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// language is the front half as the command line wants it.
-func language() cli.Language {
-	return cli.Language{
-		Compile:   compile.Compile,
-		Targets:   targets,
-		Format:    func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
-		Kinds:     sortedKinds,
-		Variables: variables,
-	}
-}
+// compileChild is the word that makes this program a compiler with limits.
+const compileChild = "compile-child"
 
-func targets(tree repo.Tree) ([]string, diag.List) {
-	list, ds := compile.Targets(tree)
-	var names []string
-	for _, t := range list {
-		names = append(names, t.Name)
+// language is the front half as the command line wants it. Repositories are
+// compiled in a child process.
+func language(c *limited.Compiler) cli.Language {
+	return cli.Language{
+		Prepare: c.Prepare,
+		Compile: c.Compile,
+		Targets: func(tree repo.Tree) ([]string, diag.List) {
+			names, ds := c.Targets(tree)
+			slices.Sort(names)
+			return names, ds
+		},
+		Format: func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
+		Kinds:  sortedKinds,
+		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
+			found, ds := c.Explain(in, name)
+			return variables(found), ds
+		},
 	}
-	slices.Sort(names)
-	return names, ds
 }
 
 func sortedKinds() []kind.Kind {
@@ -41,8 +44,7 @@ func sortedKinds() []kind.Kind {
 	return all
 }
 
-func variables(in compile.Input, name string) ([]cli.Variable, diag.List) {
-	found, ds := compile.Explain(in, name)
+func variables(found []lang.Explained) []cli.Variable {
 	var out []cli.Variable
 	for _, e := range found {
 		v := cli.Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: place(e.Range), Layers: []cli.Layer{}}
@@ -51,7 +53,7 @@ func variables(in compile.Input, name string) ([]cli.Variable, diag.List) {
 		}
 		out = append(out, v)
 	}
-	return out, ds
+	return out
 }
 
 // place is where a range begins, as file:line.

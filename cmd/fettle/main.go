@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/term"
 
+	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/sandbox"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -24,12 +26,17 @@ var version string
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	if len(args) > 0 && args[0] == compileChild {
+		return runChild(args[1:])
+	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	compiler := limited.New(ctx, compileChild)
+	defer compiler.Close()
 	app := &cli.App{
 		OpenExecutor: openExecutor,
 		Facts:        gatherFacts,
-		Language:     language(),
+		Language:     language(compiler),
 		Cache:        openCache,
 		Stdin:        os.Stdin,
 		Stdout:       os.Stdout,
@@ -41,8 +48,18 @@ func run(args []string) int {
 		Env:          os.Getenv,
 		Version:      versionText(),
 		Build:        buildText(),
+		Walls:        func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)
+}
+
+// runChild is the compiler in its own process, which the parent reads.
+func runChild(args []string) int {
+	if err := limited.Child(args, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // withSignals cancels the context at the first signal, and ends the process at

@@ -23,6 +23,7 @@ var confinements = []confinement{
 		only: []allowed{
 			{"internal/host/local", "the driver itself"},
 			{"internal/repo", "git"},
+			{"internal/sandbox", "this program again, as the process that compiles: design/0008"},
 			{"test/...", "boots hosts and runs the binary"},
 		},
 	},
@@ -33,6 +34,7 @@ var confinements = []confinement{
 			{"internal/host", "errno of full disks"},
 			{"internal/host/...", "drivers"},
 			{"internal/repo", "owner and link count of work trees"},
+			{"internal/sandbox", "limits of the process that compiles: design/0008"},
 			{"cmd/fettle", "signals"},
 			{"test/...", "namespaces and mounts"},
 		},
@@ -101,6 +103,11 @@ var confinements = []confinement{
 		law:     "systemd's socket is opened by the local host",
 		imports: []string{"github.com/godbus/...", "github.com/coreos/..."},
 		only:    []allowed{{"internal/host/local", "the driver itself"}},
+	},
+	{
+		law:     "Landlock is put on by the sandbox",
+		imports: []string{"github.com/landlock-lsm/..."},
+		only:    []allowed{{"internal/sandbox", "the limits themselves"}},
 	},
 	{
 		law:     "no cgo, no unsafe, no plugins",

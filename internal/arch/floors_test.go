@@ -18,10 +18,10 @@ type floor struct {
 var floors = []floor{
 	{"words", []string{"internal/addr", "internal/diag", "internal/image", "internal/debver"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe"}},
-	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/host/..."}},
+	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/sandbox", "internal/host/..."}},
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
 	{"meaning", []string{"internal/lang", "internal/kind/...", "internal/move", "internal/verb"}},
-	{"engine parts", []string{"internal/compile", "internal/names", "internal/verb/...", "internal/kind/kindtest"}},
+	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/verb/...", "internal/kind/kindtest"}},
 	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
 	{"ui", []string{"internal/ui/..."}},

@@ -31,6 +31,7 @@ func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expre
 		ctx = s.fctx.NewChild()
 		ctx.Variables = vars
 	}
+	ev.prog.working(rangeOf(e.Range()))
 	v, hds := e.Value(ctx)
 	if hds.HasErrors() {
 		ev.add(ev.traced(s, fromHCL(hds))...)

@@ -54,6 +54,7 @@ type parser struct {
 
 func (ps *parser) file(name string, src []byte) {
 	ps.prog.sources[name] = src
+	ps.prog.working(diag.Range{File: name})
 	if !utf8.Valid(src) {
 		ps.errorf(diag.Range{File: name}, "File is not text", "Files of the language are UTF-8. Save it as UTF-8.")
 		return

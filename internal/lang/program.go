@@ -37,6 +37,13 @@ type Input struct {
 	Vars   map[string]string // the command line's variables
 }
 
+// Watched is what a tree may be able to: to be told each place that is about to
+// be read or evaluated, so that whoever watches a compilation that never ends
+// can say where it is. It has no part in the result.
+type Watched interface {
+	Working(diag.Range)
+}
+
 // Program is a repository that has been read. It keeps what it parsed, so that
 // several targets cost little more than one. It is not safe for concurrent use.
 type Program struct {
@@ -49,6 +56,7 @@ type Program struct {
 	repoPolicy *hclsyntax.Block
 	modules    map[string]*body // by folder
 
+	working   func(diag.Range)
 	sources   map[string][]byte
 	templates map[string]hclsyntax.Expression
 	contexts  map[*folder]*hcl.EvalContext
@@ -64,7 +72,11 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 		tree: tree, kinds: map[string]*kind.Kind{}, builtin: map[string]*define{}, modules: map[string]*body{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
-		pure: &hcl.EvalContext{Functions: pureFunctions()},
+		pure:    &hcl.EvalContext{Functions: pureFunctions()},
+		working: func(diag.Range) {},
+	}
+	if w, ok := tree.(Watched); ok {
+		p.working = w.Working
 	}
 	for _, k := range o.Kinds {
 		p.kinds[k.Name] = &k

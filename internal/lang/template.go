@@ -31,6 +31,7 @@ func (f *folder) Template(p string, vars map[string]cty.Value) (string, diag.Lis
 	defer func() { f.prog.rendering-- }()
 	ctx := f.prog.functions(f).NewChild()
 	ctx.Variables = vars
+	f.prog.working(diag.Range{File: name})
 	val, hds := expr.Value(ctx)
 	if hds.HasErrors() {
 		return "", f.prog.lines(fromHCL(hds))
@@ -44,6 +45,7 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 		return e, nil
 	}
 	p.sources[name] = src
+	p.working(diag.Range{File: name})
 	if ds := guard(src, name, templateSyntax); ds.HasErrors() {
 		return nil, ds
 	}

@@ -57,6 +57,8 @@ type App struct {
 	// Build names the program more closely than Version: what it compiled is
 	// kept only for itself.
 	Build string
+	// Walls tells how the compiler is limited on this machine; nil: it is not.
+	Walls func() []string
 }
 
 // Terminal says which streams are a terminal, and how wide it is.
@@ -68,6 +70,10 @@ type Terminal struct {
 // Language is the front half: from a repository to lists. Every function is
 // pure.
 type Language struct {
+	// Prepare is told, before a repository is read, how long compiling it may
+	// take and how much memory in bytes; 0 is the default. nil: there are no
+	// such limits.
+	Prepare func(timeout time.Duration, memory int64)
 	Compile func(compile.Input) (compile.Result, diag.List)
 	// Targets are the names of the targets that a repository declares, sorted.
 	Targets func(tree repo.Tree) ([]string, diag.List)

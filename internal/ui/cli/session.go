@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,9 @@ type session struct {
 	dir, rev, target, root, state string
 	json, noColor, verbose        bool
 	vars                          []string
+
+	compileTimeout time.Duration
+	compileMemory  int64 // MiB
 
 	documented bool   // a JSON document has been printed
 	command    string // what was typed, for the history
@@ -37,6 +41,8 @@ func (s *session) flags(c *cobra.Command) {
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
+	f.DurationVar(&s.compileTimeout, "compile-timeout", 30*time.Second, "end compiling a repository after this `TIME`")
+	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "end compiling a repository at this much memory, in `MIB`")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 

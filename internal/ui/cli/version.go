@@ -12,19 +12,33 @@ type versionDoc struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
+	// Compiling says, with -v, how the process that compiles is limited here.
+	Compiling []string `json:"compiling,omitempty"`
+}
+
+// walls are shown with -v only: finding out takes a moment.
+func (s *session) walls() []string {
+	if !s.verbose || s.app.Walls == nil {
+		return nil
+	}
+	return s.app.Walls()
 }
 
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Show the version of fettle",
-		Example: "  fettle version",
+		Long:    "Shows the version of fettle, and with -v how the process is limited in which\nrepositories are compiled.",
+		Example: "  fettle version\n  fettle version -v",
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if s.json {
-				return s.document(versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH})
+				return s.document(versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, s.walls()})
 			}
 			s.printf("fettle %s (%s, %s/%s)\n", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			for _, wall := range s.walls() {
+				s.printf("  compiling: %s\n", wall)
+			}
 			return nil
 		},
 	}

@@ -1,0 +1,93 @@
+package child
+
+import (
+	"io"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Client is the holder's end: it asks one child about one repository. After an
+// error of a method it is of no further use. It is not safe for concurrent use.
+type Client struct {
+	conn conn
+	tree repo.Tree
+}
+
+// Connect sends the names of a tree to a child whose output is r and whose
+// input is w.
+func Connect(r io.Reader, w io.Writer, tree repo.Tree) (*Client, error) {
+	c := &Client{conn{r, w}, tree}
+	return c, c.conn.send(kindTree, index(tree))
+}
+
+// Compile is compile.Compile in the child. The input's tree is that of the
+// client. The error tells that the child failed, not the configuration.
+func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
+	r, err := c.ask(question{ask: askCompile, in: in})
+	if err != nil {
+		return compile.Result{}, nil, err
+	}
+	ds := r.diags()
+	if r.err != nil || ds.HasErrors() {
+		return compile.Result{}, ds, r.end()
+	}
+	res := readResult(r, c.tree)
+	if err := r.end(); err != nil {
+		return compile.Result{}, nil, err
+	}
+	return res, ds, nil
+}
+
+// Targets gives the names of compile.Targets.
+func (c *Client) Targets() ([]string, diag.List, error) {
+	r, err := c.ask(question{ask: askTargets})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, names := r.diags(), r.texts()
+	return names, ds, r.end()
+}
+
+// Variables is compile.Explain.
+func (c *Client) Variables(in compile.Input, name string) ([]lang.Explained, diag.List, error) {
+	r, err := c.ask(question{ask: askVariables, in: in, name: name})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, list := r.diags(), readVariables(r)
+	return list, ds, r.end()
+}
+
+// ask sends a question and serves the tree until the result is there.
+func (c *Client) ask(q question) (*reader, error) {
+	payload, err := q.encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.conn.send(kindQuestion, payload); err != nil {
+		return nil, err
+	}
+	for {
+		kind, payload, err := c.conn.receive()
+		if err != nil {
+			return nil, whole(err)
+		}
+		switch kind {
+		case kindResult:
+			return &reader{b: payload}, nil
+		case kindRequest:
+			reply, err := answer(c.tree, payload)
+			if err != nil {
+				return nil, err
+			}
+			if err := c.conn.send(kindAnswer, reply); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, nonsense("a message of kind %q", kind)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package child
+
+import (
+	"bytes"
+	"testing"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Question is the whole message that asks to compile.
+func Question(t *testing.T, in compile.Input) []byte {
+	t.Helper()
+	payload, err := question{ask: askCompile, in: in}.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := (conn{w: &b}).send(kindQuestion, payload); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Watched is the tree that the child compiles.
+func Watched() lang.Watched { return &remoteTree{} }
+
+// EncodeResult and DecodeResult are the two halves of a result.
+func EncodeResult(res compile.Result) []byte {
+	w := &writer{}
+	writeResult(w, res)
+	return w.b
+}
+
+func DecodeResult(b []byte, tree repo.Tree) (compile.Result, error) {
+	r := &reader{b: b}
+	res := readResult(r, tree)
+	return res, r.end()
+}
+
+// Decode reads a payload as everything that a payload can be.
+func Decode(b []byte, tree repo.Tree) {
+	_, _ = readIndex(b)
+	_, _ = readQuestion(b)
+	_, _ = answer(tree, b)
+	readVariables(&reader{b: b})
+	(&reader{b: b}).diags()
+	_, _ = DecodeResult(b, tree)
+}

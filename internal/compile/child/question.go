@@ -1,0 +1,84 @@
+package child
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/compile"
+)
+
+// What the holder can ask for.
+const (
+	askCompile = iota
+	askTargets
+	askVariables
+)
+
+// question is one message 'Q'.
+type question struct {
+	ask  uint64
+	in   compile.Input // without its tree
+	name string        // of the variables
+}
+
+func (q question) encode() ([]byte, error) {
+	w := &writer{}
+	w.num(q.ask)
+	w.text(q.name)
+	w.text(q.in.Target)
+	w.int(len(q.in.Facts))
+	for _, name := range slices.Sorted(maps.Keys(q.in.Facts)) {
+		typ, val, err := encodeValue(q.in.Facts[name])
+		if err != nil {
+			return nil, fmt.Errorf("cannot hand the fact %q to the compiler: %w", name, err)
+		}
+		w.text(name)
+		w.text(string(typ))
+		w.text(string(val))
+	}
+	w.int(len(q.in.Vars))
+	for _, name := range slices.Sorted(maps.Keys(q.in.Vars)) {
+		w.text(name)
+		w.text(q.in.Vars[name])
+	}
+	return w.b, nil
+}
+
+func encodeValue(v cty.Value) (typ, val []byte, err error) {
+	if v == cty.NilVal || !v.IsWhollyKnown() || v.ContainsMarked() {
+		return nil, nil, fmt.Errorf("its value is not known")
+	}
+	if typ, err = ctyjson.MarshalType(v.Type()); err != nil {
+		return nil, nil, err
+	}
+	val, err = ctyjson.Marshal(v, v.Type())
+	return typ, val, err
+}
+
+func readQuestion(payload []byte) (question, error) {
+	r := &reader{b: payload}
+	q := question{ask: r.num(), name: r.text()}
+	q.in = compile.Input{Target: r.text(), Facts: map[string]cty.Value{}, Vars: map[string]string{}}
+	for range r.count(3) {
+		name := r.text()
+		typ, err := ctyjson.UnmarshalType(r.bytes())
+		if err != nil {
+			return q, nonsense("the type of the fact %q", name)
+		}
+		if q.in.Facts[name], err = ctyjson.Unmarshal(r.bytes(), typ); err != nil {
+			return q, nonsense("the value of the fact %q", name)
+		}
+	}
+	for range r.count(2) {
+		name := r.text()
+		q.in.Vars[name] = r.text()
+	}
+	if q.ask > askVariables {
+		r.fail("the question %d", q.ask)
+	}
+	return q, r.end()
+}

@@ -1,0 +1,155 @@
+package child
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// writeResult writes what a compilation came to.
+func writeResult(w *writer, res compile.Result) {
+	w.text(res.Target)
+	w.text(res.List.String())
+	for _, s := range res.List {
+		w.text(s.Source)
+	}
+	writePolicy(w, res.Policy)
+	w.int(len(res.Blobs))
+	for _, digest := range slices.Sorted(maps.Keys(res.Blobs)) {
+		writeBlob(w, res.Blobs[digest])
+	}
+	w.int(len(res.States))
+	for _, st := range res.States {
+		w.text(st.ID)
+		w.rng(st.Range)
+		w.int(len(st.Steps))
+		for _, i := range st.Steps {
+			w.int(i)
+		}
+	}
+	w.texts(res.FactsUsed)
+	w.texts(res.Files)
+}
+
+func writePolicy(w *writer, p catalog.Policy) {
+	w.texts([]string{p.OnFailure, p.OnCrash, p.OnCheckFailure, p.Drift})
+	w.bool(p.RequireUndo)
+}
+
+func readPolicy(r *reader) catalog.Policy {
+	t := r.texts()
+	if len(t) != 4 {
+		r.fail("a policy of %d parts", len(t))
+		return catalog.Policy{}
+	}
+	return catalog.Policy{OnFailure: t[0], OnCrash: t[1], OnCheckFailure: t[2], Drift: t[3], RequireUndo: r.bool()}
+}
+
+// writeBlob names a file of the repository, and sends everything else.
+func writeBlob(w *writer, b kind.Blob) {
+	if _, ours := b.Tree.(*remoteTree); ours {
+		w.bool(false)
+		w.text(b.Digest)
+		w.text(b.Path)
+		return
+	}
+	data := b.Data
+	if b.Tree != nil {
+		data, _ = b.Tree.ReadFile(b.Path) // of the standard library: it is in memory
+	}
+	w.bool(true)
+	w.text(string(data))
+}
+
+// readBlob reads a blob and convinces itself that its digest is right: inline
+// content is digested, and the tree is asked about its own.
+func readBlob(r *reader, tree repo.Tree) kind.Blob {
+	if r.bool() {
+		return inline(r.bytes())
+	}
+	digest, path := r.text(), r.text()
+	if r.err != nil {
+		return kind.Blob{}
+	}
+	got, size, err := tree.Digest(path)
+	if err != nil || got != digest {
+		r.fail("%q has not the content %q", path, digest)
+		return kind.Blob{}
+	}
+	return kind.Blob{Digest: digest, Size: size, Tree: tree, Path: path}
+}
+
+func inline(data []byte) kind.Blob {
+	sum := sha256.Sum256(data)
+	return kind.Blob{Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(data)), Data: data}
+}
+
+func readResult(r *reader, tree repo.Tree) compile.Result {
+	res := compile.Result{Target: r.text()}
+	res.List = readList(r)
+	res.Policy = readPolicy(r)
+	res.Blobs = map[string]kind.Blob{}
+	for range r.count(2) {
+		b := readBlob(r, tree)
+		if r.err != nil {
+			return compile.Result{}
+		}
+		res.Blobs[b.Digest] = b
+	}
+	res.States = readStates(r, len(res.List))
+	res.FactsUsed, res.Files = r.texts(), r.texts()
+	for _, s := range res.List {
+		if _, ok := res.Blobs[s.Blob()]; s.Blob() != "" && !ok {
+			r.fail("no content for %s", s)
+		}
+	}
+	return res
+}
+
+func readList(r *reader) step.List {
+	text := r.bytes()
+	if r.err != nil {
+		return nil
+	}
+	list, ds := step.Parse("list", text)
+	if ds.HasErrors() {
+		r.fail("a list with mistakes: %s", ds[0])
+		return nil
+	}
+	for i := range list {
+		if list[i].Verb == step.Include {
+			r.fail("a list that includes another")
+			return nil
+		}
+		list[i].Written, list[i].Range, list[i].Source = "", diag.Range{}, r.text()
+	}
+	if list.String() != string(text) {
+		r.fail("a list that is not canonical")
+	}
+	return list
+}
+
+func readStates(r *reader, steps int) []compile.StateInfo {
+	var out []compile.StateInfo
+	for range r.count(9) {
+		st := compile.StateInfo{ID: r.text(), Range: r.rng()}
+		for range r.count(1) {
+			i := r.int()
+			if i >= steps {
+				r.fail("step %d of %d", i, steps)
+				return nil
+			}
+			st.Steps = append(st.Steps, i)
+		}
+		out = append(out, st)
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Serve is the child: it answers questions about one repository until its
+// input ends, which is no error. at is told each place that is about to be
+// read or evaluated, so that somebody can tell where a child died; nil tells
+// nobody.
+func Serve(r io.Reader, w io.Writer, at func(diag.Range)) error {
+	t := &remoteTree{conn: conn{r, w}, at: at}
+	kind, payload, err := t.conn.receive()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return err
+	case kind != kindTree:
+		return nonsense("a message of kind %q instead of the tree", kind)
+	}
+	if t.known, err = readIndex(payload); err != nil {
+		return err
+	}
+	for {
+		if err := t.question(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// question answers one; io.EOF means that there is none left.
+func (t *remoteTree) question() error {
+	kind, payload, err := t.conn.receive()
+	if err != nil {
+		return err
+	}
+	if kind != kindQuestion {
+		return nonsense("a message of kind %q instead of a question", kind)
+	}
+	q, err := readQuestion(payload)
+	if err != nil {
+		return err
+	}
+	q.in.Tree = t
+	w := result(q)
+	if t.broken != nil {
+		return whole(t.broken)
+	}
+	if len(w.b) > MaxMessage {
+		w = &writer{}
+		w.diags(diag.List{diag.Errorf(diag.Range{}, "Result too large",
+			"The target comes to %s, and the limit is %d MiB. Give large contents as files, with source.", size(len(w.b)), MaxMessage>>20)})
+	}
+	return t.conn.send(kindResult, w.b)
+}
+
+func size(n int) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// result answers a question: the diagnostics, and the rest where none of them
+// is an error.
+func result(q question) *writer {
+	w := &writer{}
+	switch q.ask {
+	case askCompile:
+		res, ds := compile.Compile(q.in)
+		w.diags(ds)
+		if !ds.HasErrors() {
+			writeResult(w, res)
+		}
+	case askTargets:
+		list, ds := compile.Targets(q.in.Tree)
+		w.diags(ds)
+		var names []string
+		for _, t := range list {
+			names = append(names, t.Name)
+		}
+		w.texts(names)
+	case askVariables:
+		list, ds := compile.Explain(q.in, q.name)
+		w.diags(ds)
+		writeVariables(w, list)
+	}
+	return w
+}

@@ -1,0 +1,187 @@
+// Package limited compiles in a child process with limits, because a
+// repository is hostile input: what takes too long, too much memory or the
+// compiler down is a diagnostic that says where it was.
+//
+//	c := limited.New(ctx, "compile-child")
+//	defer c.Close()
+//	res, ds := c.Compile(input)
+//
+//	limited.Child(os.Args[2:], os.Stdin, os.Stdout) // in the program's main, when it is asked for that word
+//
+// The results are those of package compile, byte for byte.
+package limited
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/compile/child"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/sandbox"
+)
+
+// DefaultTimeout is how long one question may take.
+const DefaultTimeout = 30 * time.Second
+
+// reuse is how much time one child may spend on questions before the next one
+// gets a new child, so that its processor time, which is for its whole life,
+// is not what ends a long row of short questions.
+const reuse = 10 * time.Second
+
+// Compiler asks children. One child lives as long as the questions are about
+// the same tree; none is shared by two repositories. Its methods may be called
+// from any goroutine and take turns.
+type Compiler struct {
+	ctx  context.Context
+	word string
+
+	mu      sync.Mutex
+	timeout time.Duration
+	memory  int64
+	proc    *sandbox.Child
+	client  *child.Client
+	tree    repo.Tree
+	spent   time.Duration
+}
+
+// New makes a compiler whose children are this program, called with the word.
+// Cancelling ctx ends the question under way with a diagnostic. The caller
+// closes it.
+func New(ctx context.Context, word string) *Compiler {
+	return &Compiler{ctx: ctx, word: word, timeout: DefaultTimeout}
+}
+
+// Prepare sets the limits for the children to come, 0 for the defaults, and
+// starts one, so that it is ready when the first question comes.
+func (c *Compiler) Prepare(timeout time.Duration, memory int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	if c.timeout == timeout && c.memory == memory && c.proc != nil {
+		return
+	}
+	c.end()
+	c.timeout, c.memory = timeout, memory
+	c.proc, _ = sandbox.Start(c.limits(), c.word) // what is wrong is told by the first question
+}
+
+// Limits are those of its children.
+func (c *Compiler) Limits() sandbox.Limits {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.limits()
+}
+
+// limits leave the clock of the parent to end a child that takes too long: two
+// threads, for one question and those before it, and some more.
+func (c *Compiler) limits() sandbox.Limits {
+	return sandbox.Limits{Memory: c.memory, CPU: 2*(c.timeout+reuse) + 10*time.Second}
+}
+
+// Close ends the child that is left.
+func (c *Compiler) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end()
+}
+
+func (c *Compiler) end() {
+	if c.proc != nil {
+		c.proc.Kill()
+		c.proc.End()
+	}
+	c.proc, c.client, c.tree, c.spent = nil, nil, nil, 0
+}
+
+// Compile is compile.Compile.
+func (c *Compiler) Compile(in compile.Input) (res compile.Result, ds diag.List) {
+	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
+		res, ds, err = k.Compile(in)
+		return err
+	})
+	if failed != nil {
+		return compile.Result{}, failed
+	}
+	return res, ds
+}
+
+// Targets gives the names of compile.Targets.
+func (c *Compiler) Targets(tree repo.Tree) (names []string, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		names, ds, err = k.Targets()
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return names, ds
+}
+
+// Explain is compile.Explain.
+func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained, ds diag.List) {
+	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
+		list, ds, err = k.Variables(in, name)
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return list, ds
+}
+
+// ask puts a question to the child of the tree. What it gives is nil, or what
+// ended the child.
+func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client != nil && (c.tree != tree || c.spent > reuse) {
+		c.end()
+	}
+	if c.proc == nil {
+		var err error
+		if c.proc, err = sandbox.Start(c.limits(), c.word); err != nil {
+			return cannotStart(err)
+		}
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, c.proc.Kill)
+	err := c.connected(tree, question)
+	c.spent += time.Since(began)
+	if stop() && err == nil {
+		return nil
+	}
+	end := c.proc.End()
+	c.end()
+	return c.died(tree, end, err, context.Cause(ctx))
+}
+
+func (c *Compiler) connected(tree repo.Tree, question func(*child.Client) error) error {
+	if c.client == nil {
+		k, err := child.Connect(c.proc.Out, c.proc.In, tree)
+		if err != nil {
+			return err
+		}
+		c.client, c.tree = k, tree
+	}
+	return question(c.client)
+}
+
+// Child is what the program does when it is called with the compiler's word:
+// it limits itself and answers until its input ends. args are those behind the
+// word.
+func Child(args []string, in io.Reader, out io.Writer) error {
+	inside, err := sandbox.Enter(args)
+	if err != nil {
+		return err
+	}
+	return child.Serve(in, out, func(r diag.Range) { inside.Note(note(r)) })
+}

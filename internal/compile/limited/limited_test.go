@@ -1,0 +1,140 @@
+package limited_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// The test binary is its own compiler, and compilers that went mad.
+func TestMain(m *testing.M) {
+	word := ""
+	if len(os.Args) == 4 {
+		word = os.Args[1]
+	}
+	switch word {
+	case "compile":
+		if err := limited.Child(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case "nonsense":
+		fmt.Print("Hello, I am no compiler")
+		os.Exit(0)
+	case "silent":
+		os.Exit(3)
+	case "panic":
+		fmt.Print([]int{}[len(os.Args)])
+	case "hang":
+		time.Sleep(time.Hour)
+	}
+	os.Exit(m.Run())
+}
+
+func compiler(t *testing.T, ctx context.Context, word string) *limited.Compiler {
+	c := limited.New(ctx, word)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func tree(text string) repo.Tree {
+	return repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}\n" + text})
+}
+
+// doubling is a bomb: 2^n times its seed.
+func doubling(n int, f func(prev string) string) string {
+	text := "locals {\n  a0 = [\"x\"]\n"
+	for i := range n {
+		text += fmt.Sprintf("  a%d = %s\n", i+1, f(fmt.Sprintf("local.a%d", i)))
+	}
+	return text + fmt.Sprintf("}\nfile \"/x\" { content = jsonencode(local.a%d) }\n", n)
+}
+
+func TestCompile(t *testing.T) {
+	c := compiler(t, t.Context(), "compile")
+	c.Prepare(0, 0)
+	for _, text := range []string{"file \"/x\" { content = \"x\" }\n", "file \"/y\" { content = upper(\"y\") }\n", "file \"/z\" {}"} {
+		in := compile.Input{Tree: tree(text)}
+		want, wantDs := compile.Compile(in)
+		for range 2 {
+			got, ds := c.Compile(in)
+			if got.List.String() != want.List.String() || fmt.Sprint(ds) != fmt.Sprint(wantDs) {
+				t.Errorf("%s gives %v %v, want %v %v", text, got.List, ds, want.List, wantDs)
+			}
+		}
+		if names, ds := c.Targets(in.Tree); fmt.Sprint(names, ds) != "[a] []" {
+			t.Errorf("targets %v %v", names, ds)
+		}
+	}
+}
+
+// died demands one diagnostic with this summary at this place.
+func died(t *testing.T, ds diag.List, summary, place string) {
+	t.Helper()
+	if len(ds) != 1 || ds[0].Summary != summary || ds[0].Range.String() != place {
+		t.Fatalf("%v\nwant %q at %q", ds, summary, place)
+	}
+	if place != "" && ds[0].Range.Start.Line > 0 && ds[0].Line == "" {
+		t.Errorf("%v has no source line", ds)
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	c := compiler(t, t.Context(), "compile")
+	c.Prepare(300*time.Millisecond, 0)
+	text := doubling(40, func(p string) string { return "[" + p + ", " + p + "]" })
+	_, ds := c.Compile(compile.Input{Tree: tree(text)})
+	if len(ds) != 1 || ds[0].Summary != "Compiling took too long" || ds[0].Range.File != "fettle.hcl" || !strings.Contains(ds[0].Line, "local.a") {
+		t.Fatal(ds)
+	}
+	c.Prepare(0, 0)
+	if _, ds := c.Compile(compile.Input{Tree: tree("")}); ds.HasErrors() {
+		t.Errorf("after a child that died: %v", ds)
+	}
+}
+
+func TestTooMuchMemory(t *testing.T) {
+	c := compiler(t, t.Context(), "compile")
+	c.Prepare(0, 64<<20)
+	text := doubling(40, func(p string) string { return "concat(" + p + ", " + p + ")" })
+	_, ds := c.Compile(compile.Input{Tree: tree(text)})
+	if len(ds) != 1 || ds[0].Summary != "Compiling took too much memory" || !strings.Contains(ds[0].Line, "concat(") {
+		t.Fatal(ds)
+	}
+}
+
+// A child that breaks, talks nonsense or hangs is a diagnostic, never a hang.
+func TestMad(t *testing.T) {
+	for word, summary := range map[string]string{"nonsense": "Compiler made no sense", "silent": "Compiler broke", "panic": "Compiler broke", "hang": "Compiling took too long"} {
+		c := compiler(t, t.Context(), word)
+		c.Prepare(400*time.Millisecond, 0)
+		_, ds := c.Compile(compile.Input{Tree: tree("")})
+		if word != "hang" && len(ds) == 1 && ds[0].Summary == "Compiling took too long" {
+			t.Logf("%s: the machine is too busy to tell", word)
+			continue
+		}
+		died(t, ds, summary, "")
+		if word == "panic" && !strings.Contains(ds[0].Detail, "index out of range") {
+			t.Error(ds)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := compiler(t, ctx, "hang")
+	c.Prepare(0, 0)
+	cancel(errors.New("a signal"))
+	_, ds := c.Compile(compile.Input{Tree: tree("")})
+	died(t, ds, "Compiling was interrupted", "")
+}
