@@ -51,6 +51,9 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if c.Addr.Kind() == addr.KindAct {
 		return
 	}
+	if c.Addr.Kind() == addr.KindExec && s == Failed {
+		return // a command that failed has to run again
+	}
 	e := journal.Entry{Addr: c.Addr, Step: c.Step, Src: c.Source, Run: r.header.Run, First: r.header.Run, By: c.By}
 	if had {
 		e.Origin, e.First, e.Run = old.Origin, old.First, old.Run

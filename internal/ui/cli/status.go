@@ -80,7 +80,7 @@ func (s *session) showStatus(st executor.Status) {
 	}
 	managed := ""
 	if st.State.Run > 0 {
-		managed = fmt.Sprintf("%d addresses", len(st.State.Entries))
+		managed = addresses(len(st.State.Entries))
 		if !st.State.Complete {
 			managed += "; the list was not done to its end"
 		}
@@ -91,7 +91,7 @@ func (s *session) showStatus(st executor.Status) {
 		{Name: "managed", Value: managed},
 		{Name: "last run", Value: s.lastRun(st.Last)},
 		{Name: "pending", Value: pendingText(st.State.Pending)},
-		{Name: "unfinished", Value: unfinishedText(st.Unfinished)},
+		{Name: "unfinished", Value: unfinishedText(st)},
 		{Name: "to confirm", Value: s.armedText(st.Armed)},
 		{Name: "frozen", Value: s.frozenText(st.Frozen)},
 		{Name: "locked", Value: st.Locked},
@@ -127,11 +127,21 @@ func pendingText(p []journal.PendingAct) string {
 	return strings.Join(lines, "\n")
 }
 
-func unfinishedText(run int) string {
-	if run == 0 {
-		return ""
+func addresses(n int) string {
+	if n == 1 {
+		return "1 address"
 	}
-	return fmt.Sprintf("run %d did not end; the next run settles it, or type: fettle recover", run)
+	return fmt.Sprintf("%d addresses", n)
+}
+
+func unfinishedText(st executor.Status) string {
+	switch {
+	case st.Unfinished == 0:
+		return ""
+	case st.Locked != "":
+		return fmt.Sprintf("run %d is under way", st.Unfinished)
+	}
+	return fmt.Sprintf("run %d did not end; the next run settles it, or type: fettle recover", st.Unfinished)
 }
 
 func (s *session) armedText(a *journal.Arming) string {

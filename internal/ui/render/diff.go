@@ -51,7 +51,7 @@ func (s Style) Diff(w io.Writer, text, indent string, limit int) {
 	lines := diffBody(text)
 	for i, l := range lines {
 		if limit >= 0 && i == limit {
-			fmt.Fprintf(w, "%s%s\n", indent, s.paint(dim, fmt.Sprintf("… %s (-v shows all)", count(len(lines)-i, "more line"))))
+			fmt.Fprintf(w, "%s%s\n", indent, s.paint(dim, fmt.Sprintf("… %s (-v shows all)", Count(len(lines)-i, "more line"))))
 			return
 		}
 		fmt.Fprintln(w, indent+s.paint(diffColor(l), l))

@@ -14,11 +14,11 @@ func (s Style) Drift(w io.Writer, p *plan.Plan, o PlanOptions) {
 		return
 	}
 	if len(p.Changes) == 0 {
-		fmt.Fprintf(w, "%s as applied in %s.\n", s.paint(green, "All "+count(p.Unchanged, "address")), RunName(p.Base))
+		fmt.Fprintf(w, "%s as applied in %s.\n", s.paint(green, "All "+Count(p.Unchanged, "address")), RunName(p.Base))
 		return
 	}
 	fmt.Fprintf(w, "Drift from %s\n\n", RunName(p.Base))
 	s.changes(w, p.Changes, o)
 	fmt.Fprintf(w, "\n%s %s; %d as applied. To repair: fettle apply\n", s.paint(bold, "Drift:"),
-		s.paint(purple, count(len(p.Changes), "address")), p.Unchanged)
+		s.paint(purple, Count(len(p.Changes), "address")), p.Unchanged)
 }

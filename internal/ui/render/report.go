@@ -87,7 +87,7 @@ func (s Style) failure(w io.Writer, f *executor.Failure) {
 }
 
 func (s Style) remaining(w io.Writer, r *executor.Report) {
-	if len(r.Remaining) == 0 {
+	if len(r.Remaining) == 0 || r.Outcome == journal.RolledBack {
 		return
 	}
 	fmt.Fprintln(w, "  not reached:")

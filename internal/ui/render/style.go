@@ -133,8 +133,8 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// count is "1 step", "2 steps".
-func count(n int, one string) string {
+// Count says how many there are of something: "1 step", "2 steps".
+func Count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
