@@ -192,9 +192,11 @@ func upgradeAndBack(m *machine, repo *hosts.Repo, old string) {
 
 func killedAmongFiles(m *machine) {
 	p := m.heldUp(waitStep)
+	m.says(m.fettle(asWanted, "status"), "is under way")
 	m.signal("KILL")
 	m.end(p)
-	m.says(m.fettle(asWanted, "status"), "unfinished")
+	m.want("0", "pgrep", "-fc", "touch /run/waits") // the command did not outlive it
+	m.says(m.fettle(asWanted, "status"), "did not end", "fettle recover")
 	m.fettle(asWanted, "recover")
 	if m.has("/etc/story") {
 		m.t.Error("what the killed run had made is still there")

@@ -31,7 +31,9 @@ func (s *session) settle(ctx context.Context, x executor.Executor, st executor.S
 	}
 	o = executor.Options{User: o.User, From: o.From, Command: o.Command, Version: o.Version}
 	progress, show := s.progress()
-	s.printf("Settling an earlier run first:\n")
+	if st.Locked == "" { // else nothing is settled: who works here is told of instead
+		s.printf("Settling an earlier run first:\n")
+	}
 	rep, err := x.Recover(ctx, o, show)
 	progress.Close()
 	if rep != nil && !s.json {
