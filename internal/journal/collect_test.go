@@ -20,12 +20,10 @@ import (
 // history makes a store with runs by dice, whose lists, plans, trees and
 // before-images are all there.
 type history struct {
-	t     testing.TB
-	fsys  *mem.FS
-	now   time.Time
-	base  int
-	st    journal.State
-	lists map[int][]string // what the list of a run needs, the list included
+	t    testing.TB
+	fsys *mem.FS
+	now  time.Time
+	base int
 }
 
 func (h *history) store() *journal.Store {

@@ -22,7 +22,6 @@ type body struct {
 	facts   map[string]*fact
 	defines map[string]*define
 	decls   []*decl // in the order of declaration
-	count   int
 }
 
 type variable struct {

@@ -29,7 +29,7 @@ func (l *linter) ownership(i int, s Step) {
 // account refuses the name that an attribute, or without key a subject, gives
 // when nobody can have made it. Numbers need no account.
 func (l *linter) account(i int, s Step, kind addr.Kind, key string, subject int) {
-	name, r := s.Get(key), s.Range
+	name := s.Get(key)
 	if key == "" {
 		name = s.Args[subject]
 	}
@@ -40,10 +40,9 @@ func (l *linter) account(i int, s Step, kind addr.Kind, key string, subject int)
 	if there || (!known && l.inBase(kind, name)) {
 		return
 	}
+	r := s.subjectRange(subject)
 	if key != "" {
 		r = s.keyRange(key, 0)
-	} else {
-		r = s.subjectRange(subject)
 	}
 	near := l.near(name, l.candidates(kind))
 	j, later := l.first[addr.New(kind, name)]

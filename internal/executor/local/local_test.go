@@ -130,15 +130,6 @@ func (m *machine) apply(list string, files map[string]string) *executor.Report {
 	return rep
 }
 
-func (m *machine) plan(list string, files map[string]string) *plan.Plan {
-	m.t.Helper()
-	p, err := m.x.Plan(context.Background(), m.request(list, files))
-	if err != nil {
-		m.t.Fatalf("plan: %v", err)
-	}
-	return p
-}
-
 func (m *machine) rollback(to int) *executor.Report {
 	m.t.Helper()
 	rep, err := m.x.Rollback(context.Background(), executor.RollbackRequest{To: to}, nil, executor.Options{}, nil)

@@ -14,7 +14,7 @@ import (
 
 // Meta is META. Content and everything that the step does not name belong to
 // somebody else and are left alone, on the way back too.
-type Meta struct{ base }
+type Meta struct{}
 
 // Observe reads metadata only; the content is not ours to look at.
 func (Meta) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
