@@ -195,7 +195,7 @@ func killedAmongFiles(m *machine) {
 	m.says(m.fettle(asWanted, "status"), "is under way")
 	m.signal("KILL")
 	m.end(p)
-	m.want("0", "pgrep", "-fc", "touch /run/waits") // the command did not outlive it
+	m.await("the end of its command", func() bool { return m.Exec("pgrep", "-f", "touch /run/waits").ExitCode != 0 })
 	m.says(m.fettle(asWanted, "status"), "did not end", "fettle recover")
 	m.fettle(asWanted, "recover")
 	if m.has("/etc/story") {
