@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"fettle.dev/fettle/internal/host"
 )
 
 // current is the content of the pointer file.
@@ -35,6 +37,10 @@ func (s *Store) StateAt(run int) (State, error) {
 	if run == 0 {
 		return State{Format: format}, nil
 	}
+	if st, ok := s.remembered(run); ok {
+		return st, nil
+	}
+	before, serr := s.fs.Lstat(statePath(run))
 	var st State
 	if err := s.loadSealed(statePath(run), &st); err != nil {
 		return State{}, err
@@ -45,7 +51,37 @@ func (s *Store) StateAt(run int) (State, error) {
 	if st.Run != run {
 		return State{}, fmt.Errorf("cannot read %q: it is the state of run %d: %w", statePath(run), st.Run, errDamaged)
 	}
+	if serr == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.decoded = &decodedState{st, before}
+	}
 	return st, nil
+}
+
+// decodedState is the state that was read last, with what lstat told of its
+// file then. Files of states are replaced, never written in place, so the same
+// inode with the same times is the same state.
+type decodedState struct {
+	state State
+	file  host.Stat
+}
+
+// remembered gives the state that was read last, if its file is still the same.
+// States are shared: nobody changes one that was read.
+func (s *Store) remembered(run int) (State, bool) {
+	s.mu.Lock()
+	d := s.decoded
+	s.mu.Unlock()
+	if d == nil || d.state.Run != run {
+		return State{}, false
+	}
+	now, err := s.fs.Lstat(statePath(run))
+	if err != nil {
+		return State{}, false
+	}
+	now.ATime = d.file.ATime
+	return d.state, now == d.file
 }
 
 // State is what is applied now; its Run is 0 when nothing ever was. The

@@ -45,8 +45,10 @@ type Store struct {
 	// rooted are the object directories whose own entry is durable.
 	rooted map[string]bool
 	packs  packs
-	temps  int
-	notes  []string
+	// decoded is the state that was read last.
+	decoded *decodedState
+	temps   int
+	notes   []string
 }
 
 // Open prepares the state directory that is the root of fsys, with the clock of

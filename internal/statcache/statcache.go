@@ -101,6 +101,13 @@ func (c *Cache) Remember(path string, st host.Stat, digest string) {
 	c.dirty = true
 }
 
+// Dirty tells whether Save has anything to write.
+func (c *Cache) Dirty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dirty
+}
+
 // Save writes the cache when it changed, keeping only paths that keep says are
 // still of interest. It is not made durable: what is lost is read again.
 func (c *Cache) Save(keep func(path string) bool) error {

@@ -310,7 +310,7 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 
 // saveCache writes the stat cache; failing to costs only time.
 func (x *Executor) saveCache() {
-	if x.cache == nil {
+	if x.cache == nil || !x.cache.Dirty() {
 		return
 	}
 	st, err := x.store.State()
