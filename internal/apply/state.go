@@ -134,6 +134,9 @@ func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	}
 	for _, c := range r.plan.Changes {
 		if e, ok := entries[c.Addr]; ok {
+			if then, ok := r.goal[c.Addr]; ok && e.Origin == nil {
+				e = then // it was away already, and what was there is kept with the goal
+			}
 			out = append(out, e)
 			delete(entries, c.Addr)
 		}

@@ -233,7 +233,11 @@ func (m *maker) steps() {
 func (m *maker) restorePurged(e journal.Entry) {
 	s := parse(e.Step)
 	s.Source = e.Src
+	n := len(m.p.Changes)
 	m.step(s)
+	for i := n; i < len(m.p.Changes); i++ {
+		m.p.Changes[i].By = e.By
+	}
 }
 
 func (m *maker) step(s step.Step) {
