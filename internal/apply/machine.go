@@ -64,6 +64,7 @@ type Machine struct {
 	changes []plan.Change
 	steps   []step.Step // parsed once, by index
 	status  []Status
+	trees   map[string]bool           // paths that come back with all that is below
 	sizes   func(digest string) int64 // of content that is to be staged
 	Back    bool                      // the run is being taken back
 }
@@ -71,9 +72,12 @@ type Machine struct {
 // NewMachine starts with everything to do. sizes tells how many bytes a digest
 // stands for.
 func NewMachine(p *plan.Plan, sizes func(string) int64) *Machine {
-	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes}
+	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes, trees: map[string]bool{}}
 	for _, c := range p.Changes {
 		m.steps = append(m.steps, stepOf(c))
+		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {
+			m.trees[c.Addr.Path()] = true
+		}
 	}
 	return m
 }
@@ -219,9 +223,20 @@ func (m *Machine) staysDirectory(i int) bool {
 	return plain(m.changes[i].From) && plain(m.changes[i].To)
 }
 
+// fromTree tells whether the path, or a directory that it is in, comes back whole
+// in this run: what is there then, nobody knows before.
+func (m *Machine) fromTree(p string) bool {
+	for ; len(m.trees) > 0 && p != "/" && p != "."; p = path.Dir(p) {
+		if m.trees[p] {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *Machine) newDirectory(i int) bool {
 	c := m.changes[i]
 	return !m.Back && m.steps[i].Verb == step.Mkdir && c.Action != plan.Remove &&
 		c.From != nil && c.From.File != nil && (c.From.File.Type == "absent" || c.From.File.Type == "dir") &&
-		(c.To == nil || c.To.File == nil || c.To.File.Tree == "") // one with a tree is shown whole, later
+		!m.fromTree(c.Addr.Path())
 }

@@ -95,6 +95,9 @@ func origin(i image.Image) *image.Image {
 func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	out := make([]journal.Entry, 0, len(entries))
 	take := func(e journal.Entry) {
+		if then, ok := r.goal[e.Addr]; ok && then.Step == e.Step {
+			e = then
+		}
 		out = append(out, e)
 		delete(entries, e.Addr)
 	}
@@ -115,9 +118,6 @@ func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 		if s.Source != "" && e.Step == s.String() {
 			e.Src = s.Source
 		}
-		if then, ok := r.goal[e.Addr]; ok && then.Step == e.Step {
-			e = then
-		}
 		take(e)
 	}
 	return append(out, r.purged(entries)...)
@@ -134,8 +134,8 @@ func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	}
 	for _, c := range r.plan.Changes {
 		if e, ok := entries[c.Addr]; ok {
-			if then, ok := r.goal[c.Addr]; ok && e.Origin == nil {
-				e = then // it was away already, and what was there is kept with the goal
+			if then, ok := r.goal[e.Addr]; ok && then.Step == e.Step {
+				e = then // what was there is kept with the goal
 			}
 			out = append(out, e)
 			delete(entries, c.Addr)

@@ -62,10 +62,16 @@ type Goal struct {
 // Make compares. The diagnostics are steps that cannot be reached; with errors
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
-	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{}, numbers: map[addr.Addr]bool{},
+	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]bool{}, numbers: map[addr.Addr]bool{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
+		m.purgedThen = map[addr.Addr]bool{}
+		for _, e := range in.Goal.Entries {
+			if e.By != "" {
+				m.purgedThen[e.Addr] = true
+			}
+		}
 	}
 	for _, e := range in.Applied.Entries {
 		m.now[e.Addr] = e
@@ -90,9 +96,13 @@ type maker struct {
 	paths    map[string]bool // wanted paths and all their parents
 	changed  map[addr.Addr]bool
 	numbers  map[addr.Addr]bool // accounts that get another number
-	going    map[string]bool    // files that go with the last region in them
-	acted    map[addr.Addr]bool
-	brings   bool // a package or command runs, which can bring anything along
+	// trees are the paths that come back with all that is below.
+	trees map[string]bool
+	// purgedThen are the paths that the goal of a rollback had purged.
+	purgedThen map[addr.Addr]bool
+	going      map[string]bool // files that go with the last region in them
+	acted      map[addr.Addr]bool
+	brings     bool // a package or command runs, which can bring anything along
 }
 
 func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
@@ -113,6 +123,9 @@ func (m *maker) index() {
 func (m *maker) add(c Change) {
 	if c.Action.Mutates() {
 		m.changed[c.Addr] = true
+		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {
+			m.trees[c.Addr.Path()] = true
+		}
 		if renumbers(c) {
 			m.numbers[c.Addr] = true
 		}
@@ -126,7 +139,7 @@ func (m *maker) add(c Change) {
 func (m *maker) removals() {
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
 		e := m.in.Applied.Entries[i]
-		if m.wanted[e.Addr] || e.By != "" && m.purging(e.By) {
+		if m.wanted[e.Addr] || m.purgedThen[e.Addr] || e.By != "" && m.purging(e.By) {
 			continue
 		}
 		m.remove(e)
@@ -233,14 +246,13 @@ func (m *maker) steps() {
 func (m *maker) restorePurged(e journal.Entry) {
 	s := parse(e.Step)
 	s.Source = e.Src
-	n := len(m.p.Changes)
-	m.step(s)
-	for i := n; i < len(m.p.Changes); i++ {
-		m.p.Changes[i].By = e.By
-	}
+	m.stepBy(s, e.By)
 }
 
-func (m *maker) step(s step.Step) {
+func (m *maker) step(s step.Step) { m.stepBy(s, "") }
+
+// stepBy plans a step; by is the directory whose purge it belongs to.
+func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	a := s.Addr()
 	hidden := m.behindLink(s)
 	if err := m.in.Failed[a]; err != nil && !hidden && !m.later(err) {
@@ -252,11 +264,14 @@ func (m *maker) step(s step.Step) {
 		now = notThere(s)
 	}
 	e, applied := m.now[a]
-	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now}
+	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now, By: by}
 	if applied {
 		c.Applied = e.Step
 	}
 	to, err := m.in.Rules.Target(s, m.metaThen(s, m.withoutOurLink(s, now, e)))
+	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
+		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
+	}
 	if err != nil && !m.later(err) {
 		m.problem(s.Source, s.String(), err)
 		return
@@ -312,7 +327,7 @@ func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
 	if before == nil || s.Verb == step.Meta {
 		return to
 	}
-	if f := before.File; f != nil && f.Tree != "" && s.Verb == step.Mkdir && now.File != nil && now.File.Type != image.Directory {
+	if f := before.File; f != nil && f.Tree != "" && s.Verb == step.Mkdir && s.Get("purge") != "true" && now.File != nil && now.File.Type != image.Directory {
 		whole := *to.File // with all that others had in it
 		whole.Tree, whole.MTime, whole.Xattrs, whole.Attrs = f.Tree, f.MTime, f.Xattrs, f.Attrs
 		return image.Image{File: &whole}
@@ -334,10 +349,19 @@ func (m *maker) then(a addr.Addr) *image.Image {
 	return nil
 }
 
-// underneath tells whether the file that a step works in changes before it, so
-// that what was observed in it says nothing.
+// underneath tells whether the file that a step works in changes before it, or a
+// tree comes back around it, so that what was observed says nothing.
 func (m *maker) underneath(s step.Step) bool {
-	return (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(s.Path())]
+	p := s.Path()
+	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] || s.Addr().Kind() == addr.KindFile && m.changed[addr.New(addr.KindMeta, p)] {
+		return true
+	}
+	for len(m.trees) > 0 && p != "" && p != "/" && p != "." {
+		if p = path.Dir(p); m.trees[p] {
+			return true
+		}
+	}
+	return false
 }
 
 // renumbered tells whether a name in the step gets another number before it.

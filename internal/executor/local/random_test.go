@@ -109,6 +109,15 @@ type lister struct {
 	acts []string // addresses that actions listen to
 	// accounts, packages, units and commands too: what only memory has.
 	all bool
+	// keep allows no purge, since nobody knows what a tree that comes back holds.
+	keep bool
+	// homes makes every list of a history create the home with its account: an
+	// account that stays keeps the home that it has, whatever a run did before.
+	homes bool
+	// removes makes a history remove directories that others have filled, else
+	// it uses them: a directory that is made anew does not say that others had
+	// nothing in it, so going back to it leaves what they have.
+	removes bool
 }
 
 func (l *lister) line(format string, args ...any) { fmt.Fprintf(&l.b, format+"\n", args...) }
@@ -132,7 +141,11 @@ func (l *lister) accounts() {
 		l.line("GROUP g1%s", []string{"", " gid=1700"}[l.n("gid", 2)])
 	}
 	if l.oneIn("user", 4) {
-		l.line("USER u1%s", []string{"", " uid=1600", " create_home=true", " shell=/bin/zsh"}[l.n("user attrs", 4)])
+		attrs := []string{"", " shell=/bin/zsh", " uid=1600"}
+		if l.homes {
+			attrs = []string{" create_home=true", " shell=/bin/zsh create_home=true"}
+		}
+		l.line("USER u1%s", attrs[l.n("user attrs", len(attrs))])
 		if l.oneIn("u1 file", 2) {
 			l.line("COPY 1 /home/u1.txt owner=u1")
 		}
@@ -178,11 +191,18 @@ func (l *lister) below(dir string, depth int) {
 	for _, name := range names[:2+l.n("names", len(names)-1)] {
 		p := path.Join(dir, name)
 		q := strconv.Quote(p)
-		switch l.n("step", 16) {
+		kind := l.n("step", 16)
+		if filled := l.is(p, "dir"); filled && l.removes && (kind >= 4 && kind <= 6 || kind == 12) || filled && !l.removes && kind == 8 {
+			continue
+		}
+		switch kind {
 		case 0, 1, 2, 3:
 			l.line("COPY %d %s%s", l.n("content", len(contents)), q, l.meta())
 		case 4, 5, 6:
 			purge := []string{"", "", " purge=true"}[l.n("purge", 3)]
+			if l.keep {
+				purge = ""
+			}
 			l.line("MKDIR %s%s%s", q, l.meta(), purge)
 			if depth > 0 {
 				l.below(p, depth-1)
@@ -202,7 +222,10 @@ func (l *lister) below(dir string, depth int) {
 			continue
 		case 12:
 			if l.is(p, "dir") && depth > 0 {
+				keep := l.keep
+				l.keep = true
 				l.below(p, depth-1)
+				l.keep = keep
 			}
 			continue
 		default:

@@ -178,3 +178,56 @@ func TestBackToAFileWhoseOriginIsATree(t *testing.T) {
 	prepare := func(w *world) { w.mkdirs("/t/a/deep"); w.write("/t/a/deep/foreign", "f") }
 	lists(t, prepare, "RM /t/a\n", "COPY 1 /t/a\n", "COPY 1 /t/b\n")
 }
+
+func TestBackToAPurgeThatWasGivenUp(t *testing.T) {
+	prepare := func(w *world) { w.mkdirs("/t/a/deep"); w.write("/t/a/deep/foreign", "f"); w.write("/t/a/x", "g") }
+	for _, order := range [][]int{{1, 0}, {1, 1}, {2, 0}, {0, 1}, {2, 1}} {
+		w := newWorld(t)
+		w.mkdirs("/t")
+		prepare(w)
+		turn := 0
+		w.history([]string{"MKDIR /t/a purge=true\nCOPY 4 /t/a/a\n", "MKDIR /t/a mode=0600\nCOPY 3 /t/a/deep\n", "COPY 4 /t/a/x\n"}, func(int) int { turn++; return order[turn-1] })
+	}
+}
+
+func TestBackToAUserWhoseOwnGroupGotAnotherNumber(t *testing.T) {
+	lists(t, nil, "USER u1\n", "COPY 1 /t/a\n", "GROUP g1\nUSER u1 uid=1600\n")
+}
+
+// A tree that comes back can hold anything where a directory is to be made.
+func TestBackToADirectoryInATreeThatComesBack(t *testing.T) {
+	prepare := func(w *world) { w.mkdirs("/t/b"); w.write("/t/b/a", "foreign") }
+	lists(t, prepare, "MKDIR /t/b\nMKDIR /t/b/a\nCOPY 1 /t/b/a/a\n", "RM /t/b\n", "COPY 1 /t/c\n")
+}
+
+func TestStepsInATreeThatComesBack(t *testing.T) {
+	prepare := func(w *world) { w.mkdirs("/t/a"); w.write("/t/a/a", "foreign") }
+	lists(t, prepare, "RM /t/a\n", "RM /t/a/a\nCOPY 2 /t/a/b\n")
+}
+
+func TestUnitIsStartedBeforeItIsMasked(t *testing.T) {
+	lists(t, nil, "UNIT s1.service active=true\n", "UNIT s1.service masked=true\n", "COPY 1 /t/a\n")
+}
+
+// A region whose place was noted when the file had fewer lines does not end up
+// inside a block.
+func TestBackToARegionBelowABlockThatGrew(t *testing.T) {
+	one := "EDIT /t/a block=b1 content=\"t1\\n\" create=true\nEDIT /t/a key=x value=2 create=true\n"
+	two := "EDIT /t/a block=b1 content=\"\" create=true\nEDIT /t/a key=x value=2 create=true\n"
+	lists(t, nil, "COPY 1 /t/a\n", one, two)
+}
+
+func TestFileThatIsAsWantedOnlyUntilItsMetadataGoesBack(t *testing.T) {
+	lists(t, func(w *world) { w.write("/t/a", "") }, "META /t/a mode=1777 owner=www\n", "COPY 0 /t/a owner=www mode=1777\n")
+}
+
+func TestBackToAnEnabledUnitThatIsMaskedNow(t *testing.T) {
+	lists(t, nil, "UNIT s1.service enabled=true\n", "UNIT s1.service masked=true\n")
+	w := newWorld(t)
+	if _, ok := w.applyLawfully("UNIT s1.service masked=true\n"); !ok {
+		t.Fatal("a unit was not masked")
+	}
+	if _, ok := w.applyLawfully("UNIT s1.service enabled=true\n"); ok {
+		t.Error("a masked unit was enabled")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -189,10 +190,26 @@ func (w *world) walk(dir string, s snapshot, inodes map[[2]uint64]string) {
 			f.MTime = 0
 		}
 		s[p] = describe(f.File, first)
+		if f.Type == image.Regular && f.Size < 1<<10 {
+			s[p+linesOf] = w.lines(p)
+		}
 		if f.Type == image.Directory {
 			w.walk(p, s, inodes)
 		}
 	}
+}
+
+// linesOf marks what a snapshot has of the lines of a file, in whichever order.
+const linesOf = " (lines)"
+
+func (w *world) lines(p string) string {
+	f, err := w.aside.Open(p)
+	w.must(err)
+	b, err := io.ReadAll(f)
+	w.must(errors.Join(err, f.Close()))
+	l := strings.Split(string(b), "\n")
+	slices.Sort(l)
+	return strings.Join(l, "\n")
 }
 
 func describe(f image.File, first string) string {

@@ -76,6 +76,16 @@ func (e *edit) primaryOf(gid string) string {
 	return ""
 }
 
+// groupOf is a group with this number, "" for none.
+func (e *edit) groupOf(gid string) string {
+	for _, line := range e.now[Group] {
+		if f := fields(line); len(f) == 4 && f[2] == gid {
+			return f[0]
+		}
+	}
+	return ""
+}
+
 func (e *edit) dropGroup(name string) {
 	for _, file := range groupFiles() {
 		e.now[file] = e.now[file].without(name)
@@ -109,10 +119,10 @@ func (e *edit) restore(name string, files []string, kept map[string]string) {
 // gone: else those are other addresses.
 func (e *edit) restoreUser(name string, to image.User, present bool) error {
 	e.restore(name, userFiles(), to.Lines)
+	e.restoreOwnGroup(name, to.Lines)
 	if present {
 		return nil
 	}
-	e.restoreOwnGroup(name, to.Lines)
 	for _, key := range slices.Sorted(maps.Keys(to.Lines)) {
 		group, ok := strings.CutPrefix(key, keyMember)
 		if !ok {
@@ -127,9 +137,14 @@ func (e *edit) restoreUser(name string, to image.User, present bool) error {
 	return nil
 }
 
-// restoreOwnGroup puts the group back that went with its user.
+// restoreOwnGroup puts the group back that went with its user, or gives it its
+// old number again.
 func (e *edit) restoreOwnGroup(name string, kept map[string]string) {
-	if _, there := e.now[Group].first(name); there {
+	if g, there := e.now[Group].first(name); there {
+		old := fields(kept[keyOwnGroup+":"+fileKey(Group)])
+		if len(g) == 4 && len(old) == 4 && e.groupOf(old[2]) == "" {
+			e.now[Group] = e.now[Group].set(name, 2, old[2])
+		}
 		return
 	}
 	own := map[string]string{}

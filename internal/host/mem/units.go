@@ -139,14 +139,21 @@ func (u *Units) NeedsReload(_ context.Context, name string) (bool, error) {
 	return known && u.fileTime(name) != u.files[name], nil
 }
 
-// SetEnabled implements host.Units.
+// SetEnabled implements host.Units. As with systemd, what is masked cannot be
+// enabled, and disabling it changes nothing.
 func (u *Units) SetEnabled(_ context.Context, name string, on bool) error {
+	u.mu.Lock()
+	masked := u.get(name).Masked
+	u.mu.Unlock()
+	if masked && on {
+		return fmt.Errorf("cannot enable unit %q: it is masked; unmask it first", name)
+	}
 	verb, state := "disable", "disabled"
 	if on {
 		verb, state = "enable", "enabled"
 	}
 	return u.change(verb, name, func(unit *image.Unit) {
-		if unit.State != "static" {
+		if unit.State != "static" && !unit.Masked {
 			unit.State = state
 		}
 	})

@@ -165,7 +165,7 @@ func put(text string, s step.Step, to image.Region) string {
 		begin, end := markers(s)
 		body = begin + "\n" + body + end + "\n"
 	}
-	at := offset(text, to.Line)
+	at := outside(text, offset(text, to.Line))
 	before := text[:at]
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		before += "\n"
@@ -188,4 +188,22 @@ func offset(text string, n int) int {
 		at += i + 1
 	}
 	return at
+}
+
+// outside moves an offset that is inside a marked block, whichever it is, behind
+// that block: the lines may have moved since the place was noted.
+func outside(text string, at int) int {
+	open, name := -1, ""
+	out := at
+	eachLine(text, func(start, end int, line string) {
+		if _, n, ok := strings.Cut(line, " BEGIN fettle "); ok && open < 0 {
+			open, name = start, n
+		} else if _, n, ok := strings.Cut(line, " END fettle "); ok && open >= 0 && n == name {
+			if open < at && at < end {
+				out = end
+			}
+			open = -1
+		}
+	})
+	return out
 }

@@ -6,6 +6,7 @@ package unit
 
 import (
 	"context"
+	"fmt"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -47,6 +48,9 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 			u.State = "disabled"
 		}
 	}
+	if wakes := s.Get("enabled") == "true" && !u.Enabled() || s.Get("active") == "true" && !running(u.Active); wakes && u.Masked {
+		return image.Image{}, fmt.Errorf("cannot enable or start unit %q: it is masked; say masked=false in this step", s.Args[0])
+	}
 	if v, ok := s.Lookup("enabled"); ok && u.Enabled() != (v == "true") {
 		u.State = map[bool]string{true: "enabled", false: "disabled"}[v == "true"]
 	}
@@ -57,7 +61,7 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 }
 
 // Move implements verb.Mover. Starting comes after enabling and unmasking,
-// stopping before masking, so that no step works against the next.
+// stopping and starting before masking, so that no step works against the next.
 func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
 	units, err := e.Host.Units()
 	if err != nil {
@@ -80,23 +84,26 @@ func steer(ctx context.Context, units host.Units, name string, now, to image.Uni
 			return err
 		}
 	}
-	if now.Masked && !to.Masked {
+	start := running(to.Active) && !running(now.Active)
+	masked := now.Masked
+	if masked && (!to.Masked || start) { // what is masked cannot be started
 		if err := units.SetMasked(ctx, name, false); err != nil {
 			return err
 		}
+		masked = false
 	}
 	if now.Enabled() != to.Enabled() && settable(to.State) {
 		if err := units.SetEnabled(ctx, name, to.Enabled()); err != nil {
 			return err
 		}
 	}
-	if !now.Masked && to.Masked {
-		if err := units.SetMasked(ctx, name, true); err != nil {
+	if start {
+		if err := units.Job(ctx, "start", name); err != nil {
 			return err
 		}
 	}
-	if running(to.Active) && !running(now.Active) {
-		return units.Job(ctx, "start", name)
+	if to.Masked && !masked {
+		return units.SetMasked(ctx, name, true)
 	}
 	return nil
 }
