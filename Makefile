@@ -3,6 +3,7 @@
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
 # make cover    coverage of the packages, in dist/cover.html
+# make deb      the Debian package, in dist/
 # make bench    measure beside cf-agent and the physical limit; writes docs/performance.md
 # make fuzz     every fuzz target for FUZZTIME each
 
@@ -13,13 +14,16 @@ FUZZTIME = 30s
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build bench test setup lint format vet staticcheck govulncheck cover fuzz clean
+.PHONY: demo build deb bench test setup lint format vet staticcheck govulncheck cover fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/fettle ./cmd/fettle
+
+deb:
+	packaging/build.sh dist
 
 # Packages with hosts take longer than go test's ten minutes on a small machine.
 test: setup

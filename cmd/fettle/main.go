@@ -48,6 +48,7 @@ func run(args []string) int {
 		Env:          os.Getenv,
 		Version:      versionText(),
 		Build:        buildText(),
+		Support:      support,
 		Walls:        func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)

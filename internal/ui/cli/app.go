@@ -57,6 +57,8 @@ type App struct {
 	// Build names the program more closely than Version: what it compiled is
 	// kept only for itself.
 	Build string
+	// Support looks at what only a support bundle needs; nil: nothing more.
+	Support func(ctx context.Context, m Machine) Support
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
 	Walls func() []string
 }

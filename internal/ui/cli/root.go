@@ -71,7 +71,7 @@ func groups() []group {
 		{"repository", "The repository:", list{newInit, newValidate, newFmt, newCompile, newDiff, newDocs}},
 		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
 		{"history", "What was done, and why:", list{newStatus, newLog, newShow, newExplain, newGC}},
-		{"more", "More:", list{newSteps, newVersion, newCompletion}},
+		{"more", "More:", list{newSteps, newVersion, newCompletion, newSupportBundle}},
 	}
 }
 

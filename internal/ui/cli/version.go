@@ -24,6 +24,10 @@ func (s *session) walls() []string {
 	return s.app.Walls()
 }
 
+func (s *session) versionDoc() versionDoc {
+	return versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, s.walls()}
+}
+
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -33,7 +37,7 @@ func newVersion(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if s.json {
-				return s.document(versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, s.walls()})
+				return s.document(s.versionDoc())
 			}
 			s.printf("fettle %s (%s, %s/%s)\n", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			for _, wall := range s.walls() {

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+// Support is what a support bundle says of a machine beyond what the engine
+// tells.
+type Support struct {
+	// Records counts the records of each run's journal by kind.
+	Records map[int]map[string]int
+	// Outputs are what harmless commands printed, by name: disks, packages.
+	Outputs map[string]string
+	// Missing says in a sentence each what could not be found out.
+	Missing []string
+}
+
+// supportRuns is how many runs are described with their plans.
+const supportRuns = 10
+
+func newSupportBundle(s *session) *cobra.Command {
+	file := ""
+	c := &cobra.Command{
+		Use:   "support-bundle",
+		Short: "Collect what helps to find a fault, without secrets",
+		Long: `Writes a tar.gz, readable by you alone, with the version, the status, the history,
+what the last runs changed, the kinds of the journals' records, facts, disk space
+and the state of the package database.
+
+Contents of files, before-images, lines of accounts, commands with their
+environment and output, and values of settings are never in it. Its README says
+all that is left out. Look through it before you hand it on.`,
+		Example: "  sudo fettle support-bundle\n  sudo fettle support-bundle -o /tmp/case-17.tar.gz",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if file == "" {
+				file = "fettle-support-" + s.app.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
+			}
+			return s.supportBundle(c.Context(), file)
+		},
+	}
+	c.Flags().StringVarP(&file, "output", "o", "", "write to this `FILE` (default: fettle-support-TIME.tar.gz here)")
+	return c
+}
+
+func (s *session) supportBundle(ctx context.Context, file string) error {
+	var b bundle
+	b.add("README", supportReadme)
+	b.document("version.json", s.versionDoc())
+	err := s.withExecutor(ctx, func(x executor.Executor) error {
+		b.engine(ctx, x)
+		return nil
+	})
+	b.failed("open the state directory", err)
+	b.machine(ctx, s)
+	if len(b.missing) > 0 {
+		b.document("missing.json", b.missing)
+	}
+	if err := b.save(file, s.app.Now().Unix()); err != nil {
+		return err
+	}
+	return s.done("support-bundle", 0, fmt.Sprintf("Wrote %s. Look through it before you hand it on: tar -xOzf %s | less", file, file))
+}
+
+// bundle gathers the files of a support bundle. What cannot be had is noted
+// and the rest goes on.
+type bundle struct {
+	names   []string
+	texts   map[string][]byte
+	missing []string
+}
+
+func (b *bundle) add(name, text string) {
+	if b.texts == nil {
+		b.texts = map[string][]byte{}
+	}
+	b.names = append(b.names, name)
+	b.texts[name] = []byte(text)
+}
+
+func (b *bundle) document(name string, doc any) {
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		b.failed("write "+name, err)
+		return
+	}
+	b.add(name, string(text)+"\n")
+}
+
+// failed notes an error by its kind: its text can quote what a program printed.
+func (b *bundle) failed(what string, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrPermission):
+		b.missing = append(b.missing, "cannot "+what+": permission denied")
+	case errors.Is(err, executor.ErrLocked):
+		b.missing = append(b.missing, "cannot "+what+": locked")
+	default:
+		b.missing = append(b.missing, "cannot "+what)
+	}
+}
+
+// engine adds what the engine knows.
+func (b *bundle) engine(ctx context.Context, x executor.Executor) {
+	st, err := x.Status(ctx)
+	b.failed("read the status", err)
+	if err == nil {
+		b.document("status.json", supportStatus(st))
+	}
+	runs, err := x.Runs(ctx)
+	b.failed("read the history", err)
+	log := []supportRun{}
+	for _, r := range runs {
+		log = append(log, supportRunOf(r))
+	}
+	b.document("log.json", log)
+	for _, r := range runs[max(0, len(runs)-supportRuns):] {
+		run := r.Header.Run
+		shown, err := x.Show(ctx, run)
+		b.failed(fmt.Sprintf("read run %d", run), err)
+		if err == nil {
+			b.document(fmt.Sprintf("runs/%06d.json", run), supportShown(shown))
+		}
+	}
+}
+
+// machine adds what the machine says of itself.
+func (b *bundle) machine(ctx context.Context, s *session) {
+	m, err := s.machine()
+	b.failed("find the machine", err)
+	if err != nil {
+		return
+	}
+	facts, err := s.app.Facts(ctx, m)
+	b.failed("gather facts", err)
+	if err == nil && facts != nil {
+		b.document("facts.json", factsJSON(facts))
+	}
+	if s.app.Support == nil {
+		return
+	}
+	sup := s.app.Support(ctx, m)
+	b.document("journals.json", sup.Records)
+	for _, name := range sortedNames(sup.Outputs) {
+		b.add(name+".txt", sup.Outputs[name])
+	}
+	b.missing = append(b.missing, sup.Missing...)
+}
+
+// save writes the archive to a new file that only its owner can read.
+func (b *bundle) save(file string, now int64) (err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return refuse("Name another: -o FILE", fmt.Sprintf("cannot write the bundle to %q: something is there", file))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the bundle: %w", err)
+	}
+	err = b.write(f, now)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(file)
+		return fmt.Errorf("cannot write the bundle: %w", err)
+	}
+	return nil
+}
+
+func (b *bundle) write(w io.Writer, now int64) error {
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	slices.Sort(b.names)
+	for _, name := range b.names {
+		h := &tar.Header{Name: "fettle-support/" + name, Mode: 0o600, Size: int64(len(b.texts[name])), ModTime: unixTime(now), Format: tar.FormatPAX}
+		if err := t.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := t.Write(b.texts[name]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), z.Close())
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/repo"
+)
+
+const supportReadme = `What is in here
+  version.json   the program, and how its compiler is limited on this machine
+  status.json    what is applied, and what waits
+  log.json       every run: when, who, how it ended
+  runs/N.json    the last runs: which addresses, which actions, which outcomes,
+                 and which aspects differed
+  journals.json  how many records of which kind each journal has
+  facts.json     what fettle observes of the machine: names, addresses, sizes
+  disk.txt       free space of the root and the state directory; inodes.txt: inodes
+  failed.txt     units that have failed
+  packages.txt   what dpkg says is half installed
+  missing.json   what could not be found out
+
+What is left out
+  - contents of files, differences of contents, before-images, and their digests
+  - steps and lists, and with them commands, their arguments and environment
+  - lines of accounts, password hashes, comments and homes of accounts
+  - values of settings; of what differed only mode, owner, group, type, version
+    and the state of units and packages are told
+  - what commands printed, texts of errors and notes: "fettle show RUN" has them
+  - the regions of edited files, and names of commands that are no plain words
+  - values of variables on the command line, reasons of a freeze
+  - subjects and authors of commits
+
+Look through it all the same: paths, host names, user names and addresses are in.
+`
+
+type supportStatusDoc struct {
+	Run        int             `json:"run"`
+	Target     string          `json:"target,omitempty"`
+	Revision   supportRevision `json:"revision"`
+	Managed    map[string]int  `json:"managed"` // addresses by kind
+	Complete   bool            `json:"complete"`
+	Pending    []string        `json:"pending,omitempty"`
+	Unfinished int             `json:"unfinished,omitempty"`
+	Frozen     bool            `json:"frozen"`
+	Armed      *journal.Arming `json:"armed,omitempty"`
+	Locked     bool            `json:"locked"`
+}
+
+func supportStatus(st executor.Status) supportStatusDoc {
+	doc := supportStatusDoc{
+		Run: st.State.Run, Target: st.State.Target, Revision: supportRevisionOf(st.State.Revision), Managed: map[string]int{},
+		Complete: st.State.Complete, Unfinished: st.Unfinished, Frozen: st.Frozen != nil, Armed: st.Armed, Locked: st.Locked != "",
+	}
+	for _, e := range st.State.Entries {
+		doc.Managed[string(e.Addr.Kind())]++
+	}
+	for _, p := range st.State.Pending {
+		doc.Pending = append(doc.Pending, supportAddr(p.Addr))
+	}
+	return doc
+}
+
+// supportRevision is a revision without what its author wrote.
+type supportRevision struct {
+	Commit string `json:"commit,omitempty"`
+	Dirty  bool   `json:"dirty,omitempty"`
+}
+
+func supportRevisionOf(r repo.Revision) supportRevision { return supportRevision{r.Commit, r.Dirty} }
+
+type supportRun struct {
+	Run       int             `json:"run"`
+	Operation string          `json:"operation"`
+	Started   int64           `json:"started"`
+	Ended     int64           `json:"ended,omitempty"`
+	Outcome   string          `json:"outcome"`
+	Failed    bool            `json:"failed,omitempty"` // a step failed
+	Changed   int             `json:"changed"`
+	Base      int             `json:"base"`
+	To        int             `json:"to,omitempty"`
+	Target    string          `json:"target,omitempty"`
+	Revision  supportRevision `json:"revision"`
+	OnFailure string          `json:"on_failure"`
+	OnCrash   string          `json:"on_crash"`
+	User      string          `json:"user"`
+	From      string          `json:"from"`
+	Version   string          `json:"version"`
+	Boot      string          `json:"boot,omitempty"`
+}
+
+func supportRunOf(r journal.RunInfo) supportRun {
+	h := r.Header
+	return supportRun{
+		Run: h.Run, Operation: string(h.Operation), Started: r.Started, Ended: r.Ended, Outcome: outcomeOf(r), Failed: r.Error != "",
+		Changed: r.Changed, Base: h.Base, To: h.To, Target: h.Target, Revision: supportRevisionOf(h.Revision),
+		OnFailure: h.OnFailure, OnCrash: h.OnCrash, User: h.User, From: h.From, Version: h.Version, Boot: h.BootID,
+	}
+}
+
+type supportShownDoc struct {
+	Info    supportRun      `json:"info"`
+	Changes []supportChange `json:"changes"`
+	Parts   []supportPart   `json:"parts"`
+}
+
+type supportChange struct {
+	Action       plan.Action         `json:"action"`
+	Addr         string              `json:"addr"`
+	Source       string              `json:"source,omitempty"`
+	Differences  []map[string]string `json:"differences,omitempty"`
+	Irreversible bool                `json:"irreversible,omitempty"`
+	Drifted      bool                `json:"drifted,omitempty"`
+	Cause        []string            `json:"cause,omitempty"`
+}
+
+type supportPart struct {
+	Addr    string      `json:"addr"`
+	Action  plan.Action `json:"action"`
+	Outcome string      `json:"outcome"`
+}
+
+func supportShown(sh executor.Shown) supportShownDoc {
+	doc := supportShownDoc{Info: supportRunOf(sh.Info), Changes: []supportChange{}, Parts: []supportPart{}}
+	if sh.Plan != nil {
+		for _, c := range sh.Plan.Changes {
+			doc.Changes = append(doc.Changes, supportChangeOf(c))
+		}
+	}
+	for _, inv := range sh.Invocations {
+		for _, p := range inv.Parts {
+			doc.Parts = append(doc.Parts, supportPart{supportAddr(p.Addr), p.Action, p.Outcome})
+		}
+	}
+	return doc
+}
+
+func supportChangeOf(c plan.Change) supportChange {
+	out := supportChange{Action: c.Action, Addr: supportAddr(c.Addr), Source: c.Source, Irreversible: c.Irreversible != "", Drifted: c.Drifted}
+	for _, d := range c.Differences {
+		told := map[string]string{"field": supportField(d.Field)}
+		if slices.Contains(toldFields(c.Addr.Kind()), d.Field) {
+			told["old"], told["new"] = d.Old, d.New
+		}
+		out.Differences = append(out.Differences, told)
+	}
+	for _, a := range c.Cause {
+		out.Cause = append(out.Cause, supportAddr(a))
+	}
+	return out
+}
+
+// toldFields are those whose values say nothing that anybody would hide.
+func toldFields(k addr.Kind) []string {
+	switch k {
+	case addr.KindFile, addr.KindMeta:
+		return []string{"mode", "owner", "group", "type"}
+	case addr.KindPkg:
+		return []string{"version", "state", "held", "ensure"}
+	case addr.KindUnit:
+		return []string{"enabled", "active", "masked"}
+	}
+	return nil
+}
+
+var (
+	plainField = regexp.MustCompile(`^[a-z_ ]{1,32}$`)
+	plainName  = regexp.MustCompile(`^[A-Za-z0-9._@/:+-]{1,80}$`)
+)
+
+func supportField(name string) string {
+	if plainField.MatchString(name) {
+		return name
+	}
+	return "another"
+}
+
+// supportAddr is an address without what its author wrote into it: the region
+// of an edit can be the line itself, the name of a command the command.
+func supportAddr(a addr.Addr) string {
+	switch a.Kind() {
+	case addr.KindEdit:
+		return string(addr.KindEdit) + ":" + a.Path() + "#…"
+	case addr.KindExec, addr.KindAct, addr.KindCheck:
+		if !plainName.MatchString(a.Name()) {
+			return fmt.Sprintf("%s:(%d characters)", a.Kind(), len(a.Name()))
+		}
+	}
+	return a.String()
+}
+
+// factsJSON are facts as a document; one that cannot be said is left out.
+func factsJSON(facts map[string]cty.Value) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for name, v := range facts {
+		if v == cty.NilVal || v.ContainsMarked() || !v.IsWhollyKnown() {
+			continue
+		}
+		if text, err := ctyjson.Marshal(v, v.Type()); err == nil {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+func unixTime(sec int64) time.Time { return time.Unix(sec, 0).UTC() }

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// buildDeb makes the Debian package and gives its path.
+func buildDeb(t *testing.T) string {
+	t.Helper()
+	dependsOnSources(t)
+	for _, dir := range []string{"../../packaging", "../../packaging/debian", "../../packaging/systemd"} {
+		if _, err := os.ReadDir(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("../../packaging/build.sh", dir)
+	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "SOURCE_DATE_EPOCH=1700000000")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the package: %v\n%s", err, out)
+	}
+	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	if err != nil || len(debs) != 1 {
+		t.Fatalf("%v %v", debs, err)
+	}
+	return debs[0]
+}
+
+// The same sources give the same bytes.
+func TestPackageReproducible(t *testing.T) {
+	hosts.Require(t)
+	one, err1 := os.ReadFile(buildDeb(t))
+	two, err2 := os.ReadFile(buildDeb(t))
+	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
+		t.Errorf("two builds differ: %d and %d bytes %v %v", len(one), len(two), err1, err2)
+	}
+	if len(one) > 12<<20 {
+		t.Errorf("the package has %d MiB", len(one)>>20)
+	}
+}
+
+// TestPackage is the life of the Debian package on a host: installed, applied
+// by its timer, settled at boot, removed, purged.
+func TestPackage(t *testing.T) {
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	m := &machine{Host: hosts.NewWorld(t).Boot(t, "deb", hosts.Options{Repo: repo}), t: t}
+	m.settle()
+	m.Run(t, "sh", "-c", "rm -f /etc/dpkg/dpkg.cfg.d/*") // a slim image leaves pages and documents out
+	m.Copy(t, buildDeb(t), "/root/fettle.deb")
+	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "/root/fettle.deb")
+
+	m.installed()
+	m.Reboot(t)
+	m.want("no", "systemctl", "show", "-P", "ConditionResult", "fettle-recover.service") // nothing was ever applied
+	m.timer()
+	m.Reboot(t)
+	m.want("success 0 yes", "sh", "-c", "echo $(systemctl show -P Result -P ConditionResult -P ExecMainStatus fettle-recover.service)")
+	m.want("0", "systemctl", "show", "-P", "NFailedUnits")
+	m.removed()
+}
+
+// installed looks at what a fresh package has put there.
+func (m *machine) installed() {
+	m.t.Helper()
+	m.want("fettle 1.2.3~test", "sh", "-c", "fettle version | cut -d' ' -f1,2")
+	for _, p := range []string{
+		"/etc/fettle", "/usr/share/man/man1/fettle.1.gz", "/usr/share/man/man1/fettle-apply.1.gz", "/usr/share/bash-completion/completions/fettle",
+		"/usr/share/zsh/vendor-completions/_fettle", "/usr/share/fish/vendor_completions.d/fettle.fish", "/usr/share/doc/fettle/copyright",
+		"/usr/share/doc/fettle/README.Debian", "/usr/share/doc/fettle/libraries.gz",
+	} {
+		if !m.has(p) {
+			m.t.Errorf("%s is not there", p)
+		}
+	}
+	m.Run(m.t, "bash", "-n", "/usr/share/bash-completion/completions/fettle")
+	m.want("", "dpkg", "--verify", "fettle")
+	m.want("disabled", "systemctl", "is-enabled", "fettle-apply.timer")
+	m.want("disabled", "systemctl", "is-enabled", "fettle-recover.timer")
+	m.want("inactive", "systemctl", "is-active", "fettle-apply.timer")
+	m.want("enabled", "systemctl", "is-enabled", "fettle-recover.service")
+	if r := m.Exec("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/fettle-apply.timer", "/lib/systemd/system/fettle-apply.service", "/lib/systemd/system/fettle-recover.service", "/lib/systemd/system/fettle-recover.timer"); r.ExitCode != 0 || strings.Contains(r.Stderr, "fettle") {
+		m.t.Errorf("systemd-analyze verify: %s", r.Stderr)
+	}
+	if m.has("/var/lib/fettle") {
+		m.t.Error("installing has made a state directory")
+	}
+}
+
+// timer applies once through the timer, and once more without a change.
+func (m *machine) timer() {
+	m.t.Helper()
+	m.WriteFile(m.t, "/etc/fettle/repository/fettle.hcl", "target \"this\" {}\nfile \"/srv/hello\" { content = \"hello\" }\n", 0o644)
+	m.WriteFile(m.t, "/etc/systemd/system/fettle-apply.timer.d/soon.conf", "[Timer]\nOnActiveSec=\nOnActiveSec=0\nRandomizedDelaySec=0\n", 0o644)
+	m.Run(m.t, "systemctl", "daemon-reload")
+	m.Run(m.t, "systemctl", "start", "fettle-apply.timer")
+	m.await("the file that the timer applies", func() bool { return m.has("/srv/hello") })
+	m.Run(m.t, "systemctl", "start", "fettle-apply.service") // joins the run under way, or makes another
+	m.want("success", "systemctl", "show", "-P", "Result", "fettle-apply.service")
+	m.want("hello", "cat", "/srv/hello")
+	m.fettle0("drift")
+}
+
+// fettle0 runs fettle outside of the repository's folder and wants success.
+func (m *machine) fettle0(args ...string) {
+	m.t.Helper()
+	m.Run(m.t, append([]string{"fettle", "-C", "/etc/fettle/repository"}, args...)...)
+}
+
+// removed takes the package away and looks at what stays.
+func (m *machine) removed() {
+	m.t.Helper()
+	m.Run(m.t, "dpkg", "--remove", "fettle")
+	if m.has("/usr/bin/fettle") || !m.has("/srv/hello") || !m.has("/var/lib/fettle") {
+		m.t.Error("removing the package removes the wrong things")
+	}
+	out := m.Run(m.t, "dpkg", "--purge", "fettle")
+	if !m.has("/var/lib/fettle") || !strings.Contains(out, "/var/lib/fettle stays") {
+		m.t.Errorf("purging gives\n%s", out)
+	}
+	m.want("", "sh", "-c", "ls /etc/systemd/system/*/fettle-* /var/lib/systemd/deb-systemd-helper-enabled/*fettle* 2>/dev/null")
+	m.want("", "dpkg", "--audit")
+}
