@@ -39,7 +39,7 @@ func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() e
 }
 
 func openRoot(root string) (*local.Host, error) {
-	h, err := local.Open(root, local.Options{Unsynced: unsynced, Count: counted()})
+	h, err := local.Open(root, local.Options{Unsynced: unsyncedMachine, Count: counted()})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot open the root %q: there is no such folder. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
 	}
@@ -53,7 +53,7 @@ func openState(m cli.Machine) (host.FS, func() error, error) {
 	if err := os.MkdirAll(m.State, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("cannot make the state directory: %w", err)
 	}
-	st, err := local.Open(m.State, local.Options{Unsynced: unsynced, Count: counted()})
+	st, err := local.Open(m.State, local.Options{Unsynced: unsyncedState, Count: counted()})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,5 +2,6 @@
 
 package main
 
-// unsynced leaves out no sync.
-func unsynced(string, string) bool { return false }
+// unsyncedMachine and unsyncedState leave out no sync.
+func unsyncedMachine(string, string) bool { return false }
+func unsyncedState(string, string) bool   { return false }
