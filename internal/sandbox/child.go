@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,6 +36,21 @@ type End struct {
 	CPU    time.Duration // what it used
 	Note   string        // the last that the child noted
 	Stderr string        // the first 16 KiB
+}
+
+// OutOfMemory tells whether the limit of memory ended the child, by the words
+// of Go's runtime; the race detector has its own.
+func (e End) OutOfMemory() bool {
+	return e.Code > 0 && e.says("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread", "failed to allocate", "address space collisions")
+}
+
+// OutOfStack tells whether recursion ended the child.
+func (e End) OutOfStack() bool {
+	return e.Code > 0 && e.says("stack overflow", "goroutine stack exceeds")
+}
+
+func (e End) says(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(e.Stderr, t) })
 }
 
 // Start starts this program with a word and the limits behind it, as Enter

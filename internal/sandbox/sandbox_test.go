@@ -55,6 +55,8 @@ func probe(args []string) int {
 			all = append(all, make([]byte, 64<<20))
 		}
 		fmt.Println(len(all))
+	case "recurse":
+		fmt.Println(recurse(1))
 	case "spin":
 		for i := 0; ; i++ {
 			_ = i
@@ -63,6 +65,8 @@ func probe(args []string) int {
 	fmt.Println(err)
 	return 0
 }
+
+func recurse(n int) int { return n + recurse(n+1) }
 
 func run(t *testing.T, l sandbox.Limits, what string) (string, sandbox.End) {
 	t.Helper()
@@ -108,11 +112,20 @@ func TestNothingInherited(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	out, end := run(t, sandbox.Limits{Memory: 200 << 20}, "memory")
-	if end.Code != 2 || !strings.Contains(end.Stderr, "out of memory") && !strings.Contains(end.Stderr, "cannot allocate memory") {
+	if !end.OutOfMemory() || end.OutOfStack() {
 		t.Errorf("%s %+v", out, end)
 	}
 	if end.Note != "before memory" {
 		t.Errorf("the note is %q", end.Note)
+	}
+}
+
+// A recursion without end is told from a lack of memory, but by the race
+// detector, whose own memory ends first.
+func TestStack(t *testing.T) {
+	out, end := run(t, sandbox.Limits{Memory: 400 << 20}, "recurse")
+	if !end.OutOfStack() && !strings.Contains(end.Stderr, "ThreadSanitizer") {
+		t.Errorf("%s %.300s", out, end.Stderr)
 	}
 }
 

@@ -70,9 +70,9 @@ func (c *Compiler) reason(end sandbox.End, err, cause error) (summary, detail st
 		return "Compiling took too long", fmt.Sprintf("Compiling was ended after %s. Take apart what multiplies itself, or allow more: --compile-timeout %s.", c.timeout, 4*c.timeout)
 	case cause != nil:
 		return "Compiling was interrupted", fmt.Sprintf("Compiling was ended: %v. Run it again.", cause)
-	case says(end, "stack overflow", "goroutine stack exceeds"):
+	case end.OutOfStack():
 		return "Too deeply nested", "Compiling needed more stack than there is. Use locals to take apart what is nested."
-	case says(end, "out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread"):
+	case end.OutOfMemory():
 		return "Compiling took too much memory", fmt.Sprintf("Compiling was ended at %d MiB. Take apart what multiplies itself, or allow more: --compile-memory %d.", memory>>20, 4*memory>>20)
 	case end.Killed && end.CPU >= limits.CPU-time.Second:
 		return "Compiling took too long", fmt.Sprintf("Compiling was ended after %s of processor time. Take apart what multiplies itself, or allow more: --compile-timeout %s.", end.CPU.Round(time.Second), 4*c.timeout)
@@ -82,15 +82,6 @@ func (c *Compiler) reason(end sandbox.End, err, cause error) (summary, detail st
 		return "Compiler made no sense", fmt.Sprintf("What came back is not what a compiler says: %v. Do not trust this repository; if you do, this is a mistake of fettle, and a report helps.", err)
 	}
 	return "Compiler broke", fmt.Sprintf("It ended by itself (%s). This is a mistake of fettle, and a report helps. Until then, leave out what is at this place.", firstLine(end.Stderr, err))
-}
-
-func says(end sandbox.End, texts ...string) bool {
-	for _, t := range texts {
-		if strings.Contains(end.Stderr, t) {
-			return true
-		}
-	}
-	return false
 }
 
 // firstLine is the first line of what the child printed that says anything,
