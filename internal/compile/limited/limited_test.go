@@ -105,7 +105,7 @@ func TestTooLong(t *testing.T) {
 
 func TestTooMuchMemory(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
-	c.Prepare(0, 64<<20)
+	c.Prepare(0, 256<<20)
 	text := doubling(40, func(p string) string { return "concat(" + p + ", " + p + ")" })
 	_, ds := c.Compile(compile.Input{Tree: tree(text)})
 	if len(ds) != 1 || ds[0].Summary != "Compiling took too much memory" || !strings.Contains(ds[0].Line, "concat(") {

@@ -30,8 +30,8 @@ const mainFile = "fettle.hcl"
 // openSource opens the repository at a revision; "" is the files as they are.
 // The caller closes its repo.
 func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
-	if s.compileTimeout <= 0 || s.compileMemory < 64 {
-		return nil, refuse("Give a time like 30s and at least 64 MiB, or leave them out", "cannot compile within --compile-timeout and --compile-memory")
+	if s.compileTimeout <= 0 || s.compileMemory < 256 {
+		return nil, refuse("Give a time like 30s and at least 256 MiB, or leave them out", "cannot compile within --compile-timeout and --compile-memory")
 	}
 	r, err := repo.Open(ctx, s.dir)
 	if err != nil {
