@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -44,5 +45,13 @@ func TestFailedCommandRunsAgain(t *testing.T) {
 	}
 	if ran != 2 {
 		t.Errorf("it ran %d times, want once failing and once not", ran)
+	}
+	back := executor.RollbackRequest{}
+	if _, err := x.Rollback(context.Background(), back, nil, executor.Options{}, nil); !errors.Is(err, executor.ErrIrreversible) {
+		t.Errorf("crossed a command without undo: %v", err)
+	}
+	back.CrossIrreversible = true
+	if _, err := x.Rollback(context.Background(), back, nil, executor.Options{}, nil); err != nil {
+		t.Error(err)
 	}
 }
