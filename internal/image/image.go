@@ -83,6 +83,18 @@ type Region struct {
 	NoEOL bool `json:"no_eol,omitempty"`
 	// FileAbsent tells that the file itself was not there.
 	FileAbsent bool `json:"file_absent,omitempty"`
+	// Others are the further places of the region, from the first to the last,
+	// for a step that takes all of them away.
+	Others []Place `json:"others,omitempty"`
+	// CutEnd tells that the end marker of a block was the end of the file and
+	// had no newline.
+	CutEnd bool `json:"cut_end,omitempty"`
+}
+
+// Place is one place of a region that stands in a file more than once.
+type Place struct {
+	Text string `json:"text,omitempty"`
+	Line int    `json:"line,omitempty"` // from 1
 }
 
 // User is an account as in passwd(5). Supplementary groups are members.

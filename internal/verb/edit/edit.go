@@ -75,6 +75,9 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if r.FileAbsent && !s.Absent() && s.Get("create") != "true" {
 		return image.Image{}, verb.NotYetf("cannot edit %q: there is no such file; say create=true, or put the step that makes it before this one", s.Path())
 	}
+	if why := refuse(s); why != "" {
+		return image.Image{}, fmt.Errorf("cannot edit %q: %s", s.Path(), why)
+	}
 	to := wanted(s, r)
 	return image.Image{Region: &to}, nil
 }

@@ -1,7 +1,9 @@
 package edit
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/image"
@@ -15,43 +17,59 @@ type span struct {
 	inner, outer int // [inner, outer) is the text
 }
 
-// locate finds the step's region.
-func locate(text string, s step.Step) (span, bool) {
-	switch {
-	case s.Get("block") != "":
+// locate finds the step's region: the marked block, or the last line that is it.
+func locate(text string, s step.Step) (found span, ok bool) {
+	if s.Get("block") != "" {
 		return locateBlock(text, s)
-	case s.Get("key") != "":
-		return locateLine(text, keyPattern(s))
 	}
-	return locateMatch(text, s)
-}
-
-// locateMatch finds the wanted line itself first, since after a change match
-// need not match any more; then the last line that matches.
-func locateMatch(text string, s step.Step) (span, bool) {
-	if line, ok := s.Lookup("line"); ok {
-		if sp, ok := locateLine(text, regexp.MustCompile("^"+regexp.QuoteMeta(line)+"$")); ok {
-			return sp, true
+	for _, is := range lines(s) {
+		if all := spans(text, is); len(all) > 0 {
+			return all[len(all)-1], true
 		}
 	}
-	match, ok := s.Lookup("match")
-	if !ok {
-		return span{}, false
-	}
-	re, err := regexp.Compile(match)
-	if err != nil {
-		return span{}, false // the parser refuses it with its position
-	}
-	return locateLine(text, re)
+	return span{}, false
 }
 
-func locateLine(text string, re *regexp.Regexp) (found span, ok bool) {
+// locateAll finds every place of the step's region, from the first to the last:
+// what a step takes away must not stand anywhere else.
+func locateAll(text string, s step.Step) []span {
+	if s.Get("block") != "" {
+		return allBlocks(text, s)
+	}
+	is := lines(s)
+	return spans(text, func(line string) bool {
+		return slices.ContainsFunc(is, func(f func(string) bool) bool { return f(line) })
+	})
+}
+
+// lines tells which lines are the step's region, in the order in which they are
+// looked for: the wanted line itself goes first, since after a change match need
+// not match any more.
+func lines(s step.Step) (is []func(line string) bool) {
+	if s.Get("key") != "" {
+		return append(is, func(line string) bool {
+			_, ok := valueIn(line, s)
+			return ok
+		})
+	}
+	if want, ok := s.Lookup("line"); ok {
+		is = append(is, func(line string) bool { return line == want })
+	}
+	if match, ok := s.Lookup("match"); ok {
+		if re, err := regexp.Compile(match); err == nil { // the parser refuses a wrong one
+			is = append(is, re.MatchString)
+		}
+	}
+	return is
+}
+
+func spans(text string, is func(line string) bool) (all []span) {
 	eachLine(text, func(start, end int, line string) {
-		if re.MatchString(line) {
-			found, ok = span{start, end, start, end}, true
+		if is(line) {
+			all = append(all, span{start, end, start, end})
 		}
 	})
-	return found, ok
+	return all
 }
 
 // eachLine calls f for each line with its bytes [start, end), the newline
@@ -76,20 +94,28 @@ func markers(s step.Step) (begin, end string) {
 	return c + " BEGIN fettle " + name, c + " END fettle " + name
 }
 
-func locateBlock(text string, s step.Step) (found span, ok bool) {
+func locateBlock(text string, s step.Step) (span, bool) {
+	all := allBlocks(text, s)
+	if len(all) == 0 {
+		return span{}, false
+	}
+	return all[0], true
+}
+
+func allBlocks(text string, s step.Step) (all []span) {
 	begin, end := markers(s)
 	open := -1
 	var inner int
 	eachLine(text, func(from, to int, line string) {
 		switch {
-		case ok:
 		case line == begin:
 			open, inner = from, to
 		case line == end && open >= 0:
-			found, ok = span{open, to, inner, from}, true
+			all = append(all, span{open, to, inner, from})
+			open = -1
 		}
 	})
-	return found, ok
+	return all
 }
 
 func separator(s step.Step) string {
@@ -99,23 +125,68 @@ func separator(s step.Step) string {
 	return "="
 }
 
-// keyPattern finds the key's line; blanks around the separator do not matter.
-func keyPattern(s step.Step) *regexp.Regexp {
-	sep := regexp.QuoteMeta(strings.TrimSpace(separator(s)))
-	if sep == "" {
-		sep = `[ \t]`
+// valueIn gives the value in a line that is the key's; blanks around key, value
+// and separator do not matter.
+func valueIn(line string, s step.Step) (value string, ok bool) {
+	rest, ok := strings.CutPrefix(trim(line), trim(s.Get("key")))
+	if !ok {
+		return "", false
 	}
-	return regexp.MustCompile(`^[ \t]*` + regexp.QuoteMeta(s.Get("key")) + `[ \t]*` + sep + `[ \t]*(.*?)[ \t]*$`)
+	sep := trim(separator(s))
+	if sep == "" { // blanks separate
+		return trim(rest), rest == "" || rest != trimLeft(rest)
+	}
+	rest, ok = strings.CutPrefix(trimLeft(rest), sep)
+	return trim(rest), ok
+}
+
+func trim(s string) string     { return strings.Trim(s, " \t") }
+func trimLeft(s string) string { return strings.TrimLeft(s, " \t") }
+
+// refuse tells why a step's region would not be found again once it is written,
+// "" when it would.
+func refuse(s step.Step) string {
+	switch {
+	case s.Absent():
+		return ""
+	case s.Get("key") != "" && trim(s.Get("key")) == "":
+		return "its key is blank; name one"
+	case s.Get("key") != "" && separator(s) == "":
+		return "its separator is empty, so key and value would be one word; for a blank write separator=\" \""
+	}
+	if s.Get("block") == "" {
+		return ""
+	}
+	begin, end := markers(s)
+	for line := range strings.Lines(s.Get("content")) {
+		if line = strings.TrimSuffix(line, "\n"); line == begin || line == end {
+			return fmt.Sprintf("its content holds the line %q, which marks the block itself; give the block another name, or take the line out", line)
+		}
+	}
+	return ""
 }
 
 // find is the image of the step's region in a file's text.
 func find(text string, s step.Step) image.Region {
-	r := image.Region{NoEOL: text != "" && !strings.HasSuffix(text, "\n")}
+	noEOL := text != "" && !strings.HasSuffix(text, "\n")
 	sp, ok := locate(text, s)
 	if !ok {
-		return r
+		return image.Region{NoEOL: noEOL}
 	}
-	return image.Region{Present: true, Text: text[sp.inner:sp.outer], Line: 1 + strings.Count(text[:sp.start], "\n")}
+	var others []image.Place
+	if s.Absent() {
+		all := locateAll(text, s)
+		sp = all[len(all)-1]
+		for _, o := range all[:len(all)-1] {
+			others = append(others, place(text, o))
+		}
+	}
+	p := place(text, sp)
+	return image.Region{Present: true, Text: p.Text, Line: p.Line, Others: others, CutEnd: noEOL && sp.end == len(text) && sp.end > sp.outer}
+}
+
+func place(text string, sp span) image.Place {
+	return image.Place{Text: text[sp.inner:sp.outer], Line: 1 + strings.Count(text[:sp.start], "\n")}
 }
 
 // wanted is the region that the step asks for where now was found.
@@ -125,7 +196,7 @@ func wanted(s step.Step, now image.Region) image.Region {
 	}
 	if s.Get("key") != "" {
 		line := s.Get("key") + separator(s) + s.Get("value")
-		if m := keyPattern(s).FindStringSubmatch(strings.TrimSuffix(now.Text, "\n")); now.Present && m != nil && m[1] == s.Get("value") {
+		if v, ok := valueIn(strings.TrimSuffix(now.Text, "\n"), s); now.Present && ok && v == trim(s.Get("value")) {
 			return now
 		}
 		return image.Region{Present: true, Text: line + "\n", Line: now.Line}
@@ -145,27 +216,53 @@ func wanted(s step.Step, now image.Region) image.Region {
 
 // put gives the file's text with the step's region as in to.
 func put(text string, s step.Step, to image.Region) string {
-	sp, ok := locate(text, s)
 	if !to.Present {
-		if !ok {
-			return text
+		return without(text, s, to)
+	}
+	if len(to.Others) == 0 {
+		if sp, ok := locate(text, s); ok {
+			return text[:sp.inner] + to.Text + text[sp.outer:]
 		}
+		return insert(text, s, image.Place{Text: to.Text, Line: to.Line}, to.CutEnd)
+	}
+	text = without(text, s, image.Region{})
+	for _, p := range to.Others {
+		text = insert(text, s, p, false)
+	}
+	return insert(text, s, image.Place{Text: to.Text, Line: to.Line}, to.CutEnd)
+}
+
+// without takes the region away: all of its places where the step wants none,
+// else the one that it made.
+func without(text string, s step.Step, to image.Region) string {
+	var all []span
+	if sp, ok := locate(text, s); s.Absent() {
+		all = locateAll(text, s)
+	} else if ok {
+		all = []span{sp}
+	}
+	for _, sp := range slices.Backward(all) {
 		atEnd := sp.end == len(text)
 		text = text[:sp.start] + text[sp.end:]
 		if atEnd && to.NoEOL {
 			text = strings.TrimSuffix(text, "\n")
 		}
-		return text
 	}
-	if ok {
-		return text[:sp.inner] + to.Text + text[sp.outer:]
-	}
-	body := to.Text
+	return text
+}
+
+// insert puts a region where it is not. cut leaves out the last newline of a
+// block that ends the file.
+func insert(text string, s step.Step, p image.Place, cut bool) string {
+	body := p.Text
 	if s.Get("block") != "" {
 		begin, end := markers(s)
 		body = begin + "\n" + body + end + "\n"
 	}
-	at := outside(text, offset(text, to.Line))
+	at := outside(text, offset(text, p.Line))
+	if cut && at == len(text) {
+		body = strings.TrimSuffix(body, "\n")
+	}
 	before := text[:at]
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		before += "\n"
