@@ -397,6 +397,12 @@ func (r *run) lookAtMover(i int) error {
 		}
 	case !known:
 		return r.unsure(i)
+	case intended && accounts(s.Verb):
+		r.complete(v, i) // the files that hold an account change one after the other
+		if now, err = v.Observe(r.ctx, r.env, s); err != nil {
+			return r.unseen(i, err)
+		}
+		return r.resumed(v, i, now)
 	default:
 		return r.resumed(v, i, now)
 	}

@@ -76,7 +76,7 @@ func (db *DB) SetUser(ctx context.Context, name string, to image.User, create ho
 		return db.maker.CreateUser(ctx, name, to, create)
 	}
 	if to = fill(to, now, create); sameUser(now, to) {
-		return nil
+		return db.edit(func(e *edit) error { return e.completeUser(name, to, create) })
 	}
 	return db.maker.ChangeUser(ctx, name, now, to, create)
 }
@@ -120,6 +120,8 @@ func (db *DB) SetGroup(ctx context.Context, name string, to image.Group, system 
 		err = db.maker.CreateGroup(ctx, name, to, system)
 	case to.GID != now.GID && (to.GID != 0 || name == "root"):
 		err = db.maker.ChangeGroup(ctx, name, to)
+	default:
+		err = db.edit(func(e *edit) error { return e.completeGroup(name) })
 	}
 	if err != nil || to.Members == nil {
 		return err
