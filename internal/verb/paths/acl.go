@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -175,6 +176,36 @@ func encodeACL(entries []aclEntry) []byte {
 		b = binary.LittleEndian.AppendUint32(b, e.id)
 	}
 	return b
+}
+
+// maskACL makes the ACL that f keeps agree with its mode, as chmod does: the
+// entries of owner and others, and the mask, are the mode's bits.
+func maskACL(f *image.File) {
+	old, ok := f.Xattrs[aclXattr]
+	if !ok {
+		return
+	}
+	b := bytes.Clone(old)
+	group := -1 // where the mask, or without one the owning group, has its permissions
+	for i := 4; i+8 <= len(b); i += 8 {
+		switch tag := binary.LittleEndian.Uint16(b[i:]); tag {
+		case aclUserObj:
+			binary.LittleEndian.PutUint16(b[i+2:], uint16(f.Mode>>6&7))
+		case aclOther:
+			binary.LittleEndian.PutUint16(b[i+2:], uint16(f.Mode&7))
+		case aclGroupObj:
+			if group < 0 {
+				group = i + 2
+			}
+		case aclMask:
+			group = i + 2
+		}
+	}
+	if group >= 0 {
+		binary.LittleEndian.PutUint16(b[group:], uint16(f.Mode>>3&7))
+	}
+	f.Xattrs = maps.Clone(f.Xattrs)
+	f.Xattrs[aclXattr] = b
 }
 
 // groupPerm is the permission of the owning group in an encoded ACL.

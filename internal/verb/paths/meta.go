@@ -49,6 +49,8 @@ func (Meta) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 		if err := setACL(&to, text, s.Get("mode") != "", n); err != nil {
 			return image.Image{}, err
 		}
+	} else if to.Mode != file(now).Mode {
+		maskACL(&to)
 	}
 	return image.Image{File: &to}, nil
 }

@@ -61,7 +61,8 @@ func mode(s step.Step, otherwise uint32) uint32 {
 }
 
 // keepExtras takes over what a step does not speak of from the thing of the
-// same type that is there. File capabilities go with the content they were for.
+// same type that is there. File capabilities go with the content they were for, and
+// an ACL's mask follows the mode.
 func keepExtras(to *image.File, now image.File) {
 	if now.Type != to.Type {
 		return
@@ -76,6 +77,9 @@ func keepExtras(to *image.File, now image.File) {
 			continue
 		}
 		to.Xattrs[k] = v
+	}
+	if to.Type != image.Symlink {
+		maskACL(to)
 	}
 }
 
