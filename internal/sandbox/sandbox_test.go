@@ -131,7 +131,7 @@ func TestStack(t *testing.T) {
 
 func TestCPU(t *testing.T) {
 	_, end := run(t, sandbox.Limits{CPU: time.Second}, "spin")
-	if !end.Killed || end.CPU < 900*time.Millisecond {
+	if !end.Killed || end.CPU < 500*time.Millisecond {
 		t.Errorf("%+v", end)
 	}
 }
