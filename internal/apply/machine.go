@@ -216,9 +216,11 @@ func (m *Machine) replaces(i int) bool {
 
 // staysDirectory tells whether a change has nothing but a directory, or nothing
 // at all, at its path on either side: then paths below it never lead elsewhere.
+// A tree is more than that: what is below is a part of it, and has to be settled
+// before the whole is compared.
 func (m *Machine) staysDirectory(i int) bool {
 	plain := func(img *image.Image) bool {
-		return img != nil && img.File != nil && (img.File.Type == image.Absent || img.File.Type == image.Directory)
+		return img != nil && img.File != nil && img.File.Tree == "" && (img.File.Type == image.Absent || img.File.Type == image.Directory)
 	}
 	return plain(m.changes[i].From) && plain(m.changes[i].To)
 }
