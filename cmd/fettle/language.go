@@ -3,13 +3,10 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -30,18 +27,12 @@ func language(c *limited.Compiler) cli.Language {
 			return names, ds
 		},
 		Format: func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
-		Kinds:  sortedKinds,
+		Kinds:  compile.Kinds,
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds
 		},
 	}
-}
-
-func sortedKinds() []kind.Kind {
-	all := kinds.All()
-	slices.SortFunc(all, func(a, b kind.Kind) int { return strings.Compare(a.Name, b.Name) })
-	return all
 }
 
 func variables(found []lang.Explained) []cli.Variable {
