@@ -152,7 +152,7 @@ func (p *Plan) Digest() string {
 	q := *p
 	q.Changes = make([]Change, len(p.Changes))
 	for i, c := range p.Changes {
-		c.Diff = ""
+		c.Diff, c.Binary = "", false
 		q.Changes[i] = c
 	}
 	b, err := json.Marshal(q)
