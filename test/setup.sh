@@ -4,8 +4,8 @@
 set -euo pipefail
 
 packages=(
-	acl apt-utils attr ca-certificates dbus gcc git iproute2 libc6-dev make mmdebstrap
-	nftables openssh-client strace systemd-container util-linux zstd
+	acl apt-utils attr btrfs-progs ca-certificates dbus e2fsprogs gcc git iproute2 libc6-dev make mmdebstrap
+	nftables openssh-client strace systemd-container util-linux xfsprogs zstd
 )
 
 command -v apt-get >/dev/null || {

@@ -2,8 +2,10 @@ package powercut
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +107,16 @@ func (r *result) kinds() map[string]int {
 		m[v.what]++
 	}
 	return m
+}
+
+// list says it in words.
+func (r *result) list() string {
+	m := r.kinds()
+	var out []string
+	for _, what := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, fmt.Sprintf("%d %s", m[what], what))
+	}
+	return strings.Join(out, ", ")
 }
 
 // try cuts the power at each point and looks what is left.

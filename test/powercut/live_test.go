@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -93,7 +92,7 @@ func (r *recording) shutdown(t *testing.T, bin, policy string, i, n int) (v verd
 // ended before.
 func reached(t testing.TB, d *Disk, length int64, ended <-chan int, code *int) bool {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Microsecond) {
 		n, err := d.Logged()
 		must(t, err)
 		if n >= length {

@@ -70,9 +70,14 @@ func supervise() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	temp, err := os.MkdirTemp("", "powercut-")
+	if err != nil {
+		return complain(1, err)
+	}
+	defer os.Remove(temp)
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), envStage+"="+stageTests)
+	cmd.Env = append(os.Environ(), envStage+"="+stageTests, "TMPDIR="+temp)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -86,7 +91,7 @@ func supervise() int {
 		case <-ended:
 		}
 	}()
-	err := cmd.Wait()
+	err = cmd.Wait()
 	close(ended)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -98,14 +103,17 @@ func supervise() int {
 	return 1
 }
 
-// ownMounts parts the mounts from everybody else's and gives the process
-// namespace its /proc.
+// ownMounts parts the mounts from everybody else's, gives the process namespace
+// its /proc, and puts temporary files into memory, where nothing outlives us.
 func ownMounts() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("cannot part from the mounts of the machine: %w", err)
 	}
 	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("cannot mount /proc: %w", err)
+	}
+	if err := syscall.Mount("tmpfs", os.TempDir(), "tmpfs", 0, "mode=0755"); err != nil {
+		return fmt.Errorf("cannot mount %s: %w", os.TempDir(), err)
 	}
 	return nil
 }
