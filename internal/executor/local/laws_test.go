@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -202,22 +203,44 @@ func TestLaws(t *testing.T) {
 	}
 	for range rounds {
 		rapid.Check(t, func(rt *rapid.T) {
-			w := newWorld(rt)
-			d := dice{rt}
-			w.mkdirs("/t")
-			w.tree(d, "/t", 2)
-			w.links("/t/links")
-			seen := w.look()
-			var lists []string
-			homes, removes := d.oneIn("homes", 2), d.oneIn("removes", 2)
-			for range 1 + d.n("lists", 3) {
-				l := &lister{dice: d, seen: seen, all: true, homes: homes, removes: removes}
-				lists = append(lists, l.list())
-			}
-			for i, list := range lists {
-				rt.Logf("list %d:\n%s", i+1, strings.ReplaceAll(list, names[5], "x*255"))
-			}
-			w.history(lists, func(n int) int { return d.n("back to", n) })
+			newWorld(rt).randomHistory(rt)
 		})
 	}
+}
+
+// randomHistory makes a random tree and puts random lists on it.
+func (w *world) randomHistory(rt *rapid.T) {
+	d := dice{rt}
+	w.mkdirs("/t")
+	w.tree(d, "/t", 2)
+	w.links("/t/links")
+	seen := w.look()
+	var lists []string
+	homes, removes := d.oneIn("homes", 2), d.oneIn("removes", 2)
+	for range 1 + d.n("lists", 3) {
+		l := &lister{dice: d, seen: seen, all: w.fake, homes: homes, removes: removes}
+		lists = append(lists, l.list())
+	}
+	for i, list := range lists {
+		rt.Logf("list %d:\n%s", i+1, strings.ReplaceAll(list, names[5], "x*255"))
+	}
+	w.history(lists, func(n int) int { return d.n("back to", n) })
+}
+
+// TestLawsOnDisk is TestLaws on a file system, which keeps its own rules on
+// modes, access lists and capabilities.
+func TestLawsOnDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files to others")
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		root, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(root)
+		w := onDisk(rt, root)
+		defer w.close()
+		w.randomHistory(rt)
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/executor/local"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/fault"
+	hostlocal "fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -41,23 +42,8 @@ type world struct {
 	state host.FS
 	x     *local.Executor
 	skip  string // a tree that snapshots leave out
-}
-
-// roomy is a state directory whose ballast is there already, so that thousands
-// of short runs need not write it.
-type roomy struct{ *mem.Host }
-
-func (r roomy) Lstat(p string) (host.Stat, error) {
-	if p == "/ballast" {
-		return host.Stat{Type: image.Regular, Size: journal.DefaultBallast}, nil
-	}
-	return r.Host.Lstat(p)
-}
-
-// asideOf is a memory host whose operations are not counted.
-type asideOf struct {
-	*mem.Host
-	*mem.FS
+	fake  bool   // in memory, with packages and units
+	root  string // on disk
 }
 
 const passwd = "root:x:0:0:root:/root:/bin/bash\nwww:x:33:33::/:/bin/sh\nann:x:1000:1000:Ann:/home/ann:/bin/sh\n"
@@ -70,7 +56,7 @@ var base = map[string]string{
 }
 
 func newWorld(t fataler) *world {
-	w := &world{t: t, ops: &fault.Recorder{}}
+	w := &world{t: t, ops: &fault.Recorder{}, fake: true}
 	m := mem.New(mem.Options{Count: w.ops.Count, Run: marks})
 	w.h, w.aside = m, m
 	for _, p := range slices.Sorted(maps.Keys(base)) {
@@ -82,9 +68,41 @@ func newWorld(t fataler) *world {
 		m.Repository().Publish(mem.Release{Name: p, Version: "2"})
 	}
 	m.Services().Define("s1.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
-	w.state = roomy{mem.New(mem.Options{})}
+	w.state = mem.New(mem.Options{})
 	w.open()
 	return w
+}
+
+// onDisk is a world in a directory, for root.
+func onDisk(t fataler, root string) *world {
+	t.Helper()
+	w := &world{t: t, ops: &fault.Recorder{}, skip: "/var", root: root}
+	w.h, w.aside = openDisk(t, root, w.ops.Count), openDisk(t, root, nil)
+	for _, p := range slices.Sorted(maps.Keys(base)) {
+		w.mkdirs(path.Dir(p))
+		w.write(p, base[p])
+	}
+	w.mkdirs("/var/lib/fettle")
+	w.state = openDisk(t, root+"/var/lib/fettle", nil)
+	w.open()
+	return w
+}
+
+func openDisk(t fataler, root string, count host.Counter) host.Host {
+	t.Helper()
+	h, err := hostlocal.Open(root, hostlocal.Options{Count: count})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return h
+}
+
+func (w *world) close() {
+	for _, c := range []any{w.h, w.aside, w.state} {
+		if c, ok := c.(io.Closer); ok {
+			w.must(c.Close())
+		}
+	}
 }
 
 // marks plays the programs mark and unmark, which make and remove a file.
@@ -110,7 +128,7 @@ func marks(_ context.Context, h *mem.Host, c host.Command) (host.CommandResult, 
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.x, err = local.New(w.h, w.state, local.Options{Now: time.Now}); err != nil {
+	if w.x, err = local.New(w.h, w.state, local.Options{Now: time.Now, Ballast: -1}); err != nil {
 		w.t.Fatalf("open: %v", err)
 	}
 }
@@ -151,9 +169,16 @@ type snapshot map[string]string
 // follow from what happens in them.
 func (w *world) look() snapshot {
 	w.t.Helper()
+	if w.root != "" { // an open host trusts for a moment the directories that it knows
+		w.must(w.aside.(io.Closer).Close())
+		w.aside = openDisk(w.t, w.root, nil)
+	}
 	s := snapshot{}
 	inodes := map[[2]uint64]string{}
 	w.walk("/", s, inodes)
+	if !w.fake {
+		return s
+	}
 	if p, err := w.aside.Packages(); err == nil {
 		all, err := p.Installed(context.Background(), []string{"p1", "p2"})
 		w.must(err)
