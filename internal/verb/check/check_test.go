@@ -1,0 +1,59 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/step"
+)
+
+// fake answers with status and body once it was asked often enough.
+type fake struct {
+	status, tries int
+	body          string
+}
+
+func (f *fake) HTTP(context.Context, string) (int, []byte, error) {
+	if f.tries--; f.tries >= 0 {
+		return 0, nil, errors.New("refused")
+	}
+	return f.status, []byte(f.body), nil
+}
+
+func (f *fake) TCP(context.Context, string) error { return errors.New("refused") }
+
+func TestHTTP(t *testing.T) {
+	for _, c := range []struct {
+		words, want string
+		net         fake
+		took        time.Duration
+	}{
+		{words: "", net: fake{status: 200}},
+		{words: "status=404", net: fake{status: 404}},
+		{words: "", net: fake{status: 200, tries: 3}, took: 3 * pause},
+		{words: "within=1s", net: fake{status: 500}, want: "after 1s still: http://h/ answers with status 500 instead of 200", took: time.Second},
+		{words: "contains=ok within=2s", net: fake{status: 200, body: "bad"}, want: `does not hold the text "ok"`, took: 2 * time.Second},
+		{words: "contains=ok", net: fake{status: 200, body: "all ok"}},
+		{words: "", net: fake{tries: 1000}, want: "after 10s still: http://h/ does not answer: refused", took: within},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l, ds := step.Parse("list", []byte("CHECK c http=http://h/ "+c.words+"\n"))
+			if ds.Err() != nil {
+				t.Fatal(ds.Err())
+			}
+			began := time.Now()
+			err := Run(t.Context(), mem.New(mem.Options{}), &c.net, l[0])
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v, want %q", c.words, err, c.want)
+			}
+			if took := time.Since(began); took != c.took {
+				t.Errorf("%s: took %s, want %s", c.words, took, c.took)
+			}
+		})
+	}
+}

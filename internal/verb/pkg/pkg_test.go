@@ -1,0 +1,49 @@
+package pkg
+
+import (
+	"fmt"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+func show(cs []host.PackageChange) string {
+	s := ""
+	for _, c := range cs {
+		s += fmt.Sprintf("%s version=%q absent=%t purge=%t", c.Name, c.Version, c.Absent, c.Purge)
+		if c.Held != nil {
+			s += fmt.Sprintf(" held=%t", *c.Held)
+		}
+		if c.Auto != nil {
+			s += fmt.Sprintf(" auto=%t", *c.Auto)
+		}
+	}
+	return s
+}
+
+func TestChangeFor(t *testing.T) {
+	p := func(version string) image.Package { return image.Package{Version: version, Status: "ii"} }
+	for name, c := range map[string]struct {
+		from, to image.Package
+		want     string
+	}{
+		"nothing to do":     {p("1"), p("1"), ""},
+		"install":           {image.Package{}, p(Candidate), `p version="" absent=false purge=false auto=false`},
+		"install a version": {image.Package{}, p("1"), `p version="1" absent=false purge=false auto=false`},
+		"another version":   {p("1"), p("2"), `p version="2" absent=false purge=false`},
+		"hold":              {p("1"), image.Package{Version: "1", Status: "ii", Held: true}, `p version="1" absent=false purge=false held=true`},
+		"unhold":            {image.Package{Version: "1", Held: true}, p("1"), `p version="1" absent=false purge=false held=false`},
+		"remove whole":      {p("1"), image.Package{}, `p version="" absent=true purge=true`},
+		"leave its files":   {p("1"), image.Package{Status: "rc"}, `p version="" absent=true purge=false`},
+		"mark as wanted":    {image.Package{Version: "1", Auto: true}, p("1"), `p version="1" absent=false purge=false auto=false`},
+	} {
+		s := step.Step{Verb: step.Pkg, Args: []string{"p"}}
+		got := show(changeFor(&verb.GroupMove{Step: s, From: image.Image{Package: &c.from}, To: image.Image{Package: &c.to}}))
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package unit
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+func target(t *testing.T, line string, now image.Unit) (image.Unit, error) {
+	t.Helper()
+	l, ds := step.Parse("list", []byte("UNIT s.service "+line+"\n"))
+	if ds.Err() != nil {
+		t.Fatal(ds.Err())
+	}
+	to, err := Unit{}.Target(l[0], image.Image{Unit: &now}, nil)
+	if err != nil {
+		return image.Unit{}, err
+	}
+	return *to.Unit, nil
+}
+
+func TestTarget(t *testing.T) {
+	off := image.Unit{Loaded: true, State: "disabled", Active: "inactive"}
+	on := image.Unit{Loaded: true, State: "enabled", Active: "active"}
+	masked := image.Unit{Loaded: true, State: "masked", Active: "inactive", Masked: true}
+	for _, c := range []struct {
+		line      string
+		now, want image.Unit
+		err       string
+	}{
+		{line: "enabled=true active=true", now: off, want: on},
+		{line: "enabled=false active=false", now: on, want: off},
+		{line: "active=true", now: image.Unit{Loaded: true, State: "static", Active: "reloading"}, want: image.Unit{Loaded: true, State: "static", Active: "reloading"}},
+		{line: "active=false", now: image.Unit{Loaded: true, State: "static", Active: "failed"}, want: image.Unit{Loaded: true, State: "static", Active: "failed"}},
+		{line: "masked=true", now: off, want: masked},
+		{line: "masked=false", now: masked, want: off},
+		{line: "masked=false enabled=true active=true", now: masked, want: on},
+		{line: "enabled=true", now: masked, err: "masked=false"},
+		{line: "active=true", now: masked, err: "masked=false"},
+		{line: "masked=true active=true", now: off, err: "masked"},
+		{line: "enabled=true", now: image.Unit{}, err: "no unit"},
+		{line: "active=false", now: image.Unit{}, want: image.Unit{}},
+	} {
+		got, err := target(t, c.line, c.now)
+		if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) || c.err == "" && (err != nil || got != c.want) {
+			t.Errorf("%s on %+v: %+v %v, want %+v %s", c.line, c.now, got, err, c.want, c.err)
+		}
+	}
+}
+
+// Every way between two states ends where it should, and what is there already
+// needs no job.
+func TestSteerGetsAnywhere(t *testing.T) {
+	var states []image.Unit
+	for _, active := range []string{"active", "inactive"} {
+		for _, state := range []string{"enabled", "disabled", "masked"} {
+			states = append(states, image.Unit{Loaded: true, State: state, Active: active, Masked: state == "masked"})
+		}
+	}
+	for _, from := range states {
+		for _, to := range states {
+			h := mem.New(mem.Options{})
+			h.Services().Define("s.service", from)
+			l, _ := step.Parse("list", []byte("UNIT s.service active=true\n"))
+			if err := (Unit{}).Move(context.Background(), verb.Env{Host: h}, l[0], image.Image{}, image.Image{Unit: &to}); err != nil {
+				t.Errorf("%+v to %+v: %v", from, to, err)
+			}
+			if got, _ := h.Services().Unit(context.Background(), "s.service"); got != to {
+				t.Errorf("%+v to %+v ends at %+v by %q", from, to, got, h.Services().Jobs())
+			}
+			if jobs := h.Services().Jobs(); from == to && len(jobs) > 0 {
+				t.Errorf("%+v needed %q", from, jobs)
+			}
+			if jobs := h.Services().Jobs(); slices.Index(jobs, "mask s.service") >= 0 && jobs[len(jobs)-1] != "mask s.service" {
+				t.Errorf("masked before the end: %q", jobs)
+			}
+		}
+	}
+}
