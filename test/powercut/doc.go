@@ -8,9 +8,9 @@
 //
 //	disk, err := NewDisk(dir, 64<<20)
 //	…                                        // mkfs, mount, work, unmount
-//	records, err := disk.Log()
-//	image, err := NewImage(size, records)
-//	err = image.Cut(at, Half, seed, file)    // file: a disk image to mount
+//	ops, _, err := disk.Log()
+//	image, err := NewImage(64<<20, nil, ops)
+//	file, err := image.Cut(at, Half, seed)   // a disk to mount
 //
 // Main runs the tests in namespaces of their own: whatever happens to them, the
 // kernel takes their mounts, loop devices and processes away.
