@@ -2,9 +2,11 @@ package local_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -197,11 +199,18 @@ func (w *world) history(lists []string, order func(n int) int) {
 // TestLaws: on random trees, random lists keep the laws of plan, apply and
 // rollback.
 func TestLaws(t *testing.T) {
-	rounds := 20 // of 100 cases
+	rounds := lawRounds // of 100 cases, each with a seed of its own
 	if testing.Short() {
 		rounds = 1
 	}
-	for range rounds {
+	base, err := strconv.Atoi(flag.Lookup("rapid.seed").Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range rounds {
+		if err := flag.Set("rapid.seed", strconv.Itoa(base+k)); err != nil {
+			t.Fatal(err)
+		}
 		rapid.Check(t, func(rt *rapid.T) {
 			newWorld(rt).randomHistory(rt)
 		})
