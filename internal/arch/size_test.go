@@ -18,12 +18,7 @@ const (
 )
 
 // longFiles are those above the ceiling, tests included.
-var longFiles = []allowed{
-	{"internal/apply/paths.go", "one batch of path changes, from capture to its records"},
-	{"internal/apply/recover.go", "what a journal means after a crash, record by record"},
-	{"internal/apply/run.go", "one run from its beginning to its end"},
-	{"internal/plan/make.go", "the rows of one comparison, in the order in which they are tried"},
-}
+var longFiles = []allowed{}
 
 // longFunctions are those above the ceiling, as package.Function or
 // package.Type.Method.

@@ -1,0 +1,167 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/move"
+)
+
+// commit runs the write protocol on a batch. On an error it says which change
+// failed; moves that are visible by then are settled and recorded. An error for
+// which cut is true leaves it to recovery to find out what is there.
+func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
+	if len(b.Moves) == 0 {
+		return 0, nil
+	}
+	b.FS, b.Store = r.Host, r.Store
+	r.batch++
+	first := b.Moves[0].Change
+	if err := r.writeAhead(b, back); err != nil {
+		return first, cutShort(err)
+	}
+	if err := r.stage(b); err != nil {
+		r.sweep(b.Parents()...)
+		if derr := b.Discard(); derr != nil {
+			return first, cutShort(errors.Join(err, derr))
+		}
+		return failedMove(b, err), err
+	}
+	if err := r.log(journal.Record{Kind: journal.Prepared, Batch: r.batch, Back: back}); err != nil {
+		return first, cutShort(errors.Join(err, b.Discard()))
+	}
+	return r.reveal(b, back)
+}
+
+// reveal makes a prepared batch visible. When the renames cannot be made
+// durable, nobody knows what a crash would leave: the run is cut short.
+func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
+	first := b.Moves[0].Change
+	showErr := b.Show()
+	if err := b.Settle(); err != nil {
+		return first, cutShort(errors.Join(showErr, err))
+	}
+	if err := r.outcome(b, back, showErr); err != nil {
+		return first, cutShort(err)
+	}
+	if showErr != nil {
+		r.sweep(b.Parents()...)
+		return failedMove(b, showErr), r.hidden(b, back, showErr)
+	}
+	for _, temp := range b.Aside() {
+		r.sweep(path.Dir(temp))
+		if err := move.RemoveTemp(r.Host, temp); err != nil {
+			r.left = append(r.left, temp)
+		}
+	}
+	return 0, nil
+}
+
+// hidden ends a batch of which one move could not be shown: its temporaries go,
+// and a move that is more than one operation is put back to where it began.
+// On the way back the caller tries again instead.
+func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
+	if err := b.Drop(); err != nil {
+		return cutShort(errors.Join(showErr, err))
+	}
+	if back {
+		return showErr
+	}
+	for _, m := range b.Moves {
+		if m.Shown() || m.Atomic() || m.Change != failedMove(b, showErr) {
+			continue
+		}
+		pm := pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace()}
+		way, err := r.backMove(m.Change, pm)
+		if err != nil || way == nil {
+			return showErr // somebody else changed it, or nothing happened yet
+		}
+		if _, err := r.commit(&move.Batch{Moves: []*move.Move{way}}, true); err != nil {
+			return cutShort(errors.Join(showErr, err))
+		}
+	}
+	return showErr
+}
+
+// failedMove finds the change that an error of a batch is about: the first that
+// is not visible.
+func failedMove(b *move.Batch, err error) int {
+	var me *move.Error
+	if errors.As(err, &me) {
+		return me.Change
+	}
+	return b.Moves[0].Change
+}
+
+func (r *run) writeAhead(b *move.Batch, back bool) error {
+	recs := make([]journal.Record, 0, len(b.Moves))
+	for _, m := range b.Moves {
+		if !back && ownImage(r.plan.Changes[m.Change].Addr) {
+			recs = append(recs, r.intent(m.Change, r.fx[m.Change].from, r.fx[m.Change].to))
+		}
+		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
+		recs = append(recs, journal.Record{Kind: journal.Move, Change: m.Change, Addr: r.plan.Changes[m.Change].Addr,
+			Batch: r.batch, Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), From: &from, To: &to, Back: back})
+	}
+	return r.log(recs...)
+}
+
+func (r *run) stage(b *move.Batch) error {
+	if err := b.Stage(); err != nil {
+		return err
+	}
+	if err := r.Store.SyncObjects(); err != nil {
+		return err
+	}
+	return b.Barrier()
+}
+
+// outcome records what became visible, and which actions that notifies.
+func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
+	var recs []journal.Record
+	for _, m := range b.Moves {
+		if !m.Shown() {
+			continue
+		}
+		r.shown(m, back)
+		for _, name := range m.Kept {
+			recs = append(recs, r.keptNote(m.Path, name))
+		}
+		if !isPath(r.plan.Changes[m.Change].Addr) {
+			continue // a home directory: its account is what counts
+		}
+		if !back {
+			recs = append(recs, r.settled(m.Change)...)
+		}
+		if showErr != nil {
+			recs = append(recs, journal.Record{Kind: journal.Result, Change: m.Change, Path: m.Path, Batch: r.batch, Back: back})
+		}
+	}
+	if showErr == nil {
+		recs = append(recs, journal.Record{Kind: journal.Done, Batch: r.batch, Back: back})
+	}
+	return r.log(recs...)
+}
+
+func (r *run) keptNote(dir, name string) journal.Record {
+	text := fmt.Sprintf("%s stays: it holds %q, which is not ours", dir, name)
+	r.note(text)
+	return journal.Record{Kind: journal.Note, Text: text, Path: dir}
+}
+
+func (r *run) shown(m *move.Move, back bool) {
+	i := m.Change
+	if back {
+		return
+	}
+	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace()})
+	if isUnitFile(m.Path) {
+		r.reload = true
+	}
+	if isPath(r.plan.Changes[i].Addr) {
+		r.changed(i)
+	}
+}

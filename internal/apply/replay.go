@@ -1,0 +1,136 @@
+package apply
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// replay puts what the journal says into the machine and the effects.
+func (r *run) replay(recs []journal.Record) {
+	done := map[int]bool{}
+	for _, rec := range recs {
+		if rec.Kind == journal.Done {
+			done[rec.Batch] = true
+		}
+		r.batch = max(r.batch, rec.Batch)
+	}
+	for _, rec := range recs {
+		r.replayOne(rec, done)
+	}
+}
+
+func (r *run) replayOne(rec journal.Record, done map[int]bool) {
+	i := rec.Change
+	if rec.Kind == journal.Undoing {
+		r.undoing = true
+		return
+	}
+	if i < 0 || i >= len(r.fx) {
+		return
+	}
+	if rec.Back {
+		r.replayBack(rec, done)
+		return
+	}
+	fx := &r.fx[i]
+	switch rec.Kind {
+	case journal.Move:
+		r.replayMove(rec, done[rec.Batch])
+	case journal.Intent:
+		if rec.From != nil {
+			fx.from = *rec.From
+		}
+		if rec.To != nil {
+			fx.to = *rec.To
+		}
+		fx.fired = rec.Addr.Kind() == addr.KindAct
+	case journal.Result:
+		r.replayResult(rec, fx)
+	case journal.Pending:
+		r.notify(rec)
+	case journal.Fired:
+		if len(rec.Cause) == 1 && rec.Cause[0] == r.plan.Changes[i].Addr {
+			r.told[i] = true // one that listens to the failure
+			return
+		}
+		if rec.Error == "" {
+			delete(r.pending, rec.Addr)
+			fx.fired, fx.changed = true, true
+			r.m.Set(i, Done)
+		}
+	}
+}
+
+// replayMove takes in a path's move. One that was tried again replaces the
+// attempt before it.
+func (r *run) replayMove(rec journal.Record, done bool) {
+	fx := &r.fx[rec.Change]
+	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
+	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File, to: *rec.To.File, inPlace: rec.InPlace, open: !done})
+	r.reload = r.reload || isUnitFile(rec.Path)
+	if !isPath(rec.Addr) {
+		return // a home directory; its account has records of its own
+	}
+	if !ownImage(rec.Addr) {
+		fx.from, fx.to = *rec.From, *rec.To
+	}
+	if done {
+		fx.changed = true
+		r.m.Set(rec.Change, Done)
+	}
+}
+
+// replayBack takes in what took the run, or one change of it, back.
+func (r *run) replayBack(rec journal.Record, done map[int]bool) {
+	fx := &r.fx[rec.Change]
+	switch {
+	case rec.Kind == journal.Move && isPath(rec.Addr):
+		if !done[rec.Batch] {
+			for k := range fx.moves {
+				fx.moves[k].backing = true
+			}
+			return
+		}
+		r.forget(rec.Change)
+		r.m.Set(rec.Change, Do)
+		if r.undoing {
+			r.m.Set(rec.Change, Undone)
+		}
+	case rec.Kind == journal.Intent:
+		fx.undoing = true
+	case rec.Kind == journal.Result && !isPath(rec.Addr):
+		fx.undoing = false
+		if rec.Error == "" {
+			r.m.Set(rec.Change, Undone)
+		}
+	}
+}
+
+func (r *run) replayResult(rec journal.Record, fx *effect) {
+	if rec.From != nil {
+		fx.from = *rec.From
+	}
+	if rec.To != nil {
+		fx.to = *rec.To
+	}
+	if rec.Error != "" {
+		c := r.plan.Changes[rec.Change]
+		r.m.Set(rec.Change, Failed)
+		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.m.Step(rec.Change).String(), Source: c.Source, Error: rec.Error}
+		return
+	}
+	fx.changed = true
+	r.m.Set(rec.Change, Done)
+}
+
+func (r *run) notify(rec journal.Record) {
+	c := r.plan.Changes[rec.Change]
+	p := r.pending[rec.Addr]
+	if p.Run != r.header.Run {
+		p = journal.PendingAct{Addr: rec.Addr, Step: c.Step, Cause: slices.Clone(p.Cause), Run: r.header.Run}
+	}
+	p.Cause = append(p.Cause, rec.Cause...)
+	r.pending[rec.Addr] = p
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"errors"
+	"strconv"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
+	same := c.From.Same(*c.To)
+	if m.in.Goal != nil {
+		same = putBack(*c.From, *c.To)
+	}
+	if s.Verb == step.Exec && !c.From.Exec.Known {
+		same = applied && e.Step == c.Step
+	}
+	switch {
+	case same && (m.underneath(s) || m.renumbered(s)):
+		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a step before it changes what it is about"
+		c.Differences = nil
+		m.add(c)
+		return
+	case same && m.unsettled(*c.From):
+		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a package or command before it may change that"
+		c.Differences = nil
+		m.add(c)
+		return
+	case same && applied && e.Step == c.Step:
+		m.p.Unchanged++
+		return
+	case same:
+		c.Action, c.Why = Adopt, "already as wanted"
+		c.Differences = nil
+		m.add(c)
+		return
+	}
+	c.Drifted = applied && m.drifted(e, *c.From)
+	c.Action, c.Why = m.verbFor(s, applied, *c.From), why(s, applied, e, c)
+	if m.in.Goal != nil {
+		c.Why = "as it was " + m.when()
+	}
+	if c.Drifted && e.Step == c.Step && m.in.Goal == nil {
+		c.Action = Repair
+		if !m.in.Repair {
+			c.Action = Drift
+		}
+	}
+	c.Differences = m.differences(*c.From, *c.To)
+	if m.in.Goal == nil || c.From.Package == nil { // a rollback asks only for the version that comes back
+		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
+	}
+	if f := c.From.File; f != nil && f.Nlink > 1 && f.Type == image.Regular {
+		c.Note = "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"
+	}
+	m.add(c)
+}
+
+// unsettled tells whether something that is not there, as wanted, may come with
+// a package or command of this plan: only the run can tell, after those.
+func (m *maker) unsettled(now image.Image) bool {
+	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
+}
+
+func why(s step.Step, applied bool, e journal.Entry, c Change) string {
+	switch {
+	case applied && e.Step != c.Step && c.Drifted:
+		return "the list changed; it had also drifted"
+	case applied && e.Step != c.Step:
+		return "the list changed"
+	case applied:
+		return "it is not as it was applied"
+	case s.Absent():
+		return "must not be there"
+	}
+	return "new in the list"
+}
+
+func (m *maker) verbFor(s step.Step, applied bool, now image.Image) Action {
+	switch {
+	case m.in.Goal != nil:
+		return Restore
+	case s.Verb == step.Exec:
+		return Run
+	case !applied && absent(now):
+		return Create
+	}
+	return Update
+}
+
+func absent(i image.Image) bool {
+	switch {
+	case i.File != nil:
+		return i.File.Type == image.Absent
+	case i.Region != nil:
+		return !i.Region.Present
+	case i.User != nil:
+		return !i.User.Present
+	case i.Group != nil:
+		return !i.Group.Present
+	case i.Member != nil:
+		return !i.Member.Present
+	case i.Package != nil:
+		return i.Package.Version == ""
+	}
+	return false
+}
+
+// drifted tells whether the address is not as the applied step left it.
+func (m *maker) drifted(e journal.Entry, now image.Image) bool {
+	s := parse(e.Step)
+	if s.Verb == step.Exec {
+		return now.Exec != nil && now.Exec.Known && !now.Exec.Done
+	}
+	t, err := m.in.Rules.Target(s, now)
+	return err != nil || !t.Same(now)
+}
+
+// later tells whether an error may be cured by a change that comes before.
+func (m *maker) later(err error) bool {
+	var w interface{ InTheWay() string }
+	if errors.As(err, &w) {
+		return m.changed[addr.File(w.InTheWay())]
+	}
+	var n interface{ NotYet() bool }
+	return len(m.changed) > 0 && errors.As(err, &n) && n.NotYet()
+}

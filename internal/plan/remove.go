@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"path"
+	"strconv"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// removals takes back what is no longer wanted, last applied first.
+func (m *maker) removals() {
+	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
+		e := m.in.Applied.Entries[i]
+		if m.wanted[e.Addr] || m.purgedThen[e.Addr] || e.By != "" && m.purging(e.By) {
+			continue
+		}
+		m.remove(e)
+	}
+}
+
+// purging tells whether a directory with purge is still wanted.
+func (m *maker) purging(dir addr.Addr) bool {
+	for _, s := range m.in.Wanted {
+		if s.Verb == step.Mkdir && s.Addr() == dir {
+			return s.Get("purge") == "true"
+		}
+	}
+	return false
+}
+
+func (m *maker) remove(e journal.Entry) {
+	c := Change{Action: Remove, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "no longer in the list"}
+	if m.in.Goal != nil {
+		c.Why = "not managed " + m.when()
+	}
+	if e.Origin == nil {
+		c.Action, c.Why = Forget, c.Why+"; it was like this before fettle, so it stays"
+		m.add(c)
+		return
+	}
+	if err := m.in.Failed[e.Addr]; err != nil {
+		m.problem(e.Src, e.Step, err)
+		return
+	}
+	s := parse(e.Step)
+	from, to := m.in.Observed[e.Addr], *e.Origin
+	if s.Verb == step.Exec {
+		m.removeExec(c, s)
+		return
+	}
+	c.From, c.To = &from, &to
+	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && to.File.Type != image.Absent {
+		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
+		c.To = &image.Image{File: &image.File{Type: image.Absent}}
+		c.Why += ", and its directory is purged"
+	}
+	c.Differences = m.differences(*c.From, *c.To)
+	if putBack(from, *c.To) {
+		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	}
+	if to.Region != nil && to.Region.FileAbsent {
+		m.going[e.Addr.Path()] = true
+	}
+	m.add(c)
+}
+
+// putBack tells whether what is there is what was captured then, to the time of
+// its last change. A directory's time follows from what happens in it.
+func putBack(now, then image.Image) bool {
+	return now.Same(then) && (then.File == nil || then.File.Type == image.Directory || then.File.MTime == 0 || now.File.MTime == then.File.MTime)
+}
+
+func (m *maker) when() string {
+	if m.in.Goal.To == 0 {
+		return "before fettle"
+	}
+	return "after run " + strconv.Itoa(m.in.Goal.To)
+}
+
+func (m *maker) purgedBy(a addr.Addr) addr.Addr {
+	if dir := addr.File(path.Dir(a.Path())); a.Kind() == addr.KindFile && m.purging(dir) {
+		return dir
+	}
+	return ""
+}
+
+func (m *maker) removeExec(c Change, s step.Step) {
+	c.From = &image.Image{Exec: &image.Exec{Known: true, Done: true}}
+	c.To = &image.Image{Exec: &image.Exec{Known: true}}
+	if s.Get("undo") == "" {
+		c.Action = Forget
+		c.Irreversible = "the command has no undo, so what it did stays"
+	}
+	m.add(c)
+}
+
+func (m *maker) restorePurged(e journal.Entry) {
+	s := parse(e.Step)
+	s.Source = e.Src
+	m.stepBy(s, e.By)
+}
+
+// purge removes what nobody wants from a directory that says so.
+func (m *maker) purge(s step.Step, now image.Image) {
+	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil {
+		return
+	}
+	for _, name := range now.File.Entries {
+		p := path.Join(s.Path(), name)
+		a := addr.File(p)
+		if m.paths[p] || m.changed[a] {
+			continue
+		}
+		c := Change{Action: Purge, Addr: a, By: s.Addr(), Source: s.Source,
+			Step: step.Step{Verb: step.Rm, Args: []string{p}}.String(),
+			Why:  "no step writes it, and its directory is purged"}
+		if m.now[s.Addr()].Step == s.String() && !m.in.Repair {
+			c.Action, c.Drifted = Drift, true // it came after the directory was applied
+		}
+		m.add(c)
+	}
+}

@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"maps"
+	"path"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// metaThen is what META finds, with the metadata that a rollback's goal had.
+func (m *maker) metaThen(s step.Step, now image.Image) image.Image {
+	if before := m.then(s.Addr()); before != nil && s.Verb == step.Meta {
+		return Redressed(now, *before)
+	}
+	return now
+}
+
+// Redressed is a path as it is now with the metadata that META can set as it was
+// then. Capabilities and the like belong to the content and stay.
+func Redressed(now, then image.Image) image.Image {
+	if now.File == nil || then.File == nil || now.File.Type != then.File.Type {
+		return now
+	}
+	f := *now.File
+	f.UID, f.GID, f.Mode, f.Attrs = then.File.UID, then.File.GID, then.File.Mode, then.File.Attrs
+	f.Xattrs = maps.Clone(f.Xattrs)
+	delete(f.Xattrs, accessACL)
+	if acl, ok := then.File.Xattrs[accessACL]; ok {
+		if f.Xattrs == nil {
+			f.Xattrs = map[string][]byte{}
+		}
+		f.Xattrs[accessACL] = acl
+	}
+	return image.Image{File: &f}
+}
+
+// accessACL is where the kernel shows an access ACL.
+const accessACL = "system.posix_acl_access"
+
+// exact prefers the very image that a rollback's goal had.
+func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
+	before := m.then(s.Addr())
+	if before == nil || s.Verb == step.Meta {
+		return to
+	}
+	if f := before.File; f != nil && f.Tree != "" && s.Verb == step.Mkdir && s.Get("purge") != "true" && now.File != nil && now.File.Type != image.Directory {
+		whole := *to.File // with all that others had in it
+		whole.Tree, whole.MTime, whole.Xattrs, whole.Attrs = f.Tree, f.MTime, f.Xattrs, f.Attrs
+		return image.Image{File: &whole}
+	}
+	if t, err := m.in.Rules.Target(s, *before); err == nil && t.Same(*before) {
+		return *before
+	}
+	return to
+}
+
+// then is what a rollback's goal had at an address, nil where nobody knows.
+func (m *maker) then(a addr.Addr) *image.Image {
+	if m.in.Goal == nil {
+		return nil
+	}
+	if before, ok := m.in.Goal.Before[a]; ok {
+		return &before
+	}
+	return nil
+}
+
+// underneath tells whether the file that a step works in changes before it, or a
+// tree comes back around it, so that what was observed says nothing.
+func (m *maker) underneath(s step.Step) bool {
+	p := s.Path()
+	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] || s.Addr().Kind() == addr.KindFile && m.changed[addr.New(addr.KindMeta, p)] {
+		return true
+	}
+	for len(m.trees) > 0 && p != "" && p != "/" && p != "." {
+		if p = path.Dir(p); m.trees[p] {
+			return true
+		}
+	}
+	return false
+}
+
+// renumbered tells whether a name in the step gets another number before it.
+func (m *maker) renumbered(s step.Step) bool {
+	if len(m.numbers) == 0 {
+		return false
+	}
+	_, acl := s.Lookup("acl")
+	return acl || m.numbers[addr.New(addr.KindUser, s.Get("owner"))] || m.numbers[addr.New(addr.KindGroup, s.Get("group"))]
+}
+
+// renumbers tells whether a change gives an account that is there another number.
+func renumbers(c Change) bool {
+	switch {
+	case c.From == nil || c.To == nil:
+		return false
+	case c.From.User != nil && c.To.User != nil:
+		return c.From.User.Present && c.From.User.UID != c.To.User.UID
+	case c.From.Group != nil && c.To.Group != nil:
+		return c.From.Group.Present && c.From.Group.GID != c.To.Group.GID
+	}
+	return false
+}
+
+// withoutOurs leaves entries out of a directory's image that this plan removes,
+// so that a file can follow on a directory of ours.
+func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
+	if s.Verb == step.Mkdir || now.File == nil || len(now.File.Entries) == 0 {
+		return now
+	}
+	f := *now.File
+	f.Entries = nil
+	if before := m.then(s.Addr()); before != nil && before.File != nil && before.File.Type != image.Directory {
+		return image.Image{File: &f} // a rollback takes the directory whole
+	}
+	for _, name := range now.File.Entries {
+		if p := path.Join(s.Path(), name); !m.changed[addr.File(p)] && !m.going[p] {
+			f.Entries = append(f.Entries, name)
+		}
+	}
+	return image.Image{File: &f}
+}
+
+// withoutOurLink leaves out a link that is just as we made it, so that a
+// directory can follow on it, and one that a rollback finds where a directory
+// was. Somebody else's link stays in the way.
+func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) image.Image {
+	if s.Verb != step.Mkdir || now.File == nil || now.File.Type != image.Symlink {
+		return now
+	}
+	nothing := image.Image{File: &image.File{Type: image.Absent}}
+	if before := m.then(s.Addr()); before != nil && before.File != nil && before.File.Type == image.Directory {
+		return nothing // a rollback to where a directory was
+	}
+	if e.Origin == nil {
+		return now
+	}
+	if old := parse(e.Step); old.Verb != step.Link || m.drifted(e, now) {
+		return now
+	}
+	return nothing
+}
+
+// behindLink tells whether a step's path leads through a link that this plan
+// replaces: what was observed behind it is another file.
+func (m *maker) behindLink(s step.Step) bool {
+	p := s.Path()
+	if p == "" {
+		return false
+	}
+	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+		a := addr.File(d)
+		if f := m.in.Observed[a].File; f != nil && f.Type == image.Symlink && m.changed[a] {
+			return true
+		}
+	}
+	return false
+}
+
+// notThere is what a path's step finds where nothing is.
+func notThere(s step.Step) image.Image {
+	if s.Verb == step.Edit {
+		return image.Image{Region: &image.Region{FileAbsent: true}}
+	}
+	return image.Image{File: &image.File{Type: image.Absent}}
+}
