@@ -75,8 +75,9 @@ func (db *DB) SetUser(ctx context.Context, name string, to image.User, create ho
 	case !now.Present:
 		return db.maker.CreateUser(ctx, name, to, create)
 	}
+	create.OwnGroup = create.OwnGroup || create.AutoUID && to.GID == 0
 	if to = fill(to, now, create); sameUser(now, to) {
-		return db.edit(func(e *edit) error { return e.completeUser(name, to, create) })
+		return db.completeUser(ctx, name, now, create)
 	}
 	return db.maker.ChangeUser(ctx, name, now, to, create)
 }

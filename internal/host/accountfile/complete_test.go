@@ -32,7 +32,7 @@ func TestCompleted(t *testing.T) {
 		_ = h.Remove(f)
 	}
 	put("/etc/passwd", "root:x:0:0::/root:/bin/sh\nweb:x:500:501::/srv:/bin/sh\n")
-	put("/etc/group", "root:x:0:\nlate:x:502:\n")
+	put("/etc/group", "root:x:0:\nlate:x:502:\nstaff:x:50:web\n")
 	put("/etc/shadow", "root:*:1::::::\n")
 	put("/etc/gshadow", "root:*::\n")
 	db := h.Accounts()
@@ -42,14 +42,17 @@ func TestCompleted(t *testing.T) {
 	if err := db.SetUser(t.Context(), "web", image.User{Present: true, UID: 500, Home: "/srv", Shell: "/bin/sh"}, host.NewUser{OwnGroup: true}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]image.Group{"late": {GID: 502}, "web": {GID: 501}} {
+	for _, name := range []string{"late", "web"} {
 		g, err := db.Group(name)
-		if err != nil || g.GID != want.GID || g.Lines["gshadow"] != name+":!::" {
+		if err != nil || !g.Present || g.Lines["gshadow"] != name+":!::" {
 			t.Errorf("%s: %+v, %v", name, g, err)
 		}
 	}
 	u, err := db.User("web")
-	if err != nil || u.Lines["shadow"] == "" {
+	if own, _ := db.Group("web"); err != nil || u.UID != 500 || u.GID != own.GID || u.Lines["shadow"] == "" {
 		t.Errorf("%+v, %v", u, err)
+	}
+	if g, _ := db.Group("staff"); len(g.Members) != 1 {
+		t.Errorf("the user is no longer in its group: %+v", g)
 	}
 }
