@@ -76,6 +76,15 @@ func (m *machine) says(o output, texts ...string) {
 	}
 }
 
+// serves waits until the web server says a text: a reload returns before the
+// old workers have gone.
+func (m *machine) serves(path, text string) {
+	m.t.Helper()
+	m.await(fmt.Sprintf("%s says %q", path, text), func() bool {
+		return strings.Contains(m.Exec("curl", "-s", "http://127.0.0.1"+path).Stdout, text)
+	})
+}
+
 // write puts files of the repository.
 func (m *machine) write(files map[string]string) {
 	m.t.Helper()

@@ -64,8 +64,8 @@ func TestWebServer(t *testing.T) {
 func firstApply(m *machine) {
 	m.says(m.fettle(changes, "plan"), "+ pkg:nginx", "+ file:/srv/www/site/part0/page000.html", "> act:reload/nginx.service")
 	m.fettle(asWanted, "apply", "--yes")
-	m.says(output{out: m.Run(m.t, "curl", "-s", "http://127.0.0.1/")}, "It works")
-	m.says(output{out: m.Run(m.t, "curl", "-s", "http://127.0.0.1/part7/page187.html")}, "page 187")
+	m.serves("/", "It works")
+	m.serves("/part7/page187.html", "page 187")
 	m.want("web1", "hostname")
 	m.want("alice sudo", "id", "-Gn", "alice")
 	m.want("600", "cat", "/proc/sys/net/ipv4/tcp_keepalive_time")
@@ -88,7 +88,7 @@ func update(m *machine) {
 	m.commit("Better")
 	m.says(m.fettle(changes, "plan"), "2 to update, 1 to run")
 	m.fettle(asWanted, "apply", "--yes")
-	m.says(output{out: m.Run(m.t, "curl", "-s", "http://127.0.0.1/")}, "It works better")
+	m.serves("/", "It works better")
 	m.want(strings.TrimSpace(master), "cat", "/run/nginx.pid")
 	if n := m.reloads("nginx") - reloads; n != 1 {
 		m.t.Errorf("nginx was reloaded %d times, want once", n)
@@ -143,7 +143,7 @@ func drift(m *machine) {
 	m.want(strings.TrimSuffix(before, "\n"), "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
 	m.fettle(asWanted, "apply", "--yes")
 	m.fettle(asWanted, "drift")
-	m.want("It works better", "sh", "-c", "curl -s http://127.0.0.1/ | grep -o 'It works better'")
+	m.serves("/", "It works better")
 }
 
 // lessModules takes a module out of the target, and that back.
