@@ -129,7 +129,8 @@ func TestMemory(t *testing.T) {
 // detector, whose own memory ends first.
 func TestStack(t *testing.T) {
 	out, end := run(t, sandbox.Limits{Memory: 400 << 20}, "recurse")
-	if !end.OutOfStack() && !strings.Contains(end.Stderr, "ThreadSanitizer") {
+	detector := strings.Contains(end.Stderr, "ThreadSanitizer") || strings.Contains(end.Stderr, "race mode")
+	if !end.OutOfStack() && !detector {
 		t.Errorf("%s %.300s", out, end.Stderr)
 	}
 }
