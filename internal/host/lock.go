@@ -12,6 +12,9 @@ type Locker interface {
 	// line for people, into it. It never waits: when another process holds the
 	// lock the error is a *LockedError. Closing the lock frees it.
 	Lock(path, holder string) (io.Closer, error)
+	// Holder gives the line of whoever holds the lock now, "" when nobody does.
+	// It takes the lock at no moment, so that looking never refuses anybody.
+	Holder(path string) (string, error)
 }
 
 // LockedError tells who holds a lock.

@@ -122,6 +122,16 @@ func (s *Store) Lock(holder string) (io.Closer, error) {
 	return l.Lock("/lock", holder)
 }
 
+// LockHolder gives the line of whoever holds the lock now, "" when nobody does.
+// It never stands in anybody's way.
+func (s *Store) LockHolder() (string, error) {
+	l, ok := s.fs.(host.Locker)
+	if !ok {
+		return "", nil
+	}
+	return l.Holder("/lock")
+}
+
 // readAll reads a file of at most limit bytes.
 func (s *Store) readAll(path string, limit int64) ([]byte, error) {
 	f, err := s.fs.Open(path)

@@ -2,13 +2,11 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 )
@@ -44,15 +42,11 @@ func (x *Executor) Status(_ context.Context) (executor.Status, error) {
 
 // holder says who holds the lock, "" when nobody does.
 func (x *Executor) holder() (string, error) {
-	l, err := x.store.Lock("status")
-	var locked *host.LockedError
-	if errors.As(err, &locked) {
-		return locked.Holder, nil
-	}
+	by, err := x.store.LockHolder()
 	if err != nil {
 		return "", nil // a status is worth having without the right to lock
 	}
-	return "", l.Close()
+	return by, nil
 }
 
 // Runs implements executor.Executor.

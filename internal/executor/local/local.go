@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"fettle.dev/fettle/internal/apply"
@@ -77,7 +78,7 @@ func (x *Executor) digests() *statcache.Cache {
 
 // lock takes the one lock. The error says who holds it.
 func (x *Executor) lock(o executor.Options) (io.Closer, error) {
-	holder := fmt.Sprintf("%s by %s since %s", orElse(o.Command, "fettle"), orElse(o.User, "somebody"), x.now().Format(time.RFC3339))
+	holder := fmt.Sprintf("%s (process %d) by %s since %s", orElse(o.Command, "fettle"), os.Getpid(), orElse(o.User, "somebody"), x.now().Format(time.RFC3339))
 	l, err := x.store.Lock(holder)
 	var locked *host.LockedError
 	if errors.As(err, &locked) {

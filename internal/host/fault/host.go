@@ -173,3 +173,12 @@ func (h *Host) Lock(path, holder string) (io.Closer, error) {
 	}
 	return read(h, func() (io.Closer, error) { return l.Lock(path, holder) })
 }
+
+// Holder implements host.Locker where the host does.
+func (h *Host) Holder(path string) (string, error) {
+	l, ok := h.Host.(host.Locker)
+	if !ok {
+		return "", host.ErrUnsupported
+	}
+	return read(h, func() (string, error) { return l.Holder(path) })
+}

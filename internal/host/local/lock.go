@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 var _ host.Locker = (*Host)(nil)
 
 // Lock implements host.Locker with flock(2). It is no counted operation: the
-// lock file says nothing about the host.
+// lock file says nothing about the host. Whoever holds the flock also holds an
+// open-file-description lock, which others can ask for without taking it.
 func (h *Host) Lock(path, holder string) (io.Closer, error) {
 	p, err := h.writing("lock", path)
 	if err != nil {
@@ -33,19 +35,53 @@ func (h *Host) Lock(path, holder string) (io.Closer, error) {
 		}
 		return nil, failed("lock", path, err)
 	}
-	if err := errors.Join(f.Truncate(0), writeLine(f, holder)); err != nil {
+	if err := errors.Join(name(f, holder), unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})); err != nil {
 		return nil, errors.Join(failed("lock", path, err), f.Close())
 	}
 	return f, nil
 }
 
-func writeLine(f *os.File, line string) error {
-	_, err := f.WriteString(line + "\n")
-	return err
+// name writes who holds the lock. The line is there before what the last holder
+// left behind it goes, so that nobody ever reads an empty file.
+func name(f *os.File, holder string) error {
+	line := strings.ReplaceAll(holder, "\n", " ") + "\n"
+	if _, err := f.WriteAt([]byte(line), 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(line)))
 }
 
+// Holder implements host.Locker.
+func (h *Host) Holder(path string) (string, error) {
+	p, err := h.writing("ask for the lock", path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer p.done()
+	fd, err := openRetry(p.fd, p.base, unix.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if err == unix.ENOENT {
+		return "", nil
+	}
+	if err != nil {
+		return "", failed("ask for the lock", path, err)
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	ask := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &ask); err != nil || ask.Type == unix.F_UNLCK {
+		return "", err
+	}
+	return holderOf(f), nil
+}
+
+// holderLimit is how much of a holder's line is read.
+const holderLimit = 4096
+
 func holderOf(f *os.File) string {
-	b := make([]byte, 256)
+	b := make([]byte, holderLimit)
 	n, _ := f.ReadAt(b, 0)
 	line, _, _ := strings.Cut(string(b[:n]), "\n")
 	if line == "" {

@@ -124,6 +124,16 @@ type locks struct {
 	held map[string]string
 }
 
+// Holder implements host.Locker.
+func (h *Host) Holder(path string) (string, error) {
+	if err := host.CheckPath(path); err != nil {
+		return "", err
+	}
+	h.locks.mu.Lock()
+	defer h.locks.mu.Unlock()
+	return h.locks.held[path], nil
+}
+
 // Lock implements host.Locker. A crash frees every lock.
 func (h *Host) Lock(path, holder string) (io.Closer, error) {
 	if err := host.CheckPath(path); err != nil {
