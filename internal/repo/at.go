@@ -42,7 +42,7 @@ func inRevision(err error, rev string) error {
 // list reads the listing of a commit's tree, with folders (-t), so that a tree
 // of nothing but folders has a limit too.
 func (r *Repo) list(ctx context.Context, commit string) ([]*node, error) {
-	var t treeReader
+	t := treeReader{tally: tally{limits: r.limits}}
 	err := r.git.stream(ctx, func(out io.Reader) error { return scanRecords(out, t.add) },
 		"ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit, "--")
 	return t.nodes, err
@@ -166,16 +166,16 @@ func (r *Repo) openBlob(n *node) (io.ReadCloser, error) {
 }
 
 func (r *Repo) streamBlob(n *node) (io.ReadCloser, error) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	cmd := r.git.command(ctx, "cat-file", "blob", n.id)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		cancel()
+		cancel(nil)
 		return nil, &pathError{"open", n.Path, err.Error(), err}
 	}
-	end := func() { cancel(); _ = cmd.Wait() }
-	return verified(n, out, end), nil
+	end := func() { cancel(nil); _ = cmd.Wait() }
+	return verified(n, watched{out, r.limits.Silence, cancel}, end), nil
 }

@@ -20,7 +20,8 @@ type batch struct {
 	mu     sync.Mutex // held for a whole exchange
 	closed bool
 	cmd    *exec.Cmd
-	stop   context.CancelFunc
+	ctx    context.Context // of the process
+	stop   context.CancelCauseFunc
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr *head
@@ -47,7 +48,8 @@ func (b *batch) each(ctx context.Context, ids []string, fn func(i int, o object)
 	if err := b.start(); err != nil {
 		return err
 	}
-	release := context.AfterFunc(ctx, b.stop)
+	process := b.ctx
+	release := context.AfterFunc(ctx, func() { b.stop(context.Cause(ctx)) })
 	written := make(chan error, 1)
 	go func(in io.WriteCloser) { written <- request(in, ids) }(b.in)
 	var err error
@@ -63,6 +65,9 @@ func (b *batch) each(ctx context.Context, ids []string, fn func(i int, o object)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if errors.Is(context.Cause(process), errSilent) {
+		return errSilent
 	}
 	return err
 }
@@ -119,25 +124,26 @@ func (b *batch) start() error {
 	if b.cmd != nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	cmd := b.git.command(ctx, "cat-file", "--batch")
 	b.stderr = &head{}
 	cmd.Stderr = b.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		cancel()
+		cancel(nil)
 		return err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		cancel()
+		cancel(nil)
 		return err
 	}
 	if err := cmd.Start(); err != nil {
-		cancel()
+		cancel(nil)
 		return fmt.Errorf("cannot run git: %w", err)
 	}
-	b.cmd, b.stop, b.in, b.out = cmd, cancel, in, bufio.NewReaderSize(out, 64<<10)
+	b.ctx, b.cmd, b.stop, b.in = ctx, cmd, cancel, in
+	b.out = bufio.NewReaderSize(watched{out, b.git.silence, cancel}, 64<<10)
 	return nil
 }
 
@@ -146,7 +152,7 @@ func (b *batch) end() {
 	if b.cmd == nil {
 		return
 	}
-	b.stop()
+	b.stop(nil)
 	_ = b.in.Close()
 	_ = b.cmd.Wait()
 	b.cmd = nil

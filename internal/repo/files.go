@@ -12,12 +12,8 @@ import (
 	"strings"
 )
 
-// What a tree may hold at most.
-const (
-	maxFiles    = 200_000
-	maxFileSize = 2 << 30  // bytes, any file
-	maxReadFile = 32 << 20 // bytes, ReadFile
-)
+// maxReadFile is what ReadFile takes into memory at most, in bytes.
+const maxReadFile = 32 << 20
 
 // node is one entry with what its tree knows of it. It does not change once
 // its tree is handed out.

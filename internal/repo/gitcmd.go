@@ -20,6 +20,7 @@ type git struct {
 	exe      string // path of the git program
 	gitDir   string
 	workTree string // "" for bare repositories
+	silence  time.Duration // 0 is the default
 }
 
 // hardened settings win over those of the repository.
@@ -92,28 +93,34 @@ func (g git) output(ctx context.Context, args ...string) (string, error) {
 // stream gives what git prints to fn while it prints it. An error of fn ends
 // git at once and is returned as it is.
 func (g git) stream(ctx context.Context, fn func(io.Reader) error, args ...string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	_, err := g.run(ctx, fn, args...)
+	return err
+}
+
+// run is stream that also gives the beginning of git's error stream.
+func (g git) run(ctx context.Context, fn func(io.Reader) error, args ...string) (said string, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	cmd := g.command(ctx, args...)
 	var stderr head
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("cannot run git: %w", err)
+		return "", fmt.Errorf("cannot run git: %w", err)
 	}
-	if err := fn(out); err != nil {
-		cancel()
+	if err := fn(watched{out, g.silence, cancel}); err != nil {
+		cancel(err)
 		_ = cmd.Wait()
-		return err
+		return stderr.String(), context.Cause(ctx)
 	}
 	err = cmd.Wait()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return stderr.String(), context.Cause(ctx)
 	}
-	return gitFailure(args[0], stderr.String(), err)
+	return stderr.String(), gitFailure(args[0], stderr.String(), err)
 }
 
 // gitError is git's own refusal, condensed.

@@ -17,7 +17,13 @@ func TestLargeFiles(t *testing.T) {
 	g.write("mid", strings.Repeat("m", 200<<10))
 	g.write("big", strings.Repeat("b", 33<<20))
 	g.commit("c")
-	r := g.open()
+	_, _, err := g.open().WorkTree(t.Context())
+	wantErr(t, err, `"big"`, "32 MiB", "--max-file-size 34")
+	r, err := repo.OpenWith(t.Context(), g.dir, repo.Limits{FileSize: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	commit, _ := at(t, r, "main")
 	work, info := workTree(t, r)
 	if info.Dirty {
@@ -44,7 +50,7 @@ func TestLargeFiles(t *testing.T) {
 		}
 	}
 	g.write("mid", strings.Repeat("M", 200<<10))
-	_, err := work.ReadFile("mid")
+	_, err = work.ReadFile("mid")
 	wantErr(t, err, "changed after")
 }
 

@@ -63,6 +63,7 @@ func parseRecord(line string) (record, error) {
 // treeReader judges the entries of a listing, folders included, as they come:
 // it stops a tree that is too large or too deep before all of it was printed.
 type treeReader struct {
+	tally tally
 	nodes []*node
 	seen  int
 }
@@ -72,17 +73,18 @@ func (t *treeReader) add(line string) error {
 	if err != nil {
 		return err
 	}
-	if t.seen++; t.seen > 2*maxFiles || len(t.nodes) >= maxFiles && rec.typ != "tree" {
-		return fmt.Errorf("cannot use repository: it has more than %d files", maxFiles)
+	if t.seen++; t.seen > 2*t.tally.limits.Files {
+		return tooMany(t.tally.limits)
 	}
 	if err := checkEntryPath(rec.path); err != nil {
 		return err
 	}
 	n, err := rec.node()
-	if n != nil {
-		t.nodes = append(t.nodes, n)
+	if n == nil || err != nil {
+		return err
 	}
-	return err
+	t.nodes = append(t.nodes, n)
+	return t.tally.add(n.Path, n.Size)
 }
 
 // node is nil for folders: they come from the paths of what they hold.
@@ -103,9 +105,6 @@ func (rec record) node() (*node, error) {
 	}
 	if rec.typ != "blob" {
 		return nil, &pathError{"use repository entry", rec.path, "it is said to be a file and is a " + plainText(rec.typ), nil}
-	}
-	if rec.size > maxFileSize {
-		return nil, &pathError{"use repository entry", rec.path, fmt.Sprintf("it has %d bytes; the limit is %d GiB", rec.size, maxFileSize>>30), nil}
 	}
 	return n, nil
 }

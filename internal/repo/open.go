@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -21,6 +23,7 @@ type Repo struct {
 	prefix string
 	git    *git // nil for a plain folder
 	bare   bool
+	limits Limits
 	hash   string // "sha1" or "sha256": git's object format
 	batch  *batch
 
@@ -44,12 +47,15 @@ const (
 // Open opens the repository that holds the folder dir. A folder outside of any
 // repository opens as a plain folder, of which WorkTree is all there is.
 // Nothing is written, ever. The caller closes it.
-func Open(ctx context.Context, dir string) (*Repo, error) {
+func Open(ctx context.Context, dir string) (*Repo, error) { return OpenWith(ctx, dir, Limits{}) }
+
+// OpenWith is Open with limits of what is read.
+func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
 	abs, err := realFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{top: abs, prefix: ".", known: map[string]string{}, kept: map[string][]byte{}, keep: keepTotal}
+	r := &Repo{top: abs, prefix: ".", limits: limits.filled(), known: map[string]string{}, kept: map[string][]byte{}, keep: keepTotal}
 	gitDir, workTree, err := findRepository(abs)
 	if err != nil || gitDir == "" {
 		return r, err
@@ -61,7 +67,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open repository %q: git is not installed; run: apt-get install git", abs)
 	}
-	r.git = &git{exe: exe, gitDir: gitDir, workTree: workTree}
+	r.git = &git{exe: exe, gitDir: gitDir, workTree: workTree, silence: r.limits.Silence}
 	r.bare = workTree == ""
 	if r.bare {
 		r.top = gitDir
@@ -163,7 +169,7 @@ func isGitDir(dir string) bool {
 // readGitFile follows the file that stands for .git in linked work trees and
 // submodules: "gitdir: PATH".
 func readGitFile(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	text, err := readShort(file)
 	if err != nil {
 		return "", fmt.Errorf("cannot open repository: %w", err)
 	}
@@ -179,6 +185,16 @@ func readGitFile(file string) (string, error) {
 		return "", fmt.Errorf("cannot open repository: %q points to %q, which is not a git repository; was it moved? Try: git worktree repair", file, target)
 	}
 	return target, nil
+}
+
+// readShort reads a file that holds one path.
+func readShort(file string) ([]byte, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 2*maxPath))
 }
 
 func trimGitDir(gitDir string) string {

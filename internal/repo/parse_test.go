@@ -9,14 +9,14 @@ import (
 func TestParseRecordLimits(t *testing.T) {
 	const id = "1234567890123456789012345678901234567890"
 	for line, want := range map[string]string{
-		"100644 blob " + id + " 2147483649\tbig": "the limit is 2 GiB",
+		"100644 blob " + id + " 2147483649\tbig": "the limit is 32 MiB",
 		"100644 blob " + id + " x\ty":            "git answered",
 		"junk":                                   "git answered",
 		"100600 blob " + id + " 1\tf":            "its mode is 100600",
 		"100644 tree " + id + " -\tf":            "said to be a file and is a tree",
 		"160000 commit " + id + " -\tsub":        "submodule",
 	} {
-		var tr treeReader
+		tr := treeReader{tally: tally{limits: Limits{}.filled()}}
 		err := tr.add(line)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", line, err)
@@ -39,7 +39,7 @@ func FuzzForeignText(f *testing.F) {
 				t.Errorf("%q", s)
 			}
 		}
-		var tr treeReader
+		tr := treeReader{tally: tally{limits: Limits{}.filled()}}
 		if tr.add(text) == nil {
 			for _, n := range tr.nodes {
 				if c, err := cleanPath("x", n.Path); err != nil || c != n.Path {

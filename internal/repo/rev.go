@@ -60,21 +60,22 @@ func checkRev(rev string) error {
 }
 
 func (r *Repo) commitID(ctx context.Context, rev string) (string, error) {
-	var stderr head
-	cmd := r.git.command(ctx, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+	var out strings.Builder
+	stderr, err := r.git.run(ctx, func(text io.Reader) error {
+		_, err := io.Copy(&out, io.LimitReader(text, 1<<10))
+		return err
+	}, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
+	if ctx.Err() != nil || errors.Is(err, errSilent) {
+		return "", err
 	}
-	if strings.Contains(stderr.String(), "is ambiguous") && !strings.Contains(stderr.String(), "short object ID") {
+	if strings.Contains(stderr, "is ambiguous") && !strings.Contains(stderr, "short object ID") {
 		return "", fmt.Errorf("cannot find revision %q: several branches or tags have this name; type refs/heads/%s or refs/tags/%s", rev, rev, rev)
 	}
-	id := strings.TrimSpace(string(out))
+	id := strings.TrimSpace(out.String())
 	if err == nil && isObjectID(id) {
 		return id, nil
 	}
-	return "", r.unknownRev(ctx, rev, stderr.String())
+	return "", r.unknownRev(ctx, rev, stderr)
 }
 
 func isObjectID(s string) bool {

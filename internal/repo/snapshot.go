@@ -23,6 +23,7 @@ type snapshot struct {
 	hash  string
 	keep  int64
 	dirs  map[string]bool // folder: is it a real one
+	tally tally
 	nodes []*node
 
 	memory *Memory // nil has every file read
@@ -40,9 +41,6 @@ func (s *snapshot) add(name string) error {
 	if err := checkEntryPath(name); err != nil {
 		return err
 	}
-	if len(s.nodes) >= maxFiles {
-		return fmt.Errorf("it has more than %d files", maxFiles)
-	}
 	if !s.isDir(path.Dir(name)) {
 		return nil
 	}
@@ -52,6 +50,11 @@ func (s *snapshot) add(name string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !info.IsDir() {
+		if err := s.tally.add(name, info.Size()); err != nil {
+			return err
+		}
 	}
 	n, err := s.read(name, info)
 	if n != nil {
@@ -148,9 +151,6 @@ func (s *snapshot) blobHash(size int64) hash.Hash {
 
 // digest reads a file to its end, for both of its names and to keep it.
 func (s *snapshot) digest(n *node, info fs.FileInfo) error {
-	if n.Size > maxFileSize {
-		return &pathError{"use", n.Path, fmt.Sprintf("it has %d bytes; the limit is %d GiB", n.Size, maxFileSize>>30), nil}
-	}
 	f, err := s.openFile(n.Path, info)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 		return nil, Revision{}, err
 	}
 	r.memory.begin()
-	snap := &snapshot{ctx: ctx, root: root, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
+	snap := &snapshot{ctx: ctx, root: root, tally: tally{limits: r.limits}, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
 	defer snap.leave()
 	if r.git == nil {
 		err = snap.walk(".")

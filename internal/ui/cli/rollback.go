@@ -150,7 +150,7 @@ func (s *session) runOfCommit(ctx context.Context, x executor.Executor, name str
 }
 
 func (s *session) resolveCommit(ctx context.Context, name string) (string, error) {
-	r, err := repo.Open(ctx, s.dir)
+	r, err := repo.OpenWith(ctx, s.dir, s.limits())
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -25,6 +26,8 @@ type session struct {
 
 	compileTimeout time.Duration
 	compileMemory  int64 // MiB
+	maxFiles       int
+	maxFileSize    int64 // MiB
 
 	documented bool   // a JSON document has been printed
 	command    string // what was typed, for the history
@@ -43,6 +46,8 @@ func (s *session) flags(c *cobra.Command) {
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
 	f.DurationVar(&s.compileTimeout, "compile-timeout", 30*time.Second, "end compiling a repository after this `TIME`")
 	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "end compiling a repository at this much memory, in `MIB`")
+	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository of more than this `NUMBER` of files")
+	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a file of a repository above this size, in `MIB`")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 

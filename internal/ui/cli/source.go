@@ -33,7 +33,10 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	if s.compileTimeout <= 0 || s.compileMemory < 256 {
 		return nil, refuse("Give a time like 30s and at least 256 MiB, or leave them out", "cannot compile within --compile-timeout and --compile-memory")
 	}
-	r, err := repo.Open(ctx, s.dir)
+	if s.maxFiles <= 0 || s.maxFileSize <= 0 || s.maxFileSize > 1<<20 {
+		return nil, refuse("Give numbers above 0, at most 1,048,576 MiB, or leave them out", "cannot read a repository within --max-files and --max-file-size")
+	}
+	r, err := repo.OpenWith(ctx, s.dir, s.limits())
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +58,10 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	return src, nil
 }
 
+func (s *session) limits() repo.Limits {
+	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize << 20}
+}
+
 // plainFolder moves a repository without git to the folder above that has the
 // main file. Without one it refuses before any other file is read: the folder
 // could be somebody's home.
@@ -74,7 +81,7 @@ func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, er
 		return r, nil
 	}
 	_ = r.Close()
-	return repo.Open(ctx, dir)
+	return repo.OpenWith(ctx, dir, s.limits())
 }
 
 func noMain(dir string) error {

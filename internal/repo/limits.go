@@ -1,0 +1,93 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Limits bound what is read of a repository, which others write. The zero value
+// of a field is its default.
+type Limits struct {
+	Files    int   // files and links in one tree; default 50,000
+	FileSize int64 // bytes of one file; default 32 MiB
+	// Total is the bytes of all files of a tree; default 4 GiB.
+	Total int64
+	// Silence is how long git may say nothing while it is waited for: a named
+	// pipe in the place of one of its files would keep it for ever. Default 60 s.
+	Silence time.Duration
+}
+
+// What holds where Limits say nothing.
+const (
+	DefaultFiles    = 50_000
+	DefaultFileSize = 32 << 20 // bytes
+	defaultTotal    = 4 << 30
+	defaultSilence  = 60 * time.Second
+)
+
+func (l Limits) filled() Limits {
+	if l.Files <= 0 {
+		l.Files = DefaultFiles
+	}
+	if l.FileSize <= 0 {
+		l.FileSize = DefaultFileSize
+	}
+	if l.Total <= 0 {
+		l.Total = max(defaultTotal, l.FileSize)
+	}
+	if l.Silence <= 0 {
+		l.Silence = defaultSilence
+	}
+	return l
+}
+
+// tally counts what a tree has so far.
+type tally struct {
+	limits Limits
+	files  int
+	bytes  int64
+}
+
+// add takes in one more file or link, or says which limit it is beyond.
+func (t *tally) add(path string, size int64) error {
+	refuse := func(why string, args ...any) error {
+		return &pathError{"use repository entry", path, fmt.Sprintf(why, args...), nil}
+	}
+	t.files++
+	t.bytes += max(size, 0)
+	switch {
+	case t.files > t.limits.Files:
+		return tooMany(t.limits)
+	case size > t.limits.FileSize:
+		return refuse("it has %d bytes; the limit is %d MiB. Leave it out, or allow more: --max-file-size %d", size, t.limits.FileSize>>20, size>>20+1)
+	case t.bytes > t.limits.Total:
+		return refuse("with it all files together have more than %d MiB, which is the limit. Leave large ones out", t.limits.Total>>20)
+	}
+	return nil
+}
+
+func tooMany(l Limits) error {
+	return fmt.Errorf("cannot use repository: it has more than %d files. Leave some out, or allow more: --max-files %d", l.Files, 2*l.Files)
+}
+
+// errSilent is why git was ended.
+var errSilent = errors.New("cannot read the repository: git said nothing for too long: a named pipe in the place of one of its files does that, or a disk that hangs; look with: find . -type p")
+
+// watched is what git prints. Only the time in which git is waited for counts.
+type watched struct {
+	r     io.Reader
+	limit time.Duration
+	end   context.CancelCauseFunc
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	if w.limit <= 0 {
+		w.limit = defaultSilence
+	}
+	t := time.AfterFunc(w.limit, func() { w.end(errSilent) })
+	defer t.Stop()
+	return w.r.Read(p)
+}
