@@ -40,6 +40,10 @@ type Request struct {
 	List     step.List
 	Blobs    map[string]kind.Blob
 	States   []StateRef
+	// Load gives List, Blobs and States when they are left out: a machine that
+	// is found as it was left never needs them. ListDigest is then the list's.
+	Load       func() (Loaded, error)
+	ListDigest string
 	// Policy is what the repository says about how to run it. Options overrule
 	// it; Repair says what has been decided about drift.
 	Policy catalog.Policy
@@ -49,6 +53,34 @@ type Request struct {
 	Diffs bool
 	// Verify reads every byte instead of trusting the stat cache.
 	Verify bool
+}
+
+// Loaded is the part of a request that can come later.
+type Loaded struct {
+	List   step.List
+	Blobs  map[string]kind.Blob
+	States []StateRef
+}
+
+// Digest is that of the list, whether or not it has been loaded.
+func (r *Request) Digest() string {
+	if r.Load != nil {
+		return r.ListDigest
+	}
+	return r.List.Digest()
+}
+
+// Fill loads what was left out. Calling it again does nothing.
+func (r *Request) Fill() error {
+	if r.Load == nil {
+		return nil
+	}
+	l, err := r.Load()
+	if err != nil {
+		return err
+	}
+	r.List, r.Blobs, r.States, r.Load = l.List, l.Blobs, l.States, nil
+	return nil
 }
 
 // StateRef ties addresses to the state that they came from, for explain.
