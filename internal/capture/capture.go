@@ -70,7 +70,7 @@ func lookAt(r host.Reader, path string, st host.Stat, dg Digests) (image.File, e
 }
 
 func fromStat(st host.Stat) image.File {
-	f := image.File{Type: st.Type, Mode: st.Mode, UID: st.UID, GID: st.GID, MTime: st.MTime}
+	f := image.File{Type: st.Type, Mode: st.Mode, UID: st.UID, GID: st.GID, MTime: image.MTimeOf(st.MTime)}
 	switch st.Type {
 	case image.Regular:
 		f.Size = st.Size

@@ -16,6 +16,7 @@ package image
 import (
 	"bytes"
 	"maps"
+	"math"
 	"strings"
 )
 
@@ -55,7 +56,8 @@ type File struct {
 	UID  uint32   `json:"uid,omitempty"`
 	GID  uint32   `json:"gid,omitempty"`
 	Size int64    `json:"size,omitempty"` // bytes, regular files
-	// MTime is in nanoseconds since 1970. It is restored, and never compared.
+	// MTime is in nanoseconds since 1970, as MTimeOf has it: 0 says nothing. It is
+	// restored, and never compared.
 	MTime  int64  `json:"mtime,omitempty"`
 	Digest string `json:"digest,omitempty"` // sha256:hex of the content, regular files
 	Target string `json:"target,omitempty"` // symbolic links
@@ -71,6 +73,27 @@ type File struct {
 	Entries []string `json:"entries,omitempty"`
 	// Nlink is the number of hard links when it is more than one.
 	Nlink uint64 `json:"nlink,omitempty"`
+}
+
+// epoch is the MTime of what was modified just when 1970 began, a time that
+// reproducible builds give their files.
+const epoch = math.MinInt64
+
+// MTimeOf gives the MTime that says a time in nanoseconds since 1970.
+func MTimeOf(ns int64) int64 {
+	if ns == 0 {
+		return epoch
+	}
+	return ns
+}
+
+// ModTime gives the time that MTime says, in nanoseconds since 1970; known is
+// false when it says nothing.
+func (f File) ModTime() (ns int64, known bool) {
+	if f.MTime == epoch {
+		return 0, true
+	}
+	return f.MTime, f.MTime != 0
 }
 
 // Region is the part of a file that an EDIT owns.

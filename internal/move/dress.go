@@ -63,8 +63,8 @@ func dressXattrs(n host.Node, from, to map[string][]byte, again bool) error {
 }
 
 func dressLast(n host.Node, from, to image.File) error {
-	if to.MTime != 0 {
-		if err := n.SetTimes(to.MTime, to.MTime); err != nil {
+	if ns, known := to.ModTime(); known {
+		if err := n.SetTimes(ns, ns); err != nil {
 			return err
 		}
 	}

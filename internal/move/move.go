@@ -108,6 +108,8 @@ type Batch struct {
 	FS    host.FS
 	Store capture.Objects
 	Moves []*Move
+
+	handing map[string]bool // directories, and whether they hand something down
 }
 
 // few is below how many files each is synced by itself; from there on the

@@ -27,7 +27,7 @@ func (b *Batch) stage(m *Move) error {
 	if m.To.Type == image.Absent || m.InPlace() {
 		return nil
 	}
-	if err := b.build(m.Temp, m.To); err != nil {
+	if err := b.build(m.Temp, m.To, !m.fresh()); err != nil {
 		return err
 	}
 	if m.Validate != nil {
@@ -51,14 +51,21 @@ func changedIf(err error) error {
 	return err
 }
 
-// build makes what the image says at p, where nothing is.
-func (b *Batch) build(p string, f image.File) error {
+// build makes what the image says at p, where nothing is. What is bare takes
+// nothing over from its directory.
+func (b *Batch) build(p string, f image.File, bare bool) error {
 	switch f.Type {
 	case image.Regular:
-		return b.buildFile(p, f)
+		return b.buildFile(p, f, bare)
 	case image.Directory:
 		if err := b.FS.Mkdir(p, 0o700); err != nil {
 			return err
+		}
+		if bare { // at once, since what is below takes over from it
+			if err := b.strip(p, f.Type); err != nil {
+				return err
+			}
+			bare = false
 		}
 		if f.Tree != "" {
 			if err := b.buildTree(p, f.Tree); err != nil {
@@ -74,6 +81,11 @@ func (b *Batch) build(p string, f image.File) error {
 			return err
 		}
 	}
+	if bare {
+		if err := b.strip(p, f.Type); err != nil {
+			return err
+		}
+	}
 	n, err := b.FS.OpenNode(p)
 	if err != nil {
 		return err
@@ -82,12 +94,18 @@ func (b *Batch) build(p string, f image.File) error {
 	return dress(n, image.File{Type: f.Type}, f)
 }
 
-func (b *Batch) buildFile(p string, f image.File) error {
+func (b *Batch) buildFile(p string, f image.File, bare bool) error {
 	w, err := b.FS.Create(p)
 	if err != nil {
 		return err
 	}
-	if err := b.fillFile(w, f); err != nil {
+	if bare {
+		err = b.strip(p, f.Type)
+	}
+	if err == nil {
+		err = b.fillFile(w, f)
+	}
+	if err != nil {
 		w.Close()
 		return err
 	}
@@ -138,7 +156,7 @@ func (b *Batch) buildTree(dir, manifest string) error {
 			dirs = append(dirs, late{p, e.File})
 			return b.FS.Mkdir(p, 0o700)
 		}
-		return b.build(p, e.File)
+		return b.build(p, e.File, false) // dir itself was made bare
 	})
 	for i := len(dirs) - 1; i >= 0 && err == nil; i-- {
 		err = b.dressPath(dirs[i].path, image.File{Type: image.Directory}, dirs[i].f)
@@ -155,39 +173,80 @@ func (b *Batch) dressPath(p string, from, to image.File) error {
 	return dress(n, from, to)
 }
 
-// block is the unit in which holes are looked for.
-const block = 64 << 10
+// Holes are looked for in units of a block, which is that of the file systems;
+// buffer is how much is read at once.
+const (
+	block  = 4 << 10
+	buffer = 16 * block
+)
 
 // copySparse copies r and leaves holes where a whole block is zero.
 func copySparse(w host.File, r io.Reader) (int64, error) {
-	buf := make([]byte, block)
-	var size int64
-	hole := false
+	s := sparse{w: w}
+	buf := make([]byte, buffer)
 	for {
 		n, err := io.ReadFull(r, buf)
-		size += int64(n)
-		switch {
-		case n == block && allZero(buf):
-			if _, err := w.Seek(size, io.SeekStart); err != nil {
-				return size, err
-			}
-			hole = true
-		case n > 0:
-			if _, err := w.Write(buf[:n]); err != nil {
-				return size, err
-			}
-			hole = false
+		if err := s.take(buf[:n]); err != nil {
+			return s.size, err
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			if hole {
-				return size, w.Truncate(size)
-			}
-			return size, nil
+			return s.size, s.end()
 		}
 		if err != nil {
-			return size, err
+			return s.size, err
 		}
 	}
+}
+
+// sparse writes a file but for its holes.
+type sparse struct {
+	w    host.File
+	size int64 // of what was taken
+	at   int64 // where w is: less than size after a hole
+}
+
+// take adds b, which begins at a block.
+func (s *sparse) take(b []byte) error {
+	for len(b) > 0 {
+		n, zero := stretch(b)
+		if !zero {
+			if err := s.write(b[:n]); err != nil {
+				return err
+			}
+		}
+		s.size += int64(n)
+		b = b[n:]
+	}
+	return nil
+}
+
+func (s *sparse) write(b []byte) error {
+	if s.at < s.size {
+		if _, err := s.w.Seek(s.size, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	s.at = s.size + int64(len(b))
+	_, err := s.w.Write(b)
+	return err
+}
+
+// end gives the file its size if a hole ends it.
+func (s *sparse) end() error {
+	if s.at < s.size {
+		return s.w.Truncate(s.size)
+	}
+	return nil
+}
+
+// stretch is how many bytes from the beginning of b are alike: in blocks that
+// are all zero, or in blocks that are not.
+func stretch(b []byte) (n int, zero bool) {
+	zero = allZero(b[:min(block, len(b))])
+	for n < len(b) && allZero(b[n:min(n+block, len(b))]) == zero {
+		n = min(n+block, len(b))
+	}
+	return n, zero
 }
 
 func allZero(b []byte) bool {

@@ -75,15 +75,18 @@ func (d *differ) file(r Rules, f, t image.File) {
 	}
 	d.add("attrs", name(hexa(f.Attrs)), name(hexa(t.Attrs)))
 	if f.Same(t) && t.MTime != 0 && t.Type != image.Directory {
-		d.add("time", stamp(f.MTime), stamp(t.MTime))
+		d.add("time", stamp(f), stamp(t))
 	}
 	if !fresh && !maps.EqualFunc(f.Xattrs, t.Xattrs, bytes.Equal) {
 		d.add("xattrs", list(f.Xattrs), list(t.Xattrs)+" (changed)")
 	}
 }
 
-// stamp is a time in nanoseconds since 1970 as people read it.
-func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+// stamp is when a file was modified as people read it.
+func stamp(f image.File) string {
+	ns, _ := f.ModTime()
+	return time.Unix(0, ns).UTC().Format(time.RFC3339Nano)
+}
 
 func octal(m uint32) string { return fmt.Sprintf("%04o", m) }
 

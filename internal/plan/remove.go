@@ -58,7 +58,10 @@ func (m *maker) remove(e journal.Entry) {
 		c.Why += ", and its directory is purged"
 	}
 	c.Differences = m.differences(*c.From, *c.To)
-	if putBack(from, *c.To) {
+	switch same := putBack(from, *c.To); {
+	case same && c.Action == Purge: // what was there before is kept with the directory
+		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
+	case same:
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
 	}
 	if to.Region != nil && to.Region.FileAbsent {

@@ -30,6 +30,9 @@ func readXattrs(path string) (map[string][]byte, error) {
 	}
 	out := make(map[string][]byte)
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if twin(name) {
+			continue
+		}
 		value, err := grow(func(buf []byte) (int, error) { return unix.Lgetxattr(path, name, buf) })
 		if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP) {
 			continue
@@ -40,6 +43,12 @@ func readXattrs(path string) (map[string][]byte, error) {
 		out[name] = value
 	}
 	return out, nil
+}
+
+// twin tells whether an attribute is another view of an access list that the
+// host has under its own name already: XFS shows both.
+func twin(name string) bool {
+	return name == "trusted.SGI_ACL_FILE" || name == "trusted.SGI_ACL_DEFAULT"
 }
 
 // grow reads something whose size may change between asking and reading.

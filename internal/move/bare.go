@@ -1,0 +1,78 @@
+package move
+
+import (
+	"path"
+	"slices"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// What a directory hands down to what is made in it, besides inode attributes:
+// by a default access list, and the way in which btrfs compresses.
+const (
+	defaultList = "system.posix_acl_default"
+	compression = "btrfs.compression"
+)
+
+// fresh tells whether the move makes something that was never there. That takes
+// over from its directory what people have set there for new things; what comes
+// back, or gets other content, is as it was.
+func (m *Move) fresh() bool {
+	_, known := m.To.ModTime()
+	return m.From.Type == image.Absent && !known
+}
+
+// strip takes from a new inode what its directory handed down.
+func (b *Batch) strip(p string, typ image.FileType) error {
+	hands, err := b.handsDown(path.Dir(p))
+	if err != nil || !hands || typ == image.Symlink {
+		return err
+	}
+	have, err := b.FS.Xattrs(p)
+	if err != nil {
+		return err
+	}
+	n, err := b.FS.OpenNode(p)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	for _, name := range []string{"system.posix_acl_access", defaultList, compression} {
+		if _, ok := have[name]; !ok {
+			continue
+		}
+		if err := n.RemoveXattr(name); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains([]image.FileType{image.Regular, image.Directory}, typ) {
+		return nil
+	}
+	attrs, err := b.FS.Attrs(p)
+	if err != nil || attrs == 0 {
+		return err
+	}
+	return n.SetAttrs(0)
+}
+
+// handsDown tells whether new things in a directory get more than its group.
+func (b *Batch) handsDown(dir string) (bool, error) {
+	if hands, ok := b.handing[dir]; ok {
+		return hands, nil
+	}
+	x, err := b.FS.Xattrs(dir)
+	if err != nil {
+		return false, err
+	}
+	attrs, err := b.FS.Attrs(dir)
+	if err != nil {
+		return false, err
+	}
+	hands := x[defaultList] != nil || x[compression] != nil || attrs&^(host.AttrImmutable|host.AttrAppend) != 0
+	if b.handing == nil {
+		b.handing = map[string]bool{}
+	}
+	b.handing[dir] = hands
+	return hands, nil
+}
