@@ -2,7 +2,8 @@
 # make build    bin/fettle, static
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
-# make cover    coverage of the packages, in dist/cover.html
+# make cover    what the engine's own tests run, against floors; in dist/cover.html
+# make mutants  break the engine's code in small ways and see whether tests notice
 # make deb      the Debian package, in dist/
 # make bench    measure beside cf-agent and the physical limit; writes docs/performance.md
 # make fuzz     every fuzz target for FUZZTIME each
@@ -10,11 +11,13 @@
 STATICCHECK_VERSION = v0.8.2
 GOVULNCHECK_VERSION = v1.9.0
 FUZZTIME = 30s
+MUTANTS = 60
+SEED = $(shell date +%Y%m%d)
 
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build deb bench test setup lint format vet staticcheck govulncheck cover fuzz clean
+.PHONY: demo build deb bench test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
@@ -52,10 +55,13 @@ $(staticcheck):
 	mv $(tools)/staticcheck $@
 
 cover: setup
-	mkdir -p dist
-	go test -timeout 20m -coverprofile=dist/cover.out -coverpkg=./internal/... ./...
+	go run ./test/cover
 	go tool cover -html=dist/cover.out -o dist/cover.html
-	go tool cover -func=dist/cover.out | tail -n 1
+
+# A sample of MUTANTS from each package, another one each night: MUTANTS=0 takes all.
+mutants:
+	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 90 internal/journal
+	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
 
 # As root on Debian it installs cfengine3 when that is missing. A few minutes.
 bench: build

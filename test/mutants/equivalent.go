@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// equivalents are mutants that change nothing, by name, with the reason.
+type equivalents map[string]string
+
+// readEquivalents reads lines "NAME  # REASON"; empty lines and those that begin
+// with # say nothing. A line without a reason is an error.
+func readEquivalents(file string) (equivalents, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	out := equivalents{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, reason, _ := strings.Cut(line, "  # ")
+		if strings.TrimSpace(reason) == "" {
+			return nil, fmt.Errorf("%s:%d: the reason is missing: NAME  # REASON", file, i+1)
+		}
+		out[name] = reason
+	}
+	return out, nil
+}
+
+// stale lists the lines that name none of these mutants, among those of a folder.
+func (e equivalents) stale(folder string, all []mutant) []string {
+	names := map[string]bool{}
+	for _, m := range all {
+		names[m.name()] = true
+	}
+	var out []string
+	for name := range e {
+		if strings.HasPrefix(name, folder+" ") && !names[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}

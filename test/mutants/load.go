@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/types"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// target is one package whose code is broken, loaded without its tests.
+type target struct {
+	root   string // of the module, absolute
+	folder string // relative to root
+	pkg    *packages.Package
+	files  map[string]*ast.File // by name relative to root
+}
+
+// load reads and checks a package. Its syntax must be right.
+func load(root, folder string) (*target, error) {
+	found, err := packages.Load(&packages.Config{
+		Dir:  root,
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
+		Env:  append(os.Environ(), "GOWORK=off"),
+	}, "./"+folder)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 || len(found[0].Errors) > 0 {
+		return nil, fmt.Errorf("cannot load %s: give the folder of one package that compiles", folder)
+	}
+	t := &target{root: root, folder: folder, pkg: found[0], files: map[string]*ast.File{}}
+	for _, f := range t.pkg.Syntax {
+		rel, err := filepath.Rel(root, t.pkg.Fset.Position(f.Pos()).Filename)
+		if err != nil {
+			return nil, err
+		}
+		t.files[filepath.ToSlash(rel)] = f
+	}
+	return t, nil
+}
+
+// mutants lists what can be broken.
+func (t *target) mutants() ([]mutant, error) {
+	var out []mutant
+	for _, f := range t.pkg.Syntax {
+		name := t.pkg.Fset.Position(f.Pos()).Filename
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(t.root, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, find(t.pkg.Fset, t.pkg.TypesInfo, f, filepath.ToSlash(rel), src)...)
+	}
+	return out, nil
+}
+
+// edited gives the file of a mutant as it is with it.
+func (t *target) edited(m mutant) ([]byte, error) {
+	src, err := os.ReadFile(filepath.Join(t.root, m.file))
+	if err != nil {
+		return nil, err
+	}
+	if m.end > len(src) || string(src[m.start:m.end]) != m.old {
+		return nil, fmt.Errorf("cannot break %s: somebody has changed it since it was read; run again", m.file)
+	}
+	out := append([]byte{}, src[:m.start]...)
+	return append(append(out, m.text...), src[m.end:]...), nil
+}
+
+// compiles tells whether the package does with this text in the place of a file.
+func (t *target) compiles(file string, text []byte) bool {
+	files := []*ast.File{}
+	for name, f := range t.files {
+		if name != file {
+			files = append(files, f)
+		}
+	}
+	broken, err := parser.ParseFile(t.pkg.Fset, filepath.Join(t.root, file), text, parser.SkipObjectResolution)
+	if err != nil {
+		return false
+	}
+	conf := types.Config{Importer: imported(t.pkg.Imports)}
+	_, err = conf.Check(t.pkg.PkgPath, t.pkg.Fset, append(files, broken), nil)
+	return err == nil
+}
+
+// imported are packages by path.
+type imported map[string]*packages.Package
+
+// Import gives a package that was loaded before.
+func (m imported) Import(path string) (*types.Package, error) {
+	if p, ok := m[path]; ok && p.Types != nil {
+		return p.Types, nil
+	}
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	return nil, errors.New("cannot find " + path)
+}
