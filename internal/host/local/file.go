@@ -4,55 +4,88 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 
 	"golang.org/x/sys/unix"
 
 	"fettle.dev/fettle/internal/host"
 )
 
-// file is an open regular file.
+// file is an open regular file. It is a bare descriptor: regular files are
+// always ready, so the poller of os.File would only cost system calls.
 type file struct {
 	node
-	f *os.File
 }
 
 func (h *Host) newFile(fd int, path string) *file {
-	return &file{node: node{h: h, path: path, fd: fd}, f: os.NewFile(uintptr(fd), path)}
+	return &file{node{h: h, path: path, fd: fd}}
 }
 
-// failedIO strips what os adds, and lets io.EOF through as readers expect it.
 func (f *file) failedIO(what string, err error) error {
-	if err == nil || err == io.EOF {
-		return err
-	}
-	var pe *os.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
+	if err == nil {
+		return nil
 	}
 	return fmt.Errorf("cannot %s %q: %w", what, f.path, err)
 }
 
+// again repeats a system call that a signal interrupted.
+func again(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
 func (f *file) Read(b []byte) (int, error) {
-	n, err := f.f.Read(b)
+	if len(b) == 0 {
+		return 0, nil
+	}
+	n, err := again(func() (int, error) { return unix.Read(f.fd, b) })
+	if err == nil && n == 0 {
+		return 0, io.EOF
+	}
 	return n, f.failedIO("read", err)
 }
 
 func (f *file) ReadAt(b []byte, off int64) (int, error) {
-	n, err := f.f.ReadAt(b, off)
-	return n, f.failedIO("read", err)
+	if off < 0 {
+		return 0, f.failedIO("read", errors.New("a negative offset"))
+	}
+	done := 0
+	for done < len(b) {
+		n, err := again(func() (int, error) { return unix.Pread(f.fd, b[done:], off+int64(done)) })
+		if err != nil {
+			return done, f.failedIO("read", err)
+		}
+		if n == 0 {
+			return done, io.EOF
+		}
+		done += n
+	}
+	return done, nil
 }
 
 func (f *file) Write(b []byte) (int, error) {
 	if err := f.h.op(host.OpWrite, f.path); err != nil {
 		return 0, err
 	}
-	n, err := f.f.Write(b)
-	return n, f.failedIO("write", err)
+	done := 0
+	for {
+		n, err := again(func() (int, error) { return unix.Write(f.fd, b[done:]) })
+		done += n
+		if err == nil && n == 0 && done < len(b) {
+			err = io.ErrShortWrite
+		}
+		if err != nil || done == len(b) {
+			return done, f.failedIO("write", err)
+		}
+	}
 }
 
 func (f *file) Seek(off int64, whence int) (int64, error) {
-	n, err := f.f.Seek(off, whence)
+	n, err := unix.Seek(f.fd, off, whence)
 	return n, f.failedIO("seek in", err)
 }
 
@@ -60,7 +93,8 @@ func (f *file) Truncate(size int64) error {
 	if err := f.h.op(host.OpTruncate, f.path); err != nil {
 		return err
 	}
-	return f.failedIO("truncate", f.f.Truncate(size))
+	_, err := again(func() (int, error) { return 0, unix.Ftruncate(f.fd, size) })
+	return f.failedIO("truncate", err)
 }
 
 func (f *file) Sync() error {
@@ -71,11 +105,8 @@ func (f *file) Sync() error {
 	if f.set {
 		how, f.set = unix.Fsync, false
 	}
-	for {
-		if err := how(f.fd); err != unix.EINTR {
-			return f.failedIO("sync", err)
-		}
-	}
+	_, err := again(func() (int, error) { return 0, how(f.fd) })
+	return f.failedIO("sync", err)
 }
 
 func (f *file) StartWriteback() {
@@ -84,12 +115,12 @@ func (f *file) StartWriteback() {
 
 // NextData keeps the file's position, which lseek would move.
 func (f *file) NextData(off int64) (start, end int64, err error) {
-	pos, err := f.f.Seek(0, io.SeekCurrent)
+	pos, err := unix.Seek(f.fd, 0, io.SeekCurrent)
 	if err != nil {
 		return 0, 0, f.failedIO("seek in", err)
 	}
 	start, end, err = f.nextData(off)
-	_, back := f.f.Seek(pos, io.SeekStart)
+	_, back := unix.Seek(f.fd, pos, io.SeekStart)
 	return start, end, f.failedIO("seek in", errors.Join(err, back))
 }
 
@@ -111,4 +142,12 @@ func (f *file) nextData(off int64) (start, end int64, err error) {
 	return start, end, err
 }
 
-func (f *file) Close() error { return f.failedIO("close", f.f.Close()) }
+// Close frees the descriptor, once: its number may be somebody else's after.
+func (f *file) Close() error {
+	if f.fd < 0 {
+		return f.failedIO("close", fs.ErrClosed)
+	}
+	fd := f.fd
+	f.fd = -1
+	return f.failedIO("close", unix.Close(fd))
+}

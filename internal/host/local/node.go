@@ -57,6 +57,9 @@ func (n *node) Chmod(mode uint32) error {
 }
 
 func (n *node) chmod(mode uint32) error {
+	if !n.opath { // a regular file, which was opened
+		return failed("change the mode of", n.path, unix.Fchmod(n.fd, mode&0o7777))
+	}
 	st, err := n.Stat()
 	if err != nil {
 		return err
@@ -64,12 +67,7 @@ func (n *node) chmod(mode uint32) error {
 	if st.Type == image.Symlink {
 		return fmt.Errorf("cannot change the mode of %q: links have no mode: %w", n.path, host.ErrUnsupported)
 	}
-	if n.opath {
-		err = unix.Chmod(n.proc(), mode&0o7777)
-	} else {
-		err = unix.Fchmod(n.fd, mode&0o7777)
-	}
-	return failed("change the mode of", n.path, err)
+	return failed("change the mode of", n.path, unix.Chmod(n.proc(), mode&0o7777))
 }
 
 func (n *node) SetTimes(atime, mtime int64) error {

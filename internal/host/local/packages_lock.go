@@ -81,7 +81,7 @@ func (p *packages) locked(path string) (int, error) {
 	}
 	defer f.Close()
 	want := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(f.f.Fd(), unix.F_GETLK, &want); err != nil {
+	if err := unix.FcntlFlock(uintptr(f.fd), unix.F_GETLK, &want); err != nil {
 		return 0, err
 	}
 	if want.Type == unix.F_UNLCK {
