@@ -89,6 +89,7 @@ func TestEvilTrees(t *testing.T) {
 		{"newline", one("100644", "a\nb"), `"a\nb": its name holds a control character`},
 		{"carriage return", one("100644", "a\r"), `"a\r"`},
 		{"escape", one("100644", "\x1b]0;x\x07"), "control character"},
+		{"backwards", one("100644", "a\u202efdp.exe"), `"a\u202efdp.exe": its name holds a character that shows it other than it is`},
 		{"delete", one("100644", "a\x7f"), "control character"},
 		{"c1", one("100644", "a\u0085b"), "control character"},
 		{"tab", one("100644", "a\tb"), "control character"},

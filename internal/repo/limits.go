@@ -16,7 +16,7 @@ type Limits struct {
 	// Total is the bytes of all files of a tree; default 4 GiB.
 	Total int64
 	// Silence is how long git may say nothing while it is waited for: a named
-	// pipe in the place of one of its files would keep it for ever. Default 60 s.
+	// pipe in the place of one of its files would keep it for ever. Default 30 s.
 	Silence time.Duration
 }
 
@@ -25,7 +25,7 @@ const (
 	DefaultFiles    = 50_000
 	DefaultFileSize = 32 << 20 // bytes
 	defaultTotal    = 4 << 30
-	defaultSilence  = 60 * time.Second
+	defaultSilence  = 30 * time.Second
 )
 
 func (l Limits) filled() Limits {
@@ -74,7 +74,7 @@ func tooMany(l Limits) error {
 }
 
 // errSilent is why git was ended.
-var errSilent = errors.New("cannot read the repository: git said nothing for too long: a named pipe in the place of one of its files does that, or a disk that hangs; look with: find . -type p")
+var errSilent = errors.New("cannot read the repository: git said nothing for too long: a named pipe among its files does that (find . -type p), a damaged object (git fsck), or a disk that hangs")
 
 // watched is what git prints. Only the time in which git is waited for counts.
 type watched struct {

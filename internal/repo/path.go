@@ -79,6 +79,9 @@ func checkEntryPath(p string) error {
 	if strings.IndexFunc(p, unicode.IsControl) >= 0 {
 		return refuse("its name holds a control character; rename it")
 	}
+	if strings.IndexFunc(p, turnsText) >= 0 {
+		return refuse("its name holds a character that shows it other than it is; rename it")
+	}
 	parts := strings.Split(p, "/")
 	if len(parts) > maxDepth {
 		return refuse(fmt.Sprintf("it is more than %d folders deep", maxDepth))
@@ -114,6 +117,12 @@ func meansGitDir(name string) bool {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.TrimRight(name, ". ")
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+}
+
+// turnsText tells characters that make text run the other way: what is read is
+// not what is there.
+func turnsText(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }
 
 func dropIgnorable(r rune) rune {

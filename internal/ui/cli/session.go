@@ -44,7 +44,7 @@ func (s *session) flags(c *cobra.Command) {
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
-	f.DurationVar(&s.compileTimeout, "compile-timeout", 30*time.Second, "end compiling a repository after this `TIME`")
+	f.DurationVar(&s.compileTimeout, "compile-timeout", 30*time.Second, "end compiling a repository after this `TIME`, and git when it is silent for so long")
 	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "end compiling a repository at this much memory, in `MIB`")
 	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository of more than this `NUMBER` of files")
 	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a file of a repository above this size, in `MIB`")

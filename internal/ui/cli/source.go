@@ -59,7 +59,7 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 }
 
 func (s *session) limits() repo.Limits {
-	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize << 20}
+	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize << 20, Silence: s.compileTimeout}
 }
 
 // plainFolder moves a repository without git to the folder above that has the
