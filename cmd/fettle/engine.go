@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -50,7 +51,7 @@ func openState(m cli.Machine) (host.FS, func() error, error) {
 	if m.Looks {
 		return mem.New(mem.Options{}), func() error { return nil }, nil
 	}
-	if err := os.MkdirAll(m.State, 0o700); err != nil {
+	if err := makeState(m.State); err != nil {
 		return nil, nil, fmt.Errorf("cannot make the state directory: %w", err)
 	}
 	st, err := local.Open(m.State, local.Options{Unsynced: unsyncedState, Count: counted()})
@@ -58,6 +59,18 @@ func openState(m cli.Machine) (host.FS, func() error, error) {
 		return nil, nil, err
 	}
 	return st, st.Close, nil
+}
+
+// makeState makes the state directory for its owner alone. Folders above it
+// that are missing, as in the root of a new image, are for everybody to pass.
+func makeState(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // openCache opens the state directory for what only saves time.

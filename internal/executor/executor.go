@@ -167,9 +167,11 @@ type Executor interface {
 	// did not come. It says what it did; the report is nil when there was
 	// nothing to do.
 	Recover(ctx context.Context, o Options, show func(Event)) (*Report, error)
-	Confirm(ctx context.Context) (run int, err error)
-	Freeze(ctx context.Context, f journal.Frozen) error
-	Unfreeze(ctx context.Context) error
+	// Of the options of these, who asks and what was typed are told to whoever
+	// is refused meanwhile.
+	Confirm(ctx context.Context, o Options) (run int, err error)
+	Freeze(ctx context.Context, f journal.Frozen, o Options) error
+	Unfreeze(ctx context.Context, o Options) error
 	Status(ctx context.Context) (Status, error)
 	// Runs is the history, oldest first.
 	Runs(ctx context.Context) ([]journal.RunInfo, error)
@@ -181,7 +183,7 @@ type Executor interface {
 	// List reads back the list that a run applied.
 	List(ctx context.Context, run int) (step.List, error)
 	// Collect removes what no rollback needs.
-	Collect(ctx context.Context, keep journal.Keep) (journal.Collected, error)
+	Collect(ctx context.Context, keep journal.Keep, o Options) (journal.Collected, error)
 }
 
 // Shown is one run with its invocations.

@@ -56,6 +56,18 @@ func (x *Executor) enter(ctx context.Context, o executor.Options, show func(exec
 
 // mayApply refuses while the machine is frozen, or waits for a confirmation.
 func (x *Executor) mayApply() error {
+	if err := x.thawed(); err != nil {
+		return err
+	}
+	a, err := x.store.ArmedRun()
+	if err != nil || a == nil {
+		return err
+	}
+	return fmt.Errorf("run %d waits to be confirmed until %s; type: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+}
+
+// thawed refuses while the machine is frozen.
+func (x *Executor) thawed() error {
 	f, err := x.store.Frozen()
 	if err != nil {
 		return fmt.Errorf("cannot tell whether the machine is frozen: %w", err)
@@ -67,11 +79,7 @@ func (x *Executor) mayApply() error {
 		}
 		return fmt.Errorf("this machine is %w by %s since %s%s; type: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "somebody"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
 	}
-	a, err := x.store.ArmedRun()
-	if err != nil || a == nil {
-		return err
-	}
-	return fmt.Errorf("run %d waits to be confirmed until %s; type: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+	return nil
 }
 
 // needsRun tells whether there is anything to do or to record.
@@ -231,6 +239,9 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 		return nil, err
 	}
 	defer l.Close()
+	if err := x.thawed(); err != nil {
+		return nil, err
+	}
 	r.Diffs = false
 	now, g, err := x.planRollback(ctx, r)
 	if err != nil {
@@ -318,8 +329,8 @@ func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Opti
 }
 
 // Confirm implements executor.Executor.
-func (x *Executor) Confirm(_ context.Context) (int, error) {
-	l, err := x.lock(executor.Options{Command: "confirm"})
+func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
+	l, err := x.lock(o)
 	if err != nil {
 		return 0, err
 	}
@@ -338,8 +349,8 @@ func (x *Executor) Confirm(_ context.Context) (int, error) {
 }
 
 // Freeze implements executor.Executor.
-func (x *Executor) Freeze(_ context.Context, f journal.Frozen) error {
-	l, err := x.lock(executor.Options{Command: "freeze", User: f.By})
+func (x *Executor) Freeze(_ context.Context, f journal.Frozen, o executor.Options) error {
+	l, err := x.lock(o)
 	if err != nil {
 		return err
 	}
@@ -351,8 +362,8 @@ func (x *Executor) Freeze(_ context.Context, f journal.Frozen) error {
 }
 
 // Unfreeze implements executor.Executor.
-func (x *Executor) Unfreeze(_ context.Context) error {
-	l, err := x.lock(executor.Options{Command: "unfreeze"})
+func (x *Executor) Unfreeze(_ context.Context, o executor.Options) error {
+	l, err := x.lock(o)
 	if err != nil {
 		return err
 	}
@@ -361,8 +372,8 @@ func (x *Executor) Unfreeze(_ context.Context) error {
 }
 
 // Collect implements executor.Executor.
-func (x *Executor) Collect(_ context.Context, keep journal.Keep) (journal.Collected, error) {
-	l, err := x.lock(executor.Options{Command: "gc"})
+func (x *Executor) Collect(_ context.Context, keep journal.Keep, o executor.Options) (journal.Collected, error) {
+	l, err := x.lock(o)
 	if err != nil {
 		return journal.Collected{}, err
 	}

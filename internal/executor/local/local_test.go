@@ -275,7 +275,7 @@ func TestUndoOnFailure(t *testing.T) {
 
 func TestFreezeSurvives(t *testing.T) {
 	m := newMachine(t)
-	if err := m.x.Freeze(context.Background(), journal.Frozen{By: "ann", Why: "audit"}); err != nil {
+	if err := m.x.Freeze(context.Background(), journal.Frozen{By: "ann", Why: "audit"}, executor.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m.open()
@@ -283,7 +283,7 @@ func TestFreezeSurvives(t *testing.T) {
 	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "audit") {
 		t.Errorf("a frozen machine was changed: %v", err)
 	}
-	if err := m.x.Unfreeze(context.Background()); err != nil {
+	if err := m.x.Unfreeze(context.Background(), executor.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m.apply(v1, map[string]string{"a": "A", "b": "B"})
@@ -304,7 +304,7 @@ func TestUnconfirmedRunIsTakenBack(t *testing.T) {
 		t.Fatalf("recover: %v %+v", err, rep)
 	}
 	m.want("/etc/a", "A1")
-	if _, err := m.x.Confirm(context.Background()); err == nil {
+	if _, err := m.x.Confirm(context.Background(), executor.Options{}); err == nil {
 		t.Error("confirmed what was taken back")
 	}
 }

@@ -3,10 +3,13 @@ package fault
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"fettle.dev/fettle/internal/host"
 )
@@ -24,6 +27,26 @@ func KillAt(n int) host.Counter {
 			return fmt.Errorf("cannot kill this process: %w", err)
 		}
 		select {} // the signal is on its way; nothing may happen any more
+	}
+}
+
+// StopAt is a Counter that stops this process (SIGSTOP) just before the n-th
+// operation, from 1, until somebody continues it: for what a test does to a
+// real binary, or beside it, at that very moment.
+func StopAt(n int) host.Counter {
+	var seen atomic.Int64
+	return func(string, string) error {
+		if seen.Add(1) != int64(n) {
+			return nil
+		}
+		// Sent to this very thread, the signal stops it before it does anything
+		// else; the others may run a moment longer.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP); err != nil {
+			return fmt.Errorf("cannot stop this process: %w", err)
+		}
+		return nil
 	}
 }
 

@@ -17,7 +17,7 @@ func newConfirm(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
-				run, err := x.Confirm(c.Context())
+				run, err := x.Confirm(c.Context(), s.runOptions())
 				if err != nil {
 					return err
 				}

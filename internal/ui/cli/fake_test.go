@@ -251,7 +251,7 @@ func (f *fake) Recover(context.Context, executor.Options, func(executor.Event)) 
 	return nil, nil
 }
 
-func (f *fake) Confirm(context.Context) (int, error) {
+func (f *fake) Confirm(context.Context, executor.Options) (int, error) {
 	if f.Armed == nil {
 		return 0, errors.New("cannot confirm: no run waits for it")
 	}
@@ -260,8 +260,11 @@ func (f *fake) Confirm(context.Context) (int, error) {
 	return run, f.save()
 }
 
-func (f *fake) Freeze(_ context.Context, z journal.Frozen) error { f.Frozen = &z; return f.save() }
-func (f *fake) Unfreeze(context.Context) error                   { f.Frozen = nil; return f.save() }
+func (f *fake) Freeze(_ context.Context, z journal.Frozen, _ executor.Options) error {
+	f.Frozen = &z
+	return f.save()
+}
+func (f *fake) Unfreeze(context.Context, executor.Options) error { f.Frozen = nil; return f.save() }
 
 func (f *fake) Status(context.Context) (executor.Status, error) {
 	st := executor.Status{State: f.State, Frozen: f.Frozen, Armed: f.Armed}
@@ -306,6 +309,6 @@ func (f *fake) List(_ context.Context, run int) (step.List, error) {
 	return l, ds.Err()
 }
 
-func (f *fake) Collect(_ context.Context, keep journal.Keep) (journal.Collected, error) {
+func (f *fake) Collect(_ context.Context, keep journal.Keep, _ executor.Options) (journal.Collected, error) {
 	return journal.Collected{Runs: []int{1}, Objects: 3, Bytes: 4096}, nil
 }

@@ -20,7 +20,7 @@ write behind it is shown to whoever is refused. Looking is always allowed.`,
 		RunE: func(c *cobra.Command, a []string) error {
 			why := strings.Join(a, " ")
 			return s.withState(c.Context(), func(x executor.Executor) error {
-				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: why})
+				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: why}, s.runOptions())
 				if err != nil {
 					return err
 				}
@@ -38,7 +38,7 @@ func newUnfreeze(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
-				if err := x.Unfreeze(c.Context()); err != nil {
+				if err := x.Unfreeze(c.Context(), s.runOptions()); err != nil {
 					return err
 				}
 				return s.done("unfreeze", 0, "Unfrozen. Changes are allowed again.")

@@ -34,7 +34,7 @@ always stay. A run stays when either rule keeps it.`,
 				return refuse("Keep at least the last: --keep-runs 1", "cannot keep fewer than 1 run or for less than no time")
 			}
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
-				got, err := x.Collect(c.Context(), keep)
+				got, err := x.Collect(c.Context(), keep, s.runOptions())
 				if err != nil {
 					return err
 				}

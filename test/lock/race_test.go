@@ -1,0 +1,77 @@
+package lock
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/test/campaign"
+)
+
+// TestTwoAtOnce starts two ways in at the same time, the second a random moment
+// later, and leaves them to themselves. Each does its work or is refused in one
+// of the ways that are documented, and the machine is whole afterwards.
+func TestTwoAtOnce(t *testing.T) {
+	w := worlds(t)
+	all, rounds, stride := entries(), 1, 4
+	if os.Getenv("FETTLE_LONG") != "" {
+		rounds, stride = 3, 1
+	}
+	points, both, bad := 0, 0, 0
+	for round := range rounds {
+		for i, first := range all {
+			for k := i % stride; k < len(all); k += stride {
+				points++
+				dice := rand.New(rand.NewPCG(uint64(round), uint64(i*len(all)+k)))
+				ok := t.Run(fmt.Sprintf("%s/%s/%d", first.name, all[k].name, round), func(t *testing.T) {
+					if race(t, w[first.on].copy(t), first, all[k], time.Duration(dice.IntN(30))*time.Millisecond) {
+						both++
+					}
+				})
+				if !ok {
+					bad++
+				}
+			}
+		}
+	}
+	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "both left to themselves", Points: points, Hit: points, Lost: bad,
+		Detail: fmt.Sprintf("started up to 30 ms apart; each does its work or is refused as documented; then nothing is unfinished and nothing drifts (in %d both did their work)", both)})
+}
+
+// race runs two at once and tells whether both did their work.
+func race(t *testing.T, m *machine, first, second entry, apart time.Duration) bool {
+	t.Helper()
+	defer m.unwatch()
+	p := m.begin(nil, m.place(first.args)...)
+	time.Sleep(apart) // the dice of the race itself, nothing is awaited
+	q := m.begin(nil, m.place(second.args)...)
+	done := 0
+	for _, one := range []*process{p, q} {
+		code, out := one.end(), one.out.String()
+		switch {
+		case code == asWanted:
+			done++
+		case code == locked && strings.Contains(out, " since "), code == stale, code == failed && refusal(out):
+		default:
+			t.Errorf("%s ended with %d:\n%s", strings.Join(one.Args[1:4], " "), code, out)
+		}
+	}
+	if done == 0 {
+		t.Errorf("neither did anything:\n%s\n%s", p.out.String(), q.out.String())
+	}
+	m.whole(t)
+	return done == 2
+}
+
+// refusal tells whether a command was kept off by what the other one did.
+func refusal(out string) bool {
+	for _, text := range []string{"frozen", "no run waits to be confirmed", "waits to be confirmed until", "is over; it is being taken back", "cut short and is not settled"} {
+		if strings.Contains(out, text) {
+			return true
+		}
+	}
+	return false
+}
