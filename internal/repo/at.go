@@ -42,9 +42,12 @@ func inRevision(err error, rev string) error {
 // list reads the listing of a commit's tree, with folders (-t), so that a tree
 // of nothing but folders has a limit too.
 func (r *Repo) list(ctx context.Context, commit string) ([]*node, error) {
-	t := treeReader{tally: tally{limits: r.limits}}
+	t := treeReader{tally: tally{limits: r.limits}, folders: map[string]bool{}}
 	err := r.git.stream(ctx, func(out io.Reader) error { return scanRecords(out, t.add) },
 		"ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit, "--")
+	if err == nil {
+		err = r.checkTrees(ctx, commit, t.folders)
+	}
 	return t.nodes, err
 }
 

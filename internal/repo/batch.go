@@ -97,14 +97,15 @@ func (b *batch) answer(id string, fn func(object) error) error {
 		return fmt.Errorf("cannot read object %s: git answered %q", id, shorten(line))
 	}
 	content := &io.LimitedReader{R: b.out, N: size}
-	if err := fn(object{fields[1], size, content}); err != nil {
-		return err
+	r, err := checked(id, fields[1], size, content)
+	if err == nil {
+		err = fn(object{fields[1], size, r})
 	}
-	if _, err := io.Copy(io.Discard, content); err != nil {
-		return err
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
 	}
-	if content.N > 0 {
-		return fmt.Errorf("cannot read object %s: git ended in the middle of it", id)
+	if err != nil {
+		return err
 	}
 	_, err = b.out.Discard(1)
 	return err

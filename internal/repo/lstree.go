@@ -63,9 +63,10 @@ func parseRecord(line string) (record, error) {
 // treeReader judges the entries of a listing, folders included, as they come:
 // it stops a tree that is too large or too deep before all of it was printed.
 type treeReader struct {
-	tally tally
-	nodes []*node
-	seen  int
+	tally   tally
+	nodes   []*node
+	seen    int
+	folders map[string]bool // the trees below the top, by name of object
 }
 
 func (t *treeReader) add(line string) error {
@@ -80,6 +81,9 @@ func (t *treeReader) add(line string) error {
 		return err
 	}
 	n, err := rec.node()
+	if n == nil && err == nil {
+		t.folders[rec.id] = true
+	}
 	if n == nil || err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func splitPerson(s string) (who string, when int64) {
 // would trip over.
 func plainText(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || dropIgnorable(r) < 0 {
+		if unicode.IsControl(r) || dropIgnorable(r) < 0 || turnsText(r) {
 			return ' '
 		}
 		return r

@@ -1,0 +1,85 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Git hands out an object under the name of its file and, but for commits,
+// does not look whether the content is what the name says. A commit names all
+// that is below it only if somebody does.
+
+// nameHash is the hash by which git names content of a type and size; id, a name
+// of the same repository, says which.
+func nameHash(id, typ string, size int64) hash.Hash {
+	h := sha1.New()
+	if len(id) == 2*sha256.Size {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "%s %d\x00", typ, size)
+	return h
+}
+
+// checked gives the content of an object, and an error in place of its end when
+// it is another object's. What is small is checked before any of it is given.
+func checked(id, typ string, size int64, r *io.LimitedReader) (io.Reader, error) {
+	c := &contentChecker{id: id, typ: typ, r: r, hash: nameHash(id, typ, size)}
+	if size > keepFile {
+		return c, nil
+	}
+	b, err := io.ReadAll(c)
+	return bytes.NewReader(b), err
+}
+
+type contentChecker struct {
+	id, typ string
+	r       *io.LimitedReader
+	hash    hash.Hash
+}
+
+func (c *contentChecker) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.hash.Write(p[:n])
+	if err == io.EOF && c.r.N > 0 {
+		return n, fmt.Errorf("cannot read object %s: git ended in the middle of it", c.id)
+	}
+	if err == io.EOF && hex.EncodeToString(c.hash.Sum(nil)) != c.id {
+		return n, fmt.Errorf("cannot use object %s: the %s has other content than its name says; run git fsck, and clone again", c.id, c.typ)
+	}
+	return n, err
+}
+
+// checkTrees reads the trees of a commit, which ls-tree has listed without a
+// look at their names.
+func (r *Repo) checkTrees(ctx context.Context, commit string, folders map[string]bool) error {
+	top := ""
+	err := r.batch.each(ctx, []string{commit}, func(_ int, o object) error {
+		text, err := io.ReadAll(io.LimitReader(o.r, 80))
+		line, _, _ := strings.Cut(string(text), "\n")
+		top = strings.TrimPrefix(line, "tree ")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !isObjectID(top) {
+		return fmt.Errorf("cannot read commit %s: it names no tree; run git fsck", commit)
+	}
+	ids := []string{top}
+	for id := range folders {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return r.batch.each(ctx, slices.Compact(ids), func(_ int, o object) error {
+		_, err := io.Copy(io.Discard, o.r)
+		return err
+	})
+}
