@@ -28,7 +28,14 @@ func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.Li
 	}
 	ps := &parser{prog: p, body: b, top: top}
 	for _, e := range entries {
-		if e.Type != repo.File || !isHCL(path.Base(e.Path)) {
+		if !isHCL(path.Base(e.Path)) {
+			continue
+		}
+		if e.Type == repo.Symlink {
+			ps.errorf(diag.Range{File: prefix + f.Source(e.Path)}, "File is a link", "It is a symbolic link, and those are not followed. Put the file itself here.")
+			continue
+		}
+		if e.Type != repo.File {
 			continue
 		}
 		src, err := f.ReadFile(e.Path)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -58,7 +59,7 @@ func (r *Repo) digestBlobs(ctx context.Context, nodes []*node) error {
 	targets := map[string]string{}
 	err := r.batch.each(ctx, ids, func(i int, o object) error {
 		if o.typ != "blob" {
-			return fmt.Errorf("cannot read object %s: it is a %s where a file should be", ids[i], o.typ)
+			return &objectError{ids[i], fmt.Sprintf("it is a %s where a file should be", o.typ)}
 		}
 		if !isLink[ids[i]] {
 			return r.learn(ids[i], o)
@@ -68,9 +69,23 @@ func (r *Repo) digestBlobs(ctx context.Context, nodes []*node) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return atPath(nodes, err)
 	}
 	return r.fill(nodes, targets)
+}
+
+// atPath says at which path the object stands that an error is about.
+func atPath(nodes []*node, err error) error {
+	var bad *objectError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	for _, n := range nodes {
+		if n.id == bad.id {
+			return &pathError{"use repository entry", n.Path, err.Error(), err}
+		}
+	}
+	return err
 }
 
 // unknown are the blobs of nodes that have to be read, in order, each once. A

@@ -86,15 +86,15 @@ func (b *batch) answer(id string, fn func(object) error) error {
 	line, err := b.out.ReadString('\n')
 	if err != nil {
 		b.end()
-		return fmt.Errorf("cannot read object %s: git ended: %s", id, orElse(condense(b.stderr.String()), err.Error()))
+		return &objectError{id, "git ended: " + orElse(condense(b.stderr.String()), err.Error())}
 	}
 	fields := strings.Fields(line)
 	if len(fields) != 3 {
-		return fmt.Errorf("cannot read object %s: it is not in this repository (a shallow or partial clone?); run git fsck, or clone again", id)
+		return &objectError{id, "it is not in this repository (a shallow or partial clone?); run git fsck, or clone again"}
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil || size < 0 {
-		return fmt.Errorf("cannot read object %s: git answered %q", id, shorten(line))
+		return &objectError{id, fmt.Sprintf("git answered %q", shorten(line))}
 	}
 	content := &io.LimitedReader{R: b.out, N: size}
 	r, err := checked(id, fields[1], size, content)

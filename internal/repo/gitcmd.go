@@ -19,7 +19,7 @@ import (
 type git struct {
 	exe      string // path of the git program
 	gitDir   string
-	workTree string // "" for bare repositories
+	workTree string        // "" for bare repositories
 	silence  time.Duration // 0 is the default
 }
 
@@ -144,12 +144,19 @@ func gitFailure(command, stderr string, err error) error {
 // first that is about a failure, without git's prefix and without anything
 // that a terminal would act on.
 func condense(stderr string) string {
-	first := ""
+	first, begun := "", ""
 	for line := range strings.Lines(stderr) {
 		line = plainText(line)
+		if begun != "" { // "unknown repository extension found:" has its name below
+			return shorten(begun + " " + line)
+		}
 		for _, prefix := range []string{"fatal: ", "error: "} {
-			if rest, ok := strings.CutPrefix(line, prefix); ok {
+			rest, ok := strings.CutPrefix(line, prefix)
+			if ok && !strings.HasSuffix(rest, ":") {
 				return shorten(rest)
+			}
+			if ok {
+				begun, first = rest, rest
 			}
 		}
 		if first == "" {

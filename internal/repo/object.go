@@ -17,6 +17,11 @@ import (
 // does not look whether the content is what the name says. A commit names all
 // that is below it only if somebody does.
 
+// objectError is about one object; its user may know at which path it is.
+type objectError struct{ id, why string }
+
+func (e *objectError) Error() string { return fmt.Sprintf("cannot read object %s: %s", e.id, e.why) }
+
 // nameHash is the hash by which git names content of a type and size; id, a name
 // of the same repository, says which.
 func nameHash(id, typ string, size int64) hash.Hash {
@@ -49,10 +54,10 @@ func (c *contentChecker) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.hash.Write(p[:n])
 	if err == io.EOF && c.r.N > 0 {
-		return n, fmt.Errorf("cannot read object %s: git ended in the middle of it", c.id)
+		return n, &objectError{c.id, "git ended in the middle of it"}
 	}
 	if err == io.EOF && hex.EncodeToString(c.hash.Sum(nil)) != c.id {
-		return n, fmt.Errorf("cannot use object %s: the %s has other content than its name says; run git fsck, and clone again", c.id, c.typ)
+		return n, &objectError{c.id, fmt.Sprintf("the %s has other content than its name says; run git fsck, and clone again", c.typ)}
 	}
 	return n, err
 }
