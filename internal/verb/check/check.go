@@ -41,7 +41,7 @@ func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
 	}
 	over := time.After(limit)
 	for {
-		err := try(ctx, h, net, s)
+		err := try(ctx, h, net, s, limit)
 		if err == nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
 	}
 }
 
-func try(ctx context.Context, h host.Host, net Prober, s step.Step) error {
+func try(ctx context.Context, h host.Host, net Prober, s step.Step, limit time.Duration) error {
 	switch {
 	case s.Get("http") != "":
 		return tryHTTP(ctx, net, s)
@@ -65,7 +65,7 @@ func try(ctx context.Context, h host.Host, net Prober, s step.Step) error {
 		}
 		return nil
 	case s.Get("exec") != "":
-		return tryExec(ctx, h, s)
+		return tryExec(ctx, h, s, limit)
 	case s.Get("unit") != "":
 		return tryUnit(ctx, h, s.Get("unit"))
 	}
@@ -95,15 +95,18 @@ func contains(s step.Step, where string, text []byte) error {
 	return nil
 }
 
-func tryExec(ctx context.Context, h host.Host, s step.Step) error {
+// tryExec runs a command, which may take no longer than the check.
+func tryExec(ctx context.Context, h host.Host, s step.Step, limit time.Duration) error {
 	argv, err := step.SplitWords(s.Get("exec"))
 	if err != nil {
 		return err
 	}
-	res, err := h.Run(ctx, host.Command{Argv: argv})
+	res, err := h.Run(ctx, host.Command{Argv: argv, Timeout: limit})
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot run %s: %w", s.Get("exec"), err)
+	case res.TimedOut:
+		return fmt.Errorf("%s did not end within %s", s.Get("exec"), limit)
 	case res.ExitCode != 0:
 		return fmt.Errorf("%s ended with exit code %d: %s", s.Get("exec"), res.ExitCode, strings.TrimSpace(string(res.Stderr)))
 	}

@@ -1,0 +1,48 @@
+package local_test
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func (m *machine) time(p string) int64 {
+	m.t.Helper()
+	st, err := os.Stat(m.at(p))
+	m.must(err)
+	return st.ModTime().UnixNano()
+}
+
+// A file that is the same again, but for its time, gets that time back.
+func TestBackToTheTimeOfAFileThatIsTheSameAgain(t *testing.T) {
+	m := newMachine(t)
+	files := map[string]string{"a": "A", "b": "B"}
+	m.write("/etc/a", "A")
+	old := time.Unix(1_600_000_000, 7)
+	m.must(os.Chtimes(m.at("/etc/a"), old, old))
+	m.apply("COPY a /etc/a\n", files)
+	m.apply("COPY b /etc/a\n", files)
+	m.apply("COPY a /etc/a\n", files)
+	if m.time("/etc/a") == old.UnixNano() {
+		t.Fatal("writing a file gave it its old time")
+	}
+	m.rollback(1)
+	if got := m.time("/etc/a"); got != old.UnixNano() {
+		t.Errorf("its time is %d and was %d", got, old.UnixNano())
+	}
+}
+
+// What its user put into a home that was made with the account comes back too.
+func TestBackToAHomeWithWhatItsUserPutThere(t *testing.T) {
+	w := newWorld(t)
+	w.apply("USER u1 uid=1700 create_home=true\n")
+	w.write("/home/u1/letter", "dear")
+	w.apply("MKDIR /m/other\n")
+	if _, there := w.look()["/home/u1/letter"]; there {
+		t.Fatal("the home stays without its account")
+	}
+	w.rollback(1)
+	if got := w.lines("/home/u1/letter"); got != "dear" {
+		t.Errorf("the letter holds %q", got)
+	}
+}
