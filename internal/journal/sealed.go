@@ -28,7 +28,10 @@ func unseal(b []byte, v any) error {
 	if end < 1 || !bytes.Equal(b[end:], fmt.Appendf(nil, "%s%08x\n", sealMark, crc32.Checksum(b[:end], castagnoli()))) {
 		return errDamaged
 	}
-	return Unmarshal(b[:end], v)
+	if err := Unmarshal(b[:end], v); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return nil
 }
 
 // maxSealed is the most that is read of one sealed file, in bytes.

@@ -110,6 +110,9 @@ func (s *Store) state(note func(string, ...any)) (State, error) {
 		return State{}, err
 	}
 	pointed, err := s.pointed()
+	if err != nil && !errors.Is(err, errDamaged) {
+		return State{}, err
+	}
 	if err != nil {
 		note("The pointer to the current state is damaged; the journals tell which it is.")
 	}
@@ -129,8 +132,8 @@ func (s *Store) state(note func(string, ...any)) (State, error) {
 		switch {
 		case err == nil:
 			return st, nil
-		case errors.As(err, &newer):
-			return State{}, err
+		case errors.As(err, &newer), !errors.Is(err, errDamaged) && !errors.Is(err, fs.ErrNotExist):
+			return State{}, err // what cannot be read now may be sound
 		case errors.Is(err, fs.ErrNotExist) && run != pointed:
 			note("Run %d ended, but its state was not saved.", run)
 		default:

@@ -1,0 +1,210 @@
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// badReads is a file system of which one look, at a name or into a file, fails.
+// The operations that change something are those of the file system itself.
+type badReads struct {
+	*mem.FS
+	at   int // which look fails, from 1; none at 0
+	seen int
+	what string // the look that failed
+}
+
+func (b *badReads) look(what string) error {
+	if b.seen++; b.seen == b.at {
+		b.what = what
+		return errors.New("planned failure of " + what)
+	}
+	return nil
+}
+
+func (b *badReads) Lstat(p string) (host.Stat, error) {
+	if err := b.look("lstat " + p); err != nil {
+		return host.Stat{}, err
+	}
+	return b.FS.Lstat(p)
+}
+
+func (b *badReads) ReadDir(p string) ([]string, error) {
+	if err := b.look("readdir " + p); err != nil {
+		return nil, err
+	}
+	return b.FS.ReadDir(p)
+}
+
+func (b *badReads) Open(p string) (host.File, error) {
+	if err := b.look("open " + p); err != nil {
+		return nil, err
+	}
+	f, err := b.FS.Open(p)
+	return badFile{f, b, p}, err
+}
+
+func (b *badReads) OpenWrite(p string) (host.File, error) {
+	if err := b.look("open to write " + p); err != nil {
+		return nil, err
+	}
+	f, err := b.FS.OpenWrite(p)
+	return badFile{f, b, p}, err
+}
+
+type badFile struct {
+	host.File
+	b    *badReads
+	path string
+}
+
+func (f badFile) Read(p []byte) (int, error) {
+	if err := f.b.look("read " + f.path); err != nil {
+		return 0, err
+	}
+	return f.File.Read(p)
+}
+
+func (f badFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.b.look("read " + f.path); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(p, off)
+}
+
+func (f badFile) Stat() (host.Stat, error) {
+	if err := f.b.look("stat " + f.path); err != nil {
+		return host.Stat{}, err
+	}
+	return f.File.Stat()
+}
+
+func (f badFile) Seek(off int64, whence int) (int64, error) {
+	if err := f.b.look("seek " + f.path); err != nil {
+		return 0, err
+	}
+	return f.File.Seek(off, whence)
+}
+
+func (f badFile) NextData(off int64) (int64, int64, error) {
+	if err := f.b.look("look for holes in " + f.path); err != nil {
+		return 0, 0, err
+	}
+	return f.File.NextData(off)
+}
+
+func largeText() []byte { return bytes.Repeat([]byte("large"), 215_000) } // more than goes through memory
+
+// readWorld has three runs, the last of them open, loose and packed objects, and
+// every setting.
+func readWorld(t *testing.T) (fsys *mem.FS, loose, packed, large string) {
+	t.Helper()
+	fsys = mem.NewFS(mem.Options{})
+	s := open(t, fsys)
+	loose = must(s.PutBytes([]byte("loose")))(t)
+	large, _, err := s.Put(bytes.NewReader(largeText()))
+	check(t, err)
+	check(t, s.SyncObjects())
+	packed = fill(t, s, 1, 40)[3]
+	finish(t, s, 1, 0, 2)
+	finish(t, s, 2, 1, 2)
+	check(t, s.Freeze(journal.Frozen{By: "ann"}))
+	check(t, s.Arm(journal.Arming{Run: 2, Deadline: 7}))
+	j := must(s.Begin(header(3, 2)))(t)
+	check(t, errors.Join(j.Append(move(1), move(2)), j.Sync(), j.Close()))
+	return fsys, loose, packed, large
+}
+
+func say(v any, err error) (string, error) { return fmt.Sprintf("%+v", v), err }
+
+// TestErrorAtEveryLook: whatever cannot be read is said, or makes no difference.
+// It never passes for something that is not there.
+func TestErrorAtEveryLook(t *testing.T) {
+	fsys, loose, packed, large := readWorld(t)
+	copied := func(s *journal.Store, digest string) (string, error) {
+		dst := must(s.FS().Create("/copy"))(t)
+		err := s.CopyTo(digest, dst)
+		check(t, dst.Close())
+		return journal.DigestOf(content(t, s.FS().(*badReads).FS, "/copy")), err
+	}
+	for name, ask := range map[string]func(s *journal.Store) (string, error){
+		"opening": func(s *journal.Store) (string, error) { _, err := journal.Open(s.FS()); return "", err },
+		"runs":    func(s *journal.Store) (string, error) { return say(s.Runs()) },
+		"unfinished": func(s *journal.Store) (string, error) {
+			run, ok, err := s.Unfinished()
+			return fmt.Sprint(run, ok), err
+		},
+		"the next run":   func(s *journal.Store) (string, error) { return say(s.NextRun()) },
+		"the state":      func(s *journal.Store) (string, error) { return say(s.State()) },
+		"an older state": func(s *journal.Store) (string, error) { return say(s.StateAt(1)) },
+		"the freeze": func(s *journal.Store) (string, error) {
+			f, err := s.Frozen()
+			return fmt.Sprint(f != nil && f.By == "ann"), err
+		},
+		"the arming": func(s *journal.Store) (string, error) {
+			a, err := s.ArmedRun()
+			return fmt.Sprint(a != nil && a.Run == 2), err
+		},
+		"a journal":        func(s *journal.Store) (string, error) { recs, err := s.Read(2); return fmt.Sprint(len(recs)), err },
+		"a loose object":   func(s *journal.Store) (string, error) { b, err := s.ReadObject(loose); return string(b), err },
+		"a packed object":  func(s *journal.Store) (string, error) { b, err := s.ReadObject(packed); return string(b), err },
+		"a sound object":   func(s *journal.Store) (string, error) { return "", s.Verify(large) },
+		"copy of a loose":  func(s *journal.Store) (string, error) { return copied(s, loose) },
+		"copy of a packed": func(s *journal.Store) (string, error) { return copied(s, packed) },
+		"copy of a large":  func(s *journal.Store) (string, error) { return copied(s, large) },
+		"collection":       func(s *journal.Store) (string, error) { return say(s.Collect(journal.Keep{Runs: 1, DryRun: true})) },
+		"resuming": func(s *journal.Store) (string, error) {
+			j, recs, err := s.Resume(3)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprint(len(recs)), errors.Join(j.Append(move(3)), j.Sync(), j.Close())
+		},
+		"beginning": func(s *journal.Store) (string, error) {
+			_, err := s.Begin(header(4, 2))
+			var open *journal.UnfinishedError
+			if errors.As(err, &open) {
+				return fmt.Sprint("refused for ", open.Run), nil
+			}
+			return "", err
+		},
+		"putting the same": func(s *journal.Store) (string, error) {
+			s.Pack(true)
+			digest, err := s.PutBytes(packedText(4))
+			return digest, errors.Join(err, s.SyncObjects())
+		},
+		"putting more": func(s *journal.Store) (string, error) {
+			digest, n, err := s.Put(bytes.NewReader(largeText()))
+			return fmt.Sprint(digest, n), errors.Join(err, s.SyncObjects())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := ""
+			for at := 0; ; at++ {
+				b := &badReads{FS: fsys.CrashClone(rand.New(rand.NewPCG(1, 1)))}
+				s := open(t, b)
+				b.at, b.seen = at, 0
+				got, err := ask(s)
+				if at == 0 {
+					if want = got; err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				if b.what == "" {
+					return
+				}
+				if err == nil && got != want {
+					t.Errorf("the %s fails and nobody is told: %.200s\nwant %.200s", b.what, got, want)
+				}
+			}
+		})
+	}
+}
