@@ -26,12 +26,23 @@ type bench struct {
 	run   string   // the -run of the tests, "" for all
 	dir   string
 	limit time.Duration // for one run of the tests
+	// rapid tells that the tests know the flag that keeps pgregory.net/rapid
+	// from leaving its findings in the tree.
+	rapid bool
 }
 
+// noFindings keeps rapid from writing into the tree.
+const noFindings = "-rapid.nofailfile"
+
 // prepare makes sure that the tests pass as things are, and learns how long
-// they take.
+// they take and what they know.
 func (b *bench) prepare(ctx context.Context) error {
 	b.limit = 10 * time.Minute
+	without, _, err := b.fails(ctx, []string{"-test.list=.", noFindings}, []byte("{}"))
+	if err != nil {
+		return err
+	}
+	b.rapid = !without
 	start := time.Now()
 	failed, out, err := b.fails(ctx, nil, []byte("{}"))
 	if err != nil {
@@ -89,7 +100,11 @@ func (b *bench) fails(ctx context.Context, flags []string, overlay []byte) (bool
 func (b *bench) execute(ctx context.Context, folder, binary string, flags []string) (bool, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, append([]string{"-test.failfast", "-test.timeout=0", "-test.run=" + b.run}, flags...)...)
+	args := append([]string{"-test.failfast", "-test.timeout=0", "-test.run=" + b.run}, flags...)
+	if b.rapid {
+		args = append(args, noFindings)
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = filepath.Join(b.t.root, folder)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
