@@ -1,6 +1,7 @@
 package move
 
 import (
+	"fmt"
 	"path"
 	"slices"
 
@@ -65,14 +66,41 @@ func (b *Batch) handsDown(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	attrs, err := b.FS.Attrs(dir)
+	attrs, err := b.dirAttrs(dir)
 	if err != nil {
 		return false, err
 	}
-	hands := x[defaultList] != nil || x[compression] != nil || attrs&^(host.AttrImmutable|host.AttrAppend) != 0
 	if b.handing == nil {
 		b.handing = map[string]bool{}
 	}
-	b.handing[dir] = hands
-	return hands, nil
+	b.handing[dir] = x[defaultList] != nil || x[compression] != nil || attrs&^fixed != 0
+	return b.handing[dir], nil
+}
+
+// fixed are the attributes that keep an inode, or what is in it, as it is.
+const fixed = host.AttrImmutable | host.AttrAppend
+
+// open tells with an error that no entry of a directory may go. One that is
+// append-only would let a temporary in, and never out again.
+func (b *Batch) open(dir string) error {
+	attrs, err := b.dirAttrs(dir)
+	if unreachable(err) {
+		return nil // what is to be made there says it better
+	}
+	if err == nil && attrs&fixed != 0 {
+		return fmt.Errorf("cannot change the entries of %q: %w", dir, ErrImmutable)
+	}
+	return err
+}
+
+// dirAttrs reads the attributes of a directory once for each batch.
+func (b *Batch) dirAttrs(dir string) (uint32, error) {
+	if known, ok := b.attrs.Load(dir); ok {
+		return known.(uint32), nil
+	}
+	attrs, err := b.FS.Attrs(dir)
+	if err == nil {
+		b.attrs.Store(dir, attrs)
+	}
+	return attrs, err
 }

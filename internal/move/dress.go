@@ -15,8 +15,8 @@ import (
 // bits and capabilities; then the mode; then extended attributes, since changing
 // the mode rewrites an ACL's mask; inode attributes and times last.
 func dress(n host.Node, from, to image.File) error {
-	if from.Attrs&(host.AttrImmutable|host.AttrAppend) != 0 {
-		if err := n.SetAttrs(from.Attrs &^ (host.AttrImmutable | host.AttrAppend)); err != nil {
+	if from.Attrs&fixed != 0 {
+		if err := n.SetAttrs(from.Attrs &^ fixed); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func dressLast(n host.Node, from, to image.File) error {
 			return err
 		}
 	}
-	if to.Attrs != from.Attrs || from.Attrs&(host.AttrImmutable|host.AttrAppend) != 0 {
+	if to.Attrs != from.Attrs || from.Attrs&fixed != 0 {
 		return n.SetAttrs(to.Attrs)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"sync"
 
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
@@ -92,7 +93,7 @@ func (m *Move) Check() error {
 		return nil
 	case m.metadataOnly():
 		return nil
-	case f.Attrs&(host.AttrImmutable|host.AttrAppend) != 0:
+	case f.Attrs&fixed != 0:
 		return fmt.Errorf("cannot change %q: %w", m.Path, ErrImmutable)
 	case f.Type == image.Regular && f.Nlink > 1 && t.Type != image.Absent:
 		return fmt.Errorf("cannot replace %q, which has %d hard links: %w", m.Path, f.Nlink, ErrHardLinks)
@@ -105,6 +106,7 @@ func (m *Move) Check() error {
 // Batch is moves of distinct paths that become visible together. A Batch is
 // used by one goroutine.
 type Batch struct {
+	attrs sync.Map // the inode attributes of directories, by path
 	FS    host.FS
 	Store capture.Objects
 	Moves []*Move

@@ -306,7 +306,6 @@ func loosen(f host.FS, p string, st host.Stat) error {
 	if st.Type != image.Directory && st.Type != image.Regular {
 		return nil
 	}
-	const fixed = host.AttrImmutable | host.AttrAppend
 	attrs, err := f.Attrs(p)
 	if err != nil || attrs&fixed == 0 {
 		return err

@@ -24,7 +24,13 @@ func (b *Batch) Stage() error {
 }
 
 func (b *Batch) stage(m *Move) error {
-	if m.To.Type == image.Absent || m.InPlace() {
+	if m.InPlace() || m.From.Type == image.Absent && m.To.Type == image.Absent {
+		return nil
+	}
+	if err := b.open(path.Dir(m.Path)); err != nil {
+		return err
+	}
+	if m.To.Type == image.Absent {
 		return nil
 	}
 	if err := b.build(m.Temp, m.To, !m.fresh()); err != nil {

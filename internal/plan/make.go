@@ -41,6 +41,9 @@ type Input struct {
 	Observed map[addr.Addr]image.Image
 	Failed   map[addr.Addr]error
 	Rules    Rules
+	// Kept lists the names in a directory of a tree that was kept whole; rel is
+	// "" for its top. Nil where no tree can come back.
+	Kept func(tree, rel string) []string
 	// Repair false reports drift instead of repairing it.
 	Repair bool
 	// Goal is set for a rollback.
@@ -60,7 +63,7 @@ type Goal struct {
 // Make compares. The diagnostics are steps that cannot be reached; with errors
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
-	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]bool{}, numbers: map[addr.Addr]bool{},
+	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -94,8 +97,9 @@ type maker struct {
 	paths    map[string]bool // wanted paths and all their parents
 	changed  map[addr.Addr]bool
 	numbers  map[addr.Addr]bool // accounts that get another number
-	// trees are the paths that come back with all that is below.
-	trees map[string]bool
+	// trees are the paths that come back with all that is below, and where that
+	// is kept.
+	trees map[string]string
 	// purgedThen are the paths that the goal of a rollback had purged.
 	purgedThen map[addr.Addr]bool
 	going      map[string]bool // files that go with the last region in them
@@ -122,7 +126,7 @@ func (m *maker) add(c Change) {
 	if c.Action.Mutates() {
 		m.changed[c.Addr] = true
 		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {
-			m.trees[c.Addr.Path()] = true
+			m.trees[c.Addr.Path()] = c.To.File.Tree
 		}
 		if renumbers(c) {
 			m.numbers[c.Addr] = true

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"path"
+	"slices"
 	"strconv"
 
 	"fettle.dev/fettle/internal/addr"
@@ -111,7 +112,7 @@ func (m *maker) purge(s step.Step, now image.Image) {
 	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil {
 		return
 	}
-	for _, name := range now.File.Entries {
+	for _, name := range m.entries(s.Path(), *now.File) {
 		p := path.Join(s.Path(), name)
 		a := addr.File(p)
 		if m.paths[p] || m.changed[a] {
@@ -125,4 +126,22 @@ func (m *maker) purge(s step.Step, now image.Image) {
 		}
 		m.add(c)
 	}
+}
+
+// entries are the names in a directory: what is there, or what comes back with a
+// tree around it.
+func (m *maker) entries(dir string, now image.File) []string {
+	if m.in.Kept == nil || len(m.trees) == 0 {
+		return now.Entries
+	}
+	rel := ""
+	for p := dir; p != "/" && p != "."; p = path.Dir(p) {
+		if tree := m.trees[p]; tree != "" {
+			names := append(m.in.Kept(tree, rel), now.Entries...)
+			slices.Sort(names)
+			return slices.Compact(names)
+		}
+		rel = path.Join(path.Base(p), rel)
+	}
+	return now.Entries
 }

@@ -76,7 +76,7 @@ func (m *maker) underneath(s step.Step) bool {
 		return true
 	}
 	for len(m.trees) > 0 && p != "" && p != "/" && p != "." {
-		if p = path.Dir(p); m.trees[p] {
+		if p = path.Dir(p); m.trees[p] != "" {
 			return true
 		}
 	}

@@ -180,7 +180,7 @@ func (c *campaignOf) try(i int, m *machine, lists []string, origin tree, busy ma
 		}
 		after := c.see(m.root)
 		if rep, err = m.x.Apply(ctx, r, nil, executor.Options{}, nil); err != nil || rep.Run != 0 {
-			c.bad(i, lists, fmt.Sprintf("the same list again: run %d, %v", rep.Run, err), nil)
+			c.bad(i, lists, fmt.Sprintf("the same list again: run %d, %v", rep.Run, err), did(ctx, m, rep.Run))
 		}
 		if d := written(c.see(m.root), after); len(d) > 0 {
 			c.bad(i, lists, "the same list again wrote", d)
@@ -192,6 +192,19 @@ func (c *campaignOf) try(i int, m *machine, lists []string, origin tree, busy ma
 	if d := differs(c.see(m.root), origin, loose); len(d) > 0 {
 		c.bad(i, lists, "taken back", d)
 	}
+}
+
+// did lists what a run changed.
+func did(ctx context.Context, m *machine, run int) []string {
+	shown, err := m.x.Show(ctx, run)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, c := range shown.Plan.Changes {
+		out = append(out, fmt.Sprintf("%s %s: %s", c.Action, c.Addr, c.Why))
+	}
+	return out
 }
 
 func (c *campaignOf) count(n *int) {

@@ -91,6 +91,7 @@ func (l *lister) about(t *thing) {
 		l.line("LINK %s %s", strconv.Quote(pick(l.Rand, "a0", "/nowhere", "../..", "\xff")), q)
 	case k == 8 && !t.many && t.kind != link:
 		l.gone[t.path] = true
+		l.touch(t.path + "/in")
 		l.line("MKDIR %s%s", q, l.dress())
 		l.line("COPY %d %s", l.IntN(len(contents)), strconv.Quote(t.path+"/in"))
 	case !t.many:
@@ -131,6 +132,7 @@ func (l *lister) mkdir(t *thing, q string) {
 		l.touch(p)
 		switch l.IntN(3) {
 		case 0:
+			l.touch(p + "/in")
 			l.line("MKDIR %s%s", strconv.Quote(p), l.dress())
 			l.line("COPY %d %s%s", l.IntN(len(contents)), strconv.Quote(p+"/in"), l.dress())
 		case 1:

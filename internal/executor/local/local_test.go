@@ -12,6 +12,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/local"
+	"fettle.dev/fettle/internal/host"
 	hostlocal "fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
@@ -28,6 +29,8 @@ type machine struct {
 	clock time.Time
 	// guarded is the deadline that the engine asked to be watched.
 	guarded time.Time
+	// wrap, when set, stands between the engine and the host.
+	wrap func(host.Host) host.Host
 }
 
 func newMachine(t *testing.T) *machine {
@@ -59,7 +62,11 @@ func (m *machine) open() {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { h.Close(); st.Close() })
-	if m.x, err = local.New(h, st, local.Options{Now: func() time.Time { return m.clock }, Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }}); err != nil {
+	var seen host.Host = h
+	if m.wrap != nil {
+		seen = m.wrap(h)
+	}
+	if m.x, err = local.New(seen, st, local.Options{Now: func() time.Time { return m.clock }, Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }}); err != nil {
 		m.t.Fatal(err)
 	}
 }

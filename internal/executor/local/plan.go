@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
@@ -54,7 +57,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	}
 	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		Wanted: r.List, AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
-		Rules: rules{x.names}, Repair: r.Repair})
+		Rules: rules{x.names}, Kept: x.kept, Repair: r.Repair})
 	if err := problems.Err(); err != nil {
 		return p, st, err
 	}
@@ -62,6 +65,19 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 		x.diffs(p, r.Blobs)
 	}
 	return p, st, nil
+}
+
+// kept lists a directory of a kept tree. One that cannot be read says so when it
+// is to come back.
+func (x *Executor) kept(tree, rel string) []string {
+	var names []string
+	_ = capture.ReadTree(x.store, tree, func(e capture.TreeEntry) error {
+		if dir, name := path.Split(string(e.Rel)); strings.TrimSuffix(dir, "/") == rel {
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names
 }
 
 // listOf reads back the list that a state came from; empty for none.
@@ -142,7 +158,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	}
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Repair: true, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before}})
+		Kept: x.kept, Repair: true, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before}})
 	if err := problems.Err(); err != nil {
 		return p, g, err
 	}
