@@ -188,15 +188,15 @@ func questions(t *testing.T) map[string]func(x *local.Executor) (string, error) 
 			return said(x.Apply(ctx, request(t, listOne), nil, executor.Options{ConfirmWithin: 1 << 40}, nil))
 		},
 		"confirm": func(x *local.Executor) (string, error) {
-			_, err := x.Confirm(ctx)
+			_, err := x.Confirm(ctx, executor.Options{})
 			return "", hide(err, "no run waits")
 		},
 		"freeze": func(x *local.Executor) (string, error) {
-			return "", errors.Join(x.Freeze(ctx, journal.Frozen{By: "ann"}), x.Unfreeze(ctx))
+			return "", errors.Join(x.Freeze(ctx, journal.Frozen{By: "ann"}, executor.Options{}), x.Unfreeze(ctx, executor.Options{}))
 		},
 		"recover": func(x *local.Executor) (string, error) { return said(x.Recover(ctx, executor.Options{}, nil)) },
 		"collect": func(x *local.Executor) (string, error) {
-			c, err := x.Collect(ctx, journal.Keep{Runs: 1})
+			c, err := x.Collect(ctx, journal.Keep{Runs: 1}, executor.Options{})
 			return fmt.Sprint(c.Runs), err
 		},
 	}
