@@ -5,7 +5,7 @@
 # make cover    what the engine's own tests run, against floors; in dist/cover.html
 # make mutants  break the engine's code in small ways and see whether tests notice
 # make deb      the Debian package, in dist/
-# make bench    measure beside cf-agent and the physical limit; writes docs/performance.md
+# make bench    measure beside cf-agent, Puppet, Ansible and the physical limit; writes docs/performance.md
 # make fuzz     every fuzz target for FUZZTIME each
 
 STATICCHECK_VERSION = v0.8.2
@@ -63,7 +63,8 @@ mutants:
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 90 internal/journal
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
 
-# As root on Debian it installs cfengine3 when that is missing. A few minutes.
+# As root on Debian it installs cfengine3, puppet and ansible-core when they are
+# missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"
 bench: build
 	go run ./test/bench -date "$$(date -u +%F)" $(BENCHFLAGS)
 

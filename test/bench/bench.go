@@ -4,45 +4,77 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
 // work is what a tool is asked to do.
 type work string
 
+// The works on files, in the order in which they are done, on a host, and on
+// nothing.
 const (
 	firstApply work = "first apply"
+	coldList   work = "no change, list compiled anew"
 	noChange   work = "no change"
 	verifyAll  work = "no change, every byte verified"
 	repair     work = "repair of 1 %"
+	mixedHost  work = "mixed host, no change"
+	startEnd   work = "start and end"
 )
 
-func works() []work { return []work{firstApply, noChange, verifyAll, repair} }
-
-// place is where one tool works with one number of files.
-type place struct {
-	n    int
-	dir  string // the tool's own
-	live string // what is new for each first apply: root and state
-	dest string // of the tree, on this machine
+// works are all works in the order of the report.
+func works() []work {
+	return []work{firstApply, noChange, verifyAll, repair, coldList, mixedHost, startEnd}
 }
 
-// tool is one way to get the files in place.
+// place is where one tool works with one number of things.
+type place struct {
+	n      int
+	dir    string // the tool's own
+	source string // of the files; all tools read it
+	live   string // what is new for each first apply: root and state
+	dest   string // of the files on this machine
+	root   string // the / of a host; "" is this machine
+}
+
+// tool is one way to do works.
 type tool struct {
 	name  string
 	about string
-	// prepare writes what the tool reads: once for each number of files.
+	// prepare writes what the tool reads: once for each number of things.
 	prepare func(p place) error
 	// command is what is run, nil when the tool has nothing for this work.
 	command func(p place, w work) []string
 	env     func(p place) []string
+	largest int // number of things that the tool is measured with; 0 is any
 	// onceIfSlow lets rounds be left out when a run takes too long. What others
 	// are compared with never is: one run says little on a busy machine.
 	onceIfSlow bool
+	settles    bool // a second run may be cheaper than the one after a change
+	readsAll   bool // no run trusts times: a run without changes verifies every byte
 }
 
-// cell is one place of the table.
+// leavesOut tells whether n things are too many for the tool.
+func (t tool) leavesOut(n int) bool { return t.largest != 0 && n > t.largest }
+
+// field is a set of tools that do the same works.
+type field struct {
+	name   string // of the things
+	title  string
+	works  []work // in the order in which they are done
+	sizes  []int  // numbers of things
+	rounds int
+	tools  []tool
+	warmed bool // one round is run and forgotten before the first
+	// place says where tool i works with n things, below a folder.
+	place func(base string, n, i int) place
+	// source makes what all tools of a place read.
+	source func(p place) error
+	// check compares what a tool left with what it should have; heal puts it right.
+	check, heal func(p place) error
+}
+
+// cell is one place of the tables.
 type cell struct {
 	work work
 	tool string
@@ -60,147 +92,102 @@ type sample struct {
 type bench struct {
 	settings
 	base    string
-	tools   []tool
+	began   time.Time
+	fields  []field
 	notes   []string
 	results map[cell][]sample
 	broken  map[cell]string // why there is no figure
-	start   []sample        // of fettle version
+	last    map[string]work // by the tool's folder: the last work done there
 	moved   int             // folders moved aside
 }
 
+// newBench has measured nothing yet.
+func newBench(s settings, base string) *bench {
+	return &bench{
+		settings: s, base: base, began: time.Now(),
+		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{},
+	}
+}
+
+// all measures everything, the smallest first.
 func (b *bench) all() error {
-	if err := b.warmUp(); err != nil {
-		return err
-	}
-	for _, n := range b.sizes {
-		if err := b.size(n, b.rounds, "w"+strconv.Itoa(n)); err != nil {
-			return err
+	for _, f := range b.fields {
+		if f.warmed && len(f.sizes) > 0 {
+			if err := b.warmUp(f); err != nil {
+				return err
+			}
 		}
-	}
-	return b.startUp()
-}
-
-// warmUp runs everything once and forgets what it measured.
-func (b *bench) warmUp() error {
-	quiet := *b
-	quiet.results, quiet.broken = map[cell][]sample{}, map[cell]string{}
-	return quiet.size(b.sizes[0], 1, "warm-up")
-}
-
-// startUp measures the shortest run there is.
-func (b *bench) startUp() error {
-	for range 11 {
-		s, err := measure([]string{b.fettle, "version"}, nil, filepath.Join(b.base, "version.log"))
-		if err != nil {
-			return err
+		for _, n := range f.sizes {
+			if err := b.size(f, n); err != nil {
+				return err
+			}
 		}
-		b.start = append(b.start, s)
 	}
 	return nil
 }
 
-func (b *bench) size(n, rounds int, name string) error {
-	places := make([]place, len(b.tools))
-	for i, t := range b.tools {
-		dir := filepath.Join(b.base, name, "t"+strconv.Itoa(i))
-		p := place{n: n, dir: dir, live: filepath.Join(dir, "live"), dest: filepath.Join(dir, "live/root/srv/data")}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
+// warmUp runs the fast tools once with the fewest things and forgets what it
+// measured, so that programs and libraries are in memory.
+func (b *bench) warmUp(f field) error {
+	quiet := newBench(b.settings, filepath.Join(b.base, "warm-up"))
+	quiet.began = b.began
+	fast := f
+	fast.tools, fast.rounds = nil, 1
+	for _, t := range f.tools {
+		if !t.onceIfSlow {
+			fast.tools = append(fast.tools, t)
 		}
-		if err := t.prepare(p); err != nil {
-			return fmt.Errorf("cannot prepare %s: %w", t.name, err)
-		}
-		places[i] = p
+	}
+	return quiet.size(fast, f.sizes[0])
+}
+
+// size measures all rounds of one number of things.
+func (b *bench) size(f field, n int) error {
+	places, err := b.places(f, n)
+	if err != nil {
+		return err
+	}
+	rounds := f.rounds
+	if n >= b.once {
+		rounds = 1
 	}
 	for round := range rounds {
-		for _, w := range works() {
-			for i := range b.tools {
-				k := (i + round) % len(b.tools)
-				if err := b.one(b.tools[k], places[k], w, round); err != nil {
+		began := time.Now()
+		if round > 0 && began.Sub(b.began) > b.within {
+			b.notes = append(b.notes, fmt.Sprintf("%s %s: %d of %d rounds, because -within %s was over", thousands(n), f.name, round, rounds, b.within))
+			return nil
+		}
+		for _, w := range f.works {
+			for i := range f.tools {
+				k := (i + round) % len(f.tools)
+				if err := b.one(f, f.tools[k], places[k], w, round); err != nil {
 					return err
 				}
 			}
 		}
-		fmt.Fprintf(os.Stderr, "%s files, round %d of %d: done\n", thousands(n), round+1, rounds)
+		fmt.Fprintf(os.Stderr, "%s %s, round %d of %d: %.0f s\n", thousands(n), f.name, round+1, rounds, time.Since(began).Seconds())
 	}
 	return nil
 }
 
-// one does one work with one tool, unless it was found slow before.
-func (b *bench) one(t tool, p place, w work, round int) error {
-	c := cell{w, t.name, p.n}
-	argv := t.command(p, w)
-	if argv == nil || b.isSlow(t, p.n) {
-		return nil
-	}
-	if err := b.before(t, p, w); err != nil {
-		return err
-	}
-	if err := syncAll(b.base); err != nil {
-		return err
-	}
-	s, err := measure(argv, environment(t, p), filepath.Join(p.dir, "log"))
-	if err != nil {
-		return fmt.Errorf("%s, %s, %d files: %w", t.name, w, p.n, err)
-	}
-	if err := checkTree(p.dest, p.n); err != nil {
-		if b.broken[c] == "" {
-			b.notes = append(b.notes, fmt.Sprintf("%s, %s, %s files: no figure, because afterwards %s", t.name, w, thousands(p.n), err))
+// places prepares where the tools work with n things.
+func (b *bench) places(f field, n int) ([]place, error) {
+	places := make([]place, len(f.tools))
+	for i, t := range f.tools {
+		p := f.place(b.base, n, i)
+		places[i] = p
+		if t.leavesOut(n) {
+			continue
 		}
-		b.broken[c] = err.Error()
-		return healTree(p.dest, p.n)
-	}
-	s.round = round
-	b.results[c] = append(b.results[c], s)
-	return nil
-}
-
-// isSlow tells whether a whole round with a run above the bound is behind us.
-func (b *bench) isSlow(t tool, n int) bool {
-	rounds, longest := 0, time.Duration(0)
-	for _, w := range works() {
-		for _, s := range b.results[cell{w, t.name, n}] {
-			longest = max(longest, s.wall)
-			if w == repair {
-				rounds++
-			}
+		if err := os.MkdirAll(p.dir, 0o755); err != nil {
+			return nil, err
+		}
+		if err := f.source(p); err != nil {
+			return nil, err
+		}
+		if err := t.prepare(p); err != nil {
+			return nil, fmt.Errorf("cannot prepare %s: %w", t.name, err)
 		}
 	}
-	return t.onceIfSlow && rounds > 0 && longest > b.slow
-}
-
-func (b *bench) before(t tool, p place, w work) error {
-	switch w {
-	case firstApply:
-		return b.reset(p)
-	case noChange:
-		// Files of the last moments are young enough to change unseen, and are
-		// read once more. That is not what a run without changes costs.
-		time.Sleep(50 * time.Millisecond)
-		_, err := measure(t.command(p, w), environment(t, p), filepath.Join(p.dir, "log"))
-		return err
-	case repair:
-		return damageTree(p.dest, p.n)
-	}
-	return nil
-}
-
-// reset moves what there was aside and begins anew.
-func (b *bench) reset(p place) error {
-	b.moved++
-	trash := filepath.Join(b.base, "trash", strconv.Itoa(b.moved))
-	if err := os.MkdirAll(filepath.Dir(trash), 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(p.live, trash); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return os.MkdirAll(filepath.Dir(p.dest), 0o755)
-}
-
-func environment(t tool, p place) []string {
-	if t.env == nil {
-		return nil
-	}
-	return t.env(p)
+	return places, nil
 }

@@ -13,57 +13,109 @@ import (
 
 // invented is a small result without any measuring.
 func invented() *bench {
-	b := &bench{
-		settings: settings{sizes: []int{100, 1000}, rounds: 3, slow: 5 * time.Second},
-		tools:    []tool{{name: "limit"}, {name: baseline}, {name: "other <&>"}},
-		results:  map[cell][]sample{}, broken: map[cell]string{},
-	}
-	for k, t := range b.tools {
+	b := newBench(settings{sizes: []int{100, 1000}, rounds: 3, once: 100_000, slow: 5 * time.Second}, "")
+	f := field{name: "files", title: "files", works: []work{noChange, coldList}, sizes: b.sizes, rounds: 3,
+		tools: []tool{{name: "other <&>"}, {name: fettleTree}, {name: limitName}}}
+	b.fields = []field{f}
+	for k, t := range []string{limitName, fettleTree, "other <&>"} {
 		for _, n := range b.sizes {
 			for r := range 3 {
 				d := time.Duration((k+1)*n*(r+1)) * time.Millisecond
-				c := cell{noChange, t.name, n}
+				c := cell{noChange, t, n}
 				b.results[c] = append(b.results[c], sample{round: r, wall: d, cpu: d / 2, rss: 10 << 20})
 			}
 		}
 	}
+	b.results[cell{coldList, fettleTree, 100}] = []sample{{round: 1, wall: time.Second, cpu: time.Second, rss: 20 << 20}}
 	b.broken[cell{noChange, "other <&>", 100}] = "it left something else"
-	b.start = []sample{{wall: time.Millisecond, rss: 9 << 20}}
 	return b
 }
 
-func TestTable(t *testing.T) {
-	want := `work       files  tool              wall s      min–max  CPU s  peak MiB  × limit  × fettle, one tree  
+// TestRows: by number, the fastest first, and those without a figure last.
+func TestRows(t *testing.T) {
+	want := `number  tool              wall s      min–max  CPU s  peak MiB  × limit  × fettle, one tree  
 
-no change    100  limit              0.200  0.100–0.300  0.100        10     1.00                0.50  
-no change    100  fettle, one tree   0.400  0.200–0.600  0.200        10     2.00                1.00  
-no change    100  other <&>              —                                                             
+   100  limit              0.200  0.100–0.300  0.100        10     1.00                0.50  
+   100  fettle, one tree   0.400  0.200–0.600  0.200        10     2.00                1.00  
+   100  other <&>              —                                                             
 
-no change  1,000  limit              2.000  1.000–3.000  1.000        10     1.00                0.50  
-no change  1,000  fettle, one tree   4.000  2.000–6.000  2.000        10     2.00                1.00  
-no change  1,000  other <&>          6.000  3.000–9.000  3.000        10     3.00                1.50  
+ 1,000  limit              2.000  1.000–3.000  1.000        10     1.00                0.50  
+ 1,000  fettle, one tree   4.000  2.000–6.000  2.000        10     2.00                1.00  
+ 1,000  other <&>          6.000  3.000–9.000  3.000        10     3.00                1.50  
 `
-	if got := invented().table(plain); got != want {
+	b := invented()
+	if got := plainTable(b.rows(noChange)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if rows := b.rows(repair); rows != nil {
+		t.Errorf("a table of what was not measured: %q", rows)
+	}
+}
+
+// TestListRows: the list compiled anew stands beside the one from the cache,
+// with a ratio of the same round and a sign for missing rounds.
+func TestListRows(t *testing.T) {
+	want := `number  tool                              wall s      min–max  CPU s  peak MiB  × from the cache  
+
+   100  fettle, one tree: from the cache   0.400  0.200–0.600  0.200        10              1.00  
+   100  fettle, one tree: compiled anew   1.000†  1.000–1.000  1.000        20              2.50  
+`
+	if got := plainTable(invented().rows(coldList)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestReport(t *testing.T) {
+	got := report(invented(), []fact{{"date", "2026-01-31"}})
+	for _, want := range []string{"## No change\n", "| number | tool |", "|--:|---|--:|", "1.000†", "- date: 2026-01-31\n", "or there are 100,000 files"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for _, w := range works() {
+		if title, text := about(w); title == string(w) || text == "" {
+			t.Errorf("nothing is said of %q", w)
+		}
 	}
 }
 
 func TestSlowToolsAreMeasuredOnce(t *testing.T) {
 	b := invented()
-	other := tool{name: "other <&>", onceIfSlow: true}
-	if b.isSlow(other, 1000) {
-		t.Error("slow before a whole round was measured")
+	f, other := b.fields[0], tool{name: "other <&>", onceIfSlow: true}
+	if b.isSlow(f, other, 1000, 1) {
+		t.Error("a run of 3 s in the round before counts as slow")
 	}
-	b.results[cell{repair, "other <&>", 1000}] = []sample{{wall: time.Second}}
-	if !b.isSlow(other, 1000) {
+	if !b.isSlow(f, other, 1000, 3) {
 		t.Error("a run of 9 s counts as fast")
 	}
-	if other.onceIfSlow = false; b.isSlow(other, 1000) {
+	if other.onceIfSlow = false; b.isSlow(f, other, 1000, 3) {
 		t.Error("rounds are left out of what others are compared with")
 	}
 	other.onceIfSlow = true
-	if b.isSlow(other, 100) {
+	if b.isSlow(f, other, 100, 3) {
 		t.Error("slow with other numbers of files")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	s, err := parseFlags([]string{"-works", "^no change$", "-tools", "limit|one tree", "-sizes", "1000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.out != "" {
+		t.Error("a part of the works would be the report")
+	}
+	f := s.part(filesField(s, peers{cfengine: true}))
+	if len(f.works) != 1 || len(f.tools) != 2 || len(f.sizes) != 1 {
+		t.Errorf("the part has %d works, %d tools and %d sizes", len(f.works), len(f.tools), len(f.sizes))
+	}
+	if f = s.part(startField(s, peers{})); f.sizes != nil {
+		t.Error("a field that nobody asks for is measured")
+	}
+	for _, bad := range [][]string{{"-sizes", "99"}, {"-sizes", "100001"}, {"-rounds", "0"}, {"-works", "("}, {"-tools", "["}, {"more"}} {
+		if _, err := parseFlags(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
 	}
 }
 
@@ -83,8 +135,8 @@ func TestPlotIsXML(t *testing.T) {
 			circles++
 		}
 	}
-	if circles != 5 {
-		t.Errorf("%d points, want one for each of the 5 figures", circles)
+	if circles != 6 {
+		t.Errorf("%d points, want one for each of the 6 figures", circles)
 	}
 }
 
@@ -122,7 +174,7 @@ func TestCheckTree(t *testing.T) {
 // TestLimit: what the others are compared with does the work itself.
 func TestLimit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	for _, w := range works() {
+	for _, w := range []work{firstApply, noChange, verifyAll, repair} {
 		if w == repair {
 			if err := damageTree(dir, 200); err != nil {
 				t.Fatal(err)
@@ -134,5 +186,29 @@ func TestLimit(t *testing.T) {
 		if err := checkTree(dir, 200); err != nil {
 			t.Errorf("%s: %v", w, err)
 		}
+	}
+}
+
+// TestAside: a first apply begins with nothing, and nothing is deleted for it.
+func TestAside(t *testing.T) {
+	b := newBench(settings{}, t.TempDir())
+	p := filesField(settings{}, peers{}).place(b.base, 100, 0)
+	old := filepath.Join(p.live, "state/old")
+	if err := os.MkdirAll(old, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.reset(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Error("the state of the run before is still there")
+	}
+	if _, err := os.Stat(filepath.Join(b.base, "trash/1/state/old")); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(p.dest)); err != nil || len(entries) > 0 {
+		t.Errorf("%d entries, %v", len(entries), err)
 	}
 }

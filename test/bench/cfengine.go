@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,20 +8,8 @@ import (
 	"strings"
 )
 
-// cfAgent finds cf-agent, and installs it when it may.
-func cfAgent() error {
-	if _, err := exec.LookPath("cf-agent"); err == nil {
-		return nil
-	}
-	if os.Geteuid() != 0 {
-		return errors.New("cf-agent is not measured: it is not installed. As root: apt-get install cfengine3")
-	}
-	out, err := exec.Command("apt-get", "install", "-y", "--no-install-recommends", "cfengine3").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("cf-agent is not measured: it cannot be installed: %w\n%s", err, out[max(0, len(out)-500):])
-	}
-	return nil
-}
+// cfLargest is the number of files above which one of its ways says enough.
+const cfLargest = 10_000
 
 // cfTools are the ways of writing the files down for cf-agent. Comparing by
 // time finds no file that was changed at its place, so it verifies nothing.
@@ -34,15 +21,16 @@ func cfTools() []tool {
 		return "digest"
 	})
 	promises.onceIfSlow = true
+	byTime := cfTool("cf-agent, tree by time", "one recursive copy, compare => mtime", cfTree, func(w work) string {
+		if w == verifyAll {
+			return ""
+		}
+		return "mtime"
+	})
+	promises.largest, byTime.largest = cfLargest, cfLargest
 	return []tool{
 		cfTool("cf-agent, tree by digest", "one recursive copy, compare => digest", cfTree, func(work) string { return "digest" }),
-		cfTool("cf-agent, tree by time", "one recursive copy, compare => mtime", cfTree, func(w work) string {
-			if w == verifyAll {
-				return ""
-			}
-			return "mtime"
-		}),
-		promises,
+		byTime, promises,
 	}
 }
 
@@ -51,9 +39,6 @@ func cfTool(name, about string, policy func(p place, compare string) string, com
 	return tool{
 		name: name, about: about,
 		prepare: func(p place) error {
-			if err := writeTree(filepath.Join(p.dir, "source"), p.n); err != nil {
-				return err
-			}
 			for _, by := range []string{"digest", "mtime"} {
 				if err := cfWorkFolder(folder(p, by), policy(p, by)); err != nil {
 					return err
@@ -63,18 +48,22 @@ func cfTool(name, about string, policy func(p place, compare string) string, com
 		},
 		command: func(p place, w work) []string {
 			by := compare(w)
-			if by == "" {
+			if by == "" || w == coldList {
 				return nil
 			}
-			return []string{"env", "CFENGINE_TEST_OVERRIDE_WORKDIR=" + folder(p, by), "cf-agent", "-K"}
+			return cfRun(folder(p, by))
 		},
 	}
 }
 
+// cfRun never starts cf-agent without a folder: it would turn to the machine's
+// own policy and start its daemons.
+func cfRun(folder string) []string {
+	return []string{"env", "CFENGINE_TEST_OVERRIDE_WORKDIR=" + folder, "cf-agent", "-K"}
+}
+
 // cfWorkFolder makes a folder with keys and the policy in its proper place,
-// where cf-agent has it checked by cf-promises only when it changed. Without
-// the folder in its environment cf-agent would turn to the machine's own policy
-// and start its daemons, so it is never started by itself: see cfTool.
+// where cf-agent has it checked by cf-promises only when it changed.
 func cfWorkFolder(dir, policy string) error {
 	for _, d := range []string{"inputs", "ppkeys", "state", "bin", "outputs"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
@@ -116,7 +105,7 @@ files:
 
 func cfTree(p place, compare string) string {
 	return fmt.Sprintf(cfBodies, compare) + cfFolder(p.dest) +
-		fmt.Sprintf("  \"%s\" perms => m, copy_from => cp(\"%s/source\"), depth_search => rec;\n}\n", p.dest, p.dir)
+		fmt.Sprintf("  \"%s\" perms => m, copy_from => cp(\"%s\"), depth_search => rec;\n}\n", p.dest, p.source)
 }
 
 func cfFolder(dir string) string {
@@ -131,7 +120,7 @@ func cfPromises(p place, compare string) string {
 		b.WriteString(cfFolder(filepath.Join(p.dest, d)))
 	}
 	for i := range p.n {
-		fmt.Fprintf(&b, "  \"%s/%s\" perms => m, copy_from => cp(\"%s/source/%s\");\n", p.dest, name(i), p.dir, name(i))
+		fmt.Fprintf(&b, "  \"%s/%s\" perms => m, copy_from => cp(\"%s/%s\");\n", p.dest, name(i), p.source, name(i))
 	}
 	b.WriteString("}\n")
 	return b.String()

@@ -8,28 +8,51 @@ import (
 	"strings"
 )
 
-// baseline is the tool that ratios are taken to.
-const baseline = "fettle, one tree"
+// These are the tools that ratios are taken to.
+const (
+	limitName  = "limit"
+	fettleTree = "fettle, one tree"
+	fettleName = "fettle"
+)
+
+// baseline is the fettle that others are compared with in a work.
+func baseline(w work) string {
+	if w == mixedHost || w == startEnd {
+		return fettleName
+	}
+	return fettleTree
+}
 
 // fettleTools are the ways of writing the files down for fettle.
 func fettleTools(bin string) []tool {
-	repository := func(name, about string, source func(n int) string) tool {
+	repository := func(name, about string, source func(n int) []string) tool {
 		return tool{
-			name: name, about: about,
-			prepare: func(p place) error { return prepareRepository(p, source(p.n)) },
+			name: name, about: about, settles: true,
+			prepare: func(p place) error {
+				repo := filepath.Join(p.dir, "repo")
+				if err := writeTree(filepath.Join(repo, "modules/data/files/tree"), p.n); err != nil {
+					return err
+				}
+				return prepareRepository(repo, source(p.n))
+			},
 			command: func(p place, w work) []string {
-				return withVerify([]string{bin, "apply", "-C", filepath.Join(p.dir, "repo"), "--yes",
+				argv := withVerify([]string{bin, "apply", "-C", filepath.Join(p.dir, "repo"), "--yes",
 					"--root", filepath.Join(p.live, "root"), "--state", filepath.Join(p.live, "state")}, w)
+				return withLimits(argv, p.n)
 			},
 		}
 	}
 	return []tool{
-		repository(baseline, "fettle apply in a git repository, one directory with a source; git and compiling are part of it", oneTree),
+		repository(fettleTree, "fettle apply in a git repository, one directory with a source; git and compiling are part of it", oneTree),
 		repository("fettle, n files", "the same with n file states", manyFiles),
 		{
 			name: "fettle, step file", about: "fettle steps apply of n COPY lines; their sources are read to be digested",
+			settles: true, largest: 10_000,
 			prepare: prepareSteps,
 			command: func(p place, w work) []string {
+				if w == coldList {
+					return nil
+				}
 				return withVerify([]string{bin, "steps", "apply", filepath.Join(p.dir, "list.steps"), "--yes",
 					"--root", filepath.Join(p.live, "root"), "--state", filepath.Join(p.live, "state")}, w)
 			},
@@ -37,6 +60,7 @@ func fettleTools(bin string) []tool {
 	}
 }
 
+// withVerify reads every byte where the work asks for it.
 func withVerify(argv []string, w work) []string {
 	if w == verifyAll {
 		argv = append(argv, "--verify")
@@ -44,29 +68,43 @@ func withVerify(argv []string, w work) []string {
 	return argv
 }
 
-func oneTree(int) string {
-	return "directory \"/srv/data\" {\n  source = \"files/tree\"\n}\n"
+// withLimits allows what a repository may not have by default.
+func withLimits(argv []string, n int) []string {
+	if n > 40_000 {
+		argv = append(argv, "--max-files", "200000", "--compile-timeout", "10m", "--compile-memory", "8192")
+	}
+	return argv
 }
 
-func manyFiles(n int) string {
+func oneTree(int) []string {
+	return []string{"directory \"/srv/data\" {\n  source = \"files/tree\"\n}\n"}
+}
+
+// manyFiles are several texts, since a source file may have 1 MiB.
+func manyFiles(n int) []string {
 	var b strings.Builder
 	b.WriteString("directory \"/srv/data\" {}\n")
 	for _, d := range folders(n) {
 		fmt.Fprintf(&b, "directory \"/srv/data/%s\" {}\n", d)
 	}
+	var out []string
 	for i := range n {
 		fmt.Fprintf(&b, "file \"/srv/data/%s\" {\n  source = \"files/tree/%s\"\n}\n", name(i), name(i))
+		if i%5000 == 4999 {
+			out = append(out, b.String())
+			b.Reset()
+		}
 	}
-	return b.String()
+	return append(out, b.String())
 }
 
 // prepareRepository makes a git repository with one module and commits it.
-func prepareRepository(p place, module string) error {
-	repo := filepath.Join(p.dir, "repo")
-	if err := writeTree(filepath.Join(repo, "modules/data/files/tree"), p.n); err != nil {
-		return err
+func prepareRepository(repo string, module []string) error {
+	files := map[string]string{"fettle.hcl": "target \"bench\" { modules = [\"data\"] }\n"}
+	for i, text := range module {
+		files[fmt.Sprintf("modules/data/part-%02d.hcl", i)] = text
 	}
-	for file, text := range map[string]string{"fettle.hcl": "target \"bench\" { modules = [\"data\"] }\n", "modules/data/module.hcl": module} {
+	for file, text := range files {
 		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o644); err != nil {
 			return err
 		}

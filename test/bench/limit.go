@@ -21,13 +21,21 @@ func limitTool() tool {
 		about:   "by hand in Go, on all cores: create all with one syncfs; lstat all; read and SHA-256 all; lstat all and replace those",
 		prepare: func(place) error { return nil },
 		command: func(p place, w work) []string {
-			self, err := os.Executable()
-			if err != nil {
+			if w == coldList {
 				return nil
 			}
-			return []string{self, "limit", string(w), p.dest, strconv.Itoa(p.n)}
+			return byHand(w, p.dest, p.n)
 		},
 	}
+}
+
+// byHand is this program, started to do a work by itself.
+func byHand(w work, dir string, n int) []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{self, "limit", string(w), dir, strconv.Itoa(n)}
 }
 
 func limitMain(args []string) error {
@@ -48,6 +56,10 @@ func limitMain(args []string) error {
 		return spread(n, func(i int) error { return digest(dir, i) })
 	case repair:
 		return limitRepair(dir, n)
+	case mixedHost:
+		return limitHost(dir)
+	case startEnd:
+		return nil
 	}
 	return fmt.Errorf("there is no work %q", args[0])
 }

@@ -11,22 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allTools are the tools in the order of the table, and what to say of those
-// that are missing.
-func allTools(s settings) ([]tool, []string, error) {
-	if _, err := os.Stat(s.fettle); err != nil {
-		return nil, nil, fmt.Errorf("cannot find the fettle to measure: %w; type: make build", err)
-	}
-	tools := append([]tool{limitTool()}, fettleTools(s.fettle)...)
-	if !s.peers {
-		return tools, nil, nil
-	}
-	if err := cfAgent(); err != nil {
-		return tools, []string{err.Error()}, nil
-	}
-	return append(tools, cfTools()...), nil, nil
-}
-
 // fact is one line of what was measured where.
 type fact struct{ name, value string }
 
@@ -38,7 +22,7 @@ func describe(s settings, dir string) ([]fact, error) {
 	}
 	facts := []fact{
 		{"date", orUnknown(s.date)},
-		{"machine", fmt.Sprintf("%s, %d CPUs, %s", field("/proc/cpuinfo", "model name"), runtime.NumCPU(), memory())},
+		{"machine", fmt.Sprintf("%s, %d CPUs, %s", lineOf("/proc/cpuinfo", "model name"), runtime.NumCPU(), memory())},
 		{"kernel", unix.ByteSliceToString(u.Release[:])},
 		{"file system", fileSystem(dir)},
 		{"load average before the end", firstWords("/proc/loadavg", 3)},
@@ -46,7 +30,8 @@ func describe(s settings, dir string) ([]fact, error) {
 		{"git", output("git", "--version")},
 	}
 	if s.peers {
-		facts = append(facts, fact{"cf-agent", output("cf-agent", "-V")})
+		facts = append(facts,
+			fact{"cf-agent", output("cf-agent", "-V")}, fact{"puppet", output("puppet", "--version")}, fact{"ansible", output("ansible-playbook", "--version")})
 	}
 	return facts, nil
 }
@@ -68,8 +53,8 @@ func output(argv ...string) string {
 	return string(line)
 }
 
-// field is the value of the first line "name : value" of a file.
-func field(file, name string) string {
+// lineOf is the value of the first line "name : value" of a file.
+func lineOf(file, name string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == name {
@@ -81,7 +66,7 @@ func field(file, name string) string {
 
 func memory() string {
 	var kib int64
-	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemTotal"), "%d kB", &kib); err != nil {
+	if _, err := fmt.Sscanf(lineOf("/proc/meminfo", "MemTotal"), "%d kB", &kib); err != nil {
 		return "memory unknown"
 	}
 	return fmt.Sprintf("%.0f GiB", float64(kib)/(1<<20))

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
 
-// The plot has a panel for each work, in two columns, and the names below.
+// The plot has a panel for each work on files, in two columns, and the names in
+// the place of the last panel.
 const (
 	panelWidth, panelHeight = 430, 300
 	left, right, top        = 62, 14, 34
@@ -16,8 +18,29 @@ const (
 	legendLine              = 20
 )
 
-func colours() []string {
-	return []string{"#888888", "#0b5fa5", "#2e9bd6", "#7cc4ee", "#b03a2e", "#e67e22", "#8e6c3a"}
+// strokes are the colours of the tools: one for each product, with its ways
+// from dark to light.
+func strokes() map[string]string {
+	return map[string]string{
+		limitName:                  "#888888",
+		fettleTree:                 "#0b3d91",
+		"fettle, n files":          "#2e7bd6",
+		"fettle, step file":        "#85bdf2",
+		"cf-agent, tree by digest": "#a02318",
+		"cf-agent, tree by time":   "#e0663a",
+		"cf-agent, n promises":     "#f0ac6b",
+		"puppet, tree":             "#5b2a86",
+		"puppet, n files":          "#a77bd0",
+		"ansible, tree":            "#1e7d43",
+		"ansible, loop":            "#78c292",
+	}
+}
+
+func stroke(tool string) string {
+	if c := strokes()[tool]; c != "" {
+		return c
+	}
+	return "#000000"
 }
 
 // axis maps values to places on a logarithmic scale.
@@ -28,31 +51,42 @@ func (a axis) at(v float64) float64 {
 	return a.from + part*(a.to-a.from)
 }
 
+// plotted are the works that the plot shows.
+func plotted() []work { return []work{firstApply, noChange, verifyAll, repair, coldList} }
+
 // plot draws the wall times against the numbers of files, both logarithmic, as SVG.
 func plot(b *bench) string {
-	legend := (len(b.tools)+1)/2*legendLine + 16
-	width, height := 2*panelWidth, 2*panelHeight+legend
+	var files field
+	for _, f := range b.fields {
+		if slices.Contains(f.works, noChange) {
+			files = f
+		}
+	}
+	columns, lines := 2, (len(plotted())+2)/2
+	width, height := columns*panelWidth, lines*panelHeight
 	var t strings.Builder
 	fmt.Fprintf(&t, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", width, height, width, height)
 	fmt.Fprintf(&t, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
-	low, high := b.span()
-	for i, w := range works() {
-		panel(&t, b, w, float64(i%2*panelWidth), float64(i/2*panelHeight), low, high)
+	if len(files.sizes) > 0 {
+		low, high := b.span(files)
+		for i, w := range plotted() {
+			panel(&t, b, files, w, float64(i%columns*panelWidth), float64(i/columns*panelHeight), low, high)
+		}
 	}
-	for i, tool := range b.tools {
-		x, y := i%2*panelWidth+left, 2*panelHeight+14+i/2*legendLine
+	for i, tool := range files.tools {
+		x, y := (columns-1)*panelWidth+left, (lines-1)*panelHeight+top+i*legendLine
 		fmt.Fprintf(&t, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>`+"\n",
-			x, y, x+26, y, colours()[i%len(colours())], x+34, y+4, html.EscapeString(tool.name))
+			x, y, x+26, y, stroke(tool.name), x+34, y+4, html.EscapeString(tool.name))
 	}
 	t.WriteString("</svg>\n")
 	return t.String()
 }
 
 // span is the powers of ten around all times, in seconds.
-func (b *bench) span() (low, high float64) {
+func (b *bench) span(files field) (low, high float64) {
 	low, high = math.Inf(1), 0
 	for c := range b.results {
-		if f, ok := b.figureOf(c); ok {
+		if f, ok := b.figureOf(c); ok && slices.Contains(files.works, c.work) {
 			low, high = min(low, f.wall.Seconds()), max(high, f.wall.Seconds())
 		}
 	}
@@ -62,8 +96,8 @@ func (b *bench) span() (low, high float64) {
 	return math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(high)))
 }
 
-func panel(t *strings.Builder, b *bench, w work, x0, y0, low, high float64) {
-	first, last := float64(b.sizes[0]), float64(b.sizes[len(b.sizes)-1])
+func panel(t *strings.Builder, b *bench, files field, w work, x0, y0, low, high float64) {
+	first, last := float64(files.sizes[0]), float64(files.sizes[len(files.sizes)-1])
 	if first == last {
 		first, last = first/2, last*2
 	}
@@ -74,19 +108,19 @@ func panel(t *strings.Builder, b *bench, w work, x0, y0, low, high float64) {
 		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#dddddd"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`+"\n",
 			x.from, y.at(v), x.to, y.at(v), x.from-6, y.at(v)+4, shortTime(v))
 	}
-	for _, n := range b.sizes {
+	for _, n := range files.sizes {
 		v := x.at(float64(n))
 		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#dddddd"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n",
 			v, y.to, v, y.from, v, y.from+18, thousands(n))
 	}
-	for i, tool := range b.tools {
-		curve(t, b, w, tool.name, x, y, colours()[i%len(colours())])
+	for _, tool := range files.tools {
+		curve(t, b, files.sizes, w, tool.name, x, y)
 	}
 }
 
-func curve(t *strings.Builder, b *bench, w work, tool string, x, y axis, colour string) {
+func curve(t *strings.Builder, b *bench, sizes []int, w work, tool string, x, y axis) {
 	var points, dots strings.Builder
-	for _, n := range b.sizes {
+	for _, n := range sizes {
 		f, ok := b.figureOf(cell{w, tool, n})
 		if !ok {
 			continue
@@ -94,10 +128,10 @@ func curve(t *strings.Builder, b *bench, w work, tool string, x, y axis, colour 
 		px, py := x.at(float64(n)), y.at(f.wall.Seconds())
 		fmt.Fprintf(&points, "%.1f,%.1f ", px, py)
 		fmt.Fprintf(&dots, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"><title>%s, %s files: %s s</title></circle>`+"\n",
-			px, py, colour, html.EscapeString(tool), thousands(n), seconds(f.wall))
+			px, py, stroke(tool), html.EscapeString(tool), thousands(n), seconds(f.wall))
 	}
 	if points.Len() > 0 {
-		fmt.Fprintf(t, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n%s", strings.TrimSpace(points.String()), colour, dots.String())
+		fmt.Fprintf(t, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n%s", strings.TrimSpace(points.String()), stroke(tool), dots.String())
 	}
 }
 

@@ -17,14 +17,15 @@ type measured struct {
 	RSS       int64 // bytes
 }
 
-// measure runs a program to its end in a small process of its own. Its output
-// goes to the file log.
-func measure(argv, env []string, log string) (sample, error) {
+// measure runs a program to its end in a small process of its own, below the
+// folder root if there is one. Its output goes to the file log.
+func measure(argv, env []string, root, log string) (sample, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return sample{}, err
 	}
-	cmd := exec.Command(self, append([]string{"measure", log}, argv...)...)
+	cmd := exec.Command(self, append([]string{"measure", log, root}, argv...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -39,15 +40,19 @@ func measure(argv, env []string, log string) (sample, error) {
 	return sample{wall: m.Wall, cpu: m.CPU, rss: m.RSS}, nil
 }
 
-// measureMain is that small process: LOG PROGRAM ARGUMENT…
+// measureMain is that small process: LOG ROOT PROGRAM ARGUMENT…
 func measureMain(args []string) error {
 	log, err := os.Create(args[0])
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(args[1], args[2:]...)
+	cmd := exec.Command(args[2], args[3:]...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: args[1], Pdeathsig: syscall.SIGKILL}
+	if args[1] != "" {
+		cmd.Dir = "/"
+	}
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
 		return err

@@ -3,52 +3,78 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 const introduction = `# Performance
 
 This page is written by ` + "`make bench`" + `; do not edit it.
 
-Files of 1 KiB, a hundred to a folder, put in place by whole processes. *First
-apply*: nothing is there, and the tool keeps what it needs to take the run back
-if it can. *No change*: all is as it should be. *Every byte verified*: the same,
-with every file read. *Repair of 1 %*: one file in a hundred was overwritten
-with other bytes, as many.
+Whole processes, from their start to their end. A figure is the median of
+several rounds; in a round all tools do a work one after another, and ratios are
+taken within a round. CPU is user and system time of the process and of what it
+started; peak memory is that of the largest of these processes. After every run
+what is there is compared with what should be there.
+
+*The limit* is the same work by hand in Go, without history, comparison or
+safety: no tool can leave out what it does. Nothing is extrapolated: a row that is
+missing was not measured.
+
+- **†** measured in fewer rounds: a run takes longer than %s, or there are %s files
+- **—** the tool left something else; the notes say what
+- wide columns min–max: the machine was disturbed. Believe CPU times and memory
+  before wall times there
 
 ![Time against the number of files](performance.svg)
 
-Medians of several rounds of one run, in which all tools do a work one after
-another. Ratios are of wall times, taken within each round, then their median:
-they stay when a busy machine makes all times longer. CPU is user and system
-time of the process and of what it started and waited for; peak memory is that
-of the largest of these processes. After each run content and modes are
-compared with the source: "—" is a tool that left something else, see the notes.
-
-The columns min–max say how much the machine was disturbed. Where they are wide,
-differences smaller than that mean nothing, and a ratio to the limit below 1
-means only noise: believe CPU times and memory before wall times there.
-
 `
+
+// about says what a work is.
+func about(w work) (title, text string) {
+	switch w {
+	case firstApply:
+		return "First apply", "Files of 1 KiB, a hundred to a folder, where nothing is. The tools that can take a run back keep what they need for it."
+	case noChange:
+		return "No change", "All is as it should be. Times may be trusted."
+	case verifyAll:
+		return "No change, every byte verified", "The same, with every file read. Puppet and Ansible do that in each run, so their figures are those of *no change*."
+	case repair:
+		return "Repair of 1 %", "One file in a hundred was overwritten with as many other bytes."
+	case coldList:
+		return "The list: from the cache, or compiled anew", "Runs of fettle without changes. *Compiled anew*: the cache of lists was taken away before, and with it what fettle remembers of the repository's files."
+	case mixedHost:
+		return "Mixed host, no change", fmt.Sprintf("%d packages, %d accounts, %d files, %d links and %d templates on this machine's own root, below a layer that is thrown away. Each tool has brought the state about itself before.",
+			len(hostPackages()), hostAccounts, hostFiles, hostLinks, hostTemplates)
+	case startEnd:
+		return "Start and end", "Programs that have nothing to do but to start."
+	}
+	return string(w), ""
+}
 
 // report is docs/performance.md.
 func report(b *bench, facts []fact) string {
 	var t strings.Builder
-	t.WriteString(introduction)
+	fmt.Fprintf(&t, introduction, b.slow, thousands(b.once))
+	for _, w := range works() {
+		if rows := b.rows(w); rows != nil {
+			title, text := about(w)
+			fmt.Fprintf(&t, "## %s\n\n%s\n\n%s\n", title, text, markdownTable(rows))
+		}
+	}
+	t.WriteString("## How each tool was told\n\n")
+	for _, f := range b.fields {
+		for _, tool := range f.tools {
+			fmt.Fprintf(&t, "- %s, **%s**: %s\n", f.title, tool.name, tool.about)
+		}
+	}
+	t.WriteString("\n## Where\n\n")
 	for _, f := range facts {
 		fmt.Fprintf(&t, "- %s: %s\n", f.name, f.value)
 	}
-	t.WriteString("\nThe tools:\n\n")
-	for _, tool := range b.tools {
-		fmt.Fprintf(&t, "- **%s**: %s\n", tool.name, tool.about)
+	if len(b.notes) > 0 {
+		t.WriteString("\n## Notes\n\n")
 	}
 	for _, n := range b.notes {
-		fmt.Fprintf(&t, "- %s\n", n)
+		fmt.Fprintf(&t, "- %s\n", strings.ReplaceAll(n, "\n", " "))
 	}
-	wall := medianOf(b.start, func(s sample) time.Duration { return s.wall })
-	rss := medianOf(b.start, func(s sample) int64 { return s.rss })
-	fmt.Fprintf(&t, "\n`fettle version` starts and ends in %.1f ms with a peak of %.0f MiB.\n\n", float64(wall.Microseconds())/1e3, float64(rss)/(1<<20))
-	t.WriteString(b.table(markdown))
-	fmt.Fprintf(&t, "\n† took longer than %s, so it was measured in one round.\n", b.slow)
 	return t.String()
 }

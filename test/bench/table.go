@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,20 +33,18 @@ func (b *bench) figureOf(c cell) (figure, bool) {
 		wall:     medianOf(all, func(s sample) time.Duration { return s.wall }),
 		cpu:      medianOf(all, func(s sample) time.Duration { return s.cpu }),
 		rss:      medianOf(all, func(s sample) int64 { return s.rss }),
-		toLimit:  b.ratio(c, "limit"),
-		toFettle: b.ratio(c, baseline),
+		toLimit:  b.ratio(c, cell{c.work, limitName, c.n}),
+		toFettle: b.ratio(c, cell{c.work, baseline(c.work), c.n}),
 		rounds:   len(all),
 	}, true
 }
 
-// ratio compares with another tool round by round.
-func (b *bench) ratio(c cell, other string) float64 {
+// ratio compares two cells round by round.
+func (b *bench) ratio(c, other cell) float64 {
 	var of []float64
 	for _, s := range b.results[c] {
-		for _, o := range b.results[cell{c.work, other, c.n}] {
-			if o.round == s.round {
-				of = append(of, float64(s.wall)/float64(o.wall))
-			}
+		for _, o := range b.ofRound(other, s.round) {
+			of = append(of, float64(s.wall)/float64(o.wall))
 		}
 	}
 	return median(of)
@@ -69,46 +68,80 @@ func median[T cmp.Ordered](values []T) T {
 	return values[(len(values)-1)/2]
 }
 
-// layout is how a table is written.
-type layout int
-
-const (
-	plain layout = iota
-	markdown
-)
-
-// table is everything that was measured, a row a cell.
-func (b *bench) table(l layout) string {
-	rows := [][]string{{"work", "files", "tool", "wall s", "min–max", "CPU s", "peak MiB", "× limit", "× " + baseline}}
-	for _, w := range works() {
-		for _, n := range b.sizes {
-			for _, t := range b.tools {
-				if r := b.row(cell{w, t.name, n}); r != nil {
-					rows = append(rows, r)
-				}
+// rows are the table of a work with its head: by number, then the fastest
+// first. Nil is a work that was not measured.
+func (b *bench) rows(w work) [][]string {
+	var rows [][]string
+	for _, f := range b.fields {
+		if !slices.Contains(f.works, w) {
+			continue
+		}
+		for _, n := range f.sizes {
+			if w == coldList {
+				rows = append(rows, b.listRows(f, n)...)
+			} else {
+				rows = append(rows, b.sizeRows(f, w, n)...)
 			}
 		}
 	}
-	if l == markdown {
-		return markdownTable(rows)
-	}
-	return plainTable(rows)
-}
-
-func (b *bench) row(c cell) []string {
-	row := []string{string(c.work), thousands(c.n), c.tool}
-	if b.broken[c] != "" {
-		return append(row, "—", "", "", "", "", "")
-	}
-	f, ok := b.figureOf(c)
-	if !ok {
+	if rows == nil {
 		return nil
 	}
-	wall := seconds(f.wall)
-	if f.rounds < b.rounds {
+	head := []string{"number", "tool", "wall s", "min–max", "CPU s", "peak MiB", "× limit", "× " + baseline(w)}
+	if w == coldList {
+		head = append(head[:6], "× from the cache")
+	}
+	return append([][]string{head}, rows...)
+}
+
+// sizeRows are the tools with one number of things.
+func (b *bench) sizeRows(f field, w work, n int) [][]string {
+	type line struct {
+		wall time.Duration
+		row  []string
+	}
+	var lines []line
+	for _, t := range f.tools {
+		c := cell{w, t.name, n}
+		if b.broken[c] != "" {
+			lines = append(lines, line{math.MaxInt64, []string{thousands(n), t.name, "—", "", "", "", "", ""}})
+		} else if m, ok := b.figureOf(c); ok {
+			lines = append(lines, line{m.wall, append(b.measures(f, c, m, t.name), times(m.toLimit), times(m.toFettle))})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.wall, b.wall) })
+	var rows [][]string
+	for _, l := range lines {
+		rows = append(rows, l.row)
+	}
+	return rows
+}
+
+// listRows compare runs without changes: with the list from the cache, and
+// with the list compiled anew.
+func (b *bench) listRows(f field, n int) [][]string {
+	var rows [][]string
+	for _, t := range f.tools {
+		cold, warm := cell{coldList, t.name, n}, cell{noChange, t.name, n}
+		m, ok := b.figureOf(cold)
+		if !ok {
+			continue
+		}
+		if was, ok := b.figureOf(warm); ok {
+			rows = append(rows, append(b.measures(f, warm, was, t.name+": from the cache"), times(1)))
+		}
+		rows = append(rows, append(b.measures(f, cold, m, t.name+": compiled anew"), times(b.ratio(cold, warm))))
+	}
+	return rows
+}
+
+// measures are the columns that every table has.
+func (b *bench) measures(f field, c cell, m figure, name string) []string {
+	wall := seconds(m.wall)
+	if m.rounds < f.rounds {
 		wall += "†"
 	}
-	return append(row, wall, seconds(f.low)+"–"+seconds(f.high), seconds(f.cpu), fmt.Sprintf("%.0f", float64(f.rss)/(1<<20)), times(f.toLimit), times(f.toFettle))
+	return []string{thousands(c.n), name, wall, seconds(m.low) + "–" + seconds(m.high), seconds(m.cpu), fmt.Sprintf("%.0f", float64(m.rss)/(1<<20))}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
@@ -139,12 +172,12 @@ func plainTable(rows [][]string) string {
 	}
 	var b strings.Builder
 	for k, r := range rows {
-		if k > 0 && rows[k-1][0]+rows[k-1][1] != r[0]+r[1] {
+		if k > 0 && rows[k-1][0] != r[0] {
 			b.WriteString("\n")
 		}
 		for i, c := range r {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if i == 1 || i > 2 {
+			if i != 1 {
 				b.WriteString(pad + c + "  ")
 			} else {
 				b.WriteString(c + pad + "  ")
@@ -160,7 +193,7 @@ func markdownTable(rows [][]string) string {
 	for i, r := range rows {
 		b.WriteString("| " + strings.Join(r, " | ") + " |\n")
 		if i == 0 {
-			b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|--:|\n")
+			b.WriteString("|--:|---|" + strings.Repeat("--:|", len(r)-2) + "\n")
 		}
 	}
 	return b.String()

@@ -38,12 +38,7 @@ func writeTree(dir string, n int) error {
 			return err
 		}
 	}
-	for i := range n {
-		if err := os.WriteFile(filepath.Join(dir, name(i)), content(i), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return spread(n, func(i int) error { return os.WriteFile(filepath.Join(dir, name(i)), content(i), 0o644) })
 }
 
 // damageTree overwrites one file in a hundred with other bytes, as many.
@@ -73,18 +68,18 @@ func eachDamaged(n int, fn func(i int) error) error {
 
 // checkTree compares a tree with the source: names, content and modes.
 func checkTree(dir string, n int) error {
-	for i := range n {
-		p := filepath.Join(dir, name(i))
-		got, err := os.ReadFile(p)
-		if err != nil {
-			return err
+	err := spread(n, func(i int) error {
+		got, err := os.ReadFile(filepath.Join(dir, name(i)))
+		if err == nil && !bytes.Equal(got, content(i)) {
+			err = fmt.Errorf("%s does not hold what it should", name(i))
 		}
-		if !bytes.Equal(got, content(i)) {
-			return fmt.Errorf("%s does not hold what it should", name(i))
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	count := 0
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
