@@ -60,8 +60,8 @@ cover: setup
 
 # A sample of MUTANTS from each package, another one each night: MUTANTS=0 takes all.
 mutants:
-	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 90 internal/journal
-	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
+	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 90 -last 'Cut|EveryOp|EveryLook|Mutations' internal/journal
+	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -last 'PowerCut|Fault|Campaign' -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
 
 # As root on Debian it installs cfengine3, puppet and ansible-core when they are
 # missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"

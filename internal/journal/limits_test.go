@@ -182,7 +182,7 @@ func TestStateDirectory(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 	}
-	fsys, _, _, _ := readWorld(t)
+	fsys, _, _ := readWorld(t)
 	var walk func(dir string)
 	walk = func(dir string) {
 		for _, name := range must(fsys.ReadDir(dir))(t) {

@@ -24,6 +24,7 @@ type bench struct {
 	t     *target
 	tests []string // packages whose tests look, by folder
 	run   string   // the -run of the tests, "" for all
+	last  string   // which of them run only when the others have seen nothing
 	dir   string
 	limit time.Duration // for one run of the tests
 	// rapid tells that the tests know the flag that keeps pgregory.net/rapid
@@ -69,11 +70,20 @@ func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	failed, _, err := b.fails(ctx, []string{"-test.short"}, overlay)
-	if err == nil && !failed {
-		failed, _, err = b.fails(ctx, nil, overlay)
+	for _, flags := range b.rounds() {
+		if failed, _, err := b.fails(ctx, flags, overlay); failed || err != nil {
+			return failed, err
+		}
 	}
-	return failed, err
+	return false, nil
+}
+
+// rounds are the flags of the runs of the tests, the cheapest first.
+func (b *bench) rounds() [][]string {
+	if b.last == "" {
+		return [][]string{{"-test.short"}, {}}
+	}
+	return [][]string{{"-test.short", "-test.skip=" + b.last}, {"-test.short"}, {}}
 }
 
 // fails builds the tests with an overlay and runs them until one fails.
