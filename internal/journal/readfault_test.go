@@ -210,21 +210,21 @@ func everyLook(t *testing.T, fsys *mem.FS, ask func(s *journal.Store) (string, e
 	t.Helper()
 	want := ""
 	for at := 0; ; at++ {
-				b := &badReads{FS: fsys.CrashClone(rand.New(rand.NewPCG(1, 1)))}
-				s := open(t, b)
-				b.at, b.seen = at, 0
-				got, err := ask(s)
-				if at == 0 {
-					if want = got; err != nil {
-						t.Fatal(err)
-					}
-					continue
-				}
-				if b.what == "" {
-					return
-				}
-				if err == nil && got != want {
-					t.Errorf("the %s fails and nobody is told: %.200s\nwant %.200s", b.what, got, want)
-				}
+		b := &badReads{FS: fsys.CrashClone(rand.New(rand.NewPCG(1, 1)))}
+		s := open(t, b)
+		b.at, b.seen = at, 0
+		got, err := ask(s)
+		if at == 0 {
+			if want = got; err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if b.what == "" {
+			return
+		}
+		if err == nil && got != want {
+			t.Errorf("the %s fails and nobody is told: %.200s\nwant %.200s", b.what, got, want)
+		}
 	}
 }
