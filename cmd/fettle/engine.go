@@ -32,7 +32,7 @@ func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() e
 		_ = h.Close()
 		return nil, nil, err
 	}
-	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m)})
+	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: buildText()})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}

@@ -18,7 +18,7 @@ type floor struct {
 var floors = []floor{
 	{"words", []string{"internal/addr", "internal/diag", "internal/image", "internal/debver"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe"}},
-	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/sandbox", "internal/host/..."}},
+	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/lookcache", "internal/sandbox", "internal/host/..."}},
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
 	{"meaning", []string{"internal/lang", "internal/kind/...", "internal/move", "internal/verb"}},
 	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/verb/...", "internal/kind/kindtest"}},

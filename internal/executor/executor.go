@@ -140,12 +140,17 @@ type CheckResult = apply.CheckResult
 
 // Status is what a target is now, without looking at managed addresses.
 type Status struct {
-	State      journal.State    `json:"state"`
-	Last       *journal.RunInfo `json:"last,omitempty"`
-	Unfinished int              `json:"unfinished,omitempty"` // a run that crashed
-	Frozen     *journal.Frozen  `json:"frozen,omitempty"`
-	Armed      *journal.Arming  `json:"armed,omitempty"`
-	Locked     string           `json:"locked,omitempty"` // who holds the lock
+	State journal.State    `json:"state"`
+	Last  *journal.RunInfo `json:"last,omitempty"`
+	Condition
+}
+
+// Condition is what stands in the way of a run.
+type Condition struct {
+	Unfinished int             `json:"unfinished,omitempty"` // a run that crashed
+	Frozen     *journal.Frozen `json:"frozen,omitempty"`
+	Armed      *journal.Arming `json:"armed,omitempty"`
+	Locked     string          `json:"locked,omitempty"` // who holds the lock
 }
 
 // Executor runs lists on one target. Every method takes the target's lock
@@ -173,6 +178,9 @@ type Executor interface {
 	Freeze(ctx context.Context, f journal.Frozen, o Options) error
 	Unfreeze(ctx context.Context, o Options) error
 	Status(ctx context.Context) (Status, error)
+	// Condition is the part of Status that costs the same however much is
+	// managed.
+	Condition(ctx context.Context) (Condition, error)
 	// Runs is the history, oldest first.
 	Runs(ctx context.Context) ([]journal.RunInfo, error)
 	// Show is one run whole.

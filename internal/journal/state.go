@@ -104,14 +104,39 @@ func (s *Store) Notes() []string {
 	return slices.Clone(s.notes)
 }
 
-func (s *Store) state(note func(string, ...any)) (State, error) {
+func (s *Store) state(note func(string, ...any)) (st State, err error) {
+	found := false
+	err = s.candidates(note, func(run, pointed int) (bool, error) {
+		var newer *NewerFormatError
+		switch st, err = s.StateAt(run); {
+		case err == nil:
+			found = true
+			return true, nil
+		case errors.As(err, &newer), !errors.Is(err, errDamaged) && !errors.Is(err, fs.ErrNotExist):
+			return true, err // what cannot be read now may be sound
+		case errors.Is(err, fs.ErrNotExist) && run != pointed:
+			note("Run %d ended, but its state was not saved.", run)
+		default:
+			note("The state of run %d cannot be used (%v); an older one is in force.", run, err)
+		}
+		return false, nil
+	})
+	if err != nil || !found {
+		return State{Format: format}, err
+	}
+	return st, nil
+}
+
+// candidates calls try with the runs whose state can be in force, newest first,
+// until it says that one is.
+func (s *Store) candidates(note func(string, ...any), try func(run, pointed int) (bool, error)) error {
 	runs, err := s.stateRuns()
 	if err != nil {
-		return State{}, err
+		return err
 	}
 	pointed, err := s.pointed()
 	if err != nil && !errors.Is(err, errDamaged) {
-		return State{}, err
+		return err
 	}
 	if err != nil {
 		note("The pointer to the current state is damaged; the journals tell which it is.")
@@ -119,7 +144,7 @@ func (s *Store) state(note func(string, ...any)) (State, error) {
 	for _, run := range slices.Backward(runs) {
 		outcome, began, err := s.outcome(run)
 		if err != nil {
-			return State{}, err
+			return err
 		}
 		if began && (outcome == "" || (run != pointed && !s.committed(run))) {
 			continue
@@ -127,20 +152,25 @@ func (s *Store) state(note func(string, ...any)) (State, error) {
 		if !began && run != pointed {
 			continue // a state whose journal was collected
 		}
-		st, err := s.StateAt(run)
-		var newer *NewerFormatError
-		switch {
-		case err == nil:
-			return st, nil
-		case errors.As(err, &newer), !errors.Is(err, errDamaged) && !errors.Is(err, fs.ErrNotExist):
-			return State{}, err // what cannot be read now may be sound
-		case errors.Is(err, fs.ErrNotExist) && run != pointed:
-			note("Run %d ended, but its state was not saved.", run)
-		default:
-			note("The state of run %d cannot be used (%v); an older one is in force.", run, err)
+		if done, err := try(run, pointed); err != nil || done {
+			return err
 		}
 	}
-	return State{Format: format}, nil
+	return nil
+}
+
+// StateMark tells which state is in force without reading it: the newest run
+// that can be, and what lstat tells of the file of its state. Two equal marks
+// are of one state, if State could read it under one of them. The run is 0 when
+// nothing was ever applied.
+func (s *Store) StateMark() (run int, file host.Stat, err error) {
+	err = s.candidates(func(string, ...any) {}, func(r, _ int) (bool, error) {
+		run = r
+		file, err = s.fs.Lstat(statePath(r))
+		file.ATime = 0
+		return true, err
+	})
+	return run, file, err
 }
 
 // stateRuns lists every run that has a journal or a state, ascending.

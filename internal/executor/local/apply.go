@@ -25,15 +25,18 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if err := x.mayApply(); err != nil {
 		return nil, err
 	}
+	if x.stillIdle(&r, p) {
+		return x.verify(ctx, p, show)
+	}
 	r.Diffs = false
-	now, st, err := x.plan(ctx, r)
+	now, st, todo, err := x.look(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
 	if p != nil && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
 	}
-	if !needsRun(now, st, r) {
+	if !todo {
 		return x.verify(ctx, now, show)
 	}
 	run := x.runner(o, show)

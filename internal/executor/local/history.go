@@ -12,7 +12,7 @@ import (
 )
 
 // Status implements executor.Executor.
-func (x *Executor) Status(_ context.Context) (executor.Status, error) {
+func (x *Executor) Status(ctx context.Context) (executor.Status, error) {
 	var s executor.Status
 	var err error
 	if s.State, err = x.store.State(); err != nil {
@@ -25,19 +25,25 @@ func (x *Executor) Status(_ context.Context) (executor.Status, error) {
 	if n := len(runs); n > 0 {
 		s.Last = &runs[n-1]
 	}
-	if run, open, err := x.store.Unfinished(); err != nil {
-		return s, err
-	} else if open {
-		s.Unfinished = run
-	}
-	if s.Frozen, err = x.store.Frozen(); err != nil {
-		return s, err
-	}
-	if s.Armed, err = x.store.ArmedRun(); err != nil {
-		return s, err
-	}
-	s.Locked, err = x.holder()
+	s.Condition, err = x.Condition(ctx)
 	return s, err
+}
+
+// Condition implements executor.Executor.
+func (x *Executor) Condition(context.Context) (c executor.Condition, err error) {
+	if run, open, err := x.store.Unfinished(); err != nil {
+		return c, err
+	} else if open {
+		c.Unfinished = run
+	}
+	if c.Frozen, err = x.store.Frozen(); err != nil {
+		return c, err
+	}
+	if c.Armed, err = x.store.ArmedRun(); err != nil {
+		return c, err
+	}
+	c.Locked, err = x.holder()
+	return c, err
 }
 
 // holder says who holds the lock, "" when nobody does.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/apply"
@@ -36,17 +37,24 @@ type Options struct {
 	// Ballast is the room kept for taking a run back, in bytes; 0 is
 	// journal.DefaultBallast, negative is none.
 	Ballast int64
+	// Program names this build: what it remembers of a look counts for itself
+	// only. "" remembers none.
+	Program string
 }
 
 // Executor implements executor.Executor. It is used by one goroutine at a time.
 type Executor struct {
-	host  host.Host
-	store *journal.Store
-	names *names.Names
-	net   check.Prober
-	now   func() time.Time
-	watch func(ctx context.Context, deadline time.Time) error
-	cache *statcache.Cache // nil until something is observed
+	host    host.Host
+	store   *journal.Store
+	names   *names.Names
+	net     check.Prober
+	now     func() time.Time
+	watch   func(ctx context.Context, deadline time.Time) error
+	cache   *statcache.Cache // nil until somebody asks it
+	loading sync.Once
+	// program is Options.Program; idle the last look that found nothing to do.
+	program string
+	idle    idle
 }
 
 var _ executor.Executor = (*Executor)(nil)
@@ -66,14 +74,25 @@ func New(h host.Host, state host.FS, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the state directory: %w", err)
 	}
-	return &Executor{host: h, store: store, names: names.New(h), net: o.Net, now: o.Now, watch: o.Guard}, nil
+	return &Executor{host: h, store: store, names: names.New(h), net: o.Net, now: o.Now, watch: o.Guard, program: o.Program}, nil
 }
 
 func (x *Executor) digests() *statcache.Cache {
-	if x.cache == nil {
-		x.cache = statcache.Load(x.store.FS(), x.now)
-	}
+	x.loading.Do(func() { x.cache = statcache.Load(x.store.FS(), x.now) })
 	return x.cache
+}
+
+// lazily is the stat cache, read when somebody first asks it.
+type lazily struct{ x *Executor }
+
+// Digest implements capture.Digests.
+func (l lazily) Digest(path string, st host.Stat) (string, bool) {
+	return l.x.digests().Digest(path, st)
+}
+
+// Remember implements capture.Digests.
+func (l lazily) Remember(path string, st host.Stat, digest string) {
+	l.x.digests().Remember(path, st, digest)
 }
 
 // lock takes the one lock. The error says who holds it.
@@ -102,7 +121,7 @@ func (x *Executor) runner(o executor.Options, show func(executor.Event)) *apply.
 	if show == nil {
 		show = func(executor.Event) {}
 	}
-	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: x.digests(), Names: x.names,
+	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: lazily{x}, Names: x.names,
 		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash}
 }
 

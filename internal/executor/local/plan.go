@@ -22,7 +22,7 @@ func (x *Executor) Plan(ctx context.Context, r executor.Request) (*plan.Plan, er
 	if err := x.quiet(); err != nil {
 		return nil, err
 	}
-	p, _, err := x.plan(ctx, r)
+	p, _, _, err := x.look(ctx, &r)
 	x.saveCache()
 	return p, err
 }
@@ -42,29 +42,31 @@ func (x *Executor) quiet() error {
 }
 
 // plan compares a request with what is applied and what is there.
-func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, error) {
+func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, *observed, error) {
 	st, err := x.store.State()
 	if err != nil {
-		return nil, st, fmt.Errorf("cannot read what is applied: %w", err)
+		return nil, st, nil, fmt.Errorf("cannot read what is applied: %w", err)
 	}
 	seen, err := x.observe(ctx, toLookAt(r.List, st.Entries), r.Verify)
 	if err != nil {
-		return nil, st, err
+		return nil, st, nil, err
 	}
-	old, err := x.listOf(st)
-	if err != nil {
-		return nil, st, err
+	old := r.List
+	if st.List != r.List.Digest() {
+		if old, err = x.listOf(st); err != nil {
+			return nil, st, nil, err
+		}
 	}
 	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		Wanted: r.List, AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
 		Rules: rules{x.names}, Kept: x.kept, Repair: r.Repair})
 	if err := problems.Err(); err != nil {
-		return p, st, err
+		return p, st, seen, err
 	}
 	if r.Diffs {
 		x.diffs(p, r.Blobs)
 	}
-	return p, st, nil
+	return p, st, seen, nil
 }
 
 // kept lists a directory of a kept tree. One that cannot be read says so when it

@@ -127,8 +127,12 @@ func marks(_ context.Context, h *mem.Host, c host.Command) (host.CommandResult, 
 // open opens the engine anew, as the next process would.
 func (w *world) open() {
 	w.t.Helper()
+	o := local.Options{Now: time.Now, Ballast: -1}
+	if w.fake { // its clock never gives one time twice, so nothing is racy
+		o.Program, o.Now = "test", func() time.Time { return time.Now().Add(time.Hour) }
+	}
 	var err error
-	if w.x, err = local.New(w.h, w.state, local.Options{Now: time.Now, Ballast: -1}); err != nil {
+	if w.x, err = local.New(w.h, w.state, o); err != nil {
 		w.t.Fatalf("open: %v", err)
 	}
 }

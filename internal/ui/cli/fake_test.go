@@ -267,11 +267,16 @@ func (f *fake) Freeze(_ context.Context, z journal.Frozen, _ executor.Options) e
 func (f *fake) Unfreeze(context.Context, executor.Options) error { f.Frozen = nil; return f.save() }
 
 func (f *fake) Status(context.Context) (executor.Status, error) {
-	st := executor.Status{State: f.State, Frozen: f.Frozen, Armed: f.Armed}
+	st := executor.Status{State: f.State, Condition: executor.Condition{Frozen: f.Frozen, Armed: f.Armed}}
 	if n := len(f.Past); n > 0 {
 		st.Last = &f.Past[n-1].Info
 	}
 	return st, nil
+}
+
+func (f *fake) Condition(ctx context.Context) (executor.Condition, error) {
+	st, err := f.Status(ctx)
+	return st.Condition, err
 }
 
 func (f *fake) Runs(context.Context) ([]journal.RunInfo, error) {

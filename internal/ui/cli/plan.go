@@ -128,7 +128,7 @@ func changesIn(p *plan.Plan) error {
 
 // refuseFrozen ends a command that would change a frozen machine, before
 // anything is planned.
-func (s *session) refuseFrozen(st executor.Status) error {
+func (s *session) refuseFrozen(st executor.Condition) error {
 	if st.Frozen == nil {
 		return nil
 	}

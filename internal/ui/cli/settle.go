@@ -11,7 +11,7 @@ import (
 // mayRun refuses on a frozen machine, and settles earlier runs. It asks for the
 // status once: that reads everything that is applied.
 func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Options) error {
-	st, err := x.Status(ctx)
+	st, err := x.Condition(ctx)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Op
 // settle ends what an earlier run left, before anything is planned: a crash, a
 // confirmation that did not come. Planning after it sees the machine as it will
 // be, so that what is shown is what runs.
-func (s *session) settle(ctx context.Context, x executor.Executor, st executor.Status, o executor.Options) error {
+func (s *session) settle(ctx context.Context, x executor.Executor, st executor.Condition, o executor.Options) error {
 	late := st.Armed != nil && !s.app.Now().Before(time.Unix(0, st.Armed.Deadline))
 	if st.Unfinished == 0 && !late {
 		return nil

@@ -42,7 +42,7 @@ func (s *session) watch(ctx context.Context, x executor.Executor, next time.Time
 		if err := s.sleepUntil(ctx, next); err != nil {
 			return err
 		}
-		st, err := x.Status(ctx)
+		st, err := x.Condition(ctx)
 		if err != nil {
 			return err
 		}

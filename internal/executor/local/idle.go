@@ -1,0 +1,196 @@
+package local
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/lookcache"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+)
+
+// idle is a plan of this process that changes nothing and leaves nothing to be
+// recorded, with the key that it was made under.
+type idle struct {
+	plan *plan.Plan
+	key  lookcache.Key
+}
+
+// look plans, and tells whether there is anything to do or to record. Where an
+// earlier look found nothing to do and all is as it was then, it is one lstat a
+// path; the list is not even loaded, and no state is read.
+func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st journal.State, todo bool, err error) {
+	x.idle = idle{}
+	key, keyed := x.lookKey(r)
+	if keyed {
+		if p = x.asRemembered(ctx, key, r.Verify); p != nil {
+			x.idle = idle{p, key}
+			return p, st, false, nil
+		}
+	}
+	if err = r.Fill(); err != nil {
+		return nil, st, false, err
+	}
+	began := x.now()
+	p, st, seen, err := x.plan(ctx, *r)
+	if err != nil {
+		return p, st, false, err
+	}
+	todo = needsRun(p, st, *r)
+	if keyed && !todo && len(seen.failed) == 0 && nothingToDo(p) && len(st.Pending) == 0 && key.Run == st.Run {
+		x.idle = idle{p, key}
+		x.remember(key, p, toLookAt(r.List, st.Entries), seen.images, began)
+	}
+	return p, st, todo, nil
+}
+
+// nothingToDo tells whether a plan has checks at most.
+func nothingToDo(p *plan.Plan) bool {
+	for _, c := range p.Changes {
+		if c.Action != plan.Verify {
+			return false
+		}
+	}
+	return true
+}
+
+// stillIdle tells whether p is the plan that was just made here, has nothing to
+// do, and nobody has run anything since.
+func (x *Executor) stillIdle(r *executor.Request, p *plan.Plan) bool {
+	if p == nil || x.idle.plan != p {
+		return false
+	}
+	key, ok := x.lookKey(r)
+	return ok && key == x.idle.key
+}
+
+// lookKey is what a plan for r depends on besides what is observed.
+func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
+	run, file, err := x.store.StateMark()
+	if err != nil || run == 0 || x.program == "" {
+		return lookcache.Key{}, false
+	}
+	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision, Repair: r.Repair, Run: run, State: file}
+	for i, path := range []string{"/etc/passwd", "/etc/group"} {
+		if st, err := x.host.Lstat(path); err == nil {
+			st.ATime = 0
+			k.Accounts[i] = st
+		}
+	}
+	return k, true
+}
+
+// asRemembered gives the plan of an earlier look if looking now would give the
+// same; nil when that is not sure.
+func (x *Executor) asRemembered(ctx context.Context, key lookcache.Key, verify bool) *plan.Plan {
+	m := lookcache.Load(x.store.FS())
+	if !m.Is(key) || !m.Still(ctx, x.host, verify) || !x.sameRest(ctx, m.Rest, verify) {
+		return nil
+	}
+	p := &plan.Plan{}
+	if err := json.Unmarshal(m.Plan, p); err != nil {
+		return nil
+	}
+	return p
+}
+
+// sameRest observes what no lstat can speak for.
+func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	steps := make(step.List, 0, len(rest))
+	for _, r := range rest {
+		l, ds := step.Parse("look", []byte(r.Step))
+		if ds.Err() != nil || len(l) != 1 {
+			return false
+		}
+		l[0].Source = r.Source
+		steps = append(steps, l[0])
+	}
+	seen, err := x.observe(ctx, steps, verify)
+	if err != nil || len(seen.failed) > 0 {
+		return false
+	}
+	for i, s := range steps {
+		if !reflect.DeepEqual(seen.images[s.Addr()], rest[i].Image) {
+			return false
+		}
+	}
+	return true
+}
+
+// remember keeps a look that began at began and found nothing to do. Where it
+// cannot be sure it keeps nothing: it is only ever a saving.
+func (x *Executor) remember(key lookcache.Key, p *plan.Plan, steps step.List, images map[addr.Addr]image.Image, began time.Time) {
+	if key.Racy(began) {
+		return
+	}
+	m := &lookcache.Memory{Key: key}
+	var err error
+	if m.Plan, err = json.Marshal(p); err != nil {
+		return
+	}
+	var paths []lookcache.Path
+	for _, s := range steps {
+		img := images[s.Addr()]
+		switch {
+		case s.Verb == step.Act || s.Verb == step.Check || s.Verb == step.Include:
+		case byLstat(s, img):
+			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" && img.File.Type == image.Directory})
+		default:
+			m.Rest = append(m.Rest, lookcache.Rest{Step: s.String(), Source: s.Source, Image: img})
+		}
+	}
+	if !m.SetPaths(x.host, paths, func(p *lookcache.Path) bool { return x.sure(p, images, began) }) {
+		return
+	}
+	_ = m.Save(x.store.FS())
+}
+
+// byLstat tells whether what a step observes is told by an lstat of its path,
+// given that it was observed once. Regions and metadata are read otherwise.
+func byLstat(s step.Step, img image.Image) bool {
+	switch s.Verb {
+	case step.Mkdir, step.Copy, step.Link, step.Rm:
+		return img.File != nil
+	}
+	return false
+}
+
+// sure tells whether the stat is that of what was observed there. A change time
+// before the look shows that the inode has not changed since; the rest shows
+// that it is the same one.
+func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, began time.Time) bool {
+	f := images[addr.File(p.Path)].File
+	if f == nil || f.Type != p.Stat.Type || p.Racy(began) {
+		return false
+	}
+	if f.Type == image.Absent {
+		return true
+	}
+	if f.UID != p.Stat.UID || f.GID != p.Stat.GID || f.Type != image.Symlink && f.Mode != p.Stat.Mode {
+		return false
+	}
+	switch f.Type {
+	case image.Regular:
+		d, ok := x.digests().Digest(p.Path, p.Stat)
+		sum, err := hex.DecodeString(strings.TrimPrefix(d, "sha256:"))
+		if !ok || err != nil || d != f.Digest {
+			return false
+		}
+		return copy(p.Sum[:], sum) == len(p.Sum)
+	case image.Symlink:
+		to, err := x.host.Readlink(p.Path)
+		return err == nil && to == f.Target
+	}
+	return true
+}
