@@ -19,6 +19,7 @@ const compileChild = "compile-child"
 // compiled in a child process.
 func language(c *limited.Compiler) cli.Language {
 	return cli.Language{
+		Limit:   c.Limit,
 		Prepare: c.Prepare,
 		Compile: c.Compile,
 		Targets: func(tree repo.Tree) ([]string, diag.List) {

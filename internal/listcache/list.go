@@ -3,14 +3,17 @@ package listcache
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/gob"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
@@ -29,28 +32,49 @@ type Key struct {
 	Facts   map[string]cty.Value
 }
 
-// entry is what is kept: exported for encoding/gob.
-type entry struct {
-	Inputs    string // digest of the key without its facts
-	FactsUsed []string
-	Facts     string // digest of the facts used
-	Rest      []byte // the result without list and blobs, as JSON: it keeps every field
-	List      []byte // with sources
-	Blobs     []blob
+// Kept is a list that was kept. The rest of it lies in a file of its own, which
+// is read when it is asked for.
+type Kept struct {
+	Target string
+	List   string // its digest
+	Policy catalog.Policy
+
+	key Key
+	of  inputs
 }
 
+// inputs are the digests of what a list depends on. Both of its files have
+// them.
+type inputs struct {
+	Known string // digest of the key without its facts
+	Facts string // digest of the facts used
+}
+
+// note is the first file.
+type note struct {
+	inputs
+	FactsUsed []string
+	Target    string
+	List      string
+	Policy    catalog.Policy
+}
+
+// blob is one line of the table of blobs.
 type blob struct {
 	Digest string
 	Size   int64
 	Inline bool
-	Data   []byte
-	Path   string // in the tree
+	Data   []byte `json:",omitempty"`
+	Path   string `json:",omitempty"` // in the tree
 }
 
-var errForeign = errors.New("cannot keep this list: it has content from outside of the repository")
+var (
+	errForeign = errors.New("cannot keep this list: it has content from outside of the repository")
+	errGone    = errors.New("cannot read the list that was kept: it is there no more")
+)
 
-// inputs is the digest of what is known before anything is compiled.
-func (k Key) inputs() (string, error) {
+// known is the digest of what is known before anything is compiled.
+func (k Key) known() (string, error) {
 	k.Facts = nil
 	b, err := json.Marshal(k) // sorts the variables
 	return digest(b), err
@@ -88,75 +112,118 @@ func digest(b []byte) string {
 // place.
 func (k Key) slot() string { return "list\x00" + k.Prefix + "\x00" + k.Target }
 
-// List gives what Keep kept for the same inputs. Content that is not inline is
-// read from tree, which must be the one that Key.Tree names.
-func (d Dir) List(tree repo.Tree, k Key) (compile.Result, bool) {
-	var e entry
-	if err := gob.NewDecoder(bytes.NewReader(d.Load(k.slot()))).Decode(&e); err != nil {
-		return compile.Result{}, false
+// body is the slot of the second file.
+func (k Key) body() string { return k.slot() + "\x00body" }
+
+// inputs are those of a list that uses these facts.
+func (k Key) inputs(factsUsed []string) (of inputs, err error) {
+	if of.Known, err = k.known(); err == nil {
+		of.Facts, err = k.facts(factsUsed)
 	}
-	inputs, err := k.inputs()
-	if err != nil || inputs != e.Inputs {
-		return compile.Result{}, false
-	}
-	if facts, err := k.facts(e.FactsUsed); err != nil || facts != e.Facts {
-		return compile.Result{}, false
-	}
-	return e.result(tree)
+	return of, err
 }
 
-func (e entry) result(tree repo.Tree) (compile.Result, bool) {
-	list, ds := step.Parse("list", e.List)
-	if len(ds) > 0 {
-		return compile.Result{}, false
+// Find gives what Keep kept for the same inputs.
+func (d Dir) Find(k Key) (*Kept, bool) {
+	var n note
+	if err := json.Unmarshal(d.Load(k.slot()), &n); err != nil {
+		return nil, false
 	}
-	for i := range list {
-		list[i].Written, list[i].Range = "", diag.Range{}
+	if of, err := k.inputs(n.FactsUsed); err != nil || of != n.inputs {
+		return nil, false
+	}
+	return &Kept{Target: n.Target, List: n.List, Policy: n.Policy, key: k, of: n.inputs}, true
+}
+
+// Result reads all of a list that Find found. Content that is not inline is
+// read from tree, which must be the one that Key.Tree names. The error means
+// that it has to be compiled after all.
+func (d Dir) Result(k *Kept, tree repo.Tree) (compile.Result, error) {
+	b := d.Load(k.key.body())
+	var parts [4][]byte // inputs, rest of the result, list, table of blobs
+	for i := range parts {
+		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+			return compile.Result{}, errGone
+		}
+		n := 4 + int(binary.LittleEndian.Uint32(b))
+		parts[i], b = b[4:n], b[n:]
+	}
+	var of inputs
+	if err := json.Unmarshal(parts[0], &of); err != nil || of != k.of {
+		return compile.Result{}, errGone
 	}
 	var res compile.Result
-	if err := json.Unmarshal(e.Rest, &res); err != nil {
-		return compile.Result{}, false
+	if err := json.Unmarshal(parts[1], &res); err != nil {
+		return compile.Result{}, errGone
 	}
-	res.List, res.Blobs = list, make(map[string]kind.Blob, len(e.Blobs))
-	for _, b := range e.Blobs {
+	var ds diag.List
+	if res.List, ds = step.Parse("list", parts[2]); len(ds) > 0 {
+		return compile.Result{}, errGone
+	}
+	for i := range res.List {
+		res.List[i].Written, res.List[i].Range = "", diag.Range{}
+	}
+	var blobs []blob
+	if err := json.Unmarshal(parts[3], &blobs); err != nil {
+		return compile.Result{}, errGone
+	}
+	res.Blobs = make(map[string]kind.Blob, len(blobs))
+	for _, b := range blobs {
 		k := kind.Blob{Digest: b.Digest, Size: b.Size, Data: b.Data}
 		if !b.Inline {
 			k.Tree, k.Path = tree, b.Path
 		}
 		res.Blobs[b.Digest] = k
 	}
-	return res, true
+	return res, nil
 }
 
 // Keep keeps a result that compiled without a diagnostic. The error tells why
 // it could not be kept; the result is as good.
 func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
-	e := entry{FactsUsed: res.FactsUsed}
-	var err error
-	if e.Inputs, err = k.inputs(); err != nil {
+	of, err := k.inputs(res.FactsUsed)
+	if err != nil {
 		return err
 	}
-	if e.Facts, err = k.facts(res.FactsUsed); err != nil {
+	blobs, err := table(tree, res.Blobs)
+	if err != nil {
 		return err
-	}
-	for _, b := range res.Blobs {
-		if b.Tree != nil && b.Tree != tree {
-			return errForeign
-		}
-		e.Blobs = append(e.Blobs, blob{b.Digest, b.Size, b.Tree == nil, b.Data, b.Path})
 	}
 	rest := res
 	rest.List, rest.Blobs = nil, nil
-	if e.Rest, err = json.Marshal(rest); err != nil {
-		return err
-	}
-	var text, out bytes.Buffer
+	var text bytes.Buffer
 	if err := step.Print(&text, res.List, step.PrintOptions{Source: true}); err != nil {
 		return err
 	}
-	e.List = text.Bytes()
-	if err := gob.NewEncoder(&out).Encode(e); err != nil {
+	var body []byte
+	for _, part := range []any{of, rest, text.Bytes(), blobs} {
+		b, raw := part.([]byte)
+		if !raw {
+			if b, err = json.Marshal(part); err != nil {
+				return err
+			}
+		}
+		body = append(binary.LittleEndian.AppendUint32(body, uint32(len(b))), b...)
+	}
+	first, err := json.Marshal(note{of, res.FactsUsed, res.Target, res.List.Digest(), res.Policy})
+	if err != nil {
 		return err
 	}
-	return d.Save(k.slot(), out.Bytes())
+	if err := d.Save(k.body(), body); err != nil {
+		return err
+	}
+	return d.Save(k.slot(), first)
+}
+
+// table is the blobs of a result, sorted by digest.
+func table(tree repo.Tree, blobs map[string]kind.Blob) ([]blob, error) {
+	out := make([]blob, 0, len(blobs))
+	for _, digest := range slices.Sorted(maps.Keys(blobs)) {
+		b := blobs[digest]
+		if b.Tree != nil && b.Tree != tree {
+			return nil, errForeign
+		}
+		out = append(out, blob{b.Digest, b.Size, b.Tree == nil, b.Data, b.Path})
+	}
+	return out, nil
 }

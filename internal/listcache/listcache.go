@@ -4,7 +4,7 @@
 //
 //	dir := listcache.Dir{FS: state}
 //	k := listcache.Key{Program: build, Tree: rev.Digest, Target: "web1", Facts: facts}
-//	res, ok := dir.List(tree, k)
+//	kept, ok := dir.Find(k)      // its digest; dir.Result(kept, tree) has the rest
 //	if !ok { res, ds = compile.Compile(…); _ = dir.Keep(tree, k, res) }
 //
 // A list is used only when the digest of the file is right and every input is
@@ -12,7 +12,7 @@
 // variables, and the facts that the repository declares. It is only ever a
 // saving: whatever is wrong with a file, the answer is to compile.
 //
-//	file: "FETTLECACHE1\n"  sha256 [32]  body
+//	file: "FETTLECACHE2\n"  sha256 [32] of the program's name, a NUL and the body  body
 package listcache
 
 import (
@@ -28,17 +28,22 @@ import (
 )
 
 const (
-	magic  = "FETTLECACHE1\n"
+	magic  = "FETTLECACHE2\n"
 	folder = "/cache/lists"
 	// largest is how much of a file is believed, in bytes.
 	largest = 256 << 20
 	// most is how many files there may be; one more, and all others go.
-	most = 32
+	most = 64
 )
 
 // Dir is the cache in a state directory, which nobody but its owner may write
 // to. Nothing in it is made durable.
-type Dir struct{ FS host.FS }
+type Dir struct {
+	FS host.FS
+	// Program names this build of fettle, not only its release. What another
+	// one wrote is not believed.
+	Program string
+}
 
 // Load reads what Save wrote under a name; nil when there is nothing or it is
 // damaged.
@@ -48,15 +53,35 @@ func (d Dir) Load(name string) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, largest))
-	if err != nil || len(b) < len(magic)+sha256.Size || string(b[:len(magic)]) != magic {
+	b := readAll(f)
+	if len(b) < len(magic)+sha256.Size || string(b[:len(magic)]) != magic {
 		return nil
 	}
 	sum, body := b[len(magic):len(magic)+sha256.Size], b[len(magic)+sha256.Size:]
-	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
+	if !bytes.Equal(d.sum(body), sum) {
 		return nil
 	}
 	return body
+}
+
+// readAll reads a file in one piece, nil where that fails.
+func readAll(f host.File) []byte {
+	st, err := f.Stat()
+	if err != nil || st.Size < 0 || st.Size > largest {
+		return nil
+	}
+	b := make([]byte, st.Size)
+	if _, err := io.ReadFull(f, b); err != nil {
+		return nil
+	}
+	return b
+}
+
+func (d Dir) sum(body []byte) []byte {
+	h := sha256.New()
+	io.WriteString(h, d.Program+"\x00")
+	h.Write(body)
+	return h.Sum(nil)
 }
 
 // Save writes body under a name in place of what was there.
@@ -78,8 +103,10 @@ func (d Dir) Save(name string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(body)
-	_, err = w.Write(append(append([]byte(magic), sum[:]...), body...))
+	_, err = w.Write(append([]byte(magic), d.sum(body)...))
+	if err == nil {
+		_, err = w.Write(body)
+	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}

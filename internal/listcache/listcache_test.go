@@ -39,24 +39,35 @@ func Example() {
 	tr := tree()
 	res, _ := compile.Compile(compile.Input{Tree: tr, Target: "one"})
 	_ = dir.Keep(tr, key(), res)
-	again, ok := dir.List(tr, key())
-	fmt.Println(ok, again.List.Digest() == res.List.Digest())
-	// Output: true true
+	kept, ok := dir.Find(key())
+	fmt.Println(ok, kept.List == res.List.Digest())
+	again, err := dir.Result(kept, tr)
+	fmt.Println(err, again.List.Digest() == kept.List)
+	// Output:
+	// true true
+	// <nil> true
 }
 
 // TestList: what comes back is what was kept, in every field.
 func TestList(t *testing.T) {
 	dir, tr := listcache.Dir{FS: mem.New(mem.Options{})}, tree()
 	res := compiled(t, tr)
-	if _, ok := dir.List(tr, key()); ok {
+	if _, ok := dir.Find(key()); ok {
 		t.Fatal("an empty cache has a list")
 	}
 	if err := dir.Keep(tr, key(), res); err != nil {
 		t.Fatal(err)
 	}
-	got, ok := dir.List(tr, key())
+	kept, ok := dir.Find(key())
 	if !ok {
 		t.Fatal("it is not found again")
+	}
+	if kept.List != res.List.Digest() || kept.Target != res.Target || kept.Policy != res.Policy {
+		t.Errorf("got %+v", kept)
+	}
+	got, err := dir.Result(kept, tr)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if got.List.Digest() != res.List.Digest() || got.List.String() != res.List.String() || !reflect.DeepEqual(got.Blobs, res.Blobs) || !reflect.DeepEqual(got.States, res.States) {
 		t.Errorf("got %+v\nwant %+v", got, res)
@@ -81,10 +92,14 @@ func TestEveryField(t *testing.T) {
 	if err := dir.Keep(tree(), key(), res); err != nil {
 		t.Fatal(err)
 	}
-	got, ok := dir.List(tree(), key())
+	kept, ok := dir.Find(key())
+	if !ok {
+		t.Fatal("it is not found")
+	}
+	got, err := dir.Result(kept, tree())
 	got.List, got.Blobs = nil, nil
-	if !ok || !reflect.DeepEqual(got, res) {
-		t.Errorf("found is %v\n got %+v\nwant %+v", ok, got, res)
+	if err != nil || !reflect.DeepEqual(got, res) || kept.Policy != res.Policy || kept.Target != res.Target {
+		t.Errorf("%v\n got %+v\nwant %+v", err, got, res)
 	}
 }
 
@@ -143,7 +158,7 @@ func TestInputs(t *testing.T) {
 	} {
 		k := key()
 		c.change(&k)
-		if _, ok := dir.List(tr, k); ok != c.found {
+		if _, ok := dir.Find(k); ok != c.found {
 			t.Errorf("%s changed: found is %v", c.name, ok)
 		}
 	}
@@ -202,6 +217,40 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestBodyOfAnother: the two files of a list belong together. One that was
+// replaced in between is not taken for the other.
+func TestBodyOfAnother(t *testing.T) {
+	dir, tr := listcache.Dir{FS: mem.New(mem.Options{})}, tree()
+	res := compiled(t, tr)
+	if err := dir.Keep(tr, key(), res); err != nil {
+		t.Fatal(err)
+	}
+	kept, ok := dir.Find(key())
+	if !ok {
+		t.Fatal("it is not found")
+	}
+	newer := key()
+	newer.Tree = "sha256:2"
+	if err := dir.Keep(tr, newer, res); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Result(kept, tr); err == nil {
+		t.Error("the list of another commit was taken")
+	}
+}
+
+// TestProgram: what another build wrote is not believed.
+func TestProgram(t *testing.T) {
+	one := listcache.Dir{FS: mem.New(mem.Options{}), Program: "one"}
+	two := listcache.Dir{FS: one.FS, Program: "two"}
+	if err := one.Save("x", []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if string(one.Load("x")) != "text" || two.Load("x") != nil {
+		t.Errorf("%q, %q", one.Load("x"), two.Load("x"))
+	}
+}
+
 // TestBound: the cache does not grow for ever.
 func TestBound(t *testing.T) {
 	fsys := mem.New(mem.Options{})
@@ -214,7 +263,7 @@ func TestBound(t *testing.T) {
 			t.Fatalf("%d is not there", i)
 		}
 	}
-	if names, _ := fsys.ReadDir("/cache/lists"); len(names) > 33 {
+	if names, _ := fsys.ReadDir("/cache/lists"); len(names) > 65 {
 		t.Errorf("%d files", len(names))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,6 +18,12 @@ import (
 // touched, and nothing is fetched. All content is read once to be digested, so
 // a repository that lacks some of it fails here and not later.
 func (r *Repo) At(ctx context.Context, rev string) (Tree, Revision, error) {
+	named := r.name(rev)
+	var began time.Time
+	if r.memory != nil {
+		r.memory.begin()
+		began = r.now()
+	}
 	info, err := r.Resolve(ctx, rev)
 	if err != nil {
 		return nil, Revision{}, err
@@ -33,6 +40,9 @@ func (r *Repo) At(ctx context.Context, rev string) (Tree, Revision, error) {
 		return nil, Revision{}, inRevision(err, rev)
 	}
 	info.Digest, err = TreeDigest(tree)
+	if err == nil && named.ok && named == r.name(rev) {
+		r.rememberAt(ctx, began, named, info, nodes)
+	}
 	return tree, info, err
 }
 

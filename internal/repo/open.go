@@ -24,8 +24,10 @@ type Repo struct {
 	git    *git // nil for a plain folder
 	bare   bool
 	limits Limits
-	hash   string // "sha1" or "sha256": git's object format
 	batch  *batch
+
+	asking sync.Mutex
+	hash   string // "sha1" or "sha256": git's object format; by the first question
 
 	mu    sync.Mutex
 	root  *os.Root          // the work tree, opened by the first WorkTree
@@ -46,7 +48,8 @@ const (
 
 // Open opens the repository that holds the folder dir. A folder outside of any
 // repository opens as a plain folder, of which WorkTree is all there is.
-// Nothing is written, ever. The caller closes it.
+// Nothing is written, ever, and git is not asked before something is read. The
+// caller closes it.
 func Open(ctx context.Context, dir string) (*Repo, error) { return OpenWith(ctx, dir, Limits{}) }
 
 // OpenWith is Open with limits of what is read.
@@ -74,12 +77,24 @@ func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
 	} else if r.top = workTree; abs != workTree {
 		r.prefix = filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(abs, workTree), "/"))
 	}
-	if r.hash, err = r.git.output(ctx, "rev-parse", "--show-object-format"); err != nil {
-		return nil, fmt.Errorf("cannot open repository %q: %w", r.top, err)
-	}
-	r.hash = strings.TrimSpace(r.hash)
 	r.batch = &batch{git: *r.git}
-	return r, nil
+	return r, ctx.Err()
+}
+
+// ready asks git for the first time: whether it takes the repository for one,
+// and how it names objects there.
+func (r *Repo) ready(ctx context.Context) error {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if r.git == nil || r.hash != "" {
+		return nil
+	}
+	hash, err := r.git.output(ctx, "rev-parse", "--show-object-format")
+	if err != nil {
+		return fmt.Errorf("cannot open repository %q: %w", r.top, err)
+	}
+	r.hash = strings.TrimSpace(hash)
+	return nil
 }
 
 // Close ends the git process behind the repository. Trees that were read from

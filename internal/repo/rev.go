@@ -24,6 +24,9 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (Revision, error) {
 	if err := checkRev(rev); err != nil {
 		return Revision{}, err
 	}
+	if err := r.ready(ctx); err != nil {
+		return Revision{}, err
+	}
 	id, err := r.commitID(ctx, rev)
 	if err != nil {
 		return Revision{}, err

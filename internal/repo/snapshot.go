@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"syscall"
 	"time"
 )
 
@@ -26,10 +27,13 @@ type snapshot struct {
 	tally tally
 	nodes []*node
 
-	memory *Memory // nil has every file read
-	now    func() time.Time
-	in     string   // the folder that folder is
-	folder *os.Root // the last one looked into
+	memory  *Memory // nil has every file read
+	now     func() time.Time
+	began   time.Time // of the look
+	traces  []trace   // of nodes, in their order
+	skipped bool      // a name was listed and is no file
+	in      string    // the folder that folder is
+	folder  *os.Root  // the last one looked into
 }
 
 // add reads one name. Names that are gone, or behind something that is no
@@ -42,10 +46,12 @@ func (s *snapshot) add(name string) error {
 		return err
 	}
 	if !s.isDir(path.Dir(name)) {
+		s.skipped = true
 		return nil
 	}
 	info, err := s.lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
+		s.skipped = true
 		return nil
 	}
 	if err != nil {
@@ -56,11 +62,26 @@ func (s *snapshot) add(name string) error {
 			return err
 		}
 	}
-	n, err := s.read(name, info)
-	if n != nil {
-		s.nodes = append(s.nodes, n)
+	n, known, err := s.read(name, info)
+	if n == nil || err != nil {
+		s.skipped = true
+		return err
 	}
-	return err
+	s.nodes = append(s.nodes, n)
+	if s.memory != nil {
+		s.traces = append(s.traces, trace{name, known, n})
+	}
+	return nil
+}
+
+// settled tells whether every name is a file that stands under its stamp.
+func (s *snapshot) settled() bool {
+	for _, t := range s.traces {
+		if t.stamp.ctime == 0 {
+			return false
+		}
+	}
+	return !s.skipped
 }
 
 // lstat looks at a name through its folder, which stays open for the next one:
@@ -101,42 +122,50 @@ func (s *snapshot) isDir(dir string) bool {
 	return is
 }
 
-func (s *snapshot) read(name string, info fs.FileInfo) (*node, error) {
-	n := &node{Entry: Entry{Path: name, Size: info.Size()}}
+// read makes the node of a name, nil for a folder. known is the stamp under
+// which it stands, the zero stamp when it changed too short a time ago.
+func (s *snapshot) read(name string, info fs.FileInfo) (n *node, known stamp, err error) {
+	n = &node{Entry: Entry{Path: name, Size: info.Size()}}
+	var st stamp
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		st = stampOf(sys)
+	}
 	switch {
 	case info.Mode().IsRegular():
 		n.Exec = info.Mode()&0o100 != 0
-		return n, s.file(n, info)
+		known, err = s.file(n, info, st)
+		return n, known, err
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := s.root.Readlink(name)
 		if err != nil {
-			return nil, err
+			return nil, stamp{}, err
 		}
 		n.Type, n.target, n.Size = Symlink, target, int64(len(target))
 		id := s.blobHash(n.Size)
 		io.WriteString(id, target)
 		n.id = hex.EncodeToString(id.Sum(nil))
-		return n, checkTarget(name, target)
+		if st.settled(s.began) {
+			known = st
+		}
+		return n, known, checkTarget(name, target)
 	case info.IsDir():
-		return nil, nil // a tracked file turned into a folder; what it holds is listed
+		return nil, stamp{}, nil // a tracked file turned into a folder; what it holds is listed
 	}
-	return nil, &pathError{"use", name, fmt.Sprintf("it is neither file, folder nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
+	return nil, stamp{}, &pathError{"use", name, fmt.Sprintf("it is neither file, folder nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
 }
 
 // file digests a regular file, from memory when it is as it was.
-func (s *snapshot) file(n *node, info fs.FileInfo) error {
+func (s *snapshot) file(n *node, info fs.FileInfo, st stamp) (known stamp, err error) {
 	if s.memory == nil {
-		return s.digest(n, info)
+		return stamp{}, s.digest(n, info)
 	}
-	if s.memory.recall(n, info) {
-		return nil
+	if s.memory.recall(n, st) {
+		return st, nil
 	}
-	began := s.now()
-	err := s.digest(n, info)
-	if err == nil {
-		s.memory.learn(n, info, began)
+	if began := s.now(); st.settled(began) {
+		known = st
 	}
-	return err
+	return known, s.digest(n, info)
 }
 
 // blobHash is the hash by which git names content of this size.

@@ -20,12 +20,13 @@ func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 	if r.bare {
 		return nil, Revision{}, fmt.Errorf("cannot read work tree: %q is a bare repository and has none; say which revision: --rev main", r.top)
 	}
-	root, err := r.openRoot()
+	if err := r.ready(ctx); err != nil {
+		return nil, Revision{}, err
+	}
+	snap, err := r.snapshot(ctx)
 	if err != nil {
 		return nil, Revision{}, err
 	}
-	r.memory.begin()
-	snap := &snapshot{ctx: ctx, root: root, tally: tally{limits: r.limits}, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
 	defer snap.leave()
 	if r.git == nil {
 		err = snap.walk(".")
@@ -44,7 +45,43 @@ func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 		return nil, Revision{}, err
 	}
 	info.Digest, err = TreeDigest(tree)
+	if err == nil && r.memory != nil {
+		r.remember(ctx, snap, info)
+	}
 	return tree, info, err
+}
+
+// snapshot begins a look at the files.
+func (r *Repo) snapshot(ctx context.Context) (*snapshot, error) {
+	root, err := r.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{ctx: ctx, root: root, tally: tally{limits: r.limits}, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
+	if r.memory != nil {
+		r.memory.begin()
+		s.began = r.now()
+	}
+	return s, nil
+}
+
+// remember notes what a look has found. A work tree that is a commit, file by
+// file, is known again without asking git as long as nothing in it changes.
+func (r *Repo) remember(ctx context.Context, s *snapshot, info Revision) {
+	traces, folders := s.traces, map[string]stamp(nil)
+	h, settled := lookHead{}, r.git != nil && info.Commit != "" && !info.Dirty && s.settled()
+	if settled {
+		h, settled = r.promise(s.began, info, "")
+	}
+	if settled {
+		found, extra, err := r.watch(ctx, s.began, s.traces)
+		if err != nil {
+			h = lookHead{}
+		} else {
+			folders, traces = found, append(traces, extra...)
+		}
+	}
+	r.memory.note(h, traces, folders)
 }
 
 func (r *Repo) openRoot() (*os.Root, error) {

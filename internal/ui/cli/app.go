@@ -72,10 +72,12 @@ type Terminal struct {
 // Language is the front half: from a repository to lists. Every function is
 // pure.
 type Language struct {
-	// Prepare is told, before a repository is read, how long compiling it may
-	// take and how much memory in bytes; 0 is the default. nil: there are no
-	// such limits.
-	Prepare func(timeout time.Duration, memory int64)
+	// Limit is told, before a repository is read, how long compiling it may
+	// take and how many bytes of memory, 0 for the defaults; nil for a compiler
+	// without limits.
+	Limit func(timeout time.Duration, memory int64)
+	// Prepare is told that something will be compiled soon; may be nil.
+	Prepare func()
 	Compile func(compile.Input) (compile.Result, diag.List)
 	// Targets are the names of the targets that a repository declares, sorted.
 	Targets func(tree repo.Tree) ([]string, diag.List)

@@ -1,7 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"strconv"
+
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -21,18 +27,19 @@ func (s *session) withCache(fn func(*listcache.Dir)) {
 		return
 	}
 	defer func() { _ = done() }()
+	dir.Program = s.app.Build
 	fn(&dir)
 }
 
-// remembering calls read, in which the work tree is looked at, with what
-// earlier looks found.
-func (s *session) remembering(r *repo.Repo, read func() error) (err error) {
+// remembering calls read, in which the repository is read at a revision, with
+// what earlier looks found.
+func (s *session) remembering(r *repo.Repo, rev string, read func() error) (err error) {
 	s.withCache(func(dir *listcache.Dir) {
 		if dir == nil {
 			err = read()
 			return
 		}
-		name := "tree\x00" + r.Top()
+		name := memoryName(r.Top(), rev)
 		m := repo.ParseMemory(dir.Load(name))
 		r.Use(m, s.app.Now)
 		if err = read(); err != nil {
@@ -45,25 +52,102 @@ func (s *session) remembering(r *repo.Repo, read func() error) (err error) {
 	return err
 }
 
-// listOf is compile for a revision: a committed one is compiled once.
-func (s *session) listOf(src *source, in compile.Input) (res compile.Result, err error) {
-	if src.rev.Dirty || src.rev.Commit == "" {
-		return s.compileInput(in)
+// memoryName is where the memory of a tree is kept. A few revisions have a
+// place of their own, so that two can be compared again and again.
+func memoryName(top, rev string) string {
+	if rev == "" {
+		return "tree\x00" + top
+	}
+	return "revision\x00" + strconv.Itoa(int(crc32.ChecksumIEEE([]byte(rev))%4)) + "\x00" + top
+}
+
+// targets are the names that the repository declares. They follow from its
+// content, so those of a committed one are read once.
+func (s *session) targets(src *source) (names []string, err error) {
+	ask := func() error {
+		found, ds := s.app.Language.Targets(src.tree)
+		names = found
+		return ds.Err()
+	}
+	if !src.committed() {
+		return names, ask()
 	}
 	s.withCache(func(dir *listcache.Dir) {
 		if dir == nil {
-			res, err = s.compileInput(in)
+			err = ask()
+			return
+		}
+		slot := "targets\x00" + src.prefix
+		var was struct {
+			Tree  string
+			Names []string
+		}
+		if json.Unmarshal(dir.Load(slot), &was) == nil && was.Tree == src.rev.Digest {
+			names = was.Names
+			return
+		}
+		if err = ask(); err != nil {
+			return
+		}
+		was.Tree, was.Names = src.rev.Digest, names
+		if b, err := json.Marshal(was); err == nil {
+			_ = dir.Save(slot, b)
+		}
+	})
+	return names, err
+}
+
+// listOf is compile and request for a revision: a committed one is compiled
+// once, and its list is read when it is needed.
+func (s *session) listOf(src *source, in compile.Input) (req executor.Request, err error) {
+	fresh := func() (compile.Result, error) {
+		res, err := s.compileInput(in)
+		req = request(res, src.rev)
+		return res, err
+	}
+	if !src.committed() {
+		_, err = fresh()
+		return req, err
+	}
+	s.withCache(func(dir *listcache.Dir) {
+		if dir == nil {
+			_, err = fresh()
 			return
 		}
 		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts}
-		ok := false
-		if res, ok = dir.List(in.Tree, k); ok {
+		if kept, ok := dir.Find(k); ok {
+			req = s.keptRequest(kept, in, src.rev)
+			err = req.Fill()
 			return
 		}
 		warned := s.warned
-		if res, err = s.compileInput(in); err == nil && s.warned == warned {
+		var res compile.Result
+		if res, err = fresh(); err == nil && s.warned == warned {
 			_ = dir.Keep(in.Tree, k, res)
 		}
 	})
-	return res, err
+	return req, err
 }
+
+// keptRequest is request for a list that was kept. Should it be gone when it is
+// needed, it is compiled again.
+func (s *session) keptRequest(kept *listcache.Kept, in compile.Input, rev repo.Revision) executor.Request {
+	load := func() (executor.Loaded, error) {
+		err := errNoCache
+		var res compile.Result
+		s.withCache(func(dir *listcache.Dir) {
+			if dir != nil {
+				res, err = dir.Result(kept, in.Tree)
+			}
+		})
+		if err != nil {
+			if res, err = s.compileInput(in); err != nil {
+				return executor.Loaded{}, err
+			}
+		}
+		return executor.Loaded{List: res.List, Blobs: res.Blobs, States: stateRefs(res)}, nil
+	}
+	return executor.Request{Target: kept.Target, Policy: kept.Policy, Revision: rev, Load: load, ListDigest: kept.List, Repair: true}
+}
+
+var errNoCache = errors.New("there is no cache")

@@ -47,6 +47,9 @@ func (s *session) printList(ctx context.Context, bare bool) error {
 		return err
 	}
 	defer closing()
+	if err := req.Fill(); err != nil {
+		return err
+	}
 	if s.json {
 		doc := listDoc{Format: "fettle.list/1", Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Steps: stepDocs(req.List)}
 		return s.document(doc)

@@ -88,12 +88,12 @@ func named(rev string) string {
 // diffTargets are the targets to compare: one, or all that either side has.
 func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
 	if !all {
-		t, err := s.chooseTarget(sides[1].tree)
+		t, err := s.chooseTarget(sides[1])
 		return []string{t}, err
 	}
 	var names []string
 	for _, side := range sides {
-		more, err := s.declared(side)
+		more, err := s.targets(side)
 		if err != nil {
 			return nil, err
 		}
@@ -103,15 +103,10 @@ func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-func (s *session) declared(src *source) ([]string, error) {
-	names, ds := s.app.Language.Targets(src.tree)
-	return names, ds.Err()
-}
-
 func (s *session) diffTarget(ctx context.Context, sides [2]*source, target string) ([]string, error) {
 	var lists [2]step.List
 	for i, side := range sides {
-		names, err := s.declared(side)
+		names, err := s.targets(side)
 		if err != nil {
 			return nil, err
 		}

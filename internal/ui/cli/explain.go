@@ -110,7 +110,7 @@ func (s *session) gatherWanted(ctx context.Context, k *known) {
 		return
 	}
 	k.source = src
-	target, err := s.chooseTarget(src.tree)
+	target, err := s.chooseTarget(src)
 	if err != nil {
 		return
 	}

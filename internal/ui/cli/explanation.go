@@ -189,7 +189,7 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 		return err
 	}
 	defer src.repo.Close()
-	target, err := s.chooseTarget(src.tree)
+	target, err := s.chooseTarget(src)
 	if err != nil {
 		return err
 	}

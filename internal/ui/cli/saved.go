@@ -67,6 +67,9 @@ func savePlan(path, version string, req executor.Request, p *plan.Plan) (err err
 			err = fmt.Errorf("cannot save the plan to %q: %w", path, err)
 		}
 	}()
+	if err = req.Fill(); err != nil {
+		return err
+	}
 	if err = writeSaved(f, version, req, p); err != nil {
 		return err
 	}

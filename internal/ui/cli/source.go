@@ -24,6 +24,9 @@ type source struct {
 	prefix string // of tree inside of the git repository, "." for its top
 }
 
+// committed tells whether the tree is a revision as it was committed.
+func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Dirty }
+
 // mainFile is what makes a folder a repository of fettle.
 const mainFile = "fettle.hcl"
 
@@ -40,15 +43,15 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if prepare := s.app.Language.Prepare; prepare != nil {
-		prepare(s.compileTimeout, s.compileMemory<<20)
+	if limit := s.app.Language.Limit; limit != nil {
+		limit(s.compileTimeout, s.compileMemory<<20)
 	}
 	if r, err = s.plainFolder(ctx, r); err != nil {
 		return nil, err
 	}
 	var src *source
-	err = s.remembering(r, func() error {
-		src, err = readSource(ctx, r, rev)
+	err = s.remembering(r, rev, func() error {
+		src, err = s.readSource(ctx, r, rev)
 		return err
 	})
 	if err != nil {
@@ -89,17 +92,25 @@ func noMain(dir string) error {
 		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", mainFile, dir))
 }
 
-func readSource(ctx context.Context, r *repo.Repo, rev string) (*source, error) {
-	src := &source{repo: r}
+// readSource recalls a tree or reads it. The compiler is made ready only for one
+// that has to be read: for the other, what it would say may be known too.
+func (s *session) readSource(ctx context.Context, r *repo.Repo, rev string) (*source, error) {
+	tree, info, known := r.Recall(rev)
+	if prepare := s.app.Language.Prepare; !known && prepare != nil {
+		prepare()
+	}
 	var err error
-	if rev == "" {
-		src.tree, src.rev, err = r.WorkTree(ctx)
-	} else {
-		src.tree, src.rev, err = r.At(ctx, rev)
+	switch {
+	case known:
+	case rev == "":
+		tree, info, err = r.WorkTree(ctx)
+	default:
+		tree, info, err = r.At(ctx, rev)
 	}
 	if err != nil {
 		return nil, err
 	}
+	src := &source{repo: r, tree: tree, rev: info}
 	src.prefix, err = findMain(src.tree, r.Prefix())
 	if err != nil {
 		return nil, noMain(path.Join(r.Top(), r.Prefix()))
@@ -125,12 +136,12 @@ func findMain(t repo.Tree, dir string) (string, error) {
 
 // chooseTarget is the target that is meant: the one named, else this host if
 // it is declared, else "" for the compiler to take the only one.
-func (s *session) chooseTarget(tree repo.Tree) (string, error) {
+func (s *session) chooseTarget(src *source) (string, error) {
 	if s.target != "" {
 		return s.target, nil
 	}
-	names, ds := s.app.Language.Targets(tree)
-	if err := ds.Err(); err != nil {
+	names, err := s.targets(src)
+	if err != nil {
 		return "", err
 	}
 	if len(names) == 1 {
@@ -198,13 +209,12 @@ func (s *session) wanted(ctx context.Context) (req executor.Request, closing fun
 		return executor.Request{}, nil, err
 	}
 	closing = func() { _ = src.repo.Close() }
-	target, err := s.chooseTarget(src.tree)
+	target, err := s.chooseTarget(src)
 	if err == nil {
 		var in compile.Input
 		if in, err = s.input(ctx, src.tree, target); err == nil {
-			var res compile.Result
-			if res, err = s.listOf(src, in); err == nil {
-				return request(res, src.rev), closing, nil
+			if req, err = s.listOf(src, in); err == nil {
+				return req, closing, nil
 			}
 		}
 	}

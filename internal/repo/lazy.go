@@ -1,0 +1,48 @@
+package repo
+
+import (
+	"io"
+	"sync"
+)
+
+// lazyTree is a remembered tree. Nothing of it is made before it is used, and
+// for finding one file not even then.
+type lazyTree struct {
+	look *look
+	read func(*node) (io.ReadCloser, error)
+
+	once sync.Once
+	tree Tree
+}
+
+var _ Tree = (*lazyTree)(nil)
+
+func (l *lazyTree) whole() Tree {
+	l.once.Do(func() {
+		nodes, err := l.look.nodes()
+		if err == nil {
+			var t *files
+			if t, err = newFiles(nodes, l.read); err == nil {
+				l.tree = t
+				return
+			}
+		}
+		l.tree = brokenTree{err}
+	})
+	return l.tree
+}
+
+func (l *lazyTree) Stat(p string) (Entry, error) {
+	if c, err := cleanPath("find", p); err == nil {
+		if n := l.look.find(c); n != nil {
+			return n.Entry, nil
+		}
+	}
+	return l.whole().Stat(p)
+}
+
+func (l *lazyTree) ReadFile(p string) ([]byte, error)      { return l.whole().ReadFile(p) }
+func (l *lazyTree) Open(p string) (io.ReadCloser, error)   { return l.whole().Open(p) }
+func (l *lazyTree) ReadDir(p string) ([]Entry, error)      { return l.whole().ReadDir(p) }
+func (l *lazyTree) Readlink(p string) (string, error)      { return l.whole().Readlink(p) }
+func (l *lazyTree) Digest(p string) (string, int64, error) { return l.whole().Digest(p) }

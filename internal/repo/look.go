@@ -1,0 +1,84 @@
+package repo
+
+import (
+	"bytes"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// gitFile is a file that an answer of git came from, or the absence of one.
+type gitFile struct {
+	Path  string
+	Stamp []byte
+}
+
+// same tells whether nothing has changed of what the look was at: not one
+// file, nor the names in any folder. It looks at everything once and reads
+// nothing.
+func (l *look) same(top string) bool {
+	return sameGitFiles(l.Git) && l.sameFolders(top)
+}
+
+func sameGitFiles(list []gitFile) bool {
+	for _, f := range list {
+		s, err := lstamp(f.Path)
+		if err != nil || !bytes.Equal(s.append(nil), f.Stamp) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+func (l *look) sameFolders(top string) bool {
+	fd, err := unix.Open(top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var next atomic.Int64
+	var changed atomic.Bool
+	look := func() {
+		for !changed.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= len(l.folders) {
+				return
+			}
+			if !sameFolder(fd, l.folders[i]) {
+				changed.Store(true)
+			}
+		}
+	}
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(l.folders)) - 1 {
+		group.Go(look)
+	}
+	look()
+	group.Wait()
+	return !changed.Load()
+}
+
+// sameFolder compares one folder with what it holds. A link in place of a
+// folder above it would lead to files that have other stamps, and changes the
+// stamp of a folder that is compared too.
+func sameFolder(top int, text string) bool {
+	dir, want, count, r := readFolder(text)
+	fd, err := unix.Openat(top, dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || unixStamp(&st) != want {
+		return false
+	}
+	for ; count > 0; count-- {
+		e := r.entry()
+		if r.bad || unix.Fstatat(fd, e.name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT) != nil || unixStamp(&st) != e.stamp {
+			return false
+		}
+	}
+	return true
+}

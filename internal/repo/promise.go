@@ -1,0 +1,102 @@
+package repo
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// promise makes the head of a record that is good for as long as its files are
+// as they are. ok is false when one of them changed too short a time before
+// began, or the repository is one whose answers come from other files too.
+func (r *Repo) promise(began time.Time, info Revision, asked string) (h lookHead, ok bool) {
+	h = lookHead{Look: true, Origin: origin{r.top, r.git.gitDir, program(r.git.exe), r.hash}, Asked: asked, Revision: info, Limits: r.limits}
+	names, ok := r.gitFiles(asked == "")
+	for _, name := range names {
+		f, settled := settledFile(name, began)
+		if !settled {
+			return lookHead{}, false
+		}
+		h.Git = append(h.Git, f)
+	}
+	return h, ok
+}
+
+// program is the git that is asked, links followed.
+func program(exe string) string {
+	if real, err := filepath.EvalSymlinks(exe); err == nil {
+		return real
+	}
+	return exe
+}
+
+// settledFile is a regular file, or nothing, that has been so since before
+// began. Since when there is nothing, only the folder above can tell.
+func settledFile(name string, began time.Time) (gitFile, bool) {
+	s, err := lstamp(name)
+	if err != nil || s != (stamp{}) && (!s.is(unix.S_IFREG) || !s.settled(began)) {
+		return gitFile{}, false
+	}
+	dir := s
+	for d := name; dir == (stamp{}) && d != "/"; {
+		d = filepath.Dir(d)
+		if dir, err = lstamp(d); err != nil {
+			return gitFile{}, false
+		}
+	}
+	return gitFile{name, s.append(nil)}, dir.settled(began)
+}
+
+// gitFiles are those that decide what git answers: all that do for a work tree,
+// or only those that do for a commit whose name is known already. Content of
+// objects is not among them: it is named by its digest.
+func (r *Repo) gitFiles(work bool) (names []string, ok bool) {
+	refs, ok := openRefs(r.git.gitDir)
+	if !ok {
+		return nil, false
+	}
+	common := refs.common
+	names = []string{program(r.git.exe), filepath.Join(refs.gitDir, "commondir"), filepath.Join(common, "config"), filepath.Join(refs.gitDir, "config.worktree")}
+	if !plainConfig(names[2]) || !plainConfig(names[3]) {
+		return nil, false
+	}
+	if !work {
+		return names, true
+	}
+	full, ok := refs.head()
+	if !ok {
+		return nil, false
+	}
+	if full != "" {
+		names = append(names, filepath.Join(common, full))
+	}
+	for _, name := range append([]string{"HEAD", "index", "info/exclude", "info/sparse-checkout"}, namesakes("HEAD")...) {
+		names = append(names, filepath.Join(refs.gitDir, name))
+	}
+	if common != refs.gitDir {
+		for _, name := range append([]string{"info/exclude"}, namesakes("HEAD")...) {
+			names = append(names, filepath.Join(common, name))
+		}
+	}
+	return append(names, filepath.Join(common, "packed-refs"), filepath.Join(common, "objects/info/alternates")), true
+}
+
+// plainConfig tells whether a configuration says all by itself, and that
+// branches are files. There may be none.
+func plainConfig(name string) bool {
+	text, ok := readRegular(name, 1<<20)
+	if !ok {
+		s, err := lstamp(name)
+		return err == nil && s == stamp{}
+	}
+	text = bytes.ToLower(text)
+	for _, word := range []string{"include", "refstorage"} {
+		if strings.Contains(string(text), word) {
+			return false
+		}
+	}
+	return true
+}

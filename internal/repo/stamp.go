@@ -1,0 +1,76 @@
+package repo
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stamp is what lstat tells of a file or folder, by which it is known again.
+type stamp struct {
+	dev, ino     uint64
+	mode         uint32
+	size         int64
+	mtime, ctime int64 // ns since 1970
+}
+
+// stampLen is the length of a stamp as bytes.
+const stampLen = 5*8 + 4
+
+// grain is how long after a change a file counts as too young to be sure of:
+// above the kernel's tick and what file systems round times to.
+const grain = 20 * time.Millisecond
+
+func stampOf(st *syscall.Stat_t) stamp {
+	return stamp{uint64(st.Dev), st.Ino, st.Mode, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
+}
+
+func unixStamp(st *unix.Stat_t) stamp {
+	return stamp{uint64(st.Dev), st.Ino, st.Mode, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
+}
+
+// settled tells whether what is read from now on is what stays under this
+// stamp: a later change shows in the change time, which no program can set.
+func (s stamp) settled(now time.Time) bool { return now.UnixNano()-s.ctime >= int64(grain) }
+
+func (s stamp) is(kind uint32) bool { return s.mode&unix.S_IFMT == kind }
+
+func (s stamp) append(b []byte) []byte {
+	le := binary.LittleEndian
+	for _, v := range []uint64{s.dev, s.ino, uint64(s.size), uint64(s.mtime), uint64(s.ctime)} {
+		b = le.AppendUint64(b, v)
+	}
+	return le.AppendUint32(b, s.mode)
+}
+
+// lstamp is the stamp of a path; the zero stamp when nothing is there.
+func lstamp(path string) (stamp, error) {
+	var st unix.Stat_t
+	switch err := unix.Lstat(path, &st); err {
+	case nil:
+		return unixStamp(&st), nil
+	case unix.ENOENT, unix.ENOTDIR:
+		return stamp{}, nil
+	default:
+		return stamp{}, err
+	}
+}
+
+// readRegular reads a regular file of at most most bytes, links not followed;
+// ok is false for anything else.
+func readRegular(path string, most int64) (data []byte, ok bool) {
+	f, err := os.OpenFile(path, openFlags, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, false
+	}
+	data, err = io.ReadAll(io.LimitReader(f, most+1))
+	return data, err == nil && int64(len(data)) <= most
+}

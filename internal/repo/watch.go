@@ -1,0 +1,170 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// watcher finds the folders whose names decide what belongs to a work tree:
+// all that are not ignored, empty ones too, since a file that turns up in any
+// of them counts. A folder that is ignored, and all below it, does not.
+type watcher struct {
+	repo    *Repo
+	began   time.Time
+	listed  map[string]bool  // folders that hold what git lists
+	known   map[string]bool  // paths that git lists
+	folders map[string]stamp // found so far
+	extra   []trace          // files that git reads and does not list
+}
+
+// maxFolders is how many folders are watched at most.
+const maxFolders = 20_000
+
+var errUnwatchable = errors.New("the work tree cannot be watched")
+
+// watch gives the stamps of all folders, and of the ignore files that are
+// ignored themselves. An error only means that nothing can be promised.
+func (r *Repo) watch(ctx context.Context, began time.Time, traces []trace) (map[string]stamp, []trace, error) {
+	w := &watcher{repo: r, began: began, listed: map[string]bool{".": true}, known: make(map[string]bool, len(traces)), folders: map[string]stamp{}}
+	for _, t := range traces {
+		w.known[t.path] = true
+		for dir := path.Dir(t.path); !w.listed[dir]; dir = path.Dir(dir) {
+			w.listed[dir] = true
+		}
+	}
+	level := []string{"."}
+	for len(level) > 0 {
+		below, err := w.level(level)
+		if err != nil {
+			return nil, nil, err
+		}
+		if level, err = w.wanted(ctx, below); err != nil {
+			return nil, nil, err
+		}
+	}
+	for dir := range w.listed {
+		if _, ok := w.folders[dir]; !ok {
+			return nil, nil, errUnwatchable
+		}
+	}
+	return w.folders, w.extra, nil
+}
+
+// level reads some folders and gives those below them.
+func (w *watcher) level(dirs []string) (below []string, err error) {
+	for _, dir := range dirs {
+		if len(w.folders) >= maxFolders {
+			return nil, errUnwatchable
+		}
+		more, err := w.folder(dir)
+		if err != nil {
+			return nil, err
+		}
+		below = append(below, more...)
+	}
+	return below, nil
+}
+
+func (w *watcher) folder(dir string) (below []string, err error) {
+	f, err := w.repo.root.OpenFile(dir, openFlags|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !stampOf(st).settled(w.began) {
+		return nil, errUnwatchable
+	}
+	w.folders[dir] = stampOf(st)
+	entries, err := f.ReadDir(-1)
+	for _, e := range entries {
+		name := joined(dir, e.Name())
+		switch {
+		case e.Name() == ".git" && dir == ".":
+		case e.Name() == ".git":
+			return nil, errUnwatchable // a repository of its own
+		case e.IsDir():
+			below = append(below, name)
+		case e.Name() == ".gitignore" && !w.known[name]:
+			if err := w.ignoreFile(name, e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return below, err
+}
+
+// ignoreFile watches an ignore file that git does not list, being ignored.
+func (w *watcher) ignoreFile(name string, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || !stampOf(st).settled(w.began) {
+		return errUnwatchable
+	}
+	w.extra = append(w.extra, trace{path: name, stamp: stampOf(st)})
+	return nil
+}
+
+// wanted leaves out the folders that are ignored. One that holds what git
+// lists is wanted even so, for it may be there and then not be.
+func (w *watcher) wanted(ctx context.Context, dirs []string) ([]string, error) {
+	var keep, ask []string
+	for _, dir := range dirs {
+		if w.listed[dir] {
+			keep = append(keep, dir)
+		} else {
+			ask = append(ask, dir)
+		}
+	}
+	if len(ask) == 0 {
+		return keep, nil
+	}
+	ignored, err := w.repo.git.ignored(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range ask {
+		if !ignored[dir] {
+			keep = append(keep, dir)
+		}
+	}
+	return keep, nil
+}
+
+// ignored asks git which of some paths are ignored. git refuses to take them
+// literally here; behind "./" no name means anything else.
+func (g git) ignored(ctx context.Context, paths []string) (map[string]bool, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := g.command(ctx, "check-ignore", "-z", "--stdin")
+	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0")
+	cmd.Stdin = strings.NewReader("./" + strings.Join(paths, "\x00./") + "\x00")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	silent := time.AfterFunc(g.silence, func() { cancel(errSilent) })
+	defer silent.Stop()
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 { // none is
+		err = nil
+	}
+	found := map[string]bool{}
+	for _, p := range strings.Split(out.String(), "\x00") {
+		found[strings.TrimPrefix(p, "./")] = true
+	}
+	return found, err
+}
