@@ -99,13 +99,14 @@ type bench struct {
 	broken  map[cell]string // why there is no figure
 	last    map[string]work // by the tool's folder: the last work done there
 	moved   int             // folders moved aside
+	run     func(t tool, p place, argv []string) (sample, error)
 }
 
 // newBench has measured nothing yet.
 func newBench(s settings, base string) *bench {
 	return &bench{
 		settings: s, base: base, began: time.Now(),
-		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{},
+		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{}, run: execute,
 	}
 }
 

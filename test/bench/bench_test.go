@@ -212,3 +212,43 @@ func TestAside(t *testing.T) {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
 }
+
+// TestBefore: whichever works are left out, one begins with what it says.
+func TestBefore(t *testing.T) {
+	var did []string
+	note := func(p place, w work) []string { did = append(did, string(w)); return []string{"true"} }
+	for _, c := range []struct {
+		w, last work
+		settles bool
+		want    string
+	}{
+		{firstApply, "", true, ""},
+		{noChange, "", true, "first apply, no change"},
+		{noChange, "", false, "first apply"},
+		{noChange, coldList, true, ""},
+		{noChange, repair, true, "no change"},
+		{coldList, firstApply, true, ""},
+		{verifyAll, noChange, true, ""},
+		{repair, firstApply, true, "no change"},
+		{mixedHost, "", true, "first apply, no change"},
+		{startEnd, "", false, ""},
+	} {
+		b := newBench(settings{}, t.TempDir())
+		p := filesField(settings{}, peers{}).place(b.base, 100, 0)
+		if err := writeTree(p.dest, 100); err != nil {
+			t.Fatal(err)
+		}
+		b.last[p.dir] = c.last
+		b.run = func(t tool, p place, argv []string) (sample, error) { return sample{}, writeTree(p.dest, 100) }
+		did = nil
+		if err := b.before(tool{settles: c.settles, command: note}, p, c.w); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(did, ", "); got != c.want {
+			t.Errorf("before %q after %q: %q, want %q", c.w, c.last, got, c.want)
+		}
+		if wrong := checkTree(p.dest, 100) != nil; wrong != (c.w == repair || c.w == firstApply) {
+			t.Errorf("before %q: the tree is damaged or gone: %t", c.w, wrong)
+		}
+	}
+}

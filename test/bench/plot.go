@@ -78,6 +78,8 @@ func plot(b *bench) string {
 		fmt.Fprintf(&t, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>`+"\n",
 			x, y, x+26, y, stroke(tool.name), x+34, y+4, html.EscapeString(tool.name))
 	}
+	fmt.Fprintf(&t, `<text x="%d" y="%d" fill="#777777">dashed: twice the files, twice the time</text>`+"\n",
+		(columns-1)*panelWidth+left, (lines-1)*panelHeight+top+len(files.tools)*legendLine+4)
 	t.WriteString("</svg>\n")
 	return t.String()
 }
@@ -112,6 +114,9 @@ func panel(t *strings.Builder, b *bench, files field, w work, x0, y0, low, high 
 		v := x.at(float64(n))
 		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#dddddd"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n",
 			v, y.to, v, y.from, v, y.from+18, thousands(n))
+	}
+	if end := last / first * low; end <= high {
+		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#999999" stroke-dasharray="3 4"/>`+"\n", x.from, y.from, x.to, y.at(end))
 	}
 	for _, tool := range files.tools {
 		curve(t, b, files.sizes, w, tool.name, x, y)

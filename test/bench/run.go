@@ -31,7 +31,7 @@ func (b *bench) one(f field, t tool, p place, w work, round int) error {
 	if err := syncAll(b.base); err != nil {
 		return err
 	}
-	s, err := b.execute(t, p, argv)
+	s, err := b.run(t, p, argv)
 	if err != nil {
 		return fmt.Errorf("%s, %s, %d %s: %w", t.name, w, p.n, f.name, err)
 	}
@@ -60,7 +60,7 @@ func (b *bench) ofRound(c cell, round int) []sample {
 }
 
 // execute runs a tool's program to its end.
-func (b *bench) execute(t tool, p place, argv []string) (sample, error) {
+func execute(t tool, p place, argv []string) (sample, error) {
 	var env []string
 	if t.env != nil {
 		env = t.env(p)
@@ -93,15 +93,16 @@ func (b *bench) before(t tool, p place, w work) error {
 			return err
 		}
 	}
-	switch w {
-	case coldList:
+	if w == coldList {
 		time.Sleep(young)
 		return b.aside(filepath.Join(p.live, "state/cache/lists"))
-	case noChange, mixedHost:
-		if t.settles && b.last[p.dir] != w && b.last[p.dir] != coldList {
-			return b.quietly(t, p, w, func() error { time.Sleep(young); return nil })
+	}
+	if last := b.last[p.dir]; t.settles && (last == firstApply || last == repair) {
+		if err := b.quietly(t, p, noChange, func() error { time.Sleep(young); return nil }); err != nil {
+			return err
 		}
-	case repair:
+	}
+	if w == repair {
 		return damageTree(p.dest, p.n)
 	}
 	return nil
@@ -116,7 +117,7 @@ func (b *bench) quietly(t tool, p place, w work, first func() error) error {
 	if err := first(); err != nil {
 		return err
 	}
-	if _, err := b.execute(t, p, t.command(p, w)); err != nil {
+	if _, err := b.run(t, p, t.command(p, w)); err != nil {
 		return err
 	}
 	b.last[p.dir] = w
