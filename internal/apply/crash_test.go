@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"syscall"
 	"testing"
 
 	"fettle.dev/fettle/internal/executor"
@@ -279,56 +278,6 @@ func (b *bench) recoverAll(t testing.TB, w *world, policy string, dice uint64, n
 		return nil
 	}
 	return b.goesOn(t, first)
-}
-
-func TestFault(t *testing.T) {
-	for _, s := range scenarios() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			b := setUp(t, s, true, nil)
-			var n tally
-			for _, sticky := range []bool{false, true} {
-				for at := 1; ; at += stride {
-					if !b.failAt(t, at, sticky, &n) {
-						break
-					}
-				}
-			}
-			t.Logf("%d operations, %d faults, %d torn or lost", b.ops, n.points, n.bad)
-			if n.points*stride < 2*b.ops-20 {
-				t.Errorf("only %d faults were hit in twice %d operations", n.points, b.ops)
-			}
-		})
-	}
-}
-
-// failAt lets one operation fail, or all from it on, and finds what is wrong
-// afterwards. It is false when the run has fewer operations.
-func (b *bench) failAt(t *testing.T, at int, sticky bool, n *tally) bool {
-	t.Helper()
-	o := executor.Options{OnFailure: []string{"stop", "undo"}[at%2], OnCrash: []string{"undo", "finish"}[at/2%2]}
-	errno := []error{syscall.EIO, syscall.ENOSPC}[at/4%2]
-	plan := &fault.Plan{At: at, Err: errno, Sticky: sticky}
-	w := b.base.copy()
-	var op string
-	w.tap.count = func(name, path string) error {
-		err := plan.Count(name, path)
-		if err != nil && op == "" {
-			op = name + " " + path
-		}
-		return err
-	}
-	_, aerr := w.apply(t, b.second, o)
-	w.tap.count = nil
-	if !plan.Hit() {
-		return false
-	}
-	n.points++
-	where := fmt.Sprintf("operation %d (%s) fails with %v, sticky %v, %+v, error %v", at, op, errno, sticky, [2]string{o.OnFailure, o.OnCrash}, aerr)
-	if bad := b.afterFault(t, w, o, n); len(bad) > 0 {
-		n.report(t, where, bad)
-	}
-	return true
 }
 
 func (b *bench) afterFault(t *testing.T, w *world, o executor.Options, n *tally) []string {

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/local"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/fault"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -44,6 +45,7 @@ type world struct {
 	tap     *tap
 	h, st   *mem.Host
 	breaker func(host.FS) host.FS // takes syncs away, to see the campaign fail
+	plan    *fault.Plan           // strikes from outside, where reads and halves of writes can fail
 }
 
 func newWorld(t *testing.T) *world {
@@ -177,6 +179,9 @@ func (w *world) copy() *world {
 func (w *world) open() (*local.Executor, error) {
 	if w.breaker != nil {
 		return local.New(unsynced{w.h, w.breaker(w.h)}, lockedFS{w.breaker(w.st), w.st}, local.Options{Ballast: -1})
+	}
+	if w.plan != nil {
+		return local.New(fault.Wrap(w.h, w.plan), fault.Wrap(w.st, w.plan), local.Options{Ballast: -1})
 	}
 	return local.New(w.h, w.st, local.Options{Ballast: -1})
 }

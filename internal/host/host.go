@@ -111,7 +111,9 @@ type Writer interface {
 	// SyncDir makes the entries of a directory durable (fsync).
 	SyncDir(path string) error
 	// SyncFS makes everything on the file system that holds path durable
-	// (syncfs). It reports write-back errors of that file system.
+	// (syncfs). It reports write-back errors of that file system. Whatever sync
+	// failed, of this method or of others: what it should have written may never
+	// be, and a later sync need not say so.
 	SyncFS(path string) error
 }
 

@@ -24,6 +24,9 @@ import (
 // at which a Plan with Crash struck: the machine has no power.
 var ErrCrashed = errors.New("the host has crashed")
 
+// OpRead is the name of whatever changes nothing; see Plan.Reads.
+const OpRead = "read"
+
 // Plan says which operation goes wrong and how. The zero Plan breaks nothing.
 // It belongs to one run; a fresh run takes a fresh Plan. It is safe for
 // concurrent use.
@@ -39,6 +42,9 @@ type Plan struct {
 	Sticky bool
 	// Short makes a failing Write write the first half before it fails.
 	Short bool
+	// Reads counts what looks at the machine too, under the name OpRead, and lets
+	// it fail. Only Wrap knows of those.
+	Reads bool
 	// Crash makes the operation, and all after it, return ErrCrashed.
 	Crash bool
 
@@ -86,6 +92,9 @@ func (p *Plan) Count(op, _ string) error {
 
 // alive is the error of an operation that changes nothing.
 func (p *Plan) alive() error {
+	if p.Reads {
+		return p.Count(OpRead, "")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hit && p.Crash {

@@ -154,3 +154,15 @@ func Example() {
 	fmt.Println(h.Mkdir("/a", 0o755), h.Mkdir("/b", 0o755), h.Mkdir("/c", 0o755))
 	// Output: <nil> no space left on device <nil>
 }
+
+// TestReadsFail: a Plan may strike at what only looks, too.
+func TestReadsFail(t *testing.T) {
+	plan := &fault.Plan{At: 2, Err: syscall.EMFILE, Reads: true}
+	h := fault.Wrap(mem.New(mem.Options{}), plan)
+	_, first := h.Lstat("/")
+	_, second := h.ReadDir("/")
+	_, third := h.ReadDir("/")
+	if first != nil || !errors.Is(second, syscall.EMFILE) || third != nil || plan.Seen() != 3 {
+		t.Errorf("%v, %v, %v of %d", first, second, third, plan.Seen())
+	}
+}

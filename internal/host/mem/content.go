@@ -17,25 +17,49 @@ type content struct {
 type extent struct {
 	at    int64
 	bytes []byte
+	lost  bool // a sync of it failed: no later one makes it durable
 }
 
 func (c *content) write(at int64, b []byte) {
 	if c.shared && at < int64(len(c.synced)) {
 		c.data, c.shared = slices.Clone(c.data), false
 	}
-	c.data = overlay(c.data, extent{at, b})
-	c.late = append(c.late, extent{at, append([]byte{}, b...)})
+	c.data = overlay(c.data, extent{at: at, bytes: b})
+	c.late = append(c.late, extent{at: at, bytes: append([]byte{}, b...)})
 }
 
 func (c *content) truncate(size int64) {
 	if c.shared && size < int64(len(c.synced)) {
 		c.data, c.shared = slices.Clone(c.data), false
 	}
-	c.data = overlay(c.data, extent{size, nil})
-	c.late = append(c.late, extent{size, nil})
+	c.data = overlay(c.data, extent{at: size})
+	c.late = append(c.late, extent{at: size})
 }
 
-func (c *content) sync() { c.synced, c.shared, c.late = c.data, true, nil }
+// sync makes durable what no earlier sync has failed to.
+func (c *content) sync() {
+	i := slices.IndexFunc(c.late, func(e extent) bool { return e.lost })
+	if i < 0 {
+		c.synced, c.shared, c.late = c.data, true, nil
+		return
+	}
+	durable := slices.Clone(c.synced)
+	for _, e := range c.late {
+		if !e.lost {
+			durable = overlay(durable, e)
+		}
+	}
+	c.synced, c.shared = durable, false
+	c.late = slices.DeleteFunc(c.late, func(e extent) bool { return !e.lost })
+}
+
+// lose is a sync that failed: as on Linux, what it should have written counts as
+// written, can be read, and is never written.
+func (c *content) lose() {
+	for i := range c.late {
+		c.late[i].lost = true
+	}
+}
 
 // overlay does one write. What a truncation cuts off comes back as zeroes.
 func overlay(data []byte, e extent) []byte {
@@ -69,7 +93,7 @@ func (c *content) crashed(rng *rand.Rand) []byte {
 		}
 		last := c.late[whole]
 		if cut := len(last.bytes); cut > 0 {
-			out = overlay(out, extent{last.at, last.bytes[:rng.IntN(cut)]})
+			out = overlay(out, extent{at: last.at, bytes: last.bytes[:rng.IntN(cut)]})
 		}
 		return out
 	default:

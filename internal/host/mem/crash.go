@@ -86,6 +86,17 @@ func (d *disk) settleAll() {
 		}
 	}
 	d.log = nil
+	d.each(func(n *inode) {
+		n.content.sync()
+		n.stable = n.meta
+	})
+}
+
+// loseAll is a sync of everything that failed.
+func (d *disk) loseAll() { d.each(func(n *inode) { n.content.lose() }) }
+
+// each visits every inode that has a name, once.
+func (d *disk) each(do func(*inode)) {
 	seen := map[*inode]bool{}
 	var visit func(n *inode)
 	visit = func(n *inode) {
@@ -93,8 +104,7 @@ func (d *disk) settleAll() {
 			return
 		}
 		seen[n] = true
-		n.content.sync()
-		n.stable = n.meta
+		do(n)
 		for _, child := range n.entries {
 			visit(child)
 		}

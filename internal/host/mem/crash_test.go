@@ -197,3 +197,37 @@ func TestCrashSame(t *testing.T) {
 		t.Errorf("a hard link came back as %+v, %v", st, err)
 	}
 }
+
+// TestFailedSyncLoses: what a sync that failed should have written can be read,
+// and no later sync makes it durable; what is written after it can be.
+func TestFailedSyncLoses(t *testing.T) {
+	for _, op := range []string{host.OpSync, host.OpSyncFS} {
+		broken := true
+		f := mem.NewFS(mem.Options{Count: func(name, _ string) error {
+			if broken && name == op {
+				broken = false
+				return errors.New("no")
+			}
+			return nil
+		}})
+		h, err := f.Create("/f")
+		must(t, err)
+		_, err = h.Write([]byte("lost"))
+		must(t, err)
+		if h.Sync() == nil && f.SyncFS("/") == nil {
+			t.Fatalf("no %s failed", op)
+		}
+		if op == host.OpSyncFS {
+			continue // the file itself was synced before
+		}
+		_, err = h.Write([]byte("+kept"))
+		must(t, errors.Join(err, h.Sync(), f.SyncFS("/")))
+		if got := content(t, f, "/f"); got != "lost+kept" {
+			t.Errorf("it reads %q", got)
+		}
+		got := outcomes(t, f, func(c *mem.FS) string { return content(t, c, "/f") })
+		if !got["\x00\x00\x00\x00+kept"] || got["lost"] || got[""] {
+			t.Errorf("a power cut leaves %q", got)
+		}
+	}
+}

@@ -107,11 +107,13 @@ func (f *file) Seek(off int64, whence int) (int64, error) {
 }
 
 func (f *file) Sync() error {
-	if err := f.fs.op(host.OpSync, f.path); err != nil {
-		return err
-	}
+	failure := f.fs.op(host.OpSync, f.path)
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
+	if failure != nil {
+		f.n.content.lose()
+		return failure
+	}
 	if f.closed {
 		return failed("sync", f.path, errBadFile)
 	}

@@ -288,6 +288,9 @@ func (f *FS) SyncDir(path string) error {
 func (f *FS) SyncFS(path string) error {
 	_, err := f.syncing(host.OpSyncFS, path)
 	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.loseAll()
 		return err
 	}
 	defer f.mu.Unlock()
