@@ -227,7 +227,7 @@ func TestFailedSyncLoses(t *testing.T) {
 		}
 		got := outcomes(t, f, func(c *mem.FS) string { return content(t, c, "/f") })
 		if !got["\x00\x00\x00\x00+kept"] || got["lost"] || got[""] {
-			t.Errorf("a power cut leaves %q", got)
+			t.Errorf("a power cut leaves %v", got)
 		}
 	}
 }
