@@ -56,20 +56,27 @@ func New(ctx context.Context, word string) *Compiler {
 	return &Compiler{ctx: ctx, word: word, timeout: DefaultTimeout}
 }
 
-// Prepare sets the limits for the children to come, 0 for the defaults, and
-// starts one, so that it is ready when the first question comes.
-func (c *Compiler) Prepare(timeout time.Duration, memory int64) {
+// Limit sets the limits for the children to come, 0 for the defaults. A child
+// with other limits is ended.
+func (c *Compiler) Limit(timeout time.Duration, memory int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if timeout <= 0 {
 		timeout = DefaultTimeout
 	}
-	if c.timeout == timeout && c.memory == memory && c.proc != nil {
-		return
+	if c.timeout != timeout || c.memory != memory {
+		c.end()
+		c.timeout, c.memory = timeout, memory
 	}
-	c.end()
-	c.timeout, c.memory = timeout, memory
-	c.proc, _ = sandbox.Start(c.limits(), c.word) // what is wrong is told by the first question
+}
+
+// Prepare starts a child, so that it is ready when the first question comes.
+func (c *Compiler) Prepare() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.proc == nil {
+		c.proc, _ = sandbox.Start(c.limits(), c.word) // what is wrong is told by the first question
+	}
 }
 
 // Limits are those of its children.

@@ -62,7 +62,8 @@ func doubling(n int, f func(prev string) string) string {
 
 func TestCompile(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
-	c.Prepare(0, 0)
+	c.Limit(0, 0)
+	c.Prepare()
 	for _, text := range []string{"file \"/x\" { content = \"x\" }\n", "file \"/y\" { content = upper(\"y\") }\n", "file \"/z\" {}"} {
 		in := compile.Input{Tree: tree(text)}
 		want, wantDs := compile.Compile(in)
@@ -91,13 +92,14 @@ func died(t *testing.T, ds diag.List, summary, place string) {
 
 func TestTooLong(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
-	c.Prepare(300*time.Millisecond, 0)
+	c.Limit(300*time.Millisecond, 0)
 	text := doubling(40, func(p string) string { return "[" + p + ", " + p + "]" })
 	_, ds := c.Compile(compile.Input{Tree: tree(text)})
 	if len(ds) != 1 || ds[0].Summary != "Compiling took too long" || ds[0].Range.File != "fettle.hcl" || !strings.Contains(ds[0].Line, "local.a") {
 		t.Fatal(ds)
 	}
-	c.Prepare(0, 0)
+	c.Limit(0, 0)
+	c.Prepare()
 	if _, ds := c.Compile(compile.Input{Tree: tree("")}); ds.HasErrors() {
 		t.Errorf("after a child that died: %v", ds)
 	}
@@ -105,7 +107,7 @@ func TestTooLong(t *testing.T) {
 
 func TestTooMuchMemory(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
-	c.Prepare(0, 256<<20)
+	c.Limit(0, 256<<20)
 	text := doubling(40, func(p string) string { return "concat(" + p + ", " + p + ")" })
 	_, ds := c.Compile(compile.Input{Tree: tree(text)})
 	if len(ds) != 1 || ds[0].Summary != "Compiling took too much memory" || !strings.Contains(ds[0].Line, "concat(") {
@@ -117,7 +119,7 @@ func TestTooMuchMemory(t *testing.T) {
 func TestMad(t *testing.T) {
 	for word, summary := range map[string]string{"nonsense": "Compiler made no sense", "silent": "Compiler broke", "panic": "Compiler broke", "hang": "Compiling took too long"} {
 		c := compiler(t, t.Context(), word)
-		c.Prepare(400*time.Millisecond, 0)
+		c.Limit(400*time.Millisecond, 0)
 		_, ds := c.Compile(compile.Input{Tree: tree("")})
 		if word != "hang" && len(ds) == 1 && ds[0].Summary == "Compiling took too long" {
 			t.Logf("%s: the machine is too busy to tell", word)
@@ -133,7 +135,8 @@ func TestMad(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := compiler(t, ctx, "hang")
-	c.Prepare(0, 0)
+	c.Limit(0, 0)
+	c.Prepare()
 	cancel(errors.New("a signal"))
 	_, ds := c.Compile(compile.Input{Tree: tree("")})
 	died(t, ds, "Compiling was interrupted", "")
