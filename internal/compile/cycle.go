@@ -58,6 +58,9 @@ func (b *builder) lint(res *Result) {
 	for _, st := range res.States {
 		for _, i := range st.Steps {
 			placed[i].Range = st.Range
+			if n := len(placed[i].String()); n > step.MaxLine {
+				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long", "It makes a step of %d bytes, and the limit is %d. Put long content into a file of its own.", n, step.MaxLine))
+			}
 		}
 	}
 	for _, d := range (step.LintOptions{RequireUndo: res.Policy.RequireUndo}).Lint(placed, step.DebianBase{}) {

@@ -3,7 +3,6 @@ package lang
 import (
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -62,8 +61,8 @@ type parser struct {
 func (ps *parser) file(name string, src []byte) {
 	ps.prog.sources[name] = src
 	ps.prog.working(diag.Range{File: name})
-	if !utf8.Valid(src) {
-		ps.errorf(diag.Range{File: name}, "File is not text", "Files of the language are UTF-8. Save it as UTF-8.")
+	if ds := readable(src, name); ds.HasErrors() {
+		ps.add(ds...)
 		return
 	}
 	if ds := guard(src, name, configSyntax); ds.HasErrors() {
