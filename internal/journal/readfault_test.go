@@ -7,98 +7,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/fault"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/journal"
 )
-
-// badReads is a file system of which one look, at a name or into a file, fails.
-// The operations that change something are those of the file system itself.
-type badReads struct {
-	*mem.FS
-	at   int // which look fails, from 1; none at 0
-	seen int
-	what string // the look that failed
-}
-
-func (b *badReads) look(what string) error {
-	if b.seen++; b.seen == b.at {
-		b.what = what
-		return errors.New("planned failure of " + what)
-	}
-	return nil
-}
-
-func (b *badReads) Lstat(p string) (host.Stat, error) {
-	if err := b.look("lstat " + p); err != nil {
-		return host.Stat{}, err
-	}
-	return b.FS.Lstat(p)
-}
-
-func (b *badReads) ReadDir(p string) ([]string, error) {
-	if err := b.look("readdir " + p); err != nil {
-		return nil, err
-	}
-	return b.FS.ReadDir(p)
-}
-
-func (b *badReads) Open(p string) (host.File, error) {
-	if err := b.look("open " + p); err != nil {
-		return nil, err
-	}
-	f, err := b.FS.Open(p)
-	return badFile{f, b, p}, err
-}
-
-func (b *badReads) OpenWrite(p string) (host.File, error) {
-	if err := b.look("open to write " + p); err != nil {
-		return nil, err
-	}
-	f, err := b.FS.OpenWrite(p)
-	return badFile{f, b, p}, err
-}
-
-type badFile struct {
-	host.File
-	b    *badReads
-	path string
-}
-
-func (f badFile) Read(p []byte) (int, error) {
-	if err := f.b.look("read " + f.path); err != nil {
-		return 0, err
-	}
-	return f.File.Read(p)
-}
-
-func (f badFile) ReadAt(p []byte, off int64) (int, error) {
-	if err := f.b.look("read " + f.path); err != nil {
-		return 0, err
-	}
-	return f.File.ReadAt(p, off)
-}
-
-func (f badFile) Stat() (host.Stat, error) {
-	if err := f.b.look("stat " + f.path); err != nil {
-		return host.Stat{}, err
-	}
-	return f.File.Stat()
-}
-
-func (f badFile) Seek(off int64, whence int) (int64, error) {
-	if err := f.b.look("seek " + f.path); err != nil {
-		return 0, err
-	}
-	return f.File.Seek(off, whence)
-}
-
-func (f badFile) NextData(off int64) (int64, int64, error) {
-	if err := f.b.look("look for holes in " + f.path); err != nil {
-		return 0, 0, err
-	}
-	return f.File.NextData(off)
-}
 
 func largeText() []byte { return bytes.Repeat([]byte("large"), 215_000) } // more than goes through memory
 
@@ -130,7 +42,7 @@ func TestErrorAtEveryLook(t *testing.T) {
 		dst := must(s.FS().Create("/copy"))(t)
 		err := s.CopyTo(digest, dst)
 		check(t, dst.Close())
-		return journal.DigestOf(content(t, s.FS().(*badReads).FS, "/copy")), err
+		return journal.DigestOf(content(t, s.FS().(*fault.Looks).FS.(*mem.FS), "/copy")), err
 	}
 	for name, ask := range map[string]func(s *journal.Store) (string, error){
 		"opening": func(s *journal.Store) (string, error) { _, err := journal.Open(s.FS()); return "", err },
@@ -194,7 +106,7 @@ func TestErrorAtEveryLookAtALargeObject(t *testing.T) {
 			dst := must(s.FS().Create("/copy"))(t)
 			err := s.CopyTo(large, dst)
 			check(t, dst.Close())
-			return journal.DigestOf(content(t, s.FS().(*badReads).FS, "/copy")), err
+			return journal.DigestOf(content(t, s.FS().(*fault.Looks).FS.(*mem.FS), "/copy")), err
 		},
 		"putting it again": func(s *journal.Store) (string, error) {
 			digest, n, err := s.Put(bytes.NewReader(largeText()))
@@ -210,9 +122,12 @@ func everyLook(t *testing.T, fsys *mem.FS, ask func(s *journal.Store) (string, e
 	t.Helper()
 	want := ""
 	for at := 0; ; at++ {
-		b := &badReads{FS: fsys.CrashClone(rand.New(rand.NewPCG(1, 1)))}
-		s := open(t, b)
-		b.at, b.seen = at, 0
+		l := &fault.Looks{FS: fsys.CrashClone(rand.New(rand.NewPCG(1, 1)))}
+		s := open(t, l)
+		looked := l.Seen()
+		if at > 0 {
+			l.At = looked + at
+		}
 		got, err := ask(s)
 		if at == 0 {
 			if want = got; err != nil {
@@ -220,11 +135,11 @@ func everyLook(t *testing.T, fsys *mem.FS, ask func(s *journal.Store) (string, e
 			}
 			continue
 		}
-		if b.what == "" {
+		if l.Hit() == "" {
 			return
 		}
 		if err == nil && got != want {
-			t.Errorf("the %s fails and nobody is told: %.200s\nwant %.200s", b.what, got, want)
+			t.Errorf("the %s fails and nobody is told: %.200s\nwant %.200s", l.Hit(), got, want)
 		}
 	}
 }

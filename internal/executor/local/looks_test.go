@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/local"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/fault"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/journal"
 )
@@ -19,96 +20,27 @@ import (
 // badLooks is a machine, or a state directory, of which one look fails.
 type badLooks struct {
 	*mem.Host
-	at, seen int
-	what     string // the look that failed
+	l *fault.Looks
 }
 
-var errLook = errors.New("planned failure")
+func newBadLooks(h *mem.Host) *badLooks { return &badLooks{h, &fault.Looks{FS: h}} }
 
-func (b *badLooks) look(what string) error {
-	if b.seen++; b.seen == b.at {
-		b.what = what
-		return fmt.Errorf("%w: %s", errLook, what)
-	}
-	return nil
-}
-
-func (b *badLooks) Lstat(p string) (host.Stat, error) {
-	if err := b.look("lstat " + p); err != nil {
-		return host.Stat{}, err
-	}
-	return b.Host.Lstat(p)
-}
-
-func (b *badLooks) ReadDir(p string) ([]string, error) {
-	if err := b.look("readdir " + p); err != nil {
-		return nil, err
-	}
-	return b.Host.ReadDir(p)
-}
-
-func (b *badLooks) Xattrs(p string) (map[string][]byte, error) {
-	if err := b.look("xattrs " + p); err != nil {
-		return nil, err
-	}
-	return b.Host.Xattrs(p)
-}
-
-func (b *badLooks) Attrs(p string) (uint32, error) {
-	if err := b.look("attrs " + p); err != nil {
-		return 0, err
-	}
-	return b.Host.Attrs(p)
-}
-
-func (b *badLooks) Readlink(p string) (string, error) {
-	if err := b.look("readlink " + p); err != nil {
-		return "", err
-	}
-	return b.Host.Readlink(p)
-}
-
-func (b *badLooks) Open(p string) (host.File, error) {
-	if err := b.look("open " + p); err != nil {
-		return nil, err
-	}
-	f, err := b.Host.Open(p)
-	return badFile{f, b, p}, err
-}
-
-func (b *badLooks) OpenNode(p string) (host.Node, error) {
-	if err := b.look("open the inode of " + p); err != nil {
-		return nil, err
-	}
-	return b.Host.OpenNode(p)
-}
-
-type badFile struct {
-	host.File
-	b    *badLooks
-	path string
-}
-
-func (f badFile) Read(p []byte) (int, error) {
-	if err := f.b.look("read " + f.path); err != nil {
-		return 0, err
-	}
-	return f.File.Read(p)
-}
-
-func (f badFile) Stat() (host.Stat, error) {
-	if err := f.b.look("stat " + f.path); err != nil {
-		return host.Stat{}, err
-	}
-	return f.File.Stat()
-}
+func (b *badLooks) Lstat(p string) (host.Stat, error)          { return b.l.Lstat(p) }
+func (b *badLooks) ReadDir(p string) ([]string, error)         { return b.l.ReadDir(p) }
+func (b *badLooks) Readlink(p string) (string, error)          { return b.l.Readlink(p) }
+func (b *badLooks) Xattrs(p string) (map[string][]byte, error) { return b.l.Xattrs(p) }
+func (b *badLooks) Attrs(p string) (uint32, error)             { return b.l.Attrs(p) }
+func (b *badLooks) SameMount(p string) (bool, error)           { return b.l.SameMount(p) }
+func (b *badLooks) Open(p string) (host.File, error)           { return b.l.Open(p) }
+func (b *badLooks) OpenWrite(p string) (host.File, error)      { return b.l.OpenWrite(p) }
+func (b *badLooks) OpenNode(p string) (host.Node, error)       { return b.l.OpenNode(p) }
 
 // pair is a machine and its state directory, of which either can fail to be read.
 type pair struct{ h, st *badLooks }
 
 func (p pair) copy() pair {
 	rng := rand.New(rand.NewPCG(1, 1))
-	return pair{&badLooks{Host: p.h.Host.Crash(rng)}, &badLooks{Host: p.st.Host.Crash(rng)}}
+	return pair{newBadLooks(p.h.Host.Crash(rng)), newBadLooks(p.st.Host.Crash(rng))}
 }
 
 func (p pair) engine(t *testing.T) *local.Executor {
@@ -135,7 +67,7 @@ func lookWorld(t *testing.T) pair {
 	w.apply(listTwo)
 	w.write("/m/d/b", "drifted\n")
 	w.must(errors.Join(w.aside.SyncFS("/"), w.state.SyncFS("/")))
-	return pair{&badLooks{Host: w.aside.(*mem.Host)}, &badLooks{Host: w.state.(*mem.Host)}}
+	return pair{newBadLooks(w.aside.(*mem.Host)), newBadLooks(w.state.(*mem.Host))}
 }
 
 func (w *world) apply(list string) {
@@ -217,7 +149,9 @@ func TestEveryLookThatFails(t *testing.T) {
 					if where == "state" {
 						b = p.st
 					}
-					b.at, b.seen = at, 0
+					if at > 0 {
+						b.l.At = b.l.Seen() + at
+					}
 					got, err := ask(x)
 					if at == 0 {
 						want = got
@@ -226,11 +160,11 @@ func TestEveryLookThatFails(t *testing.T) {
 						}
 						continue
 					}
-					if b.what == "" {
+					if b.l.Hit() == "" {
 						break
 					}
 					if err == nil && got != want {
-						t.Errorf("the %s of the %s fails and nobody is told: %s\nwant %s", b.what, where, got, want)
+						t.Errorf("the %s of the %s fails and nobody is told: %s\nwant %s", b.l.Hit(), where, got, want)
 					}
 				}
 			}
