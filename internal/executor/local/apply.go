@@ -25,8 +25,11 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if err := x.mayApply(); err != nil {
 		return nil, err
 	}
+	if x.stillIdle(&r, p) {
+		return x.verify(ctx, p, show)
+	}
 	r.Diffs = false
-	now, st, todo, err := x.lookAgain(ctx, &r, p, o)
+	now, st, todo, err := x.look(ctx, &r)
 	if err != nil {
 		return nil, err
 	}

@@ -52,8 +52,9 @@ type Executor struct {
 	watch   func(ctx context.Context, deadline time.Time) error
 	cache   *statcache.Cache // nil until somebody asks it
 	loading sync.Once
-	program string // Options.Program
-	last    looked
+	// program is Options.Program; idle the last look that found nothing to do.
+	program string
+	idle    idle
 }
 
 var _ executor.Executor = (*Executor)(nil)
