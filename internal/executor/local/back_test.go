@@ -46,3 +46,5 @@ func TestBackToAHomeWithWhatItsUserPutThere(t *testing.T) {
 		t.Errorf("the letter holds %q", got)
 	}
 }
+
+func (m *machine) remove(p string) error { return os.RemoveAll(m.at(p)) }
