@@ -117,7 +117,6 @@ func (s *session) listOf(src *source, in compile.Input) (req executor.Request, e
 		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts}
 		if kept, ok := dir.Find(k); ok {
 			req = s.keptRequest(kept, in, src.rev)
-			err = req.Fill()
 			return
 		}
 		warned := s.warned
