@@ -124,6 +124,9 @@ func (r *run) check(i int) error {
 	r.start(i)
 	res := CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
 	err := check.Run(r.ctx, r.Host, r.Net, s)
+	if err != nil && r.ctx.Err() != nil {
+		return nil // it has not failed: nobody waited for its answer
+	}
 	r.m.Set(i, Done)
 	if err != nil {
 		res.OK, res.Error = false, err.Error()

@@ -140,6 +140,7 @@ type run struct {
 	wanted  step.List
 	// listeners are the changes, by index, that each address notifies.
 	listeners map[addr.Addr][]int
+	at        int  // the change for which programs are run now
 	undoing   bool // recovery: the run was being taken back when it was cut short
 	homeWas   bool // the home of the account under way was there before
 	// swept are directories in which temporaries were removed, not yet durably;

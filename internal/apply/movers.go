@@ -149,7 +149,9 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 	}
 	after := to
 	if s.Verb != step.Exec {
-		if now, oerr := v.Observe(r.ctx, r.env, s); oerr == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), settleTime)
+		defer cancel() // what an interrupted operation left counts too
+		if now, oerr := v.Observe(ctx, r.env, s); oerr == nil {
 			after = now
 		}
 	}

@@ -109,6 +109,7 @@ func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*m
 	m := &move.Move{Change: i, Path: p, From: taken, To: to, Temp: move.TempFor(p, r.header.Run, i, false)}
 	if v := s.Get("validate"); r.validates(i) && strings.Contains(v, "%s") && s.Verb == step.Copy && to.Type == image.Regular {
 		m.Validate = func(temp string) error {
+			r.at = i
 			return r.validate(v, temp)
 		}
 	}

@@ -96,6 +96,9 @@ func (r *Runner) reopen(ctx context.Context, number int) (*run, error) {
 	}
 	x := r.newRun(ctx, job)
 	x.header, x.j = h, j
+	if err := x.reap(recs); err != nil {
+		return nil, err
+	}
 	if err := x.dropTemps(recs); err != nil {
 		return nil, err
 	}

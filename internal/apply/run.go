@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/move"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
@@ -115,7 +113,7 @@ func (r *Runner) newRun(ctx context.Context, job Job) *run {
 			x.acts = append(x.acts, actOf{s, addrs(s.All("on")), addrs(s.All("on_failure"))})
 		}
 	}
-	x.wanted = job.List
+	x.wanted, x.ctx = job.List, host.WithMark(ctx, x.mark)
 	return x
 }
 
@@ -205,7 +203,7 @@ func (r *run) forward() error {
 		}
 		op, indexes := r.m.Next()
 		if op == OpEnd && len(indexes) == 0 {
-			return nil
+			return r.lasting()
 		}
 		err := r.do(op, indexes)
 		if errors.Is(err, errStopped) {
@@ -280,7 +278,10 @@ func (r *run) log(recs ...journal.Record) error {
 	return nil
 }
 
-func (r *run) start(i int) { r.event("start", i, "") }
+func (r *run) start(i int) {
+	r.at = i
+	r.event("start", i, "")
+}
 
 func (r *run) event(what string, i int, text string) {
 	c := r.plan.Changes[i]
@@ -362,29 +363,6 @@ func (r *run) result() Result {
 		}
 	}
 	return res
-}
-
-// sweep notes directories in which temporaries were removed.
-func (r *run) sweep(dirs ...string) {
-	for _, d := range dirs {
-		r.swept[d] = true
-	}
-}
-
-// sweepUp makes the removal of temporaries durable: once the run has ended,
-// nobody looks for them again.
-func (r *run) sweepUp() error {
-	for _, temp := range r.left {
-		if err := move.RemoveTemp(r.Host, temp); err != nil {
-			r.note("could not remove what was set aside; remove it by hand: " + err.Error())
-		}
-	}
-	r.left = nil
-	if err := move.SyncDirs(r.Host, slices.Sorted(maps.Keys(r.swept))); err != nil {
-		return err
-	}
-	clear(r.swept)
-	return nil
 }
 
 // known gives the image itself, for records: an unknown one is left out.

@@ -27,6 +27,9 @@ func (r *run) takeBack() (Result, error) {
 		return r.result(), err
 	}
 	r.m.Back = true
+	if err := r.undoFailed(); err != nil { // it was the last to be done
+		return r.result(), err
+	}
 	for {
 		op, indexes := r.m.Next()
 		if op == OpEnd && len(indexes) == 0 {
@@ -35,9 +38,6 @@ func (r *run) takeBack() (Result, error) {
 		if err := r.undo(op, indexes); err != nil {
 			return r.result(), fmt.Errorf("run %d is cut short while it is taken back, the next fettle command goes on: %w", r.header.Run, err)
 		}
-	}
-	if err := r.undoFailed(); err != nil {
-		return r.result(), err
 	}
 	r.refire()
 	r.m.Back = false
@@ -194,6 +194,7 @@ func (r *run) moveBack(i int) error {
 		r.m.Set(i, Undone)
 		return nil
 	}
+	r.at = i
 	r.reloadFor(s)
 	from, to := r.fx[i].to, r.fx[i].from
 	if from.Exec != nil && s.Get("undo") == "" {

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -20,6 +19,7 @@ func (r *run) validateInPlace(indexes []int) error {
 		if v == "" || !r.validates(i) || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.fx[i].changed {
 			continue
 		}
+		r.at = i
 		err := r.validate(v, "")
 		if err == nil {
 			continue
@@ -52,8 +52,10 @@ func (r *run) validate(words, temp string) error {
 	for k := range argv {
 		argv[k] = strings.ReplaceAll(argv[k], "%s", temp)
 	}
-	// A validation that was begun ends, so that no half-validated file stays.
-	if err := exec.Run(context.WithoutCancel(r.ctx), r.Host, host.Command{Argv: argv}); err != nil {
+	switch err := exec.Run(r.ctx, r.Host, host.Command{Argv: argv}); {
+	case err != nil && r.ctx.Err() != nil: // nobody knows, so that the file is not accepted
+		return fmt.Errorf("the validation was interrupted: %w", err)
+	case err != nil:
 		return fmt.Errorf("the validation does not accept it: %w", err)
 	}
 	return nil

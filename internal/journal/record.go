@@ -125,6 +125,7 @@ type Header struct {
 	From      string `json:"from"` // terminal, ssh client address, service
 	Command   string `json:"command"`
 	Version   string `json:"version"`
+	PID       int    `json:"pid,omitempty"` // the process that began the run
 	BootID    string `json:"boot,omitempty"`
 }
 

@@ -111,7 +111,8 @@ func Schemas() []Schema {
 		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
 		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
 		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"}, ensure}, "an apt package; consecutive ones are one transaction"},
-		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"}}, "a systemd unit"},
+		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
+			{Name: "timeout", Type: Seconds, Doc: "starting or stopping it may take so long; 5m when left out"}}, "a systemd unit"},
 		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}}, "a kernel setting at run time"},
 		{Exec, []string{"NAME", "ARGV..."}, []Key{
 			{Name: "cwd", Type: AbsPath, Doc: "working directory"},

@@ -54,22 +54,28 @@ type machine struct {
 	bin  string
 	dir  string
 	root string // of the machine; "/" for what runs commands
+	work string // what is managed on "/"
 }
 
 // newMachine is an empty machine in memory where there is some: thousands of
 // syncs cost nothing there.
 func newMachine(t testing.TB) *machine {
 	t.Helper()
-	bin, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, err := os.MkdirTemp("/dev/shm", "fettle-lock-")
 	if err != nil {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	m := &machine{t, bin, dir, filepath.Join(dir, "root")}
+	return machineIn(t, dir)
+}
+
+func machineIn(t testing.TB, dir string) *machine {
+	t.Helper()
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, bin: bin, dir: dir, root: filepath.Join(dir, "root")}
 	m.put("root/srv/theirs", "theirs")
 	m.put("root/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
 	m.put("root/etc/group", "root:x:0:\n")
@@ -103,11 +109,6 @@ func (m *machine) put(name, text string) {
 func (m *machine) has(name string) bool {
 	_, err := os.Lstat(m.path(name))
 	return err == nil
-}
-
-func (m *machine) read(name string) string {
-	b, _ := os.ReadFile(m.path(name))
-	return string(b)
 }
 
 // argv is a whole command line of fettle for this machine.
@@ -144,11 +145,17 @@ func (x *text) String() string {
 // begin starts fettle with more in its environment. It is killed with the test.
 func (m *machine) begin(env []string, args ...string) *process {
 	m.t.Helper()
+	p := m.prepare(args...)
+	p.Env = append(os.Environ(), env...)
+	p.launch()
+	return p
+}
+
+// prepare is a fettle that is not started yet.
+func (m *machine) prepare(args ...string) *process {
 	argv := m.argv(args...)
 	p := &process{Cmd: exec.Command(argv[0], argv[1:]...), m: m, done: make(chan struct{})}
-	p.Env = append(os.Environ(), env...)
 	p.Stdout, p.Stderr = &p.out, &p.out
-	p.launch()
 	return p
 }
 

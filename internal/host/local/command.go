@@ -84,6 +84,9 @@ func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	tree := &tree{mark: markName + rand.Text()}
 	cmd.Env = append(cmd.Env, tree.mark)
+	if mark := host.MarkOf(ctx); mark != "" {
+		cmd.Env = append(cmd.Env, changeName+mark)
+	}
 	h.runs.enter(tree)
 	defer h.runs.leave(tree)
 

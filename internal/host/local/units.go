@@ -23,11 +23,14 @@ func (h *Host) Units() (host.Units, error) {
 	return &h.svc, nil
 }
 
-// units is systemd over D-Bus. The mutex guards conn only: calls run side by side.
+// units is systemd over D-Bus. The mutex guards what is below it and no call:
+// calls run side by side.
 type units struct {
 	h    *Host
 	mu   sync.Mutex
 	conn *dbus.Conn
+	// launched are the units that this process has started.
+	launched map[string]launch
 }
 
 // bus gives the connection. It outlives the call that makes it.

@@ -28,6 +28,7 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 		return err
 	}
 	starts := verb == "start" || verb == "restart" || verb == "reload-or-restart"
+	u.freshen(ctx, verb, name)
 	if starts {
 		u.forgetFailure(ctx, name)
 		defer pin(ctx, name)()
@@ -42,9 +43,24 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 	case result != "done" && result != "":
 		return u.explain(ctx, verb, name, jobEnd(result)+u.exit(ctx, name), nil)
 	case starts:
-		return u.settled(ctx, verb, name)
+		if err := u.settled(ctx, verb, name); err != nil {
+			return err
+		}
+		u.remember(ctx, name)
 	}
 	return nil
+}
+
+// freshen has systemd read the unit's file again where it has changed since:
+// whoever changed it, and whoever died before saying so, a job is about the unit
+// that is on disk.
+func (u *units) freshen(ctx context.Context, verb, name string) {
+	if verb == "stop" {
+		return // by the unit that was started
+	}
+	if needs, err := u.NeedsReload(ctx, name); err == nil && needs {
+		_ = u.reload(ctx) // when this fails the job is as it would have been
+	}
 }
 
 // forgetFailure clears a failed state, and with it the count of quick restarts

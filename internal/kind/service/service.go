@@ -29,6 +29,7 @@ func Kinds() []kind.Kind {
 			{Name: "running", Type: cty.Bool, Doc: "running now"},
 			{Name: "active", Type: cty.Bool, Doc: "the same as running"},
 			{Name: "masked", Type: cty.Bool, Doc: "cannot be started"},
+			{Name: "timeout", Type: cty.String, Doc: "how long starting or stopping it may take, such as 30s; 5m when left out"},
 		},
 	}
 	u := k
@@ -40,7 +41,7 @@ func actions() []kind.Action {
 	var out []kind.Action
 	for _, name := range []string{"reload", "restart", "start", "stop"} {
 		out = append(out, kind.Action{Name: name, Doc: name + "s the unit", Act: func(s kind.State) (step.Step, diag.List) {
-			return s.Step(step.Act, []string{name, unitName(s)})
+			return s.Step(step.Act, []string{name, unitName(s)}, step.Attr{Key: "timeout", Value: s.Str("timeout")})
 		}})
 	}
 	return out
@@ -68,7 +69,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	attrs := []step.Attr{{Key: "enabled", Value: s.Flag("enabled")}, {Key: "masked", Value: s.Flag("masked")}, {Key: "active", Value: active}}
 	for _, a := range attrs {
 		if a.Value != "" {
-			return s.One(step.Unit, []string{unitName(s)}, attrs...)
+			return s.One(step.Unit, []string{unitName(s)}, append(attrs, step.Attr{Key: "timeout", Value: s.Str("timeout")})...)
 		}
 	}
 	return kind.Output{}, nil // only its actions are used

@@ -116,7 +116,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	err := root.ExecuteContext(ctx)
+	err := byName(ctx, root.ExecuteContext(ctx))
 	s.fail(err)
 	return ExitCode(err)
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
@@ -62,3 +65,13 @@ func withHint(err error, hint string) error {
 
 // refuse is an error that says what to type instead.
 func refuse(hint, text string) error { return &hinted{errors.New(text), hint} }
+
+// byName says what interrupted a command, where its error only says that it was
+// cancelled.
+func byName(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause == nil || !errors.Is(err, context.Canceled) || errors.Is(err, errReported) || strings.Contains(err.Error(), cause.Error()) {
+		return err
+	}
+	return fmt.Errorf("cannot go on: %w", cause)
+}

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb/exec"
+	"fettle.dev/fettle/internal/verb/unit"
 )
 
 // Run does the action. stale tells that the list no longer has the action, or
@@ -36,10 +37,7 @@ func Run(ctx context.Context, h host.Host, s step.Step, stale bool) error {
 			return nil // it reads its configuration when it starts
 		}
 	}
-	if d, err := time.ParseDuration(s.Get("timeout")); err == nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
+	ctx, cancel := unit.Limited(ctx, s)
+	defer cancel()
 	return units.Job(ctx, action, subject)
 }

@@ -7,6 +7,7 @@ package unit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -27,8 +28,8 @@ func (Unit) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 	return image.Image{Unit: &u}, err
 }
 
-// running tells whether the manager counts a unit as active or on its way.
-func running(active string) bool {
+// Running tells whether the manager counts a unit as active or on its way.
+func Running(active string) bool {
 	return active == "active" || active == "reloading" || active == "activating" || active == "refreshing"
 }
 
@@ -48,13 +49,13 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 			u.State = "disabled"
 		}
 	}
-	if wakes := s.Get("enabled") == "true" && !u.Enabled() || s.Get("active") == "true" && !running(u.Active); wakes && u.Masked {
+	if wakes := s.Get("enabled") == "true" && !u.Enabled() || s.Get("active") == "true" && !Running(u.Active); wakes && u.Masked {
 		return image.Image{}, fmt.Errorf("cannot enable or start unit %q: it is masked; say masked=false in this step", s.Args[0])
 	}
 	if v, ok := s.Lookup("enabled"); ok && u.Enabled() != (v == "true") {
 		u.State = map[bool]string{true: "enabled", false: "disabled"}[v == "true"]
 	}
-	if v, ok := s.Lookup("active"); ok && running(u.Active) != (v == "true") {
+	if v, ok := s.Lookup("active"); ok && Running(u.Active) != (v == "true") {
 		u.Active = map[bool]string{true: "active", false: "inactive"}[v == "true"]
 	}
 	return image.Image{Unit: &u}, nil
@@ -72,19 +73,82 @@ func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 	if err != nil {
 		return err
 	}
-	if !now.Loaded && !to.Unit.Loaded {
+	if !now.Loaded && !to.Unit.Loaded && !Running(now.Active) {
+		return nil // what runs on without its unit file is stopped all the same
+	}
+	ctx, cancel := Limited(ctx, s)
+	defer cancel()
+	if err := steer(ctx, units, name, now, *to.Unit); err != nil {
+		return err
+	}
+	return reached(ctx, units, name, now, *to.Unit)
+}
+
+// limit is how long starting or stopping a unit may take that does not say. For
+// many units, such as those of type oneshot, systemd itself waits for ever.
+const limit = 5 * time.Minute
+
+// Limited bounds a job on a unit by the step's timeout.
+func Limited(ctx context.Context, s step.Step) (context.Context, context.CancelFunc) {
+	d, err := time.ParseDuration(s.Get("timeout"))
+	if err != nil {
+		d = limit
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// reached tells whether a unit that was started runs, and one that was stopped
+// does not. systemd calls both jobs done also when the unit's end, or somebody
+// else, has undone them.
+func reached(ctx context.Context, units host.Units, name string, was, to image.Unit) error {
+	if Running(was.Active) == Running(to.Active) {
 		return nil
 	}
-	return steer(ctx, units, name, now, *to.Unit)
+	now, err := units.Unit(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case Running(to.Active) && !Running(now.Active):
+		return fmt.Errorf("cannot keep %s running: it ended well and is %s. Where it is meant to do its work and end, say RemainAfterExit=yes in its unit file, or start it by an action instead", name, now.Active)
+	case !Running(to.Active) && Running(now.Active):
+		return fmt.Errorf("cannot keep %s stopped: it is %s again. Stop what starts it first, a socket, path or timer of the same name, or mask it (masked = true)", name, now.Active)
+	}
+	return nil
+}
+
+// Lasting is a service manager that can tell whether what it started lasts.
+type Lasting interface {
+	// Lasts waits until a unit that was started with Job has had a moment to
+	// show that it can live. The error says how it ended, with its last log
+	// lines; it is nil for a unit that Job did not start.
+	Lasts(ctx context.Context, name string) error
+}
+
+// Lasts tells whether a unit that was started a moment ago, by a step or an
+// action, still runs. wanted says that it has to; otherwise it may end well.
+// Where the manager of h cannot tell it is taken to last.
+func Lasts(ctx context.Context, h host.Host, name string, wanted bool) error {
+	units, err := h.Units()
+	if err != nil {
+		return err
+	}
+	l, ok := units.(Lasting)
+	if !ok {
+		return nil
+	}
+	if err := l.Lasts(ctx, name); err != nil || !wanted {
+		return err
+	}
+	return reached(ctx, units, name, image.Unit{Active: "inactive"}, image.Unit{Active: "active"})
 }
 
 func steer(ctx context.Context, units host.Units, name string, now, to image.Unit) error {
-	if running(now.Active) && !running(to.Active) {
+	if Running(now.Active) && !Running(to.Active) {
 		if err := units.Job(ctx, "stop", name); err != nil {
 			return err
 		}
 	}
-	start := running(to.Active) && !running(now.Active)
+	start := Running(to.Active) && !Running(now.Active)
 	masked := now.Masked
 	if masked && (!to.Masked || start) { // what is masked cannot be started
 		if err := units.SetMasked(ctx, name, false); err != nil {

@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb/unit"
+)
+
+// lasting looks, when all else is done, whether the units that the run started
+// live: one that ends within a second of its start has not reached its state.
+// All are looked at; each that has ended is a failure of its own, and the first
+// is the run's.
+func (r *run) lasting() error {
+	if r.failed != nil {
+		return nil
+	}
+	for i, c := range r.plan.Changes {
+		name, wanted := r.launched(i)
+		if name == "" {
+			continue
+		}
+		r.at = i
+		err := unit.Lasts(r.ctx, r.Host, name, wanted)
+		if err == nil || r.ctx.Err() != nil {
+			continue
+		}
+		if c.Addr.Kind() == addr.KindAct {
+			if perr := r.dueAgain(i); perr != nil {
+				return perr
+			}
+		}
+		if err := r.fail(i, StepFailed, err); err != errStopped {
+			return err
+		}
+	}
+	return nil
+}
+
+// launched is the unit that change i of this run started, "" when it started
+// none, and whether it has to run.
+func (r *run) launched(i int) (name string, wanted bool) {
+	s := r.m.Step(i)
+	switch {
+	case !r.fx[i].changed || r.m.Status(i) != Done:
+	case s.Verb == step.Unit && r.fx[i].to.Unit != nil && unit.Running(r.fx[i].to.Unit.Active):
+		return s.Args[0], true
+	case s.Verb == step.Act && slices.Contains([]string{"start", "restart"}, s.Args[0]):
+		return s.Args[1], false
+	}
+	return "", false
+}
+
+// dueAgain makes an action pending that has run and failed after all.
+func (r *run) dueAgain(i int) error {
+	c := r.plan.Changes[i]
+	r.pending[c.Addr] = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: slices.Clone(c.Cause), Run: r.header.Run}
+	return r.log(journal.Record{Kind: journal.Pending, Change: i, Addr: c.Addr, Cause: c.Cause})
+}

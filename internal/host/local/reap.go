@@ -1,0 +1,82 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// changeName is the variable that holds a mark: see host.WithMark.
+const changeName = "FETTLE_CHANGE="
+
+var _ host.Reaper = (*Host)(nil)
+
+// Reap implements host.Reaper. The engine whose programs these are is dead, so
+// they are children of whoever adopts orphans, and nobody else's tree.
+func (h *Host) Reap(lost func(mark string) bool) (ended int, err error) {
+	killed := map[id]bool{}
+	for deadline := time.Now().Add(killLimit); ; time.Sleep(killPause) {
+		alive := 0
+		for _, p := range leftOver(processes(), lost) {
+			if !p.zombie {
+				alive++
+				killed[p.id()] = true
+				killProcess(p)
+			}
+		}
+		if alive == 0 {
+			return len(killed), nil
+		}
+		if time.Now().After(deadline) {
+			return len(killed), errors.New("processes that a dead run left do not end although they were killed")
+		}
+	}
+}
+
+// leftOver finds the processes that have a lost mark, those in the sessions of
+// these, and the descendants of both.
+func leftOver(all []process, lost func(string) bool) []process {
+	in, sessions := map[int]bool{}, map[int]bool{}
+	for _, p := range all {
+		if m := markIn(p.pid); m != "" && p.pid != os.Getpid() && lost(m) {
+			in[p.pid], sessions[p.session] = true, true
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if !in[p.pid] && p.pid != os.Getpid() && (in[p.parent] || sessions[p.session] && p.session != 0) {
+				in[p.pid], grown = true, true
+			}
+		}
+	}
+	var out []process
+	for _, p := range all {
+		if in[p.pid] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// markIn is the mark in the environment that a process was started with.
+func markIn(pid int) string {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if mark, ok := strings.CutPrefix(string(v), changeName); ok {
+			return mark
+		}
+	}
+	return ""
+}
