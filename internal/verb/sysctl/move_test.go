@@ -1,0 +1,96 @@
+package sysctl
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/fault"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+func value(v string) image.Image { return image.Image{Sysctl: &image.Sysctl{Present: true, Value: v}} }
+
+func machine(t *testing.T) (*mem.Host, step.Step) {
+	t.Helper()
+	h := mem.New(mem.Options{})
+	for _, d := range []string{"/proc", "/proc/sys", "/proc/sys/net"} {
+		if err := h.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := h.Create("/proc/sys/net/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("0\n")); err != nil {
+		t.Fatal(err)
+	}
+	l, ds := step.Parse("list", []byte("SYSCTL net.x value=1\n"))
+	if err := errors.Join(f.Close(), ds.Err()); err != nil {
+		t.Fatal(err)
+	}
+	return h, l[0]
+}
+
+// TestMove: the kernel's file gets the value, forward and back. A setting that
+// was not there has nothing to go back to.
+func TestMove(t *testing.T) {
+	h, s := machine(t)
+	for _, want := range []string{"1", "0"} {
+		if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: h}, s, image.Image{}, value(want)); err != nil {
+			t.Fatal(err)
+		}
+		now, err := Sysctl{}.Observe(t.Context(), verb.Env{Host: h}, s)
+		if err != nil || now.Sysctl.Value != want {
+			t.Errorf("it is %+v, %v, want %s", now.Sysctl, err, want)
+		}
+	}
+	gone := image.Image{Sysctl: &image.Sysctl{}}
+	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: h}, s, value("0"), gone); err != nil {
+		t.Error(err)
+	}
+}
+
+// failing is a machine whose kernel refuses: to be read, or to be written.
+type failing struct{ host.Host }
+
+func (failing) OpenWrite(string) (host.File, error) { return nil, syscall.EROFS }
+
+type reading struct {
+	host.Host
+	l *fault.Looks
+}
+
+func (r reading) Open(p string) (host.File, error) { return r.l.Open(p) }
+
+type refusing struct{ host.Host }
+
+func (r refusing) OpenWrite(p string) (host.File, error) {
+	f, err := r.Host.OpenWrite(p)
+	return noWrite{f}, err
+}
+
+type noWrite struct{ host.File }
+
+func (noWrite) Write([]byte) (int, error) { return 0, syscall.EINVAL }
+
+func TestErrors(t *testing.T) {
+	h, s := machine(t)
+	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: failing{h}}, s, image.Image{}, value("1")); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "cannot set net.x:") {
+		t.Error(err)
+	}
+	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: refusing{h}}, s, image.Image{}, value("1")); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), `cannot set net.x to "1":`) {
+		t.Error(err)
+	}
+	for at := 1; at <= 2; at++ { // opening, reading
+		if _, err := (Sysctl{}).Observe(t.Context(), verb.Env{Host: reading{h, &fault.Looks{FS: h, At: at}}}, s); !errors.Is(err, fault.ErrLook) || !strings.Contains(err.Error(), "cannot read kernel setting net.x") {
+			t.Errorf("look %d: %v", at, err)
+		}
+	}
+}
