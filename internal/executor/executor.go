@@ -107,10 +107,13 @@ type Options struct {
 	OnCheckFailure string
 	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
 	ConfirmWithin time.Duration
-	User          string // who asks, for the history
-	From          string // from where
-	Command       string // what was typed
-	Version       string
+	// Unasked says that nobody was asked since the plan was made, so that it
+	// need not be made again where nothing else can have changed it.
+	Unasked bool
+	User    string // who asks, for the history
+	From    string // from where
+	Command string // what was typed
+	Version string
 }
 
 // Event is progress for people: what is being done now.

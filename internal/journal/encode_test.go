@@ -85,6 +85,64 @@ func TestEncodeIsMarshal(t *testing.T) {
 	})
 }
 
+// TestStateByHand: the state that is written and read by hand is the one that
+// reflection writes and reads.
+func TestStateByHand(t *testing.T) {
+	plain := rapid.StringMatching(`[ -~é]{1,8}`)
+	rapid.Check(t, func(t *rapid.T) {
+		var st State
+		fill(t, reflect.ValueOf(&st).Elem(), 0)
+		if rapid.Bool().Draw(t, "plain") {
+			for i := range st.Entries {
+				e := &st.Entries[i]
+				e.Step, e.Src, e.By, e.Addr = plain.Draw(t, "step"), plain.Draw(t, "src"), "", "file:/a"
+				if rapid.Bool().Draw(t, "absent") {
+					e.Origin = &image.Image{File: &image.File{Type: image.Absent}}
+				}
+			}
+		}
+		want, err := Marshal(st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := marshalState(&st)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("by hand %s (%v)\nmarshal %s", got, err, want)
+		}
+		sameStates(t, got)
+		if len(got) > 2 { // and what nobody wrote is read, or refused, alike
+			i := rapid.IntRange(0, len(got)-1).Draw(t, "at")
+			got[i] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+			sameStates(t, got)
+			sameStates(t, append(got[:i:i], got[rapid.IntRange(i, len(got)).Draw(t, "to"):]...))
+		}
+	})
+}
+
+func sameStates(t *rapid.T, b []byte) {
+	var hand, reflected State
+	herr, rerr := unmarshalState(bytes.Clone(b), &hand), Unmarshal(b, &reflected)
+	if (herr == nil) != (rerr == nil) || herr == nil && !reflect.DeepEqual(hand, reflected) {
+		t.Fatalf("%s\nby hand   %+v %v\nreflected %+v %v", b, hand, herr, reflected, rerr)
+	}
+}
+
+// TestPlainStateIsScanned: the state of many files takes the short way.
+func TestPlainStateIsScanned(t *testing.T) {
+	st := State{Format: 1, Run: 2, Complete: true}
+	for range 1000 {
+		st.Entries = append(st.Entries, Entry{Addr: "file:/a", Step: "MKDIR /a", Src: "a:1", Run: 1, First: 1, Origin: &image.Image{File: &image.File{Type: image.Absent}}})
+	}
+	b, err := marshalState(&st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back State
+	if n := testing.AllocsPerRun(10, func() { err = unmarshalState(b, &back) }); err != nil || n > 100 {
+		t.Errorf("%v allocations for %d entries: %v", n, len(back.Entries), err)
+	}
+}
+
 // sameButEmpty compares by what is written: an empty slice is as good as none.
 func sameButEmpty(a, b Record) bool {
 	x, errX := Marshal(a)

@@ -11,14 +11,28 @@ import (
 // sealMark begins the line that ends a sealed file.
 const sealMark = "crc32c "
 
-// seal makes the content of a small file: JSON and its checksum.
+// seal makes the content of a sealed file: JSON and its checksum.
 func seal(v any) ([]byte, error) {
-	b, err := Marshal(v)
+	b, err := marshalSealed(v)
 	if err != nil {
 		return nil, err
 	}
 	b = append(b, '\n')
 	return fmt.Appendf(b, "%s%08x\n", sealMark, crc32.Checksum(b, castagnoli())), nil
+}
+
+func marshalSealed(v any) ([]byte, error) {
+	if st, ok := v.(State); ok {
+		return marshalState(&st)
+	}
+	return Marshal(v)
+}
+
+func unmarshalSealed(b []byte, v any) error {
+	if st, ok := v.(*State); ok {
+		return unmarshalState(bytes.TrimSuffix(b, []byte("\n")), st)
+	}
+	return Unmarshal(b, v)
 }
 
 var errDamaged = errors.New("it is damaged")
@@ -28,7 +42,7 @@ func unseal(b []byte, v any) error {
 	if end < 1 || !bytes.Equal(b[end:], fmt.Appendf(nil, "%s%08x\n", sealMark, crc32.Checksum(b[:end], castagnoli()))) {
 		return errDamaged
 	}
-	if err := Unmarshal(b[:end], v); err != nil {
+	if err := unmarshalSealed(b[:end], v); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return nil

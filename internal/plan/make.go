@@ -33,7 +33,8 @@ type Input struct {
 	Target    string
 	Revision  repo.Revision
 	Wanted    step.List
-	// AppliedList is the list in force, for actions that only it has.
+	// AppliedList is the list in force, or its actions alone: nothing else of it
+	// counts.
 	AppliedList step.List
 	Applied     journal.State
 	// Observed has an image for every address of Wanted and Applied that owns

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,22 +18,23 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// idle is a plan of this process that changes nothing and leaves nothing to be
-// recorded, with the key that it was made under.
-type idle struct {
-	plan *plan.Plan
-	key  lookcache.Key
+// looked is the last look of this process, with what it was made from.
+type looked struct {
+	plan  *plan.Plan
+	state journal.State
+	key   lookcache.Key
+	todo  bool // there is something to do or to record
 }
 
 // look plans, and tells whether there is anything to do or to record. Where an
 // earlier look found nothing to do and all is as it was then, it is one lstat a
 // path; the list is not even loaded, and no state is read.
 func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st journal.State, todo bool, err error) {
-	x.idle = idle{}
+	x.last = looked{}
 	key, keyed := x.lookKey(r)
-	if keyed {
+	if keyed && x.program != "" {
 		if p = x.asRemembered(ctx, key, r.Verify); p != nil {
-			x.idle = idle{p, key}
+			x.last = looked{plan: p, key: key}
 			return p, st, false, nil
 		}
 	}
@@ -45,8 +47,11 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 		return p, st, false, err
 	}
 	todo = needsRun(p, st, *r)
-	if keyed && !todo && len(seen.failed) == 0 && nothingToDo(p) && len(st.Pending) == 0 && key.Run == st.Run {
-		x.idle = idle{p, key}
+	if !keyed || key.Run != st.Run {
+		return p, st, todo, nil
+	}
+	x.last = looked{p, st, key, todo}
+	if !todo && x.program != "" && len(seen.failed) == 0 && nothingToDo(p) && len(st.Pending) == 0 {
 		x.remember(key, p, toLookAt(r.List, st.Entries), seen.images, began)
 	}
 	return p, st, todo, nil
@@ -62,20 +67,33 @@ func nothingToDo(p *plan.Plan) bool {
 	return true
 }
 
-// stillIdle tells whether p is the plan that was just made here, has nothing to
-// do, and nobody has run anything since.
-func (x *Executor) stillIdle(r *executor.Request, p *plan.Plan) bool {
-	if p == nil || x.idle.plan != p {
-		return false
+// lookAgain is look, which need not be done twice: where p was made here, nobody
+// has run anything since, and there is nothing to do or nobody was asked in
+// between, it is as good as one that is made now. What a run changes it looks
+// at once more in any case.
+func (x *Executor) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
+	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
+		if key, ok := x.lookKey(r); ok && key == x.last.key {
+			return withoutDiffs(p), x.last.state, x.last.todo, nil
+		}
 	}
-	key, ok := x.lookKey(r)
-	return ok && key == x.idle.key
+	return x.look(ctx, r)
+}
+
+// withoutDiffs is the plan as a run keeps it.
+func withoutDiffs(p *plan.Plan) *plan.Plan {
+	q := *p
+	q.Changes = slices.Clone(p.Changes)
+	for i := range q.Changes {
+		q.Changes[i].Diff, q.Changes[i].Binary = "", false
+	}
+	return &q
 }
 
 // lookKey is what a plan for r depends on besides what is observed.
 func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
 	run, file, err := x.store.StateMark()
-	if err != nil || run == 0 || x.program == "" {
+	if err != nil || run == 0 {
 		return lookcache.Key{}, false
 	}
 	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision, Repair: r.Repair, Run: run, State: file}

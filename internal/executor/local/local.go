@@ -52,9 +52,8 @@ type Executor struct {
 	watch   func(ctx context.Context, deadline time.Time) error
 	cache   *statcache.Cache // nil until somebody asks it
 	loading sync.Once
-	// program is Options.Program; idle the last look that found nothing to do.
-	program string
-	idle    idle
+	program string // Options.Program
+	last    looked
 }
 
 var _ executor.Executor = (*Executor)(nil)
@@ -133,7 +132,7 @@ func (x *Executor) header(p *plan.Plan, o executor.Options) (journal.Header, err
 	}
 	return journal.Header{Format: 1, Run: n, Operation: p.Operation, Base: p.Base, To: p.To, Target: p.Target, Revision: p.Revision,
 		OnFailure: orElse(o.OnFailure, apply.Stop), OnCrash: orElse(o.OnCrash, apply.Undo),
-		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID()}, nil
+		User: o.User, From: o.From, Command: o.Command, Version: o.Version, BootID: x.host.BootID()}, nil
 }
 
 // report turns a result into what people are told, and its outcome into an

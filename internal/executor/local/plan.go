@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -51,11 +52,9 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, err
 	}
-	old := r.List
-	if st.List != r.List.Digest() {
-		if old, err = x.listOf(st); err != nil {
-			return nil, st, nil, err
-		}
+	old, err := x.actsOf(st)
+	if err != nil {
+		return nil, st, nil, err
 	}
 	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		Wanted: r.List, AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
@@ -84,6 +83,15 @@ func (x *Executor) kept(tree, rel string) []string {
 
 // listOf reads back the list that a state came from; empty for none.
 func (x *Executor) listOf(st journal.State) (step.List, error) {
+	text, err := x.listText(st)
+	if err != nil {
+		return nil, err
+	}
+	l, ds := step.Parse(fmt.Sprintf("list of run %d", st.Run), text)
+	return l, ds.Err()
+}
+
+func (x *Executor) listText(st journal.State) ([]byte, error) {
 	if st.List == "" {
 		return nil, nil
 	}
@@ -91,7 +99,23 @@ func (x *Executor) listOf(st journal.State) (step.List, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the list of run %d: %w", st.Run, err)
 	}
-	l, ds := step.Parse(fmt.Sprintf("list of run %d", st.Run), text)
+	return text, nil
+}
+
+// actsOf reads back the actions of the list that a state came from, which are
+// all that a plan wants to know of it. A kept list has one step a line.
+func (x *Executor) actsOf(st journal.State) (step.List, error) {
+	text, err := x.listText(st)
+	if err != nil {
+		return nil, err
+	}
+	var acts []byte
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte(step.Act+" ")) {
+			acts = append(acts, line...)
+		}
+	}
+	l, ds := step.Parse(fmt.Sprintf("actions of run %d", st.Run), acts)
 	return l, ds.Err()
 }
 
@@ -146,7 +170,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if g.list, err = x.goalList(g.then); err != nil {
 		return nil, g, err
 	}
-	old, err := x.listOf(g.now)
+	old, err := x.actsOf(g.now)
 	if err != nil {
 		return nil, g, err
 	}

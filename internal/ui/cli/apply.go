@@ -111,6 +111,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 // planning gives.
 func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
 	o = f.withPolicy(o, req.Policy)
+	o.Unasked = f.yes && p == nil
 	decide := func(x executor.Executor) error {
 		if err := s.mayRun(ctx, x, o); err != nil {
 			return err

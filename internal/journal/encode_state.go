@@ -1,0 +1,184 @@
+package journal
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+)
+
+// marshalState gives what Marshal gives for st, byte for byte. A state has an
+// entry for every address, and reflection takes most of the time that they cost.
+func marshalState(st *State) ([]byte, error) {
+	o := object{b: make([]byte, 0, 256+256*len(st.Entries))}
+	o.b = strconv.AppendInt(append(o.b, `{"format":`...), int64(st.Format), 10)
+	o.b = strconv.AppendInt(append(o.b, `,"run":`...), int64(st.Run), 10)
+	o.text("list", st.List, false)
+	o.text("target", st.Target, false)
+	if len(st.Entries) > 0 {
+		o.key("entries")
+		for i := range st.Entries {
+			o.b = append(o.b, "[,"[min(i, 1)])
+			o.entry(&st.Entries[i])
+		}
+		o.b = append(o.b, ']')
+	}
+	if len(st.Pending) > 0 {
+		o.any("pending", st.Pending)
+	}
+	o.key("complete")
+	o.b = strconv.AppendBool(o.b, st.Complete)
+	o.any("revision", st.Revision)
+	return append(o.b, '}'), o.err
+}
+
+func (o *object) entry(e *Entry) {
+	o.b = append(o.b, '{')
+	o.text("a", string(e.Addr), true)
+	o.text("s", e.Step, true)
+	o.text("src", e.Src, false)
+	o.image("o", e.Origin)
+	o.b = strconv.AppendInt(append(o.b, `,"r":`...), int64(e.Run), 10)
+	o.b = strconv.AppendInt(append(o.b, `,"f":`...), int64(e.First), 10)
+	o.text("by", string(e.By), false)
+	o.b = append(o.b, '}')
+}
+
+// unmarshalState gives what Unmarshal gives. What marshalState wrote in the
+// plainest way it reads by hand, all else as Unmarshal does.
+func unmarshalState(b []byte, st *State) error {
+	const before, after = `,"entries":[`, `],"`
+	start := bytes.Index(b, []byte(before))
+	if start < 0 || bytes.IndexByte(b, '\\') >= 0 || !utf8.Valid(b) || hasEscape(b) || hasControl(b) {
+		return Unmarshal(b, st)
+	}
+	s := scanner{rest: string(b[start+len(before):])}
+	entries := make([]Entry, 0, bytes.Count(b, []byte(`},{"a":`))+1)
+	for more := true; more && !s.bad; more = s.skip(",") {
+		entries = append(entries, s.entry())
+	}
+	if s.bad || len(s.rest) < len(after) || s.rest[:len(after)] != after {
+		return Unmarshal(b, st)
+	}
+	whole := append(append(b[:start:start], ','), s.rest[2:]...)
+	*st = State{}
+	if err := Unmarshal(whole, st); err != nil {
+		return err
+	}
+	st.Entries = entries
+	return nil
+}
+
+func hasControl(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' {
+			return true
+		}
+	}
+	return false
+}
+
+// scanner reads entries as marshalState writes them. Text that is written
+// otherwise is bad, whatever it means.
+type scanner struct {
+	rest   string
+	bad    bool
+	absent *image.Image // one for all: states are never changed
+}
+
+func (s *scanner) skip(what string) bool {
+	if len(s.rest) < len(what) || s.rest[:len(what)] != what {
+		return false
+	}
+	s.rest = s.rest[len(what):]
+	return true
+}
+
+func (s *scanner) expect(what string) { s.bad = !s.skip(what) || s.bad }
+
+// text reads up to the closing quote; there is no backslash in all of the text.
+func (s *scanner) text() string {
+	for i := range len(s.rest) {
+		if s.rest[i] == '"' {
+			t := s.rest[:i]
+			s.rest = s.rest[i+1:]
+			return t
+		}
+	}
+	s.bad = true
+	return ""
+}
+
+func (s *scanner) number() int {
+	i := 0
+	for i < len(s.rest) && (s.rest[i] == '-' || '0' <= s.rest[i] && s.rest[i] <= '9') {
+		i++
+	}
+	n, err := strconv.Atoi(s.rest[:i])
+	if err != nil || strconv.Itoa(n) != s.rest[:i] {
+		s.bad = true
+	}
+	s.rest = s.rest[i:]
+	return n
+}
+
+func (s *scanner) entry() (e Entry) {
+	s.expect(`{"a":"`)
+	e.Addr = addr.Addr(s.text())
+	s.expect(`,"s":"`)
+	e.Step = s.text()
+	if s.skip(`,"src":"`) {
+		e.Src = s.text()
+	}
+	if s.skip(`,"o":`) {
+		e.Origin = s.image()
+	}
+	s.expect(`,"r":`)
+	e.Run = s.number()
+	s.expect(`,"f":`)
+	e.First = s.number()
+	if s.skip(`,"by":"`) {
+		e.By = addr.Addr(s.text())
+	}
+	s.expect(`}`)
+	return e
+}
+
+func (s *scanner) image() *image.Image {
+	if s.skip(`{"file":{"type":"absent"}}`) {
+		if s.absent == nil {
+			s.absent = &image.Image{File: &image.File{Type: image.Absent}}
+		}
+		return s.absent
+	}
+	n := balanced(s.rest)
+	img := &image.Image{}
+	if n == 0 || Unmarshal([]byte(s.rest[:n]), img) != nil {
+		s.bad = true
+		return nil
+	}
+	s.rest = s.rest[n:]
+	return img
+}
+
+// balanced is the length of the JSON object that s begins with; 0 if it has no
+// end.
+func balanced(s string) int {
+	depth, quoted := 0, false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth <= 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
