@@ -1,0 +1,207 @@
+package apply_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// says looks for words in what a report tells.
+func says(t *testing.T, rep *executor.Report, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if rep == nil || !strings.Contains(strings.Join(rep.Notes, "\n"), w) {
+			t.Errorf("no note says %q: %+v", w, rep)
+		}
+	}
+}
+
+func (w *world) holds(t *testing.T, p, want string) {
+	t.Helper()
+	if got, err := read(w.h, p); err != nil || got != want {
+		t.Errorf("%s holds %q, %v, want %q", p, got, err, want)
+	}
+}
+
+// TestFailureListeners: what listens to a failure runs, and says so when it
+// fails too.
+func TestFailureListeners(t *testing.T) {
+	for program, want := range map[string]string{"/usr/bin/load": "ran, notified by the failure of file:/etc/checked", "/usr/bin/none": "failed too"} {
+		w := newWorld(t)
+		rep, err := w.apply(t, "COPY bad /etc/checked validate=\"check %s\"\nACT run rescue "+program+" on_failure=file:/etc/checked\n", executor.Options{})
+		if err == nil {
+			t.Fatal("bad content was taken")
+		}
+		says(t, rep, want)
+		w.holds(t, "/etc/checked", "good origin")
+	}
+}
+
+// TestChecks: a run whose check fails stays, or goes, as asked; who listens to
+// the check runs.
+func TestChecks(t *testing.T) {
+	list := "COPY a /srv/new\nCHECK there file=/srv/none within=1ms\nCHECK too file=/srv/neither within=1ms\nACT run load /usr/bin/load on_failure=check:there\n"
+	w := newWorld(t)
+	rep, err := w.apply(t, list, executor.Options{})
+	if !errors.Is(err, executor.ErrCheckFailed) || rep.Outcome != journal.CheckFailed || len(rep.Checks) != 2 || rep.Failed.Addr != "check:there" {
+		t.Errorf("%v, %+v", err, rep)
+	}
+	says(t, rep, "act:run/load ran, notified by the failure of check:there")
+	w.holds(t, "/srv/new", "a")
+	w = newWorld(t)
+	if rep, err = w.apply(t, list, executor.Options{OnCheckFailure: "rollback"}); !errors.Is(err, executor.ErrRolledBack) || rep.Outcome != journal.RolledBack {
+		t.Errorf("%v, %+v", err, rep)
+	}
+	if there, _ := host.Exists(w.h, "/srv/new"); there {
+		t.Error("the file stays")
+	}
+}
+
+// TestBrokenPackages: what an interrupted dpkg left is finished first; what
+// cannot be had is a failure of its step.
+func TestBrokenPackages(t *testing.T) {
+	w := newWorld(t)
+	w.h.Repository().Break("web is half-configured")
+	rep, err := w.apply(t, "PKG tool\n", executor.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, rep, "dpkg was left half-configured, finishing that first: web is half-configured")
+	w = newWorld(t)
+	w.h.Repository().Fail(errors.New("no network"))
+	rep, err = w.apply(t, "COPY a /srv/new\nPKG tool\nPKG web version=1\n", executor.Options{OnFailure: "undo"})
+	if !errors.Is(err, executor.ErrRolledBack) || rep.Failed.Addr != "pkg:tool" {
+		t.Errorf("%v, %+v", err, rep)
+	}
+}
+
+// TestUnitFiles: systemd reads unit files before a step about units, and at the
+// end at the latest.
+func TestUnitFiles(t *testing.T) {
+	for _, more := range []string{"", "UNIT app.service active=true\n", "ACT restart app.service on=file:/etc/systemd/system/app.service\n"} {
+		w := newWorld(t)
+		w.mkdir(t, "/etc/systemd/system")
+		if _, err := w.apply(t, "COPY unit /etc/systemd/system/app.service\n"+more, executor.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if stale, err := w.h.Services().NeedsReload(t.Context(), "app.service"); err != nil || stale {
+			t.Errorf("%q: the manager goes by the old file: %v, %v", more, stale, err)
+		}
+		must(t, w.rollback(0))
+	}
+	w := newWorld(t)
+	w.h.Services().Define("broken.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
+	w.h.Services().Fail("start", "broken.service", errors.New("it does not start"))
+	rep, err := w.apply(t, "COPY a /srv/new\nUNIT broken.service enabled=true active=true\n", executor.Options{OnFailure: "undo"})
+	if !errors.Is(err, executor.ErrRolledBack) || !strings.Contains(rep.Failed.Error, "it does not start") {
+		t.Errorf("%v, %+v", err, rep)
+	}
+	if u, err := w.h.Services().Unit(t.Context(), "broken.service"); err != nil || u.State != "disabled" {
+		t.Errorf("the unit is half on: %+v, %v", u, err)
+	}
+}
+
+// cutAt runs a list and gives the world as a power cut before the n-th operation
+// that matches leaves it.
+func (w *world) cutAt(t *testing.T, list, op, path string) *world {
+	t.Helper()
+	var cut *world
+	w.tap.count = func(o, p string) error {
+		if cut == nil && o == op && p == path {
+			cut = w.crash(rand.New(rand.NewPCG(3, 3)))
+		}
+		return nil
+	}
+	_, err := w.apply(t, list, executor.Options{})
+	w.tap.count = nil
+	must(t, err)
+	if cut == nil {
+		t.Fatalf("no operation %s %s", op, path)
+	}
+	return cut
+}
+
+// TestCommandThatACrashCutShort: without a guard nothing tells whether it took
+// effect; it is not run again by itself, and the run says so.
+func TestCommandThatACrashCutShort(t *testing.T) {
+	list := "COPY a /srv/new\nEXEC makedb /usr/bin/makedb\nCOPY b /srv/newer\n"
+	for policy, want := range map[string]string{"finish": "it has no guard that could tell whether it took effect", "undo": "has no undo: what it did stays"} {
+		cut := newWorld(t).copy().cutAt(t, list, host.OpRun, "/usr/bin/makedb")
+		how, err := cut.recover(executor.Options{OnCrash: policy})
+		if err != nil || !strings.Contains(how, want) {
+			t.Errorf("%s: %s, %v, want %q", policy, how, err, want)
+		}
+		if there, _ := host.Exists(cut.h, "/srv/db"); there {
+			t.Errorf("%s: the command ran again", policy)
+		}
+	}
+}
+
+// TestSomebodyElseAfterACrash: what somebody changed between the crash and
+// recovery stays as it is, and is told; all else is settled.
+func TestSomebodyElseAfterACrash(t *testing.T) {
+	list := "COPY a /srv/new\nCOPY b /srv/updated\nUSER zoe uid=1800\nCOPY c /srv/newer\n"
+	for _, policy := range []string{"undo", "finish"} {
+		w := newWorld(t).copy()
+		late := w.cutAt(t, list, host.OpCreate, "/srv/.fettle-1-3~")
+		must(t, put(late.h, "/srv/updated", "theirs"))
+		how, err := late.recover(executor.Options{OnCrash: policy})
+		if err != nil {
+			t.Errorf("%s: %s, %v", policy, how, err)
+		}
+		late.holds(t, "/srv/updated", "theirs")
+		if policy == "undo" && !strings.Contains(how, "cannot take back /srv/updated: it was changed by somebody else since") {
+			t.Errorf("undo: %s", how)
+		}
+		there, _ := host.Exists(late.h, "/srv/new")
+		if there != (policy == "finish") {
+			t.Errorf("%s: /srv/new there %v; %s", policy, there, how)
+		}
+	}
+}
+
+// TestEveryCutOfListeners: actions, checks and commands are settled too,
+// whatever operation the power goes at.
+func TestEveryCutOfListeners(t *testing.T) {
+	list := "COPY a /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\nEXEC makedb /usr/bin/makedb creates=/srv/db undo=/usr/bin/dropdb\nCOPY bad /etc/checked validate=\"check %s\"\nACT run rescue /usr/bin/load on_failure=file:/etc/checked\nCHECK there file=/etc/app.conf within=1ms\n"
+	w := newWorld(t).copy()
+	before := w.picture(t, true)
+	var worlds []*world
+	w.tap.count = func(string, string) error {
+		worlds = append(worlds, w.crash(rand.New(rand.NewPCG(uint64(len(worlds)), 5))))
+		return nil
+	}
+	if _, err := w.apply(t, list, executor.Options{}); err == nil {
+		t.Fatal("bad content was taken")
+	}
+	w.tap.count = nil
+	for i, cut := range worlds {
+		if i%stride != 0 {
+			continue
+		}
+		for _, policy := range []string{"undo", "finish"} {
+			c := cut.copy()
+			how, err := c.recover(executor.Options{OnCrash: policy})
+			if err != nil {
+				t.Errorf("cut %d, %s: %s: %v", i, policy, how, err)
+				continue
+			}
+			bad := c.picture(t, true).differs(false, before)
+			if policy == "undo" && len(bad) > 0 && !strings.HasPrefix(how, "nothing to recover") {
+				t.Errorf("cut %d, %s: %s\n%s", i, policy, how, strings.Join(bad, "\n"))
+			}
+			if text, _ := read(c.h, "/etc/checked"); text != "good origin" {
+				t.Errorf("cut %d, %s: bad content stays: %q", i, policy, text)
+			}
+		}
+	}
+	if len(worlds) < 20 {
+		t.Errorf("only %d operations", len(worlds))
+	}
+}
