@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
@@ -230,7 +231,10 @@ func (r *run) keepDeb(from, to image.Image, s step.Step) image.Image {
 
 func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) error {
 	if err := r.settlePackages(); err != nil {
-		return r.fail(todo[0], StepFailed, err)
+		if !slices.ContainsFunc(moves, cures) {
+			return r.fail(todo[0], StepFailed, err)
+		}
+		r.note(err.Error())
 	}
 	r.foresee(moves)
 	recs := make([]journal.Record, len(todo))
@@ -261,19 +265,15 @@ func (r *run) foresee(moves []*verb.GroupMove) {
 }
 
 // transacted records each package. When the transaction failed, those that are
-// as wanted count all the same; the first that is not is the failure.
+// as wanted count all the same. The first that is not is the failure; of the
+// others, those that were touched failed with it.
 func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
-	bad := -1
+	var bad []int
 	for k, i := range todo {
 		v, _ := verbs.For(moves[k].Step.Verb)
-		if err != nil {
-			now, oerr := v.Observe(r.ctx, r.env, moves[k].Step)
-			if oerr != nil || !reached(now, moves[k].To) {
-				if bad < 0 {
-					bad = k
-				}
-				continue
-			}
+		if err != nil && !r.reached(v, moves[k]) {
+			bad = append(bad, k)
+			continue
 		}
 		if merr := r.moved(v, i, moves[k].From, moves[k].To, nil); merr != nil {
 			return merr
@@ -282,30 +282,24 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	if err == nil {
 		return nil
 	}
-	bad = max(bad, 0)
-	v, _ := verbs.For(moves[bad].Step.Verb)
-	return r.moved(v, todo[bad], moves[bad].From, moves[bad].To, err)
-}
-
-func reached(now, to image.Image) bool {
-	return now.Package != nil && to.Package != nil && (now.Package.Version != "") == (to.Package.Version != "") && !now.Package.Unfinished()
-}
-
-// settlePackages finishes what an interrupted dpkg left, so that apt will work.
-func (r *run) settlePackages() error {
-	p, err := r.Host.Packages()
-	if err != nil {
-		return err
+	if len(bad) == 0 { // so it is the transaction itself that has to be told of
+		bad = []int{0}
 	}
-	state, err := p.Audit(r.ctx)
-	if err != nil || state == "" {
-		return err
+	blamedFirst(bad, moves, err)
+	err = r.withAudit(err)
+	for n, k := range bad {
+		v, _ := verbs.For(moves[k].Step.Verb)
+		if n > 0 {
+			if now, oerr := v.Observe(r.ctx, r.env, moves[k].Step); oerr == nil && now.Same(moves[k].From) {
+				continue // not reached
+			}
+			err = fmt.Errorf("the transaction failed at %s", r.plan.Changes[todo[bad[0]]].Addr)
+		}
+		if merr := r.moved(v, todo[k], moves[k].From, moves[k].To, err); !errors.Is(merr, errStopped) {
+			return merr
+		}
 	}
-	r.note("dpkg was left half-configured, finishing that first: " + state)
-	if err := p.Repair(r.ctx, r.env.Progress); err != nil {
-		return fmt.Errorf("cannot finish what an interrupted dpkg left; look at dpkg --audit: %w", err)
-	}
-	return nil
+	return errStopped
 }
 
 // reloadFor makes systemd read unit files that this run changed, before a step

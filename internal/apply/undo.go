@@ -212,6 +212,11 @@ func (r *run) moveBack(i int) error {
 	} else if err != nil {
 		r.note(err.Error())
 	}
+	if s.Verb == step.Pkg {
+		if err := r.settlePackages(); err != nil { // what comes back may be the cure
+			r.note(err.Error())
+		}
+	}
 	if err := r.log(r.intent(i, from, to)); err != nil {
 		return err
 	}

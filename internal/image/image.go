@@ -168,9 +168,20 @@ type Package struct {
 }
 
 // Unfinished tells whether dpkg has begun with the package and not come to the
-// end: half installed, unpacked, half configured.
+// end: half installed, unpacked, half configured, with triggers to come.
 func (p Package) Unfinished() bool {
-	return p.Version != "" && len(p.Status) == 2 && strings.ContainsRune("HUF", rune(p.Status[1]))
+	return len(p.Status) == 2 && strings.ContainsRune("HUFWt", rune(p.Status[1]))
+}
+
+// Condition is what dpkg's status letter says, in words.
+func (p Package) Condition() string {
+	if len(p.Status) != 2 {
+		return "not installed"
+	}
+	return map[byte]string{
+		'H': "half installed", 'U': "unpacked, not configured", 'F': "half configured",
+		'W': "waiting for triggers", 't': "triggers to process", 'i': "installed",
+	}[p.Status[1]]
 }
 
 // Unit is what systemd knows of a unit.

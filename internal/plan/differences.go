@@ -157,7 +157,9 @@ func (d *differ) pkg(f *image.Package, t image.Package) {
 	d.add("version", orNone(old.Version), orNone(t.Version))
 	d.add("held", yes(old.Held), yes(t.Held))
 	if old.Unfinished() && t.Version != "" {
-		d.add("state", "half installed", "installed")
+		d.add("state", old.Condition(), "installed")
+	} else if old.Unfinished() && old.Version == "" {
+		d.add("state", old.Condition(), "not installed")
 	}
 }
 

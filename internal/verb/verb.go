@@ -31,6 +31,9 @@ type Env struct {
 	Names   Names
 	// Progress tells a person what is being waited for; never nil.
 	Progress func(string)
+	// Note tells a person, now and in the report, what a step found or left
+	// that is not its own; never nil.
+	Note func(string)
 }
 
 // Names turns the names of the host's accounts into numbers and back.

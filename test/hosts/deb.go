@@ -34,6 +34,10 @@ type Deb struct {
 	Unit string
 
 	Preinst, Postinst, Prerm, Postrm string // lines of shell, without "#!"
+
+	// Control holds further control files: triggers, templates, and config,
+	// which is lines of shell.
+	Control map[string]string
 }
 
 func (d Deb) arch() string     { return cmp.Or(d.Arch, "all") }
@@ -55,10 +59,10 @@ func (d Deb) Build() ([]byte, error) {
 		}
 	}
 	control, err := tarball(d.control(), func(name string) fs.FileMode {
-		if name == "control" || name == "conffiles" {
-			return 0o644
+		if strings.HasSuffix(name, "inst") || strings.HasSuffix(name, "rm") || name == "config" {
+			return 0o755
 		}
-		return 0o755
+		return 0o644
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot build %s: %w", d.Name, err)
@@ -91,6 +95,7 @@ func (d Deb) control() map[string]string {
 	if len(d.Conffiles) > 0 {
 		files["conffiles"] = strings.Join(d.Conffiles, "\n") + "\n"
 	}
+	maps.Copy(files, d.Control)
 	for name, text := range d.scripts() {
 		if text != "" {
 			files[name] = "#!/bin/sh\nset -e\n" + text + "\n"
@@ -102,7 +107,7 @@ func (d Deb) control() map[string]string {
 // scripts returns the maintainer scripts. Those of a unit are what
 // dh_installsystemd writes.
 func (d Deb) scripts() map[string]string {
-	scripts := map[string]string{"preinst": d.Preinst, "postinst": d.Postinst, "prerm": d.Prerm, "postrm": d.Postrm}
+	scripts := map[string]string{"preinst": d.Preinst, "postinst": d.Postinst, "prerm": d.Prerm, "postrm": d.Postrm, "config": d.Control["config"]}
 	if d.Unit == "" {
 		return scripts
 	}

@@ -42,7 +42,7 @@ func (o *observed) put(a addr.Addr, i image.Image, err error) {
 // whatever the stat cache knows. The error is the context's.
 func (x *Executor) observe(ctx context.Context, steps step.List, verify bool) (*observed, error) {
 	o := &observed{images: make(map[addr.Addr]image.Image, len(steps)), failed: map[addr.Addr]error{}}
-	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(string) {}}
+	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(string) {}, Note: func(string) {}}
 	var packages []step.Step
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(observers)

@@ -37,8 +37,9 @@ func (h *Host) Packages() (host.Packages, error) {
 
 // packages is apt and dpkg of the host.
 type packages struct {
-	h    *Host
-	debs string // where packages are kept
+	h     *Host
+	debs  string   // where packages are kept
+	notes []string // of the last change or repair
 }
 
 // inventory is everything that dpkg knows, by package name; packages of

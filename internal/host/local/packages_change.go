@@ -209,6 +209,7 @@ func (p *packages) tool(ctx context.Context, argv []string) error {
 // apt runs apt-get or dpkg and makes its failure short.
 func (p *packages) apt(ctx context.Context, inv inventory, argv []string) error {
 	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true})
+	p.notes = append(p.notes, keptConffiles(r.Stderr)...)
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot change packages: %w", err)

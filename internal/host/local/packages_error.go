@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -27,6 +29,9 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, it first finishes what dpkg left", aptTimeout)
 	}
 	f := readFailure(string(r.Stdout), string(r.Stderr))
+	if r.ExitCode < 0 && len(f.errors)+len(f.scripts) == 0 {
+		return errors.New("cannot change packages: somebody killed apt or dpkg before the end; run fettle again, it first finishes what dpkg left")
+	}
 	var parts []string
 	for _, s := range f.scripts {
 		parts = append(parts, s.text())
@@ -102,7 +107,16 @@ func readFailure(stdout, stderr string) failure {
 // "archive PATH (--unpack):".
 func processed(rest string) string {
 	name, _, _ := strings.Cut(rest, " (")
-	return strings.TrimPrefix(strings.TrimPrefix(name, "package "), "archive ")
+	if archive, ok := strings.CutPrefix(name, "archive "); ok {
+		return inArchive(archive)
+	}
+	return strings.TrimPrefix(name, "package ")
+}
+
+// inArchive is the package whose file this is, by its name.
+func inArchive(file string) string {
+	name, _, _ := strings.Cut(path.Base(file), "_")
+	return name
 }
 
 // scriptOutput is what stands behind "Setting up NAME" and the like.
@@ -110,12 +124,15 @@ func scriptOutput(stdout, pkg string) []string {
 	lines := strings.Split(strings.TrimRight(stdout, "\n"), "\n")
 	start := -1
 	for i, l := range lines {
-		for _, verb := range []string{"Setting up ", "Removing ", "Unpacking ", "Purging configuration files for ", "Preparing to unpack "} {
-			if strings.HasPrefix(l, verb) {
-				start = -1
-				if strings.HasPrefix(l, verb+pkg+" ") {
-					start = i
-				}
+		for _, verb := range []string{"Setting up ", "Removing ", "Unpacking ", "Purging configuration files for ", "Preparing to unpack ", "Processing triggers for "} {
+			about, ok := strings.CutPrefix(l, verb)
+			if !ok {
+				continue
+			}
+			about, _, _ = strings.Cut(about, " ")
+			start = -1
+			if about == pkg || verb == "Preparing to unpack " && inArchive(about) == pkg {
+				start = i
 			}
 		}
 		if start >= 0 && strings.HasPrefix(l, "Errors were encountered") {
@@ -128,14 +145,14 @@ func scriptOutput(stdout, pkg string) []string {
 	return own(lines[start+1:])
 }
 
-// own drops empty lines and dpkg's and apt's own ones.
+// own drops empty lines and those of dpkg, apt and debconf themselves.
 func own(lines []string) []string {
 	var out []string
 	for _, l := range lines {
-		if strings.TrimSpace(l) == "" || strings.HasPrefix(l, "dpkg: ") || strings.HasPrefix(l, "E: ") || strings.HasPrefix(l, "W: ") || strings.HasPrefix(l, "N: ") {
-			continue
+		foreign := slices.ContainsFunc([]string{"dpkg: ", "E: ", "W: ", "N: ", "debconf: delaying "}, func(prefix string) bool { return strings.HasPrefix(l, prefix) })
+		if strings.TrimSpace(l) != "" && !foreign {
+			out = append(out, l)
 		}
-		out = append(out, l)
 	}
 	return out
 }

@@ -69,6 +69,18 @@ func TestNearestAndNames(t *testing.T) {
 	}
 }
 
+func TestKeptConffiles(t *testing.T) {
+	const edited, deleted = " ==> Modified (by you or by a script) since installation.\n", " ==> Deleted (by you or by a script) since installation.\n"
+	const shipped, old = " ==> Package distributor has shipped an updated version.\n", " ==> Using current old file as you requested.\n"
+	out := "Setting up a (2) ...\n\nConfiguration file '/etc/a'\n" + edited + shipped + old +
+		"Configuration file '/etc/b'\n" + deleted + shipped + " ==> Keeping old config file as default.\n" +
+		"Configuration file '/etc/c'\n" + edited + shipped + " ==> Using new file as you requested.\nInstalling new version of config file /etc/d ...\n"
+	want := "[/etc/a stays as it was edited here; what the package brings is in /etc/a.dpkg-dist /etc/b stays deleted; what the package brings is in /etc/b.dpkg-dist]"
+	if got := fmt.Sprint(keptConffiles([]byte(out))); got != want {
+		t.Errorf("kept %s, want %s", got, want)
+	}
+}
+
 func TestReadFailure(t *testing.T) {
 	stdout := "Setting up fine (1) ...\nhello\nSetting up picky (1.0) ...\npicky wants more\nErrors were encountered while processing:\n picky\n"
 	stderr := "dpkg: error processing package picky (--configure):\n installed picky package post-installation script subprocess returned error exit status 7\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n"

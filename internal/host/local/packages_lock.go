@@ -18,6 +18,12 @@ const (
 	lockPause = 250 * time.Millisecond
 )
 
+// Wait waits until nobody works on the packages, and says through progress who
+// does.
+func (p *packages) Wait(ctx context.Context, progress func(string)) error {
+	return p.waitLock(ctx, progress)
+}
+
 // lockFiles are what apt and dpkg lock, in their order.
 func lockFiles() []string {
 	return []string{"/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/cache/apt/archives/lock"}
@@ -34,7 +40,7 @@ func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
 			return err
 		}
 		if who != told {
-			progress("waiting for the package lock, held by " + who)
+			progress("for the package lock, held by " + who)
 			told = who
 		}
 		if time.Now().After(deadline) {
@@ -42,7 +48,7 @@ func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("cannot change packages: the package lock is held by %s: %w", who, ctx.Err())
+			return fmt.Errorf("cannot change packages: the package lock is held by %s: %w", who, context.Cause(ctx))
 		case <-time.After(lockPause):
 		}
 	}

@@ -50,7 +50,7 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 	out := make([]image.Image, len(steps))
 	for i, n := range names {
 		one := found[n]
-		if v := steps[i].Get("version"); v != "" && one.Version != "" && one.Version != v && !one.Kept {
+		if goes(steps[i], one) && !one.Kept {
 			one.Kept = canKeep(ctx, p, n, one.Version)
 		}
 		out[i] = image.Image{Package: &one}
@@ -58,10 +58,30 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 	return out, nil
 }
 
+// goes tells whether a step takes the installed version away.
+func goes(s step.Step, now image.Package) bool {
+	v := s.Get("version")
+	return now.Version != "" && (s.Absent() || v != "" && v != now.Version)
+}
+
 // keeper is what packages may be able to tell: whether Keep would find the file
 // of a version, without fetching it.
 type keeper interface {
 	CanKeep(ctx context.Context, name, version string) bool
+}
+
+// noter is what packages may be able to tell: what their last change or repair
+// left that a person should know of.
+type noter interface {
+	Notes() []string
+}
+
+// Notes are what a person should know of the last change or repair by p.
+func Notes(p host.Packages) []string {
+	if n, ok := p.(noter); ok {
+		return n.Notes()
+	}
+	return nil
 }
 
 func canKeep(ctx context.Context, p host.Packages, name, version string) bool {
@@ -119,6 +139,9 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	}
 	also, err := p.Change(ctx, changes, e.Progress)
 	moves[0].Also = also
+	for _, text := range Notes(p) {
+		e.Note(text)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot change packages %s: %w", strings.Join(names, ", "), err)
 	}
@@ -156,13 +179,13 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	case to.Version != Candidate:
 		c.Version = to.Version
 	}
-	if to.Version != "" && (from.Held != to.Held) {
-		c.Held = &to.Held
+	if _, owns := m.Step.Lookup("held"); from.Held && (owns || to.Version != "" && !to.Held) || to.Version != "" && from.Held != to.Held {
+		c.Held = &to.Held // and so a hold of ours does not keep us out
 	}
 	if from.Version == "" && to.Version != "" || from.Auto != to.Auto {
 		c.Auto = &to.Auto
 	}
-	if from.Version == to.Version && from.Held == to.Held && c.Auto == nil {
+	if m.From.Same(m.To) && c.Auto == nil {
 		return nil
 	}
 	return []host.PackageChange{c}

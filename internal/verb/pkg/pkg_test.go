@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/host"
@@ -30,17 +31,25 @@ func TestChangeFor(t *testing.T) {
 		from, to image.Package
 		want     string
 	}{
-		"nothing to do":     {p("1"), p("1"), ""},
-		"install":           {image.Package{}, p(Candidate), `p version="" absent=false purge=false auto=false`},
-		"install a version": {image.Package{}, p("1"), `p version="1" absent=false purge=false auto=false`},
-		"another version":   {p("1"), p("2"), `p version="2" absent=false purge=false`},
-		"hold":              {p("1"), image.Package{Version: "1", Status: "ii", Held: true}, `p version="1" absent=false purge=false held=true`},
-		"unhold":            {image.Package{Version: "1", Held: true}, p("1"), `p version="1" absent=false purge=false held=false`},
-		"remove whole":      {p("1"), image.Package{}, `p version="" absent=true purge=true`},
-		"leave its files":   {p("1"), image.Package{Status: "rc"}, `p version="" absent=true purge=false`},
-		"mark as wanted":    {image.Package{Version: "1", Auto: true}, p("1"), `p version="1" absent=false purge=false auto=false`},
+		"nothing to do":             {p("1"), p("1"), ""},
+		"install":                   {image.Package{}, p(Candidate), `p version="" absent=false purge=false auto=false`},
+		"install a version":         {image.Package{}, p("1"), `p version="1" absent=false purge=false auto=false`},
+		"another version":           {p("1"), p("2"), `p version="2" absent=false purge=false`},
+		"hold":                      {p("1"), image.Package{Version: "1", Status: "ii", Held: true}, `p version="1" absent=false purge=false held=true`},
+		"unhold":                    {image.Package{Version: "1", Held: true}, p("1"), `p version="1" absent=false purge=false held=false`},
+		"own hold, another version": {image.Package{Version: "1", Held: true}, image.Package{Version: "2", Held: true}, `p version="2" absent=false purge=false held=true`},
+		"own hold, taken away":      {image.Package{Version: "1", Held: true}, image.Package{}, `p version="" absent=true purge=true held=false`},
+		"somebody's hold":           {image.Package{Version: "1", Held: true}, image.Package{Version: "2", Held: true}, `p version="2" absent=false purge=false`},
+		"half configured":           {image.Package{Version: "1", Status: "iF"}, p("1"), `p version="1" absent=false purge=false`},
+		"half removed":              {image.Package{Status: "rH"}, image.Package{}, `p version="" absent=true purge=true`},
+		"remove whole":              {p("1"), image.Package{}, `p version="" absent=true purge=true`},
+		"leave its files":           {p("1"), image.Package{Status: "rc"}, `p version="" absent=true purge=false`},
+		"mark as wanted":            {image.Package{Version: "1", Auto: true}, p("1"), `p version="1" absent=false purge=false auto=false`},
 	} {
 		s := step.Step{Verb: step.Pkg, Args: []string{"p"}}
+		if strings.HasPrefix(name, "own hold") {
+			s.Attrs = []step.Attr{{Key: "held", Value: "true"}}
+		}
 		got := show(changeFor(&verb.GroupMove{Step: s, From: image.Image{Package: &c.from}, To: image.Image{Package: &c.to}}))
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -1,0 +1,42 @@
+package fire
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// TestPackages is one host on which everything happens to packages that can.
+func TestPackages(t *testing.T) {
+	archive := hosts.NewRepo(t)
+	for _, add := range []func(*testing.T, *hosts.Repo){addMoving, addConffiles, addFailing, addAsking, addForeign} {
+		add(t, archive)
+	}
+	m := newMachine(t, "fire", archive)
+	for _, story := range []struct {
+		name string
+		tell func(*machine)
+	}{
+		{"Killed", killed},
+		{"Conffiles", conffiles},
+		{"ConffileManaged", conffileManaged},
+		{"ScriptsFail", scriptsFail},
+		{"TriggerFails", triggerFails},
+		{"FailureTakenBack", failureTakenBack},
+		{"BrokenAtStart", brokenAtStart},
+		{"BrokenBystander", brokenBystander},
+		{"BeyondRepair", beyondRepair},
+		{"Held", held},
+		{"Essential", essential},
+		{"NoSuchPackage", noSuchPackage},
+		{"Foreign", foreign},
+		{"Asking", asking},
+		{"LockWaitedFor", lockWaitedFor},
+		{"LockInterrupted", lockInterrupted},
+		{"ArchiveGone", archiveGone},
+	} {
+		if !t.Run(story.name, func(t *testing.T) { story.tell(m.with(t)) }) {
+			m.Exec("sh", "-c", "rm -f /run/fail-* /etc/apt/sources.list.d/*; touch /run/go; dpkg --purge --force-all moody watcher bystander waiting rude asking; apt-get update")
+		}
+	}
+}
