@@ -196,3 +196,19 @@ func TestRecallLimits(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestRecallRunsNothingOfARepository: nor does remembering run what a
+// repository names.
+func TestRecallRunsNothingOfARepository(t *testing.T) {
+	g, ran := sentinelRepo(t)
+	w := &watched{gitRepo: g, at: g.dir}
+	must(t, os.MkdirAll(w.path("empty/:(top)x"), 0o755))
+	must(t, os.MkdirAll(w.path("empty/*"), 0o755))
+	w.settle()
+	w.rev = "main"
+	w.memory = nil
+	w.settle()
+	if s := ran(); s != "" {
+		t.Errorf("it ran:\n%s", s)
+	}
+}
