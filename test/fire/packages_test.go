@@ -17,7 +17,8 @@ func TestPackages(t *testing.T) {
 		name string
 		tell func(*machine)
 	}{
-		{"Killed", killed},
+		{"KilledThenRecover", killedThenRecover},
+		{"KilledThenApply", killedThenApply},
 		{"Conffiles", conffiles},
 		{"ConffileManaged", conffileManaged},
 		{"ScriptsFail", scriptsFail},
