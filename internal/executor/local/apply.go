@@ -277,7 +277,11 @@ func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(ex
 		return nil, err
 	}
 	defer l.Close()
-	return x.settle(ctx, o, show)
+	rep, err := x.settle(ctx, o, show)
+	if rep == nil && err == nil {
+		err = x.runner(o, show).SettlePackages(ctx)
+	}
+	return rep, err
 }
 
 // settle ends a run that crashed, then takes back one that was not confirmed in
