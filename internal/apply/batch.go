@@ -18,6 +18,7 @@ func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 		return 0, nil
 	}
 	b.FS, b.Store = r.Host, r.Store
+	b.Fold()
 	r.batch++
 	first := b.Moves[0].Change
 	if err := r.writeAhead(b, back); err != nil {
@@ -25,13 +26,13 @@ func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 	}
 	if err := r.stage(b); err != nil {
 		r.sweep(b.Parents()...)
-		if derr := b.Discard(); derr != nil {
+		if derr := b.Drop(); derr != nil {
 			return first, cutShort(errors.Join(err, derr))
 		}
 		return failedMove(b, err), err
 	}
 	if err := r.log(journal.Record{Kind: journal.Prepared, Batch: r.batch, Back: back}); err != nil {
-		return first, cutShort(errors.Join(err, b.Discard()))
+		return first, cutShort(errors.Join(err, b.Drop()))
 	}
 	return r.reveal(b, back)
 }
@@ -96,17 +97,35 @@ func failedMove(b *move.Batch, err error) int {
 	return b.Moves[0].Change
 }
 
+// writeAhead tells the journal what the batch is about to do. The records go out
+// as they are made: those of a large batch are many.
 func (r *run) writeAhead(b *move.Batch, back bool) error {
-	recs := make([]journal.Record, 0, len(b.Moves))
 	for _, m := range b.Moves {
-		if !back && ownImage(r.plan.Changes[m.Change].Addr) {
-			recs = append(recs, r.intent(m.Change, r.fx[m.Change].from, r.fx[m.Change].to))
+		a := r.plan.Changes[m.Change].Addr
+		if !back && ownImage(a) {
+			if err := r.ahead(r.intent(m.Change, r.fx[m.Change].from, r.fx[m.Change].to)); err != nil {
+				return err
+			}
 		}
 		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
-		recs = append(recs, journal.Record{Kind: journal.Move, Change: m.Change, Addr: r.plan.Changes[m.Change].Addr,
-			Batch: r.batch, Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), From: &from, To: &to, Back: back})
+		rec := journal.Record{Kind: journal.Move, Change: m.Change, Addr: a, Batch: r.batch,
+			Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), From: &from, To: &to, Back: back}
+		if err := r.ahead(rec); err != nil {
+			return err
+		}
 	}
-	return r.log(recs...)
+	if err := r.j.Sync(); err != nil {
+		return fmt.Errorf("cannot make the journal durable: %w", err)
+	}
+	return nil
+}
+
+// ahead adds a record that is not durable yet.
+func (r *run) ahead(rec journal.Record) error {
+	if err := r.j.Append(rec); err != nil {
+		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	return nil
 }
 
 func (r *run) stage(b *move.Batch) error {

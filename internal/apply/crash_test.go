@@ -53,6 +53,14 @@ COPY n /srv/tree/a
 COPY good_3 /etc/placed validate="check /etc/placed"
 `
 
+const newTree = `MKDIR /srv/t mode=0750 owner=bob
+MKDIR /srv/t/a
+LINK b/f /srv/t/a/l
+MKDIR /srv/t/a/b mode=0555
+COPY f1 /srv/t/a/b/f mode=0640
+COPY f2 /srv/t/f owner=bob
+`
+
 const movers1 = `GROUP deploy gid=1600
 USER alice uid=1600 group=deploy create_home=true
 USER carol uid=1700
@@ -86,7 +94,7 @@ func scenarios() []scenario {
 	many.WriteString("COPY u3 /srv/updated\nMETA /srv/theirs mode=0700\n")
 	return []scenario{
 		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
-		{"many paths", "", many.String()},
+		{"many paths", "", many.String()}, {"new tree", "", newTree},
 		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
 	}
 }

@@ -54,7 +54,7 @@ const (
 
 // Limits of a batch of path moves: so many changes, so many staged bytes.
 const (
-	batchChanges = 4096
+	batchChanges = 16384
 	batchBytes   = 64 << 20
 )
 

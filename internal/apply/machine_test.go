@@ -119,11 +119,11 @@ func TestTreeAndItsPartAreNotOneBatch(t *testing.T) {
 // TestBatchesEnd: a batch has no more than so many changes.
 func TestBatchesEnd(t *testing.T) {
 	p := &plan.Plan{}
-	for i := range 4097 {
+	for i := range 16385 {
 		p.Changes = append(p.Changes, change(t, plan.Create, fmt.Sprintf("COPY x /f%d", i), "absent", "file"))
 	}
 	m := apply.NewMachine(p, nil)
-	if op, indexes := m.Next(); op != apply.OpPaths || len(indexes) != 4096 || !slices.IsSorted(indexes) {
+	if op, indexes := m.Next(); op != apply.OpPaths || len(indexes) != 16384 || !slices.IsSorted(indexes) {
 		t.Errorf("operation %d of %d changes", op, len(indexes))
 	}
 }

@@ -1,7 +1,11 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
@@ -18,23 +22,49 @@ import (
 // it; those before it are made.
 func (r *run) paths(indexes []int) error {
 	var b move.Batch
+	made := map[string]bool{}
 	for k, i := range indexes {
-		m, err := r.prepare(i)
+		m, err := r.prepare(i, made)
 		if err != nil {
 			return r.partly(indexes[:k], i, err)
 		}
 		if m != nil {
 			b.Moves = append(b.Moves, m)
+			made[m.Path] = m.From.Type == image.Absent && m.To.Type == image.Directory
 		}
 	}
 	at, err := r.commit(&b, false)
 	if cut(err) {
 		return err
 	}
+	if first := before(indexes, at); len(first) > 0 && unreached(err) {
+		return r.inTwo(first, indexes[len(first):])
+	}
 	if err != nil {
 		return r.partly(before(indexes, at), at, err)
 	}
 	return r.validateInPlace(indexes)
+}
+
+// unreached tells whether the place of a change was not there when it was to be
+// staged. It may be in a directory that the same batch makes, by another name
+// that leads there through a link.
+func unreached(err error) bool {
+	var me *move.Error
+	return errors.As(err, &me) && me.What == "write" && errors.Is(err, fs.ErrNotExist)
+}
+
+// inTwo runs a batch as two, so that the second finds what the first made. What
+// is still not reached is then the first of its batch, and fails.
+func (r *run) inTwo(first, second []int) error {
+	if err := r.paths(r.toDo(first)); err != nil {
+		return err
+	}
+	return r.paths(r.toDo(second))
+}
+
+func (r *run) toDo(indexes []int) []int {
+	return slices.DeleteFunc(slices.Clone(indexes), func(i int) bool { return r.m.Status(i) != Do })
 }
 
 // before is the part of indexes that comes before change i.
@@ -49,13 +79,7 @@ func before(indexes []int, i int) []int {
 
 // partly makes the changes before the one that failed, then fails that one.
 func (r *run) partly(first []int, failed int, err error) error {
-	var todo []int
-	for _, i := range first {
-		if r.m.Status(i) == Do {
-			todo = append(todo, i)
-		}
-	}
-	if len(todo) > 0 {
+	if todo := r.toDo(first); len(todo) > 0 {
 		if err2 := r.paths(todo); err2 != nil {
 			return err2
 		}
@@ -64,15 +88,16 @@ func (r *run) partly(first []int, failed int, err error) error {
 }
 
 // prepare captures what is at a change's path and works out where it goes. It
-// gives nil when nothing has to be done.
-func (r *run) prepare(i int) (*move.Move, error) {
+// gives nil when nothing has to be done. made are the directories that this batch
+// makes where nothing is.
+func (r *run) prepare(i int, made map[string]bool) (*move.Move, error) {
 	c, s := r.plan.Changes[i], r.m.Step(i)
 	v, ok := verbs.For(s.Verb)
 	if !ok {
 		return nil, fmt.Errorf("cannot run %q: its verb owns no path", s.Verb)
 	}
 	r.start(i)
-	taken, err := r.take(c, s)
+	taken, err := r.take(c, s, made)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +144,12 @@ func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*m
 	return m, r.content(to.Digest)
 }
 
-func (r *run) take(c plan.Change, s step.Step) (capture.Taken, error) {
+// take keeps what is at a step's path. Nothing is below a directory that is yet
+// to be made, and the rename that shows that one fails should it be there by then.
+func (r *run) take(c plan.Change, s step.Step, made map[string]bool) (capture.Taken, error) {
+	if made[path.Dir(s.Path())] {
+		return capture.Taken{File: image.File{Type: image.Absent}}, nil
+	}
 	if s.Verb == step.Rm || c.Action == plan.Purge || c.Action == plan.Restore && (s.Verb == step.Copy || s.Verb == step.Link) {
 		return capture.TakeTree(r.Host, r.Store, s.Path())
 	}

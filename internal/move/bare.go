@@ -59,6 +59,8 @@ func (b *Batch) strip(p string, typ image.FileType) error {
 
 // handsDown tells whether new things in a directory get more than its group.
 func (b *Batch) handsDown(dir string) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if hands, ok := b.handing[dir]; ok {
 		return hands, nil
 	}

@@ -2,6 +2,7 @@
 // cannot tear. It is the middle of the write protocol; apply writes the
 // journal around it:
 //
+//	b.Fold()     new trees become one
 //	journal: Move records, durable        (temporary names are known)
 //	b.Stage()    new content beside its place, whole, with its metadata
 //	b.Barrier()  that and the before-images are durable
@@ -11,9 +12,8 @@
 //	journal: Done, durable
 //	b.Aside()    what was moved aside, and may go now
 //
-// A new directory where nothing was is shown while staging, so that what goes
-// below it can be staged in the same batch; it is empty then and recovery can
-// take it away.
+// A new directory is staged with all that goes into it in the same batch (Fold),
+// and one rename shows the whole tree.
 package move
 
 import (
@@ -46,12 +46,13 @@ type Move struct {
 	From   capture.Taken
 	To     image.File
 	// Temp is where the new thing is staged and the old one set aside. TempFor
-	// names it.
+	// names it. Fold empties it where the new thing comes with its directory.
 	Temp string
 	// Validate, when set, must accept the staged file before it is shown.
 	Validate func(temp string) error
 
-	shown bool // done already while staging: a new directory
+	shown bool
+	in    *Move // the new directory in which it is staged, if any
 	// Kept lists what was in the way of removing a directory and was kept.
 	Kept []string
 }
@@ -111,7 +112,8 @@ type Batch struct {
 	Store capture.Objects
 	Moves []*Move
 
-	handing map[string]bool // directories, and whether they hand something down
+	mu      sync.Mutex
+	handing map[string]bool // directories, and whether they hand something down; by mu
 }
 
 // few is below how many files each is synced by itself; from there on the

@@ -16,7 +16,8 @@ import (
 // was shown before stays and is in Shown.
 func (b *Batch) Show() error {
 	for _, m := range b.Moves {
-		if m.shown {
+		if m.in != nil { // the rename of its directory came before, and showed it
+			m.shown = true
 			continue
 		}
 		if err := b.show(m); err != nil {
@@ -96,7 +97,7 @@ func (b *Batch) swap(m *Move) error {
 // setsAside tells whether something may stand under a temporary name when the
 // move is visible.
 func (m *Move) setsAside() bool {
-	return m.From.Type == image.Directory || m.To.Type == image.Directory
+	return m.From.Type == image.Directory || m.From.Type != image.Absent && m.To.Type == image.Directory
 }
 
 // Atomic tells whether the move is one operation, so that it is done or not
@@ -144,7 +145,7 @@ func (b *Batch) rewriteContent(m *Move) error {
 	if err := w.Truncate(0); err != nil {
 		return err
 	}
-	if err := b.writeContent(w, m.To.Digest); err != nil {
+	if _, err := b.writeContent(w, m.To.Digest); err != nil {
 		return err
 	}
 	return w.Sync()
@@ -158,12 +159,12 @@ func (b *Batch) Barrier() error {
 		return nil
 	}
 	var dirs []string
-	for _, m := range b.Moves {
+	for m := range b.own {
 		if m.To.Type != image.Absent && !m.InPlace() {
 			dirs = append(dirs, path.Dir(m.Path))
 		}
 	}
-	return SyncFS(b.FS, dirs)
+	return SyncFS(b.FS, distinct(dirs))
 }
 
 // Settle makes the renames durable.
@@ -174,14 +175,19 @@ func (b *Batch) Settle() error {
 	return SyncDirs(b.FS, b.Parents())
 }
 
-// Parents are the directories that hold the moves, each once.
+// Parents are the directories in which entries change, each once. Those in a new
+// tree are not among them: they are durable before it is shown.
 func (b *Batch) Parents() []string {
 	var out []string
-	for _, m := range b.Moves {
+	for m := range b.own {
 		out = append(out, path.Dir(m.Path))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return distinct(out)
+}
+
+func distinct(s []string) []string {
+	slices.Sort(s)
+	return slices.Compact(s)
 }
 
 // SyncDirs makes the entries of distinct directories durable. One that went is
@@ -223,25 +229,11 @@ func SyncFS(f host.FS, dirs []string) error {
 	return nil
 }
 
-// Discard takes away what Stage left when the batch is not shown: temporaries,
-// and new directories in reverse order.
-func (b *Batch) Discard() error {
-	var errs []error
-	for _, m := range slices.Backward(b.Moves) {
-		errs = append(errs, RemoveTemp(b.FS, m.Temp))
-		if m.shown && m.From.Type == image.Absent && m.To.Type == image.Directory {
-			errs = append(errs, b.FS.Remove(m.Path))
-			m.shown = false
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // Aside gives the temporaries under which the moves may have set something
 // aside. They are to be removed when the moves are durable.
 func (b *Batch) Aside() []string {
 	var out []string
-	for _, m := range b.Moves {
+	for m := range b.own {
 		if m.setsAside() {
 			out = append(out, m.Temp)
 		}
@@ -249,11 +241,11 @@ func (b *Batch) Aside() []string {
 	return out
 }
 
-// Drop removes every temporary of a batch that was shown only in part. What is
-// visible stays.
+// Drop removes every temporary of a batch that was not shown, or only in part.
+// What is visible stays.
 func (b *Batch) Drop() error {
 	var errs []error
-	for _, m := range b.Moves {
+	for m := range b.own {
 		errs = append(errs, RemoveTemp(b.FS, m.Temp))
 	}
 	return errors.Join(errs...)

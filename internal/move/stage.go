@@ -3,9 +3,9 @@ package move
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
+	"slices"
 
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
@@ -13,39 +13,53 @@ import (
 )
 
 // Stage writes every new thing beside its place. On an error nothing visible
-// has changed but new empty directories; call Discard.
+// has changed; call Drop.
 func (b *Batch) Stage() error {
+	c := b.newCrew()
 	for _, m := range b.Moves {
-		if err := b.stage(m); err != nil {
-			return &Error{m.Change, m.Path, "write", err}
+		if !c.stage(m) {
+			break
+		}
+	}
+	if err := c.wait(); err != nil {
+		return err
+	}
+	for _, m := range slices.Backward(b.Moves) {
+		if m.plainDir() && !m.hands() {
+			if err := b.dressPath(m.place(), image.File{Type: image.Directory}, m.To); err != nil {
+				return &Error{m.Change, m.Path, "write", err}
+			}
 		}
 	}
 	return nil
 }
 
+// hands tells whether the new directory is to have what it hands down to what is
+// made in it. It is dressed before that then; any other after it, so that it is
+// ours alone for so long and keeps its time.
+func (m *Move) hands() bool { return len(m.To.Xattrs) > 0 || m.To.Attrs != 0 }
+
 func (b *Batch) stage(m *Move) error {
 	if m.InPlace() || m.From.Type == image.Absent && m.To.Type == image.Absent {
 		return nil
 	}
-	if err := b.open(path.Dir(m.Path)); err != nil {
-		return err
+	if m.in == nil {
+		if err := b.open(path.Dir(m.Path)); err != nil {
+			return err
+		}
 	}
 	if m.To.Type == image.Absent {
 		return nil
 	}
-	if err := b.build(m.Temp, m.To, !m.fresh()); err != nil {
+	p := m.place()
+	if m.plainDir() && !m.hands() {
+		return b.makeDir(p, !m.fresh())
+	}
+	if err := b.build(p, m.To, !m.fresh()); err != nil {
 		return err
 	}
 	if m.Validate != nil {
-		if err := m.Validate(m.Temp); err != nil {
-			return err
-		}
-	}
-	if m.To.Type == image.Directory && m.To.Tree == "" && m.From.Type == image.Absent {
-		if err := b.FS.RenameNew(m.Temp, m.Path); err != nil {
-			return changedIf(err)
-		}
-		m.shown = true
+		return m.Validate(p)
 	}
 	return nil
 }
@@ -64,15 +78,10 @@ func (b *Batch) build(p string, f image.File, bare bool) error {
 	case image.Regular:
 		return b.buildFile(p, f, bare)
 	case image.Directory:
-		if err := b.FS.Mkdir(p, 0o700); err != nil {
+		if err := b.makeDir(p, bare); err != nil {
 			return err
 		}
-		if bare { // at once, since what is below takes over from it
-			if err := b.strip(p, f.Type); err != nil {
-				return err
-			}
-			bare = false
-		}
+		bare = false
 		if f.Tree != "" {
 			if err := b.buildTree(p, f.Tree); err != nil {
 				return err
@@ -100,6 +109,15 @@ func (b *Batch) build(p string, f image.File, bare bool) error {
 	return dress(n, image.File{Type: f.Type}, f)
 }
 
+// makeDir makes a directory that is only ours so far. What it is not to take
+// over goes at once, since what is below takes over from it.
+func (b *Batch) makeDir(p string, bare bool) error {
+	if err := b.FS.Mkdir(p, 0o700); err != nil || !bare {
+		return err
+	}
+	return b.strip(p, image.Directory)
+}
+
 func (b *Batch) buildFile(p string, f image.File, bare bool) error {
 	w, err := b.FS.Create(p)
 	if err != nil {
@@ -119,7 +137,8 @@ func (b *Batch) buildFile(p string, f image.File, bare bool) error {
 }
 
 func (b *Batch) fillFile(w host.File, f image.File) error {
-	if err := b.writeContent(w, f.Digest); err != nil {
+	size, err := b.writeContent(w, f.Digest)
+	if err != nil {
 		return err
 	}
 	if err := dress(w, image.File{Type: image.Regular, Mode: 0o600}, f); err != nil {
@@ -128,21 +147,28 @@ func (b *Batch) fillFile(w host.File, f image.File) error {
 	if b.small() {
 		return w.Sync()
 	}
-	w.StartWriteback()
+	if size >= early {
+		w.StartWriteback()
+	}
 	return nil
 }
 
-func (b *Batch) writeContent(w host.File, digest string) error {
+// early is the size from which on it pays to begin writing back at once. Of
+// smaller files the barrier writes many together.
+const early = 1 << 20
+
+// writeContent writes an object and tells how many bytes it has.
+func (b *Batch) writeContent(w host.File, digest string) (int64, error) {
 	rc, size, err := b.Store.Open(digest)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer rc.Close()
-	n, err := copySparse(w, rc)
+	n, err := copySparse(w, rc, size)
 	if err == nil && n != size {
 		err = fmt.Errorf("object %s has %d bytes instead of %d", digest, n, size)
 	}
-	return err
+	return n, err
 }
 
 // buildTree makes everything that a manifest says below dir. Directories get
@@ -177,89 +203,4 @@ func (b *Batch) dressPath(p string, from, to image.File) error {
 	}
 	defer n.Close()
 	return dress(n, from, to)
-}
-
-// Holes are looked for in units of a block, which is that of the file systems;
-// buffer is how much is read at once.
-const (
-	block  = 4 << 10
-	buffer = 16 * block
-)
-
-// copySparse copies r and leaves holes where a whole block is zero.
-func copySparse(w host.File, r io.Reader) (int64, error) {
-	s := sparse{w: w}
-	buf := make([]byte, buffer)
-	for {
-		n, err := io.ReadFull(r, buf)
-		if err := s.take(buf[:n]); err != nil {
-			return s.size, err
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return s.size, s.end()
-		}
-		if err != nil {
-			return s.size, err
-		}
-	}
-}
-
-// sparse writes a file but for its holes.
-type sparse struct {
-	w    host.File
-	size int64 // of what was taken
-	at   int64 // where w is: less than size after a hole
-}
-
-// take adds b, which begins at a block.
-func (s *sparse) take(b []byte) error {
-	for len(b) > 0 {
-		n, zero := stretch(b)
-		if !zero {
-			if err := s.write(b[:n]); err != nil {
-				return err
-			}
-		}
-		s.size += int64(n)
-		b = b[n:]
-	}
-	return nil
-}
-
-func (s *sparse) write(b []byte) error {
-	if s.at < s.size {
-		if _, err := s.w.Seek(s.size, io.SeekStart); err != nil {
-			return err
-		}
-	}
-	s.at = s.size + int64(len(b))
-	_, err := s.w.Write(b)
-	return err
-}
-
-// end gives the file its size if a hole ends it.
-func (s *sparse) end() error {
-	if s.at < s.size {
-		return s.w.Truncate(s.size)
-	}
-	return nil
-}
-
-// stretch is how many bytes from the beginning of b are alike: in blocks that
-// are all zero, or in blocks that are not.
-func stretch(b []byte) (n int, zero bool) {
-	zero = allZero(b[:min(block, len(b))])
-	for n < len(b) && allZero(b[n:min(n+block, len(b))]) == zero {
-		n = min(n+block, len(b))
-	}
-	return n, zero
-}
-
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -1,0 +1,106 @@
+package move
+
+import (
+	"path"
+	"runtime"
+	"sync"
+
+	"fettle.dev/fettle/internal/image"
+)
+
+// Files of a large batch are written by several at once. crowd is from how many
+// moves on, armful how many files of one directory one of them takes at a time.
+const (
+	crowd  = 128
+	armful = 64
+)
+
+// crew stages moves: directories and whatever is not a file at once, in order;
+// files at once too in a small batch, and by workers in a large one.
+type crew struct {
+	b       *Batch
+	armful  []*Move
+	todo    chan []*Move // nil: there are no workers
+	workers sync.WaitGroup
+
+	mu     sync.Mutex
+	failed *Error // of the moves that failed, the first; by mu
+}
+
+func (b *Batch) newCrew() *crew {
+	c := &crew{b: b}
+	n := min(runtime.GOMAXPROCS(0), 4)
+	if len(b.Moves) < crowd || n < 2 {
+		return c
+	}
+	c.todo = make(chan []*Move)
+	for range n {
+		c.workers.Go(func() {
+			for moves := range c.todo {
+				c.each(moves)
+			}
+		})
+	}
+	return c
+}
+
+// stage sees to one move; false means that one has failed, and no more are
+// wanted.
+func (c *crew) stage(m *Move) bool {
+	file := m.To.Type == image.Regular && m.Validate == nil
+	if c.todo == nil || !file {
+		return c.each([]*Move{m})
+	}
+	if n := len(c.armful); n == armful || n > 0 && path.Dir(c.armful[0].Path) != path.Dir(m.Path) {
+		c.hand()
+	}
+	c.armful = append(c.armful, m)
+	return !c.stopped()
+}
+
+func (c *crew) hand() {
+	if len(c.armful) > 0 {
+		c.todo <- c.armful
+		c.armful = nil
+	}
+}
+
+func (c *crew) each(moves []*Move) bool {
+	for _, m := range moves {
+		if c.stopped() {
+			return false
+		}
+		if err := c.b.stage(m); err != nil {
+			c.fail(&Error{m.Change, m.Path, "write", err})
+			return false
+		}
+	}
+	return true
+}
+
+func (c *crew) fail(err *Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil || err.Change < c.failed.Change {
+		c.failed = err
+	}
+}
+
+func (c *crew) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed != nil
+}
+
+// wait ends the crew and tells what failed.
+func (c *crew) wait() error {
+	if c.todo != nil {
+		c.hand()
+		close(c.todo)
+		c.workers.Wait()
+	}
+	if c.failed != nil {
+		return c.failed
+	}
+	return nil
+}
