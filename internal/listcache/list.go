@@ -3,12 +3,9 @@ package listcache
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -16,7 +13,6 @@ import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -57,15 +53,6 @@ type note struct {
 	Target    string
 	List      string
 	Policy    catalog.Policy
-}
-
-// blob is one line of the table of blobs.
-type blob struct {
-	Digest string
-	Size   int64
-	Inline bool
-	Data   []byte `json:",omitempty"`
-	Path   string `json:",omitempty"` // in the tree
 }
 
 var (
@@ -142,11 +129,10 @@ func (d Dir) Result(k *Kept, tree repo.Tree) (compile.Result, error) {
 	b := d.Load(k.key.body())
 	var parts [4][]byte // inputs, rest of the result, list, table of blobs
 	for i := range parts {
-		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+		var ok bool
+		if parts[i], b, ok = cutText(b); !ok {
 			return compile.Result{}, errGone
 		}
-		n := 4 + int(binary.LittleEndian.Uint32(b))
-		parts[i], b = b[4:n], b[n:]
 	}
 	var of inputs
 	if err := json.Unmarshal(parts[0], &of); err != nil || of != k.of {
@@ -163,17 +149,9 @@ func (d Dir) Result(k *Kept, tree repo.Tree) (compile.Result, error) {
 	for i := range res.List {
 		res.List[i].Written, res.List[i].Range = "", diag.Range{}
 	}
-	var blobs []blob
-	if err := json.Unmarshal(parts[3], &blobs); err != nil {
+	var ok bool
+	if res.Blobs, ok = readTable(parts[3], tree); !ok {
 		return compile.Result{}, errGone
-	}
-	res.Blobs = make(map[string]kind.Blob, len(blobs))
-	for _, b := range blobs {
-		k := kind.Blob{Digest: b.Digest, Size: b.Size, Data: b.Data}
-		if !b.Inline {
-			k.Tree, k.Path = tree, b.Path
-		}
-		res.Blobs[b.Digest] = k
 	}
 	return res, nil
 }
@@ -195,15 +173,17 @@ func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
 	if err := step.Print(&text, res.List, step.PrintOptions{Source: true}); err != nil {
 		return err
 	}
+	inputs, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	more, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
 	var body []byte
-	for _, part := range []any{of, rest, text.Bytes(), blobs} {
-		b, raw := part.([]byte)
-		if !raw {
-			if b, err = json.Marshal(part); err != nil {
-				return err
-			}
-		}
-		body = append(binary.LittleEndian.AppendUint32(body, uint32(len(b))), b...)
+	for _, part := range [][]byte{inputs, more, text.Bytes(), blobs} {
+		body = appendText(body, part)
 	}
 	first, err := json.Marshal(note{of, res.FactsUsed, res.Target, res.List.Digest(), res.Policy})
 	if err != nil {
@@ -213,17 +193,4 @@ func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
 		return err
 	}
 	return d.Save(k.slot(), first)
-}
-
-// table is the blobs of a result, sorted by digest.
-func table(tree repo.Tree, blobs map[string]kind.Blob) ([]blob, error) {
-	out := make([]blob, 0, len(blobs))
-	for _, digest := range slices.Sorted(maps.Keys(blobs)) {
-		b := blobs[digest]
-		if b.Tree != nil && b.Tree != tree {
-			return nil, errForeign
-		}
-		out = append(out, blob{b.Digest, b.Size, b.Tree == nil, b.Data, b.Path})
-	}
-	return out, nil
 }

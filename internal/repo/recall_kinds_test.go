@@ -92,7 +92,7 @@ func TestRecallYoung(t *testing.T) {
 func TestRecallRandom(t *testing.T) {
 	rows, seed := 3, rand.Uint64()
 	if os.Getenv("FETTLE_LONG") != "" {
-		rows = 150
+		rows = 40
 	}
 	dice, all := rand.New(rand.NewPCG(seed, 1)), changes()
 	changed, remembered, recalled := 0, 0, 0
