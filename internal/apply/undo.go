@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/move"
@@ -179,10 +180,13 @@ func (pm pathMove) torn(now image.File) bool {
 
 // whole looks at a path in the way in which it was captured.
 func (r *run) whole(pm pathMove) (capture.Taken, error) {
+	look := capture.Whole
 	if pm.from.Tree != "" || pm.to.Tree != "" {
-		return capture.TakeTree(r.Host, nil, pm.path)
+		look = func(h host.Reader, p string) (capture.Taken, error) { return capture.TakeTree(h, nil, p) }
 	}
-	return capture.Whole(r.Host, pm.path)
+	now, err := look(r.Host, pm.path)
+	now.File = move.AsMade(now.File, pm.from, pm.to)
+	return now, err
 }
 
 // moveBack undoes one change that is no path.

@@ -2,6 +2,7 @@ package move
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -19,9 +20,32 @@ const (
 // fresh tells whether the move makes something that was never there. That takes
 // over from its directory what people have set there for new things; what comes
 // back, or gets other content, is as it was.
-func (m *Move) fresh() bool {
-	_, known := m.To.ModTime()
-	return m.From.Type == image.Absent && !known
+func (m *Move) fresh() bool { return fresh(m.From.File, m.To) }
+
+func fresh(from, to image.File) bool {
+	_, known := to.ModTime()
+	return from.Type == image.Absent && !known
+}
+
+// handed are the attributes by which a directory hands something down.
+func handed() []string { return []string{"system.posix_acl_access", defaultList, compression} }
+
+// AsMade is what stands at the path of a move without what its directory handed
+// down when it was new, so that it can be compared with what the move was to make.
+func AsMade(now, from, to image.File) image.File {
+	if !fresh(from, to) || now.Type != to.Type {
+		return now
+	}
+	now.Xattrs = maps.Clone(now.Xattrs)
+	for _, name := range handed() {
+		if _, ok := to.Xattrs[name]; !ok {
+			delete(now.Xattrs, name)
+		}
+	}
+	if now.Attrs&fixed == to.Attrs&fixed {
+		now.Attrs = to.Attrs
+	}
+	return now
 }
 
 // strip takes from a new inode what its directory handed down.
@@ -39,7 +63,7 @@ func (b *Batch) strip(p string, typ image.FileType) error {
 		return err
 	}
 	defer n.Close()
-	for _, name := range []string{"system.posix_acl_access", defaultList, compression} {
+	for _, name := range handed() {
 		if _, ok := have[name]; !ok {
 			continue
 		}

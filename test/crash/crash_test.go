@@ -1,15 +1,11 @@
 package crash
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -76,7 +72,7 @@ func (m machine) must(t testing.TB, args ...string) {
 	}
 }
 
-func (m machine) tree(t testing.TB) map[string]leaf {
+func (m machine) tree(t testing.TB) tree {
 	t.Helper()
 	f, err := fingerprint(m.root())
 	if err != nil {
@@ -96,38 +92,76 @@ func (m machine) apply() []string {
 	return []string{"steps", "apply", "--yes", filepath.Join(m.lists, "second")}
 }
 
-// site is a machine ready to be killed, and its trees.
+// site is a machine with two lists, and its trees before and after each.
 type site struct {
 	machine
-	origin, before, after map[string]leaf
-	ops                   int
+	origin tree
+	free   []string // paths whose time, or whole, is not ours to give back
+	phases []phase
 }
 
-func newSite(t *testing.T) *site {
+// phase is one command to be killed, and what it leads from and to.
+type phase struct {
+	name     string
+	from     machine
+	args     []string
+	old, new tree
+	ops      int
+}
+
+// program builds a program of this module into the site's folder.
+func program(t *testing.T, out, pkg string, tags ...string) string {
+	t.Helper()
+	build := exec.Command("go", append(append([]string{"build", "-o", out}, tags...), pkg)...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build: %v\n%s", err, text)
+	}
+	return out
+}
+
+// newSite applies the first list of two, then the second one on a copy, and
+// counts the operations of that and of the way back.
+func newSite(t *testing.T, one, two string, prepare func(*site)) *site {
 	t.Helper()
 	dir := scratch(t)
 	s := &site{machine: machine{filepath.Join(dir, "fettle"), filepath.Join(dir, "m"), filepath.Join(dir, "lists")}}
-	build := exec.Command("go", "build", "-tags", "fettlefault", "-o", s.bin, "fettle.dev/fettle/cmd/fettle")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build: %v\n%s", err, out)
+	program(t, s.bin, "fettle.dev/fettle/cmd/fettle", "-tags", "fettlefault")
+	s.lay(t, one, two)
+	if prepare != nil {
+		prepare(s)
 	}
-	s.lay(t)
 	s.origin = s.tree(t)
 	s.must(t, "steps", "apply", "--yes", filepath.Join(s.lists, "first"))
 	s.slim(t)
-	s.before = s.tree(t)
+	before := s.tree(t)
 	m := s.copy(t, filepath.Join(dir, "whole"))
-	count := filepath.Join(dir, "count")
-	if out, err := m.run(0, count, m.apply()...); err != nil {
-		t.Fatalf("the run by itself: %v\n%s", err, out)
+	ops := m.counted(t, m.apply()...)
+	after := m.tree(t)
+	s.phases = []phase{
+		{"apply", s.machine, s.apply(), before, after, ops},
+		{"rollback", m, []string{"rollback", "--yes", "1"}, after, before, 0},
 	}
-	s.after = m.tree(t)
+	back := m.copy(t, filepath.Join(dir, "back"))
+	s.phases[1].ops = back.counted(t, s.phases[1].args...)
+	if diff := differs(back.tree(t), before, s.without(before)); len(diff) > 0 {
+		t.Fatalf("the rollback by itself leaves:\n\t%s", strings.Join(diff, "\n\t"))
+	}
+	return s
+}
+
+// counted runs a command to its end and counts its operations.
+func (m machine) counted(t *testing.T, args ...string) int {
+	t.Helper()
+	count := m.dir + ".count"
+	if out, err := m.run(0, count, args...); err != nil {
+		t.Fatalf("fettle %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
 	b, err := os.ReadFile(count)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.ops = strings.Count(string(b), "\n")
-	return s
+	return strings.Count(string(b), "\n")
 }
 
 // scratch is a folder in memory where there is one: thousands of syncs cost
@@ -142,7 +176,7 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-func (s *site) lay(t *testing.T) {
+func (s *site) lay(t *testing.T, one, two string) {
 	t.Helper()
 	then := time.Unix(1_600_000_000, 123_456_789)
 	write := func(p, text string, mode os.FileMode) {
@@ -167,8 +201,8 @@ func (s *site) lay(t *testing.T) {
 	for _, name := range []string{"a1", "b1", "a2", "c2", "f", "same", "u", "gone"} {
 		write(filepath.Join(s.lists, name), "content of "+name, 0o644)
 	}
-	write(filepath.Join(s.lists, "first"), first, 0o644)
-	write(filepath.Join(s.lists, "second"), second, 0o644)
+	write(filepath.Join(s.lists, "first"), one, 0o644)
+	write(filepath.Join(s.lists, "second"), two, 0o644)
 }
 
 // slim takes the ballast away, which would only make copying slow.
@@ -178,107 +212,4 @@ func (s *site) slim(t *testing.T) {
 	if err := os.Remove(p); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-}
-
-// tally is what a campaign tried.
-type tally struct{ points, second, undone, done, bad atomic.Int64 }
-
-// slack is by how many operations two runs may differ: the digest of the plan
-// varies with the times of files, and so does which object folders are new.
-const slack = 32
-
-// TestKill kills at every operation; half of the points are finished, half
-// undone, and most recoveries are killed as well.
-func TestKill(t *testing.T) {
-	s := newSite(t)
-	var n tally
-	var wg sync.WaitGroup
-	todo := make(chan int)
-	for range 4 {
-		wg.Go(func() {
-			for at := range todo {
-				for _, policy := range []string{"undo", "finish"} {
-					s.kill(t, at, policy, &n)
-				}
-			}
-		})
-	}
-	for at := 1; at <= s.ops+slack; at++ {
-		todo <- at
-	}
-	close(todo)
-	wg.Wait()
-	if out, err := s.copy(t, filepath.Join(filepath.Dir(s.dir), "over")).run(s.ops+slack+1, "", s.apply()...); killed(err) {
-		t.Errorf("the run has more operations than were counted:\n%s", out)
-	}
-	t.Logf("%d operations, %d points, %d second kills, %d as before, %d as after, %d torn or lost",
-		s.ops, n.points.Load(), n.second.Load(), n.undone.Load(), n.done.Load(), n.bad.Load())
-	if n.second.Load()*2 < n.points.Load() {
-		t.Errorf("only %d of %d recoveries were killed", n.second.Load(), n.points.Load())
-	}
-}
-
-// kill tries one point.
-func (s *site) kill(t *testing.T, at int, policy string, n *tally) {
-	m := s.copy(t, filepath.Join(filepath.Dir(s.dir), fmt.Sprintf("%s-%d", policy, at)))
-	defer os.RemoveAll(m.dir)
-	bad := func(what string, args ...any) {
-		if n.bad.Add(1) <= 5 {
-			t.Errorf("killed before operation %d, then %s: %s", at, policy, fmt.Sprintf(what, args...))
-		}
-	}
-	out, err := m.run(at, "", m.apply()...)
-	if err == nil && at > s.ops-slack {
-		return
-	}
-	n.points.Add(1)
-	if !killed(err) {
-		bad("it was not killed: %v\n%s", err, out)
-		return
-	}
-	dice := rand.New(rand.NewPCG(uint64(at), uint64(len(policy))))
-	recovery := []string{"recover", "--on-crash", policy}
-	if _, err := m.run(1+dice.IntN(20), "", recovery...); killed(err) {
-		n.second.Add(1)
-	}
-	if out, err := m.run(0, "", recovery...); err != nil {
-		bad("recovery: %v\n%s", err, out)
-		return
-	}
-	s.settled(t, m, n, bad)
-}
-
-// settled looks at a recovered machine and takes it back to its origin.
-func (s *site) settled(t *testing.T, m machine, n *tally, bad func(string, ...any)) {
-	now := m.tree(t)
-	old, new := differs(now, s.before, s.before), differs(now, s.after, s.before)
-	switch {
-	case len(old) == 0:
-		n.undone.Add(1)
-	case len(new) == 0:
-		n.done.Add(1)
-	default:
-		bad("neither as before:\n\t%s\nnor as after:\n\t%s", strings.Join(old, "\n\t"), strings.Join(new, "\n\t"))
-		return
-	}
-	if out, err := m.run(0, "", "rollback", "--yes", "0"); err != nil {
-		bad("rollback: %v\n%s", err, out)
-		return
-	}
-	if diff := differs(m.tree(t), s.origin, withoutTimes(s.origin, "/etc/hosts")); len(diff) > 0 {
-		bad("not as at the origin:\n\t%s", strings.Join(diff, "\n\t"))
-	}
-}
-
-// withoutTimes leaves out files of which only a region is ours: their time is
-// that of the last change.
-func withoutTimes(tree map[string]leaf, paths ...string) map[string]leaf {
-	out := map[string]leaf{}
-	for k, v := range tree {
-		out[k] = v
-	}
-	for _, p := range paths {
-		delete(out, p)
-	}
-	return out
 }

@@ -25,15 +25,21 @@ type leaf struct {
 	mtime int64
 }
 
+// tree is what stands below a root, by path.
+type tree = map[string]leaf
+
 // fingerprint reads everything below a root: type, owner, mode, time to the
 // nanosecond, extended attributes, content.
-func fingerprint(root string) (map[string]leaf, error) {
-	out := map[string]leaf{}
+func fingerprint(root string) (tree, error) {
+	out := tree{}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || p == root {
 			return err
 		}
 		rel := strings.TrimPrefix(p, root)
+		if strings.HasPrefix(rel, "/etc/") && strings.HasSuffix(rel, "-") {
+			return nil // what useradd and its kin keep of their own files
+		}
 		out[rel], err = look(p)
 		return err
 	})
@@ -102,7 +108,7 @@ func xattrs(p string) (string, error) {
 
 // differs lists where got is not want. A time counts where the leaf is also in
 // kept with the same text: what a run did not change keeps its time.
-func differs(got, want, kept map[string]leaf) []string {
+func differs(got, want, kept tree) []string {
 	all := map[string]bool{}
 	for k := range got {
 		all[k] = true

@@ -133,6 +133,23 @@ func trapDefaultList(m *machine) {
 			m.t.Error("a new file got no access list of its directory")
 		}
 	})
+	m.undoes(failing, map[string]string{"a": "A"})
+}
+
+// failing fails after it has made things in /srv/d.
+const failing = "COPY a /srv/d/new\nMKDIR /srv/d/dir\nCOPY a /srv/d/dir/in\nEXEC fails /no/such/program\n"
+
+// undoes applies a list that fails and is taken back whole.
+func (m *machine) undoes(list string, files map[string]string) {
+	m.t.Helper()
+	before := m.tree()
+	_, err := m.x.Apply(m.t.Context(), m.request(list, files), nil, executor.Options{OnFailure: "undo"}, nil)
+	if !errors.Is(err, executor.ErrRolledBack) {
+		m.t.Errorf("it ended with %v", err)
+	}
+	if after := m.tree(); after != before {
+		m.t.Errorf("taken back is not as before:\n%s\nwas\n%s", after, before)
+	}
 }
 
 func (m *machine) flagsOf(p string) int {
@@ -156,6 +173,7 @@ func trapInheritedAttrs(m *machine) {
 			m.t.Errorf("after %s and back: %x, %x, and %x of the directory", l, a, b, c)
 		}
 	}
+	m.undoes(failing, map[string]string{"a": "A"})
 }
 
 func trapAppendOnlyDirectory(m *machine) {

@@ -49,7 +49,7 @@ func (h *Host) Attrs(path string) (uint32, error) {
 // attrs reads all flags, 0 for what can have none.
 func (n *node) attrs() (flags uint32, err error) {
 	err = n.withReal(func(fd int) error {
-		v, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+		v, err := again(func() (int, error) { return unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS) })
 		flags = uint32(v)
 		return err
 	})
@@ -71,7 +71,7 @@ func (n *node) SetAttrs(attrs uint32) error {
 		return nil
 	}
 	err = n.withReal(func(fd int) error {
-		return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(old&^settable|attrs))
+		return whole(func() error { return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(old&^settable|attrs)) })
 	})
 	if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EOPNOTSUPP) {
 		err = fmt.Errorf("the file system has no such flags: %w", host.ErrUnsupported)

@@ -105,7 +105,7 @@ func (h *Host) Mkdir(path string, mode uint32) error {
 		return err
 	}
 	defer p.done()
-	if err := unix.Mkdirat(p.fd, p.base, mode&0o777); err != nil {
+	if err := whole(func() error { return unix.Mkdirat(p.fd, p.base, mode&0o777) }); err != nil {
 		return failed("make directory", path, err)
 	}
 	h.changed(p, path)
@@ -141,7 +141,7 @@ func (h *Host) Symlink(target, path string) error {
 		return err
 	}
 	defer p.done()
-	if err := unix.Symlinkat(target, p.fd, p.base); err != nil {
+	if err := whole(func() error { return unix.Symlinkat(target, p.fd, p.base) }); err != nil {
 		return failed("make link", path, err)
 	}
 	h.changed(p, path)
@@ -160,7 +160,7 @@ func (h *Host) Link(oldpath, newpath string) error {
 		return err
 	}
 	defer from.done()
-	return failed("link", newpath, unix.Linkat(from.fd, from.base, to.fd, to.base, 0))
+	return failed("link", newpath, whole(func() error { return unix.Linkat(from.fd, from.base, to.fd, to.base, 0) }))
 }
 
 // Mknod implements host.Writer.
@@ -176,7 +176,7 @@ func (h *Host) Mknod(path string, typ image.FileType, mode uint32, rdev uint64) 
 		return err
 	}
 	defer p.done()
-	if err := unix.Mknodat(p.fd, p.base, kind|mode&0o777, int(rdev)); err != nil {
+	if err := whole(func() error { return unix.Mknodat(p.fd, p.base, kind|mode&0o777, int(rdev)) }); err != nil {
 		return failed("make node", path, err)
 	}
 	return h.exact(p, path, mode)
@@ -203,7 +203,7 @@ func (h *Host) rename(op, oldpath, newpath string, flags uint) error {
 		return err
 	}
 	defer from.done()
-	if err := unix.Renameat2(from.fd, from.base, to.fd, to.base, flags); err != nil {
+	if err := whole(func() error { return unix.Renameat2(from.fd, from.base, to.fd, to.base, flags) }); err != nil {
 		return failed("rename "+oldpath+" to", newpath, err)
 	}
 	h.changed(from, oldpath)
@@ -218,9 +218,9 @@ func (h *Host) Remove(path string) error {
 		return err
 	}
 	defer p.done()
-	err = unix.Unlinkat(p.fd, p.base, 0)
+	err = whole(func() error { return unix.Unlinkat(p.fd, p.base, 0) })
 	if err == unix.EISDIR {
-		err = unix.Unlinkat(p.fd, p.base, unix.AT_REMOVEDIR)
+		err = whole(func() error { return unix.Unlinkat(p.fd, p.base, unix.AT_REMOVEDIR) })
 	}
 	if err != nil {
 		return failed("remove", path, err)
@@ -256,7 +256,7 @@ func (h *Host) sync(op, path string, how func(int) error) error {
 		return failed("sync", path, err)
 	}
 	defer unix.Close(fd)
-	return failed("sync", path, how(fd))
+	return failed("sync", path, whole(func() error { return how(fd) }))
 }
 
 // openToSync opens the path itself; for a whole file system a directory on

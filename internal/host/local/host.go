@@ -78,7 +78,9 @@ func Open(root string, opts Options) (*Host, error) {
 // checkKernel fails early, and with the reason, where every operation would
 // fail for want of the same thing.
 func (h *Host) checkKernel() error {
-	fd, err := unix.Openat2(h.rootFD, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveFlags})
+	fd, err := again(func() (int, error) {
+		return unix.Openat2(h.rootFD, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveFlags})
+	})
 	if errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("cannot open root %q: this kernel has no openat2; use Linux 5.10 or newer: %w", h.root, host.ErrUnsupported)
 	}

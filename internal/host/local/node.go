@@ -46,7 +46,7 @@ func (n *node) chown(uid, gid uint32) error {
 	if err != nil {
 		return failed("change the owner of", n.path, err)
 	}
-	return failed("change the owner of", n.path, unix.Fchownat(n.fd, "", u, g, unix.AT_EMPTY_PATH))
+	return failed("change the owner of", n.path, whole(func() error { return unix.Fchownat(n.fd, "", u, g, unix.AT_EMPTY_PATH) }))
 }
 
 func (n *node) Chmod(mode uint32) error {
@@ -58,7 +58,7 @@ func (n *node) Chmod(mode uint32) error {
 
 func (n *node) chmod(mode uint32) error {
 	if !n.opath { // a regular file, which was opened
-		return failed("change the mode of", n.path, unix.Fchmod(n.fd, mode&0o7777))
+		return failed("change the mode of", n.path, whole(func() error { return unix.Fchmod(n.fd, mode&0o7777) }))
 	}
 	st, err := n.Stat()
 	if err != nil {
@@ -67,7 +67,7 @@ func (n *node) chmod(mode uint32) error {
 	if st.Type == image.Symlink {
 		return fmt.Errorf("cannot change the mode of %q: links have no mode: %w", n.path, host.ErrUnsupported)
 	}
-	return failed("change the mode of", n.path, unix.Chmod(n.proc(), mode&0o7777))
+	return failed("change the mode of", n.path, whole(func() error { return unix.Chmod(n.proc(), mode&0o7777) }))
 }
 
 func (n *node) SetTimes(atime, mtime int64) error {
@@ -75,7 +75,7 @@ func (n *node) SetTimes(atime, mtime int64) error {
 		return err
 	}
 	ts := []unix.Timespec{unix.NsecToTimespec(atime), unix.NsecToTimespec(mtime)}
-	return failed("set the times of", n.path, unix.UtimesNanoAt(n.fd, "", ts, unix.AT_EMPTY_PATH))
+	return failed("set the times of", n.path, whole(func() error { return unix.UtimesNanoAt(n.fd, "", ts, unix.AT_EMPTY_PATH) }))
 }
 
 // proc is a path that leads to the inode itself, even where it is a link.

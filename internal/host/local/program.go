@@ -41,8 +41,10 @@ func (h *Host) noProgram(name string, err error) error {
 }
 
 func (h *Host) executable(p string) error {
-	fd, err := unix.Openat2(h.rootFD, p, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	fd, err := again(func() (int, error) {
+		return unix.Openat2(h.rootFD, p, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+		})
 	})
 	if err != nil {
 		return err

@@ -71,9 +71,9 @@ func (n *node) SetXattr(name string, value []byte) error {
 		return err
 	}
 	if n.opath {
-		return failed("set attribute "+name+" of", n.path, unix.Setxattr(n.proc(), name, value, 0))
+		return failed("set attribute "+name+" of", n.path, whole(func() error { return unix.Setxattr(n.proc(), name, value, 0) }))
 	}
-	return failed("set attribute "+name+" of", n.path, unix.Fsetxattr(n.fd, name, value, 0))
+	return failed("set attribute "+name+" of", n.path, whole(func() error { return unix.Fsetxattr(n.fd, name, value, 0) }))
 }
 
 func (n *node) RemoveXattr(name string) error {
@@ -81,7 +81,7 @@ func (n *node) RemoveXattr(name string) error {
 		return err
 	}
 	if n.opath {
-		return failed("remove attribute "+name+" of", n.path, unix.Removexattr(n.proc(), name))
+		return failed("remove attribute "+name+" of", n.path, whole(func() error { return unix.Removexattr(n.proc(), name) }))
 	}
-	return failed("remove attribute "+name+" of", n.path, unix.Fremovexattr(n.fd, name))
+	return failed("remove attribute "+name+" of", n.path, whole(func() error { return unix.Fremovexattr(n.fd, name) }))
 }
