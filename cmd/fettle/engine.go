@@ -67,8 +67,25 @@ func makeState(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
 		return err
+	}
+	return tighten(dir)
+}
+
+// tighten takes the rights of others away from a state directory that
+// somebody made before, and from no other folder.
+func tighten(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "format")); err == nil || len(entries) == 0 {
+		return os.Chmod(dir, 0o700)
 	}
 	return nil
 }

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"os/user"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -42,6 +44,7 @@ func run(args []string) int {
 		Stdout:       os.Stdout,
 		Stderr:       os.Stderr,
 		Terminal:     terminal(),
+		Login:        login,
 		Now:          time.Now,
 		Zone:         time.Local,
 		Hostname:     os.Hostname,
@@ -97,10 +100,23 @@ func terminal() cli.Terminal {
 		Out: term.IsTerminal(int(os.Stdout.Fd())),
 		Err: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	if t.In {
+		t.Name, _ = os.Readlink("/proc/self/fd/0")
+	}
 	if t.Out {
 		t.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
 	}
 	return t
+}
+
+// login is the name of the account that runs this process, its number when it
+// has no name.
+func login() string {
+	id := strconv.Itoa(os.Getuid())
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return id
 }
 
 func versionText() string {

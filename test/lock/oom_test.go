@@ -40,11 +40,11 @@ func killsFettle(t *testing.T) {
 	}
 	w.put("many.steps", list)
 	before := w.fingerprint(t, "root")
-	points, hit, lost, step := 0, 0, 0, 48<<20
+	points, hit, lost, step := 0, 0, 0, 64<<20
 	if os.Getenv("FETTLE_LONG") != "" {
 		step = 8 << 20
 	}
-	for limit := 16 << 20; ; limit += step {
+	for limit := 32 << 20; ; limit += step {
 		m := w.copy(t)
 		p := m.limited(t, limit, []string{"GOGC=off"}, "steps", "apply", "--yes", m.path("many.steps"))
 		p.end()

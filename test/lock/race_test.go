@@ -16,7 +16,7 @@ import (
 // of the ways that are documented, and the machine is whole afterwards.
 func TestTwoAtOnce(t *testing.T) {
 	w := worlds(t)
-	all, rounds, stride := entries(), 1, 4
+	all, rounds, stride := entries(), 1, 6
 	if os.Getenv("FETTLE_LONG") != "" {
 		rounds, stride = 3, 1
 	}

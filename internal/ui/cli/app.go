@@ -49,11 +49,14 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Terminal       Terminal
-	Now            func() time.Time
-	Zone           *time.Location // of the times shown; nil is UTC
-	Hostname       func() (string, error)
-	Env            func(name string) string
-	Version        string
+	// Login is the account that runs this process, for when the environment
+	// does not name it; nil: root.
+	Login    func() string
+	Now      func() time.Time
+	Zone     *time.Location // of the times shown; nil is UTC
+	Hostname func() (string, error)
+	Env      func(name string) string
+	Version  string
 	// Build names the program more closely than Version: what it compiled is
 	// kept only for itself.
 	Build string
@@ -66,7 +69,8 @@ type App struct {
 // Terminal says which streams are a terminal, and how wide it is.
 type Terminal struct {
 	In, Out, Err bool
-	Width        int // columns; 0 is unlimited
+	Name         string // of what In is, such as /dev/pts/3; "" when unknown
+	Width        int    // columns; 0 is unlimited
 }
 
 // Language is the front half: from a repository to lists. Every function is

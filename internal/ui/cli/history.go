@@ -35,6 +35,7 @@ type runDoc struct {
 	From      string        `json:"from"`
 	Command   string        `json:"command"`
 	Version   string        `json:"version"`
+	PID       int           `json:"pid,omitempty"` // of the process that began it
 }
 
 func runJSON(i journal.RunInfo) runDoc {
@@ -42,7 +43,7 @@ func runJSON(i journal.RunInfo) runDoc {
 	return runDoc{
 		Run: h.Run, Operation: string(h.Operation), Started: i.Started, Ended: i.Ended, Outcome: outcomeOf(i),
 		Changed: i.Changed, Error: i.Error, Base: h.Base, To: h.To, Target: h.Target, Revision: h.Revision,
-		List: h.List, User: h.User, From: h.From, Command: h.Command, Version: h.Version,
+		List: h.List, User: h.User, From: h.From, Command: h.Command, Version: h.Version, PID: h.PID,
 	}
 }
 

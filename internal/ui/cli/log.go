@@ -18,12 +18,16 @@ type logDoc struct {
 func newLog(s *session) *cobra.Command {
 	limit := 20
 	c := &cobra.Command{
-		Use:     "log",
+		Use:     "log [RUN]",
 		Short:   "List the runs, newest first",
-		Example: "  fettle log\n  fettle log -n 0 --json",
-		Args:    args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
+		Long:    "Lists who ran what, when, and how it ended. With a number it shows that run, as\n\"fettle show\" does.",
+		Example: "  fettle log\n  fettle log -n 0 --json\n  fettle log 12",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+				if len(a) == 1 {
+					return s.showOne(c, x, a)
+				}
 				runs, err := x.Runs(c.Context())
 				if err != nil {
 					return err

@@ -29,19 +29,22 @@ func newShow(s *session) *cobra.Command {
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
-				run, err := s.runNumber(c, x, a)
-				if err != nil {
-					return err
-				}
-				shown, err := x.Show(c.Context(), run)
-				if err != nil {
-					return err
-				}
-				return s.showRun(shown)
-			})
+			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showOne(c, x, a) })
 		},
 	}
+}
+
+// showOne shows the run that is named, else the last.
+func (s *session) showOne(c *cobra.Command, x executor.Executor, a []string) error {
+	run, err := s.runNumber(c, x, a)
+	if err != nil {
+		return err
+	}
+	shown, err := x.Show(c.Context(), run)
+	if err != nil {
+		return err
+	}
+	return s.showRun(shown)
 }
 
 func (s *session) runNumber(c *cobra.Command, x executor.Executor, a []string) (int, error) {
@@ -83,7 +86,7 @@ func (s *session) showRun(shown executor.Shown) error {
 		{Name: "outcome", Value: outcomeOf(i) + took + fmt.Sprintf(", %d changed", i.Changed)},
 		{Name: "error", Value: i.Error},
 		{Name: "started", Value: s.moment(i.Started)},
-		{Name: "by", Value: join(h.User, "("+h.From+")")},
+		{Name: "by", Value: join(h.User, "("+h.From+")", processText(h.PID))},
 		{Name: "command", Value: h.Command},
 		{Name: "target", Value: h.Target},
 		{Name: "revision", Value: render.Style{}.Revision(h.Revision)},
@@ -93,6 +96,13 @@ func (s *session) showRun(shown executor.Shown) error {
 		s.showInvocation(inv)
 	}
 	return nil
+}
+
+func processText(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pid %d", pid)
 }
 
 func (s *session) showInvocation(inv executor.Invocation) {

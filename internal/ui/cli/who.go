@@ -18,6 +18,9 @@ func (s *session) user() string {
 	if name == "" {
 		name = s.app.Env("LOGNAME")
 	}
+	if name == "" && s.app.Login != nil {
+		name = s.app.Login()
+	}
 	if name == "" {
 		name = "root"
 	}
@@ -31,13 +34,13 @@ func (s *session) user() string {
 func (s *session) from() string {
 	if c := s.app.Env("SSH_CONNECTION"); c != "" {
 		address, _, _ := strings.Cut(c, " ")
-		return "ssh " + address
+		return join("ssh", address, s.app.Terminal.Name)
 	}
 	if s.app.Env("INVOCATION_ID") != "" && !s.app.Terminal.In {
 		return "service"
 	}
 	if s.app.Terminal.In {
-		return "terminal"
+		return join("terminal", s.app.Terminal.Name)
 	}
 	return "script"
 }
