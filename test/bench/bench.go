@@ -98,6 +98,7 @@ type bench struct {
 	results map[cell][]sample
 	broken  map[cell]string // why there is no figure
 	last    map[string]work // by the tool's folder: the last work done there
+	failed  map[string]bool // by the tool's folder: a run ended with an error
 	moved   int             // folders moved aside
 	run     func(t tool, p place, argv []string) (sample, error)
 }
@@ -106,7 +107,7 @@ type bench struct {
 func newBench(s settings, base string) *bench {
 	return &bench{
 		settings: s, base: base, began: time.Now(),
-		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{}, run: execute,
+		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{}, failed: map[string]bool{}, run: execute,
 	}
 }
 
@@ -187,7 +188,8 @@ func (b *bench) places(f field, n int) ([]place, error) {
 			return nil, err
 		}
 		if err := t.prepare(p); err != nil {
-			return nil, fmt.Errorf("cannot prepare %s: %w", t.name, err)
+			b.failed[p.dir] = true
+			b.without(f, cell{f.works[0], t.name, n}, "it cannot be prepared: "+err.Error())
 		}
 	}
 	return places, nil

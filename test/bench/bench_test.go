@@ -252,3 +252,33 @@ func TestBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedToolStops: a run that fails costs its own figures and no others.
+func TestFailedToolStops(t *testing.T) {
+	b := newBench(settings{rounds: 2, once: 1000, within: time.Hour}, t.TempDir())
+	ran := map[string]int{}
+	b.run = func(t tool, p place, _ []string) (sample, error) {
+		if ran[t.name]++; t.name == "breaks" {
+			return sample{}, errors.New("exit status 1")
+		}
+		return sample{wall: time.Second}, writeTree(p.dest, p.n)
+	}
+	f := filesField(settings{sizes: []int{100}, rounds: 2}, peers{})
+	f.tools = nil
+	for _, name := range []string{"works", "breaks"} {
+		f.tools = append(f.tools, tool{name: name, prepare: func(place) error { return nil }, command: func(_ place, w work) []string { return []string{string(w)} }})
+	}
+	b.fields = []field{f}
+	if err := b.size(f, 100); err != nil {
+		t.Fatal(err)
+	}
+	if ran["breaks"] != 1 || ran["works"] != 10 {
+		t.Errorf("%v runs", ran)
+	}
+	if len(b.notes) != 1 || !strings.Contains(b.notes[0], "breaks, first apply, 100 files: no figure, because exit status 1") {
+		t.Errorf("%q", b.notes)
+	}
+	if got := len(b.results[cell{repair, "works", 100}]); got != 2 {
+		t.Errorf("%d figures of the other", got)
+	}
+}

@@ -18,8 +18,8 @@
 // All tools do one work after the other within a round, and the first one
 // changes from round to round, so that a noisy neighbour hits all alike.
 // Ratios are taken within a round. After each run what the tool left is
-// compared with what should be there; a tool that left anything else has no
-// figure. Before each run the file system is synced, so that none pays for
+// compared with what should be there; a tool that failed or left anything else
+// has no figure, and the others go on. Before each run the file system is synced, so that none pays for
 // another. A first apply begins in a new folder: creating files in the place of
 // ones that were just deleted is many times slower on ext4, so old folders are
 // moved aside and deleted at the end.

@@ -105,7 +105,13 @@ func within(base string, args []string) error {
 	if err := b.all(); err != nil {
 		return err
 	}
-	return b.publish()
+	if err := b.publish(); err != nil {
+		return err
+	}
+	if len(b.failed) > 0 {
+		return errors.New("a tool failed; the notes say which")
+	}
+	return nil
 }
 
 // publish prints the tables and writes the report.

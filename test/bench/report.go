@@ -20,7 +20,7 @@ safety: no tool can leave out what it does. Nothing is extrapolated: a row that 
 missing was not measured.
 
 - **†** measured in fewer rounds: a run takes longer than %s, or there are %s files
-- **—** the tool left something else; the notes say what
+- **—** the tool failed or left something else; the notes say what
 - wide columns min–max: the machine was disturbed. Believe CPU times and memory
   before wall times there
 

@@ -11,10 +11,10 @@ import (
 )
 
 // one does one work with one tool, unless it was found slow before or is not
-// asked for.
+// asked for. A tool that failed does nothing more in its place: the others go on.
 func (b *bench) one(f field, t tool, p place, w work, round int) error {
 	c := cell{w, t.name, p.n}
-	if !b.wanted(w, t.name) || t.leavesOut(p.n) || b.isSlow(f, t, p.n, round) {
+	if !b.wanted(w, t.name) || t.leavesOut(p.n) || b.failed[p.dir] || b.isSlow(f, t, p.n, round) {
 		return nil
 	}
 	if w == verifyAll && t.readsAll {
@@ -25,27 +25,40 @@ func (b *bench) one(f field, t tool, p place, w work, round int) error {
 	if argv == nil {
 		return nil
 	}
-	if err := b.before(t, p, w); err != nil {
-		return err
-	}
-	if err := syncAll(b.base); err != nil {
-		return err
-	}
-	s, err := b.run(t, p, argv)
+	s, err := b.attempt(t, p, w, argv)
 	if err != nil {
-		return fmt.Errorf("%s, %s, %d %s: %w", t.name, w, p.n, f.name, err)
+		b.failed[p.dir] = true
+		b.without(f, c, err.Error())
+		return nil
 	}
-	b.last[p.dir] = w
 	if err := f.check(p); err != nil {
-		if b.broken[c] == "" {
-			b.notes = append(b.notes, fmt.Sprintf("%s, %s, %s %s: no figure, because afterwards %s", t.name, w, thousands(p.n), f.name, err))
-		}
-		b.broken[c] = err.Error()
+		b.without(f, c, "afterwards "+err.Error())
 		return f.heal(p)
 	}
 	s.round = round
 	b.results[c] = append(b.results[c], s)
 	return nil
+}
+
+// attempt does what a work begins with, and the work.
+func (b *bench) attempt(t tool, p place, w work, argv []string) (sample, error) {
+	if err := b.before(t, p, w); err != nil {
+		return sample{}, err
+	}
+	if err := syncAll(b.base); err != nil {
+		return sample{}, err
+	}
+	s, err := b.run(t, p, argv)
+	b.last[p.dir] = w
+	return s, err
+}
+
+// without notes why a cell has no figure, once.
+func (b *bench) without(f field, c cell, why string) {
+	if b.broken[c] == "" {
+		b.notes = append(b.notes, fmt.Sprintf("%s, %s, %s %s: no figure, because %s", c.tool, c.work, thousands(c.n), f.name, why))
+	}
+	b.broken[c] = why
 }
 
 // ofRound are the samples of one round.
