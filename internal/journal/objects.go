@@ -148,12 +148,35 @@ func (s *Store) sound(digest string, size int64) bool {
 	inPack := s.hasPacked(digest)
 	s.mu.Unlock()
 	if !inPack {
+		if !s.hasFolder(digest) {
+			return false
+		}
 		p, _ := objectPath(digest)
 		if st, err := s.fs.Lstat(p); err != nil || st.Type != image.Regular || st.Size != size {
 			return false
 		}
 	}
 	return s.Verify(digest) == nil
+}
+
+// hasFolder tells whether the folder of an object in a file of its own is there.
+// What a run stores anew has mostly none, and each look for such a file would
+// cost as much as one that finds it. Folders are made by this Store or were there
+// before; one that somebody else made since only costs storing content twice.
+func (s *Store) hasFolder(digest string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders == nil {
+		names, err := s.fs.ReadDir("/objects")
+		if err != nil {
+			return true // looking tells
+		}
+		s.folders = map[string]bool{}
+		for _, n := range names {
+			s.folders["/objects/"+n] = true
+		}
+	}
+	return s.folders[objectDir(digest)]
 }
 
 // SyncObjects makes every object put so far durable. When that fails, the

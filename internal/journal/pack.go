@@ -32,8 +32,9 @@ const (
 	packMagic  = "FETTLEPACK1\n"
 	indexMagic = "FETTLEINDX1\n"
 	packDir    = "/packs"
-	// packed is up to which size content goes into a pack, in bytes.
-	packed     = 64 << 10
+	// packed is up to which size content goes into a pack, in bytes: files that
+	// are held in memory anyway, and the lists and plans of large runs.
+	packed     = 16 << 20
 	packHeader = 4 + sha256.Size
 	indexEntry = sha256.Size + 12
 	// packBuffer is how much is gathered before it is written, in bytes.
@@ -185,13 +186,18 @@ func (s *Store) putPacked(digest string, b []byte) error {
 	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(b)))
 	w.buf = append(w.buf, sum...)
 	s.packs.at[digest] = place{w.number, w.written + int64(len(w.buf)), len(b)}
-	w.buf = append(w.buf, b...)
 	w.digests, w.unsynced = append(w.digests, digest), append(w.unsynced, digest)
 	s.known[digest], s.pending[digest], s.fresh[digest] = true, true, true
-	if len(w.buf) < packBuffer {
-		return nil
+	if len(b) < packBuffer {
+		if w.buf = append(w.buf, b...); len(w.buf) < packBuffer {
+			return nil
+		}
+		return s.flushPack()
 	}
-	return s.flushPack()
+	if err := s.flushPack(); err != nil {
+		return err
+	}
+	return s.writePack(b)
 }
 
 // packWriter is the current pack, made when there is none.
@@ -220,16 +226,23 @@ func (s *Store) packWriter() (*packWriter, error) {
 	}
 }
 
-// flushPack hands what was gathered to the file. A pack that could not be
-// written is given up, with all that is not durable yet.
+// flushPack hands what was gathered to the file.
 func (s *Store) flushPack() error {
 	w := s.packs.cur
 	if w == nil || len(w.buf) == 0 {
 		return nil
 	}
-	n, err := w.f.Write(w.buf)
-	w.written += int64(n)
+	err := s.writePack(w.buf)
 	w.buf = w.buf[:0]
+	return err
+}
+
+// writePack writes to the end of the current pack. A pack that could not be
+// written is given up, with all that is not durable yet.
+func (s *Store) writePack(b []byte) error {
+	w := s.packs.cur
+	n, err := w.f.Write(b)
+	w.written += int64(n)
 	if err != nil {
 		s.dropPack()
 		s.packs.broken = fmt.Errorf("cannot write a pack: %w", err)

@@ -157,3 +157,34 @@ func TestCollectRewritesAPackThatIsMostlyDead(t *testing.T) {
 		t.Errorf("collected again: %+v", c)
 	}
 }
+
+// TestLargeInAPack: the list and the plan of a large run go into its pack too.
+func TestLargeInAPack(t *testing.T) {
+	fsys := mem.NewFS(mem.Options{})
+	s := open(t, fsys)
+	s.Pack(true)
+	var digests []string
+	large := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, i<<19+i) }
+	for i := range 6 { // up to 2.5 MiB
+		digests = append(digests, must(s.PutBytes(large(i)))(t), must(s.PutBytes(packedText(i)))(t))
+	}
+	check(t, s.SyncObjects())
+	for _, index := range []bool{true, false} {
+		if !index {
+			check(t, fsys.Remove("/packs/000001.idx"))
+		}
+		s = open(t, fsys)
+		for i, d := range digests {
+			want := packedText(i / 2)
+			if i%2 == 0 {
+				want = large(i / 2)
+			}
+			if got := must(s.ReadObject(d))(t); !bytes.Equal(got, want) {
+				t.Errorf("object %d came back with %d bytes, want %d", i, len(got), len(want))
+			}
+		}
+	}
+	if dirs := must(fsys.ReadDir("/objects"))(t); len(dirs) != 0 {
+		t.Errorf("loose objects: %v", dirs)
+	}
+}

@@ -45,6 +45,8 @@ type Store struct {
 	// rooted are the object directories whose own entry is durable.
 	rooted map[string]bool
 	packs  packs
+	// folders are the entries of /objects, when they have been read.
+	folders map[string]bool
 	// decoded is the state that was read last.
 	decoded *decodedState
 	temps   int
