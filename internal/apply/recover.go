@@ -94,6 +94,9 @@ func (r *Runner) reopen(ctx context.Context, number int) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := fits(recs, job.Plan); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
 	x := r.newRun(ctx, job)
 	x.header, x.j = h, j
 	if err := x.reap(recs); err != nil {
