@@ -70,6 +70,11 @@ func (r *Request) Digest() string {
 	return r.List.Digest()
 }
 
+// Take fills r with what was loaded for the same request before.
+func (r *Request) Take(filled Request) {
+	r.List, r.Blobs, r.States, r.Load = filled.List, filled.Blobs, filled.States, nil
+}
+
 // Fill loads what was left out. Calling it again does nothing.
 func (r *Request) Fill() error {
 	if r.Load == nil {

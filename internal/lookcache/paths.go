@@ -30,6 +30,9 @@ type Path struct {
 	// Loose tells that a directory's own type, mode and owner are all that
 	// matters, not when its entries changed.
 	Loose bool
+	// Witness tells SetPaths that the path is not managed itself: what is read
+	// from it is. It is not kept.
+	Witness bool
 }
 
 // Racy tells whether the path changed too short a time before now to be sure

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/accountfile"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/lookcache"
@@ -20,10 +23,11 @@ import (
 
 // looked is the last look of this process, with what it was made from.
 type looked struct {
-	plan  *plan.Plan
-	state journal.State
-	key   lookcache.Key
-	todo  bool // there is something to do or to record
+	request executor.Request // filled, where there is something to do
+	plan    *plan.Plan
+	state   journal.State
+	key     lookcache.Key
+	todo    bool // there is something to do or to record
 }
 
 // look plans, and tells whether there is anything to do or to record. Where an
@@ -50,7 +54,7 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 	if !keyed || key.Run != st.Run {
 		return p, st, todo, nil
 	}
-	x.last = looked{p, st, key, todo}
+	x.last = looked{*r, p, st, key, todo}
 	if !todo && x.program != "" && len(seen.failed) == 0 && nothingToDo(p) && len(st.Pending) == 0 {
 		x.remember(key, p, toLookAt(r.List, st.Entries), seen.images, began)
 	}
@@ -74,6 +78,9 @@ func nothingToDo(p *plan.Plan) bool {
 func (x *Executor) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
 	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
 		if key, ok := x.lookKey(r); ok && key == x.last.key {
+			if x.last.todo {
+				r.Take(x.last.request)
+			}
 			return withoutDiffs(p), x.last.state, x.last.todo, nil
 		}
 	}
@@ -158,10 +165,18 @@ func (x *Executor) remember(key lookcache.Key, p *plan.Plan, steps step.List, im
 		return
 	}
 	var paths []lookcache.Path
+	seen := map[string]bool{}
 	for _, s := range steps {
 		img := images[s.Addr()]
 		switch {
 		case s.Verb == step.Act || s.Verb == step.Check || s.Verb == step.Include:
+		case x.witnesses(s.Verb) != nil:
+			for _, w := range x.witnesses(s.Verb) {
+				if !seen[w] {
+					seen[w] = true
+					paths = append(paths, lookcache.Path{Path: w, Witness: true})
+				}
+			}
 		case byLstat(s, img):
 			paths = append(paths, lookcache.Path{Path: s.Path(), Loose: s.Verb == step.Mkdir && s.Get("purge") != "true" && img.File.Type == image.Directory})
 		default:
@@ -172,6 +187,25 @@ func (x *Executor) remember(key lookcache.Key, p *plan.Plan, steps step.List, im
 		return
 	}
 	_ = m.Save(x.store.FS())
+}
+
+// witnesses are the files that all which a verb observes is read from; nil when
+// it is more than files, or the first of them is not there. They also keep
+// password hashes out of the memory.
+func (x *Executor) witnesses(v step.Verb) []string {
+	var files []string
+	switch v {
+	case step.User, step.Group, step.Member:
+		files = []string{accountfile.Passwd, accountfile.Shadow, accountfile.Group, accountfile.GShadow, accountfile.SubUID, accountfile.SubGID}
+	case step.Pkg: // dpkg replaces status whole, and keeps what is to be merged into it in updates
+		files = []string{"/var/lib/dpkg/status", "/var/lib/dpkg/updates", "/var/lib/apt/extended_states"}
+	default:
+		return nil
+	}
+	if there, err := host.Exists(x.host, files[0]); err != nil || !there {
+		return nil
+	}
+	return files
 }
 
 // byLstat tells whether what a step observes is told by an lstat of its path,
@@ -188,6 +222,9 @@ func byLstat(s step.Step, img image.Image) bool {
 // before the look shows that the inode has not changed since; the rest shows
 // that it is the same one.
 func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, began time.Time) bool {
+	if p.Witness {
+		return x.witnessed(p, began)
+	}
 	f := images[addr.File(p.Path)].File
 	if f == nil || f.Type != p.Stat.Type || p.Racy(began) {
 		return false
@@ -201,14 +238,28 @@ func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, beg
 	switch f.Type {
 	case image.Regular:
 		d, ok := x.digests().Digest(p.Path, p.Stat)
-		sum, err := hex.DecodeString(strings.TrimPrefix(d, "sha256:"))
-		if !ok || err != nil || d != f.Digest {
-			return false
-		}
-		return copy(p.Sum[:], sum) == len(p.Sum)
+		return ok && d == f.Digest && setSum(p, d)
 	case image.Symlink:
 		to, err := x.host.Readlink(p.Path)
 		return err == nil && to == f.Target
 	}
 	return true
+}
+
+// witnessed fills in what is known of a witness. That it has not changed since
+// the look began shows that the look saw it so.
+func (x *Executor) witnessed(p *lookcache.Path, began time.Time) bool {
+	if p.Racy(began) {
+		return false
+	}
+	if p.Stat.Type != image.Regular {
+		return true
+	}
+	f, err := capture.Look(x.host, p.Path, nil)
+	return err == nil && setSum(p, f.Digest)
+}
+
+func setSum(p *lookcache.Path, digest string) bool {
+	sum, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
+	return err == nil && copy(p.Sum[:], sum) == len(p.Sum)
 }

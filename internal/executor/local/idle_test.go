@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/local"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/lookcache"
 )
@@ -39,7 +40,7 @@ func unloaded(r executor.Request, load func()) executor.Request {
 // meddle changes something that the list may or may not be about.
 func (w *world) meddle(d dice) string {
 	p := []string{"/t/a", "/t/b", "/t/d/a", "/t/d/x", "/t/l", "/t/gone", "/t/q/x", "/t/d", "/t", "/etc/passwd", "/t/e", "/t/m"}[d.n("path", 12)]
-	switch d.n("what", 7) {
+	switch d.n("what", 9) {
 	case 0:
 		if st, err := w.aside.Lstat(p); err != nil || st.Type != "dir" {
 			w.write(p, contents[d.n("content", len(contents))])
@@ -70,6 +71,15 @@ func (w *world) meddle(d dice) string {
 		}
 	case 5:
 		_ = w.aside.Symlink("/t/a", p)
+	case 6:
+		w.must(w.h.Accounts().SetMember(context.Background(), "ann", "web", d.oneIn("in", 2)))
+		return "member"
+	case 7:
+		pk, err := w.h.Packages()
+		w.must(err)
+		_, err = pk.Change(context.Background(), []host.PackageChange{{Name: "p1", Version: []string{"", "1", "2"}[d.n("version", 3)]}}, func(string) {})
+		w.must(err)
+		return "package"
 	}
 	return p
 }
@@ -88,6 +98,10 @@ MKDIR /t/q purge=true
 COPY 0 /t/q/x
 EDIT /t/e line=hello create=true
 META /t/m group=www
+USER ann shell=/bin/sh
+GROUP web
+MEMBER ann web
+PKG p1
 `
 	remembered := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -144,6 +158,28 @@ func TestIdleIsOneLstatAPath(t *testing.T) {
 	other := false
 	if _, err := w.openAs("two").Plan(context.Background(), unloaded(request(t, list), func() { other = true })); err == nil && !other {
 		t.Error("another build believed the memory")
+	}
+}
+
+// TestUnaskedApplyHasItsList: what was loaded to plan is there to be applied,
+// and is loaded once.
+func TestUnaskedApplyHasItsList(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t")
+	if _, ok := w.applyLawfully("COPY 0 /t/a\n"); !ok {
+		t.Fatal("the list was not put in place")
+	}
+	loads := 0
+	x, r := w.openAs("one"), unloaded(request(t, "COPY 1 /t/a\nCOPY 2 /t/b\n"), func() { loads++ })
+	p, err := x.Plan(context.Background(), r)
+	w.must(err)
+	rep, err := x.Apply(context.Background(), r, p, executor.Options{Unasked: true}, nil)
+	if err != nil || rep.Changed != 2 || loads != 1 {
+		t.Fatalf("%v, %d loads: %+v", err, loads, rep)
+	}
+	l, err := x.List(context.Background(), rep.Run)
+	if err != nil || len(l) != 2 {
+		t.Fatal(err, l)
 	}
 }
 
