@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -29,7 +30,7 @@ func machine(t *testing.T) *mem.Host {
 		case "no":
 			return host.CommandResult{ExitCode: 3, Stderr: []byte("because\n")}, nil
 		case "hang":
-			time.Sleep(c.Timeout)
+			time.Sleep(cmp.Or(c.Timeout, 5*time.Minute)) // as a host does
 			return host.CommandResult{ExitCode: -1, TimedOut: true}, nil
 		}
 		return host.CommandResult{}, errors.New("no such program")
