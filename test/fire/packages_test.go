@@ -34,6 +34,7 @@ func TestPackages(t *testing.T) {
 		{"Asking", asking},
 		{"LockWaitedFor", lockWaitedFor},
 		{"LockInterrupted", lockInterrupted},
+		{"ListsLocked", listsLocked},
 		{"ArchiveGone", archiveGone},
 	} {
 		if !t.Run(story.name, func(t *testing.T) { story.tell(m.with(t)) }) {

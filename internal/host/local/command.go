@@ -30,6 +30,9 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 	if err != nil {
 		return host.CommandResult{}, err
 	}
+	if err := h.waitLists(ctx, c); err != nil {
+		return host.CommandResult{}, err
+	}
 	if c.Mutates {
 		if err := h.op(host.OpRun, c.Argv[0]); err != nil {
 			return host.CommandResult{}, err

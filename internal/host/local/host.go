@@ -22,6 +22,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -35,6 +36,9 @@ type Options struct {
 	// Debs is the directory, as a path of the host, in which packages are kept
 	// for taking a run back; /var/lib/fettle/debs when empty.
 	Debs string
+	// PackageLockWait is how long a change of packages waits for somebody else
+	// who works on them; 10 minutes when 0.
+	PackageLockWait time.Duration
 	// Unsynced tells which syncs are left out, by operation and path; nil is
 	// none. It is for programs that show what would be lost without them.
 	Unsynced func(op, path string) bool
@@ -42,15 +46,16 @@ type Options struct {
 
 // Host is one root on this machine. It is safe for concurrent use.
 type Host struct {
-	root   string
-	rootFD int
-	count  host.Counter
-	skips  func(op, path string) bool
-	debs   string
-	dirs   dirCache
-	who    owner
-	runs   runs
-	svc    units
+	root     string
+	rootFD   int
+	count    host.Counter
+	skips    func(op, path string) bool
+	debs     string
+	lockWait time.Duration // for the package lock; 0 is lockLimit
+	dirs     dirCache
+	who      owner
+	runs     runs
+	svc      units
 }
 
 var _ host.Host = (*Host)(nil)
@@ -66,7 +71,7 @@ func Open(root string, opts Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open root %q: %w", abs, err)
 	}
-	h := &Host{root: abs, rootFD: fd, count: opts.Count, skips: opts.Unsynced, debs: opts.Debs, who: newOwner(abs)}
+	h := &Host{root: abs, rootFD: fd, count: opts.Count, skips: opts.Unsynced, debs: opts.Debs, lockWait: opts.PackageLockWait, who: newOwner(abs)}
 	h.svc.h = h
 	if err := h.checkKernel(); err != nil {
 		_ = unix.Close(fd)

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fettle.dev/fettle/internal/host"
 )
 
 const (
@@ -32,10 +36,33 @@ func lockFiles() []string {
 // waitLock waits until nobody works on the packages, and says through progress
 // who does. It takes no lock: apt does, and waits too where somebody came first.
 func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
-	deadline := time.Now().Add(lockLimit)
+	limit := p.h.lockWait
+	if limit == 0 {
+		limit = lockLimit
+	}
+	return p.h.waitFree(ctx, lockFiles(), limit, progress)
+}
+
+// waitLists waits until nobody fetches apt's lists: apt-get update does not wait
+// itself, and timers of Debian run it twice a day.
+func (h *Host) waitLists(ctx context.Context, c host.Command) error {
+	tool := path.Base(c.Argv[0])
+	if tool != "apt-get" && tool != "apt" || !slices.Contains(c.Argv[1:], "update") {
+		return nil
+	}
+	limit := c.Timeout
+	if limit <= 0 {
+		limit = defaultTimeout
+	}
+	return h.waitFree(ctx, []string{"/var/lib/apt/lists/lock"}, limit, func(string) {})
+}
+
+// waitFree waits until nobody holds any of the locks.
+func (h *Host) waitFree(ctx context.Context, files []string, limit time.Duration, progress func(string)) error {
+	deadline := time.Now().Add(limit)
 	told := ""
 	for {
-		who, err := p.lockHolder()
+		who, err := h.lockHolder(files)
 		if err != nil || who == "" {
 			return err
 		}
@@ -44,7 +71,7 @@ func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
 			told = who
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("cannot change packages: the package lock has been held by %s for %s; end it or wait for it, then run fettle again", who, lockLimit)
+			return fmt.Errorf("cannot change packages: the package lock has been held by %s for %s; end it or wait for it, then run fettle again", who, limit)
 		}
 		select {
 		case <-ctx.Done():
@@ -55,45 +82,43 @@ func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
 }
 
 // lockHolder names the process that holds one of the locks, "" when none does.
-func (p *packages) lockHolder() (string, error) {
-	for _, path := range lockFiles() {
-		pid, err := p.locked(path)
+func (h *Host) lockHolder(files []string) (string, error) {
+	for _, file := range files {
+		pid, held, err := h.locked(file)
 		if err != nil {
 			return "", fmt.Errorf("cannot look at the package lock: %w", err)
 		}
-		if pid != 0 {
+		if held {
 			return processName(pid), nil
 		}
 	}
 	return "", nil
 }
 
-// locked gives the process that holds a lock on the file, 0 when there is none.
-func (p *packages) locked(path string) (int, error) {
-	pl, err := p.h.reading("look at", path)
+// locked gives the process that holds a lock on the file; 0 is one of another
+// namespace, which has no number here.
+func (h *Host) locked(file string) (pid int, held bool, err error) {
+	pl, err := h.reading("look at", file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer pl.done()
-	f, err := p.h.openRegular(pl, path, unix.O_RDONLY)
+	f, err := h.openRegular(pl, file, unix.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer f.Close()
 	want := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(uintptr(f.fd), unix.F_GETLK, &want); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	if want.Type == unix.F_UNLCK {
-		return 0, nil
-	}
-	return int(want.Pid), nil
+	return int(want.Pid), want.Type != unix.F_UNLCK, nil
 }
 
 // processName is "apt-get install nginx (process 123)", or as much of it as
