@@ -108,7 +108,9 @@ func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.
 		}
 		res := executor.CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
 		ev := executor.Event{Kind: "done", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr}
-		if err := check.Run(ctx, x.host, x.net, l[0]); err != nil {
+		if err := check.Run(ctx, x.host, x.net, l[0]); err != nil && ctx.Err() != nil {
+			return rep, fmt.Errorf("cannot verify %s: %w", c.Addr, context.Cause(ctx))
+		} else if err != nil {
 			res.OK, res.Error, ev.Kind, ev.Text = false, err.Error(), "failed", err.Error()
 			if bad == nil {
 				bad = fmt.Errorf("%w: %s: %w", executor.ErrCheckFailed, c.Addr, err)
