@@ -169,8 +169,12 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
+const maxPath = 4095 // bytes
+
 func canonicalPath(v string) (string, string) {
 	switch {
+	case len(v) > maxPath: // and what climbs it name by name stays quick
+		return clip(v), fmt.Sprintf("The path has %d bytes, and no path of Linux has more than %d. Write a shorter one.", len(v), maxPath)
 	case isClean(v):
 		return v, ""
 	case v == "":
