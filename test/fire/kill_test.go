@@ -204,6 +204,9 @@ func (m *machine) whole(a, b side) {
 	m.clean()
 	for _, name := range moving() {
 		got := m.status(name)
+		if strings.HasPrefix(got, "ri") { // apt notes what it is about to remove before it begins; nothing acts on that
+			got = "ii" + got[2:]
+		}
 		want := []string{"", "un", "rc 1.0"} // what is not there may have left its name or its configuration
 		for _, v := range []string{a.versions[name], b.versions[name]} {
 			if v != "" {
