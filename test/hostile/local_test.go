@@ -249,7 +249,7 @@ func TestLocalUser(t *testing.T) {
 	}
 	before := h.protected()
 	stop := h.mallorys(2)
-	rounds, lost := pick(4, 150), 0
+	rounds, lost := pick(2, 60), 0
 	for round := range rounds {
 		for _, list := range []string{"1", "2", "3", "4", "5", "6", "7"} {
 			h.fettle("steps", "apply", "--yes", "--on-failure", []string{"stop", "undo"}[round%2], list)
