@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 )
 
@@ -99,6 +100,9 @@ func within(base string, args []string) error {
 	fields, notes, err := allFields(s, base)
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(fields, func(f field) bool { return len(f.sizes) > 0 }) {
+		return fmt.Errorf("cannot find anything that -works %q and -tools %q match; the works are %q", s.works, s.tools, works())
 	}
 	b := newBench(s, base)
 	b.fields, b.notes = fields, notes
