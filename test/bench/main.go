@@ -102,7 +102,7 @@ func within(base string, args []string) error {
 		return err
 	}
 	if !slices.ContainsFunc(fields, func(f field) bool { return len(f.sizes) > 0 }) {
-		return fmt.Errorf("cannot find anything that -works %q and -tools %q match; the works are %q", s.works, s.tools, works())
+		return fmt.Errorf("cannot find anything that both -works and -tools match; the works are %q", works())
 	}
 	b := newBench(s, base)
 	b.fields, b.notes = fields, notes
