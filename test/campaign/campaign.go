@@ -94,7 +94,7 @@ are the places tried, *in the run* those that came before the command had ended,
 
 The tests themselves write this page:
 
-    FETTLE_CAMPAIGNS=docs/campaigns.md FETTLE_LONG=1 go test -timeout 60m ./test/powercut
+    FETTLE_CAMPAIGNS=docs/campaigns.md FETTLE_LONG=1 go test -timeout 120m ./test/powercut ./test/crash ./test/outside ./test/fidelity ./internal/apply
 `
 
 const tableHead = "| variant | points | in the run | lost | what |\n|---|---:|---:|---:|---|\n"

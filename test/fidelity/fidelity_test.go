@@ -101,8 +101,8 @@ func (c *campaignOf) all(n int) {
 	if c.applied*4 < n*3 {
 		c.t.Errorf("only %d lists on %d trees could be applied", c.applied, n)
 	}
-	campaign.Record(c.t, campaign.Campaign{Name: "Fidelity", Variant: c.fs.name, Points: c.points, Hit: c.applied, Lost: c.wrong,
-		Detail: fmt.Sprintf("random trees and lists; applied, applied again (nothing may be written), taken back; compared with owner, mode, times, attributes, ACLs, capabilities, flags, links, holes and content (%d lists were refused or failed and left nothing)", c.failed)})
+	campaign.Record(c.t, campaign.Campaign{Name: "Fidelity", Variant: c.fs.name, Points: c.applied, Hit: c.applied, Lost: c.wrong,
+		Detail: fmt.Sprintf("%d random trees, a list or two on each; applied, applied again (nothing may be written), taken back; compared with owner, mode, times, attributes, ACLs, capabilities, flags, links, holes and content (%d lists were refused or failed and left nothing)", c.points, c.failed)})
 }
 
 // bad tells what is wrong with a tree, with the way to see it again.
