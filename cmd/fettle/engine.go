@@ -64,6 +64,9 @@ func openState(m cli.Machine) (host.FS, func() error, error) {
 // makeState makes the state directory for its owner alone. Folders above it
 // that are missing, as in the root of a new image, are for everybody to pass.
 func makeState(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return tighten(dir) // nothing is asked of the kernel that it would refuse
+	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
