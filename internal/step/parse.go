@@ -86,6 +86,9 @@ func (p *parser) mayGoOn() bool {
 	return true
 }
 
+// lineFaults is how many mistakes of one line are told: each carries its line.
+const lineFaults = 20
+
 func (p *parser) readLine() {
 	if len(p.line) > MaxLine {
 		long := len(p.line)
@@ -148,7 +151,7 @@ func (p *parser) readStep(lx lexed) {
 	p.list = append(p.list, Step{})
 	s := &p.list[len(p.list)-1]
 	p.check.step(sh, p.tokens[1:], s)
-	for _, f := range p.check.faults {
+	for _, f := range p.check.faults[:min(len(p.check.faults), lineFaults)] {
 		p.place(f, p.tokens, 1)
 	}
 	if len(p.check.faults) > 0 {
