@@ -88,10 +88,11 @@ func (r *run) withAudit(err error) error {
 	return fmt.Errorf("%w; dpkg is left half-configured: %s; fettle recover, and each run that changes packages, finishes that first", err, state)
 }
 
-// cures tells whether a move takes away a version that dpkg cannot finish.
+// cures tells whether a move is about a package that dpkg cannot finish: what
+// comes with it may be what is missing.
 func cures(m *verb.GroupMove) bool {
 	from, to := m.From.Package, m.To.Package
-	return from != nil && to != nil && from.Unfinished() && from.Version != to.Version
+	return from != nil && to != nil && from.Unfinished()
 }
 
 // blamedFirst puts first the package that the error is about, so that the report

@@ -123,11 +123,13 @@ func killed(m *machine, apply bool) {
 	hit, lost := 0, 0
 	for _, p := range points(n, m.lengths(s), apply) {
 		m.t.Run(p.String(), func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					lost++
+				}
+			}()
 			if m.with(t).broken(p, s) {
 				hit++
-			}
-			if t.Failed() {
-				lost++
 			}
 		})
 	}
@@ -171,17 +173,22 @@ func (m *machine) broken(p point, s [2]side) (hit bool) {
 	if o.code == failed || o.code == rolledBack {
 		m.told(o)
 	}
-	if p.apply {
+	if !p.apply {
+		rec := m.run(argv("recover")...)
+		m.t.Logf("recover => %d\n%s", rec.code, rec.text)
+		m.told(rec)
+		if rec.code == asWanted {
+			m.whole(s[0], s[1])
+		}
+		if rec.code == asWanted && strings.Contains(o.text+rec.text, "everything is as it was before") {
+			m.whole(s[1-p.to], s[1-p.to])
+		}
+	}
+	if first := m.run(argv("apply", "--yes")...); first.code != asWanted { // one step further, and told
+		m.t.Logf("apply => %d\n%s", first.code, first.text)
+		m.told(first)
 		m.fettle(asWanted, "apply", "--yes")
-		m.whole(s[p.to], s[p.to])
-		return at[0] != ""
 	}
-	rec := m.fettle(asWanted, "recover")
-	m.whole(s[0], s[1])
-	if text := o.text + rec.text; strings.Contains(text, "everything is as it was before") {
-		m.whole(s[1-p.to], s[1-p.to])
-	}
-	m.fettle(asWanted, "apply", "--yes")
 	m.whole(s[p.to], s[p.to])
 	return at[0] != ""
 }

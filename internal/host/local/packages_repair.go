@@ -116,7 +116,7 @@ func (p *packages) repair(ctx context.Context, inv inventory) error {
 		again = reinstall(now)
 	}
 	if len(again) > 0 {
-		argv := append([]string{"apt-get", "install", "--reinstall"}, aptOptions()...)
+		argv := append([]string{"apt-get", "install", "--fix-broken", "--reinstall"}, aptOptions()...)
 		if err := p.apt(ctx, inv, append(argv, again...)); err != nil {
 			first = firstError(first, err)
 		}
