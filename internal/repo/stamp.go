@@ -18,9 +18,6 @@ type stamp struct {
 	mtime, ctime int64 // ns since 1970
 }
 
-// stampLen is the length of a stamp as bytes.
-const stampLen = 5*8 + 4
-
 // grain is how long after a change a file counts as too young to be sure of:
 // above the kernel's tick and what file systems round times to.
 const grain = 20 * time.Millisecond
