@@ -211,7 +211,7 @@ func TestPowerCut(t *testing.T) {
 			b := setUp(t, s, false, nil)
 			n := b.cutEverywhere(t, 1)
 			t.Logf("%d operations, %d power cuts, %d more inside recovery, %d torn or lost", b.ops, n.points, n.second, n.bad)
-			if n.second*2 < n.points {
+			if n.second*3 < n.points { // where little is to be recovered, less can be cut
 				t.Errorf("only %d of %d recoveries were cut", n.second, n.points)
 			}
 		})
