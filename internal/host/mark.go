@@ -1,6 +1,9 @@
 package host
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 type markKey struct{}
 
@@ -24,6 +27,7 @@ func MarkOf(ctx context.Context) string {
 type Reaper interface {
 	// Reap kills every program whose mark is lost, with all that it started,
 	// and gives how many processes that were. It returns when they have gone.
-	// What shed its environment, its session and its parents is not found.
-	Reap(lost func(mark string) bool) (ended int, err error)
+	// Those with patience may come to their end by themselves that long. What
+	// shed its environment, its session and its parents is not found.
+	Reap(ctx context.Context, lost func(mark string) (lost bool, patience time.Duration)) (ended int, err error)
 }

@@ -37,6 +37,7 @@ func held(m *machine) {
 	m.apply(asWanted, "package \"moody\" {\n  version = \"1.0\"\n  held = false\n}\n")
 	m.moodyIs("1.0")
 	m.apply(asWanted, gone)
+	m.apply(asWanted, "")
 }
 
 // essential: what the system cannot do without is never removed, neither when

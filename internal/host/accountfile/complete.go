@@ -46,7 +46,7 @@ func (db *DB) completeUser(ctx context.Context, name string, now image.User, cre
 }
 
 // wholeUser tells whether a user has what every user has: a line in shadow, and
-// its own group if it was to get one.
+// its own group and home if it was to get them.
 func (db *DB) wholeUser(name string, now image.User, create host.NewUser) (bool, error) {
 	shadow, there, err := db.load(Shadow)
 	if errors.Is(err, fs.ErrPermission) {
@@ -57,6 +57,11 @@ func (db *DB) wholeUser(name string, now image.User, create host.NewUser) (bool,
 	}
 	if _, ok := shadow.first(name); there && !ok {
 		return false, nil
+	}
+	if create.CreateHome && now.Home != "" {
+		if home, err := host.Exists(db.fs, now.Home); err != nil || !home {
+			return false, err
+		}
 	}
 	group, _, err := db.load(Group)
 	e := edit{now: map[string]lines{Group: group}}

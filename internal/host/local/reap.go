@@ -2,8 +2,11 @@ package local
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,11 +21,14 @@ var _ host.Reaper = (*Host)(nil)
 
 // Reap implements host.Reaper. The engine whose programs these are is dead, so
 // they are children of whoever adopts orphans, and nobody else's tree.
-func (h *Host) Reap(lost func(mark string) bool) (ended int, err error) {
+func (h *Host) Reap(ctx context.Context, lost func(mark string) (bool, time.Duration)) (ended int, err error) {
+	if err := letEnd(ctx, lost); err != nil {
+		return 0, err
+	}
 	killed := map[id]bool{}
 	for deadline := time.Now().Add(killLimit); ; time.Sleep(killPause) {
 		alive := 0
-		for _, p := range leftOver(processes(), lost) {
+		for _, p := range leftOver(processes(), func(m string) bool { is, _ := lost(m); return is }) {
 			if !p.zombie {
 				alive++
 				killed[p.id()] = true
@@ -34,6 +40,24 @@ func (h *Host) Reap(lost func(mark string) bool) (ended int, err error) {
 		}
 		if time.Now().After(deadline) {
 			return len(killed), errors.New("processes that a dead run left do not end although they were killed")
+		}
+	}
+}
+
+// letEnd waits while a program runs that deserves patience, and has not used it
+// up.
+func letEnd(ctx context.Context, lost func(mark string) (bool, time.Duration)) error {
+	for began := time.Now(); ; time.Sleep(killPause) {
+		patient := func(m string) bool {
+			is, patience := lost(m)
+			return is && time.Since(began) < patience
+		}
+		waiting := slices.ContainsFunc(leftOver(processes(), patient), func(p process) bool { return !p.zombie })
+		if !waiting {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("cannot wait for what a dead run left: %w", context.Cause(ctx))
 		}
 	}
 }
