@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/fault"
+	"fettle.dev/fettle/internal/journal"
 )
 
 // scenario is one run to break, on a machine where another may have run before.
@@ -86,6 +88,12 @@ ACT run load /usr/bin/load on=file:/etc/app.conf
 EDIT /etc/hosts line="10.0.0.9 nine"
 `
 
+// Three regions of one file, two of them in one run, one after the other.
+const (
+	edits1 = "EDIT /etc/hosts line=\"10.0.0.8 eight\"\n"
+	edits2 = "EDIT /etc/hosts block=web content=\"10.0.0.1 web\\n\"\nCOPY m /srv/m\n"
+)
+
 func scenarios() []scenario {
 	var many strings.Builder
 	for i := range 20 {
@@ -94,10 +102,14 @@ func scenarios() []scenario {
 	many.WriteString("COPY u3 /srv/updated\nMETA /srv/theirs mode=0700\n")
 	return []scenario{
 		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
-		{"many paths", "", many.String()}, {"new tree", "", newTree},
+		{"many paths", "", many.String()}, {"new tree", "", newTree}, {"one file", edits1, edits2},
 		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
 	}
 }
+
+// small is the number of operations of a run below which its recovery is cut at
+// each of its own.
+const small = 100
 
 // bench is a scenario ready to be broken: the world after its first run, and
 // the pictures of it at all three moments.
@@ -256,15 +268,15 @@ func (b *bench) recoverAll(t testing.TB, w *world, policy string, dice uint64, n
 	rng := rand.New(rand.NewPCG(dice, 99))
 	o := executor.Options{OnCrash: policy}
 	at, seen := 1+rng.IntN(15), 0
-	var again *world
+	var again []*world
 	first := w.copy()
 	w.tap.count = func(string, string) error {
-		if seen++; seen == at {
-			again = first.crash(rng)
+		if seen++; seen == at || b.ops < small {
+			again = append(again, first.crash(rng))
 		}
 		return nil
 	}
-	how, err := first.recover(o)
+	how, err := first.recovered(o)
 	w.tap.count = nil
 	if err != nil {
 		return []string{"recovery: " + err.Error()}
@@ -272,15 +284,18 @@ func (b *bench) recoverAll(t testing.TB, w *world, policy string, dice uint64, n
 	if bad := b.settled(t, first); len(bad) > 0 {
 		return append(bad, how)
 	}
-	if again != nil {
+	for k, cut := range again {
+		if b.ops < small {
+			at = k + 1
+		}
 		n.second++
-		if how, err = again.recover(o); err != nil {
+		if how, err = cut.recovered(o); err != nil {
 			return []string{fmt.Sprintf("recovery after a cut before its operation %d: %v", at, err)}
 		}
-		if bad := b.settled(t, again); len(bad) > 0 {
+		if bad := b.settled(t, cut); len(bad) > 0 {
 			return append([]string{fmt.Sprintf("after a cut before operation %d of recovery:", at)}, append(bad, how)...)
 		}
-		first = again
+		first = cut
 	}
 	if dice%4 != 0 {
 		return nil
@@ -288,12 +303,26 @@ func (b *bench) recoverAll(t testing.TB, w *world, policy string, dice uint64, n
 	return b.goesOn(t, first)
 }
 
+// recovered is recover where nobody else has touched anything: a run that cannot
+// be settled is an error, though all may be as it was.
+func (w *world) recovered(o executor.Options) (string, error) {
+	how, err := w.recover(o)
+	if err == nil && (strings.HasPrefix(how, string(journal.Failed)) || strings.HasPrefix(how, string(journal.Interrupted))) {
+		err = errors.New(how)
+	}
+	return how, err
+}
+
 func (b *bench) afterFault(t *testing.T, w *world, o executor.Options, n *tally) []string {
 	if _, err := w.recover(executor.Options{}); err != nil {
 		return []string{"recovery: " + err.Error()}
 	}
 	got := w.picture(t, b.units)
-	for _, file := range []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "unit:app"} {
+	several := []string{"/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "unit:app"}
+	if b.first == edits1 {
+		several = append(several, "/etc/hosts")
+	}
+	for _, file := range several {
 		if o.OnFailure == "stop" { // some of several addresses in one: going on will tell
 			got.at[file] = b.after.at[file]
 		}

@@ -188,7 +188,7 @@ func (r *run) lookAtPath(i int) error {
 		switch {
 		case now.File.Same(pm.from) && !pm.touched(now.File): // not begun
 			fx.moves = nil
-			return nil
+			return r.isBack(i, pm)
 		case r.m.Status(i) == Failed:
 			fx.moves = nil // it was put back before that was recorded
 			return nil
@@ -202,6 +202,16 @@ func (r *run) lookAtPath(i int) error {
 		}
 	}
 	return nil
+}
+
+// isBack notes that a path is where it was before its change. It need not be so
+// later: taking back a change before it may put yet another thing there, and a
+// recovery after that must not look again.
+func (r *run) isBack(i int, pm pathMove) error {
+	if r.m.Status(i) == Failed {
+		return nil // which says as much
+	}
+	return r.ahead(journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Path: pm.path, Back: true})
 }
 
 // visible takes in a move that is there already, and durable only from here on.

@@ -93,11 +93,9 @@ func (r *run) replayBack(rec journal.Record, done map[int]bool) {
 			}
 			return
 		}
-		r.forget(rec.Change)
-		r.m.Set(rec.Change, Do)
-		if r.undoing {
-			r.m.Set(rec.Change, Undone)
-		}
+		r.replayed(rec.Change)
+	case rec.Kind == journal.Result && isPath(rec.Addr):
+		r.replayed(rec.Change)
 	case rec.Kind == journal.Intent:
 		fx.undoing = true
 	case rec.Kind == journal.Result && !isPath(rec.Addr):
@@ -105,6 +103,15 @@ func (r *run) replayBack(rec journal.Record, done map[int]bool) {
 		if rec.Error == "" {
 			r.m.Set(rec.Change, Undone)
 		}
+	}
+}
+
+// replayed takes in that a path is where it was before its change.
+func (r *run) replayed(i int) {
+	r.forget(i)
+	r.m.Set(i, Do)
+	if r.undoing {
+		r.m.Set(i, Undone)
 	}
 }
 

@@ -94,6 +94,8 @@ func (r *run) tryBack(indexes []int, again bool) error {
 			}
 			if m != nil {
 				b.Moves = append(b.Moves, m)
+			} else if err := r.isBack(i, pm); err != nil {
+				return cutShort(err)
 			}
 		}
 	}
