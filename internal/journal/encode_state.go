@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"fettle.dev/fettle/internal/addr"
@@ -51,7 +52,7 @@ func (o *object) entry(e *Entry) {
 func unmarshalState(b []byte, st *State) error {
 	const before, after = `,"entries":[`, `],"`
 	start := bytes.Index(b, []byte(before))
-	if start < 0 || bytes.IndexByte(b, '\\') >= 0 || !utf8.Valid(b) || hasEscape(b) || hasControl(b) {
+	if start < 0 || !utf8.Valid(b) || hasEscape(b) || hasControl(b) {
 		return Unmarshal(b, st)
 	}
 	s := scanner{rest: string(b[start+len(before):])}
@@ -98,17 +99,42 @@ func (s *scanner) skip(what string) bool {
 
 func (s *scanner) expect(what string) { s.bad = !s.skip(what) || s.bad }
 
-// text reads up to the closing quote; there is no backslash in all of the text.
+// text reads up to the closing quote.
 func (s *scanner) text() string {
-	for i := range len(s.rest) {
-		if s.rest[i] == '"' {
-			t := s.rest[:i]
-			s.rest = s.rest[i+1:]
-			return t
+	n := quoted(s.rest)
+	if n < 0 {
+		s.bad = true
+		return ""
+	}
+	t, whole := s.rest[:n], s.rest[:n+1]
+	s.rest = s.rest[n+1:]
+	if strings.IndexByte(t, '\\') >= 0 {
+		return s.unescaped(`"` + whole)
+	}
+	return t
+}
+
+func (s *scanner) unescaped(quoted string) (t string) {
+	s.bad = Unmarshal([]byte(quoted), &t) != nil || s.bad
+	return t
+}
+
+// quoted is where the quote is that ends the string which goes on with s; -1
+// for nowhere.
+func quoted(s string) int {
+	for from := 0; ; {
+		i := strings.IndexByte(s[from:], '"')
+		if i < 0 {
+			return -1
+		}
+		escape := strings.IndexByte(s[from:from+i], '\\')
+		if escape < 0 {
+			return from + i
+		}
+		if from += escape + 2; from > len(s) {
+			return -1
 		}
 	}
-	s.bad = true
-	return ""
 }
 
 func (s *scanner) number() int {
@@ -166,15 +192,18 @@ func (s *scanner) image() *image.Image {
 // balanced is the length of the JSON object that s begins with; 0 if it has no
 // end.
 func balanced(s string) int {
-	depth, quoted := 0, false
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			n := quoted(s[i+1:])
+			if n < 0 {
+				return 0
+			}
+			i += n + 1
+		case '{':
 			depth++
-		case c == '}':
+		case '}':
 			if depth--; depth <= 0 {
 				return i + 1
 			}

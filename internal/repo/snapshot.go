@@ -208,10 +208,15 @@ func (s *snapshot) digest(n *node, info fs.FileInfo) error {
 	return nil
 }
 
-// openFile opens the regular file that Lstat gave info of. os.Root follows
-// links that stay below it, so it has to be the same file still.
+// openFile opens the regular file that lstat gave info of, in the folder that it
+// was found in where that is still open. os.Root follows links that stay below
+// it, so it has to be the same file still.
 func (s *snapshot) openFile(name string, info fs.FileInfo) (*os.File, error) {
-	f, err := s.root.OpenFile(name, openFlags, 0)
+	root, rel := s.root, name
+	if s.folder != nil && s.in == path.Dir(name) {
+		root, rel = s.folder, path.Base(name)
+	}
+	f, err := root.OpenFile(rel, openFlags, 0)
 	if err != nil {
 		return nil, &pathError{"open", name, reason(err), err}
 	}
