@@ -92,12 +92,50 @@ func (l *linter) shared(s Step, p string) {
 	case s.Verb == Meta && o.Verb == Rm:
 		l.errorf(s, s.subjectRange(0), "Metadata of a path that is removed", "RM removes %q, at %s. Keep one of the two.", clip(p), where(o, j))
 	case s.Verb == Meta:
-		for _, k := range []string{"owner", "group", "mode"} {
-			if _, ok := s.Lookup(k); ok {
-				l.warnf(s, s.keyRange(k, 0), "Metadata written twice", "%s gives %q its %s too, at %s. Write it there.", o.Verb, clip(p), k, where(o, j))
-			}
+		l.sharedMetadata(s, o, j, p)
+	}
+}
+
+// sharedMetadata tells of metadata that META gives to a path beside the step
+// that writes it. Where the two differ, each would undo the other at every run.
+func (l *linter) sharedMetadata(s, o Step, j int, p string) {
+	for _, k := range []string{"owner", "group", "mode"} {
+		v, ok := s.Lookup(k)
+		if !ok || o.Verb == Link && k == "mode" {
+			continue
+		}
+		if w := o.metadata(k); sameMetadata(v, w) {
+			l.warnf(s, s.keyRange(k, 0), "Metadata written twice", "%s gives %q its %s too, at %s. Write it there.", o.Verb, clip(p), k, where(o, j))
+		} else {
+			l.errorf(s, s.keyRange(k, 0), "Two steps disagree", "%s gives %q %s=%s, at %s, and META gives it %s=%s: each would undo the other at every run. Write %s=%s there.", o.Verb, clip(p), k, clip(w), where(o, j), k, clip(v), k, clip(v))
 		}
 	}
+}
+
+// metadata is the owner, group or mode that a step gives its path, also where
+// that is left out.
+func (s Step) metadata(key string) string {
+	if v, ok := s.Lookup(key); ok {
+		return v
+	}
+	switch {
+	case key != "mode":
+		return "root"
+	case s.Verb == Mkdir:
+		return "0755"
+	}
+	return "0644"
+}
+
+// sameMetadata tells whether two values mean the same on every machine.
+func sameMetadata(v, w string) bool {
+	number := func(s string) string {
+		if s == "root" {
+			return "0"
+		}
+		return strings.TrimLeft(s, "0")
+	}
+	return v == w || number(v) == number(w) || number(v)+number(w) == "0"
 }
 
 // blocked refuses a path below something that the list makes no directory.
