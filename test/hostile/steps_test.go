@@ -47,7 +47,7 @@ func giants() []string {
 // in a diagnostic with its place, in little memory.
 func TestSteps(t *testing.T) {
 	rng, good := rand.New(rand.NewPCG(12, 12)), goodLists()
-	want, refused, lost, tried := pick(500, 10_000), 0, 0, 0
+	want, refused, lost, tried := pick(500, 15_000), 0, 0, 0
 	judge := func(name, text string, must bool) {
 		tried++
 		ds, took := parse(text)
