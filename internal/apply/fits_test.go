@@ -1,0 +1,59 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// TestFits: records that somebody wrote anew, with checksums that are right, are
+// not acted upon where they say what a run never writes.
+func TestFits(t *testing.T) {
+	file := func(p string) *image.Image { return &image.Image{File: &image.File{Type: image.Regular, Target: p}} }
+	group, user := &image.Image{Group: &image.Group{}}, &image.Image{User: &image.User{}}
+	p := &plan.Plan{Changes: []plan.Change{{Addr: "group:g"}, {Addr: "file:/a"}}}
+	intent := func(a addr.Addr, from, to *image.Image) journal.Record {
+		return journal.Record{Kind: journal.Intent, Addr: a, From: from, To: to}
+	}
+	move := func(path, temp string, from, to *image.Image) journal.Record {
+		return journal.Record{Kind: journal.Move, Change: 1, Addr: "file:/a", Path: path, Temp: temp, From: from, To: to}
+	}
+	for _, c := range []struct {
+		name, want string
+		rec        journal.Record
+	}{
+		{"another kind of record", "", journal.Record{Kind: journal.Done, Change: 7}},
+		{"before the first", "is about change -1 of 2", journal.Record{Kind: journal.Intent, Change: -1}},
+		{"behind the last", "is about change 2 of 2", journal.Record{Kind: journal.Result, Change: 2}},
+		{"a group", "", intent("group:g", group, group)},
+		{"a home only", "", intent("user:u", nil, nil)},
+		{"a group that becomes nothing", "does not say from what to what", intent("group:g", group, nil)},
+		{"a member out of nothing", "does not say from what to what", intent("member:a/b", nil, &image.Image{Member: &image.Member{}})},
+		{"a user in the place of a group", "says of group:g what it cannot be", intent("group:g", group, user)},
+		{"a file in the place of a user", "says of user:u what it cannot be", intent("user:u", file(""), user)},
+		{"nothing in the place of a member", "what it cannot be", intent("member:a/b", &image.Image{}, &image.Image{})},
+		{"a unit in the place of a package", "what it cannot be", journal.Record{Kind: journal.Result, Addr: "pkg:p", From: &image.Image{Unit: &image.Unit{}}}},
+		{"a package", "", journal.Record{Kind: journal.Result, Addr: "pkg:p", To: &image.Image{Package: &image.Package{}}}},
+		{"a package in the place of a unit", "what it cannot be", journal.Record{Kind: journal.Result, Addr: "unit:u", From: &image.Image{Package: &image.Package{}}}},
+		{"a user in the place of a setting", "what it cannot be", intent("sysctl:s", user, nil)},
+		{"a move", "", move("/a", "/.fettle-1-1~", file(""), file(""))},
+		{"a move from nothing", "does not say from what to what", move("/a", "", nil, file(""))},
+		{"a move of no file", "does not say from what to what", move("/a", "", file(""), user)},
+		{"a move of another", "where the plan has group:g", journal.Record{Kind: journal.Move, Addr: "file:/a", Path: "/a", From: file(""), To: file("")}},
+		{"a path of two spellings", "which is no path", move("/b/../a", "", file(""), file(""))},
+		{"no path", "which is no path", move("a", "", file(""), file(""))},
+		{"a temporary that is theirs", "is a temporary file", move("/a", "/srv/theirs", file(""), file(""))},
+	} {
+		err := fits([]journal.Record{{Kind: journal.Begin}, c.rec}, p)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
