@@ -92,11 +92,11 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
 	}
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
-	return s.apply(ctx, req, nil, f.runFlags, o)
+	return s.apply(ctx, req, "", f.runFlags, o)
 }
 
 func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Options, file string) error {
-	req, p, closing, err := loadPlan(file)
+	req, digest, closing, err := loadPlan(file)
 	if err != nil {
 		return err
 	}
@@ -104,14 +104,16 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 	if s.target != "" && s.target != req.Target {
 		return refuse("Plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
-	return s.apply(ctx, req, p, f.runFlags, o)
+	req.Diffs, req.Verify = f.wants(s), req.Verify || f.verify
+	return s.apply(ctx, req, digest, f.runFlags, o)
 }
 
-// apply shows, asks and runs. Without a saved plan it takes what
-// planning gives.
-func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan, f runFlags, o executor.Options) error {
+// apply plans, shows, asks and runs. With the digest of a saved plan it refuses
+// any other; "" takes what planning gives.
+func (s *session) apply(ctx context.Context, req executor.Request, saved string, f runFlags, o executor.Options) error {
 	o = f.withPolicy(o, req.Policy)
-	o.Unasked = f.yes && p == nil
+	o.Unasked = f.yes && saved == ""
+	var p *plan.Plan
 	decide := func(x executor.Executor) error {
 		if err := s.mayRun(ctx, x, o); err != nil {
 			return err
@@ -120,9 +122,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, p *plan.Plan,
 		if err != nil {
 			return err
 		}
-		if p == nil {
-			p = now
-		} else if p.Digest() != now.Digest() {
+		if p = now; saved != "" && saved != p.Digest() {
 			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
 		}
 		return s.approve(ctx, p, f, "Apply this plan?")

@@ -3,7 +3,6 @@ package cli
 import (
 	"archive/zip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,8 +11,8 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/catalog"
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
@@ -23,34 +22,34 @@ import (
 // A saved plan is a zip archive: plan.json, list.steps (canonical, with source
 // comments) and blobs/HEX, the content that steps name. It needs neither the
 // repository nor git, and it is readable by its owner alone, because content
-// can be secret.
+// can be secret. Blobs are stored and not packed, so that an archive holds no
+// more than its own size.
 //
 //	plan.json   savedPlan
 //	list.steps  the wanted list
 //	blobs/9f86… one file a digest
+//
+// The plan itself is only named, by its digest: it is made again on the machine,
+// shown, and done if it is the same. So nothing that an archive says is shown
+// in its place.
 const (
-	savedFormat = "fettle.saved-plan/1"
+	savedFormat = "fettle.saved-plan/2"
 	savedMain   = "plan.json"
 	savedList   = "list.steps"
 	savedBlobs  = "blobs/"
-
-	// maxSavedMain bounds what is read into memory of a file that anybody
-	// could have written.
-	maxSavedMain = 512 << 20
 )
 
 type savedPlan struct {
-	Format   string              `json:"format"`
-	Version  string              `json:"version"` // of the fettle that wrote it
-	Target   string              `json:"target"`
-	Revision repo.Revision       `json:"revision"`
-	List     string              `json:"list"` // digest
-	States   []executor.StateRef `json:"states,omitempty"`
-	Repair   bool                `json:"repair"`
-	Diffs    bool                `json:"diffs"`
-	Verify   bool                `json:"verify"`
-	Policy   catalog.Policy      `json:"policy"`
-	Plan     *plan.Plan          `json:"plan"`
+	Format   string          `json:"format"`
+	Version  string          `json:"version"` // of the fettle that wrote it
+	Target   string          `json:"target"`
+	Revision repo.Revision   `json:"revision"`
+	List     string          `json:"list"` // digest
+	Plan     string          `json:"plan"` // digest
+	Repair   bool            `json:"repair"`
+	Verify   bool            `json:"verify"`
+	Policy   catalog.Policy  `json:"policy"`
+	States   json.RawMessage `json:"states"` // []executor.StateRef, read one by one
 }
 
 // savePlan writes a plan and all that it needs to a new file at path. The file
@@ -88,11 +87,18 @@ func writeSaved(w io.Writer, version string, req executor.Request, p *plan.Plan)
 	if err != nil {
 		return err
 	}
-	err = json.NewEncoder(main).Encode(savedPlan{
-		Format: savedFormat, Version: version, Target: req.Target, Revision: req.Revision, List: req.List.Digest(),
-		States: req.States, Repair: req.Repair, Diffs: req.Diffs, Verify: req.Verify, Policy: req.Policy, Plan: p,
+	states, err := journal.Marshal(req.States)
+	if err != nil {
+		return err
+	}
+	text, err := journal.Marshal(savedPlan{
+		Format: savedFormat, Version: version, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
+		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, States: states,
 	})
 	if err != nil {
+		return err
+	}
+	if _, err := main.Write(text); err != nil {
 		return err
 	}
 	list, err := z.Create(savedList)
@@ -102,29 +108,42 @@ func writeSaved(w io.Writer, version string, req executor.Request, p *plan.Plan)
 	if err := step.Print(list, req.List, step.PrintOptions{Source: true}); err != nil {
 		return err
 	}
-	if err := writeBlobs(z, req.Blobs); err != nil {
+	if err := writeBlobs(z, req.List, req.Blobs); err != nil {
 		return err
 	}
 	return z.Close()
 }
 
-func writeBlobs(z *zip.Writer, blobs map[string]kind.Blob) error {
-	var digests []string
-	for d := range blobs {
-		digests = append(digests, d)
-	}
-	slices.Sort(digests)
-	for _, d := range digests {
-		out, err := z.Create(savedBlobs + strings.TrimPrefix(d, "sha256:"))
+func writeBlobs(z *zip.Writer, list step.List, blobs map[string]kind.Blob) error {
+	for _, d := range blobsOf(list) {
+		b, ok := blobs[d]
+		if !ok {
+			return fmt.Errorf("the content %s is not at hand", d)
+		}
+		out, err := z.CreateHeader(&zip.FileHeader{Name: blobName(d), Method: zip.Store})
 		if err != nil {
 			return err
 		}
-		if err := copyBlob(out, blobs[d]); err != nil {
+		if err := copyBlob(out, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// blobsOf are the digests that a list names, sorted, each once.
+func blobsOf(list step.List) []string {
+	var digests []string
+	for _, s := range list {
+		if d := s.Blob(); d != "" {
+			digests = append(digests, d)
+		}
+	}
+	slices.Sort(digests)
+	return slices.Compact(digests)
+}
+
+func blobName(digest string) string { return savedBlobs + strings.TrimPrefix(digest, "sha256:") }
 
 func copyBlob(w io.Writer, b kind.Blob) error {
 	if b.Tree == nil {
@@ -138,85 +157,4 @@ func copyBlob(w io.Writer, b kind.Blob) error {
 	defer r.Close()
 	_, err = io.Copy(w, r)
 	return err
-}
-
-// loadPlan opens a saved plan. The request reads its blobs from the file until
-// closing is called.
-func loadPlan(path string) (req executor.Request, p *plan.Plan, closing func(), err error) {
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		return req, nil, nil, notSaved(path, err)
-	}
-	req, p, err = readSaved(&z.Reader)
-	if err != nil {
-		_ = z.Close()
-		return req, nil, nil, notSaved(path, err)
-	}
-	return req, p, func() { _ = z.Close() }, nil
-}
-
-func notSaved(path string, err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return withHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path), "Write one: fettle plan -o "+path)
-	}
-	return withHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err), "Write it again: fettle plan -o "+path)
-}
-
-func readSaved(z *zip.Reader) (executor.Request, *plan.Plan, error) {
-	var s savedPlan
-	text, err := readPart(z, savedMain)
-	if err != nil {
-		return executor.Request{}, nil, err
-	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return executor.Request{}, nil, err
-	}
-	if s.Format != savedFormat || s.Plan == nil {
-		return executor.Request{}, nil, fmt.Errorf("it has format %q and this fettle reads %q", s.Format, savedFormat)
-	}
-	text, err = readPart(z, savedList)
-	if err != nil {
-		return executor.Request{}, nil, err
-	}
-	list, ds := step.Parse(savedList, text)
-	if err := ds.Err(); err != nil {
-		return executor.Request{}, nil, errors.New(ds[0].String())
-	}
-	if list.Digest() != s.List {
-		return executor.Request{}, nil, errors.New("its list was changed after it was saved")
-	}
-	return executor.Request{
-		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: savedContent(z), States: s.States,
-		Repair: s.Repair, Diffs: s.Diffs, Verify: s.Verify, Policy: s.Policy,
-	}, s.Plan, nil
-}
-
-// unplaced takes away the places in the archive's own list: a compiled list
-// has none, and messages are about the repository's files.
-func unplaced(l step.List) step.List {
-	out := slices.Clone(l)
-	for i := range out {
-		out[i].Range, out[i].Written = diag.Range{}, ""
-	}
-	return out
-}
-
-func readPart(z *zip.Reader, name string) ([]byte, error) {
-	f, err := z.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("it has no %s", name)
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSavedMain))
-}
-
-func savedContent(z *zip.Reader) map[string]kind.Blob {
-	blobs := map[string]kind.Blob{}
-	for _, f := range z.File {
-		hex, ok := strings.CutPrefix(f.Name, savedBlobs)
-		if digest := "sha256:" + hex; ok && step.IsDigest(digest) {
-			blobs[digest] = kind.Blob{Digest: digest, Size: int64(f.UncompressedSize64), Tree: fsTree{z}, Path: f.Name}
-		}
-	}
-	return blobs
 }

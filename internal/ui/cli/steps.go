@@ -229,7 +229,7 @@ func newStepsApply(s *session) *cobra.Command {
 			}
 			return s.withSteps(a[0], func(req executor.Request) error {
 				req.Diffs, req.Verify = f.wants(s), f.verify
-				return s.apply(c.Context(), req, nil, f, o)
+				return s.apply(c.Context(), req, "", f, o)
 			})
 		},
 	}

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// loadPlan opens a saved plan: the request, and the digest of the plan that was
+// made of it. Anybody could have written the file, so that it is read as it is
+// written and not otherwise, in memory that grows with its list alone, and
+// checked whole before anything is done. The request reads its blobs from the
+// file until closing is called.
+func loadPlan(path string) (req executor.Request, digest string, closing func(), err error) {
+	st, err := os.Stat(path)
+	if err == nil && !st.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		return req, "", nil, notSaved(path, err)
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return req, "", nil, notSaved(path, err)
+	}
+	req, digest, err = readSaved(&z.Reader, st.Size())
+	if err != nil {
+		_ = z.Close()
+		return req, "", nil, notSaved(path, err)
+	}
+	return req, digest, func() { _ = z.Close() }, nil
+}
+
+func notSaved(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return withHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path), "Write one: fettle plan -o "+path)
+	}
+	return withHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err), "Write it again: fettle plan -o "+path)
+}
+
+func readSaved(z *zip.Reader, size int64) (executor.Request, string, error) {
+	files, err := parts(z, size)
+	if err != nil {
+		return executor.Request{}, "", err
+	}
+	list, err := readSavedList(files[savedList])
+	if err != nil {
+		return executor.Request{}, "", err
+	}
+	s, states, err := readSavedMain(files[savedMain], list)
+	if err != nil {
+		return executor.Request{}, "", err
+	}
+	ds := step.LintOptions{RequireUndo: s.Policy.RequireUndo}.Lint(list, step.DebianBase{})
+	if err := firstMistake(ds); err != nil {
+		return executor.Request{}, "", err
+	}
+	blobs, err := savedContent(z, files, list)
+	return executor.Request{
+		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
+		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy,
+	}, s.Plan, err
+}
+
+// parts are the files of an archive by name. It has no others than a plan has,
+// and none twice, and its content does not share bytes.
+func parts(z *zip.Reader, size int64) (map[string]*zip.File, error) {
+	files := make(map[string]*zip.File, len(z.File))
+	for _, f := range z.File {
+		name, isBlob := strings.CutPrefix(f.Name, savedBlobs)
+		switch {
+		case files[f.Name] != nil:
+			return nil, fmt.Errorf("it has %q twice", clip(f.Name))
+		case isBlob && step.IsDigest("sha256:"+name):
+			if f.Method != zip.Store || f.CompressedSize64 != f.UncompressedSize64 {
+				return nil, fmt.Errorf("%s is packed, and content is stored as it is", f.Name)
+			}
+			if f.CompressedSize64 > uint64(size) {
+				return nil, errors.New("it says that it holds more than its own size")
+			}
+			size -= int64(f.CompressedSize64)
+		case f.Name != savedMain && f.Name != savedList:
+			return nil, fmt.Errorf("it has %q, which is no part of a plan", clip(f.Name))
+		}
+		files[f.Name] = f
+	}
+	for _, name := range []string{savedMain, savedList} {
+		if files[name] == nil {
+			return nil, fmt.Errorf("it has no %s", name)
+		}
+	}
+	return files, nil
+}
+
+// clip shortens what somebody else wrote, for messages.
+func clip(s string) string {
+	const most = 80
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// readSavedList reads the list, which is written just as Print writes it.
+func readSavedList(f *zip.File) (step.List, error) {
+	text, err := readPart(f, step.MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	list, ds := step.Parse(savedList, text)
+	if err := firstMistake(ds); err != nil {
+		return nil, err
+	}
+	var again bytes.Buffer
+	if err := step.Print(&again, list, step.PrintOptions{Source: true}); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again.Bytes(), text) {
+		return nil, errors.New("its list is not as fettle writes it")
+	}
+	return list, nil
+}
+
+func firstMistake(ds diag.List) error {
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			return errors.New(d.String())
+		}
+	}
+	return nil
+}
+
+// readSavedMain reads plan.json, which says nothing twice and nothing else than
+// this fettle writes: it is the same when it is written again.
+func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef, error) {
+	text, err := readPart(f, maxSavedMain(list))
+	if err != nil {
+		return savedPlan{}, nil, err
+	}
+	var s savedPlan
+	if err := journal.Unmarshal(text, &s); err != nil {
+		return s, nil, fmt.Errorf("its %s is damaged: %w", savedMain, err)
+	}
+	if s.Format != savedFormat {
+		return s, nil, fmt.Errorf("it has format %q and this fettle reads %q", clip(s.Format), savedFormat)
+	}
+	states, err := readStates(s.States, list)
+	if err != nil {
+		return s, nil, err
+	}
+	again, err := journal.Marshal(s)
+	switch {
+	case err != nil:
+		return s, nil, err
+	case !bytes.Equal(again, text):
+		return s, nil, fmt.Errorf("its %s is not as fettle writes it", savedMain)
+	case list.Digest() != s.List:
+		return s, nil, errors.New("its list was changed after it was saved")
+	case !step.IsDigest(s.Plan):
+		return s, nil, errors.New("it does not say which plan it is")
+	}
+	return s, states, validPolicy(s.Policy)
+}
+
+// maxSavedMain bounds plan.json: its states name the steps of the list, each by
+// its address, with a name and a place.
+func maxSavedMain(list step.List) int64 {
+	most := int64(1 << 20)
+	for _, s := range list {
+		most += 4*int64(len(s.Addr())+len(s.Source)) + 512
+	}
+	return most
+}
+
+// readStates reads the states, of which each has steps of the list.
+func readStates(text []byte, list step.List) ([]executor.StateRef, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if t, err := dec.Token(); err != nil || t != json.Delim('[') {
+		return nil, notStates(text)
+	}
+	known := make(map[addr.Addr]bool, len(list))
+	for _, s := range list {
+		known[s.Addr()] = true
+	}
+	var out []executor.StateRef
+	for dec.More() {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, err
+		}
+		st, err := readState(raw, known)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, st); len(out) > len(list) {
+			return nil, errors.New("it has more states than steps")
+		}
+	}
+	if again, err := journal.Marshal(out); err != nil || !bytes.Equal(again, text) {
+		return nil, errors.New("its states are not as fettle writes them")
+	}
+	return out, nil
+}
+
+// notStates allows a plan that has none.
+func notStates(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
+	return errors.New("its states are no list")
+}
+
+func readState(text []byte, known map[addr.Addr]bool) (st executor.StateRef, err error) {
+	if err := journal.Unmarshal(text, &st); err != nil {
+		return st, fmt.Errorf("one of its states is damaged: %w", err)
+	}
+	for _, a := range st.Addrs {
+		if !known[a] {
+			return st, fmt.Errorf("its state %q is about %q, which is no step of its list", clip(st.ID), clip(string(a)))
+		}
+	}
+	return st, nil
+}
+
+// validPolicy refuses what a repository could not say.
+func validPolicy(p catalog.Policy) error {
+	for _, x := range []struct {
+		name, value string
+		of          []string
+	}{
+		{"on_failure", p.OnFailure, []string{"", "stop", "undo"}},
+		{"on_crash", p.OnCrash, []string{"", "undo", "finish"}},
+		{"on_check_failure", p.OnCheckFailure, []string{"", "keep", "rollback"}},
+		{"drift", p.Drift, []string{"", "repair", "report"}},
+	} {
+		if !slices.Contains(x.of, x.value) {
+			return fmt.Errorf("its policy has %s %q, which there is not", x.name, clip(x.value))
+		}
+	}
+	return nil
+}
+
+// unplaced takes away the places in the archive's own list: a compiled list
+// has none, and messages are about the repository's files.
+func unplaced(l step.List) step.List {
+	out := slices.Clone(l)
+	for i := range out {
+		out[i].Range, out[i].Written = diag.Range{}, ""
+	}
+	return out
+}
+
+// readPart reads a file of the archive that has no more than most bytes.
+func readPart(f *zip.File, most int64) ([]byte, error) {
+	if f.UncompressedSize64 > uint64(most) {
+		return nil, fmt.Errorf("its %s has %d bytes, and what it belongs to needs no more than %d", f.Name, f.UncompressedSize64, most)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil || int64(len(text)) > most {
+		return nil, fmt.Errorf("its %s is damaged: %w", f.Name, orDamaged(err))
+	}
+	return text, nil
+}
+
+func orDamaged(err error) error {
+	if err == nil {
+		return zip.ErrFormat
+	}
+	return err
+}
+
+// savedContent is the content that the list names, all of it and nothing else.
+func savedContent(z *zip.Reader, files map[string]*zip.File, list step.List) (map[string]kind.Blob, error) {
+	blobs, digests := map[string]kind.Blob{}, blobsOf(list)
+	if extra := len(files) - 2 - len(digests); extra > 0 {
+		return nil, fmt.Errorf("it has content that no step names (%d files more than steps want)", extra)
+	}
+	for _, d := range digests {
+		f := files[blobName(d)]
+		if f == nil {
+			return nil, fmt.Errorf("it has no %s, which its list names", blobName(d))
+		}
+		if err := isContent(f, d); err != nil {
+			return nil, err
+		}
+		blobs[d] = kind.Blob{Digest: d, Size: int64(f.UncompressedSize64), Tree: fsTree{z}, Path: f.Name}
+	}
+	return blobs, nil
+}
+
+// isContent reads a file of the archive to its end and compares the digest.
+func isContent(f *zip.File, digest string) error {
+	r, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w", f.Name, err)
+	}
+	defer r.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, r); err != nil {
+		return fmt.Errorf("%s is damaged: %w", f.Name, err)
+	}
+	if "sha256:"+hex.EncodeToString(sum.Sum(nil)) != digest {
+		return fmt.Errorf("%s holds other content than its name says", f.Name)
+	}
+	return nil
+}
