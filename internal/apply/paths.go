@@ -218,10 +218,18 @@ func (r *run) stillAsksFor(v verb.Verb, s step.Step, then *image.Image) bool {
 	return err == nil && t.Same(*then)
 }
 
-// content makes sure that the store has what is to be written.
+// content makes sure that the store has what is to be written. That it cannot be
+// looked for is another thing than that it is not there.
 func (r *run) content(digest string) error {
 	if digest == "" || r.Store.Has(digest) {
 		return nil
+	}
+	f, _, err := r.Store.Open(digest)
+	switch {
+	case err == nil:
+		return f.Close()
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	return fmt.Errorf("cannot find the content %s: it is neither in the repository nor kept on this host", digest)
 }

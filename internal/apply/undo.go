@@ -151,8 +151,8 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 	case !now.File.Same(pm.to) && !pm.torn(now.File):
 		return nil, errors.New("it was changed by somebody else since; it stays as it is")
 	}
-	if pm.from.Digest != "" && !r.Store.Has(pm.from.Digest) {
-		return nil, fmt.Errorf("its before-image %s is not in the store", pm.from.Digest)
+	if err := r.content(pm.from.Digest); err != nil {
+		return nil, fmt.Errorf("its before-image is not at hand: %w", err)
 	}
 	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true)}, nil
 }
@@ -213,6 +213,10 @@ func (r *run) moveBack(i int) error {
 			return err
 		}
 	}
+	if r.m.Status(i) == Failed && s.Verb == step.Exec && r.asBefore(v, i) {
+		r.taken(i, true)
+		return nil
+	}
 	if _, err := r.homeWith(i, from, to); cut(err) {
 		return err
 	} else if err != nil {
@@ -247,6 +251,13 @@ func (r *run) moveBack(i int) error {
 	}
 	r.taken(i, err == nil)
 	return r.log(rec)
+}
+
+// asBefore tells whether a command that failed has left things as they were: it
+// may not even have begun.
+func (r *run) asBefore(v verb.Verb, i int) bool {
+	now, err := v.Observe(r.ctx, r.env, r.m.Step(i))
+	return err == nil && now.Exec.Known && now.Same(r.fx[i].from)
 }
 
 // undone looks whether taking back a command, under way when a crash came, has

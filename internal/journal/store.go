@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -141,7 +142,12 @@ func (s *Store) readAll(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	var buf bytes.Buffer
+	if st, err := f.Stat(); err == nil {
+		buf.Grow(int(min(st.Size, limit)) + bytes.MinRead)
+	}
+	_, err = buf.ReadFrom(io.LimitReader(f, limit+1))
+	b := buf.Bytes()
 	if err == nil && int64(len(b)) > limit {
 		err = fmt.Errorf("cannot read %q: it is longer than %d bytes", path, limit)
 	}

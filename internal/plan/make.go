@@ -64,7 +64,8 @@ type Goal struct {
 // Make compares. The diagnostics are steps that cannot be reached; with errors
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
-	m := &maker{in: in, now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{},
+	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
+		changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -105,6 +106,8 @@ type maker struct {
 	purgedThen map[addr.Addr]bool
 	going      map[string]bool // files that go with the last region in them
 	acted      map[addr.Addr]bool
+	relinked   bool // a link that is there changes
+	redressed  bool // metadata changes
 	brings     bool // a package or command runs, which can bring anything along
 }
 
@@ -112,7 +115,7 @@ func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
 
 // index notes every wanted path with its parents, which purge must leave.
 func (m *maker) index() {
-	m.paths = map[string]bool{}
+	m.paths = make(map[string]bool, len(m.in.Wanted))
 	for _, s := range m.in.Wanted {
 		if s.Verb == step.Rm {
 			continue
@@ -132,7 +135,11 @@ func (m *maker) add(c Change) {
 		if renumbers(c) {
 			m.numbers[c.Addr] = true
 		}
+		if f := m.in.Observed[c.Addr].File; f != nil && f.Type == image.Symlink {
+			m.relinked = true
+		}
 		k := c.Addr.Kind()
+		m.redressed = m.redressed || k == addr.KindMeta
 		m.brings = m.brings || k == addr.KindExec || k == addr.KindPkg && c.Action != Remove
 	}
 	m.p.Changes = append(m.p.Changes, c)

@@ -72,7 +72,7 @@ func (m *maker) then(a addr.Addr) *image.Image {
 // tree comes back around it, so that what was observed says nothing.
 func (m *maker) underneath(s step.Step) bool {
 	p := s.Path()
-	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] || s.Addr().Kind() == addr.KindFile && m.changed[addr.New(addr.KindMeta, p)] {
+	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] || m.redressed && s.Addr().Kind() == addr.KindFile && m.changed[addr.New(addr.KindMeta, p)] {
 		return true
 	}
 	for len(m.trees) > 0 && p != "" && p != "/" && p != "." {
@@ -148,7 +148,7 @@ func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) im
 // replaces: what was observed behind it is another file.
 func (m *maker) behindLink(s step.Step) bool {
 	p := s.Path()
-	if p == "" {
+	if p == "" || !m.relinked {
 		return false
 	}
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {

@@ -3,7 +3,9 @@ package repo_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -61,12 +63,42 @@ func (w *watched) same(how string, tree repo.Tree, info repo.Revision, err error
 	if info != want {
 		w.t.Fatalf("%s: %+v\nelse: %+v", how, info, want)
 	}
+	if got, all := opened(w.t, tree, wantTree), opened(w.t, wantTree, wantTree); got != all {
+		w.t.Fatalf("%s, opened:\n%s\nelse:\n%s", how, got, all)
+	}
 	if got, all := show(w.t, tree), show(w.t, wantTree); got != all {
 		w.t.Fatalf("%s:\n%s\nelse:\n%s", how, got, all)
 	}
 	if digest, err := repo.TreeDigest(tree); err != nil || digest != want.Digest {
 		w.t.Fatalf("%s: digest %s, %v, want %s", how, digest, err, want.Digest)
 	}
+}
+
+// opened is what opening each name of one tree gives in another, which has shown
+// nothing of itself yet, with the names around it that are no files.
+func opened(t testing.TB, tree, names repo.Tree) string {
+	var b strings.Builder
+	var walk func(dir string)
+	walk = func(dir string) {
+		list, err := names.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range append(list, repo.Entry{Path: dir}, repo.Entry{Path: path.Join(dir, "no-such-name")}, repo.Entry{Path: "../" + dir}) {
+			r, err := tree.Open(e.Path)
+			if err != nil {
+				fmt.Fprintln(&b, e.Path, err)
+			} else {
+				text, err := io.ReadAll(r)
+				fmt.Fprintln(&b, e.Path, string(text), err, r.Close())
+			}
+			if e.Type == repo.Dir {
+				walk(e.Path)
+			}
+		}
+	}
+	walk(".")
+	return b.String()
 }
 
 // settle looks until the tree is recalled: what changed a moment ago is not

@@ -27,6 +27,8 @@ type snapshot struct {
 	tally tally
 	nodes []*node
 
+	readers readers // of the files of nodes
+
 	memory  *Memory // nil has every file read
 	now     func() time.Time
 	began   time.Time // of the look
@@ -178,17 +180,27 @@ func (s *snapshot) blobHash(size int64) hash.Hash {
 	return h
 }
 
-// digest reads a file to its end, for both of its names and to keep it.
+// digest has a file read to its end, for both of its names and to keep it.
 func (s *snapshot) digest(n *node, info fs.FileInfo) error {
 	f, err := s.openFile(n.Path, info)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	keep := n.Size <= keepFile && n.Size <= s.keep
+	if keep {
+		s.keep -= n.Size
+	}
+	return s.readers.read(func() error {
+		defer f.Close()
+		return s.digestOpen(n, f, keep)
+	})
+}
+
+func (s *snapshot) digestOpen(n *node, f io.Reader, keep bool) error {
 	id, sum := s.blobHash(n.Size), sha256.New()
 	var kept *bytes.Buffer
 	w := io.MultiWriter(id, sum)
-	if n.Size <= keepFile && n.Size <= s.keep {
+	if keep {
 		kept = bytes.NewBuffer(make([]byte, 0, n.Size+1))
 		w = io.MultiWriter(id, sum, kept)
 	}
@@ -201,7 +213,6 @@ func (s *snapshot) digest(n *node, info fs.FileInfo) error {
 	}
 	if kept != nil {
 		n.data = kept.Bytes()
-		s.keep -= n.Size
 	}
 	n.id = hex.EncodeToString(id.Sum(nil))
 	n.digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))

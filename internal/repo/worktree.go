@@ -33,6 +33,9 @@ func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 	} else {
 		err = r.listWorkTree(ctx, snap)
 	}
+	if rerr := snap.readers.wait(); rerr != nil {
+		err = rerr
+	}
 	if err != nil {
 		return nil, Revision{}, fmt.Errorf("cannot read work tree %q: %w", r.top, err)
 	}

@@ -17,6 +17,7 @@
 package statcache
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -68,8 +69,12 @@ func Load(state host.FS, now func() time.Time) *Cache {
 		return c
 	}
 	defer f.Close()
-	if b, err := io.ReadAll(io.LimitReader(f, largest)); err == nil {
-		c.known = decode(b)
+	var buf bytes.Buffer
+	if st, err := f.Stat(); err == nil {
+		buf.Grow(int(min(st.Size, largest)) + bytes.MinRead)
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(f, largest)); err == nil {
+		c.known = decode(buf.Bytes())
 	}
 	return c
 }

@@ -30,7 +30,7 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if err != nil {
 		return nil, err
 	}
-	if p != nil && p.Digest() != now.Digest() {
+	if p != nil && x.last.plan != p && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
 	}
 	if !todo {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
@@ -42,10 +45,10 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 			return p, st, false, nil
 		}
 	}
-	if err = r.Fill(); err != nil {
+	began := x.now()
+	if err = x.load(r); err != nil {
 		return nil, st, false, err
 	}
-	began := x.now()
 	p, st, seen, err := x.plan(ctx, *r)
 	if err != nil {
 		return p, st, false, err
@@ -59,6 +62,20 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 		x.remember(key, p, toLookAt(r.List, st.Entries), seen.images, began)
 	}
 	return p, st, todo, nil
+}
+
+// load reads the list and, at the same time, the state, which the store keeps.
+func (x *Executor) load(r *executor.Request) error {
+	var state errgroup.Group
+	state.Go(func() error {
+		_, err := x.store.State()
+		return err
+	})
+	err := r.Fill()
+	if serr := state.Wait(); err == nil && serr != nil {
+		err = fmt.Errorf("cannot read what is applied: %w", serr)
+	}
+	return err
 }
 
 // nothingToDo tells whether a plan has checks at most.

@@ -10,9 +10,13 @@ import (
 
 const (
 	maxDirs = 64
+	maxGone = 16
 	// dirAge bounds how long a directory that somebody else renamed or
 	// replaced is still read under its old name. Writers never use the cache.
 	dirAge = time.Second
+	// goneAge is the same for one that is not there: less, since waiting for
+	// something to appear is common.
+	goneAge = 10 * time.Millisecond
 )
 
 // dir is an open directory. It is closed when the last user lets go of it.
@@ -36,6 +40,30 @@ type dirCache struct {
 	mu   sync.Mutex
 	dirs map[string]*dir
 	gen  uint64 // moves with each drop, so that a lookup that raced with it is not kept
+	// gone are directories that were not there, and when: whoever looks at one
+	// name in such a one looks at the next. Anything that we change may bring it.
+	gone map[string]time.Time
+}
+
+// isGone tells whether a directory was not there a moment ago.
+func (c *dirCache) isGone(path string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, known := c.gone[path]
+	return known && time.Since(at) <= goneAge
+}
+
+// setGone keeps that a directory was not there at generation gen.
+func (c *dirCache) setGone(path string, gen uint64, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if gen != c.gen {
+		return
+	}
+	if c.gone == nil || len(c.gone) >= maxGone {
+		c.gone = make(map[string]time.Time, maxGone)
+	}
+	c.gone[path] = since
 }
 
 // get finds an open directory, or tells the generation to hand to put.
@@ -76,6 +104,7 @@ func (c *dirCache) drop(path string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gen++
+	clear(c.gone)
 	below := strings.TrimSuffix(path, "/") + "/"
 	for p := range c.dirs {
 		if p == path || strings.HasPrefix(p, below) {

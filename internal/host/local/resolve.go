@@ -35,7 +35,14 @@ func (h *Host) reading(what, path string) (place, error) {
 	if d != nil {
 		return place{d, base}, nil
 	}
+	if h.dirs.isGone(parent) {
+		return place{}, failed(what, path, unix.ENOENT)
+	}
+	began := time.Now()
 	d, err := h.openDir(parent)
+	if err == unix.ENOENT {
+		h.dirs.setGone(parent, gen, began)
+	}
 	if err != nil {
 		return place{}, failed(what, path, err)
 	}

@@ -1,0 +1,52 @@
+package repo
+
+import (
+	"runtime"
+	"sync"
+)
+
+// readers read files at the same time, as many as there are processors. The
+// zero value is ready.
+type readers struct {
+	begin sync.Once
+	slots chan struct{}
+	group sync.WaitGroup
+
+	mu     sync.Mutex
+	given  int
+	failed int   // the number of the first that failed
+	err    error // its error
+}
+
+// read has one read, by somebody else when there is room. It gives the error of
+// one before, if one has failed by now: then nothing more is read.
+func (r *readers) read(one func() error) error {
+	r.begin.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
+	r.slots <- struct{}{}
+	r.mu.Lock()
+	number, err := r.given, r.err
+	r.given++
+	r.mu.Unlock()
+	r.group.Go(func() {
+		defer func() { <-r.slots }()
+		if err := one(); err != nil {
+			r.note(number, err)
+		}
+	})
+	return err
+}
+
+// note keeps the error of the first of those given, whoever failed first.
+func (r *readers) note(number int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil || number < r.failed {
+		r.failed, r.err = number, err
+	}
+}
+
+// wait ends all reading and gives the error of the first that failed.
+func (r *readers) wait() error {
+	r.group.Wait()
+	return r.err
+}
