@@ -63,7 +63,9 @@ func (w *world) applyLawfully(list string) (*executor.Report, bool) {
 		}
 		return nil, false
 	}
+	w.hits.reset()
 	rep, err := w.x.Apply(ctx, r, p, executor.Options{OnFailure: "undo"}, nil)
+	w.touchedAsPlanned(p)
 	if err != nil {
 		w.failedLawfully(rep, err, was, list)
 		return nil, false
@@ -161,7 +163,12 @@ func (w *world) again(r executor.Request) {
 // backTo rolls back and compares the whole machine with what it was.
 func (w *world) backTo(then past, lists []string) {
 	w.t.Helper()
-	rep, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: then.run, CrossIrreversible: true}, nil, executor.Options{}, nil)
+	r := executor.RollbackRequest{To: then.run, CrossIrreversible: true}
+	p, err := w.x.PlanRollback(context.Background(), r)
+	w.must(err)
+	w.hits.reset()
+	rep, err := w.x.Rollback(context.Background(), r, p, executor.Options{}, nil)
+	w.touchedAsPlanned(p)
 	if err != nil {
 		w.t.Fatalf("rollback to %d: %v", then.run, err)
 	}
@@ -174,9 +181,9 @@ func (w *world) backTo(then past, lists []string) {
 		w.t.Fatalf("rollback to %d left:\n%s\nnotes: %q", then.run, strings.Join(d, "\n"), rep.Notes)
 	}
 	w.ops.Reset()
-	p, err := w.x.Drift(context.Background(), false, true)
-	if err != nil || len(p.Changes) > 0 || w.ops.N() > 0 {
-		w.t.Fatalf("after the rollback to %d there is drift: %v %s", then.run, err, actions(p))
+	drift, err := w.x.Drift(context.Background(), false, true)
+	if err != nil || len(drift.Changes) > 0 || w.ops.N() > 0 {
+		w.t.Fatalf("after the rollback to %d there is drift: %v %s", then.run, err, actions(drift))
 	}
 }
 

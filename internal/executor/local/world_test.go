@@ -39,6 +39,7 @@ type world struct {
 	h     host.Host // as the engine sees it: every mutation is counted
 	aside host.Host // as the test sees it
 	ops   *fault.Recorder
+	hits  *touches
 	state host.FS
 	x     *local.Executor
 	skip  string // a tree that snapshots leave out
@@ -56,8 +57,8 @@ var base = map[string]string{
 }
 
 func newWorld(t fataler) *world {
-	w := &world{t: t, ops: &fault.Recorder{}, fake: true}
-	m := mem.New(mem.Options{Count: w.ops.Count, Run: marks})
+	w := &world{t: t, ops: &fault.Recorder{}, hits: &touches{}, fake: true}
+	m := mem.New(mem.Options{Count: fault.Chain(w.ops.Count, w.hits.count), Run: marks})
 	w.h, w.aside = m, m
 	for _, p := range slices.Sorted(maps.Keys(base)) {
 		w.mkdirs(path.Dir(p))
@@ -76,8 +77,8 @@ func newWorld(t fataler) *world {
 // onDisk is a world in a directory, for root.
 func onDisk(t fataler, root string) *world {
 	t.Helper()
-	w := &world{t: t, ops: &fault.Recorder{}, skip: "/var", root: root}
-	w.h, w.aside = openDisk(t, root, w.ops.Count), openDisk(t, root, nil)
+	w := &world{t: t, ops: &fault.Recorder{}, hits: &touches{}, skip: "/var", root: root}
+	w.h, w.aside = openDisk(t, root, fault.Chain(w.ops.Count, w.hits.count)), openDisk(t, root, nil)
 	for _, p := range slices.Sorted(maps.Keys(base)) {
 		w.mkdirs(path.Dir(p))
 		w.write(p, base[p])
