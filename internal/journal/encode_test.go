@@ -92,7 +92,8 @@ func TestStateByHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var st State
 		fill(t, reflect.ValueOf(&st).Elem(), 0)
-		if rapid.Bool().Draw(t, "plain") {
+		if rapid.Bool().Draw(t, "plain") { // what is read by hand
+			st = State{Format: 1, Run: st.Run, List: plain.Draw(t, "list"), Entries: st.Entries, Complete: st.Complete}
 			for i := range st.Entries {
 				e := &st.Entries[i]
 				e.Step, e.Src, e.By, e.Addr = plain.Draw(t, "step"), plain.Draw(t, "src"), "", "file:/a"
@@ -141,6 +142,9 @@ func TestPlainStateIsScanned(t *testing.T) {
 	var back State
 	if n := testing.AllocsPerRun(10, func() { err = unmarshalState(b, &back) }); err != nil || n > 100 {
 		t.Errorf("%v allocations for %d entries: %v", n, len(back.Entries), err)
+	}
+	if !reflect.DeepEqual(back, st) {
+		t.Errorf("it is read as %d entries, the first of them %+v", len(back.Entries), back.Entries[0])
 	}
 }
 
