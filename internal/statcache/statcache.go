@@ -87,7 +87,11 @@ func (c *Cache) Digest(path string, st host.Stat) (string, bool) {
 	if !ok || e.dev != st.Dev || e.ino != st.Ino || e.size != st.Size || e.mtime != st.MTime || e.ctime != st.CTime {
 		return "", false
 	}
-	return "sha256:" + hex.EncodeToString(e.sum[:]), true
+	const algorithm = "sha256:"
+	var name [len(algorithm) + 2*len(e.sum)]byte
+	copy(name[:], algorithm)
+	hex.Encode(name[len(algorithm):], e.sum[:])
+	return string(name[:]), true
 }
 
 // Remember notes the digest of content that was read under this stat, unless
