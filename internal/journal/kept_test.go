@@ -1,0 +1,137 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// states are the numbers of the state files that are there.
+func (h *history) states() []string {
+	names := must(h.fsys.ReadDir("/state"))(h.t)
+	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(n, ".json") })
+}
+
+// opened begins a rollback that does not end.
+func (h *history) opened(to int) {
+	s := h.store()
+	hd := header(must(s.NextRun())(h.t), h.base)
+	hd.Operation, hd.To = journal.OpRollback, to
+	hd.List, hd.Plan = h.put(s, ""), h.put(s, map[string]any{})
+	check(h.t, s.SyncObjects())
+	j := must(s.Begin(hd))(h.t)
+	check(h.t, errors.Join(j.Sync(), j.Close()))
+}
+
+// TestCollectKeepsTheGoal: the state that an unfinished rollback goes to stays,
+// that of one that ended does not.
+func TestCollectKeepsTheGoal(t *testing.T) {
+	for _, to := range []int{0, 1, 2} {
+		h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
+		for range 5 {
+			h.run(journal.Commit, 1)
+		}
+		h.opened(to)
+		must(h.store().Collect(journal.Keep{Runs: 1}))(t)
+		want := "[000004.json 000005.json]" // what it started from, and that run's own
+		if to > 0 {
+			want = fmt.Sprintf("[%06d.json 000004.json 000005.json]", to)
+		}
+		if got := fmt.Sprint(h.states()); got != want {
+			t.Errorf("on its way to run %d the states %s are left, want %s", to, got, want)
+		}
+		if _, err := h.store().StateAt(to); to > 0 && err != nil {
+			t.Errorf("the goal: %v", err)
+		}
+	}
+	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
+	for range 5 {
+		h.run(journal.Commit, 1)
+	}
+	must(h.store().Collect(journal.Keep{Runs: 1}))(t)
+	if got := fmt.Sprint(h.states()); got != "[000004.json 000005.json]" {
+		t.Errorf("the states %s are left", got)
+	}
+}
+
+// TestCollectByAge: a run is as young as its end, and one that is just as old
+// as what is kept goes.
+func TestCollectByAge(t *testing.T) {
+	for _, c := range []struct {
+		within time.Duration
+		want   string
+	}{{0, "[1 2 3]"}, {time.Hour, "[1 2 3]"}, {time.Hour + 1, "[1 2]"}, {2*time.Hour + 1, "[1]"}, {1, "[1 2 3]"}, {time.Second, "[1 2 3]"}} {
+		h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
+		for range 4 {
+			h.run(journal.Commit, 1)
+			h.now = h.now.Add(time.Hour)
+		}
+		h.now = h.now.Add(-time.Hour) // the last has just ended
+		if got := fmt.Sprint(must(h.store().Collect(journal.Keep{Runs: 1, Within: c.within}))(t).Runs); got != c.want {
+			t.Errorf("within %s %s go, want %s", c.within, got, c.want)
+		}
+	}
+	// With a clock that was put back, nothing is young by itself.
+	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
+	for range 3 {
+		h.run(journal.Commit, 1)
+	}
+	h.now = h.now.Add(-24 * time.Hour)
+	if got := fmt.Sprint(must(h.store().Collect(journal.Keep{Runs: 1}))(t).Runs); got != "[1 2]" {
+		t.Errorf("%s go", got)
+	}
+}
+
+// TestCollectKeepsTheNumber: nothing to collect is no error, and a run that
+// never began still has its number.
+func TestCollectKeepsTheNumber(t *testing.T) {
+	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
+	if c := must(h.store().Collect(journal.Keep{Runs: 1}))(t); len(c.Runs) > 0 {
+		t.Errorf("an empty store lost %v", c.Runs)
+	}
+	overwrite(t, h.fsys, "/journal/000007.wal", nil)
+	before := must(h.store().NextRun())(t)
+	must(h.store().Collect(journal.Keep{Runs: 1}))(t)
+	if after := must(h.store().NextRun())(t); after != before {
+		t.Errorf("the next run was %d and is %d", before, after)
+	}
+}
+
+// TestCollectStopsAtAnIndex: an index that cannot be removed keeps its pack, as
+// an index of nothing would be believed.
+func TestCollectStopsAtAnIndex(t *testing.T) {
+	fsys := mem.NewFS(mem.Options{})
+	s := open(t, fsys)
+	fill(t, s, 0, 100)
+	broken := errors.New("broken")
+	s = open(t, fsys.Counted(func(op, p string) error {
+		if op == host.OpRemove && strings.HasSuffix(p, ".idx") {
+			return broken
+		}
+		return nil
+	}))
+	if _, err := s.Collect(journal.Keep{Runs: 1}); !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := fsys.Lstat("/packs/000001.pack"); err != nil {
+		t.Errorf("the pack is gone: %v", err)
+	}
+}
+
+// TestMarshalTellsErrors: what JSON cannot hold is an error, also beside names
+// that are no UTF-8.
+func TestMarshalTellsErrors(t *testing.T) {
+	for _, v := range []any{math.NaN(), map[string]any{"\xff": math.Inf(1)}, func() {}} {
+		if b, err := journal.Marshal(v); err == nil {
+			t.Errorf("%T is written as %s", v, b)
+		}
+	}
+}
