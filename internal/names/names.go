@@ -8,7 +8,10 @@ package names
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,8 +28,14 @@ type Names struct {
 }
 
 type tables struct {
-	uid, gid        map[string]uint32
-	userOf, groupOf map[uint32]string
+	users, groups table
+}
+
+// table is one file. err is why it could not be read: it is not kept then.
+type table struct {
+	byName   map[string]uint32
+	byNumber map[uint32]string
+	err      error
 }
 
 // New reads nothing yet.
@@ -42,26 +51,23 @@ func (n *Names) Forget() {
 func (n *Names) tables() *tables {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.t == nil {
-		n.t = &tables{}
-		n.t.uid, n.t.userOf = read(n.r, "/etc/passwd")
-		n.t.gid, n.t.groupOf = read(n.r, "/etc/group")
+	if n.t != nil {
+		return n.t
 	}
-	return n.t
+	t := &tables{users: read(n.r, "/etc/passwd"), groups: read(n.r, "/etc/group")}
+	if t.users.err == nil && t.groups.err == nil {
+		n.t = t
+	}
+	return t
 }
 
 // read takes names and numbers from passwd(5) or group(5): fields one and
 // three. A missing file or a damaged line gives no names.
-func read(r host.Reader, path string) (map[string]uint32, map[uint32]string) {
-	byName, byNumber := map[string]uint32{"root": 0}, map[uint32]string{0: "root"}
-	f, err := r.Open(path)
-	if err != nil {
-		return byName, byNumber
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return byName, byNumber
+func read(r host.Reader, path string) table {
+	t := table{byName: map[string]uint32{"root": 0}, byNumber: map[uint32]string{0: "root"}}
+	text, err := readFile(r, path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.err = fmt.Errorf("cannot read %q: %w", path, err)
 	}
 	for sc := bufio.NewScanner(bytes.NewReader(text)); sc.Scan(); {
 		fields := strings.Split(sc.Text(), ":")
@@ -72,37 +78,49 @@ func read(r host.Reader, path string) (map[string]uint32, map[uint32]string) {
 		if err != nil {
 			continue
 		}
-		if _, ok := byName[fields[0]]; !ok {
-			byName[fields[0]] = uint32(v)
+		if _, ok := t.byName[fields[0]]; !ok {
+			t.byName[fields[0]] = uint32(v)
 		}
-		if _, ok := byNumber[uint32(v)]; !ok {
-			byNumber[uint32(v)] = fields[0]
+		if _, ok := t.byNumber[uint32(v)]; !ok {
+			t.byNumber[uint32(v)] = fields[0]
 		}
 	}
-	return byName, byNumber
+	return t
+}
+
+func readFile(r host.Reader, path string) ([]byte, error) {
+	f, err := r.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // UID implements verb.Names. A number stands for itself.
-func (n *Names) UID(name string) (uint32, error) { return find(n.tables().uid, "user", name) }
+func (n *Names) UID(name string) (uint32, error) { return find(n.tables().users, "user", name) }
 
 // GID implements verb.Names. A number stands for itself.
-func (n *Names) GID(name string) (uint32, error) { return find(n.tables().gid, "group", name) }
+func (n *Names) GID(name string) (uint32, error) { return find(n.tables().groups, "group", name) }
 
-func find(m map[string]uint32, what, name string) (uint32, error) {
+func find(t table, what, name string) (uint32, error) {
 	if v, err := strconv.ParseUint(name, 10, 32); err == nil {
 		return uint32(v), nil
 	}
-	if v, ok := m[name]; ok {
+	if v, ok := t.byName[name]; ok {
 		return v, nil
+	}
+	if t.err != nil {
+		return 0, fmt.Errorf("cannot tell which %s %q is: %w", what, name, t.err)
 	}
 	return 0, &verb.UnknownNameError{What: what, Name: name}
 }
 
 // UserName implements verb.Names.
-func (n *Names) UserName(uid uint32) string { return nameOf(n.tables().userOf, uid) }
+func (n *Names) UserName(uid uint32) string { return nameOf(n.tables().users.byNumber, uid) }
 
 // GroupName implements verb.Names.
-func (n *Names) GroupName(gid uint32) string { return nameOf(n.tables().groupOf, gid) }
+func (n *Names) GroupName(gid uint32) string { return nameOf(n.tables().groups.byNumber, gid) }
 
 func nameOf(m map[uint32]string, v uint32) string {
 	if s, ok := m[v]; ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/names"
 	"fettle.dev/fettle/internal/verb"
@@ -57,5 +58,27 @@ func TestNames(t *testing.T) {
 	}
 	if n.Forget(); n.UserName(7) != "bob" {
 		t.Error("it did not forget")
+	}
+}
+
+// sick is a host whose files cannot be opened.
+type sick struct{ host.Reader }
+
+var errSick = errors.New("input/output error")
+
+func (sick) Open(string) (host.File, error) { return nil, errSick }
+
+// TestNamesThatCannotBeRead: that nobody can tell is not that there is nobody.
+func TestNamesThatCannotBeRead(t *testing.T) {
+	n := names.New(sick{mem.NewFS(mem.Options{})})
+	if id, err := n.UID("root"); err != nil || id != 0 {
+		t.Errorf("root: %d, %v", id, err)
+	}
+	var unknown *verb.UnknownNameError
+	if _, err := n.UID("ann"); !errors.Is(err, errSick) || errors.As(err, &unknown) {
+		t.Errorf("a user: %v", err)
+	}
+	if _, err := n.GID("staff"); !errors.Is(err, errSick) || errors.As(err, &unknown) {
+		t.Errorf("a group: %v", err)
 	}
 }
