@@ -41,7 +41,7 @@ func variables(found []lang.Explained) []cli.Variable {
 	for _, e := range found {
 		v := cli.Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: place(e.Range), Layers: []cli.Layer{}}
 		for _, l := range e.Layers {
-			v.Layers = append(v.Layers, cli.Layer{Name: l.Name, Value: l.Value, Source: place(l.Range)})
+			v.Layers = append(v.Layers, cli.Layer{Name: l.Name, Value: l.Value, Merge: l.Merge, Source: place(l.Range)})
 		}
 		out = append(out, v)
 	}

@@ -31,6 +31,7 @@ type variable struct {
 	defaults    *typeexpr.Defaults
 	def         hclsyntax.Expression // nil: must be given
 	description string
+	merge       string // how its values join where a level says nothing
 	validations []validation
 }
 
@@ -82,7 +83,7 @@ func metaAttributes() []string {
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "block", "target", "module", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "block", "target", "role", "target_group", "module", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the

@@ -48,9 +48,10 @@ func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 	}
 	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, cat: &catalog.Catalog{Target: t.name}}
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
-	ev.cat.Policy = p.policy(&ev.reports, t)
-	ev.target = targetValue(ev.cat)
-	uses := p.targetModules(&ev.reports, t)
+	levels := p.levels(&ev.reports, t)
+	ev.cat.Policy = p.policy(&ev.reports, levels)
+	ev.target = targetValue(ev.cat, levels)
+	uses := p.targetModules(&ev.reports, levels)
 	bodies := ev.readModules(uses)
 	root := ev.newScope(p.root, "", topName)
 	ev.modules[""] = root
@@ -63,13 +64,14 @@ func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 		scopes[u] = ev.newScope(bodies[i], prefix, "module "+u.name)
 		ev.modules[u.name] = scopes[u]
 	}
-	ev.assignAll(t, uses, scopes, root)
+	ev.assignAll(levels, uses, scopes, root)
 	delete(ev.modules, "")
 	ev.roots(root, uses, scopes)
 	return ev, nil
 }
 
-func targetValue(c *catalog.Catalog) cty.Value {
+// targetValue is what expressions call target.
+func targetValue(c *catalog.Catalog, levels []*level) cty.Value {
 	labels := cty.MapValEmpty(cty.String)
 	if len(c.Labels) > 0 {
 		m := map[string]cty.Value{}
@@ -78,7 +80,19 @@ func targetValue(c *catalog.Catalog) cty.Value {
 		}
 		labels = cty.MapVal(m)
 	}
-	return cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(c.Target), "labels": labels})
+	named := func(what string) cty.Value {
+		out := []cty.Value{}
+		for _, l := range levels {
+			if l.what == what {
+				out = append(out, cty.StringVal(l.name))
+			}
+		}
+		if len(out) == 0 {
+			return cty.ListValEmpty(cty.String)
+		}
+		return cty.ListVal(out)
+	}
+	return cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(c.Target), "labels": labels, "roles": named("role"), "groups": named("target_group")})
 }
 
 func (ev *evaluator) readModules(uses []*moduleUse) []*body {
@@ -95,11 +109,10 @@ func (ev *evaluator) readModules(uses []*moduleUse) []*body {
 }
 
 // assignAll gives every scope its variables. Low to high: the default in the
-// module, vars of the repository, vars of the target, vars of the target's
-// module block, the command line.
-func (ev *evaluator) assignAll(t *target, uses []*moduleUse, scopes map[*moduleUse]*scope, root *scope) {
-	repo, ok1 := ev.layerOf("repository", ev.prog.repoVars)
-	own, ok2 := ev.layerOf("target", t.vars)
+// module; the repository; the roles; the target groups; the target; and the
+// command line. At each level its data come before its vars, and those before
+// what its module block says.
+func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*moduleUse]*scope, root *scope) {
 	line := commandLine(ev.in.Vars)
 	declared := map[string]bool{}
 	for n := range root.body.vars {
@@ -107,49 +120,92 @@ func (ev *evaluator) assignAll(t *target, uses []*moduleUse, scopes map[*moduleU
 	}
 	root.facts = ev.factsOf(root.body)
 	root.name = topName
-	good := ok1 && ok2
+	given := make([][]layer, len(levels)+1)
+	good := true
+	for i, l := range append([]*level{&ev.prog.top}, levels...) {
+		layers, ok := ev.levelLayers(l)
+		given[i], good = layers, good && ok
+	}
 	for _, u := range uses {
 		s := scopes[u]
 		for n := range s.body.vars {
 			declared[n] = true
 		}
 		s.facts = ev.factsOf(s.body)
-		mod, ok := ev.layerOf("module block", u.vars)
+		layers, ok := ev.moduleLayers(u, s, levels, given)
 		if ok && good {
-			ev.unknownVars(mod, boolSet(s.body.vars), "No variable block in "+u.dir)
-			s.layers = []layer{repo, own, mod, line}
+			s.layers = append(layers, line)
 			s.assigned = ev.assign(s, s.layers)
 		}
 	}
 	if good {
-		root.layers = []layer{repo, own, line}
+		root.layers = append(slices.Concat(given...), line)
 		root.assigned = ev.assign(root, root.layers)
 	}
-	ev.unknownVars(own, declared, "Neither the top level nor a module of the target")
-	ev.unknownVars(line, declared, "Neither the top level nor a module of the target")
-	ev.unknownRepoVars(repo, declared)
+	own := len(given) - 1
+	for _, l := range append(slices.Clone(given[own]), line) {
+		ev.unknownVars(l, declared, "Neither the top level nor a module of the target")
+	}
+	ev.unknownAnywhere(slices.Concat(given[:own]...), declared)
 }
 
-// unknownRepoVars looks into the modules of other targets before it complains:
-// the repository's vars are for all of them.
-func (ev *evaluator) unknownRepoVars(repo layer, declared map[string]bool) {
+// moduleLayers are the layers of one module: those of the levels, each with what
+// its module block says.
+func (ev *evaluator) moduleLayers(u *moduleUse, s *scope, levels []*level, given [][]layer) ([]layer, bool) {
+	layers, good := slices.Clone(given[0]), true
+	for i, l := range levels {
+		layers = append(layers, given[i+1]...)
+		a := u.vars[l.String()]
+		if a == nil {
+			continue
+		}
+		name := "module block"
+		if l.what != "target" {
+			name = l.String() + ", module block"
+		}
+		block, ok := ev.layerOf(name, a)
+		ev.unknownVars(block, boolSet(s.body.vars), "No variable block in "+u.dir)
+		layers, good = append(layers, block), good && ok
+	}
+	return layers, good
+}
+
+// unknownAnywhere looks into the modules of other targets before it complains:
+// what the repository, a role or a group gives is for all of them.
+func (ev *evaluator) unknownAnywhere(layers []layer, declared map[string]bool) {
 	missing := false
-	for n := range repo.values {
-		missing = missing || !declared[n]
+	for _, l := range layers {
+		for n := range l.values {
+			missing = missing || !declared[n]
+		}
 	}
 	if !missing {
 		return
 	}
+	for n := range ev.prog.declaredAnywhere() {
+		declared[n] = true
+	}
+	for _, l := range layers {
+		ev.unknownVars(l, declared, "No module of the repository")
+	}
+}
+
+// declaredAnywhere are the variables of all modules that a target has.
+func (p *Program) declaredAnywhere() map[string]bool {
+	if p.anywhere != nil {
+		return p.anywhere
+	}
+	p.anywhere = map[string]bool{}
 	quiet := &reports{}
-	for _, t := range ev.prog.targets {
-		for _, u := range ev.prog.targetModules(quiet, t) {
-			b, _ := ev.prog.module(u.dir)
+	for _, t := range p.targets {
+		for _, u := range p.targetModules(quiet, p.levels(quiet, t)) {
+			b, _ := p.module(u.dir)
 			for n := range b.vars {
-				declared[n] = true
+				p.anywhere[n] = true
 			}
 		}
 	}
-	ev.unknownVars(repo, declared, "No module of the repository")
+	return p.anywhere
 }
 
 func boolSet[V any](m map[string]V) map[string]bool {

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"github.com/zclconf/go-cty/cty"
+
 	"fettle.dev/fettle/internal/diag"
 )
 
@@ -17,8 +19,11 @@ type Explained struct {
 
 // Layer is one value that a variable is given.
 type Layer struct {
-	Name  string // default, repository, target, module block, command line
+	Name  string // default, repository, role web, target group prod, a data file, target, module block, command line
 	Value string // as JSON
+	// Merge is how the value joins those below: "" takes their place, "shallow"
+	// and "deep" merge objects.
+	Merge string
 	Range diag.Range
 }
 
@@ -46,21 +51,29 @@ func (p *Program) Explain(in Input, name string) ([]Explained, diag.List) {
 }
 
 func (ev *evaluator) explain(s *scope, v *variable) Explained {
-	e := Explained{Module: s.name, Name: v.name, Type: v.typ.FriendlyName(), Range: v.rng}
+	e := Explained{Module: s.name, Name: v.name, Type: typeName(v.typ), Range: v.rng}
 	if v.def != nil {
 		if val, ok := ev.variableDefault(s.body, v); ok {
-			e.Layers = append(e.Layers, Layer{"default", show(val), rangeOf(v.def.Range())})
+			e.Layers = append(e.Layers, Layer{Name: "default", Value: show(val), Range: rangeOf(v.def.Range())})
 		}
 	}
 	for _, l := range s.layers {
 		if lv, ok := l.values[v.name]; ok {
-			e.Layers = append(e.Layers, Layer{l.name, show(lv.val), lv.rng})
+			e.Layers = append(e.Layers, Layer{Name: l.name, Value: show(lv.val), Merge: l.merges(v), Range: lv.rng})
 		}
 	}
 	if val, ok := s.vars[v.name]; ok {
 		e.Value = show(val)
 	}
 	return e
+}
+
+// typeName is a type as it is written.
+func typeName(t cty.Type) string {
+	if t == cty.DynamicPseudoType {
+		return "any"
+	}
+	return t.FriendlyName()
 }
 
 // WithLines gives diagnostics about the program's files their source lines.

@@ -58,12 +58,12 @@ func guard(src []byte, file string, kind syntax) diag.List {
 // that are pending in the brackets that are open.
 type depth struct {
 	config  bool
-	open    []level
+	open    []nesting
 	pending int // operators of all open levels, the present one included
 	control int // open %{if} and %{for}
 }
 
-type level struct {
+type nesting struct {
 	pending int // of the level itself
 	block   bool
 }
@@ -73,7 +73,7 @@ func (d *depth) token(tokens hclsyntax.Tokens, i int) string {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
 		d.pending++
-		d.open = append(d.open, level{pending: 1, block: t == hclsyntax.TokenOBrace})
+		d.open = append(d.open, nesting{pending: 1, block: t == hclsyntax.TokenOBrace})
 		d.directive(tokens, i)
 	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
 		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:

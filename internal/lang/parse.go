@@ -89,8 +89,12 @@ func (ps *parser) contents(b *hclsyntax.Body) {
 // attribute reads what may stand outside of any block.
 func (ps *parser) attribute(a *hclsyntax.Attribute) {
 	switch {
-	case ps.in == nil && ps.top && a.Name == "vars" && ps.prog.repoVars == nil:
-		ps.prog.repoVars = a
+	case ps.in == nil && ps.top && a.Name == "vars" && ps.prog.top.vars == nil:
+		ps.prog.top.vars = a
+	case ps.in == nil && ps.top && a.Name == "data" && ps.prog.top.data == nil:
+		ps.prog.top.data = a
+	case ps.in == nil && ps.top && a.Name == "merge" && ps.prog.top.merge == nil:
+		ps.prog.top.merge = a
 	case ps.in != nil && a.Name == "main":
 		ps.in.main = ps.text(a.Expr, "main")
 	case ps.in != nil && a.Name == "description":
@@ -98,7 +102,7 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 	default:
 		known := []string{}
 		if ps.top {
-			known = append(known, "vars")
+			known = append(known, "vars", "data", "merge")
 		}
 		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute", "%q does not stand here: attributes belong inside a block.%s", a.Name, Suggest(a.Name, known))
 	}
@@ -120,12 +124,22 @@ func (ps *parser) block(b *hclsyntax.Block) {
 			return
 		}
 		ps.target(b)
+	case "role", "target_group":
+		if ps.in != nil || !ps.top {
+			ps.errorf(rangeOf(b.DefRange()), "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl.")
+			return
+		}
+		if b.Type == "role" {
+			ps.role(b)
+		} else {
+			ps.group(b)
+		}
 	case "policy":
 		if ps.in != nil || !ps.top {
 			ps.errorf(rangeOf(b.DefRange()), "Policy inside a module", "A policy stands at the top of the repository, in fettle.hcl, or inside a target.")
 			return
 		}
-		ps.policyBlock(b, &ps.prog.repoPolicy)
+		ps.policyBlock(b, &ps.prog.top.policy)
 	default:
 		if d := ps.decl(b); d != nil {
 			ps.body.decls = append(ps.body.decls, d)
@@ -198,7 +212,7 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"type", "default", "description"}, []string{"validation"})
+	ps.only(b, []string{"type", "default", "description", "merge"}, []string{"validation"})
 	if ps.in != nil && contains(metaAttributes(), name) {
 		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable of that name.", name)
 		return
@@ -214,6 +228,10 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	}
 	if a := b.Body.Attributes["description"]; a != nil {
 		v.description = ps.text(a.Expr, "description")
+	}
+	if a := b.Body.Attributes["merge"]; a != nil {
+		v.merge = ps.text(a.Expr, "merge")
+		ps.add(checkMerge(rangeOf(a.Expr.Range()), v.merge)...)
 	}
 	for _, sub := range b.Body.Blocks {
 		ps.only(sub, []string{"condition", "error_message"}, nil)
@@ -308,7 +326,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "target", "policy":
+		case "variable", "locals", "fact", "define", "target", "role", "target_group", "policy":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

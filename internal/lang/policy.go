@@ -41,11 +41,12 @@ func (ps *parser) policyBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	}
 }
 
-// policy is the policy of a target: the repository's, with what the target's
-// own says in its place.
-func (p *Program) policy(r *reports, t *target) catalog.Policy {
+// policy is the policy of a target: the repository's, with what its groups say
+// in its place, and it itself.
+func (p *Program) policy(r *reports, levels []*level) catalog.Policy {
 	var out catalog.Policy
-	for _, b := range []*hclsyntax.Block{p.repoPolicy, t.policy} {
+	for _, l := range append([]*level{&p.top}, levels...) {
+		b := l.policy
 		if b == nil {
 			continue
 		}

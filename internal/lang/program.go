@@ -47,14 +47,16 @@ type Watched interface {
 // Program is a repository that has been read. It keeps what it parsed, so that
 // several targets cost little more than one. It is not safe for concurrent use.
 type Program struct {
-	tree       repo.Tree
-	kinds      map[string]*kind.Kind
-	builtin    map[string]*define // of the stdlib
-	root       *body
-	targets    []*target
-	repoVars   *hclsyntax.Attribute
-	repoPolicy *hclsyntax.Block
-	modules    map[string]*body // by folder
+	tree     repo.Tree
+	kinds    map[string]*kind.Kind
+	builtin  map[string]*define // of the stdlib
+	root     *body
+	targets  []*target
+	roles    map[string]*level
+	groups   []*group // in the order of declaration
+	top      level
+	modules  map[string]*body // by folder
+	anywhere map[string]bool  // variables that any module declares; nil until it is asked for
 
 	working   func(diag.Range)
 	sources   map[string][]byte
@@ -69,6 +71,7 @@ type Program struct {
 // needs them. The program is usable only when no diagnostic is an error.
 func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p := &Program{
+		top: level{what: "repository"}, roles: map[string]*level{},
 		tree: tree, kinds: map[string]*kind.Kind{}, builtin: map[string]*define{}, modules: map[string]*body{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},

@@ -1,8 +1,8 @@
 package lang
 
 import (
+	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -19,13 +19,8 @@ const LocalTarget = "local"
 
 // target is a target block.
 type target struct {
-	name    string
-	rng     diag.Range
-	labels  *hclsyntax.Attribute
-	modules *hclsyntax.Attribute
-	vars    *hclsyntax.Attribute
-	uses    []*moduleUse
-	policy  *hclsyntax.Block
+	level
+	labels *hclsyntax.Attribute
 }
 
 // moduleUse is one module of a target.
@@ -33,7 +28,7 @@ type moduleUse struct {
 	name string
 	rng  diag.Range
 	dir  string
-	vars *hclsyntax.Attribute
+	vars map[string]*hclsyntax.Attribute // of the module blocks, by level
 }
 
 // Target is what is known of a target without facts.
@@ -45,41 +40,17 @@ type Target struct {
 }
 
 func (ps *parser) target(b *hclsyntax.Block) {
-	name, r, ok := ps.label(b)
+	l, ok := ps.level(b, "labels")
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"labels", "modules", "vars", "description"}, []string{"module", "policy"})
 	for _, old := range ps.prog.targets {
-		if old.name == name {
-			ps.errorf(r, "Target declared twice", "The target %q is declared at %s already.", name, old.rng)
+		if old.name == l.name {
+			ps.errorf(l.rng, "Target declared twice", "The target %q is declared at %s already.", l.name, old.rng)
 			return
 		}
 	}
-	at := b.Body.Attributes
-	t := &target{name: name, rng: r, labels: at["labels"], modules: at["modules"], vars: at["vars"]}
-	for _, sub := range b.Body.Blocks {
-		switch sub.Type {
-		case "module":
-			ps.moduleUse(t, sub)
-		case "policy":
-			ps.policyBlock(sub, &t.policy)
-		}
-	}
-	ps.prog.targets = append(ps.prog.targets, t)
-}
-
-func (ps *parser) moduleUse(t *target, b *hclsyntax.Block) {
-	name, r, ok := ps.label(b)
-	if !ok {
-		return
-	}
-	ps.only(b, []string{"source", "vars"}, nil)
-	u := &moduleUse{name: name, rng: r, dir: path.Join("modules", name), vars: b.Body.Attributes["vars"]}
-	if a := b.Body.Attributes["source"]; a != nil {
-		u.dir, u.rng = ps.text(a.Expr, "source"), rangeOf(a.Expr.Range())
-	}
-	t.uses = append(t.uses, u)
+	ps.prog.targets = append(ps.prog.targets, &target{level: l, labels: b.Body.Attributes["labels"]})
 }
 
 // Targets lists the targets in the order of declaration; the implicit one when
@@ -92,7 +63,7 @@ func (p *Program) Targets() ([]Target, diag.List) {
 	r := &reports{}
 	for _, t := range p.targets {
 		x := Target{Name: t.name, Range: t.rng, Labels: p.targetLabels(r, t)}
-		for _, u := range p.targetModules(r, t) {
+		for _, u := range p.targetModules(r, p.levels(r, t)) {
 			x.Modules = append(x.Modules, u.dir)
 		}
 		out = append(out, x)
@@ -104,7 +75,7 @@ func (p *Program) Targets() ([]Target, diag.List) {
 func (p *Program) choose(name string) (*target, diag.List) {
 	switch {
 	case len(p.targets) == 0 && (name == "" || name == LocalTarget):
-		return &target{name: LocalTarget}, nil
+		return &target{level: level{what: "target", name: LocalTarget}}, nil
 	case len(p.targets) == 1 && name == "":
 		return p.targets[0], nil
 	}
@@ -159,31 +130,54 @@ func (p *Program) early(r *reports, e hclsyntax.Expression, want cty.Type) (cty.
 	return v, true
 }
 
-// targetModules lists the modules of a target: those of the list, then those
-// of the blocks.
-func (p *Program) targetModules(r *reports, t *target) []*moduleUse {
+// targetModules lists the modules of a target, level by level: those of each
+// list, then those of its blocks. What several levels name is there once, with
+// the variables of all their blocks.
+func (p *Program) targetModules(r *reports, levels []*level) []*moduleUse {
 	var uses []*moduleUse
-	if t.modules != nil {
-		exprs, hds := hcl.ExprList(t.modules.Expr)
+	seen := map[string]*moduleUse{}
+	for _, l := range levels {
+		here := map[string]bool{}
+		for _, u := range p.levelModules(r, l) {
+			old := seen[u.name]
+			switch {
+			case !p.checkModule(r, u):
+			case old == nil:
+				seen[u.name] = u
+				uses = append(uses, u)
+			case here[u.name] || old.dir != u.dir:
+				r.errorf(u.rng, "Module twice", "The target has the module %q already. Give the second one a block with its own name: module \"NAME\" { source = %q }.", u.name, u.dir)
+			default:
+				maps.Copy(old.vars, u.vars)
+			}
+			here[u.name] = true
+		}
+	}
+	return uses
+}
+
+// levelModules are the modules that one level names.
+func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
+	var uses []*moduleUse
+	if l.modules != nil {
+		exprs, hds := hcl.ExprList(l.modules.Expr)
 		r.add(fromHCL(hds)...)
 		for _, e := range exprs {
 			v, ok := p.early(r, e.(hclsyntax.Expression), cty.String)
 			if ok {
-				uses = append(uses, &moduleUse{name: v.AsString(), dir: path.Join("modules", v.AsString()), rng: rangeOf(e.Range())})
+				uses = append(uses, &moduleUse{name: v.AsString(), dir: path.Join("modules", v.AsString()), rng: rangeOf(e.Range()), vars: map[string]*hclsyntax.Attribute{}})
 			}
 		}
 	}
-	uses = append(uses, t.uses...)
-	seen := map[string]bool{}
-	return slices.DeleteFunc(uses, func(u *moduleUse) bool {
-		bad := !p.checkModule(r, u)
-		if seen[u.name] && !bad {
-			r.errorf(u.rng, "Module twice", "The target has the module %q already. Give the second one a block with its own name: module \"NAME\" { source = %q }.", u.name, u.dir)
-			bad = true
+	for _, u := range l.uses { // of its own, since targets share roles
+		own := *u
+		own.vars = maps.Clone(u.vars)
+		if own.vars == nil {
+			own.vars = map[string]*hclsyntax.Attribute{}
 		}
-		seen[u.name] = true
-		return bad
-	})
+		uses = append(uses, &own)
+	}
+	return uses
 }
 
 // checkModule tells whether the folder of a module is there.

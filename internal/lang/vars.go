@@ -16,6 +16,7 @@ import (
 type layer struct {
 	name   string
 	values map[string]layerValue
+	merge  map[string]string // how values join those of the layers below
 }
 
 type layerValue struct {
@@ -76,20 +77,7 @@ func (ev *evaluator) assign(s *scope, layers []layer) bool {
 	good := true
 	for _, name := range sortedKeys(s.body.vars) {
 		v := s.body.vars[name]
-		lv, from := topmost(layers, name)
-		val, ok := lv.val, true
-		rng := lv.rng
-		if from == "" {
-			if v.def == nil {
-				ev.errorf(v.rng, "Variable without a value", "The variable %q of %s has no default and is given nowhere. Set it in the target's vars, in vars at the top of fettle.hcl, or with --var %s=….", name, s.name, name)
-				good = false
-				continue
-			}
-			rng = rangeOf(v.def.Range())
-			val, ok = ev.variableDefault(s.body, v)
-		} else if lv.text {
-			val, ok = ev.fromText(v, lv)
-		}
+		val, rng, ok := ev.given(s, v, layers)
 		if ok {
 			val, ok = ev.convertVar(v, val, rng)
 		}
@@ -100,15 +88,6 @@ func (ev *evaluator) assign(s *scope, layers []layer) bool {
 	}
 	s.varObj = cty.ObjectVal(s.vars)
 	return ev.validate(s) && good
-}
-
-func topmost(layers []layer, name string) (layerValue, string) {
-	for _, l := range slices.Backward(layers) {
-		if v, ok := l.values[name]; ok {
-			return v, l.name
-		}
-	}
-	return layerValue{}, ""
 }
 
 func sortedKeys[V any](m map[string]V) []string {

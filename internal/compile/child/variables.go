@@ -13,6 +13,7 @@ func writeVariables(w *writer, list []lang.Explained) {
 		for _, l := range v.Layers {
 			w.text(l.Name)
 			w.text(l.Value)
+			w.text(l.Merge)
 			w.rng(l.Range)
 		}
 	}
@@ -22,8 +23,8 @@ func readVariables(r *reader) []lang.Explained {
 	var out []lang.Explained
 	for range r.count(12) {
 		v := lang.Explained{Module: r.text(), Name: r.text(), Type: r.text(), Value: r.text(), Range: r.rng()}
-		for range r.count(9) {
-			v.Layers = append(v.Layers, lang.Layer{Name: r.text(), Value: r.text(), Range: r.rng()})
+		for range r.count(10) {
+			v.Layers = append(v.Layers, lang.Layer{Name: r.text(), Value: r.text(), Merge: r.text(), Range: r.rng()})
 		}
 		out = append(out, v)
 	}

@@ -106,8 +106,11 @@ type Variable struct {
 
 // Layer is one place that sets a variable.
 type Layer struct {
-	Name   string `json:"name"`             // default, repository, target, module block, command line
+	// Name is default, repository, role web, target group prod, a data file,
+	// target, module block or command line.
+	Name   string `json:"name"`
 	Value  string `json:"value"`            // as JSON
+	Merge  string `json:"merge,omitempty"`  // shallow or deep: the value is merged into those before it
 	Source string `json:"source,omitempty"` // file:line; "" for the command line
 }
 

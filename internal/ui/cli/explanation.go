@@ -222,7 +222,10 @@ func (s *session) showVariable(v Variable) {
 	pairs := []render.Pair{{Name: "  declared", Value: join(v.Source, "("+v.Type+", "+v.Module+")")}}
 	for i, l := range v.Layers {
 		text := join(l.Value, l.Source)
-		if i == len(v.Layers)-1 {
+		if l.Merge != "" {
+			text += "  (merged, " + l.Merge + ")"
+		}
+		if i == len(v.Layers)-1 && l.Merge == "" {
 			text += "  (in force)"
 		}
 		pairs = append(pairs, render.Pair{Name: "  " + l.Name, Value: text})

@@ -1,0 +1,239 @@
+package lang
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+	"go.yaml.in/yaml/v4"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// levelLayers are the layers of one level: its data files in their order, then
+// its vars.
+func (ev *evaluator) levelLayers(l *level) ([]layer, bool) {
+	merge, good := ev.merges(l.merge)
+	var out []layer
+	for _, f := range ev.dataFiles(l, &good) {
+		values, ok := ev.dataFile(f.name, f.rng)
+		good = good && ok
+		out = append(out, layer{name: f.name, values: values, merge: merge})
+	}
+	own, ok := ev.layerOf(l.String(), l.vars)
+	own.merge = merge
+	return append(out, own), good && ok
+}
+
+// dataName is one name of a data list.
+type dataName struct {
+	name string
+	rng  diag.Range
+}
+
+// dataFiles evaluates data = ["data/common.yaml", "data/${target.labels.env}.yaml"].
+func (ev *evaluator) dataFiles(l *level, good *bool) []dataName {
+	if l.data == nil {
+		return nil
+	}
+	rng := rangeOf(l.data.Expr.Range())
+	v, _, ok := ev.eval(ev.topScope(), nil, l.data.Expr)
+	if !ok {
+		*good = false
+		return nil
+	}
+	var out []dataName
+	if v.IsNull() || !v.CanIterateElements() || v.Type().IsObjectType() || v.Type().IsMapType() {
+		ev.errorf(rng, "Bad list of data files", `Write data = ["data/common.yaml"].`)
+		*good = false
+		return nil
+	}
+	for _, e := range v.AsValueSlice() {
+		if e.IsNull() || e.Type() != cty.String {
+			ev.errorf(rng, "Bad list of data files", "A data file is named by a text, a path from the top of the repository.")
+			*good = false
+			continue
+		}
+		out = append(out, dataName{path.Clean(e.AsString()), rng})
+	}
+	return out
+}
+
+// dataFile reads the variables of a file: HCL, YAML or JSON by its name.
+func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValue, bool) {
+	root := ev.prog.root.folder
+	if e, err := root.Stat(name); err == nil && e.Path != name {
+		name = e.Path
+	}
+	src, err := root.ReadFile(name)
+	if err != nil {
+		ev.errorf(rng, "Data file cannot be read", "%s To take it only where it is there: data = [for f in [%q] : f if fileexists(f)].", sentence(err), name)
+		return nil, false
+	}
+	ev.prog.sources[name] = src
+	if ds := readable(src, name); ds.HasErrors() {
+		ev.add(ds...)
+		return nil, false
+	}
+	switch path.Ext(name) {
+	case ".hcl":
+		return ev.dataHCL(name, src)
+	case ".yaml", ".yml":
+		return ev.dataYAML(name, src)
+	case ".json":
+		return ev.dataJSON(name, src)
+	}
+	ev.errorf(rng, "Unknown form of data", "%q is no data file: its name ends in .hcl, .yaml, .yml or .json.", name)
+	return nil, false
+}
+
+// dataHCL reads name = value, in which facts and target are known.
+func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bool) {
+	if ds := guard(src, name, configSyntax); ds.HasErrors() {
+		ev.add(ds...)
+		return nil, false
+	}
+	f, hds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	ev.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil, false
+	}
+	body := f.Body.(*hclsyntax.Body)
+	for _, b := range body.Blocks {
+		ev.errorf(rangeOf(b.DefRange()), "Block in a data file", "A data file holds variables: name = value.")
+	}
+	out, good, top := map[string]layerValue{}, len(body.Blocks) == 0, ev.topScope()
+	for _, a := range attributeOrder(body.Attributes) {
+		v, _, ok := ev.eval(top, nil, a.Expr)
+		good = good && ok
+		if ok {
+			out[a.Name] = layerValue{val: v, rng: rangeOf(a.NameRange)}
+		}
+	}
+	return out, good
+}
+
+// place is the range of a name in a file.
+func place(file string, line, column int, name string) diag.Range {
+	return diag.Range{File: file, Start: diag.Pos{Line: line, Column: column}, End: diag.Pos{Line: line, Column: column + len(name)}}
+}
+
+func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, bool) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(src, &doc); err != nil {
+		ev.errorf(place(file, yamlLine(err), 1, ""), "Bad data file", "It is not YAML: %s.", strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, false
+	}
+	out := map[string]layerValue{}
+	if len(doc.Content) == 0 {
+		return out, true
+	}
+	top, good := doc.Content[0], true
+	if top.Kind != yaml.MappingNode {
+		ev.errorf(place(file, top.Line, top.Column, ""), "Bad data file", "A data file holds variables: name: value.")
+		return nil, false
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key, rng := top.Content[i].Value, place(file, top.Content[i].Line, top.Content[i].Column, top.Content[i].Value)
+		var plain any
+		err := top.Content[i+1].Decode(&plain)
+		val := cty.NilVal
+		if err == nil {
+			val, err = fromPlain(plain)
+		}
+		if err != nil {
+			ev.errorf(rng, "Bad value", "The value of %q cannot be used: %s.", key, err)
+			good = false
+			continue
+		}
+		good = ev.dataValue(out, key, layerValue{val: val, rng: rng}) && good
+	}
+	return out, good
+}
+
+// dataValue takes a value in, once.
+func (ev *evaluator) dataValue(out map[string]layerValue, key string, v layerValue) bool {
+	if old, ok := out[key]; ok {
+		ev.errorf(v.rng, "Variable given twice", "%q is given at %s already.", key, old.rng)
+		return false
+	}
+	out[key] = v
+	return true
+}
+
+// yamlLine is the line that an error of the YAML parser names, 1 for none.
+func yamlLine(err error) int {
+	_, rest, _ := strings.Cut(err.Error(), "line ")
+	n := 0
+	if _, err := fmt.Sscanf(rest, "%d", &n); err != nil || n < 1 {
+		return 1
+	}
+	return n
+}
+
+func (ev *evaluator) dataJSON(file string, src []byte) (map[string]layerValue, bool) {
+	d := json.NewDecoder(bytes.NewReader(src))
+	bad := func(at int64, err error) (map[string]layerValue, bool) {
+		rng := offset(file, src, at)
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			rng = offset(file, src, syntax.Offset)
+		}
+		ev.errorf(rng, "Bad data file", "It is not a JSON object: %s.", err)
+		return nil, false
+	}
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return bad(0, orElse(err, "it does not begin with {"))
+	}
+	out, good := map[string]layerValue{}, true
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return bad(d.InputOffset(), err)
+		}
+		key, _ := t.(string)
+		rng := offset(file, src, d.InputOffset()-int64(len(key))-2)
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return bad(d.InputOffset(), err)
+		}
+		typ, err := ctyjson.ImpliedType(raw)
+		val := cty.NilVal
+		if err == nil {
+			val, err = ctyjson.Unmarshal(raw, typ)
+		}
+		if err != nil {
+			return bad(d.InputOffset(), err)
+		}
+		good = ev.dataValue(out, key, layerValue{val: val, rng: rng}) && good
+	}
+	if _, err := d.Token(); err != nil {
+		return bad(d.InputOffset(), err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return bad(d.InputOffset(), orElse(nil, "something follows the object"))
+	}
+	return out, good
+}
+
+func orElse(err error, text string) error {
+	if err != nil {
+		return err
+	}
+	return errors.New(text)
+}
+
+// offset is the place of a byte.
+func offset(file string, src []byte, at int64) diag.Range {
+	before := src[:max(0, min(at, int64(len(src))))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	return place(file, line, len(before)-bytes.LastIndexByte(before, '\n'), "")
+}

@@ -1,0 +1,147 @@
+package lang
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// group is a target_group: a level of the targets that it selects, by name, by
+// label or by both.
+type group struct {
+	level
+	names  []func(name string) bool // nil: any
+	labels map[string][]string      // any of the values; nil: any
+}
+
+// group reads a target_group. What it selects by has to be said: everything is
+// targets = ["*"].
+func (ps *parser) group(b *hclsyntax.Block) {
+	l, ok := ps.level(b, "targets", "labels")
+	if !ok {
+		return
+	}
+	for _, old := range ps.prog.groups {
+		if old.name == l.name {
+			ps.errorf(l.rng, "Target group declared twice", "The target_group %q is declared at %s already.", l.name, old.rng)
+			return
+		}
+	}
+	g := &group{level: l}
+	names, labels := b.Body.Attributes["targets"], b.Body.Attributes["labels"]
+	if names == nil && labels == nil {
+		ps.errorf(l.rng, "Target group selects nothing", `Say which targets: targets = ["web*"], or labels = { env = "prod" }; all are targets = ["*"].`)
+		return
+	}
+	if names != nil {
+		g.names = ps.patterns(names.Expr)
+	}
+	if labels != nil {
+		g.labels = ps.selector(labels.Expr)
+	}
+	ps.prog.groups = append(ps.prog.groups, g)
+}
+
+// patterns reads names with * ? and [a-z], and regular expressions between
+// slashes, which a whole name has to match.
+func (ps *parser) patterns(e hclsyntax.Expression) []func(string) bool {
+	exprs, hds := hcl.ExprList(e)
+	ps.add(fromHCL(hds)...)
+	out := []func(string) bool{}
+	for _, x := range exprs {
+		v, ok := ps.prog.early(&ps.reports, x.(hclsyntax.Expression), cty.String)
+		if !ok {
+			continue
+		}
+		match, err := pattern(v.AsString())
+		if err != nil {
+			ps.errorf(rangeOf(x.Range()), "Bad pattern", "%q selects no targets: %s.", v.AsString(), err)
+			continue
+		}
+		out = append(out, match)
+	}
+	return out
+}
+
+func pattern(text string) (func(string) bool, error) {
+	if len(text) > 1 && text[0] == '/' && strings.HasSuffix(text, "/") {
+		if _, err := regexp.Compile(text[1 : len(text)-1]); err != nil {
+			return nil, err // of the text as it was written
+		}
+		return regexp.MustCompile(`\A(?:` + text[1:len(text)-1] + `)\z`).MatchString, nil
+	}
+	if _, err := path.Match(text, ""); err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		ok, _ := path.Match(text, name)
+		return ok
+	}, nil
+}
+
+// selector reads labels: a text, or a list of which one has to be the value; "*"
+// is any value.
+func (ps *parser) selector(e hclsyntax.Expression) map[string][]string {
+	out := map[string][]string{}
+	v, hds := e.Value(ps.prog.pure)
+	ps.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return out
+	}
+	wrong := func(rng diag.Range) {
+		ps.errorf(rng, "Bad label selector", `Write labels = { env = "prod", role = ["web", "app"] }.`)
+	}
+	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		wrong(rangeOf(e.Range()))
+		return out
+	}
+	for _, k := range sortedKeys(v.AsValueMap()) {
+		values, ok := anyOf(v.AsValueMap()[k])
+		if !ok {
+			wrong(rangeOf(e.Range()))
+		}
+		out[k] = values
+	}
+	return out
+}
+
+// anyOf is a text, or some.
+func anyOf(v cty.Value) ([]string, bool) {
+	list := []cty.Value{v}
+	if t := v.Type(); !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType()) {
+		list = v.AsValueSlice()
+	}
+	var out []string
+	for _, e := range list {
+		if e.IsNull() || e.Type() != cty.String {
+			return nil, false
+		}
+		out = append(out, e.AsString())
+	}
+	return out, true
+}
+
+// matches tells whether a target with these labels belongs to the group.
+func (g *group) matches(t *target, labels map[string]string) bool {
+	if g.names != nil {
+		named := false
+		for _, match := range g.names {
+			named = named || match(t.name)
+		}
+		if !named {
+			return false
+		}
+	}
+	for k, values := range g.labels {
+		if have, ok := labels[k]; !ok || !contains(values, have) && !contains(values, "*") {
+			return false
+		}
+	}
+	return true
+}

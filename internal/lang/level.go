@@ -1,0 +1,153 @@
+package lang
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// level is a role, a target group or a target: what gives modules and variables
+// to a target. The top of the repository is one too, without modules.
+type level struct {
+	what, name                        string
+	rng                               diag.Range
+	roles, modules, vars, data, merge *hclsyntax.Attribute
+	uses                              []*moduleUse
+	policy                            *hclsyntax.Block
+}
+
+// String is how messages and fettle explain call the level.
+func (l *level) String() string {
+	switch l.what {
+	case "target", "repository":
+		return l.what
+	}
+	return strings.ReplaceAll(l.what, "_", " ") + " " + l.name
+}
+
+// levelAttrs are the attributes that roles, target groups and targets share.
+func levelAttrs(more ...string) []string {
+	return append([]string{"roles", "modules", "vars", "data", "merge", "description"}, more...)
+}
+
+// level reads what a block of any level holds; attrs are what else it may have.
+func (ps *parser) level(b *hclsyntax.Block, attrs ...string) (level, bool) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return level{}, false
+	}
+	blocks := []string{"module"}
+	if b.Type != "role" {
+		blocks = append(blocks, "policy")
+	}
+	ps.only(b, levelAttrs(attrs...), blocks)
+	at := b.Body.Attributes
+	l := level{what: b.Type, name: name, rng: r, roles: at["roles"], modules: at["modules"], vars: at["vars"], data: at["data"], merge: at["merge"]}
+	for _, sub := range b.Body.Blocks {
+		switch sub.Type {
+		case "module":
+			ps.moduleUse(&l, sub)
+		case "policy":
+			ps.policyBlock(sub, &l.policy)
+		}
+	}
+	return l, true
+}
+
+func (ps *parser) moduleUse(l *level, b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"source", "vars"}, nil)
+	u := &moduleUse{name: name, rng: r, dir: path.Join("modules", name)}
+	if a := b.Body.Attributes["vars"]; a != nil {
+		u.vars = map[string]*hclsyntax.Attribute{l.String(): a}
+	}
+	if a := b.Body.Attributes["source"]; a != nil {
+		u.dir, u.rng = ps.text(a.Expr, "source"), rangeOf(a.Expr.Range())
+	}
+	l.uses = append(l.uses, u)
+}
+
+// role reads a role: modules and variables that targets share.
+func (ps *parser) role(b *hclsyntax.Block) {
+	l, ok := ps.level(b)
+	if !ok {
+		return
+	}
+	if old := ps.prog.roles[l.name]; old != nil {
+		ps.errorf(l.rng, "Role declared twice", "The role %q is declared at %s already.", l.name, old.rng)
+		return
+	}
+	ps.prog.roles[l.name] = &l
+}
+
+// levels are what a target is made of, low to high: the roles of its groups and
+// its own, each after those that it names; its groups in the order of their
+// declaration; and itself.
+func (p *Program) levels(r *reports, t *target) []*level {
+	var own []*level
+	labels := p.targetLabels(r, t)
+	for _, g := range p.groups {
+		if g.matches(t, labels) {
+			own = append(own, &g.level)
+		}
+	}
+	own = append(own, &t.level)
+	w := roleWalk{prog: p, reports: r, done: map[string]bool{}}
+	for _, l := range own {
+		w.named(l)
+	}
+	return append(w.out, own...)
+}
+
+// roleWalk gathers roles, each once.
+type roleWalk struct {
+	prog *Program
+	*reports
+	done map[string]bool
+	way  []string
+	out  []*level
+}
+
+// named takes in the roles that a level names.
+func (w *roleWalk) named(l *level) {
+	if l.roles == nil {
+		return
+	}
+	exprs, hds := hcl.ExprList(l.roles.Expr)
+	w.add(fromHCL(hds)...)
+	for _, e := range exprs {
+		if v, ok := w.prog.early(w.reports, e.(hclsyntax.Expression), cty.String); ok {
+			w.role(v.AsString(), rangeOf(e.Range()))
+		}
+	}
+}
+
+func (w *roleWalk) role(name string, rng diag.Range) {
+	l := w.prog.roles[name]
+	if l == nil {
+		w.errorf(rng, "Unknown role", "The repository declares no role %q.%s", name, Suggest(name, keysOf(w.prog.roles)))
+		return
+	}
+	for i, on := range w.way {
+		if on == name {
+			w.errorf(rng, "Roles name each other", "The role %q is made of itself: %s.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
+			return
+		}
+	}
+	if w.done[name] {
+		return
+	}
+	w.done[name] = true
+	w.way = append(w.way, name)
+	w.named(l)
+	w.way = w.way[:len(w.way)-1]
+	w.out = append(w.out, l)
+}

@@ -1,0 +1,124 @@
+package lang
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// How a value joins those of the layers below it.
+const (
+	replaceBelow = "replace" // it stands alone; the default
+	mergeShallow = "shallow" // its keys replace those below, the others stay
+	mergeDeep    = "deep"    // the same, in objects inside objects too
+)
+
+// checkMerge refuses any other way.
+func checkMerge(rng diag.Range, how string) diag.List {
+	ways := []string{replaceBelow, mergeShallow, mergeDeep}
+	if contains(ways, how) {
+		return nil
+	}
+	return diag.List{diag.Errorf(rng, "Bad merge", "%q is no way to merge. Say one of %s.%s", how, strings.Join(ways, ", "), Suggest(how, ways))}
+}
+
+// merges reads a level's merge = { NAME = "deep" }.
+func (ev *evaluator) merges(a *hclsyntax.Attribute) (map[string]string, bool) {
+	if a == nil {
+		return nil, true
+	}
+	v, ok := ev.prog.early(&ev.reports, a.Expr, cty.Map(cty.String))
+	if !ok {
+		return nil, false
+	}
+	out, good := map[string]string{}, true
+	for name, how := range v.AsValueMap() {
+		if how.IsNull() {
+			ev.errorf(rangeOf(a.Expr.Range()), "Bad merge", `Write merge = { %s = "deep" }.`, name)
+			good = false
+			continue
+		}
+		ds := checkMerge(rangeOf(a.Expr.Range()), how.AsString())
+		ev.add(ds...)
+		out[name], good = how.AsString(), good && ds == nil
+	}
+	return out, good
+}
+
+// given is the value of a variable: that of the highest layer, joined with those
+// below as the layer, else the variable, says. rng is where the highest stands.
+func (ev *evaluator) given(s *scope, v *variable, layers []layer) (val cty.Value, rng diag.Range, ok bool) {
+	found := false
+	if v.def != nil {
+		if val, ok = ev.variableDefault(s.body, v); !ok {
+			return val, rng, false
+		}
+		found, rng = true, rangeOf(v.def.Range())
+	}
+	for _, l := range layers {
+		lv, has := l.values[v.name]
+		if !has {
+			continue
+		}
+		next := lv.val
+		if lv.text {
+			if next, ok = ev.fromText(v, lv); !ok {
+				return val, rng, false
+			}
+		}
+		if how := l.merges(v); found && how != "" {
+			if next, ok = ev.join(v, val, next, how == mergeDeep, lv.rng); !ok {
+				return val, rng, false
+			}
+		}
+		val, rng, found = next, lv.rng, true
+	}
+	if !found {
+		ev.errorf(v.rng, "Variable without a value", "The variable %q of %s has no default and is given nowhere. Set it in the target's vars, in vars at the top of fettle.hcl, or with --var %s=….", v.name, s.name, v.name)
+	}
+	return val, rng, found
+}
+
+// merges is how a layer's value of a variable joins those below, "" when it
+// takes their place.
+func (l layer) merges(v *variable) string {
+	how := l.merge[v.name]
+	if how == "" {
+		how = v.merge
+	}
+	if how == replaceBelow {
+		return ""
+	}
+	return how
+}
+
+// join merges the value of a layer into that of the layers below.
+func (ev *evaluator) join(v *variable, below, above cty.Value, deep bool, rng diag.Range) (cty.Value, bool) {
+	for _, x := range []cty.Value{below, above} {
+		if !isObject(x) {
+			ev.errorf(rng, "Values cannot be merged", "The variable %q is merged with what the layers below give, which is for objects, and one of the values is a %s. Say merge = { %s = %q }, or give objects.", v.name, x.Type().FriendlyName(), v.name, replaceBelow)
+			return above, false
+		}
+	}
+	return merged(below, above, deep), true
+}
+
+func isObject(v cty.Value) bool {
+	return !v.IsNull() && (v.Type().IsObjectType() || v.Type().IsMapType())
+}
+
+func merged(below, above cty.Value, deep bool) cty.Value {
+	out := map[string]cty.Value{}
+	maps.Copy(out, below.AsValueMap())
+	for k, x := range above.AsValueMap() {
+		if old, ok := out[k]; ok && deep && isObject(old) && isObject(x) {
+			x = merged(old, x, true)
+		}
+		out[k] = x
+	}
+	return cty.ObjectVal(out)
+}
