@@ -143,6 +143,9 @@ type run struct {
 	at        int  // the change for which programs are run now
 	undoing   bool // recovery: the run was being taken back when it was cut short
 	homeWas   bool // the home of the account under way was there before
+	// halves is what dpkg was left with and cannot configure by itself.
+	halves string
+	broke  bool // a transaction of packages failed: what is half done need not be its own
 	// swept are directories in which temporaries were removed, not yet durably;
 	// left are temporaries that could not be removed so far.
 	swept map[string]bool

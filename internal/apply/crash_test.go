@@ -88,6 +88,12 @@ ACT run load /usr/bin/load on=file:/etc/app.conf
 EDIT /etc/hosts line="10.0.0.9 nine"
 `
 
+// Packages that need one another at one version: each way is one transaction.
+const (
+	tied1 = "PKG base version=1\nPKG client version=1\nPKG tool\n"
+	tied2 = "PKG base version=2\nPKG client version=2\nPKG plugin\nPKG tool ensure=absent\n"
+)
+
 // Three regions of one file, two of them in one run, one after the other.
 const (
 	edits1 = "EDIT /etc/hosts line=\"10.0.0.8 eight\"\n"
@@ -103,6 +109,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
 		{"many paths", "", many.String()}, {"new tree", "", newTree}, {"one file", edits1, edits2},
+		{"tied", "", tied1}, {"tied again", tied1, tied2}, {"tied away", tied2, "PKG tool\n"},
 		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
 	}
 }

@@ -119,6 +119,15 @@ func (m *Machine) Next() (Op, []int) {
 func (m *Machine) group(order func(func(int, plan.Change) bool), which Status) (op Op, out []int) {
 	var b batch
 	for i := range order {
+		if len(out) > 0 && op == OpGroup {
+			switch m.opOf(i) {
+			case OpGroup:
+			case OpRecord:
+				continue // it changes nothing, so it parts nothing
+			default:
+				return op, out // done or not: both ways it is the same transaction
+			}
+		}
 		if m.status[i] != which {
 			continue
 		}

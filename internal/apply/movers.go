@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
@@ -163,7 +162,7 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 	}
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, From: known(from), To: known(after)}
 	if err != nil {
-		r.fx[i].changed = !from.Same(after) && !neverStarted(err)
+		r.fx[i].changed = (!from.Same(after) || r.brought(from)) && !neverStarted(err)
 		return r.fail(i, StepFailed, err)
 	}
 	r.changed(i)
@@ -197,7 +196,7 @@ func (r *run) transaction(indexes []int) error {
 		if err != nil {
 			return r.fail(i, StepFailed, err)
 		}
-		if from.Same(to) {
+		if from.Same(to) && !(r.fx[i].found.Known() && r.remains(from, to)) {
 			if err := r.unchanged(i); err != nil {
 				return err
 			}
@@ -230,11 +229,12 @@ func (r *run) keepDeb(from, to image.Image, s step.Step) image.Image {
 }
 
 func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) error {
-	if err := r.settlePackages(); err != nil {
-		if !slices.ContainsFunc(moves, cures) {
-			return r.fail(todo[0], StepFailed, err)
-		}
-		r.note(err.Error())
+	err := r.configurePackages()
+	if err == nil && !r.curesAny(todo, moves) {
+		err = r.repairPackages()
+	}
+	if err != nil {
+		return r.fail(todo[0], StepFailed, err)
 	}
 	r.foresee(moves)
 	recs := make([]journal.Record, len(todo))
@@ -244,10 +244,12 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 	if err := r.log(recs...); err != nil {
 		return err
 	}
-	err := g.MoveAll(r.ctx, r.env, moves)
+	err = r.moveAll(g, moves)
 	if one := moves[0].From.Package; one != nil && len(moves[0].Also) > 0 {
 		with := *one
-		with.Also = moves[0].Also
+		if with.Also = moves[0].Also; err != nil {
+			with.Also = earlier(one.Also, moves[0].Also) // halves of what was foreseen may be there
+		}
 		moves[0].From = image.Image{Package: &with}
 	}
 	return r.transacted(todo, moves, err)
@@ -265,8 +267,8 @@ func (r *run) foresee(moves []*verb.GroupMove) {
 }
 
 // transacted records each package. When the transaction failed, those that are
-// as wanted count all the same. The first that is not is the failure; of the
-// others, those that were touched failed with it.
+// as wanted count all the same. Those that apt and dpkg blame are the failure;
+// of the others, those that were touched failed with them.
 func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	var bad []int
 	for k, i := range todo {
@@ -282,18 +284,25 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	if err == nil {
 		return nil
 	}
+	r.broke = true
 	if len(bad) == 0 { // so it is the transaction itself that has to be told of
 		bad = []int{0}
+		err = fmt.Errorf("all packages are as wanted, but their transaction failed: %w", err)
 	}
-	blamedFirst(bad, moves, err)
+	blamed := blamedFirst(bad, moves, err)
+	with := fmt.Errorf("the transaction failed at %s", nameAll(bad[:max(blamed, 1)], moves))
+	if blamed == 0 {
+		err = oneOf(bad, moves, err)
+		with = fmt.Errorf("the transaction of %s failed", nameAll(bad, moves))
+	}
 	err = r.withAudit(err)
 	for n, k := range bad {
 		v, _ := verbs.For(moves[k].Step.Verb)
-		if n > 0 {
-			if now, oerr := v.Observe(r.ctx, r.env, moves[k].Step); oerr == nil && now.Same(moves[k].From) {
+		if n > 0 && n >= blamed {
+			if now, oerr := v.Observe(r.ctx, r.env, moves[k].Step); oerr == nil && now.Same(moves[k].From) && !r.brought(moves[k].From) {
 				continue // not reached
 			}
-			err = fmt.Errorf("the transaction failed at %s", r.plan.Changes[todo[bad[0]]].Addr)
+			err = with
 		}
 		if merr := r.moved(v, todo[k], moves[k].From, moves[k].To, err); !errors.Is(merr, errStopped) {
 			return merr

@@ -38,6 +38,7 @@ func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 	if err := x.goOn(); err != nil {
 		return x.result(), true, err
 	}
+	x.leaveWhole()
 	res, err = x.finish()
 	return res, true, err
 }
@@ -256,7 +257,7 @@ func (r *run) lookAtMover(i int) error {
 		return nil
 	}
 	if s.Verb == step.Pkg {
-		if err := r.settlePackages(); err != nil {
+		if err := r.configurePackages(); err != nil {
 			return err
 		}
 	}
@@ -269,7 +270,7 @@ func (r *run) lookAtMover(i int) error {
 		fx.from, fx.to = now, now
 	}
 	known := s.Verb != step.Exec || now.Exec.Known
-	begun := !known || !now.Same(fx.from)
+	begun := !known || !now.Same(fx.from) || r.remains(now, fx.from)
 	switch {
 	case !r.goesOn():
 		r.openBack(v, i, now, begun)
@@ -330,7 +331,7 @@ func (r *run) complete(v verb.Verb, i int) {
 func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 	fx := &r.fx[i]
 	t, err := r.leadsTo(v, i, now)
-	if err != nil || !t.Same(now) {
+	if err != nil || !t.Same(now) || r.remains(now, t) {
 		fx.found = fx.from
 		return nil
 	}

@@ -40,6 +40,7 @@ func (r *run) takeBack() (Result, error) {
 			return r.result(), fmt.Errorf("run %d is cut short while it is taken back, the next fettle command goes on: %w", r.header.Run, err)
 		}
 	}
+	r.leaveWhole()
 	r.refire()
 	r.m.Back = false
 	return r.end(r.undoneOutcome())
@@ -59,7 +60,9 @@ func (r *run) undo(op Op, indexes []int) error {
 	switch op {
 	case OpPaths:
 		return r.back(indexes)
-	case OpGroup, OpMove:
+	case OpGroup:
+		return r.groupBack(indexes)
+	case OpMove:
 		for _, i := range indexes {
 			if err := r.moveBack(i); err != nil {
 				return err
@@ -222,11 +225,6 @@ func (r *run) moveBack(i int) error {
 	} else if err != nil {
 		r.note(err.Error())
 	}
-	if s.Verb == step.Pkg {
-		if err := r.settlePackages(); err != nil { // what comes back may be the cure
-			r.note(err.Error())
-		}
-	}
 	if err := r.log(r.intent(i, from, to)); err != nil {
 		return err
 	}
@@ -282,9 +280,12 @@ func (r *run) undoFailed() error {
 		if r.m.Status(i) != Failed || !r.fx[i].changed {
 			continue
 		}
-		if isPath(r.plan.Changes[i].Addr) {
+		switch {
+		case isPath(r.plan.Changes[i].Addr):
 			r.m.Set(i, Stuck) // that it could not be put back was the failure
-		} else {
+		case r.m.opOf(i) == OpGroup:
+			r.m.Set(i, Done) // it goes back with the others of its transaction
+		default:
 			if err := r.moveBack(i); err != nil {
 				return err
 			}

@@ -80,6 +80,13 @@ func newWorld(t *testing.T) *world {
 	w.h.Repository().Publish(mem.Release{Name: "web", Version: "1", Depends: []string{"lib"}, Files: map[string]string{"/usr/sbin/web": "web1"}})
 	w.h.Repository().Publish(mem.Release{Name: "web", Version: "2", Depends: []string{"lib"}, Files: map[string]string{"/usr/sbin/web": "web2"}})
 	w.h.Repository().Publish(mem.Release{Name: "tool", Version: "1", Files: map[string]string{"/usr/bin/tool": "tool1"}})
+	for _, v := range []string{"1", "2"} { // each needs the other at its own version
+		w.h.Repository().Publish(mem.Release{Name: "base", Version: v, Depends: []string{"common"}, Files: map[string]string{"/usr/lib/base": "base" + v, "/usr/lib/base." + v: v}})
+		w.h.Repository().Publish(mem.Release{Name: "client", Version: v, Depends: []string{"base (= " + v + ")"}, Files: map[string]string{"/usr/bin/client": "client" + v}})
+	}
+	w.h.Repository().Publish(mem.Release{Name: "common", Version: "1", Files: map[string]string{"/usr/lib/common": "common"}})
+	w.h.Repository().Publish(mem.Release{Name: "plugin", Version: "1", Depends: []string{"extra", "base (= 2)"}, Files: map[string]string{"/usr/lib/plugin": "plugin"}})
+	w.h.Repository().Publish(mem.Release{Name: "extra", Version: "1", Files: map[string]string{"/usr/lib/extra": "extra"}})
 	w.h.Services().Define("app.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
 	must(t, errors.Join(w.h.SyncFS("/"), w.st.SyncFS("/")))
 	return w
@@ -260,7 +267,7 @@ func (w *world) picture(t testing.TB, units bool) picture {
 	t.Helper()
 	p := picture{at: map[string]string{}, mtime: map[string]int64{}}
 	p.walk(t, w.h, "/", map[uint64]string{})
-	packages, err := w.h.Repository().Installed(context.Background(), []string{"web", "lib", "tool"})
+	packages, err := w.h.Repository().Installed(context.Background(), []string{"web", "lib", "tool", "base", "client", "common", "plugin", "extra"})
 	must(t, err)
 	for name, one := range packages {
 		p.at["pkg:"+name] = fmt.Sprintf("%s %v %s", one.Version, one.Held, one.Status)

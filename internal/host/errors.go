@@ -17,3 +17,17 @@ func IsNoSpace(err error) bool {
 // IsLoop tells whether an operation failed because the way to the path goes
 // round in links, so that nothing can stand at the path.
 func IsLoop(err error) bool { return errors.Is(err, syscall.ELOOP) }
+
+// PackagesError is a change of packages that failed.
+type PackagesError struct {
+	// Names are the packages that apt or dpkg named as the cause, without
+	// architecture where it is the host's own; none where they did not say.
+	// They need not be among those that the change was about.
+	Names []string
+	Err   error
+}
+
+func (e *PackagesError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what went wrong.
+func (e *PackagesError) Unwrap() error { return e.Err }

@@ -173,10 +173,24 @@ func (p Package) Unfinished() bool {
 	return len(p.Status) == 2 && strings.ContainsRune("HUFWt", rune(p.Status[1]))
 }
 
-// Condition is what dpkg's status letter says, in words.
+// Rest tells whether a package that is gone has left its configuration behind.
+func (p Package) Rest() bool {
+	return p.Version == "" && len(p.Status) == 2 && p.Status[1] == 'c'
+}
+
+// Leaving tells whether a package that is there is marked to be removed: somebody
+// asked dpkg to, or a removal was cut short.
+func (p Package) Leaving() bool {
+	return p.Version != "" && len(p.Status) == 2 && strings.ContainsRune("rp", rune(p.Status[0]))
+}
+
+// Condition is what dpkg's status letters say, in words.
 func (p Package) Condition() string {
 	if len(p.Status) != 2 {
 		return "not installed"
+	}
+	if p.Leaving() && !p.Unfinished() {
+		return "marked to be removed"
 	}
 	return map[byte]string{
 		'H': "half installed", 'U': "unpacked, not configured", 'F': "half configured",
@@ -228,7 +242,7 @@ func (i Image) Same(o Image) bool {
 		return *i.Member == *o.Member
 	case i.Package != nil && o.Package != nil:
 		a, b := *i.Package, *o.Package
-		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished()
+		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished() && a.Leaving() == b.Leaving()
 	case i.Unit != nil && o.Unit != nil:
 		return *i.Unit == *o.Unit
 	case i.Sysctl != nil && o.Sysctl != nil:

@@ -156,7 +156,7 @@ func (d *differ) pkg(f *image.Package, t image.Package) {
 	}
 	d.add("version", orNone(old.Version), orNone(t.Version))
 	d.add("held", yes(old.Held), yes(t.Held))
-	if old.Unfinished() && t.Version != "" {
+	if (old.Unfinished() || old.Leaving()) && t.Version != "" {
 		d.add("state", old.Condition(), "installed")
 	} else if old.Unfinished() && old.Version == "" {
 		d.add("state", old.Condition(), "not installed")

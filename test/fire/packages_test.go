@@ -9,7 +9,7 @@ import (
 // TestPackages is one host on which everything happens to packages that can.
 func TestPackages(t *testing.T) {
 	archive := hosts.NewRepo(t)
-	for _, add := range []func(*testing.T, *hosts.Repo){addMoving, addConffiles, addFailing, addAsking, addForeign} {
+	for _, add := range []func(*testing.T, *hosts.Repo){addMoving, addConffiles, addFailing, addAsking, addForeign, addTied} {
 		add(t, archive)
 	}
 	m := newMachine(t, "fire", archive)
@@ -24,6 +24,8 @@ func TestPackages(t *testing.T) {
 		{"ScriptsFail", scriptsFail},
 		{"TriggerFails", triggerFails},
 		{"FailureTakenBack", failureTakenBack},
+		{"TiedTakenBack", tiedTakenBack},
+		{"TiedLost", tiedLost},
 		{"BrokenAtStart", brokenAtStart},
 		{"BrokenBystander", brokenBystander},
 		{"BeyondRepair", beyondRepair},
@@ -38,7 +40,7 @@ func TestPackages(t *testing.T) {
 		{"ArchiveGone", archiveGone},
 	} {
 		if !t.Run(story.name, func(t *testing.T) { story.tell(m.with(t)) }) {
-			m.Exec("sh", "-c", "rm -f /run/fail-* /etc/apt/sources.list.d/*; touch /run/go; dpkg --purge --force-all moody watcher bystander waiting rude asking; apt-get update")
+			m.Exec("sh", "-c", "rm -f /run/fail-* /etc/apt/sources.list.d/*; touch /run/go; dpkg --purge --force-all moody watcher bystander waiting rude asking base client; apt-get update")
 		}
 	}
 }

@@ -29,6 +29,9 @@ func NewRepo(t testing.TB) *Repo {
 	return r
 }
 
+// Dir is where the repository is outside of hosts.
+func (r *Repo) Dir() string { return r.dir }
+
 // Add writes the package d into the repository and returns the path of its
 // file. It can be installed after the next Publish.
 func (r *Repo) Add(t testing.TB, d Deb) string {

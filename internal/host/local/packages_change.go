@@ -2,8 +2,10 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/debver"
@@ -59,9 +61,15 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange, pro
 		return nil, err
 	}
 	err = p.transaction(ctx, before, changes)
+	if err != nil { // dpkg may outlive an apt that was killed
+		err = errors.Join(err, p.waitLock(ctx, progress))
+	}
 	after, readErr := p.inventory(context.WithoutCancel(ctx))
 	if readErr != nil {
 		return nil, firstError(err, readErr)
+	}
+	if err != nil {
+		err = errors.Join(err, p.unmark(context.WithoutCancel(ctx), before, after))
 	}
 	also := difference(before, after, changes)
 	if err == nil {
@@ -88,6 +96,9 @@ func (p *packages) transaction(ctx context.Context, inv inventory, changes []hos
 			return fmt.Errorf("cannot release held packages: %w", err)
 		}
 	}
+	if err := p.stay(ctx, inv, changes); err != nil {
+		return err
+	}
 	if words := p.words(inv, changes); len(words) > 0 {
 		argv := append(p.aptGet(inv, changes), words...)
 		if err := p.apt(ctx, inv, argv); err != nil {
@@ -110,6 +121,19 @@ func (p *packages) aptGet(inv inventory, changes []host.PackageChange) []string 
 	return argv
 }
 
+// Command is what a person types for the changes.
+func (p *packages) Command(ctx context.Context, changes []host.PackageChange) string {
+	inv, err := p.inventory(ctx)
+	if err != nil || checkNames(changes) != nil {
+		return ""
+	}
+	words := p.words(inv, changes)
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.Join(append([]string{"apt-get", "install", "--allow-downgrades"}, words...), " ")
+}
+
 // words are the packages of one apt-get install: NAME=VERSION, the path of a
 // kept package, NAME, or NAME- for removal. What is as wanted is left out.
 func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
@@ -122,7 +146,7 @@ func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
 			out = append(out, c.Name+"-")
 		case c.Version == "":
 			out = append(out, c.Name)
-		case c.Version == have.Version && status2(have) == 'i':
+		case c.Version == have.Version && status2(have) == 'i' && !have.broken:
 		default:
 			out = append(out, p.source(inv.arch, c.Name, c.Version))
 		}
@@ -166,9 +190,9 @@ func arrived(after inventory, changes []host.PackageChange) error {
 		have := after.packages[after.key(c.Name)]
 		switch {
 		case c.Absent && have.Version != "":
-			return fmt.Errorf("cannot remove package %s: version %s is still there after apt ended well", c.Name, have.Version)
+			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot remove package %s: version %s is still there after apt ended well", c.Name, have.Version)}
 		case !c.Absent && (have.Version == "" || c.Version != "" && have.Version != c.Version):
-			return fmt.Errorf("cannot install package %s: apt ended well but the version is %q, not %q", c.Name, have.Version, c.Version)
+			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot install package %s: apt ended well but the version is %q, not %q", c.Name, have.Version, c.Version)}
 		}
 	}
 	return nil

@@ -29,6 +29,7 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, it first finishes what dpkg left", aptTimeout)
 	}
 	f := readFailure(string(r.Stdout), string(r.Stderr))
+	blame := func(text string) error { return &host.PackagesError{Names: f.names(inv), Err: errors.New(text)} }
 	if r.ExitCode < 0 && len(f.errors)+len(f.scripts) == 0 {
 		return errors.New("cannot change packages: somebody killed apt or dpkg before the end; run fettle again, it first finishes what dpkg left")
 	}
@@ -40,8 +41,9 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 		if len(f.scripts) > 0 && strings.HasPrefix(e, "Sub-process ") {
 			continue
 		}
-		parts = append(parts, e)
+		parts = append(parts, strings.TrimSuffix(e, "."))
 	}
+	parts = append(parts, f.unmet...)
 	if len(parts) == 0 {
 		parts = append(parts, fmt.Sprintf("it ended with status %d: %s", r.ExitCode, lastOf(string(r.Stderr), string(r.Stdout))))
 	}
@@ -49,13 +51,73 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 	if hint := p.hint(ctx, f); hint != "" {
 		text += ". " + hint
 	}
-	return errors.New(text)
+	return blame(text)
 }
 
 // failure is what can be told from the output of apt and dpkg.
 type failure struct {
 	errors  []string // apt's, without "E: "
 	scripts []scriptFailure
+	unmet   []string // "NAME: Depends: OTHER (= 1) but …"
+}
+
+// names are the packages that the output names as the cause.
+func (f failure) names(inv inventory) []string {
+	var out []string
+	add := func(name string) {
+		if name = inv.key(name); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, s := range f.scripts {
+		add(s.pkg)
+	}
+	for _, e := range f.errors {
+		add(namedIn(e))
+	}
+	for _, line := range f.unmet {
+		name, _, _ := strings.Cut(line, ": ")
+		add(name)
+	}
+	return out
+}
+
+// namedIn is the package that a line of apt is about, "" when it is about none.
+func namedIn(e string) string {
+	quoted := strings.FieldsFunc(e, func(r rune) bool { return strings.ContainsRune("‘’'", r) })
+	f := strings.Fields(e)
+	switch {
+	case strings.HasPrefix(e, "Unable to locate package "):
+		return f[len(f)-1]
+	case strings.HasPrefix(e, "Version ") && len(quoted) > 3:
+		return quoted[3]
+	case strings.HasPrefix(e, "Package ") && strings.Contains(e, "has no installation candidate") && len(quoted) > 1:
+		return quoted[1]
+	case strings.HasPrefix(e, "The package ") && strings.Contains(e, " needs to be reinstalled"):
+		return f[2]
+	case strings.HasPrefix(e, "Failed to fetch ") && len(f) > 3 && strings.HasSuffix(f[3], ".deb"):
+		return inArchive(f[3])
+	}
+	return ""
+}
+
+// unmetDependencies reads what apt writes of versions that do not go together:
+// " NAME : Depends: OTHER (= 1) but …", with more lines of the same package below.
+func unmetDependencies(stdout string) []string {
+	_, list, ok := strings.Cut(stdout, "The following packages have unmet dependencies:\n")
+	if !ok {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(list) {
+		if !strings.HasPrefix(line, " ") {
+			break
+		}
+		if name, why, ok := strings.Cut(strings.TrimSpace(line), " : "); ok {
+			out = append(out, name+": "+strings.Join(strings.Fields(why), " "))
+		}
+	}
+	return out
 }
 
 // scriptFailure is one package that dpkg could not process.
@@ -75,7 +137,7 @@ func (s scriptFailure) text() string {
 // readFailure takes apart what apt-get and dpkg wrote. Only the message of the
 // error depends on it, never a decision.
 func readFailure(stdout, stderr string) failure {
-	var f failure
+	f := failure{unmet: unmetDependencies(stdout)}
 	lines := strings.Split(stderr, "\n")
 	for i, line := range lines {
 		if e, ok := strings.CutPrefix(line, "E: "); ok {

@@ -3,6 +3,10 @@ package local
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"fettle.dev/fettle/internal/host"
 )
@@ -13,7 +17,7 @@ func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error
 	for _, c := range changes {
 		have := inv.packages[inv.key(c.Name)]
 		if have.Held && c.Held == nil && (c.Absent || c.Version != have.Version) {
-			return fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or say held = false", c.Name, have.Version, c.Name)
+			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or say held = false", c.Name, have.Version, c.Name)}
 		}
 	}
 	return nil
@@ -59,6 +63,61 @@ func (p *packages) mark(ctx context.Context, before, after inventory, changes []
 		if err := p.tool(ctx, append([]string{"apt-mark", verb}, todo[verb]...)); err != nil {
 			return fmt.Errorf("cannot mark packages %s: %w", verb, err)
 		}
+	}
+	return nil
+}
+
+// stay takes the mark of a removal that was cut short off packages that are to
+// be there: dpkg finishes nothing of what is marked so.
+func (p *packages) stay(ctx context.Context, inv inventory, changes []host.PackageChange) error {
+	want := map[string]string{}
+	for _, c := range changes {
+		if name := inv.key(c.Name); !c.Absent && inv.packages[name].Leaving() {
+			want[name] = "install"
+		}
+	}
+	return p.choose(ctx, want)
+}
+
+// unmark gives packages that a transaction was to remove and left there the
+// marks that they had before.
+func (p *packages) unmark(ctx context.Context, before, after inventory) error {
+	want := map[string]string{}
+	for name, is := range after.packages {
+		was := before.packages[name]
+		if is.Leaving() && was.Version != "" && !was.Leaving() {
+			want[name] = map[bool]string{true: "hold", false: "install"}[was.Held]
+		}
+	}
+	return p.choose(ctx, want)
+}
+
+// unfinishedStay is stay for all that dpkg has begun to remove.
+func (p *packages) unfinishedStay(ctx context.Context, inv inventory) error {
+	want := map[string]string{}
+	for name, is := range inv.packages {
+		if is.Leaving() && is.Unfinished() {
+			want[name] = "install"
+		}
+	}
+	return p.choose(ctx, want)
+}
+
+// choose sets what dpkg calls the selections of packages.
+func (p *packages) choose(ctx context.Context, want map[string]string) error {
+	if len(want) == 0 {
+		return nil
+	}
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		fmt.Fprintf(&lines, "%s %s\n", name, want[name])
+	}
+	r, err := p.h.Run(ctx, host.Command{Argv: []string{"dpkg", "--set-selections"}, Stdin: []byte(lines.String()), Env: aptEnv(), Timeout: time.Minute, Mutates: true})
+	if err == nil && r.ExitCode != 0 {
+		err = fmt.Errorf("dpkg --set-selections: %s", firstLine(append(r.Stderr, r.Stdout...)))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot unmark packages that stay: %w", err)
 	}
 	return nil
 }

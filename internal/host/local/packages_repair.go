@@ -106,11 +106,33 @@ func (p *packages) Repair(ctx context.Context, progress func(string)) error {
 	return fmt.Errorf("cannot repair the packages: %s; look at it with dpkg --audit", left)
 }
 
+// Configure configures what is unpacked, and takes in what an interrupted dpkg
+// noted; no package comes or goes. Audit tells what is left.
+func (p *packages) Configure(ctx context.Context, progress func(string)) error {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	if err := p.waitLock(ctx, progress); err != nil {
+		return err
+	}
+	inv, err := p.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	return p.apt(ctx, inv, configure())
+}
+
+func configure() []string {
+	return []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}
+}
+
 // repair configures what is unpacked, installs again what is broken, and lets
 // apt complete dependencies, which may bring what the first needs: hence twice.
 func (p *packages) repair(ctx context.Context, inv inventory) error {
-	configure := []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}
-	first := p.apt(ctx, inv, configure)
+	if err := p.unfinishedStay(ctx, inv); err != nil {
+		return err
+	}
+	first := p.apt(ctx, inv, configure())
 	var again []string
 	if now, err := p.inventory(ctx); err == nil {
 		again = reinstall(now)
@@ -127,7 +149,7 @@ func (p *packages) repair(ctx context.Context, inv inventory) error {
 	if first == nil {
 		return nil
 	}
-	return p.apt(ctx, inv, configure)
+	return p.apt(ctx, inv, configure())
 }
 
 // reinstall lists what is not whole on disk.

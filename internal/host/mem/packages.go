@@ -17,11 +17,14 @@ import (
 // Release is one version of a package in the repository.
 type Release struct {
 	Name, Version string
-	Depends       []string
+	Depends       []string          // NAME, or NAME (= VERSION)
 	Files         map[string]string // path to content; directories are made as needed
 }
 
-// Packages plays apt and dpkg. The candidate is the release published last.
+// Packages plays apt and dpkg. The candidate is the release published last. As
+// with dpkg, a transaction unpacks all before it configures all, and whoever is
+// interrupted leaves halves. Unlike apt it moves no package that nobody named,
+// but for what is missing or cannot stay without another.
 type Packages struct {
 	fs *FS
 	op host.Counter
@@ -29,18 +32,21 @@ type Packages struct {
 	mu       sync.Mutex
 	releases []Release
 	state    map[string]image.Package
+	torn     map[string]string // version of what is half unpacked
 	broken   string
 	fail     error
 }
 
 var _ host.Packages = (*Packages)(nil)
 
-func newPackages() *Packages { return &Packages{state: map[string]image.Package{}} }
+func newPackages() *Packages {
+	return &Packages{state: map[string]image.Package{}, torn: map[string]string{}}
+}
 
 func (p *Packages) clone() *Packages {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &Packages{releases: slices.Clone(p.releases), state: maps.Clone(p.state), broken: p.broken, fail: p.fail}
+	return &Packages{releases: slices.Clone(p.releases), state: maps.Clone(p.state), torn: maps.Clone(p.torn), broken: p.broken, fail: p.fail}
 }
 
 // Publish puts a release into the repository; it becomes the candidate.
@@ -93,7 +99,8 @@ func (p *Packages) Simulate(_ context.Context, changes []host.PackageChange) (ma
 	return p.also(next, changes), nil
 }
 
-// Change implements host.Packages: one counted operation.
+// Change implements host.Packages. It counts when it begins, twice for each
+// package that it exchanges, and before it configures them.
 func (p *Packages) Change(_ context.Context, changes []host.PackageChange, progress func(string)) (map[string]string, error) {
 	if err := p.op(host.OpRun, "apt-get"); err != nil {
 		return nil, err
@@ -111,12 +118,10 @@ func (p *Packages) Change(_ context.Context, changes []host.PackageChange, progr
 		return nil, err
 	}
 	also := p.also(next, changes)
-	for _, name := range slices.Sorted(maps.Keys(next)) {
-		if err := p.move(name, p.state[name].Version, next[name].Version, progress); err != nil {
-			return nil, err
-		}
-		p.state[name] = next[name]
+	if err := p.unpack(next, progress); err != nil {
+		return nil, err
 	}
+	maps.Copy(p.state, next)
 	return also, nil
 }
 
@@ -133,7 +138,7 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 			p.dropDependents(next, c.Name)
 		}
 	}
-	return next, nil
+	return next, p.whole(next)
 }
 
 func (p *Packages) apply(next map[string]image.Package, c host.PackageChange) error {
@@ -142,7 +147,7 @@ func (p *Packages) apply(next map[string]image.Package, c host.PackageChange) er
 		next[c.Name] = removed(now, c.Purge)
 		return nil
 	}
-	if now.Version == "" || c.Version != "" && c.Version != now.Version {
+	if now.Version == "" || now.Unfinished() || c.Version != "" && c.Version != now.Version {
 		if now.Held && (c.Held == nil || *c.Held) {
 			return fmt.Errorf("cannot change package %q: it is held; release it first", c.Name)
 		}
@@ -175,11 +180,12 @@ func (p *Packages) install(next map[string]image.Package, name, version string, 
 		return fmt.Errorf("cannot install package %q %s: no repository has it", name, version)
 	}
 	next[name] = image.Package{Version: r.Version, Status: "ii", Held: next[name].Held, Auto: auto}
-	for _, dep := range r.Depends {
-		if next[dep].Version != "" {
+	for _, d := range r.Depends {
+		dep, exact := needs(d)
+		if there := next[dep].Version; there != "" && (exact == "" || there == exact) {
 			continue
 		}
-		if err := p.install(next, dep, "", true); err != nil {
+		if err := p.install(next, dep, exact, true); err != nil {
 			return err
 		}
 	}
@@ -200,7 +206,7 @@ func (p *Packages) find(name, version string) (Release, bool) {
 func (p *Packages) dropDependents(next map[string]image.Package, gone string) {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		r, ok := p.find(name, next[name].Version)
-		if next[name].Version != "" && ok && slices.Contains(r.Depends, gone) {
+		if next[name].Version != "" && ok && slices.ContainsFunc(r.Depends, func(d string) bool { dep, _ := needs(d); return dep == gone }) {
 			next[name] = removed(next[name], false)
 			p.dropDependents(next, name)
 		}
@@ -219,33 +225,59 @@ func (p *Packages) also(next map[string]image.Package, changes []host.PackageCha
 	return out
 }
 
-// move exchanges the files of two versions, "" for none.
+// move exchanges the files of two versions, "" for none. What was half unpacked
+// may have files of any.
 func (p *Packages) move(name, from, to string, progress func(string)) error {
-	if from == to {
-		return nil
-	}
 	if progress != nil {
 		progress(fmt.Sprintf("%s %s -> %s", name, from, to))
 	}
-	old, _ := p.find(name, from)
 	fresh := Release{}
 	if to != "" {
 		fresh, _ = p.find(name, to)
 	}
-	for _, file := range slices.Sorted(maps.Keys(old.Files)) {
-		if _, stays := fresh.Files[file]; from == "" || stays {
+	for _, old := range p.releases {
+		if _, torn := p.torn[name]; old.Name != name || old.Version != from && !torn {
 			continue
 		}
-		if err := p.fs.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		for _, file := range slices.Sorted(maps.Keys(old.Files)) {
+			if err := p.clear(file, fresh); err != nil {
+				return err
+			}
 		}
+	}
+	if err := p.point("dpkg"); err != nil {
+		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(fresh.Files)) {
 		if err := p.ship(file, fresh.Files[file]); err != nil {
 			return err
 		}
 	}
-	return p.fs.SyncFS("/")
+	if err := p.fs.SyncFS("/"); err != nil {
+		return err
+	}
+	return p.point("dpkg")
+}
+
+// clear removes a file that the new version does not have, and what an
+// interrupted unpacking of it left.
+func (p *Packages) clear(file string, fresh Release) error {
+	gone := []string{file + ".dpkg-new"}
+	if _, stays := fresh.Files[file]; !stays {
+		gone = append(gone, file)
+	}
+	for _, g := range gone {
+		if there, err := host.Exists(p.fs, g); err != nil || !there {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.fs.Remove(g); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // ship writes one file as dpkg does: beside it, then in its place.
@@ -273,22 +305,6 @@ func makeParents(f *FS, dir string) error {
 		return err
 	}
 	return f.Mkdir(dir, 0o755)
-}
-
-// Audit implements host.Packages.
-func (p *Packages) Audit(context.Context) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.broken, nil
-}
-
-// Repair implements host.Packages.
-func (p *Packages) Repair(context.Context, func(string)) error {
-	if err := p.op(host.OpRun, "dpkg"); err != nil {
-		return err
-	}
-	p.Break("")
-	return nil
 }
 
 // Keep implements host.Packages: the repository keeps what it has.

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/host"
@@ -106,7 +105,10 @@ func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, erro
 	if h, ok := s.Lookup("held"); ok {
 		p.Held = h == "true"
 	}
-	if p.Unfinished() {
+	switch {
+	case p.Leaving():
+		p.Status = "ii"
+	case p.Unfinished():
 		p.Status = p.Status[:1] + "i"
 	}
 	p.Also = nil
@@ -125,27 +127,46 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	if err != nil {
 		return err
 	}
-	changes := make([]host.PackageChange, 0, len(moves))
-	names := make([]string, 0, len(moves))
-	for _, m := range moves {
-		changes = append(changes, changeFor(m)...)
-		names = append(names, m.Step.Args[0])
-	}
-	if len(changes) == 0 {
-		return nil
-	}
-	if changes, err = withDependencies(ctx, p, changes, moves); err != nil {
+	changes, along, err := withDependencies(ctx, p, moves)
+	if err != nil || len(changes) == 0 {
 		return err
 	}
 	also, err := p.Change(ctx, changes, e.Progress)
-	moves[0].Also = also
+	moves[0].Also = both(also, along)
 	for _, text := range Notes(p) {
 		e.Note(text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot change packages %s: %w", strings.Join(names, ", "), err)
+		return fmt.Errorf("cannot change packages %s: %w", named(moves), err)
 	}
 	return nil
+}
+
+// named are the packages of a transaction, for messages.
+func named(moves []*verb.GroupMove) string {
+	names := make([]string, len(moves))
+	for i, m := range moves {
+		names[i] = m.Step.Args[0]
+	}
+	return strings.Join(names, ", ")
+}
+
+// Command is what a person types for MoveAll, "" where nobody can tell.
+func (v Pkg) Command(ctx context.Context, e verb.Env, moves []*verb.GroupMove) string {
+	p, err := e.Host.Packages()
+	if err != nil {
+		return ""
+	}
+	t, ok := p.(typist)
+	if !ok {
+		return ""
+	}
+	return t.Command(ctx, append(changesFor(moves), dependencies(moves)...))
+}
+
+// typist is what packages may be able to tell: the command of a change.
+type typist interface {
+	Command(ctx context.Context, changes []host.PackageChange) string
 }
 
 // Foresee tells what MoveAll will change besides: name to version before.
@@ -154,17 +175,31 @@ func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (
 	if err != nil {
 		return nil, err
 	}
-	var changes []host.PackageChange
-	for _, m := range moves {
-		changes = append(changes, changeFor(m)...)
-	}
-	if len(changes) == 0 {
-		return nil, nil
-	}
-	if changes, err = withDependencies(ctx, p, changes, moves); err != nil {
+	changes, along, err := withDependencies(ctx, p, moves)
+	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	return p.Simulate(ctx, changes)
+	also, err := p.Simulate(ctx, changes)
+	return both(also, along), err
+}
+
+// both are what a transaction changes besides what it was told: dependencies
+// that it was told to take along count.
+func both(also, along map[string]string) map[string]string {
+	if len(along) == 0 {
+		return also
+	}
+	out := maps.Clone(along)
+	maps.Copy(out, also)
+	return out
+}
+
+func changesFor(moves []*verb.GroupMove) []host.PackageChange {
+	var out []host.PackageChange
+	for _, m := range moves {
+		out = append(out, changeFor(m)...)
+	}
+	return out
 }
 
 // changeFor says what apt must be told for one move; nothing when the package
@@ -175,7 +210,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	switch {
 	case to.Version == "":
 		c.Absent = true
-		c.Purge = to.Status == "" // it had left no configuration behind either
+		c.Purge = !to.Rest() // it had left no configuration behind either
 	case to.Version != Candidate:
 		c.Version = to.Version
 	}
@@ -185,43 +220,10 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	if from.Version == "" && to.Version != "" || from.Auto != to.Auto {
 		c.Auto = &to.Auto
 	}
-	if m.From.Same(m.To) && c.Auto == nil {
+	if m.From.Same(m.To) && c.Auto == nil && !(c.Purge && from.Rest()) {
 		return nil
 	}
 	return []host.PackageChange{c}
-}
-
-// withDependencies adds taking away what an earlier transaction brought besides,
-// where a package goes back to before it: to.Also says what was there then. A
-// dependency that somebody else needs by now stays.
-func withDependencies(ctx context.Context, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) ([]host.PackageChange, error) {
-	deps := dependencies(moves)
-	if len(deps) == 0 {
-		return changes, nil
-	}
-	others, err := p.Simulate(ctx, slices.Concat(changes, deps))
-	if err == nil && len(others) == 0 {
-		return slices.Concat(changes, deps), nil
-	}
-	out := changes
-	for _, d := range deps {
-		if others, err := p.Simulate(ctx, append(slices.Clone(out), d)); err == nil && len(others) == 0 {
-			out = append(slices.Clone(out), d)
-		}
-	}
-	return out, ctx.Err()
-}
-
-func dependencies(moves []*verb.GroupMove) []host.PackageChange {
-	var out []host.PackageChange
-	for _, m := range moves {
-		also := m.To.Package.Also
-		for _, name := range slices.Sorted(maps.Keys(also)) {
-			gone := also[name] == ""
-			out = append(out, host.PackageChange{Name: name, Version: also[name], Absent: gone, Purge: gone})
-		}
-	}
-	return out
 }
 
 // Irreversible implements verb.Reversible: an older version can be put back

@@ -1,0 +1,178 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// needs takes "NAME" or "NAME (= VERSION)" apart.
+func needs(d string) (name, version string) {
+	name, version, _ = strings.Cut(d, " (= ")
+	return name, strings.TrimSuffix(version, ")")
+}
+
+// unmet is what a release needs and a state does not have, "" for nothing.
+func unmet(r Release, state map[string]image.Package) string {
+	for _, d := range r.Depends {
+		name, exact := needs(d)
+		if there := state[name].Version; there == "" || exact != "" && there != exact {
+			return d
+		}
+	}
+	return ""
+}
+
+// whole tells whether versions go together: else no transaction leads there.
+// What was left unconfigured is configured with it.
+func (p *Packages) whole(next map[string]image.Package) error {
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		one := next[name]
+		if one.Unfinished() && one.Version == "" {
+			return &host.PackagesError{Names: []string{name}, Err: fmt.Errorf("cannot change packages: the package %s needs to be reinstalled", name)}
+		}
+		if one.Version == "" {
+			continue
+		}
+		if r, ok := p.find(name, one.Version); ok {
+			if d := unmet(r, next); d != "" {
+				return &host.PackagesError{Names: []string{name}, Err: fmt.Errorf("cannot change packages: %s: Depends: %s", name, d)}
+			}
+		}
+		if one.Unfinished() {
+			one.Status = "ii"
+			next[name] = one
+		}
+	}
+	return nil
+}
+
+// unpack removes what goes and unpacks what comes. What it is at is half
+// installed meanwhile, and unpacked until all are.
+func (p *Packages) unpack(next map[string]image.Package, progress func(string)) error {
+	for _, gone := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(next)) {
+			was, to := p.state[name], next[name]
+			_, torn := p.torn[name]
+			if (to.Version == "") != gone || was.Version == to.Version && !torn {
+				continue
+			}
+			if err := p.replace(name, was, to, progress); err != nil {
+				return err
+			}
+		}
+	}
+	return p.point("dpkg")
+}
+
+// replace puts a version, or nothing, in the place of another.
+func (p *Packages) replace(name string, was, to image.Package, progress func(string)) error {
+	half := was
+	half.Version, half.Status = "", "iH"
+	if to.Version == "" {
+		half.Status = "rH"
+	}
+	if _, torn := p.torn[name]; !torn {
+		p.torn[name] = was.Version
+	}
+	p.state[name] = half
+	if err := p.move(name, was.Version, to.Version, progress); err != nil {
+		return err
+	}
+	delete(p.torn, name)
+	if half.Version, half.Status = to.Version, "iU"; to.Version == "" {
+		half = to
+	}
+	p.state[name] = half
+	return nil
+}
+
+// point is a moment at which a transaction may be cut short. The lock is free
+// then, for whoever counts may make a clone.
+func (p *Packages) point(program string) error {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	return p.op(host.OpRun, program)
+}
+
+// Audit implements host.Packages.
+func (p *Packages) Audit(context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broken != "" {
+		return p.broken, nil
+	}
+	return p.halves(), nil
+}
+
+func (p *Packages) halves() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(p.state)) {
+		if p.state[name].Unfinished() {
+			out = append(out, name+" is "+p.state[name].Condition())
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// Configure configures what is unpacked and has what it needs.
+func (p *Packages) Configure(context.Context, func(string)) error {
+	if err := p.op(host.OpRun, "dpkg"); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.configure()
+}
+
+func (p *Packages) configure() error {
+	ready := maps.Clone(p.state)
+	for again := true; again; {
+		again = false
+		for name, one := range ready {
+			r, ok := p.find(name, one.Version)
+			if one.Status == "iU" && ok && unmet(r, ready) != "" {
+				delete(ready, name)
+				again = true
+			}
+		}
+	}
+	for name, one := range ready {
+		if one.Status == "iU" {
+			one.Status = "ii"
+			p.state[name] = one
+		}
+	}
+	if left := p.halves(); left != "" {
+		return fmt.Errorf("cannot repair the packages: %s", left)
+	}
+	return nil
+}
+
+// Repair implements host.Packages: what is half installed is installed again,
+// at the version that it had, else at the candidate, and all is configured that can be.
+func (p *Packages) Repair(_ context.Context, progress func(string)) error {
+	if err := p.op(host.OpRun, "dpkg"); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = ""
+	for _, name := range slices.Sorted(maps.Keys(p.torn)) {
+		r, ok := p.find(name, p.torn[name])
+		if !ok {
+			continue
+		}
+		if err := p.move(name, "", r.Version, progress); err != nil {
+			return err
+		}
+		delete(p.torn, name)
+		p.state[name] = image.Package{Version: r.Version, Status: "iU", Held: p.state[name].Held, Auto: p.state[name].Auto}
+	}
+	return p.configure()
+}
