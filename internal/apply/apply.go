@@ -145,7 +145,11 @@ type run struct {
 	homeWas   bool // the home of the account under way was there before
 	// halves is what dpkg was left with and cannot configure by itself.
 	halves string
-	broke  bool // a transaction of packages failed: what is half done need not be its own
+	// torn: it was left with anything at all. began is when a run did that may have
+	// left it so, ns since 1970.
+	torn  bool
+	began int64
+	broke bool // a transaction of packages failed: what is half done need not be its own
 	// swept are directories in which temporaries were removed, not yet durably;
 	// left are temporaries that could not be removed so far.
 	swept map[string]bool

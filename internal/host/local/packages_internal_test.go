@@ -89,3 +89,25 @@ func TestReadFailure(t *testing.T) {
 		t.Errorf("failure %+v", f)
 	}
 }
+
+// TestBlamed: the packages that apt and dpkg name as the cause.
+func TestBlamed(t *testing.T) {
+	inv := inventory{arch: "amd64"}
+	for _, c := range []struct{ stdout, stderr, want string }{
+		{"", "dpkg: error processing package picky:amd64 (--configure):\n it failed\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n", "[picky]"},
+		{"", "dpkg: error processing archive /var/cache/apt/archives/a_1_all.deb (--unpack):\n trying to overwrite\n", "[a]"},
+		{"", "E: Unable to locate package modi\n", "[modi]"},
+		{"", "E: Version ‘3.0’ for ‘moody’ was not found\n", "[moody]"},
+		{"", "E: Version '3.0' for 'moody' was not found\n", "[moody]"},
+		{"", "E: Package 'ghost' has no installation candidate\n", "[ghost]"},
+		{"", "E: The package torn needs to be reinstalled, but I can't find an archive for it.\n", "[torn]"},
+		{"", "E: Failed to fetch http://h/pool/remote_1%3a2_all.deb  404  Not Found\n", "[remote]"},
+		{"", "E: Failed to fetch http://h/dists/x/Release  404  Not Found\n", "[]"},
+		{"The following packages have unmet dependencies:\n beta : Depends: alpha (= 2.0) but 1.0 is to be installed\n        Depends: other but it is not\nE: x\n", "E: Unable to correct problems, you have held broken packages.\n", "[beta]"},
+		{"", "E: Could not get lock /var/lib/dpkg/lock\n", "[]"},
+	} {
+		if got := fmt.Sprint(readFailure(c.stdout, c.stderr).names(inv)); got != c.want {
+			t.Errorf("%q%q blames %s, want %s", c.stdout, c.stderr, got, c.want)
+		}
+	}
+}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"sort"
 	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
 )
 
 // updatesDir holds what a dpkg that was interrupted had not yet merged into its
@@ -162,4 +164,51 @@ func reinstall(inv inventory) []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// Sweep removes files that an interrupted unpacking left beside those of the
+// packages, NAME.dpkg-new and NAME.dpkg-tmp, which dpkg forgets when it goes
+// another way afterwards. Only what changed since a time (ns since 1970) goes.
+// It is for when Audit has nothing to say.
+func (p *packages) Sweep(ctx context.Context, names []string, since int64) error {
+	if len(names) == 0 {
+		return nil
+	}
+	r, err := p.h.Run(ctx, host.Command{Argv: append([]string{"dpkg-query", "-L"}, names...), Timeout: time.Minute})
+	if err != nil {
+		return fmt.Errorf("cannot look for what an interrupted dpkg left: %w", err)
+	}
+	dirs := map[string]bool{}
+	for line := range strings.Lines(string(r.Stdout)) {
+		if f := strings.TrimSpace(line); strings.HasPrefix(f, "/") && host.CheckPath(f) == nil {
+			dirs[path.Dir(f)] = true
+		}
+	}
+	for dir := range dirs {
+		if err := p.sweepDir(dir, since); err != nil {
+			return fmt.Errorf("cannot remove what an interrupted dpkg left: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p *packages) sweepDir(dir string, since int64) error {
+	all, err := p.h.ReadDir(dir)
+	if err != nil {
+		return nil // it went with its package
+	}
+	for _, name := range all {
+		if !strings.HasSuffix(name, ".dpkg-new") && !strings.HasSuffix(name, ".dpkg-tmp") {
+			continue
+		}
+		full := path.Join(dir, name)
+		st, err := p.h.Lstat(full)
+		if err != nil || st.CTime < since || st.Type != image.Regular && st.Type != image.Symlink {
+			continue
+		}
+		if err := p.h.Remove(full); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

@@ -138,6 +138,12 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 			p.dropDependents(next, c.Name)
 		}
 	}
+	for _, c := range changes { // what was asked for goes before what others need
+		if one := next[c.Name]; c.Version != "" && one.Version != "" && one.Version != c.Version {
+			one.Version = c.Version
+			next[c.Name] = one
+		}
+	}
 	return next, p.whole(next)
 }
 

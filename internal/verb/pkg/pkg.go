@@ -206,6 +206,9 @@ func changesFor(moves []*verb.GroupMove) []host.PackageChange {
 // is as wanted already.
 func changeFor(m *verb.GroupMove) []host.PackageChange {
 	from, to := *m.From.Package, *m.To.Package
+	if m.Stays {
+		return []host.PackageChange{{Name: m.Step.Args[0], Version: to.Version, Absent: to.Version == ""}}
+	}
 	c := host.PackageChange{Name: m.Step.Args[0]}
 	switch {
 	case to.Version == "":
