@@ -139,7 +139,11 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 		}
 	}
 	for _, c := range changes { // what was asked for goes before what others need
-		if one := next[c.Name]; c.Version != "" && one.Version != "" && one.Version != c.Version {
+		one := next[c.Name]
+		if !c.Absent && one.Version == "" {
+			return nil, &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change packages: %s cannot stay without what is to go", c.Name)}
+		}
+		if c.Version != "" && one.Version != "" && one.Version != c.Version {
 			one.Version = c.Version
 			next[c.Name] = one
 		}
