@@ -126,6 +126,31 @@ func TestCollectStopsAtAnIndex(t *testing.T) {
 	}
 }
 
+// TestCollectedIsPutAgain: who collected knows at once what is gone, so that the
+// same content is written when it comes again, and still has what stays.
+func TestCollectedIsPutAgain(t *testing.T) {
+	fsys := mem.NewFS(mem.Options{})
+	dead := fill(t, open(t, fsys), 0, 20)
+	live := fill(t, open(t, fsys), 20, 40)
+	s := open(t, fsys)
+	j := must(s.Begin(journal.Header{Format: 1, Run: 1, Operation: journal.OpApply, List: live[0], Plan: live[1]}))(t)
+	check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")}, journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
+	check(t, errors.Join(j.Sync(), j.Close(), s.SaveState(journal.State{Format: 1, Run: 1, List: live[0]})))
+	s = open(t, fsys)
+	if c := must(s.Collect(journal.Keep{Runs: 5}))(t); c.Objects != len(dead) {
+		t.Fatalf("collected %+v", c)
+	}
+	readable(t, s, live, 20)
+	for _, d := range dead {
+		if s.Has(d) {
+			t.Fatal("what was collected passes for being there")
+		}
+	}
+	fill(t, s, 0, 20)
+	readable(t, open(t, fsys), dead, 0)
+	readable(t, open(t, fsys), live, 20)
+}
+
 // TestMarshalTellsErrors: what JSON cannot hold is an error, also beside names
 // that are no UTF-8.
 func TestMarshalTellsErrors(t *testing.T) {
