@@ -161,3 +161,29 @@ func TestLasting(t *testing.T) {
 		t.Error("the unit is gone")
 	}
 }
+
+// TestRecoveryTellsThatItFailed: what cannot be taken back is no success.
+func TestRecoveryTellsThatItFailed(t *testing.T) {
+	w := newWorld(t)
+	broken := errors.New("broken")
+	n := 0
+	w.tap.count = func(op, p string) error {
+		if p == "/srv/b" || n > 0 {
+			n++
+			return fault.ErrCrashed
+		}
+		return nil
+	}
+	if _, err := w.apply(t, "COPY x /srv/updated\nEXEC db makedb undo=dropdb\nCOPY y /srv/b\n", executor.Options{}); err == nil {
+		t.Fatal("it was not cut short")
+	}
+	w.tap.count = func(op, p string) error {
+		if strings.HasSuffix(p, ".wal") && op == host.OpWrite {
+			return broken
+		}
+		return nil
+	}
+	if said, err := w.recover(executor.Options{OnCrash: "undo"}); err == nil {
+		t.Errorf("recovery cannot write its journal, and says %s", said)
+	}
+}

@@ -160,3 +160,30 @@ func TestMarshalTellsErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsTellFaults: a mark that cannot be made or removed says so, and
+// leaves no half of itself.
+func TestSettingsTellFaults(t *testing.T) {
+	for _, op := range []string{host.OpWrite, host.OpSync, host.OpRename, host.OpRemove} {
+		fsys, broken := mem.NewFS(mem.Options{}), errors.New("broken")
+		check(t, open(t, fsys).Freeze(journal.Frozen{By: "me"}))
+		s := open(t, fsys.Counted(func(o, p string) error {
+			if o == op && (op != host.OpRemove || !strings.HasSuffix(p, ".tmp")) {
+				return broken
+			}
+			return nil
+		}))
+		if op == host.OpRemove {
+			if err := s.Unfreeze(); !errors.Is(err, broken) {
+				t.Errorf("it is thawed: %v", err)
+			}
+			continue
+		}
+		if err := s.Freeze(journal.Frozen{By: "you"}); !errors.Is(err, broken) {
+			t.Errorf("%s fails: %v", op, err)
+		}
+		if _, err := fsys.Lstat("/frozen.tmp"); err == nil {
+			t.Errorf("%s fails and leaves its temporary", op)
+		}
+	}
+}
