@@ -138,10 +138,10 @@ type configurer interface {
 }
 
 // configurePackages configures what an interrupted dpkg left, and notes in
-// r.halves what is left after that. It does so once in a run that nothing else
-// was left to: packages that need one another at one version cannot be
-// configured while they are half at one and half at another, and what finishes
-// them then is the way on, or back, in one transaction.
+// r.halves what is left after that; what it noted before is not tried again.
+// Packages that need one another at one version cannot be configured while they
+// are half at one and half at another, and what finishes them then is the way
+// on, or back, in one transaction.
 func (r *run) configurePackages() error {
 	p, err := r.Host.Packages()
 	if err != nil {
