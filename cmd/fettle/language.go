@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/compile/limited"
@@ -16,10 +17,13 @@ import (
 const compileChild = "compile-child"
 
 // language is the front half as the command line wants it. Repositories are
-// compiled in a child process.
-func language(c *limited.Compiler) cli.Language {
+// compiled in a child process, tests in several.
+func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 	return cli.Language{
-		Limit:   c.Limit,
+		Limit: func(timeout time.Duration, memory int64) {
+			c.Limit(timeout, memory)
+			more.Limit(timeout, memory)
+		},
 		Prepare: c.Prepare,
 		Compile: c.Compile,
 		Targets: func(tree repo.Tree) ([]string, diag.List) {
@@ -33,6 +37,8 @@ func language(c *limited.Compiler) cli.Language {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds
 		},
+		Tests:   c.Tests,
+		RunTest: more.RunTest,
 	}
 }
 

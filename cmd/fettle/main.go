@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -35,10 +36,12 @@ func run(args []string) int {
 	defer stop()
 	compiler := limited.New(ctx, compileChild)
 	defer compiler.Close()
+	testers := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
+	defer testers.Close()
 	app := &cli.App{
 		OpenExecutor: openExecutor,
 		Facts:        gatherFacts,
-		Language:     language(compiler),
+		Language:     language(compiler, testers),
 		Cache:        openCache,
 		Stdin:        os.Stdin,
 		Stdout:       os.Stdout,

@@ -43,10 +43,16 @@ const topName = "the top level"
 // is no such target.
 func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 	t, ds := p.choose(in.Target)
+	if in.Test != nil {
+		t, ds = p.chosen(in.Test)
+	}
 	if t == nil {
 		return nil, ds
 	}
 	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, cat: &catalog.Catalog{Target: t.name}}
+	if in.Test != nil {
+		ev.in.Facts = ev.factsOfTest(in.Test)
+	}
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
 	levels := p.levels(&ev.reports, t)
 	ev.cat.Policy = p.policy(&ev.reports, levels)
@@ -57,10 +63,7 @@ func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 	ev.modules[""] = root
 	scopes := map[*moduleUse]*scope{}
 	for i, u := range uses {
-		prefix := "module." + u.name + "."
-		if !identifier(u.name) {
-			prefix = `module["` + u.name + `"].`
-		}
+		prefix := modulePrefix(u.name)
 		scopes[u] = ev.newScope(bodies[i], prefix, "module "+u.name)
 		ev.modules[u.name] = scopes[u]
 	}
@@ -68,6 +71,14 @@ func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 	delete(ev.modules, "")
 	ev.roots(root, uses, scopes)
 	return ev, nil
+}
+
+// modulePrefix stands before the names of a module's states.
+func modulePrefix(name string) string {
+	if !identifier(name) {
+		return `module["` + name + `"].`
+	}
+	return "module." + name + "."
 }
 
 // targetValue is what expressions call target.
@@ -113,7 +124,7 @@ func (ev *evaluator) readModules(uses []*moduleUse) []*body {
 // command line. At each level its data come before its vars, and those before
 // what its module block says.
 func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*moduleUse]*scope, root *scope) {
-	line := commandLine(ev.in.Vars)
+	above, testOK := ev.above()
 	declared := map[string]bool{}
 	for n := range root.body.vars {
 		declared[n] = true
@@ -121,7 +132,7 @@ func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*m
 	root.facts = ev.factsOf(root.body)
 	root.name = topName
 	given := make([][]layer, len(levels)+1)
-	good := true
+	good := testOK
 	for i, l := range append([]*level{&ev.prog.top}, levels...) {
 		layers, ok := ev.levelLayers(l)
 		given[i], good = layers, good && ok
@@ -134,19 +145,29 @@ func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*m
 		s.facts = ev.factsOf(s.body)
 		layers, ok := ev.moduleLayers(u, s, levels, given)
 		if ok && good {
-			s.layers = append(layers, line)
+			s.layers = append(layers, above...)
 			s.assigned = ev.assign(s, s.layers)
 		}
 	}
 	if good {
-		root.layers = append(slices.Concat(given...), line)
+		root.layers = append(slices.Concat(given...), above...)
 		root.assigned = ev.assign(root, root.layers)
 	}
 	own := len(given) - 1
-	for _, l := range append(slices.Clone(given[own]), line) {
+	for _, l := range append(slices.Clone(given[own]), above...) {
 		ev.unknownVars(l, declared, "Neither the top level nor a module of the target")
 	}
 	ev.unknownAnywhere(slices.Concat(given[:own]...), declared)
+}
+
+// above are the layers above all levels: a test's, and the command line.
+func (ev *evaluator) above() ([]layer, bool) {
+	line := commandLine(ev.in.Vars)
+	if ev.in.Test == nil {
+		return []layer{line}, true
+	}
+	test, ok := ev.layerOf("test", ev.in.Test.vars)
+	return []layer{test, line}, ok
 }
 
 // moduleLayers are the layers of one module: those of the levels, each with what

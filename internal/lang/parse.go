@@ -124,6 +124,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 			return
 		}
 		ps.target(b)
+	case "test":
+		ps.errorf(rangeOf(b.DefRange()), "Test among states", "Tests stand in files of their own: modules/NAME/tests/*.hcl, or tests/*.hcl at the top.")
 	case "role", "target_group":
 		if ps.in != nil || !ps.top {
 			ps.errorf(rangeOf(b.DefRange()), "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl.")

@@ -35,6 +35,9 @@ type Input struct {
 	Target string // "" is the only one there is
 	Facts  map[string]cty.Value
 	Vars   map[string]string // the command line's variables
+	// Test, when it is not nil, says which target, labels, facts and variables
+	// there are, in place of Target and Facts.
+	Test *Test
 }
 
 // Watched is what a tree may be able to: to be told each place that is about to

@@ -51,6 +51,26 @@ func (c *Client) Targets() ([]string, diag.List, error) {
 	return names, ds, r.end()
 }
 
+// Tests is compile.Tests.
+func (c *Client) Tests() ([]string, diag.List, error) {
+	r, err := c.ask(question{ask: askTests})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, ids := r.diags(), r.texts()
+	return ids, ds, r.end()
+}
+
+// RunTest is compile.RunTest.
+func (c *Client) RunTest(id string) (compile.Verdict, error) {
+	r, err := c.ask(question{ask: askTest, name: id})
+	if err != nil {
+		return compile.Verdict{}, err
+	}
+	v := compile.Verdict{ID: id, Failures: r.diags(), Range: r.rng(), Golden: r.text(), List: r.text()}
+	return v, r.end()
+}
+
 // Variables is compile.Explain.
 func (c *Client) Variables(in compile.Input, name string) ([]lang.Explained, diag.List, error) {
 	r, err := c.ask(question{ask: askVariables, in: in, name: name})

@@ -16,13 +16,15 @@ const (
 	askCompile = iota
 	askTargets
 	askVariables
+	askTests
+	askTest
 )
 
 // question is one message 'Q'.
 type question struct {
 	ask  uint64
 	in   compile.Input // without its tree
-	name string        // of the variables
+	name string        // of the variables, or the ID of a test
 }
 
 func (q question) encode() ([]byte, error) {
@@ -77,7 +79,7 @@ func readQuestion(payload []byte) (question, error) {
 		name := r.text()
 		q.in.Vars[name] = r.text()
 	}
-	if q.ask > askVariables {
+	if q.ask > askTest {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -84,6 +84,16 @@ func result(q question) *writer {
 			names = append(names, t.Name)
 		}
 		w.texts(names)
+	case askTests:
+		ids, ds := compile.Tests(q.in.Tree)
+		w.diags(ds)
+		w.texts(ids)
+	case askTest:
+		v := compile.RunTest(q.in.Tree, q.name)
+		w.diags(v.Failures)
+		w.rng(v.Range)
+		w.text(v.Golden)
+		w.text(v.List)
 	case askVariables:
 		list, ds := compile.Explain(q.in, q.name)
 		w.diags(ds)

@@ -131,6 +131,30 @@ func (c *Compiler) Targets(tree repo.Tree) (names []string, ds diag.List) {
 	return names, ds
 }
 
+// Tests is compile.Tests.
+func (c *Compiler) Tests(tree repo.Tree) (ids []string, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		ids, ds, err = k.Tests()
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return ids, ds
+}
+
+// RunTest is compile.RunTest.
+func (c *Compiler) RunTest(tree repo.Tree, id string) (v compile.Verdict) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		v, err = k.RunTest(id)
+		return err
+	})
+	if failed != nil {
+		return compile.Verdict{ID: id, Failures: failed}
+	}
+	return v
+}
+
 // Explain is compile.Explain.
 func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained, ds diag.List) {
 	failed := c.ask(in.Tree, func(k *child.Client) (err error) {

@@ -92,6 +92,10 @@ type Language struct {
 	// Variables are the variables of a target that have this name, one for each
 	// module that declares it, with every layer that sets it, lowest first.
 	Variables func(in compile.Input, name string) ([]Variable, diag.List)
+	// Tests are the IDs of a repository's tests. RunTest runs one of them, several
+	// at the same time.
+	Tests   func(tree repo.Tree) ([]string, diag.List)
+	RunTest func(tree repo.Tree, id string) compile.Verdict
 }
 
 // Variable is what explain var shows.

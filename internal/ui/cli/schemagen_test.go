@@ -17,7 +17,7 @@ func documents() map[string]any {
 	return map[string]any{
 		"fettle.error/1": errorDoc{}, "fettle.plan/1": planDoc{}, "fettle.drift/1": planDoc{}, "fettle.report/1": reportDoc{},
 		"fettle.done/1": doneDoc{}, "fettle.status/1": statusDoc{}, "fettle.log/1": logDoc{}, "fettle.run/1": showDoc{},
-		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.list/1": listDoc{},
+		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.test/1": testsDoc{}, "fettle.list/1": listDoc{},
 		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
 		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{},
 	}

@@ -1,0 +1,50 @@
+package limited
+
+import (
+	"context"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Pool is several compilers, for questions that can be answered at the same
+// time. None starts before it is needed. Its methods may be called from any
+// goroutine.
+type Pool struct {
+	all  []*Compiler
+	free chan *Compiler
+}
+
+// NewPool makes a pool of at least one. The caller closes it.
+func NewPool(ctx context.Context, word string, size int) *Pool {
+	size = max(size, 1)
+	p := &Pool{free: make(chan *Compiler, size)}
+	for range size {
+		c := New(ctx, word)
+		p.all = append(p.all, c)
+		p.free <- c
+	}
+	return p
+}
+
+// Limit is Compiler.Limit for all.
+func (p *Pool) Limit(timeout time.Duration, memory int64) {
+	for _, c := range p.all {
+		c.Limit(timeout, memory)
+	}
+}
+
+// Close ends the children that are left.
+func (p *Pool) Close() {
+	for _, c := range p.all {
+		c.Close()
+	}
+}
+
+// RunTest is compile.RunTest, in one that is free.
+func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
+	c := <-p.free
+	defer func() { p.free <- c }()
+	return c.RunTest(tree, id)
+}

@@ -1,0 +1,245 @@
+package compile
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Verdict is how one test of a repository went.
+type Verdict struct {
+	ID    string // its file and its name
+	Range diag.Range
+	// Failures are what was wanted and is not so, at the place of the expectation
+	// or of the mistake; none when the test passed.
+	Failures diag.List
+	// Golden is the file that should hold the whole list, "" when the test wants
+	// none, and List is what it should hold.
+	Golden, List string
+}
+
+// otherList is how the failure is called that writing the list anew mends.
+const otherList, noList = "Another list", "List is not there"
+
+// Others are the failures that writing the list anew does not mend.
+func (v Verdict) Others() diag.List {
+	return slices.DeleteFunc(slices.Clone(v.Failures), func(d diag.Diagnostic) bool {
+		return d.Summary == otherList || d.Summary == noList
+	})
+}
+
+// Tests lists the tests of a repository by their IDs, by file, then as they
+// stand.
+func Tests(tree repo.Tree) ([]string, diag.List) {
+	p, ds := load(tree)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	tests, more := p.Tests()
+	ids := make([]string, len(tests))
+	for i, t := range tests {
+		ids[i] = t.ID()
+	}
+	return ids, sorted(append(ds, more...))
+}
+
+// RunTest runs one test. It is as pure as Compile.
+func RunTest(tree repo.Tree, id string) Verdict {
+	p, ds := load(tree)
+	tests, more := p.Tests()
+	if ds = append(ds, more...); ds.HasErrors() {
+		return Verdict{ID: id, Failures: sorted(ds)}
+	}
+	for _, t := range tests {
+		if t.ID() == id {
+			v := judge(p, tree, t)
+			v.Failures = sorted(p.WithLines(v.Failures))
+			return v
+		}
+	}
+	return Verdict{ID: id, Failures: diag.List{diag.Errorf(diag.Range{}, "Unknown test", "The repository has no test %q.", id)}}
+}
+
+// judge compiles what a test is about and holds it against the expectations.
+func judge(p *lang.Program, tree repo.Tree, t *lang.Test) Verdict {
+	v := Verdict{ID: t.ID(), Range: t.Range}
+	c, ds := p.Catalog(lang.Input{Test: t})
+	var res Result
+	if !ds.HasErrors() {
+		var more diag.List
+		res, more = FromCatalog(c)
+		ds = append(ds, more...)
+	}
+	if t.Expect.Error != "" {
+		v.Failures = missingMistake(ds, t.Expect)
+		return v
+	}
+	if ds.HasErrors() {
+		v.Failures = ds
+		return v
+	}
+	x := examiner{expect: t.Expect, prefix: t.Prefix(), res: res}
+	x.states()
+	x.steps()
+	x.order()
+	v.Failures = x.failures
+	if t.Expect.List != "" {
+		v.Golden, v.List = path.Join(path.Dir(t.File), t.Expect.List), text(res.List)
+		v.Failures = append(v.Failures, golden(tree, v, t.Expect.Range)...)
+	}
+	return v
+}
+
+func missingMistake(ds diag.List, e lang.Expect) diag.List {
+	var found []string
+	for _, d := range ds {
+		if strings.Contains(d.Summary+": "+d.Detail, e.Error) {
+			return nil
+		}
+		found = append(found, d.Summary+": "+d.Detail)
+	}
+	if len(found) == 0 {
+		return diag.List{diag.Errorf(e.Range, "Mistake expected", "It compiles, and a mistake with %q was expected.", e.Error)}
+	}
+	return diag.List{diag.Errorf(e.Range, "Another mistake", "A mistake with %q was expected. There is: %s", e.Error, strings.Join(found, " — "))}
+}
+
+// text is a list as it is printed without places.
+func text(l step.List) string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.String() + "\n")
+	}
+	return b.String()
+}
+
+func golden(tree repo.Tree, v Verdict, rng diag.Range) diag.List {
+	want, err := tree.ReadFile(v.Golden)
+	if err != nil {
+		return diag.List{diag.Errorf(rng, noList, "Cannot read %s: run fettle test --update to write it, and look at what it holds.", v.Golden)}
+	}
+	if line, a, b := firstDifference(string(want), v.List); line > 0 {
+		return diag.List{diag.Errorf(rng, otherList, "Line %d of %s is %q, and the list has %q there. Is that as you want it, run fettle test --update.", line, v.Golden, a, b)}
+	}
+	return nil
+}
+
+// firstDifference gives the number of the first line that differs, 0 for none.
+func firstDifference(want, got string) (line int, a, b string) {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		a, b = "", ""
+		if i < len(w) {
+			a = w[i]
+		}
+		if i < len(g) {
+			b = g[i]
+		}
+		if a != b || i >= len(w) != (i >= len(g)) {
+			return i + 1, a, b
+		}
+	}
+	return 0, "", ""
+}
+
+// examiner holds a result against expectations.
+type examiner struct {
+	expect   lang.Expect
+	prefix   string
+	res      Result
+	failures diag.List
+}
+
+func (x *examiner) failf(w lang.Want, summary, detail string, args ...any) {
+	x.failures = append(x.failures, diag.Errorf(w.Range, summary, detail, args...))
+}
+
+func (x *examiner) states() {
+	there := map[string]bool{}
+	var names []string
+	for _, s := range x.res.States {
+		there[s.ID] = true
+		names = append(names, strings.TrimPrefix(s.ID, x.prefix))
+	}
+	for _, want := range x.expect.States {
+		if !there[want.Text] && !there[x.prefix+want.Text] {
+			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
+		}
+	}
+	for _, never := range x.expect.NoStates {
+		if there[never.Text] || there[x.prefix+never.Text] {
+			x.failf(never, "State is there", "There is a state %s, and there should be none.", never.Text)
+		}
+	}
+}
+
+func (x *examiner) steps() {
+	for _, want := range x.expect.Steps {
+		if x.find(want.Text, 0) < 0 {
+			x.failf(want, "Step is missing", "No step is %s.%s", want.Text, x.nearest(want.Text))
+		}
+	}
+	for _, never := range x.expect.NoSteps {
+		if i := x.find(never.Text, 0); i >= 0 {
+			x.failf(never, "Step is there", "There is the step %s, and there should be none like %s.", x.res.List[i], never.Text)
+		}
+	}
+}
+
+func (x *examiner) order() {
+	at := 0
+	for k, want := range x.expect.Order {
+		i := x.find(want.Text, at)
+		if i < 0 && x.find(want.Text, 0) >= 0 {
+			x.failf(want, "Another order", "The step %s comes before %s.", want.Text, x.expect.Order[k-1].Text)
+			return
+		}
+		if i < 0 {
+			x.failf(want, "Step is missing", "No step is %s.%s", want.Text, x.nearest(want.Text))
+			return
+		}
+		at = i + 1
+	}
+}
+
+// find gives the first step from an index on that a pattern matches, -1 for none.
+func (x *examiner) find(pattern string, from int) int {
+	parts := strings.Split(pattern, "*")
+	for i, p := range parts {
+		parts[i] = regexp.QuoteMeta(p)
+	}
+	re := regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
+	for i := from; i < len(x.res.List); i++ {
+		if re.MatchString(x.res.List[i].String()) {
+			return i
+		}
+	}
+	return -1
+}
+
+// nearest tells of a step about the same address, or of the same verb.
+func (x *examiner) nearest(pattern string) string {
+	word, rest, _ := strings.Cut(pattern, " ")
+	var same []string
+	for _, s := range x.res.List {
+		if strings.HasPrefix(s.String(), word+" ") {
+			same = append(same, s.String())
+		}
+	}
+	if near := lang.Suggest(pattern, same); near != "" && len(same) < 6 {
+		return near
+	}
+	for _, s := range same {
+		if f := strings.Fields(rest); len(f) > 0 && strings.Contains(s, f[0]) {
+			return fmt.Sprintf(" There is: %s.", s)
+		}
+	}
+	return fmt.Sprintf(" There are %d steps with %s.", len(same), word)
+}

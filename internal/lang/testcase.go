@@ -1,0 +1,232 @@
+package lang
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Test is one test block of a repository: what a module, or a target, comes to
+// with given facts and variables.
+type Test struct {
+	// File is where it stands: tests/NAME.hcl at the top, or in a module.
+	File  string
+	Name  string
+	Range diag.Range
+	// Expect is what is wanted of the result.
+	Expect Expect
+
+	dir                         string // of the module, "" at the top
+	target, labels, facts, vars *hclsyntax.Attribute
+}
+
+// Want is one text of an expectation.
+type Want struct {
+	Text  string
+	Range diag.Range
+}
+
+// Expect is what a test wants. Steps are texts in which * stands for any text.
+type Expect struct {
+	States, NoStates []Want // how states are referred to, in the module or from the top
+	Steps, NoSteps   []Want
+	Order            []Want // steps that come one after the other
+	List             string // a file beside the test that holds the whole list
+	Error            string // part of a mistake that has to be found
+	Range            diag.Range
+}
+
+// ID names a test: its file and its name.
+func (t *Test) ID() string { return t.File + " " + t.Name }
+
+// Module is the folder of the module that the test belongs to, "" at the top.
+func (t *Test) Module() string { return t.dir }
+
+// Prefix is what stands before the states of the module in a result.
+func (t *Test) Prefix() string {
+	if t.dir == "" || t.target != nil {
+		return ""
+	}
+	return modulePrefix(path.Base(t.dir))
+}
+
+// Tests reads all tests of a repository, by file, then as they stand.
+func (p *Program) Tests() ([]*Test, diag.List) {
+	r := &testReader{p: p, seen: map[string]diag.Range{}}
+	r.folder("", "tests")
+	if list, err := p.tree.ReadDir("modules"); err == nil {
+		for _, e := range list {
+			if e.Type == repo.Dir {
+				r.folder(e.Path, path.Join(e.Path, "tests"))
+			}
+		}
+	}
+	return r.tests, p.lines(r.list)
+}
+
+type testReader struct {
+	reports
+	p     *Program
+	tests []*Test
+	seen  map[string]diag.Range
+}
+
+func (r *testReader) folder(module, dir string) {
+	list, err := r.p.tree.ReadDir(dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range list {
+		if e.Type == repo.File && isHCL(path.Base(e.Path)) {
+			r.file(module, e.Path)
+		}
+	}
+}
+
+func (r *testReader) file(module, name string) {
+	src, err := r.p.tree.ReadFile(name)
+	if err != nil {
+		r.errorf(diag.Range{File: name}, "File cannot be read", "%s", sentence(err))
+		return
+	}
+	r.p.sources[name] = src
+	r.p.working(diag.Range{File: name})
+	ds := readable(src, name)
+	if !ds.HasErrors() {
+		ds = append(ds, guard(src, name, configSyntax)...)
+	}
+	r.add(ds...)
+	if ds.HasErrors() {
+		return
+	}
+	f, hds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	r.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return
+	}
+	ps := &parser{prog: r.p}
+	body := f.Body.(*hclsyntax.Body)
+	ps.only(&hclsyntax.Block{Type: "file of tests", Body: body}, nil, []string{"test"})
+	for _, b := range body.Blocks {
+		if b.Type == "test" {
+			r.test(ps, module, name, b)
+		}
+	}
+	r.add(ps.list...)
+}
+
+func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
+	name, rng, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"description", "target", "labels", "facts", "vars"}, []string{"expect"})
+	at := b.Body.Attributes
+	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"]}
+	if old, twice := r.seen[t.ID()]; twice {
+		ps.errorf(rng, "Test twice", "There is a test %q at %s already.", name, old)
+		return
+	}
+	r.seen[t.ID()] = rng
+	if module == "" && t.target == nil {
+		ps.errorf(rng, "Test of nothing", `A test at the top says which target it is about: target = "web1". A test of a module stands in modules/NAME/tests.`)
+		return
+	}
+	for _, sub := range b.Body.Blocks {
+		if t.Expect.Range != (diag.Range{}) {
+			ps.errorf(rangeOf(sub.DefRange()), "Expectations twice", "Put all of them into one expect block.")
+			return
+		}
+		t.Expect = ps.expect(sub)
+	}
+	if t.Expect.Range == (diag.Range{}) {
+		ps.errorf(rng, "Test without expectations", "Say what the test wants: expect { steps = [\"PKG nginx\"] }. An empty expect { } wants that it compiles.")
+		return
+	}
+	r.tests = append(r.tests, t)
+}
+
+// expect reads what a test wants. Everything is known before anything runs.
+func (ps *parser) expect(b *hclsyntax.Block) Expect {
+	e := Expect{Range: rangeOf(b.DefRange())}
+	lists := map[string]*[]Want{"states": &e.States, "no_states": &e.NoStates, "steps": &e.Steps, "no_steps": &e.NoSteps, "order": &e.Order}
+	texts := map[string]*string{"list": &e.List, "error": &e.Error}
+	ps.only(b, append(sortedKeys(lists), sortedKeys(texts)...), nil)
+	for name, into := range lists {
+		if a := b.Body.Attributes[name]; a != nil {
+			*into = ps.wants(a.Expr)
+		}
+	}
+	for name, into := range texts {
+		if a := b.Body.Attributes[name]; a != nil {
+			*into = ps.text(a.Expr, name)
+		}
+	}
+	if e.Error != "" && len(b.Body.Attributes) > 1 {
+		ps.errorf(e.Range, "Expectations contradict each other", "Where a mistake is expected there is no list, so error stands alone.")
+	}
+	if e.List != "" && (path.Base(e.List) != e.List || strings.HasPrefix(e.List, ".")) {
+		ps.errorf(e.Range, "Bad file name", "list names a file beside the test, such as list = \"tls.steps\".")
+	}
+	return e
+}
+
+func (ps *parser) wants(e hclsyntax.Expression) []Want {
+	exprs, hds := hcl.ExprList(e)
+	ps.add(fromHCL(hds)...)
+	out := make([]Want, 0, len(exprs))
+	for _, x := range exprs {
+		out = append(out, Want{ps.text(x.(hclsyntax.Expression), "it"), rangeOf(x.Range())})
+	}
+	return out
+}
+
+// chosen is the target of a test: one of the repository, or one that has nothing
+// but the module.
+func (p *Program) chosen(t *Test) (*target, diag.List) {
+	out := &target{level: level{what: "target", name: "test", rng: t.Range}}
+	if t.target == nil {
+		out.uses = []*moduleUse{{name: path.Base(t.dir), rng: t.Range, dir: t.dir}}
+	} else {
+		r := &reports{}
+		v, ok := p.early(r, t.target.Expr, cty.String)
+		if !ok {
+			return nil, r.list
+		}
+		known, ds := p.choose(v.AsString())
+		for i := range ds {
+			ds[i].Range = rangeOf(t.target.Expr.Range())
+		}
+		if known == nil {
+			return nil, ds
+		}
+		*out = *known
+	}
+	if t.labels != nil {
+		out.labels = t.labels
+	}
+	return out, nil
+}
+
+// factsOfTest are the facts that a test gives; there are no others.
+func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
+	if t.facts == nil {
+		return nil
+	}
+	v, hds := t.facts.Expr.Value(ev.prog.pure)
+	ev.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		ev.errorf(rangeOf(t.facts.Expr.Range()), "Facts are an object", `Write facts = { "os.codename" = "bookworm" }.`)
+		return nil
+	}
+	return v.AsValueMap()
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+type testsDoc struct {
+	Format   string        `json:"format"` // fettle.test/1
+	OK       bool          `json:"ok"`
+	Revision repo.Revision `json:"revision"`
+	Tests    []testDoc     `json:"tests"`
+	Updated  []string      `json:"updated,omitempty"` // files that hold a list, written by --update
+}
+
+type testDoc struct {
+	File        string           `json:"file"`
+	Name        string           `json:"name"`
+	OK          bool             `json:"ok"`
+	Diagnostics []diagnosticJSON `json:"diagnostics,omitempty"`
+}
+
+// testFlags are those of fettle test.
+type testFlags struct {
+	update bool
+	junit  string
+}
+
+func newTest(s *session) *cobra.Command {
+	var f testFlags
+	c := &cobra.Command{
+		Use:   "test [TEXT…]",
+		Short: "Run the tests that are written beside the modules",
+		Long: `Runs the test blocks in modules/NAME/tests/*.hcl and tests/*.hcl, or those whose
+file or name holds one of the texts. A test compiles a module, or a target, with
+the facts, labels and variables that it gives, and says what it expects of the
+list. Nothing of a machine is looked at. It ends with 1 when a test fails.`,
+		Example: "  fettle test\n  fettle test modules/web\n  fettle test --update\n  fettle test --junit report.xml",
+		Args:    args(0, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.test(c.Context(), a, f) },
+	}
+	c.Flags().BoolVar(&f.update, "update", false, "write the files that hold whole lists, where they differ")
+	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this file as JUnit XML too")
+	return c
+}
+
+func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
+	if f.update && s.rev != "" {
+		return refuse("Leave out --rev: what is written goes into the work tree", "cannot update the lists of a revision")
+	}
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	ids, ds := s.app.Language.Tests(src.tree)
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	s.warnings(ds)
+	verdicts, err := s.runTests(ctx, src.tree, matching(ids, texts))
+	if err != nil {
+		return err
+	}
+	doc := testsDoc{Format: "fettle.test/1", OK: true, Revision: src.rev, Tests: []testDoc{}}
+	if f.update {
+		if doc.Updated, err = s.updateLists(verdicts); err != nil {
+			return err
+		}
+	}
+	for _, v := range verdicts {
+		file, name, _ := strings.Cut(v.ID, " ")
+		t := testDoc{file, name, !v.Failures.HasErrors(), diagnosticsJSON(v.Failures)}
+		doc.Tests, doc.OK = append(doc.Tests, t), doc.OK && t.OK
+	}
+	if f.junit != "" {
+		if err := writeJUnit(f.junit, doc); err != nil {
+			return err
+		}
+	}
+	return s.showTests(doc, verdicts, len(ids))
+}
+
+// matching leaves the tests whose ID holds one of the texts.
+func matching(ids, texts []string) []string {
+	if len(texts) == 0 {
+		return ids
+	}
+	var out []string
+	for _, id := range ids {
+		for _, t := range texts {
+			if strings.Contains(id, t) {
+				out = append(out, id)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// runTests runs them side by side and gives the verdicts in their order.
+func (s *session) runTests(ctx context.Context, tree repo.Tree, ids []string) ([]compile.Verdict, error) {
+	out := make([]compile.Verdict, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, id := range ids {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			out[i] = s.app.Language.RunTest(tree, id)
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// updateLists writes the files of those tests whose list differs, and takes the
+// difference out of their verdicts.
+func (s *session) updateLists(verdicts []compile.Verdict) ([]string, error) {
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot update the lists: %w", err)
+	}
+	defer root.Close()
+	var written []string
+	for i, v := range verdicts {
+		old, err := root.ReadFile(v.Golden)
+		if v.Golden == "" || err == nil && string(old) == v.List {
+			continue
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return written, fmt.Errorf("cannot update %s: %w", v.Golden, err)
+		}
+		if err := root.WriteFile(v.Golden, []byte(v.List), 0o644); err != nil {
+			return written, fmt.Errorf("cannot update %s: %w", v.Golden, err)
+		}
+		written = append(written, path.Clean(v.Golden))
+		verdicts[i].Failures = v.Others()
+	}
+	return written, nil
+}
+
+func (s *session) showTests(doc testsDoc, verdicts []compile.Verdict, all int) error {
+	failed := 0
+	for _, t := range doc.Tests {
+		if !t.OK {
+			failed++
+		}
+	}
+	var err error
+	if failed > 0 {
+		err = fmt.Errorf("%s of %d failed", render.Count(failed, "test"), len(doc.Tests))
+	}
+	if s.json {
+		if derr := s.document(doc); derr != nil {
+			return derr
+		}
+		return reported(err)
+	}
+	rows := make([]render.Pair, len(doc.Tests))
+	for i, t := range doc.Tests {
+		rows[i] = render.Pair{Name: fmt.Sprintf("%-6s  %s", map[bool]string{true: "ok", false: "FAILED"}[t.OK], t.File), Value: t.Name}
+	}
+	s.style().Pairs(s.app.Stdout, rows)
+	for _, name := range doc.Updated {
+		s.printf("updated  %s\n", filepath.ToSlash(name))
+	}
+	for _, v := range verdicts {
+		if len(v.Failures) > 0 {
+			s.printf("\n%s\n", render.Escape(v.ID))
+			s.style().Diagnostics(s.app.Stdout, v.Failures)
+		}
+	}
+	switch {
+	case all == 0:
+		s.printf("The repository has no tests. They stand in modules/NAME/tests/*.hcl.\n")
+	case len(doc.Tests) == 0:
+		return refuse("Name a part of a file or of a test's name, or nothing", "no test is called so")
+	case err == nil:
+		s.printf("\n%s passed\n", render.Count(len(doc.Tests), "test"))
+	}
+	return err
+}
