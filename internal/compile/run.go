@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
@@ -10,11 +12,29 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
+// Repository is a tree that has been read: what its targets share is parsed
+// once. What it gives does not depend on what it was asked before. It is not
+// safe for concurrent use.
+type Repository struct {
+	tree    repo.Tree
+	program *lang.Program
+	ds      diag.List // of reading it
+}
+
+// Open reads the top of a repository with every kind there is.
+func Open(tree repo.Tree) *Repository {
+	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files()})
+	return &Repository{tree, p, ds}
+}
+
 // Compile makes the list of one target. The result is usable only when no
 // diagnostic is an error; diagnostics are sorted by place and carry the source
 // line. It is pure and may run concurrently with itself.
-func Compile(in Input) (Result, diag.List) {
-	p, ds := load(in.Tree)
+func Compile(in Input) (Result, diag.List) { return Open(in.Tree).Compile(in) }
+
+// Compile is the function of that name; the input's tree does not count.
+func (r *Repository) Compile(in Input) (Result, diag.List) {
+	p, ds := r.program, slices.Clone(r.ds)
 	if ds.HasErrors() {
 		return Result{}, ds
 	}
@@ -47,35 +67,33 @@ func sorted(ds diag.List) diag.List {
 	return ds
 }
 
-// load reads a repository with every kind there is.
-func load(tree repo.Tree) (*lang.Program, diag.List) {
-	return lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files()})
-}
-
 // Targets lists what a repository configures, in the order of declaration.
-func Targets(tree repo.Tree) ([]lang.Target, diag.List) {
-	p, ds := load(tree)
-	if ds.HasErrors() {
-		return nil, ds
+func Targets(tree repo.Tree) ([]lang.Target, diag.List) { return Open(tree).Targets() }
+
+// Targets is the function of that name.
+func (r *Repository) Targets() ([]lang.Target, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
 	}
-	ts, more := p.Targets()
-	return ts, append(ds, more...)
+	ts, more := r.program.Targets()
+	return ts, append(slices.Clone(r.ds), more...)
 }
 
 // Kinds gives the schema of every kind that is built in, sorted by name.
-func Kinds() []kind.Kind {
-	p, _ := load(repo.MapTree(nil))
-	return p.Kinds()
-}
+func Kinds() []kind.Kind { return Open(repo.MapTree(nil)).program.Kinds() }
 
 // Explain tells of each variable with the given name what value it has for the
 // target, and every layer that gives one.
 func Explain(in Input, name string) ([]lang.Explained, diag.List) {
-	p, ds := load(in.Tree)
-	if ds.HasErrors() {
-		return nil, ds
+	return Open(in.Tree).Explain(in, name)
+}
+
+// Explain is the function of that name; the input's tree does not count.
+func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
 	}
-	return p.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars}, name)
+	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars}, name)
 }
 
 // FromCatalog makes the list of an evaluated catalog.

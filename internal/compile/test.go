@@ -37,30 +37,33 @@ func (v Verdict) Others() diag.List {
 
 // Tests lists the tests of a repository by their IDs, by file, then as they
 // stand.
-func Tests(tree repo.Tree) ([]string, diag.List) {
-	p, ds := load(tree)
-	if ds.HasErrors() {
-		return nil, ds
-	}
-	tests, more := p.Tests()
+func (r *Repository) Tests() ([]string, diag.List) {
+	tests, ds := r.tests()
 	ids := make([]string, len(tests))
 	for i, t := range tests {
 		ids[i] = t.ID()
 	}
-	return ids, sorted(append(ds, more...))
+	return ids, ds
+}
+
+func (r *Repository) tests() ([]*lang.Test, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	tests, more := r.program.Tests()
+	return tests, sorted(append(slices.Clone(r.ds), more...))
 }
 
 // RunTest runs one test. It is as pure as Compile.
-func RunTest(tree repo.Tree, id string) Verdict {
-	p, ds := load(tree)
-	tests, more := p.Tests()
-	if ds = append(ds, more...); ds.HasErrors() {
-		return Verdict{ID: id, Failures: sorted(ds)}
+func (r *Repository) RunTest(id string) Verdict {
+	tests, ds := r.tests()
+	if ds.HasErrors() {
+		return Verdict{ID: id, Failures: ds}
 	}
 	for _, t := range tests {
 		if t.ID() == id {
-			v := judge(p, tree, t)
-			v.Failures = sorted(p.WithLines(v.Failures))
+			v := judge(r.program, r.tree, t)
+			v.Failures = sorted(r.program.WithLines(v.Failures))
 			return v
 		}
 	}

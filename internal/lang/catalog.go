@@ -12,6 +12,10 @@ import (
 // Catalog evaluates one target. The catalog is complete only when no
 // diagnostic is an error. The same input gives the same catalog.
 func (p *Program) Catalog(in Input) (*catalog.Catalog, diag.List) {
+	p.used = map[string]bool{} // by this target
+	for _, f := range p.root.files {
+		p.used[f] = true
+	}
 	ev, ds := p.evaluate(in)
 	if ev == nil {
 		return nil, finish(p, ds)
@@ -217,6 +221,8 @@ func (p *Program) declaredAnywhere() map[string]bool {
 		return p.anywhere
 	}
 	p.anywhere = map[string]bool{}
+	defer func(used map[string]bool) { p.used = used }(p.used) // the target has no part in them
+	p.used = map[string]bool{}
 	quiet := &reports{}
 	for _, t := range p.targets {
 		for _, u := range p.targetModules(quiet, p.levels(quiet, t)) {

@@ -58,8 +58,8 @@ type Program struct {
 	roles    map[string]*level
 	groups   []*group // in the order of declaration
 	top      level
-	modules  map[string]*body // by folder
-	anywhere map[string]bool  // variables that any module declares; nil until it is asked for
+	modules  map[string]parsed // by folder
+	anywhere map[string]bool   // variables that any module declares; nil until it is asked for
 
 	working   func(diag.Range)
 	sources   map[string][]byte
@@ -75,7 +75,7 @@ type Program struct {
 func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p := &Program{
 		top: level{what: "repository"}, roles: map[string]*level{},
-		tree: tree, kinds: map[string]*kind.Kind{}, builtin: map[string]*define{}, modules: map[string]*body{},
+		tree: tree, kinds: map[string]*kind.Kind{}, builtin: map[string]*define{}, modules: map[string]parsed{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
 		pure:    &hcl.EvalContext{Functions: pureFunctions()},
@@ -123,12 +123,22 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 
 // module reads the module in a folder, once.
 func (p *Program) module(dir string) (*body, diag.List) {
-	if b, ok := p.modules[dir]; ok {
-		return b, nil
+	m, ok := p.modules[dir]
+	if !ok {
+		m.body, m.ds = p.parseFolder(p.newFolder(p.tree, dir), false)
+		m.ds = p.lines(m.ds)
+		p.modules[dir] = m
 	}
-	b, ds := p.parseFolder(p.newFolder(p.tree, dir), false)
-	p.modules[dir] = b
-	return b, p.lines(ds)
+	for _, f := range m.body.files {
+		p.used[f] = true
+	}
+	return m.body, slices.Clone(m.ds)
+}
+
+// parsed is a module as it was read, with what is wrong with it.
+type parsed struct {
+	body *body
+	ds   diag.List
 }
 
 // lines gives diagnostics their source lines.

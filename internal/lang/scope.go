@@ -187,8 +187,8 @@ func (ev *evaluator) resolveKind(st *state) bool {
 // definesAround gives the kinds of the module whose folder a defined kind
 // stands in, so that one kind of a module can use another.
 func (ev *evaluator) definesAround(s *scope) map[string]*define {
-	if b := ev.prog.modules[s.body.folder.dir]; b != nil && b.folder == s.body.folder {
-		return b.defines
+	if b := ev.prog.modules[s.body.folder.dir]; b.body != nil && b.body.folder == s.body.folder {
+		return b.body.defines
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (c *Client) Targets() ([]string, diag.List, error) {
 	return names, ds, r.end()
 }
 
-// Tests is compile.Tests.
+// Tests is compile.Repository.Tests.
 func (c *Client) Tests() ([]string, diag.List, error) {
 	r, err := c.ask(question{ask: askTests})
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) Tests() ([]string, diag.List, error) {
 	return ids, ds, r.end()
 }
 
-// RunTest is compile.RunTest.
+// RunTest is compile.Repository.RunTest.
 func (c *Client) RunTest(id string) (compile.Verdict, error) {
 	r, err := c.ask(question{ask: askTest, name: id})
 	if err != nil {

@@ -50,8 +50,10 @@ func (t *remoteTree) question() error {
 	if err != nil {
 		return err
 	}
-	q.in.Tree = t
-	w := result(q)
+	if t.repository == nil {
+		t.repository = compile.Open(t)
+	}
+	w := result(t.repository, q)
 	if t.broken != nil {
 		return whole(t.broken)
 	}
@@ -67,17 +69,17 @@ func size(n int) string { return fmt.Sprintf("%d MiB", n>>20) }
 
 // result answers a question: the diagnostics, and the rest where none of them
 // is an error.
-func result(q question) *writer {
+func result(r *compile.Repository, q question) *writer {
 	w := &writer{}
 	switch q.ask {
 	case askCompile:
-		res, ds := compile.Compile(q.in)
+		res, ds := r.Compile(q.in)
 		w.diags(ds)
 		if !ds.HasErrors() {
 			writeResult(w, res)
 		}
 	case askTargets:
-		list, ds := compile.Targets(q.in.Tree)
+		list, ds := r.Targets()
 		w.diags(ds)
 		var names []string
 		for _, t := range list {
@@ -85,17 +87,17 @@ func result(q question) *writer {
 		}
 		w.texts(names)
 	case askTests:
-		ids, ds := compile.Tests(q.in.Tree)
+		ids, ds := r.Tests()
 		w.diags(ds)
 		w.texts(ids)
 	case askTest:
-		v := compile.RunTest(q.in.Tree, q.name)
+		v := r.RunTest(q.name)
 		w.diags(v.Failures)
 		w.rng(v.Range)
 		w.text(v.Golden)
 		w.text(v.List)
 	case askVariables:
-		list, ds := compile.Explain(q.in, q.name)
+		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)
 		writeVariables(w, list)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -35,6 +36,8 @@ type remoteTree struct {
 	known  *known
 	at     func(diag.Range)
 	broken error
+
+	repository *compile.Repository // nil until the first question
 }
 
 var _ repo.Tree = (*remoteTree)(nil)

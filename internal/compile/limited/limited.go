@@ -131,7 +131,7 @@ func (c *Compiler) Targets(tree repo.Tree) (names []string, ds diag.List) {
 	return names, ds
 }
 
-// Tests is compile.Tests.
+// Tests is compile.Repository.Tests.
 func (c *Compiler) Tests(tree repo.Tree) (ids []string, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		ids, ds, err = k.Tests()
@@ -143,7 +143,7 @@ func (c *Compiler) Tests(tree repo.Tree) (ids []string, ds diag.List) {
 	return ids, ds
 }
 
-// RunTest is compile.RunTest.
+// RunTest is compile.Repository.RunTest.
 func (c *Compiler) RunTest(tree repo.Tree, id string) (v compile.Verdict) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		v, err = k.RunTest(id)

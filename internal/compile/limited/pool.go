@@ -42,7 +42,7 @@ func (p *Pool) Close() {
 	}
 }
 
-// RunTest is compile.RunTest, in one that is free.
+// RunTest is compile.Repository.RunTest, in one that is free.
 func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
 	c := <-p.free
 	defer func() { p.free <- c }()
