@@ -79,16 +79,21 @@ func halfDone(inv inventory) []string {
 	return out
 }
 
-// Repair implements host.Packages. It is successful when Audit has nothing to
-// say any more, whatever the single tools said.
-func (p *packages) Repair(ctx context.Context, progress func(string)) error {
+// ready waits for whoever has the lock, and takes the inventory.
+func (p *packages) ready(ctx context.Context, progress func(string)) (inventory, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
 	if err := p.waitLock(ctx, progress); err != nil {
-		return err
+		return inventory{}, err
 	}
-	inv, err := p.inventory(ctx)
+	return p.inventory(ctx)
+}
+
+// Repair implements host.Packages. It is successful when Audit has nothing to
+// say any more, whatever the single tools said.
+func (p *packages) Repair(ctx context.Context, progress func(string)) error {
+	inv, err := p.ready(ctx, progress)
 	if err != nil {
 		return err
 	}
@@ -111,13 +116,7 @@ func (p *packages) Repair(ctx context.Context, progress func(string)) error {
 // Configure configures what is unpacked, and takes in what an interrupted dpkg
 // noted; no package comes or goes. Audit tells what is left.
 func (p *packages) Configure(ctx context.Context, progress func(string)) error {
-	if progress == nil {
-		progress = func(string) {}
-	}
-	if err := p.waitLock(ctx, progress); err != nil {
-		return err
-	}
-	inv, err := p.inventory(ctx)
+	inv, err := p.ready(ctx, progress)
 	if err != nil {
 		return err
 	}
