@@ -146,8 +146,15 @@ func (s *Store) candidates(note func(string, ...any), try func(run, pointed int)
 		if err != nil {
 			return err
 		}
-		if began && (outcome == "" || (run != pointed && !s.committed(run))) {
+		if began && outcome == "" {
 			continue
+		}
+		if began && run != pointed {
+			if yes, err := s.committed(run); err != nil {
+				return err
+			} else if !yes {
+				continue
+			}
 		}
 		if !began && run != pointed {
 			continue // a state whose journal was collected
@@ -195,16 +202,21 @@ func (s *Store) pointed() (int, error) {
 	return c.Run, err
 }
 
-// committed tells whether a run that has ended did so with Commit.
-func (s *Store) committed(run int) bool {
+// committed tells whether a run that has ended did so with Commit. A journal
+// that cannot be read now tells neither.
+func (s *Store) committed(run int) (bool, error) {
 	f, err := s.fs.Open(journalPath(run))
 	if err != nil {
-		return false
+		return false, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
 	}
 	defer f.Close()
 	if _, last, ok := ends(run, f); ok {
-		return last.Kind == Commit
+		return last.Kind == Commit, nil
 	}
-	_, sc, _ := s.scanRun(run)
-	return sc.last.Kind == Commit
+	_, sc, err := s.scanRun(run)
+	var corrupt *CorruptError
+	if err != nil && !errors.As(err, &corrupt) {
+		return false, err
+	}
+	return sc.last.Kind == Commit, nil
 }
