@@ -104,11 +104,11 @@ func (b *builder) report(node catalog.Node, ds diag.List) {
 }
 
 // claim adds a step whose address nobody has. States that ask for the very
-// same package or directory share the step; anything else is a mistake.
+// same package, directory or unit share the step; anything else is a mistake.
 func (b *builder) claim(n int, s step.Step) (int, bool) {
 	a := s.Addr()
 	if i, taken := b.addrs[a]; taken {
-		if (s.Verb == step.Pkg || s.Verb == step.Mkdir) && s.Same(b.items[i].step) && b.items[i].node != n {
+		if shared(s.Verb) && s.Same(b.items[i].step) && b.items[i].node != n {
 			return i, true
 		}
 		b.twice(n, i, a)
@@ -118,6 +118,9 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 	b.addrs[a] = i
 	return i, true
 }
+
+// shared tells whether several states may ask for the very same step.
+func shared(v step.Verb) bool { return v == step.Pkg || v == step.Mkdir || v == step.Unit }
 
 func (b *builder) twice(n, other int, a addr.Addr) {
 	node, was := b.c.Nodes[n], b.c.Nodes[b.items[other].node]

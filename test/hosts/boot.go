@@ -62,6 +62,7 @@ func (h *Host) nspawn(log *os.File) *exec.Cmd {
 	argv := []string{
 		h.group(), "systemd-nspawn", "--quiet", "--machine=" + h.Name, "--directory=" + h.root(), "--boot",
 		"--register=no", "--keep-unit", "--notify-ready=yes", "--network-namespace-path=/run/netns/" + h.netns(),
+		"--capability=CAP_NET_ADMIN", // of its own network, as with --private-network
 		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe",
 	}
 	if h.opts.Repo != nil {

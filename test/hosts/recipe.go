@@ -39,7 +39,7 @@ func newRecipe() recipe {
 			"acl", "adduser", "apt", "attr", "ca-certificates", "dbus", "iproute2", "iputils-ping",
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
-		pool:    []string{"cron", "curl", "git", "jq", "nginx", "rsync", "sudo"},
+		pool:    []string{"cron", "curl", "git", "jq", "kmod", "locales", "logrotate", "nftables", "nginx", "rsync", "sudo", "systemd-resolved", "systemd-timesyncd"},
 		sources: machineSources("/etc/apt", "bookworm"),
 		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},
 		script:  finish,

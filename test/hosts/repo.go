@@ -48,7 +48,7 @@ func (r *Repo) Add(t testing.TB, d Deb) string {
 }
 
 // AddDebian puts the packages that the base image's cache keeps into the
-// repository: nginx, cron, curl, git, jq, rsync, sudo and all they depend on,
+// repository: nginx, cron, curl, git, sudo, nftables, locales and others, with all they depend on,
 // as Debian ships them.
 func (r *Repo) AddDebian(t testing.TB) {
 	t.Helper()

@@ -1,6 +1,6 @@
 # A key that may log in as a user.
 define "authorized_key" {
-  description = "A public key that may log in as a user: ~/.ssh with mode 0700 and one line of ~/.ssh/authorized_keys. Other lines are left alone."
+  description = "A public key that may log in as a user: ~/.ssh with mode 0700 and one line of ~/.ssh/authorized_keys. Other lines are left alone. Taken back wholly."
   main        = "user"
 
   variable "user" {

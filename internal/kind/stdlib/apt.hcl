@@ -1,5 +1,5 @@
 define "apt_source" {
-  description = "An apt repository: NAME.sources in /etc/apt/sources.list.d in deb822 form, its key in /etc/apt/keyrings, and apt-get update when one of them changed. Say after = [apt_source.NAME] on packages from it."
+  description = "An apt repository: NAME.sources in /etc/apt/sources.list.d in deb822 form, its key in /etc/apt/keyrings, and apt-get update when one of them changed. Say after = [apt_source.NAME] on packages from it. Taken back wholly: apt-get update runs again; packages that came from it stay."
   main        = "name"
 
   variable "name" {

@@ -1,5 +1,5 @@
 define "host_entry" {
-  description = "A name in /etc/hosts. The line that holds the name is replaced, or one is added."
+  description = "A name in /etc/hosts. The line that holds the name is replaced, or one is added. Taken back wholly."
   main        = "name"
 
   variable "name" {
@@ -48,7 +48,7 @@ define "host_entry" {
 }
 
 define "hostname" {
-  description = "The name of the machine: /etc/hostname, and at once. A line in /etc/hosts is host_entry's business."
+  description = "The name of the machine: /etc/hostname, and at once. A line in /etc/hosts is host_entry's business. Taken back wholly, and at once."
   main        = "name"
 
   variable "name" {
@@ -73,7 +73,7 @@ define "hostname" {
 }
 
 define "timezone" {
-  description = "The time zone of the machine: /etc/localtime and /etc/timezone. The package tzdata must be there."
+  description = "The time zone of the machine: /etc/localtime and /etc/timezone. The package tzdata must be there. Taken back wholly."
   main        = "zone"
 
   variable "zone" {

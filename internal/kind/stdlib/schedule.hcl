@@ -1,6 +1,6 @@
 # What runs by the clock.
 define "cron" {
-  description = "A command that cron runs: a file in /etc/cron.d. The package cron must be there."
+  description = "A command that cron runs: a file in /etc/cron.d. The package cron must be there. Taken back wholly."
   main        = "name"
 
   variable "name" {
@@ -63,7 +63,7 @@ define "cron" {
 }
 
 define "timer" {
-  description = "A command that systemd runs by the clock: NAME.service and NAME.timer in /etc/systemd/system, the timer enabled and running."
+  description = "A command that systemd runs by the clock: NAME.service and NAME.timer in /etc/systemd/system, the timer enabled and running. Taken back wholly; a run that is under way ends by itself."
   main        = "name"
 
   variable "name" {

@@ -2,6 +2,7 @@ package stdlib_test
 
 import (
 	"io/fs"
+	"regexp"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
@@ -16,7 +17,24 @@ func TestGolden(t *testing.T) {
 	kindtest.Run(t, kindtest.Options{Kinds: kinds.All(), Stdlib: stdlib.Files()})
 }
 
-// TestDocumented demands a sentence for every kind and every attribute.
+// inverse is what every description ends with.
+var inverse = regexp.MustCompile(`[.] Taken back (wholly|partly: .|by the author: .)([^.]|[.][^ ])*[.]$`)
+
+// described is the text of a kind's description, "" when it has none.
+func described(define *hclsyntax.Block) string {
+	a := define.Body.Attributes["description"]
+	if a == nil {
+		return ""
+	}
+	v, ds := a.Expr.Value(nil)
+	if ds.HasErrors() {
+		return ""
+	}
+	return v.AsString()
+}
+
+// TestDocumented demands a sentence for every kind and every attribute, and of
+// every kind how it is taken back.
 func TestDocumented(t *testing.T) {
 	names, err := fs.Glob(stdlib.Files(), "*.hcl")
 	if err != nil || len(names) == 0 {
@@ -32,8 +50,8 @@ func TestDocumented(t *testing.T) {
 			t.Fatal(ds)
 		}
 		for _, define := range f.Body.(*hclsyntax.Body).Blocks {
-			if define.Body.Attributes["description"] == nil {
-				t.Errorf("%s: the kind %s has no description", name, define.Labels[0])
+			if text := described(define); !inverse.MatchString(text) {
+				t.Errorf("%s: the description of %s does not say how it is taken back: %q", name, define.Labels[0], text)
 			}
 			for _, b := range define.Body.Blocks {
 				if b.Type == "variable" && b.Body.Attributes["description"] == nil {

@@ -1,0 +1,103 @@
+# What is trusted and what is let through.
+define "nftables" {
+  description = "The firewall: /etc/nftables.conf, which nft has to accept before it is in place, loaded at once and at each boot. One state a host. A mistake can lock you out: apply with --confirm-within. Taken back partly: the file, the package, and the rules of the file; rules that were loaded by hand before do not come back."
+  main        = "name"
+
+  variable "name" {
+    type        = string
+    description = "a word for the reader; the label when left out"
+  }
+  variable "rules" {
+    type        = string
+    description = "the ruleset, in nft's language; file(\"files/rules.nft\") reads it from the module"
+    validation {
+      condition     = can(regex("(?m)^[^#\\n]*[^#\\s]", var.rules))
+      error_message = "rules has no rule. Start with table inet filter { … }; to have no firewall leave the state out."
+    }
+  }
+  variable "flush" {
+    type        = bool
+    default     = true
+    description = "begin with flush ruleset, so that what is loaded is just these rules. With false the tables of other programs stay, and the rules have to delete their own table before they make it"
+  }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package nftables; false when something else does"
+  }
+
+  package "nftables" {
+    when = var.package
+  }
+  file "rules" {
+    path     = "/etc/nftables.conf"
+    content  = "#!/usr/sbin/nft -f\n# managed by fettle\n${var.flush ? "flush ruleset\n" : ""}${chomp(var.rules)}\n"
+    mode     = "0755"
+    validate = "nft -c -f %s"
+    after    = [package.nftables]
+    notify   = [service.nftables.reload]
+  }
+  service "nftables" {
+    enabled = true
+    running = true
+    after   = [file.rules]
+  }
+}
+
+define "ca_certificate" {
+  description = "An authority that the whole machine trusts: NAME.crt in /usr/local/share/ca-certificates, and update-ca-certificates. The package ca-certificates must be there. Taken back wholly: the collection in /etc/ssl/certs is made again."
+  main        = "name"
+
+  variable "name" {
+    type        = string
+    description = "name of the file without .crt; the label when left out"
+    validation {
+      condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".crt")
+      error_message = "name is letters, digits, _, . and -, without .crt."
+    }
+  }
+  variable "certificate" {
+    type        = string
+    default     = null
+    description = "the certificate in PEM form; file(\"files/ca.pem\") reads it from the module"
+    validation {
+      condition     = var.certificate == null || length(regexall("-----BEGIN CERTIFICATE-----", coalesce(var.certificate, "-"))) == 1
+      error_message = "certificate is one certificate in PEM form: it begins with -----BEGIN CERTIFICATE-----. A chain is a state for each."
+    }
+  }
+  variable "ensure" {
+    type        = string
+    default     = "present"
+    description = "present or absent"
+    validation {
+      condition     = contains(["present", "absent"], var.ensure)
+      error_message = "ensure is present or absent."
+    }
+    validation {
+      condition     = var.ensure == "absent" || var.certificate != null
+      error_message = "A ca_certificate needs certificate."
+    }
+    # Here, as a message shows the value of its own variable.
+    validation {
+      condition     = !strcontains(coalesce(var.certificate, "-"), "PRIVATE KEY")
+      error_message = "certificate holds a private key. Take it out, and out of the repository."
+    }
+  }
+
+  locals {
+    here = var.ensure == "present"
+  }
+
+  file "certificate" {
+    path     = "/usr/local/share/ca-certificates/${var.name}.crt"
+    content  = local.here ? "${trimspace(coalesce(var.certificate, "-"))}\n" : null
+    validate = local.here ? "openssl x509 -noout -in %s" : null
+    ensure   = var.ensure
+    notify   = [exec.update.run]
+  }
+  exec "update" {
+    name    = "update-ca-certificates"
+    command = ["update-ca-certificates", "--fresh"]
+    lazy    = true
+  }
+}

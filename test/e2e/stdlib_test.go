@@ -1,0 +1,314 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// wholeKinds is a state of each kind that is taken back wholly, and whose
+// absence is nothing else than that, or takes long.
+const wholeKinds = `
+nftables "main" {
+  rules = <<-EOT
+    table inet kinds {
+      chain input {
+        type filter hook input priority filter;
+        tcp dport 7 drop
+      }
+    }
+  EOT
+}
+ca_certificate "internal" {
+  certificate = file("ca.pem")
+}
+locale "nl_NL.UTF-8" {
+  default = true
+}
+resolver "plain" {
+  servers = ["192.0.2.1"]
+  search  = ["example.org"]
+}
+resolver "local" {
+  resolved = true
+  servers  = ["192.0.2.53"]
+}
+download "/usr/local/src/shop.tar" {
+  url    = "file:///root/shop.tar"
+  sha256 = "SHOP"
+}
+archive "/opt/shop-1.2" {
+  archive = download["/usr/local/src/shop.tar"].path
+  strip   = 1
+  owner   = "www-data"
+}
+reboot "upgrades" {
+  delay = 1440
+}
+`
+
+// hostKinds is a state of each further kind that is taken back wholly.
+const hostKinds = `
+sudoers "deploy" {
+  rules = ["www-data ALL=(root) NOPASSWD: /usr/bin/id -un"]
+}
+sshd_config "10-hardening" {
+  settings = { PermitRootLogin = "no", MaxAuthTries = "3" }
+  content  = "Match User backup\n  X11Forwarding no\n"
+}
+sshd_config "20-banner" {
+  settings = { Banner = "/etc/issue.net" }
+}
+known_host "git.example.org" {
+  key     = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJ+"
+  aliases = ["192.0.2.7"]
+}
+known_host "[git.example.org]:2222" {
+  key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJ+"
+}
+limits "web" {
+  domain = "www-data"
+  hard   = { nofile = 777 }
+}
+mount "/srv/my-data" {
+  what    = "tmpfs"
+  type    = "tmpfs"
+  options = ["size=1M", "mode=0750"]
+}
+swap "/swap-file" {
+  size    = "8M"
+  running = false
+}
+kernel_module "loop" {
+  parameters = { max_loop = 8 }
+}
+kernel_module "dccp" {
+  blocked = true
+}
+capability "/usr/bin/true" {
+  capabilities = "cap_net_bind_service=ep"
+}
+journald "size" {
+  settings = { RuntimeMaxUse = "16M" }
+}
+ntp "lan" {
+  servers = ["ntp1.example.org"]
+  running = false
+}
+logrotate "shop" {
+  paths = ["/var/log/shop/*.log"]
+}
+network "10-kinds" {
+  interface = "kinds0"
+  addresses = ["192.0.2.7/24"]
+}
+network "20-none" {
+  interface = "none0"
+  dhcp      = true
+}
+apt_pin "demo" {
+  packages = ["jq"]
+  pin      = "release *"
+  priority = -1
+}
+apt_key "shared" {
+  key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
+}
+unattended_upgrades "security" {
+  except  = ["linux-.*"]
+  package = false
+}
+socket "echo" {
+  listen_on = ["127.0.0.1:7777"]
+  command   = "/usr/bin/cat"
+  accept    = true
+}
+container "redis" {
+  image   = "docker.io/library/redis:7"
+  package = false
+}
+`
+
+// otherKinds is what leaves something behind, and their descriptions say so.
+const otherKinds = `
+tmpfiles "shop" {
+  lines = ["d /run/shop 0750 root adm -"]
+}
+alternative "pager" {
+  path = "/bin/more"
+}
+debconf "kinds/answer" {
+  package  = "tzdata"
+  value    = "Internet Site"
+  previous = "None"
+}
+`
+
+// goneKinds asks for the absence of what there was.
+const goneKinds = `
+sudoers "deploy" { ensure = "absent" }
+sshd_config "10-hardening" { ensure = "absent" }
+known_host "git.example.org" {
+  key    = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJ+"
+  ensure = "absent"
+}
+limits "web" { ensure = "absent" }
+mount "/srv/my-data" { ensure = "absent" }
+swap "/swap-file" { ensure = "absent" }
+kernel_module "loop" { ensure = "absent" }
+journald "size" { ensure = "absent" }
+ntp "lan" {
+  running = false
+  ensure  = "absent"
+}
+logrotate "shop" { ensure = "absent" }
+network "10-kinds" { ensure = "absent" }
+apt_pin "demo" { ensure = "absent" }
+apt_key "shared" { ensure = "absent" }
+unattended_upgrades "security" { ensure = "absent" }
+socket "echo" {
+  ensure = "absent"
+  accept = true
+}
+container "redis" { ensure = "absent" }
+tmpfiles "shop" { ensure = "absent" }
+alternative "pager" { ensure = "absent" }
+`
+
+// quadlet stands for podman's generator, which Debian 12 does not have.
+const quadlet = `#!/bin/sh
+for f in /etc/containers/systemd/*.container; do
+  test -e "$f" || exit 0
+  printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' >"$1/$(basename "$f" .container).service"
+done
+`
+
+// prepare makes a host what the kinds expect of Debian, and gives it what they
+// fetch and trust.
+func prepare(m *machine) {
+	m.t.Helper()
+	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
+		"curl", "kmod", "logrotate", "sudo", "systemd-resolved", "systemd-timesyncd")
+	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", quadlet, 0o755)
+	m.Run(m.t, "ip", "link", "add", "kinds0", "type", "bridge")
+	m.Run(m.t, "sh", "-ec", "mkdir -p /root/shop-1.2/bin; echo shop >/root/shop-1.2/bin/shop; tar -C /root -cf /root/shop.tar shop-1.2")
+	m.Run(m.t, "mkdir", "-p", repository)
+	m.Run(m.t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "/root/ca.key", "-out", repository+"/ca.pem", "-subj", "/CN=kinds", "-days", "2")
+	m.Run(m.t, "touch", "/run/reboot-required")
+}
+
+// TestStandardLibraryOnAHost applies the kinds of the standard library on one
+// host, asks the real tools, asks for their absence, and takes all of it back.
+func TestStandardLibraryOnAHost(t *testing.T) {
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	m := newMachine(t, hosts.NewWorld(t), "stdlib", repo)
+	prepare(m)
+	sum, _, _ := strings.Cut(m.Run(t, "sha256sum", "/root/shop.tar"), " ")
+	before := m.Snapshot(t)
+
+	m.write(map[string]string{"fettle.hcl": strings.Replace(wholeKinds, "SHOP", sum, 1) + hostKinds})
+	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "plan")
+	asked(m)
+	m.fettle(asWanted, "rollback", "origin", "--yes")
+	backAgain(m, before)
+
+	m.write(map[string]string{"fettle.hcl": hostKinds + otherKinds})
+	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "plan")
+	m.want("root:adm:750", "stat", "-c", "%U:%G:%a", "/run/shop")
+	m.want("/bin/more", "readlink", "/etc/alternatives/pager")
+	m.want("0 Internet Site", "sh", "-c", "echo GET kinds/answer | debconf-communicate tzdata")
+
+	m.write(map[string]string{"fettle.hcl": goneKinds})
+	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "plan")
+	gone(m)
+	m.fettle(asWanted, "rollback", "origin", "--yes")
+	backAgain(m, before, "/srv/my-data") // a directory that was mounted over
+}
+
+// asked asks the tools that the kinds are made for.
+func asked(m *machine) {
+	for _, q := range []struct{ want, command string }{
+		{"root", "runuser -u www-data -- sudo -n id -un"},
+		{"440", "stat -c %a /etc/sudoers.d/deploy"},
+		{"permitrootlogin no", "sshd -T | grep permitrootlogin"},
+		{"banner /etc/issue.net", "sshd -T | grep banner"},
+		{"active", "systemctl is-active ssh"},
+		{"2", "ssh-keygen -F git.example.org -f /etc/ssh/ssh_known_hosts | wc -l"},
+		{"2", "ssh-keygen -F '[git.example.org]:2222' -f /etc/ssh/ssh_known_hosts | wc -l"},
+		{"777", "su -s /bin/sh -c 'ulimit -Hn' www-data"},
+		{"1", "nft list ruleset | grep -c 'tcp dport 7 drop'"},
+		{"active", "systemctl is-active nftables"},
+		{repository + "/ca.pem: OK", "openssl verify -CApath /etc/ssl/certs " + repository + "/ca.pem"},
+		{"tmpfs", "findmnt -n -o FSTYPE /srv/my-data"},
+		{"750", "stat -c %a /srv/my-data"},
+		{"enabled", `systemctl is-enabled 'srv-my\x2ddata.mount'`},
+		{"600", "stat -c %a /swap-file && swaplabel /swap-file >/dev/null"},
+		{"enabled", `systemctl is-enabled 'swap\x2dfile.swap'`},
+		{"options loop max_loop=8", "modprobe --showconfig | grep ^options.loop"},
+		{"install dccp /bin/false", "modprobe --showconfig | grep ^install.dccp"},
+		{"nl_NL.utf8", "locale -a | grep nl_"},
+		{"LANG=nl_NL.UTF-8", "grep ^LANG /etc/default/locale"},
+		{"/usr/bin/true cap_net_bind_service=ep", "getcap /usr/bin/true"},
+		{"RuntimeMaxUse=16M", "systemd-analyze cat-config systemd/journald.conf | grep ^RuntimeMaxUse"},
+		{"NTP=ntp1.example.org", "systemd-analyze cat-config systemd/timesyncd.conf | grep ^NTP"},
+		{"0", "logrotate -d /etc/logrotate.d/shop >/dev/null 2>&1; echo $?"},
+		{"nameserver 192.0.2.1", "grep nameserver /etc/resolv.conf"},
+		{"1", "resolvectl dns | grep -c 192.0.2.53"},
+		{"active", "systemctl is-active systemd-networkd"},
+		{"jq:\n  Installed: (none)\n  Candidate: (none)", "apt-cache policy jq | head -3"},
+		{"APT::Periodic::Unattended-Upgrade \"1\";", "apt-config dump | grep Periodic::Unattended"},
+		{"hello", `bash -c 'exec 3<>/dev/tcp/127.0.0.1/7777; echo hello >&3; read -r line <&3; echo "$line"'`},
+		{"active", "systemctl is-active redis.service"},
+		{"www-data:shop", `echo "$(stat -c %U /opt/shop-1.2/bin/shop):$(cat /opt/shop-1.2/bin/shop)"`},
+		{"1", "grep -c MODE=reboot /run/systemd/shutdown/scheduled"},
+	} {
+		m.want(q.want, "sh", "-c", q.command)
+	}
+	m.await("the address of kinds0", func() bool {
+		return strings.Contains(m.Exec("ip", "-o", "address", "show", "kinds0").Stdout, "192.0.2.7/24")
+	})
+}
+
+// backAgain demands the host that was there before, and that what runs knows.
+func backAgain(m *machine, before hosts.Snapshot, stays ...string) {
+	m.t.Helper()
+	stays = append(stays, "unit network-pre.target", "unit network.target") // reached once, they stay so
+	for _, line := range hosts.Compare(before, m.Snapshot(m.t), append(remains(), stays...)) {
+		m.t.Errorf("after rollback: %s", line)
+	}
+	for _, q := range []struct{ want, command string }{
+		{"permitrootlogin without-password", "sshd -T | grep permitrootlogin"},
+		{"", "getcap /usr/bin/true"},
+		{"0", "resolvectl dns | grep -c 192.0.2.53"},
+		{"no", "test -e /run/systemd/shutdown/scheduled && echo yes || echo no"},
+		{"failed", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/7777' 2>/dev/null || echo failed"},
+	} {
+		m.want(q.want, "sh", "-c", q.command)
+	}
+}
+
+// gone demands that nothing is left of what was to be absent.
+func gone(m *machine) {
+	m.t.Helper()
+	for _, p := range []string{"/etc/sudoers.d/deploy", "/etc/ssh/sshd_config.d/10-hardening.conf", "/etc/ssh/sshd_config.d/20-banner.conf",
+		"/etc/systemd/system/echo.socket", "/run/systemd/generator/redis.service"} {
+		if m.has(p) {
+			m.t.Errorf("%s is still there", p)
+		}
+	}
+	for _, q := range []struct{ want, command string }{
+		{"", "findmnt -n -o FSTYPE /srv/my-data"},
+		{"permitrootlogin without-password", "sshd -T | grep permitrootlogin"},
+		{"Status: auto", "update-alternatives --query pager | grep Status"},
+		{"0 None", "echo GET kinds/answer | debconf-communicate tzdata"},
+		{"inactive", "systemctl is-active redis.service"},
+	} {
+		m.want(q.want, "sh", "-c", q.command)
+	}
+}
