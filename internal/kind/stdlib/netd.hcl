@@ -178,7 +178,6 @@ define "network" {
     name    = "systemd-networkd"
     enabled = true
     after   = [file.network]
-    listen  = { restart = [file.network] }
   }
   unit "socket" {
     when    = local.here
@@ -187,6 +186,12 @@ define "network" {
     after   = [service.networkd]
   }
   service "told" {
+    when   = local.here
+    name   = "systemd-networkd"
+    after  = [unit.socket]
+    listen = { restart = [file.network] }
+  }
+  service "gone" {
     when   = !local.here
     name   = "systemd-networkd"
     listen = { reload = [file.network] }
