@@ -14,7 +14,10 @@ func (p *Program) Kinds() []kind.Kind {
 	for _, k := range p.kinds {
 		out = append(out, *k)
 	}
-	sets := []map[string]*define{p.builtin}
+	for n := range p.library.file {
+		_, _ = p.libraryKind(n) // a kind of a broken file is missing
+	}
+	sets := []map[string]*define{p.library.defines}
 	if p.root != nil {
 		sets = append(sets, p.root.defines)
 	}

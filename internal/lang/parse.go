@@ -294,7 +294,7 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	case !hclsyntax.ValidIdentifier(name) || contains(reservedNames(), name):
 		ps.errorf(r, "Bad name for a kind", "%q cannot name a kind. Use letters, digits, _ and -, and none of the language's own words.", name)
 		return
-	case ps.prog.kinds[name] != nil || ps.prog.builtin[name] != nil:
+	case ps.prog.kinds[name] != nil || ps.prog.library.has(name) && !ps.body.folder.builtin:
 		ps.errorf(r, "Kind exists already", "%q is a kind that is built in. Choose another name.", name)
 		return
 	case old != nil:

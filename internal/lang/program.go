@@ -52,7 +52,7 @@ type Watched interface {
 type Program struct {
 	tree     repo.Tree
 	kinds    map[string]*kind.Kind
-	builtin  map[string]*define // of the stdlib
+	library  library
 	root     *body
 	targets  []*target
 	roles    map[string]*level
@@ -75,7 +75,7 @@ type Program struct {
 func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p := &Program{
 		top: level{what: "repository"}, roles: map[string]*level{},
-		tree: tree, kinds: map[string]*kind.Kind{}, builtin: map[string]*define{}, modules: map[string]parsed{},
+		tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
 		pure:    &hcl.EvalContext{Functions: pureFunctions()},
@@ -103,22 +103,6 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 
 func (p *Program) newFolder(tree repo.Tree, dir string) *folder {
 	return &folder{tree: tree, dir: dir, prog: p}
-}
-
-// loadStdlib reads the kinds that are written in the language.
-func (p *Program) loadStdlib(fsys fs.FS) diag.List {
-	f := p.newFolder(FSTree(fsys), ".")
-	f.builtin = true
-	b, ds := p.parseFiles(f, "stdlib/", false)
-	for name, d := range b.defines {
-		d.stdlib = true
-		p.builtin[name] = d
-	}
-	b.defines = nil
-	for _, d := range b.decls {
-		ds = append(ds, diag.Errorf(d.rng, "State in the standard library", "Only define blocks may stand here."))
-	}
-	return ds
 }
 
 // module reads the module in a folder, once.
@@ -158,7 +142,7 @@ func (p *Program) KindNames() []string {
 	for n := range p.kinds {
 		out = append(out, n)
 	}
-	for n := range p.builtin {
+	for n := range p.library.file {
 		out = append(out, n)
 	}
 	if p.root != nil {

@@ -210,7 +210,7 @@ func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 }
 
 func (ev *evaluator) kindKnown(s *scope, name string) bool {
-	return ev.prog.kinds[name] != nil || ev.prog.builtin[name] != nil || ev.prog.root.defines[name] != nil || s.body.defines[name] != nil
+	return ev.prog.kinds[name] != nil || ev.prog.library.has(name) || ev.prog.root.defines[name] != nil || s.body.defines[name] != nil
 }
 
 // pick chooses the instance that the next step names, when there are several.

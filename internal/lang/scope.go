@@ -174,7 +174,9 @@ func (ev *evaluator) resolveKind(st *state) bool {
 		st.kind = k
 		return true
 	}
-	for _, defs := range []map[string]*define{st.scope.body.defines, ev.prog.builtin, ev.prog.root.defines, ev.definesAround(st.scope)} {
+	_, ds := ev.prog.libraryKind(d.kind)
+	ev.add(ds...)
+	for _, defs := range []map[string]*define{st.scope.body.defines, ev.prog.library.defines, ev.prog.root.defines, ev.definesAround(st.scope)} {
 		if def := defs[d.kind]; def != nil {
 			st.def, st.kind = def, def.schema()
 			return true

@@ -1,0 +1,87 @@
+package lang
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// library is the kinds that are written in the language and built in. A file is
+// parsed when the first of its kinds is used: a repository pays for no other.
+type library struct {
+	folder  *folder
+	file    map[string]string    // by kind: the file that defines it
+	defines map[string]*define   // of the files that are parsed
+	parsed  map[string]diag.List // by file: what is wrong with it
+}
+
+// loadStdlib finds which file has which kind. Each define stands at the
+// beginning of a line.
+func (p *Program) loadStdlib(fsys fs.FS) diag.List {
+	p.library = library{folder: p.newFolder(FSTree(fsys), "."), file: map[string]string{}, defines: map[string]*define{}, parsed: map[string]diag.List{}}
+	p.library.folder.builtin = true
+	entries, err := p.library.folder.ReadDir(".")
+	if err != nil {
+		return diag.List{diag.Errorf(diag.Range{File: "stdlib"}, "Folder cannot be read", "%s", sentence(err))}
+	}
+	var ds diag.List
+	for _, e := range entries {
+		if !isHCL(path.Base(e.Path)) {
+			continue
+		}
+		src, err := p.library.folder.ReadFile(e.Path)
+		if err != nil {
+			ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "File cannot be read", "%s", sentence(err)))
+		}
+		for line := range strings.Lines(string(src)) {
+			rest, ok := strings.CutPrefix(line, `define "`)
+			name, _, _ := strings.Cut(rest, `"`)
+			switch {
+			case ok && p.library.file[name] != "":
+				ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "Kind defined twice", "The kind %q is defined in %s already.", name, p.library.file[name]))
+			case ok:
+				p.library.file[name] = e.Path
+			}
+		}
+	}
+	return ds
+}
+
+// has tells whether the library has a kind, without parsing it.
+func (l library) has(kind string) bool { return l.file[kind] != "" }
+
+// libraryKind gives a kind of the library, nil when it has none of the name, and
+// what is wrong with its file.
+func (p *Program) libraryKind(kind string) (*define, diag.List) {
+	file := p.library.file[kind]
+	if file == "" {
+		return nil, nil
+	}
+	ds, ok := p.library.parsed[file]
+	if !ok {
+		ds = p.parseLibrary(file)
+		p.library.parsed[file] = ds
+	}
+	return p.library.defines[kind], slices.Clone(ds)
+}
+
+// parseLibrary reads all kinds of a file.
+func (p *Program) parseLibrary(file string) diag.List {
+	src, err := p.library.folder.ReadFile(file)
+	if err != nil {
+		return diag.List{diag.Errorf(diag.Range{File: "stdlib/" + file}, "File cannot be read", "%s", sentence(err))}
+	}
+	ps := &parser{prog: p, body: newBody(p.library.folder)}
+	ps.file("stdlib/"+file, src)
+	for name, d := range ps.body.defines {
+		d.stdlib = true
+		p.library.defines[name] = d
+	}
+	for _, d := range ps.body.decls {
+		ps.errorf(d.rng, "State in the standard library", "Only define blocks may stand here.")
+	}
+	return p.lines(ps.list)
+}

@@ -1,0 +1,45 @@
+package lang
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"fettle.dev/fettle/internal/repo"
+)
+
+// TestLibraryIsReadWhenUsed: the kinds of the library are known all together,
+// and a file of it is parsed for the kinds that are used alone.
+func TestLibraryIsReadWhenUsed(t *testing.T) {
+	library := fstest.MapFS{
+		"a.hcl": {Data: []byte("define \"one\" {\n  description = \"One.\"\n}\ndefine \"two\" {}\n")},
+		"b.hcl": {Data: []byte("define \"broken\" {\n")},
+		"c.hcl": {Data: []byte("define \"with\" {}\nfile \"/etc/motd\" {}\n")},
+	}
+	for _, c := range []struct {
+		text, says string
+		parsed     string
+	}{
+		{"", "", ""},
+		{"one \"x\" {}\n", "", "a.hcl"},
+		{"broken \"x\" {}\n", "stdlib/b.hcl", "b.hcl"},
+		{"with \"x\" {}\n", "Only define blocks may stand here", "c.hcl"},
+		{"define \"two\" {}\n", "is a kind that is built in", ""},
+		{"tow \"x\" {}\n", "Did you mean \"two\"?", ""},
+	} {
+		p, ds := Load(repo.MapTree(map[string]string{"fettle.hcl": "locals {}\n" + c.text}), Options{Stdlib: library})
+		if !ds.HasErrors() {
+			_, ds = p.Catalog(Input{})
+		}
+		if err := ds.Err(); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.says)
+		}
+		if got := strings.Join(keysOf(p.library.parsed), " "); got != c.parsed {
+			t.Errorf("%q: parsed %q, want %q", c.text, got, c.parsed)
+		}
+	}
+	library["d.hcl"] = &fstest.MapFile{Data: []byte("define \"one\" {}\n")}
+	if _, ds := Load(repo.MapTree(map[string]string{"fettle.hcl": ""}), Options{Stdlib: library}); ds.Err() == nil || !strings.Contains(ds.Err().Error(), "is defined in a.hcl already") {
+		t.Errorf("a kind twice: %v", ds.Err())
+	}
+}
