@@ -227,8 +227,9 @@ func TestStandardLibraryOnAHost(t *testing.T) {
 	m.fettle(asWanted, "apply", "--yes")
 	m.fettle(asWanted, "plan")
 	gone(m)
-	m.fettle(asWanted, "rollback", "origin", "--yes")
-	backAgain(m, before, "/srv/my-data") // a directory that was mounted over
+	m.fettle(asWanted, "rollback", "origin", "--yes", "--cross-irreversible") // the choice of pager
+	backAgain(m, before, "/srv/my-data")                                      // a directory that was mounted over
+	refused(m)
 }
 
 // asked asks the tools that the kinds are made for.
@@ -310,5 +311,23 @@ func gone(m *machine) {
 		{"inactive", "systemctl is-active redis.service"},
 	} {
 		m.want(q.want, "sh", "-c", q.command)
+	}
+}
+
+// refused gives the tools content that they cannot take: it never gets into
+// place, or does not stay.
+func refused(m *machine) {
+	m.t.Helper()
+	for _, c := range []struct{ path, state string }{
+		{"/etc/sudoers.d/bad", "sudoers \"bad\" {\n  rules = [\"this is no rule\"]\n}\n"},
+		{"/etc/ssh/sshd_config.d/bad.conf", "sshd_config \"bad\" {\n  settings = { NoSuchKeyword = \"yes\" }\n}\n"},
+		{"/etc/logrotate.d/bad", "logrotate \"bad\" {\n  paths   = [\"/var/log/bad\"]\n  options = [\"rotate never\"]\n}\n"},
+		{"/usr/local/share/ca-certificates/bad.crt", "ca_certificate \"bad\" {\n  certificate = \"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\"\n}\n"},
+	} {
+		m.write(map[string]string{"fettle.hcl": c.state})
+		m.says(m.fettle(failed, "apply", "--yes"), c.path)
+		if m.has(c.path) {
+			m.t.Errorf("%s is in place", c.path)
+		}
 	}
 }
