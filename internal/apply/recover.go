@@ -261,6 +261,9 @@ func (r *run) lookAtMover(i int) error {
 			return err
 		}
 	}
+	if s.Verb == step.Unit {
+		r.daemonReload() // systemd does first what the killed run had asked for, and shows it only then
+	}
 	now, err := v.Observe(r.ctx, r.env, s)
 	if err != nil {
 		return r.unseen(i, err)

@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -203,5 +204,23 @@ func TestEveryCutOfListeners(t *testing.T) {
 	}
 	if len(worlds) < 20 {
 		t.Errorf("only %d operations", len(worlds))
+	}
+}
+
+// TestUnitThatChangesLate: what a killed run had asked systemd for comes to pass
+// after it is dead; recovery takes that into account.
+func TestUnitThatChangesLate(t *testing.T) {
+	ctx := context.Background()
+	for policy, want := range map[string]string{"undo": "disabled", "finish": "enabled"} {
+		w := newWorld(t).copy()
+		w.h.Services().Define("late.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
+		cut := w.cutAt(t, "UNIT late.service enabled=true\n", host.OpRun, "systemctl")
+		cut.h.Services().Late("late.service", image.Unit{Loaded: true, State: "enabled", Active: "inactive"})
+		how, err := cut.recover(executor.Options{OnCrash: policy})
+		must(t, err)
+		must(t, cut.h.Services().Reload(ctx))
+		if u, err := cut.h.Services().Unit(ctx, "late.service"); err != nil || u.State != want {
+			t.Errorf("%s: %+v, %v, want %s; %s", policy, u, err, want, how)
+		}
 	}
 }

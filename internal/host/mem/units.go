@@ -22,6 +22,7 @@ type Units struct {
 	files map[string]int64 // modification times at the last reload
 	fails map[string]error
 	jobs  []string
+	late  map[string]image.Unit
 }
 
 var _ host.Units = (*Units)(nil)
@@ -59,6 +60,14 @@ func (u *Units) Fail(verb, name string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.fails[verb+" "+name] = err
+}
+
+// Late has a unit become so with the next reload: what a client that is dead by
+// now had asked for, and the manager has not come to, or does not show.
+func (u *Units) Late(name string, unit image.Unit) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.late = map[string]image.Unit{name: unit}
 }
 
 // Jobs lists what was done, "VERB NAME" each, "daemon-reload" included.
@@ -125,6 +134,8 @@ func (u *Units) Reload(context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.jobs = append(u.jobs, "daemon-reload")
+	maps.Copy(u.units, u.late)
+	u.late = nil
 	for name := range u.units {
 		u.files[name] = u.fileTime(name)
 	}
