@@ -2,7 +2,6 @@ package lang
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -62,6 +61,7 @@ type decl struct {
 	kind    string
 	label   string
 	rng     diag.Range // of the header
+	kindRng diag.Range // of the name of the kind
 	labels  []diag.Range
 	attrs   map[string]*hclsyntax.Attribute
 	blocks  []*hclsyntax.Block // what stands inside a state, a mistake
@@ -141,6 +141,3 @@ func actionNames(k *kind.Kind) []string {
 	}
 	return out
 }
-
-// isHCL tells whether a file name belongs to the language.
-func isHCL(name string) bool { return strings.HasSuffix(name, ".hcl") && !strings.HasPrefix(name, ".") }

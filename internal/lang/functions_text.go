@@ -19,7 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
-	"go.yaml.in/yaml/v4"
+
+	"fettle.dev/fettle/internal/lang/front/yamlfront"
 )
 
 // maxText is how large a text one function may make out of small arguments.
@@ -125,7 +126,7 @@ func yamlEncode() function.Function {
 			if err != nil {
 				return cty.NilVal, err
 			}
-			out, err := yaml.Marshal(plain)
+			out, err := yamlfront.Marshal(plain)
 			return cty.StringVal(string(out)), err
 		},
 	})
@@ -176,7 +177,7 @@ func plainValue(v cty.Value) (any, error) {
 func yamlDecode() function.Function {
 	decode := func(s string) (cty.Value, error) {
 		var plain any
-		if err := yaml.Unmarshal([]byte(s), &plain); err != nil {
+		if err := yamlfront.Unmarshal([]byte(s), &plain); err != nil {
 			return cty.NilVal, function.NewArgError(0, fmt.Errorf("it is not YAML: %w", err))
 		}
 		return fromPlain(plain)

@@ -28,12 +28,19 @@ const (
 	expressionSyntax
 )
 
+func tooLarge(src []byte, file string) diag.List {
+	if len(src) <= MaxFile {
+		return nil
+	}
+	return diag.List{diag.Errorf(diag.Range{File: file}, "File too large",
+		"The file has %d bytes, and the limit is %d. Split it, or use source for content that is no template.", len(src), MaxFile)}
+}
+
 // guard refuses a text that the parser might not survive. It gives one
 // diagnostic, with a position, or none.
 func guard(src []byte, file string, kind syntax) diag.List {
-	if len(src) > MaxFile {
-		return diag.List{diag.Errorf(diag.Range{File: file}, "File too large",
-			"The file has %d bytes, and the limit is %d. Split it, or use source for content that is no template.", len(src), MaxFile)}
+	if ds := tooLarge(src, file); ds.HasErrors() {
+		return ds
 	}
 	start := hcl.InitialPos
 	var tokens hclsyntax.Tokens

@@ -4,7 +4,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -13,7 +12,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// parseFolder reads the *.hcl files of a folder, in the order of their names.
+// parseFolder reads the files of a folder that are configuration, in the order
+// of their names.
 func (p *Program) parseFolder(f *folder, top bool) (*body, diag.List) {
 	return p.parseFiles(f, "", top)
 }
@@ -27,7 +27,8 @@ func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.Li
 	}
 	ps := &parser{prog: p, body: b, top: top}
 	for _, e := range entries {
-		if !isHCL(path.Base(e.Path)) {
+		form := formOf(path.Base(e.Path))
+		if form == noForm {
 			continue
 		}
 		if e.Type == repo.Symlink {
@@ -44,7 +45,7 @@ func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.Li
 			continue
 		}
 		b.files = append(b.files, name)
-		ps.file(name, src)
+		ps.file(form, name, src)
 	}
 	return b, ps.list
 }
@@ -56,25 +57,6 @@ type parser struct {
 	body *body
 	top  bool
 	in   *define // the define that the body belongs to
-}
-
-func (ps *parser) file(name string, src []byte) {
-	ps.prog.sources[name] = src
-	ps.prog.working(diag.Range{File: name})
-	if ds := readable(src, name); ds.HasErrors() {
-		ps.add(ds...)
-		return
-	}
-	if ds := guard(src, name, configSyntax); ds.HasErrors() {
-		ps.add(ds...)
-		return
-	}
-	f, hds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	ps.add(fromHCL(hds)...)
-	if hds.HasErrors() {
-		return
-	}
-	ps.contents(f.Body.(*hclsyntax.Body))
 }
 
 func (ps *parser) contents(b *hclsyntax.Body) {
@@ -311,13 +293,22 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	ps.body.defines[name] = d
 }
 
+// headerOf is the place of a block. The other forms write a type once for many
+// labels, on a line of its own: there the label is the place.
+func headerOf(b *hclsyntax.Block) diag.Range {
+	if b.OpenBraceRange.Filename == "" && len(b.LabelRanges) > 0 {
+		return rangeOf(b.LabelRanges[0])
+	}
+	return rangeOf(b.DefRange())
+}
+
 // decl reads a state, or a block of states.
 func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	name, r, ok := ps.label(b)
 	if !ok {
 		return nil
 	}
-	d := &decl{kind: b.Type, label: name, rng: rangeOf(b.DefRange()), attrs: b.Body.Attributes, group: b.Type == "block"}
+	d := &decl{kind: b.Type, label: name, rng: headerOf(b), kindRng: rangeOf(b.TypeRange), attrs: b.Body.Attributes, group: b.Type == "block"}
 	d.labels = []diag.Range{r}
 	for _, a := range attributeOrder(b.Body.Attributes) {
 		d.names = append(d.names, a.Name)

@@ -96,7 +96,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p.root = root
 	if root != nil && len(root.files) == 0 {
 		ds = append(ds, diag.Errorf(diag.Range{File: "fettle.hcl"}, "Nothing is configured",
-			"There is no *.hcl file at the top of the repository. Run fettle init, or write fettle.hcl."))
+			"There is no configuration at the top of the repository: no *.hcl, and no other file that the language knows. Run fettle init, or write fettle.hcl."))
 	}
 	return p, p.lines(ds)
 }

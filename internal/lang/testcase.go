@@ -83,35 +83,24 @@ func (r *testReader) folder(module, dir string) {
 		return // there are none
 	}
 	for _, e := range list {
-		if e.Type == repo.File && isHCL(path.Base(e.Path)) {
-			r.file(module, e.Path)
+		if f := formOf(path.Base(e.Path)); e.Type == repo.File && f != noForm {
+			r.file(module, e.Path, f)
 		}
 	}
 }
 
-func (r *testReader) file(module, name string) {
+func (r *testReader) file(module, name string, f form) {
 	src, err := r.p.tree.ReadFile(name)
 	if err != nil {
 		r.errorf(diag.Range{File: name}, "File cannot be read", "%s", sentence(err))
 		return
 	}
-	r.p.sources[name] = src
-	r.p.working(diag.Range{File: name})
-	ds := readable(src, name)
-	if !ds.HasErrors() {
-		ds = append(ds, guard(src, name, configSyntax)...)
-	}
-	r.add(ds...)
-	if ds.HasErrors() {
-		return
-	}
-	f, hds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	r.add(fromHCL(hds)...)
-	if hds.HasErrors() {
-		return
-	}
 	ps := &parser{prog: r.p}
-	body := f.Body.(*hclsyntax.Body)
+	body := ps.read(f, name, src, testsBody)
+	if body == nil {
+		r.add(ps.list...)
+		return
+	}
 	ps.only(&hclsyntax.Block{Type: "file of tests", Body: body}, nil, []string{"test"})
 	for _, b := range body.Blocks {
 		if b.Type == "test" {

@@ -2,8 +2,8 @@ package child
 
 import (
 	"path"
-	"strings"
 
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -83,7 +83,7 @@ func (x *indexer) folder(dir string) {
 // content notes a file that the child will likely read.
 func (x *indexer) content(e repo.Entry) {
 	switch {
-	case strings.HasSuffix(e.Path, ".hcl") && e.Size <= sourceFile:
+	case lang.IsSource(path.Base(e.Path)) && e.Size <= sourceFile:
 		x.sources = append(x.sources, e)
 	case e.Size <= contentFile && path.Base(path.Dir(e.Path)) != "files":
 		x.rest = append(x.rest, e)

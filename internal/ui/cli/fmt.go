@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
 )
 
 type fmtDoc struct {
@@ -26,7 +27,8 @@ func newFmt(s *session) *cobra.Command {
 		Use:   "fmt [PATH…]",
 		Short: "Bring source files into canonical form",
 		Long: `Rewrites the .hcl files of the repository, or of the paths that are named, and
-prints the names of those that changed. - formats standard input. Comments and
+prints the names of those that changed. Files in the other forms of the language
+are left alone. - formats standard input. Comments and
 meaning stay. With --check nothing is written, and it ends with 2 when a file
 is not in canonical form.`,
 		Example: "  fettle fmt\n  fettle fmt --check\n  fettle fmt - < module.hcl",
@@ -105,6 +107,7 @@ func sourceFiles(path string) ([]string, error) {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
+		case lang.IsSource(d.Name()) && !strings.HasSuffix(p, ".hcl"): // another form, with a layout of its own
 		case d.Type().IsRegular() && (strings.HasSuffix(p, ".hcl") || p == path):
 			out = append(out, p)
 		}

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -27,8 +28,11 @@ type source struct {
 // committed tells whether the tree is a revision as it was committed.
 func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Dirty }
 
-// mainFile is what makes a folder a repository of fettle.
-const mainFile = "fettle.hcl"
+// hasMain tells whether a folder is a repository of fettle: it has a main file
+// in one of the forms of the language.
+func hasMain(dir string, exists func(string) bool) bool {
+	return slices.ContainsFunc(lang.MainFiles(), func(name string) bool { return exists(path.Join(dir, name)) })
+}
 
 // openSource opens the repository at a revision; "" is the files as they are.
 // The caller closes its repo.
@@ -73,7 +77,7 @@ func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, er
 		return r, nil
 	}
 	dir := r.Top()
-	for !fileExists(filepath.Join(dir, mainFile)) {
+	for !hasMain(dir, fileExists) {
 		if dir == filepath.Dir(dir) {
 			_ = r.Close()
 			return nil, noMain(r.Top())
@@ -89,7 +93,7 @@ func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, er
 
 func noMain(dir string) error {
 	return refuse("Name the repository's folder with -C DIR, or make a new one: fettle init DIR",
-		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", mainFile, dir))
+		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", lang.MainFiles()[0], dir))
 }
 
 // readSource recalls a tree or reads it. The compiler is made ready only for one
@@ -124,7 +128,7 @@ func (s *session) readSource(ctx context.Context, r *repo.Repo, rev string) (*so
 // findMain looks for the main file in dir and upwards.
 func findMain(t repo.Tree, dir string) (string, error) {
 	for {
-		if _, err := t.Stat(path.Join(dir, mainFile)); err == nil {
+		if hasMain(dir, func(p string) bool { _, err := t.Stat(p); return err == nil }) {
 			return dir, nil
 		}
 		if dir == "." {

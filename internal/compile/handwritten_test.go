@@ -1,0 +1,42 @@
+package compile_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// formFolders are the folders of a hand-written case, by what its files end in.
+var formFolders = map[string]string{"yaml": ".yaml", "json": ".json"}
+
+// TestHandWritten compiles repositories that are written in each form by hand,
+// as a person would: they are folders of one archive, and give one list.
+func TestHandWritten(t *testing.T) {
+	files, _ := filepath.Glob("testdata/forms/*.txtar")
+	if len(files) < 6 {
+		t.Fatal("too few repositories", files)
+	}
+	for _, file := range files {
+		c := readCase(t, file)
+		in := c.in
+		in.Tree = repo.Sub(c.in.Tree, "hcl")
+		want, ds := compile.Compile(in)
+		if ds.HasErrors() || len(want.List) == 0 {
+			t.Fatalf("%s: %s", file, shown(ds))
+		}
+		for folder, ending := range formFolders {
+			t.Run(strings.TrimSuffix(filepath.Base(file), "txtar")+folder, func(t *testing.T) {
+				in := c.in
+				in.Tree = repo.Sub(c.in.Tree, folder)
+				got, ds := compile.Compile(in)
+				if ds.HasErrors() || got.List.String() != want.List.String() || got.Policy != want.Policy {
+					t.Fatalf("it is\n%s%s\nwant\n%s", got.List, shown(ds), want.List)
+				}
+				checkPlaces(t, in.Tree, ending, got)
+			})
+		}
+	}
+}

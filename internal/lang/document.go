@@ -1,0 +1,238 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/front"
+)
+
+// document turns the tree of a front end into the parser's own: from there on
+// all forms are one.
+type document struct{ reports }
+
+// bodyKind is what a mapping holds. It decides which keys are attributes: the
+// kinds of states are not known while files are read, so where states may
+// stand all but a few names are blocks.
+type bodyKind uint8
+
+const (
+	topBody bodyKind = iota
+	moduleBody
+	defineBody
+	blockBody
+	targetBody
+	variableBody
+	testsBody // a file of tests
+	testBody
+	validationBody
+	stateBody
+	plainBody // attributes only
+)
+
+// isBlock tells whether a key begins a block.
+func (k bodyKind) isBlock(key string) bool {
+	switch k {
+	case topBody:
+		return key != "vars" && key != "data" && key != "merge"
+	case moduleBody:
+		return true
+	case defineBody:
+		return key != "main" && key != "description"
+	case blockBody:
+		return !contains(metaAttributes(), key)
+	case targetBody:
+		return key == "module" || key == "policy"
+	case variableBody:
+		return key == "validation"
+	case testsBody:
+		return true
+	case testBody:
+		return key == "expect"
+	}
+	return false
+}
+
+// inside is what a block of this type holds.
+func inside(block string) bodyKind {
+	switch block {
+	case "variable", "fact":
+		return variableBody
+	case "validation":
+		return validationBody
+	case "locals", "policy", "module", "expect":
+		return plainBody
+	case "define":
+		return defineBody
+	case "block":
+		return blockBody
+	case "target", "role", "target_group":
+		return targetBody
+	case "test":
+		return testBody
+	}
+	return stateBody
+}
+
+// unlabelled tells which blocks have no label.
+func unlabelled(block string) bool {
+	return block == "locals" || block == "policy" || block == "validation" || block == "expect"
+}
+
+func newSyntaxBody(r diag.Range) *hclsyntax.Body {
+	return &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: toHCL(r), EndRange: toHCL(r)}
+}
+
+// toHCL turns our range into the parser's.
+func toHCL(r diag.Range) hcl.Range {
+	pos := func(p diag.Pos) hcl.Pos { return hcl.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }
+	return hcl.Range{Filename: r.File, Start: pos(r.Start), End: pos(r.End)}
+}
+
+// fill reads a body: a mapping, or a list of mappings where the order of blocks
+// of different types counts.
+func (d *document) fill(b *hclsyntax.Body, n *front.Node, in bodyKind) {
+	switch n.Kind {
+	case front.Null:
+	case front.List:
+		for _, item := range n.Items {
+			if item.Kind != front.Map {
+				d.errorf(item.Range(), "Mapping expected", "A list of blocks holds mappings, and here is a %s.", item.Kind)
+				continue
+			}
+			d.fill(b, item, in)
+		}
+	case front.Map:
+		for _, p := range n.Pairs {
+			if in.isBlock(p.Key.Text) && blockValue(p) {
+				d.blocks(b, p)
+			} else {
+				d.attribute(b, p, in)
+			}
+		}
+	default:
+		d.errorf(n.Range(), "Mapping expected", "Names with their values are expected here, and this is a %s.", n.Kind)
+	}
+}
+
+// blockValue tells whether a value can be a block's. What cannot is taken as an
+// attribute, and reported as one.
+func blockValue(p front.Pair) bool {
+	switch p.Value.Kind {
+	case front.Map, front.List:
+		return true
+	case front.Null:
+		return unlabelled(p.Key.Text)
+	case front.Text, front.Literal:
+		return !unlabelled(p.Key.Text)
+	}
+	return false
+}
+
+// blocks reads the blocks of one key: bodies, or labels with bodies; a list of
+// them where one comes twice.
+func (d *document) blocks(b *hclsyntax.Body, p front.Pair) {
+	values := []*front.Node{p.Value}
+	if p.Value.Kind == front.List {
+		values = p.Value.Items
+	}
+	for _, v := range values {
+		switch {
+		case unlabelled(p.Key.Text):
+			d.block(b, p.Key, nil, v)
+		case v.Kind == front.Text || v.Kind == front.Literal:
+			d.block(b, p.Key, v, &front.Node{Kind: front.Null, Src: v.Src, Start: v.End, End: v.End})
+		case v.Kind == front.Map:
+			for _, labelled := range v.Pairs {
+				d.block(b, p.Key, labelled.Key, labelled.Value)
+			}
+		default:
+			d.errorf(v.Range(), "Label expected", "A label with a mapping is expected here, and this is a %s. Write %s: { \"NAME\": { … } }.", v.Kind, p.Key.Text)
+		}
+	}
+}
+
+func (d *document) block(b *hclsyntax.Body, key, label, value *front.Node) {
+	block := &hclsyntax.Block{Type: key.Text, TypeRange: toHCL(key.Range()), Body: newSyntaxBody(value.Range())}
+	if label != nil {
+		text, ok := d.label(label)
+		if !ok {
+			return
+		}
+		block.Labels, block.LabelRanges = []string{text}, []hcl.Range{toHCL(label.Range())}
+	}
+	in := inside(key.Text)
+	if value.Kind != front.Map && value.Kind != front.Null && (value.Kind != front.List || in > testBody) {
+		d.errorf(value.Range(), "Mapping expected", "A %s has names with values, and this is a %s. Write %s.", key.Text, value.Kind, shape(key.Text))
+		return
+	}
+	d.fill(block.Body, value, in)
+	b.Blocks = append(b.Blocks, block)
+}
+
+func shape(block string) string {
+	if unlabelled(block) {
+		return block + ": { NAME: VALUE }"
+	}
+	return block + ": { LABEL: { NAME: VALUE } }"
+}
+
+// label is a plain text, as in quotes of HCL: $${ is the characters ${.
+func (d *document) label(n *front.Node) (string, bool) {
+	text := n.Text
+	if n.Kind == front.Text {
+		bare := strings.NewReplacer("$${", "", "%%{", "").Replace(text)
+		if strings.Contains(bare, "${") || strings.Contains(bare, "%{") {
+			d.errorf(n.Range(), "Template in a label", "A label is a plain text. Use a plain one, and set the attribute that it stands for.")
+			return "", false
+		}
+		text = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
+	}
+	return text, true
+}
+
+func (d *document) attribute(b *hclsyntax.Body, p front.Pair, in bodyKind) {
+	r := toHCL(p.Key.Range())
+	name := p.Key.Text
+	if !hclsyntax.ValidIdentifier(name) {
+		d.errorf(p.Key.Range(), "Bad name", "%s cannot name anything here. Names are made of letters, digits, _ and -.", front.Quote(name))
+		return
+	}
+	if old := b.Attributes[name]; old != nil {
+		d.errorf(p.Key.Range(), "Attribute redefined", "The attribute %q is at %s already.", name, rangeOf(old.NameRange))
+		return
+	}
+	e := d.expression(p.Value, meaningOf(in, name))
+	if e == nil {
+		return
+	}
+	b.Attributes[name] = &hclsyntax.Attribute{Name: name, Expr: e, NameRange: r, EqualsRange: hcl.Range{Filename: r.Filename, Start: r.End, End: r.End},
+		SrcRange: hcl.Range{Filename: r.Filename, Start: r.Start, End: e.Range().End}}
+}
+
+// meaning is what the texts of an attribute are.
+type meaning uint8
+
+const (
+	templates   meaning = iota
+	expressions         // the text itself is an expression, texts inside it are templates
+	references          // every text in it is a reference
+)
+
+func meaningOf(in bodyKind, name string) meaning {
+	switch {
+	case in == variableBody && name == "type", in == validationBody && name == "condition":
+		return expressions
+	case in != stateBody && in != blockBody:
+		return templates
+	case name == "when" || name == "for_each":
+		return expressions
+	case slices.Contains(metaAttributes(), name):
+		return references
+	}
+	return templates
+}

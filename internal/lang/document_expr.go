@@ -1,0 +1,128 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/lang/front"
+)
+
+// expression reads a value of a document; nil after a diagnostic.
+func (d *document) expression(n *front.Node, as meaning) hclsyntax.Expression {
+	r := toHCL(n.Range())
+	literal := func(v cty.Value) hclsyntax.Expression { return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: r} }
+	switch n.Kind {
+	case front.Bool:
+		return literal(cty.BoolVal(n.Text == "true"))
+	case front.Number:
+		v, err := cty.ParseNumberVal(n.Text)
+		if err != nil {
+			d.errorf(n.Range(), "Bad number", "%s cannot be read as a number.", front.Quote(n.Text))
+			return nil
+		}
+		return literal(v)
+	case front.Text, front.Literal, front.Expr:
+		return d.text(n, as)
+	case front.List:
+		return d.tuple(n, as, r)
+	case front.Map:
+		return d.object(n, as, r)
+	}
+	return literal(cty.NullVal(cty.DynamicPseudoType))
+}
+
+func (d *document) tuple(n *front.Node, as meaning, r hcl.Range) hclsyntax.Expression {
+	out := &hclsyntax.TupleConsExpr{SrcRange: r, OpenRange: r}
+	for _, item := range n.Items {
+		e := d.expression(item, within(as))
+		if e == nil {
+			return nil
+		}
+		out.Exprs = append(out.Exprs, e)
+	}
+	return out
+}
+
+func (d *document) object(n *front.Node, as meaning, r hcl.Range) hclsyntax.Expression {
+	out := &hclsyntax.ObjectConsExpr{SrcRange: r, OpenRange: r}
+	for _, p := range n.Pairs {
+		k, v := d.key(p.Key), d.expression(p.Value, within(as))
+		if k == nil || v == nil {
+			return nil
+		}
+		out.Items = append(out.Items, hclsyntax.ObjectConsItem{KeyExpr: k, ValueExpr: v})
+	}
+	return out
+}
+
+// within is what texts in a list or mapping are.
+func within(as meaning) meaning {
+	if as == expressions {
+		return templates
+	}
+	return as
+}
+
+// key is a name, or a template that gives one.
+func (d *document) key(n *front.Node) hclsyntax.Expression {
+	if !hclsyntax.ValidIdentifier(n.Text) {
+		if e := d.text(n, templates); e != nil {
+			return &hclsyntax.ObjectConsKeyExpr{Wrapped: e}
+		}
+		return nil
+	}
+	r := toHCL(n.Range())
+	return &hclsyntax.ObjectConsKeyExpr{Wrapped: &hclsyntax.ScopeTraversalExpr{
+		Traversal: hcl.Traversal{hcl.TraverseRoot{Name: n.Text, SrcRange: r}}, SrcRange: r}}
+}
+
+// text reads a text as what it is here.
+func (d *document) text(n *front.Node, as meaning) hclsyntax.Expression {
+	asIs := n.Kind == front.Literal || n.Kind == front.Text && !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{")
+	switch {
+	case n.Kind == front.Expr:
+		return d.parse(n, expressionSyntax)
+	case as == templates && asIs:
+		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(n.Text), SrcRange: toHCL(n.Range())}
+	case as == templates:
+		return d.parse(n, templateSyntax)
+	case !strings.HasPrefix(n.Text, "${"):
+		return d.parse(n, expressionSyntax)
+	}
+	e := d.parse(n, templateSyntax)
+	if wrap, ok := e.(*hclsyntax.TemplateWrapExpr); ok {
+		return wrap.Wrapped
+	}
+	return e
+}
+
+// parse reads a text in one of the parser's own syntaxes, and puts what comes
+// of it where it stands.
+func (d *document) parse(n *front.Node, s syntax) hclsyntax.Expression {
+	src := []byte(n.Text)
+	at := newRelocation(n)
+	if ds := guard(src, n.Src.Name, s); ds.HasErrors() {
+		for _, x := range ds {
+			x.Range, x.Line = rangeOf(at.place(toHCL(x.Range))), ""
+			d.add(x)
+		}
+		return nil
+	}
+	var e hclsyntax.Expression
+	var hds hcl.Diagnostics
+	if s == templateSyntax {
+		e, hds = hclsyntax.ParseTemplate(src, n.Src.Name, hcl.InitialPos)
+	} else {
+		e, hds = hclsyntax.ParseExpression(src, n.Src.Name, hcl.InitialPos)
+	}
+	if hds.HasErrors() {
+		at.diagnostics(hds)
+		d.add(fromHCL(hds)...)
+		return nil
+	}
+	at.expression(e)
+	return e
+}

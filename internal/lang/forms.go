@@ -1,0 +1,121 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/front"
+	"fettle.dev/fettle/internal/lang/front/jsonfront"
+	"fettle.dev/fettle/internal/lang/front/yamlfront"
+)
+
+// form is a way to write the language.
+type form uint8
+
+const (
+	noForm form = iota
+	hclForm
+	yamlForm
+	jsonForm
+	wrongForm // a name that somebody means, and that is none
+)
+
+// formOf tells from a file's name in which form it is. Data files of a module
+// often are YAML or JSON too, so only names that say fettle count.
+func formOf(name string) form {
+	if strings.HasPrefix(name, ".") {
+		return noForm
+	}
+	if strings.HasSuffix(name, ".hcl") {
+		return hclForm
+	}
+	for _, f := range [...]struct {
+		ending string
+		form   form
+	}{{"fettle.yaml", yamlForm}, {"fettle.json", jsonForm}, {"fettle.yml", wrongForm}} {
+		if name == f.ending || strings.HasSuffix(name, "."+f.ending) {
+			return f.form
+		}
+	}
+	return noForm
+}
+
+// IsSource tells whether a file of this name, without its folder, is read as
+// configuration.
+func IsSource(name string) bool { return formOf(name) > noForm }
+
+// MainFiles are the names of which one stands at the top of a repository that
+// is no git repository, the usual one first.
+func MainFiles() []string { return []string{"fettle.hcl", "fettle.yaml", "fettle.json"} }
+
+// file takes in a file of any form.
+func (ps *parser) file(f form, name string, src []byte) {
+	in := moduleBody
+	if ps.top {
+		in = topBody
+	}
+	if body := ps.read(f, name, src, in); body != nil {
+		ps.contents(body)
+	}
+}
+
+// read makes the body of a file, nil after a diagnostic. in is what the file
+// holds.
+func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.Body {
+	ps.prog.sources[name] = src
+	ps.prog.working(diag.Range{File: name})
+	if f == wrongForm {
+		ps.errorf(diag.Range{File: name}, "Unknown form", "The name of a YAML file ends in fettle.yaml. Rename it.")
+		return nil
+	}
+	ds := tooLarge(src, name)
+	if !ds.HasErrors() {
+		ds = readable(src, name)
+	}
+	if ps.add(ds...); ds.HasErrors() {
+		return nil
+	}
+	switch f {
+	case yamlForm:
+		return ps.document(in)(yamlfront.Parse(front.NewSource(name, src)))
+	case jsonForm:
+		return ps.document(in)(jsonfront.Parse(front.NewSource(name, src)))
+	}
+	return ps.hcl(name, src)
+}
+
+func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {
+	if ds := guard(src, name, configSyntax); ds.HasErrors() {
+		ps.add(ds...)
+		return nil
+	}
+	f, hds := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	ps.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	return f.Body.(*hclsyntax.Body)
+}
+
+// document makes the body of a document. A document with mistakes has none: no
+// half of it is evaluated.
+func (ps *parser) document(in bodyKind) func(*front.Node, *front.Error) *hclsyntax.Body {
+	return func(doc *front.Node, err *front.Error) *hclsyntax.Body {
+		if err != nil {
+			ps.add(err.Diagnostic())
+			return nil
+		}
+		d := &document{}
+		body := newSyntaxBody(diag.Range{})
+		if doc != nil {
+			d.fill(body, doc, in)
+		}
+		if ps.add(d.list...); d.list.HasErrors() {
+			return nil
+		}
+		return body
+	}
+}

@@ -1,0 +1,177 @@
+// Package yamlfront reads YAML for the language.
+//
+//	doc, err := yamlfront.Parse(front.NewSource("fettle.yaml", text))
+//
+// It takes one document of mappings, lists, texts, decimal numbers, booleans
+// and nulls. What makes a text mean other than it shows is refused: anchors and
+// aliases, tags, keys that come twice, numbers that YAML 1.1 and 1.2 read
+// differently.
+package yamlfront
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"fettle.dev/fettle/internal/lang/front"
+)
+
+// Marshal is a value as YAML text, keys sorted.
+func Marshal(v any) ([]byte, error) { return yaml.Marshal(v) }
+
+// Unmarshal reads YAML data into v. Data may have aliases, up to the library's
+// own limits.
+func Unmarshal(data []byte, v any) error { return yaml.Unmarshal(data, v) }
+
+// Parse reads a document. It is nil for a text without one.
+func Parse(src *front.Source) (*front.Node, *front.Error) {
+	l, err := yaml.NewLoader(bytes.NewReader(src.Text))
+	if err != nil {
+		return nil, syntaxError(src, err)
+	}
+	var first, second yaml.Node
+	if err := l.Load(&first); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, syntaxError(src, err)
+	}
+	if err := l.Load(&second); err == nil {
+		at := src.Offset(second.Line, second.Column)
+		return nil, front.Errorf(src, at, at, "Several documents", "A file holds one YAML document. Put the others into files of their own.")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxError(src, err)
+	}
+	if first.Kind != yaml.DocumentNode || len(first.Content) != 1 {
+		return nil, nil
+	}
+	p := parser{src}
+	return p.node(first.Content[0], 0)
+}
+
+// syntaxError is what the library says, with its place.
+func syntaxError(src *front.Source, err error) *front.Error {
+	message, line, column := err.Error(), 1, 1
+	var le *yaml.LoadError
+	if errors.As(err, &le) {
+		message = le.Message
+		if le.ContextMsg != "" {
+			message += " " + le.ContextMsg
+		}
+		line, column = le.Mark.Line, le.Mark.Column
+		if open := le.ContextMark; open.Line > 0 && (line > open.Line || line == 0) {
+			line, column = open.Line, open.Column // where it began says more than where it was missed
+		}
+	}
+	at := src.Offset(line, column)
+	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is no YAML: %s.", strings.TrimRight(strings.TrimPrefix(message, "yaml: "), "."))
+}
+
+type parser struct{ src *front.Source }
+
+func (p parser) node(y *yaml.Node, depth int) (*front.Node, *front.Error) {
+	n := &front.Node{Src: p.src, Start: p.src.Offset(y.Line, y.Column)}
+	n.End = n.Start
+	switch {
+	case depth > front.MaxDepth:
+		return nil, p.errorf(n, "Too deeply nested", "Lists and mappings may nest %d deep, and here they nest deeper.", front.MaxDepth)
+	case y.Kind == yaml.AliasNode || y.Anchor != "":
+		return nil, p.errorf(n, "Anchor or alias", "There are no anchors and aliases here: a text means what stands in its place. Use locals for what is needed twice.")
+	case y.Style&yaml.TaggedStyle != 0:
+		return nil, p.errorf(n, "Tag", "There are no tags here. Leave out %s: quotes make a text.", front.Quote(y.Tag))
+	}
+	switch y.Kind {
+	case yaml.MappingNode:
+		n.Kind = front.Map
+		return n, p.pairs(n, y, depth)
+	case yaml.SequenceNode:
+		n.Kind = front.List
+		for _, c := range y.Content {
+			item, err := p.node(c, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.Items = append(n.Items, item)
+		}
+		return n, nil
+	}
+	return n, p.scalar(n, y)
+}
+
+func (p parser) errorf(n *front.Node, summary, detail string, args ...any) *front.Error {
+	return front.Errorf(p.src, n.Start, n.Start+1, summary, detail, args...)
+}
+
+func (p parser) pairs(n *front.Node, y *yaml.Node, depth int) *front.Error {
+	keys := map[string]*front.Node{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		k, err := p.key(y.Content[i], depth)
+		if err != nil {
+			return err
+		}
+		if err := front.Unique(keys, k); err != nil {
+			return err
+		}
+		v, err := p.node(y.Content[i+1], depth+1)
+		if err != nil {
+			return err
+		}
+		n.Pairs = append(n.Pairs, front.Pair{Key: k, Value: v})
+	}
+	return nil
+}
+
+// key is a key, always a text: what looks like a number is one as it is
+// written.
+func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
+	at := p.src.Offset(y.Line, y.Column)
+	if y.Kind == yaml.ScalarNode && y.Tag == "!!merge" {
+		return nil, front.Errorf(p.src, at, at+2, "Merge key", "There are no merge keys here. Use locals and merge(…) for what is needed twice.")
+	}
+	k, err := p.node(y, depth+1)
+	switch {
+	case y.Kind != yaml.ScalarNode:
+		if err == nil || err.Summary == "Too deeply nested" {
+			err = front.Errorf(p.src, at, at+1, "Key is no text", "A key is a text, and this is a list or a mapping. Put a text that begins with a bracket in quotes.")
+		}
+		return nil, err
+	case err != nil && err.Summary == ambiguous:
+		k, err = &front.Node{Src: p.src, Start: at, End: at + len(y.Value)}, nil
+	case err != nil:
+		return nil, err
+	}
+	k.Kind, k.Text = front.Text, y.Value
+	k.Places = func() []int { return places(p.src.Text, at, y.Style, k.Text) }
+	k.End = k.Start + len(k.Text)
+	return k, nil
+}
+
+const ambiguous = "Ambiguous number"
+
+// decimal is what JSON calls a number.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {
+	n.Kind, n.Text = front.Text, y.Value
+	if y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		n.End = n.Start + len(y.Value)
+		switch y.Tag {
+		case "!!null":
+			n.Kind, n.Text = front.Null, ""
+		case "!!bool":
+			n.Kind, n.Text = front.Bool, strings.ToLower(y.Value)
+		case "!!int", "!!float":
+			if !decimal.MatchString(y.Value) {
+				return p.errorf(n, ambiguous, "%s is read as different numbers by different programs. Write it in quotes if it is a text, such as a mode, or as a plain decimal number.", front.Quote(y.Value))
+			}
+			n.Kind = front.Number
+		}
+	}
+	if n.Kind == front.Text {
+		n.Places = func() []int { return places(p.src.Text, n.Start, y.Style, n.Text) }
+	}
+	return nil
+}
