@@ -18,6 +18,7 @@ var forms = []struct {
 }{
 	{".fettle.yaml", asYAML},
 	{".fettle.json", asJSON},
+	{".fettle.yaml.tmpl", func(list []entry) string { return escapedText(asYAML(list)) }},
 }
 
 // corpus are repositories in HCL: the golden cases, the examples, those of

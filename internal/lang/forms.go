@@ -19,6 +19,7 @@ const (
 	noForm form = iota
 	hclForm
 	yamlForm
+	renderedForm // YAML that a template makes
 	jsonForm
 	wrongForm // a name that somebody means, and that is none
 )
@@ -35,7 +36,7 @@ func formOf(name string) form {
 	for _, f := range [...]struct {
 		ending string
 		form   form
-	}{{"fettle.yaml", yamlForm}, {"fettle.json", jsonForm}, {"fettle.yml", wrongForm}} {
+	}{{"fettle.yaml", yamlForm}, {"fettle.yaml.tmpl", renderedForm}, {"fettle.json", jsonForm}, {"fettle.yml", wrongForm}} {
 		if name == f.ending || strings.HasSuffix(name, "."+f.ending) {
 			return f.form
 		}
@@ -49,7 +50,7 @@ func IsSource(name string) bool { return formOf(name) > noForm }
 
 // MainFiles are the names of which one stands at the top of a repository that
 // is no git repository, the usual one first.
-func MainFiles() []string { return []string{"fettle.hcl", "fettle.yaml", "fettle.json"} }
+func MainFiles() []string { return []string{"fettle.hcl", "fettle.yaml", "fettle.json", "fettle.yaml.tmpl"} }
 
 // file takes in a file of any form.
 func (ps *parser) file(f form, name string, src []byte) {
@@ -81,6 +82,12 @@ func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.
 	switch f {
 	case yamlForm:
 		return ps.document(in)(yamlfront.Parse(front.NewSource(name, src)))
+	case renderedForm:
+		text, ds := ps.render(name, src)
+		if ps.add(ds...); ds.HasErrors() {
+			return nil
+		}
+		return ps.document(in)(yamlfront.Parse(text))
 	case jsonForm:
 		return ps.document(in)(jsonfront.Parse(front.NewSource(name, src)))
 	}

@@ -41,3 +41,11 @@ func FuzzJSON(f *testing.F) {
 		`{"target": {"a": {"policy": {"drift": "report"}}}, "service": {"n": {"listen": {"reload": ["file.a"]}}}}`,
 	})
 }
+
+func FuzzTemplatedYAML(f *testing.F) {
+	fuzzForm(f, "fettle.yaml.tmpl", []string{
+		"file:\n%{ for n in [\"a\", \"b\"] ~}\n  /${n}: {content: \"$${var.x} %%{\"}\n%{ endfor ~}\n",
+		"%{ if 1 == 1 }a%{ else }b%{ endif }: ${jsonencode({ a = [1] })}\n",
+		"%{ for k, v in { a = 1 } ~}\n  ${k}: ${v}\n  %{~ endfor }\n$$${x}",
+	})
+}

@@ -27,6 +27,7 @@ func TestNames(t *testing.T) {
 		"fettle.hcl": true, "any.hcl": true, ".hidden.hcl": false,
 		"fettle.yaml": true, "web.fettle.yaml": true, "data.yaml": false, "notfettle.yaml": false, ".fettle.yaml": false,
 		"fettle.json": true, "web.fettle.json": true, "package.json": false,
+		"fettle.yaml.tmpl": true, "web.fettle.yaml.tmpl": true, "site.yaml.tmpl": false,
 		"fettle.yml": true, "web.fettle.yml": true, "ci.yml": false, "fettle": false,
 	} {
 		if got := lang.IsSource(name); got != want {
@@ -50,25 +51,27 @@ func TestHostileDocuments(t *testing.T) {
 		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
 	}
 	for name, c := range map[string]struct{ file, text string }{
-		"YAML lists":          {"fettle.yaml", deep("[", "]")},
-		"YAML mappings":       {"fettle.yaml", deep("{a: ", "}")},
-		"YAML block lists":    {"fettle.yaml", strings.Repeat("- ", 100_000)},
-		"YAML keys":           {"fettle.yaml", strings.Repeat("? ", 100_000)},
-		"YAML aliases":        {"fettle.yaml", bomb},
-		"YAML brackets":       {"fettle.yaml", "locals: {a: '${" + deep("(", ")") + "}'}"},
-		"YAML operators":      {"fettle.yaml", "locals: {a: '${" + strings.Repeat("!", 100_000) + "true}'}"},
-		"YAML templates":      {"fettle.yaml", "locals: {a: '" + strings.Repeat(`${"`, 100_000) + "'}"},
-		"YAML directives":     {"fettle.yaml", "locals: {a: '" + strings.Repeat("%{ if true }", 50_000) + "'}"},
-		"YAML references":     {"fettle.yaml", "file: {a: {after: '" + deep("(", ")") + "'}}"},
-		"YAML just too deep":  {"fettle.yaml", "locals: {a: " + strings.Repeat("[", lang.MaxNesting) + strings.Repeat("]", lang.MaxNesting) + "}"},
-		"JSON lists":          {"fettle.json", deep("[", "]")},
-		"JSON mappings":       {"fettle.json", strings.Repeat(`{"a":`, 100_000)},
-		"JSON brackets":       {"fettle.json", `{"locals": {"a": "${` + deep("[", "]") + `}"}}`},
-		"JSON control":        {"fettle.json", "{\"a\u0085\": 1}"},
-		"JSON right to left":  {"fettle.json", "{\"locals\": {\"a\": \"\u202e\"}}"},
-		"YAML right to left":  {"fettle.yaml", "locals: {a: \u2066x}"},
-		"YAML no text":        {"fettle.yaml", "locals: {a: \xff}"},
-		"a mapping with text": {"fettle.yaml", "file: {a: {content: x}, b: y}"},
+		"YAML lists":            {"fettle.yaml", deep("[", "]")},
+		"YAML mappings":         {"fettle.yaml", deep("{a: ", "}")},
+		"YAML block lists":      {"fettle.yaml", strings.Repeat("- ", 100_000)},
+		"YAML keys":             {"fettle.yaml", strings.Repeat("? ", 100_000)},
+		"YAML aliases":          {"fettle.yaml", bomb},
+		"YAML brackets":         {"fettle.yaml", "locals: {a: '${" + deep("(", ")") + "}'}"},
+		"YAML operators":        {"fettle.yaml", "locals: {a: '${" + strings.Repeat("!", 100_000) + "true}'}"},
+		"YAML templates":        {"fettle.yaml", "locals: {a: '" + strings.Repeat(`${"`, 100_000) + "'}"},
+		"YAML directives":       {"fettle.yaml", "locals: {a: '" + strings.Repeat("%{ if true }", 50_000) + "'}"},
+		"YAML references":       {"fettle.yaml", "file: {a: {after: '" + deep("(", ")") + "'}}"},
+		"YAML just too deep":    {"fettle.yaml", "locals: {a: " + strings.Repeat("[", lang.MaxNesting) + strings.Repeat("]", lang.MaxNesting) + "}"},
+		"a template's brackets": {"fettle.yaml.tmpl", "locals: {a: ${" + deep("(", ")") + "}}"},
+		"a template's lists":    {"fettle.yaml.tmpl", `locals: {a: ${join("", [for x in range(1000) : "["])}}`},
+		"JSON lists":            {"fettle.json", deep("[", "]")},
+		"JSON mappings":         {"fettle.json", strings.Repeat(`{"a":`, 100_000)},
+		"JSON brackets":         {"fettle.json", `{"locals": {"a": "${` + deep("[", "]") + `}"}}`},
+		"JSON control":          {"fettle.json", "{\"a\u0085\": 1}"},
+		"JSON right to left":    {"fettle.json", "{\"locals\": {\"a\": \"\u202e\"}}"},
+		"YAML right to left":    {"fettle.yaml", "locals: {a: \u2066x}"},
+		"YAML no text":          {"fettle.yaml", "locals: {a: \xff}"},
+		"a mapping with text":   {"fettle.yaml", "file: {a: {content: x}, b: y}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ds := load(map[string]string{c.file: c.text})
@@ -96,5 +99,13 @@ func TestLongLine(t *testing.T) {
 		if _, ds := load(map[string]string{name: text}); ds.HasErrors() {
 			t.Fatal(ds.Err())
 		}
+	}
+}
+
+// A template may not make more text than a file may hold.
+func TestRenderedSize(t *testing.T) {
+	_, ds := load(map[string]string{"fettle.yaml.tmpl": `# ${repeat("x", 1048576)}`})
+	if !ds.HasErrors() || ds[0].Summary != "File too large" {
+		t.Fatal(ds)
 	}
 }

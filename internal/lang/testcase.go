@@ -95,7 +95,7 @@ func (r *testReader) file(module, name string, f form) {
 		r.errorf(diag.Range{File: name}, "File cannot be read", "%s", sentence(err))
 		return
 	}
-	ps := &parser{prog: r.p}
+	ps := &parser{prog: r.p, body: newBody(r.p.newFolder(r.p.tree, path.Join(".", module)))}
 	body := ps.read(f, name, src, testsBody)
 	if body == nil {
 		r.add(ps.list...)

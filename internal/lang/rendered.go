@@ -1,0 +1,162 @@
+package lang
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/front"
+)
+
+// render makes the text of a file that is a template. It is rendered while
+// files are read, before any target or variable is known, so it sees functions
+// alone: those that read files give it data.
+func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
+	expr, ds := ps.prog.template(name, src)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	ctx := ps.prog.functions(ps.body.folder)
+	v, hds := expr.Value(ctx)
+	if hds.HasErrors() {
+		return nil, laterHint(fromHCL(hds))
+	}
+	text, ds := templateText(v, name)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	if len(text) > MaxFile {
+		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "File too large", "The rendered text has %d bytes, and the limit is %d. Split it.", len(text), MaxFile)}
+	}
+	t := tracer{src: src}
+	t.expression(expr, ctx)
+	if t.out.String() != text { // better one rough place than a wrong one
+		t.segments = []front.Segment{{Whole: true}}
+	}
+	out := front.Rendered([]byte(text), front.NewSource(name, src), t.segments)
+	for _, d := range readable([]byte(text), name) {
+		at := d.Range.Start.Byte
+		return nil, diag.List{front.Errorf(out, at, at, d.Summary, "%s", d.Detail).Diagnostic()}
+	}
+	return out, nil
+}
+
+// laterHint says how to name what is known only later.
+func laterHint(ds diag.List) diag.List {
+	for i, d := range ds {
+		if strings.Contains(d.Summary, "ariable") {
+			ds[i].Detail += " The file is rendered before variables are known. To leave ${…} for later, write $${…}."
+		}
+	}
+	return ds
+}
+
+// tracer renders a template once more and notes where each piece of the text
+// comes from.
+type tracer struct {
+	src      []byte
+	out      bytes.Buffer
+	segments []front.Segment
+}
+
+func (t *tracer) emit(text string, from int, whole bool) {
+	t.segments = append(t.segments, front.Segment{At: t.out.Len(), From: from, Whole: whole})
+	t.out.WriteString(text)
+}
+
+func (t *tracer) expression(e hclsyntax.Expression, ctx *hcl.EvalContext) {
+	switch x := e.(type) {
+	case *hclsyntax.TemplateExpr:
+		for _, part := range x.Parts {
+			t.expression(part, ctx)
+		}
+	case *hclsyntax.LiteralValueExpr:
+		if x.Val.Type() == cty.String && !x.Val.IsNull() {
+			t.literal(x.Val.AsString(), x.SrcRange)
+			return
+		}
+		t.value(e, ctx)
+	case *hclsyntax.TemplateJoinExpr:
+		t.loop(x, ctx)
+	case *hclsyntax.ConditionalExpr:
+		t.branch(x, ctx)
+	default:
+		t.value(e, ctx)
+	}
+}
+
+// literal is text of the template: doubled signs are one, and blanks may have
+// been eaten at its ends.
+func (t *tracer) literal(text string, r hcl.Range) {
+	written := string(r.SliceBytes(t.src))
+	i, begun := 0, 0 // in written, in text
+	for j := 0; j < len(text) && i < len(written); {
+		switch {
+		case strings.HasPrefix(written[i:], "$${") || strings.HasPrefix(written[i:], "%%{"):
+			t.emit(text[begun:j], r.Start.Byte+i-(j-begun), false)
+			begun = j
+			i++
+			fallthrough
+		case written[i] == text[j]:
+			i++
+			j++
+		case j == 0:
+			i++
+		default:
+			i = len(written)
+		}
+	}
+	t.emit(text[begun:], r.Start.Byte+max(0, i-(len(text)-begun)), false)
+}
+
+// value is what an expression gives, all of it from one place.
+func (t *tracer) value(e hclsyntax.Expression, ctx *hcl.EvalContext) {
+	v, hds := e.Value(ctx)
+	if hds.HasErrors() {
+		return
+	}
+	if s, err := convert.Convert(v, cty.String); err == nil && !s.IsNull() && s.IsKnown() {
+		t.emit(s.AsString(), e.Range().Start.Byte, true)
+	}
+}
+
+func (t *tracer) loop(x *hclsyntax.TemplateJoinExpr, ctx *hcl.EvalContext) {
+	f, ok := x.Tuple.(*hclsyntax.ForExpr)
+	if !ok || f.CondExpr != nil {
+		t.value(x, ctx)
+		return
+	}
+	list, hds := f.CollExpr.Value(ctx)
+	if hds.HasErrors() || list.IsNull() || !list.IsKnown() || !list.CanIterateElements() {
+		return
+	}
+	for it := list.ElementIterator(); it.Next(); {
+		k, v := it.Element()
+		inner := ctx.NewChild()
+		inner.Variables = map[string]cty.Value{f.ValVar: v}
+		if f.KeyVar != "" {
+			inner.Variables[f.KeyVar] = k
+		}
+		t.expression(f.ValExpr, inner)
+	}
+}
+
+// branch takes the way that a directive takes; cond ? a : b is one value.
+func (t *tracer) branch(x *hclsyntax.ConditionalExpr, ctx *hcl.EvalContext) {
+	v, hds := x.Condition.Value(ctx)
+	b, err := convert.Convert(v, cty.Bool)
+	if !bytes.HasPrefix(x.SrcRange.SliceBytes(t.src), []byte("%{")) || hds.HasErrors() || err != nil || b.IsNull() {
+		t.value(x, ctx)
+		return
+	}
+	if b.True() {
+		t.expression(x.TrueResult, ctx)
+	} else {
+		t.expression(x.FalseResult, ctx)
+	}
+}
