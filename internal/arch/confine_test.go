@@ -105,6 +105,11 @@ var confinements = []confinement{
 		only:    []allowed{{"internal/lang/front/yamlfront", "the front end"}, {"internal/lang", "variables in data files"}},
 	},
 	{
+		law:     "programs of a repository run in one place",
+		imports: []string{"go.starlark.net/..."},
+		only:    []allowed{{"internal/lang/front/starfront", "the front end"}},
+	},
+	{
 		law:     "the command line's libraries stay in ui",
 		imports: []string{"github.com/spf13/...", "charm.land/...", "golang.org/x/term"},
 		only:    []allowed{{"internal/ui/...", "it is ui"}, {"cmd/fettle", "asks what the streams are"}},

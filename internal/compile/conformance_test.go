@@ -19,6 +19,7 @@ var forms = []struct {
 	{".fettle.yaml", asYAML},
 	{".fettle.json", asJSON},
 	{".fettle.yaml.tmpl", func(list []entry) string { return escapedText(asYAML(list)) }},
+	{".fettle.star", asStarlark},
 }
 
 // corpus are repositories in HCL: the golden cases, the examples, those of
@@ -135,6 +136,12 @@ func checkPlaces(t *testing.T, tree repo.Tree, ending string, res compile.Result
 		lines := strings.Split(string(text), "\n")
 		line := []rune(lines[s.Range.Start.Line-1])
 		label := strings.Trim(string(line[s.Range.Start.Column-1:]), `"`)
+		if strings.HasSuffix(ending, ".star") { // there the call is the place
+			if kind, _, ok := strings.Cut(label, "("); !ok || kind != "state" && !strings.Contains(s.ID, kind) {
+				t.Errorf("%s is at %s: %s", s.ID, s.Range, string(line))
+			}
+			continue
+		}
 		if end := strings.IndexAny(label, `":\\`); end > 0 {
 			label = label[:end]
 		}

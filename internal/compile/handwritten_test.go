@@ -10,7 +10,7 @@ import (
 )
 
 // formFolders are the folders of a hand-written case, by what its files end in.
-var formFolders = map[string]string{"yaml": ".yaml", "json": ".json", "tmpl": ".yaml.tmpl"}
+var formFolders = map[string]string{"yaml": ".yaml", "json": ".json", "tmpl": ".yaml.tmpl", "star": ".star"}
 
 // TestHandWritten compiles repositories that are written in each form by hand,
 // as a person would: they are folders of one archive, and give one list.

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -93,7 +94,10 @@ func attributeOrder(attrs hclsyntax.Attributes) []*hclsyntax.Attribute {
 	for _, a := range attrs {
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte })
+	slices.SortFunc(out, func(a, b *hclsyntax.Attribute) int {
+		// A program gives attributes that stand in no text of their own.
+		return cmp.Or(a.SrcRange.Start.Byte-b.SrcRange.Start.Byte, cmp.Compare(a.Name, b.Name))
+	})
 	return out
 }
 

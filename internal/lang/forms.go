@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -9,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/front"
 	"fettle.dev/fettle/internal/lang/front/jsonfront"
+	"fettle.dev/fettle/internal/lang/front/starfront"
 	"fettle.dev/fettle/internal/lang/front/yamlfront"
 )
 
@@ -21,6 +23,7 @@ const (
 	yamlForm
 	renderedForm // YAML that a template makes
 	jsonForm
+	starForm
 	wrongForm // a name that somebody means, and that is none
 )
 
@@ -36,7 +39,7 @@ func formOf(name string) form {
 	for _, f := range [...]struct {
 		ending string
 		form   form
-	}{{"fettle.yaml", yamlForm}, {"fettle.yaml.tmpl", renderedForm}, {"fettle.json", jsonForm}, {"fettle.yml", wrongForm}} {
+	}{{"fettle.yaml", yamlForm}, {"fettle.yaml.tmpl", renderedForm}, {"fettle.json", jsonForm}, {"fettle.star", starForm}, {"fettle.yml", wrongForm}} {
 		if name == f.ending || strings.HasSuffix(name, "."+f.ending) {
 			return f.form
 		}
@@ -50,7 +53,9 @@ func IsSource(name string) bool { return formOf(name) > noForm }
 
 // MainFiles are the names of which one stands at the top of a repository that
 // is no git repository, the usual one first.
-func MainFiles() []string { return []string{"fettle.hcl", "fettle.yaml", "fettle.json", "fettle.yaml.tmpl"} }
+func MainFiles() []string {
+	return []string{"fettle.hcl", "fettle.yaml", "fettle.json", "fettle.yaml.tmpl", "fettle.star"}
+}
 
 // file takes in a file of any form.
 func (ps *parser) file(f form, name string, src []byte) {
@@ -90,8 +95,34 @@ func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.
 		return ps.document(in)(yamlfront.Parse(text))
 	case jsonForm:
 		return ps.document(in)(jsonfront.Parse(front.NewSource(name, src)))
+	case starForm:
+		return ps.document(in)(starfront.Run(front.NewSource(name, src), ps.load))
 	}
 	return ps.hcl(name, src)
+}
+
+// load gives a program the text of another file, of the module or, with // before
+// its path, of the repository.
+func (ps *parser) load(name string) (*front.Source, error) {
+	f := ps.body.folder
+	p, top := strings.CutPrefix(name, "//")
+	if top {
+		f = ps.prog.newFolder(ps.prog.tree, ".")
+	}
+	if !strings.HasSuffix(p, ".star") {
+		return nil, fmt.Errorf("cannot load %q: only files whose names end in .star are programs", name)
+	}
+	src, err := f.ReadFile(p)
+	if err != nil {
+		return nil, err
+	}
+	shown := f.Source(p)
+	ps.prog.sources[shown] = src
+	text := front.NewSource(shown, src)
+	for _, d := range readable(src, shown) {
+		return nil, front.Errorf(text, d.Range.Start.Byte, d.Range.Start.Byte, d.Summary, "%s", d.Detail)
+	}
+	return text, nil
 }
 
 func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {

@@ -49,3 +49,12 @@ func FuzzTemplatedYAML(f *testing.F) {
 		"%{ for k, v in { a = 1 } ~}\n  ${k}: ${v}\n  %{~ endfor }\n$$${x}",
 	})
 }
+
+func FuzzStarlark(f *testing.F) {
+	fuzzForm(f, "fettle.star", []string{
+		"x = package(\"nginx\")\nfile(\"/a\", content = template(\"${var.x}\"), after = [x, \"package.y\"], notify = x.reload)\n",
+		"def f():\n  variable(\"a\", type = \"string\", validation = dict(condition = \"true\", error_message = \"x\"))\n  file(\"f\", path = expr(\"var.a\"))\ndefine(\"k\", f, main = \"a\")\nk(\"x\", **{\"b\": 1.5})\n",
+		"[state(\"file\", \"/%d\" % i, content = str(i)) for i in range(3) if i > 1]\nvars(a = None)\nlocals(b = {\"c\": (1, True)})\n",
+		"load(\"t.star\", \"x\")\nfail(\"x\")\n",
+	})
+}

@@ -28,6 +28,7 @@ func TestNames(t *testing.T) {
 		"fettle.yaml": true, "web.fettle.yaml": true, "data.yaml": false, "notfettle.yaml": false, ".fettle.yaml": false,
 		"fettle.json": true, "web.fettle.json": true, "package.json": false,
 		"fettle.yaml.tmpl": true, "web.fettle.yaml.tmpl": true, "site.yaml.tmpl": false,
+		"fettle.star": true, "web.fettle.star": true, "lib.star": false,
 		"fettle.yml": true, "web.fettle.yml": true, "ci.yml": false, "fettle": false,
 	} {
 		if got := lang.IsSource(name); got != want {
@@ -51,27 +52,36 @@ func TestHostileDocuments(t *testing.T) {
 		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
 	}
 	for name, c := range map[string]struct{ file, text string }{
-		"YAML lists":            {"fettle.yaml", deep("[", "]")},
-		"YAML mappings":         {"fettle.yaml", deep("{a: ", "}")},
-		"YAML block lists":      {"fettle.yaml", strings.Repeat("- ", 100_000)},
-		"YAML keys":             {"fettle.yaml", strings.Repeat("? ", 100_000)},
-		"YAML aliases":          {"fettle.yaml", bomb},
-		"YAML brackets":         {"fettle.yaml", "locals: {a: '${" + deep("(", ")") + "}'}"},
-		"YAML operators":        {"fettle.yaml", "locals: {a: '${" + strings.Repeat("!", 100_000) + "true}'}"},
-		"YAML templates":        {"fettle.yaml", "locals: {a: '" + strings.Repeat(`${"`, 100_000) + "'}"},
-		"YAML directives":       {"fettle.yaml", "locals: {a: '" + strings.Repeat("%{ if true }", 50_000) + "'}"},
-		"YAML references":       {"fettle.yaml", "file: {a: {after: '" + deep("(", ")") + "'}}"},
-		"YAML just too deep":    {"fettle.yaml", "locals: {a: " + strings.Repeat("[", lang.MaxNesting) + strings.Repeat("]", lang.MaxNesting) + "}"},
-		"a template's brackets": {"fettle.yaml.tmpl", "locals: {a: ${" + deep("(", ")") + "}}"},
-		"a template's lists":    {"fettle.yaml.tmpl", `locals: {a: ${join("", [for x in range(1000) : "["])}}`},
-		"JSON lists":            {"fettle.json", deep("[", "]")},
-		"JSON mappings":         {"fettle.json", strings.Repeat(`{"a":`, 100_000)},
-		"JSON brackets":         {"fettle.json", `{"locals": {"a": "${` + deep("[", "]") + `}"}}`},
-		"JSON control":          {"fettle.json", "{\"a\u0085\": 1}"},
-		"JSON right to left":    {"fettle.json", "{\"locals\": {\"a\": \"\u202e\"}}"},
-		"YAML right to left":    {"fettle.yaml", "locals: {a: \u2066x}"},
-		"YAML no text":          {"fettle.yaml", "locals: {a: \xff}"},
-		"a mapping with text":   {"fettle.yaml", "file: {a: {content: x}, b: y}"},
+		"YAML lists":             {"fettle.yaml", deep("[", "]")},
+		"YAML mappings":          {"fettle.yaml", deep("{a: ", "}")},
+		"YAML block lists":       {"fettle.yaml", strings.Repeat("- ", 100_000)},
+		"YAML keys":              {"fettle.yaml", strings.Repeat("? ", 100_000)},
+		"YAML aliases":           {"fettle.yaml", bomb},
+		"YAML brackets":          {"fettle.yaml", "locals: {a: '${" + deep("(", ")") + "}'}"},
+		"YAML operators":         {"fettle.yaml", "locals: {a: '${" + strings.Repeat("!", 100_000) + "true}'}"},
+		"YAML templates":         {"fettle.yaml", "locals: {a: '" + strings.Repeat(`${"`, 100_000) + "'}"},
+		"YAML directives":        {"fettle.yaml", "locals: {a: '" + strings.Repeat("%{ if true }", 50_000) + "'}"},
+		"YAML references":        {"fettle.yaml", "file: {a: {after: '" + deep("(", ")") + "'}}"},
+		"YAML just too deep":     {"fettle.yaml", "locals: {a: " + strings.Repeat("[", lang.MaxNesting) + strings.Repeat("]", lang.MaxNesting) + "}"},
+		"a template's brackets":  {"fettle.yaml.tmpl", "locals: {a: ${" + deep("(", ")") + "}}"},
+		"a template's lists":     {"fettle.yaml.tmpl", `locals: {a: ${join("", [for x in range(1000) : "["])}}`},
+		"Starlark lists":         {"fettle.star", "x = " + deep("[", "]")[:lang.MaxNesting*400]},
+		"Starlark signs":         {"fettle.star", "x = " + strings.Repeat("-", 100_000) + "1"},
+		"Starlark loops":         {"fettle.star", "[[0 for j in range(100000)] for i in range(100000)]"},
+		"Starlark functions":     {"fettle.star", "f = lambda g: g(g)\nf(f)"},
+		"Starlark values":        {"fettle.star", "x = [1]\nfor i in range(60): x = [x, x]\nlocals(a = x)"},
+		"Starlark right to left": {"fettle.star", "x = \"\u202e\""},
+		"a program's brackets":   {"fettle.star", "locals(a = expr(\"(\" * 100000))"},
+		"a program's bytes":      {"fettle.star", "locals(a = \"ü\"[:1])"},
+		"a program's size":       {"fettle.star", "# " + strings.Repeat("x", 1<<17)},
+		"JSON lists":             {"fettle.json", deep("[", "]")},
+		"JSON mappings":          {"fettle.json", strings.Repeat(`{"a":`, 100_000)},
+		"JSON brackets":          {"fettle.json", `{"locals": {"a": "${` + deep("[", "]") + `}"}}`},
+		"JSON control":           {"fettle.json", "{\"a\u0085\": 1}"},
+		"JSON right to left":     {"fettle.json", "{\"locals\": {\"a\": \"\u202e\"}}"},
+		"YAML right to left":     {"fettle.yaml", "locals: {a: \u2066x}"},
+		"YAML no text":           {"fettle.yaml", "locals: {a: \xff}"},
+		"a mapping with text":    {"fettle.yaml", "file: {a: {content: x}, b: y}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ds := load(map[string]string{c.file: c.text})
@@ -107,5 +117,30 @@ func TestRenderedSize(t *testing.T) {
 	_, ds := load(map[string]string{"fettle.yaml.tmpl": `# ${repeat("x", 1048576)}`})
 	if !ds.HasErrors() || ds[0].Summary != "File too large" {
 		t.Fatal(ds)
+	}
+}
+
+// A program has nothing but the text that it is: none of these is there.
+func TestProgramsAreAlone(t *testing.T) {
+	for _, text := range []string{"time.now()", "x = time", "os.getenv(\"HOME\")", "json.decode(\"1\")", "load(\"/etc/x.star\", \"x\")", "load(\"../x.star\", \"x\")",
+		"load(\"time\", \"time\")", "load(\"//../x.star\", \"x\")", "load(\"link.star\", \"x\")", "print(1)", "while True: pass", "def f(): f()\nf()"} {
+		tree := repo.MapTree(map[string]string{"fettle.star": text}, repo.Link("link.star", "/etc/passwd"))
+		if _, ds := lang.Load(tree, lang.Options{Kinds: kinds.All()}); !ds.HasErrors() || ds[0].Range.Start.Line != 1 {
+			t.Errorf("%s: %v", text, ds)
+		}
+	}
+}
+
+// The same program declares the same, whatever order maps have: attributes
+// that come out of a mapping have no place of their own.
+func TestProgramsAreSteady(t *testing.T) {
+	first := ""
+	for range 20 {
+		_, ds := load(map[string]string{"fettle.star": "file(\"/a\", **{n: 1 for n in [\"oa\", \"ob\", \"oc\", \"od\", \"oe\"]})"})
+		if text := ds.Err().Error(); first == "" {
+			first = text
+		} else if text != first {
+			t.Fatalf("first\n%s\nthen\n%s", first, text)
+		}
 	}
 }

@@ -1,0 +1,196 @@
+// Package starfront runs Starlark programs that make configuration.
+//
+//	doc, err := starfront.Run(src, load)   // file("/etc/motd", content = "hello\n")
+//
+// A program can call, count and choose, and nothing else: it has no clock, no
+// network, no randomness, and reads no file but those that load gives it. It
+// ends, for its steps are counted. The same text gives the same document.
+package starfront
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"fettle.dev/fettle/internal/lang/front"
+)
+
+// The limits of one program, with all that it loads.
+const (
+	// MaxFile is the size of one file in bytes: the compiler of the language
+	// takes more than linear time.
+	MaxFile = 128 << 10
+	// MaxSteps is how many steps a program may take.
+	MaxSteps = 10_000_000
+	// maxRange is how many numbers range gives at most: built-in functions walk
+	// through them without counting steps.
+	maxRange = 100_000
+	// maxValues is how many values all declarations hold: a list may hold
+	// another one many times.
+	maxValues = 500_000
+	// maxCalls is how deep functions may call each other.
+	maxCalls = 200
+)
+
+// Loader gives the text of a file that a program loads; it is asked once for
+// each name.
+type Loader func(name string) (*front.Source, error)
+
+// Run executes a program and gives what it declared: a list of mappings with one
+// pair each, in the order of the calls.
+func Run(src *front.Source, load Loader) (*front.Node, *front.Error) {
+	r := &run{load: load, loaded: map[string]starlark.StringDict{}, sources: map[string]*front.Source{}, calls: map[syntax.Position]*syntax.CallExpr{},
+		out: &front.Node{Kind: front.List, Src: src}}
+	r.thread = &starlark.Thread{Name: src.Name, Load: r.loadFile}
+	r.thread.SetMaxExecutionSteps(MaxSteps)
+	if _, err := r.file(src); err != nil {
+		return nil, r.problem(src, err)
+	}
+	return r.out, nil
+}
+
+// run is one program on its way.
+type run struct {
+	thread  *starlark.Thread
+	load    Loader
+	loaded  map[string]starlark.StringDict // nil while it is being loaded
+	sources map[string]*front.Source
+	calls   map[syntax.Position]*syntax.CallExpr // by the place of the bracket
+	out     *front.Node                          // what is being filled
+	values  int
+}
+
+// file executes one file and gives its globals.
+func (r *run) file(src *front.Source) (starlark.StringDict, error) {
+	if len(src.Text) > MaxFile {
+		return nil, front.Errorf(src, 0, 0, "File too large", "The file has %d bytes, and the limit for Starlark is %d. Split it, and load the parts.", len(src.Text), MaxFile)
+	}
+	r.sources[src.Name] = src
+	options := &syntax.FileOptions{TopLevelControl: true}
+	f, err := options.Parse(src.Name, src.Text, 0)
+	if err != nil {
+		return nil, err
+	}
+	globals := r.predeclared(f)
+	prog, err := starlark.FileProgram(f, globals.Has)
+	if err != nil {
+		return nil, err
+	}
+	out, err := prog.Init(r.thread, globals)
+	out.Freeze()
+	return out, err
+}
+
+// predeclared are the words of a file: those of the language's blocks, and every
+// name that is called and that Starlark does not know, as a kind. Whether there
+// is such a kind is told where all kinds are known.
+func (r *run) predeclared(f *syntax.File) starlark.StringDict {
+	words := starlark.StringDict{}
+	add := func(name string, fn func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)) {
+		words[name] = starlark.NewBuiltin(name, fn)
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok {
+			r.calls[c.Lparen] = c
+			if id, ok := c.Fn.(*syntax.Ident); ok && starlark.Universe[id.Name] == nil {
+				add(id.Name, r.block)
+			}
+		}
+		return true
+	})
+	for _, name := range []string{"variable", "fact", "define", "block", "target", "role", "target_group", "module", "test"} {
+		add(name, r.block)
+	}
+	for _, name := range []string{"locals", "policy", "validation", "expect"} {
+		add(name, r.unlabelled)
+	}
+	for _, name := range []string{"vars", "merge", "data"} {
+		add(name, r.attribute)
+	}
+	add("state", r.state)
+	add("expr", r.expr)
+	add("template", r.expr)
+	add("range", bounded)
+	add("print", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+		return nil, errors.New("there is no print: nobody would read it; fail(…) ends the program with a message")
+	})
+	return words
+}
+
+func bounded(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	v, err := starlark.Call(t, starlark.Universe["range"], args, kwargs)
+	if err == nil && starlark.Len(v) > maxRange {
+		return nil, fmt.Errorf("range has more than %d numbers", maxRange)
+	}
+	return v, err
+}
+
+// loadFile is load("lib.star", "name").
+func (r *run) loadFile(_ *starlark.Thread, name string) (starlark.StringDict, error) {
+	if globals, known := r.loaded[name]; known {
+		if globals == nil {
+			return nil, errors.New("files load each other in a circle")
+		}
+		return globals, nil
+	}
+	src, err := r.load(name)
+	if err != nil {
+		return nil, err
+	}
+	r.loaded[name] = nil
+	globals, err := r.file(src)
+	if err == nil {
+		r.loaded[name] = globals
+	}
+	return globals, err
+}
+
+// problem is what went wrong, at the innermost place that is in a file.
+func (r *run) problem(src *front.Source, err error) *front.Error {
+	var mine *front.Error
+	if errors.As(err, &mine) {
+		return mine
+	}
+	at, message := syntax.Position{}, err.Error()
+	var list resolve.ErrorList
+	var se syntax.Error
+	var ee *starlark.EvalError
+	from := ""
+	switch {
+	case errors.As(err, &list) && len(list) > 0:
+		at, message = list[0].Pos, list[0].Msg
+	case errors.As(err, &se):
+		at, message = se.Pos, se.Msg
+	case errors.As(err, &ee):
+		message = strings.TrimPrefix(ee.Msg, "Starlark computation cancelled: ")
+		if strings.HasSuffix(message, "too many steps") {
+			message = fmt.Sprintf("it took more than %d steps", MaxSteps)
+		}
+		at, from = r.innermost(ee.CallStack)
+	}
+	if s := r.sources[at.Filename()]; s != nil {
+		src = s
+	}
+	start := src.Offset(int(at.Line), int(at.Col))
+	return front.Errorf(src, start, start+1, "Invalid program", "The program cannot be run: %s.%s", strings.TrimRight(message, "."), from)
+}
+
+// innermost is the last call in a file, and by way of which it was reached.
+func (r *run) innermost(stack starlark.CallStack) (syntax.Position, string) {
+	at, from := syntax.Position{}, ""
+	for i := range stack {
+		pos := stack.At(i).Pos
+		if r.sources[pos.Filename()] == nil || pos.Line < 1 {
+			continue
+		}
+		if at.Line > 0 {
+			return at, from + fmt.Sprintf(" It was called at %s:%d:%d.", pos.Filename(), pos.Line, pos.Col)
+		}
+		at = pos
+	}
+	return at, from
+}
