@@ -29,7 +29,7 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 	}
 	var ds diag.List
 	for _, e := range entries {
-		if !isHCL(path.Base(e.Path)) {
+		if formOf(path.Base(e.Path)) != hclForm {
 			continue
 		}
 		src, err := p.library.folder.ReadFile(e.Path)
@@ -75,7 +75,7 @@ func (p *Program) parseLibrary(file string) diag.List {
 		return diag.List{diag.Errorf(diag.Range{File: "stdlib/" + file}, "File cannot be read", "%s", sentence(err))}
 	}
 	ps := &parser{prog: p, body: newBody(p.library.folder)}
-	ps.file("stdlib/"+file, src)
+	ps.file(hclForm, "stdlib/"+file, src)
 	for name, d := range ps.body.defines {
 		d.stdlib = true
 		p.library.defines[name] = d
