@@ -53,6 +53,9 @@ func TestDocumented(t *testing.T) {
 			if text := described(define); !inverse.MatchString(text) {
 				t.Errorf("%s: the description of %s does not say how it is taken back: %q", name, define.Labels[0], text)
 			}
+			if define.TypeRange.Start.Column != 1 {
+				t.Errorf("%s: define %s does not begin its line, so nobody finds it", name, define.Labels[0])
+			}
 			for _, b := range define.Body.Blocks {
 				if b.Type == "variable" && b.Body.Attributes["description"] == nil {
 					t.Errorf("%s: %s.%s has no description", name, define.Labels[0], b.Labels[0])
