@@ -69,7 +69,7 @@ func TestHostileDocuments(t *testing.T) {
 		"Starlark signs":         {"fettle.star", "x = " + strings.Repeat("-", 100_000) + "1"},
 		"Starlark loops":         {"fettle.star", "[[0 for j in range(100000)] for i in range(100000)]"},
 		"Starlark functions":     {"fettle.star", "f = lambda g: g(g)\nf(f)"},
-		"Starlark values":        {"fettle.star", "x = [1]\nfor i in range(60): x = [x, x]\nlocals(a = x)"},
+		"Starlark values":        {"fettle.star", "def f():\n  x = [1]\n  for i in range(60): x = [x, x]\n  locals(a = x)\nf()"},
 		"Starlark right to left": {"fettle.star", "x = \"\u202e\""},
 		"a program's brackets":   {"fettle.star", "locals(a = expr(\"(\" * 100000))"},
 		"a program's bytes":      {"fettle.star", "locals(a = \"ü\"[:1])"},
