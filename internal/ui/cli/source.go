@@ -93,7 +93,7 @@ func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, er
 
 func noMain(dir string) error {
 	return refuse("Name the repository's folder with -C DIR, or make a new one: fettle init DIR",
-		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", lang.MainFiles()[0], dir))
+		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", strings.Join(lang.MainFiles(), ", "), dir))
 }
 
 // readSource recalls a tree or reads it. The compiler is made ready only for one
