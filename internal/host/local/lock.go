@@ -5,7 +5,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +31,7 @@ func (h *Host) Lock(path, holder string) (io.Closer, error) {
 		return nil, failed("lock", path, err)
 	}
 	f := os.NewFile(uintptr(fd), path)
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		defer f.Close()
 		if err == unix.EWOULDBLOCK {
 			return nil, &host.LockedError{Holder: holderOf(f)}
@@ -40,6 +43,32 @@ func (h *Host) Lock(path, holder string) (io.Closer, error) {
 	}
 	return f, nil
 }
+
+// orphanLimit bounds how long a lock is waited for whose holder is dead.
+const orphanLimit = 5 * time.Second
+
+// flock takes the lock at once or not at all. Only where the holder is dead it
+// waits: what it forked in its last moment has the lock until it runs its program.
+func flock(f *os.File) error {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err != unix.EWOULDBLOCK || time.Since(began) > orphanLimit || !isDead(holderOf(f)) {
+			return err
+		}
+	}
+}
+
+// isDead tells whether the process that a holder's line names is gone.
+func isDead(holder string) bool {
+	m := holderProcess.FindStringSubmatch(holder)
+	if m == nil {
+		return false
+	}
+	pid, err := strconv.Atoi(m[1])
+	return err == nil && unix.Kill(pid, 0) == unix.ESRCH
+}
+
+var holderProcess = regexp.MustCompile(`\(process ([0-9]+)\)`)
 
 // name writes who holds the lock. The line is there before what the last holder
 // left behind it goes, so that nobody ever reads an empty file.
