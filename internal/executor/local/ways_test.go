@@ -20,7 +20,7 @@ func (w *world) twin() *world {
 	m := w.h.(*mem.Host)
 	w.must(m.SyncFS("/"))
 	c := m.Crash(rand.New(rand.NewPCG(0, 0)))
-	v := &world{t: w.t, ops: &fault.Recorder{}, fake: true, h: c, aside: c, state: mem.New(mem.Options{})}
+	v := &world{t: w.t, ops: &fault.Recorder{}, hits: &touches{}, fake: true, h: c, aside: c, state: mem.New(mem.Options{})}
 	var err error
 	v.x, err = local.New(c, v.state, local.Options{Now: time.Now, Ballast: -1})
 	w.must(err)
