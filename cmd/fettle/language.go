@@ -33,6 +33,7 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 		},
 		Format: func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
 		Kinds:  compile.Kinds,
+		Schema: c.Schema,
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds

@@ -5,12 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/internal/lang/schema"
 )
 
 // TestGenerated compares the parts of documents that are made from the program
 // with what they should be. -update writes them.
 func TestGenerated(t *testing.T) {
 	generated(t, "../../docs/steps.md", "verbs", verbTables(t))
+	generated(t, "../../docs/language.md", "blocks", blockTable())
 	generated(t, "../../ARCHITECTURE.md", "floors", floorTable())
 }
 
@@ -36,6 +39,43 @@ func generated(t *testing.T, doc, name, part string) {
 	if err := os.WriteFile(doc, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// blockTable lists the blocks of the language from its schema.
+func blockTable() string {
+	var b strings.Builder
+	b.WriteString("\n| block | attribute | takes | meaning |\n|---|---|---|---|\n")
+	for _, block := range schema.Blocks() {
+		name := "`" + block.Name + "`"
+		if block.Label != "" {
+			name += " " + block.Label
+		}
+		fmt.Fprintf(&b, "| %s | | | %s%s |\n", name, block.Doc, holds(block))
+		for _, a := range block.Attrs {
+			takes := strings.Replace(a.Type.FriendlyName(), "dynamic", "anything", 1)
+			if len(a.OneOf) > 0 {
+				takes = "`" + strings.Join(a.OneOf, "`, `") + "`"
+			}
+			fmt.Fprintf(&b, "| | `%s` | %s | %s |\n", a.Name, takes, a.Doc)
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// holds tells which blocks stand inside of one.
+func holds(b schema.Block) string {
+	names := make([]string, len(b.Inside))
+	for i, n := range b.Inside {
+		names[i] = "`" + n + "`"
+	}
+	if b.States {
+		names = append(names, "states")
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Holds " + strings.Join(names, ", ") + "."
 }
 
 // floorTable draws the house, the roof first.

@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/kind/stdlib"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -81,6 +82,21 @@ func (r *Repository) Targets() ([]lang.Target, diag.List) {
 
 // Kinds gives the schema of every kind that is built in, sorted by name.
 func Kinds() []kind.Kind { return Open(repo.MapTree(nil)).program.Kinds() }
+
+// Schema is the JSON Schema of the repository's files of a part, with the kinds
+// that they can use: those built in, the top level's own, and for modules those
+// of any module.
+func (r *Repository) Schema(part schema.Part) ([]byte, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	all, ds := r.program.Kinds(), slices.Clone(r.ds)
+	if part == schema.Module {
+		own, more := r.program.ModuleKinds()
+		all, ds = append(all, own...), sorted(append(ds, more...))
+	}
+	return schema.Document(part, all), ds
+}
 
 // Explain tells of each variable with the given name what value it has for the
 // target, and every layer that gives one.

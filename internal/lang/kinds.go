@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
 )
 
 // Kinds gives the schema of every kind that the repository's top level can
@@ -28,4 +30,26 @@ func (p *Program) Kinds() []kind.Kind {
 	}
 	slices.SortFunc(out, func(a, b kind.Kind) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// ModuleKinds gives the schema of every kind that a folder of modules/ defines
+// for itself, by folder, then by name; a name may come several times.
+func (p *Program) ModuleKinds() ([]kind.Kind, diag.List) {
+	list, err := p.tree.ReadDir("modules")
+	if err != nil {
+		return nil, nil // there are none
+	}
+	var out []kind.Kind
+	var ds diag.List
+	for _, e := range list {
+		if e.Type != repo.Dir {
+			continue
+		}
+		b, more := p.module(e.Path)
+		ds = append(ds, more...)
+		for _, name := range sortedKeys(b.defines) {
+			out = append(out, *b.defines[name].schema())
+		}
+	}
+	return out, ds
 }

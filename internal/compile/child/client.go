@@ -1,11 +1,13 @@
 package child
 
 import (
+	"encoding/json"
 	"io"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -79,6 +81,23 @@ func (c *Client) Variables(in compile.Input, name string) ([]lang.Explained, dia
 	}
 	ds, list := r.diags(), readVariables(r)
 	return list, ds, r.end()
+}
+
+// Schema is compile.Repository.Schema. It is a JSON document, whatever the child
+// says.
+func (c *Client) Schema(part schema.Part) ([]byte, diag.List, error) {
+	r, err := c.ask(question{ask: askSchema, name: string(part)})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, text := r.diags(), r.bytes()
+	if err := r.end(); err != nil {
+		return nil, nil, err
+	}
+	if !ds.HasErrors() && !json.Valid(text) {
+		return nil, nil, nonsense("a schema that is no JSON document")
+	}
+	return text, ds, nil
 }
 
 // ask sends a question and serves the tree until the result is there.

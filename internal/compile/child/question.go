@@ -18,13 +18,14 @@ const (
 	askVariables
 	askTests
 	askTest
+	askSchema
 )
 
 // question is one message 'Q'.
 type question struct {
 	ask  uint64
 	in   compile.Input // without its tree
-	name string        // of the variables, or the ID of a test
+	name string        // of the variables, the ID of a test, or the part of a schema
 }
 
 func (q question) encode() ([]byte, error) {
@@ -79,7 +80,7 @@ func readQuestion(payload []byte) (question, error) {
 		name := r.text()
 		q.in.Vars[name] = r.text()
 	}
-	if q.ask > askTest {
+	if q.ask > askSchema {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

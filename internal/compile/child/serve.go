@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/schema"
 )
 
 // Serve is the child: it answers questions about one repository until its
@@ -100,6 +101,10 @@ func result(r *compile.Repository, q question) *writer {
 		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)
 		writeVariables(w, list)
+	case askSchema:
+		text, ds := r.Schema(schema.Part(q.name))
+		w.diags(ds)
+		w.text(string(text))
 	}
 	return w
 }

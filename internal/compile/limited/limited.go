@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
 )
@@ -165,6 +166,18 @@ func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained
 		return nil, failed
 	}
 	return list, ds
+}
+
+// Schema is compile.Repository.Schema.
+func (c *Compiler) Schema(tree repo.Tree, part schema.Part) (text []byte, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		text, ds, err = k.Schema(part)
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return text, ds
 }
 
 // ask puts a question to the child of the tree. What it gives is nil, or what

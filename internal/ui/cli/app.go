@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -89,6 +90,8 @@ type Language struct {
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.
 	Kinds func() []kind.Kind
+	// Schema is the JSON Schema of the files of a part of a repository.
+	Schema func(tree repo.Tree, part schema.Part) ([]byte, diag.List)
 	// Variables are the variables of a target that have this name, one for each
 	// module that declares it, with every layer that sets it, lowest first.
 	Variables func(in compile.Input, name string) ([]Variable, diag.List)

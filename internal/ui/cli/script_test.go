@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -64,12 +65,13 @@ func toyLanguage() cli.Language {
 		Format: func(path string, src []byte) ([]byte, diag.List) {
 			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil
 		},
-		Kinds: func() []kind.Kind {
-			return []kind.Kind{{Name: "file", Doc: "A regular file.", Main: "path", Attrs: []kind.Attr{
-				{Name: "path", Type: cty.String, Required: true, Doc: "where it is"},
-				{Name: "mode", Type: cty.String, Default: cty.StringVal("0644"), Doc: "permission bits"},
-				{Name: "tags", Type: cty.List(cty.String), Doc: "words"},
-			}, Actions: []kind.Action{{Name: "touch", Doc: "sets its time"}}}}
+		Kinds: toyKinds,
+		Schema: func(tree repo.Tree, part schema.Part) ([]byte, diag.List) {
+			kinds := toyKinds()
+			if text, _ := tree.ReadFile("fettle.hcl"); len(text) > 0 {
+				kinds = append(kinds, kind.Kind{Name: "own"})
+			}
+			return schema.Document(part, kinds), nil
 		},
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			if name != "domain" {
@@ -80,6 +82,14 @@ func toyLanguage() cli.Language {
 			}}}, nil
 		},
 	}
+}
+
+func toyKinds() []kind.Kind {
+	return []kind.Kind{{Name: "file", Doc: "A regular file.", Main: "path", Attrs: []kind.Attr{
+		{Name: "path", Type: cty.String, Required: true, Doc: "where it is"},
+		{Name: "mode", Type: cty.String, Default: cty.StringVal("0644"), Doc: "permission bits"},
+		{Name: "tags", Type: cty.List(cty.String), Doc: "words"},
+	}, Actions: []kind.Action{{Name: "touch", Doc: "sets its time"}}}}
 }
 
 func toyCompile(in compile.Input) (compile.Result, diag.List) {

@@ -1,0 +1,174 @@
+package schema
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/kind"
+)
+
+// Block is a block of the language that is no state.
+type Block struct {
+	Name, Doc string
+	// Label is what the label is, "" for a block without one.
+	Label string
+	Attrs []kind.Attr
+	// Inside are the blocks that it may hold. States tells that it holds states
+	// as well.
+	Inside []string
+	States bool
+	// names tells that the attributes are names of the writer's own.
+	names bool
+	// one of these attributes has to be given.
+	oneOf []string
+	// needs are blocks that have to be inside.
+	needs []string
+}
+
+// Blocks are all blocks of the language that are no states, sorted by name. The
+// slice is fresh at each call.
+func Blocks() []Block {
+	return []Block{
+		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: metaAttrs(false, nil), Inside: []string{"block"}, States: true},
+		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "variable"}, States: true},
+		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
+		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
+		{Name: "locals", Doc: "Names for values.", names: true},
+		{Name: "module", Label: "name", Doc: "A module with parameters, or a second time.", Attrs: moduleAttrs()},
+		{Name: "policy", Doc: "How runs behave.", Attrs: policyAttrs()},
+		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
+		{Name: "target", Label: "name", Doc: "A thing that is configured.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "its labels, by which target groups select it")), Inside: []string{"module", "policy"}},
+		{Name: "target_group", Label: "name", Doc: "Targets by name or label, with what they share.", Attrs: groupAttrs(), Inside: []string{"module", "policy"}, oneOf: []string{"labels", "targets"}},
+		{Name: "test", Label: "name", Doc: "What a module, or a target, comes to.", Attrs: testAttrs(), Inside: []string{"expect"}, needs: []string{"expect"}},
+		{Name: "validation", Doc: "A rule for the value of a variable.", Attrs: validationAttrs()},
+		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(), Inside: []string{"validation"}},
+	}
+}
+
+func topAttrs() []kind.Attr {
+	return []kind.Attr{varsAttr("variables for all targets"), dataAttr(), mergesAttr()}
+}
+
+// plainText is an attribute that is read before anything is known.
+func plainText(name, doc string, oneOf ...string) kind.Attr {
+	return kind.Attr{Name: name, Type: plain, Doc: doc, OneOf: oneOf}
+}
+
+func typeAttr() kind.Attr {
+	return plainText("type", "string, number, bool, any, list(…), set(…), map(…), object({ … }) or tuple([…]); any when left out")
+}
+
+func docAttr() kind.Attr { return plainText("description", "for people") }
+
+func defaultAttr(doc string) kind.Attr {
+	return kind.Attr{Name: "default", Type: cty.DynamicPseudoType, Doc: doc}
+}
+
+func varsAttr(doc string) kind.Attr {
+	return kind.Attr{Name: "vars", Type: mapping, Doc: doc}
+}
+
+func dataAttr() kind.Attr {
+	return kind.Attr{Name: "data", Type: cty.List(cty.String), Doc: "files of variables, paths from the top of the repository; a later one stands above"}
+}
+
+// mergeWords are the ways in which a value joins those below it.
+func mergeWords() []string { return []string{"replace", "shallow", "deep"} }
+
+func mergesAttr() kind.Attr {
+	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(), Doc: "how values given here join those below, by the name of the variable"}
+}
+
+func labels(t cty.Type, doc string) kind.Attr { return kind.Attr{Name: "labels", Type: t, Doc: doc} }
+
+func levelAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "roles", Type: sequence, Doc: "roles that it plays, by name"},
+		{Name: "modules", Type: sequence, Doc: "folders below modules/"},
+		varsAttr("variables"), dataAttr(), mergesAttr(), docAttr(),
+	}
+}
+
+func groupAttrs() []kind.Attr {
+	return append(levelAttrs(),
+		kind.Attr{Name: "targets", Type: sequence, Doc: "names with * ? and [a-z], or regular expressions between slashes"},
+		labels(mapping, "values of labels: a text, a list of which one has to be the value, or * for any"))
+}
+
+func moduleAttrs() []kind.Attr {
+	return []kind.Attr{plainText("source", "folder of the module; modules/NAME when left out"), varsAttr("variables for this module alone")}
+}
+
+func defineAttrs() []kind.Attr {
+	return []kind.Attr{plainText("main", "the variable that the label stands for"), docAttr()}
+}
+
+func variableAttrs() []kind.Attr {
+	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(), plainText("merge", "how values join those below: replace when left out", mergeWords()...)}
+}
+
+func validationAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "condition", Type: condition, Required: true, Doc: "expression that has to be true"},
+		{Name: "error_message", Type: cty.String, Required: true, Doc: "what is said when it is not"},
+	}
+}
+
+func policyAttrs() []kind.Attr {
+	word := func(name, doc string, values ...string) kind.Attr {
+		return kind.Attr{Name: name, Type: cty.String, OneOf: values, Doc: doc}
+	}
+	return []kind.Attr{
+		word("on_failure", "when a step failed", "stop", "undo"),
+		word("on_crash", "after a crash", "undo", "finish"),
+		word("on_check_failure", "when a check failed", "keep", "rollback"),
+		word("drift", "what somebody else changed", "repair", "report"),
+		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
+	}
+}
+
+func testAttrs() []kind.Attr {
+	return []kind.Attr{
+		docAttr(),
+		{Name: "target", Type: cty.String, Doc: "a target of the repository; without it the module alone"},
+		labels(cty.Map(cty.String), "labels of the target"),
+		{Name: "facts", Type: cty.DynamicPseudoType, Doc: "facts by name; there are no others"},
+		varsAttr("variables, above every other level"),
+	}
+}
+
+func expectAttrs() []kind.Attr {
+	list := func(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: sequence, Doc: doc} }
+	return []kind.Attr{
+		list("states", "states that are there, as they are referred to"),
+		list("no_states", "states that are not there"),
+		list("steps", "steps that are there; * is any text"),
+		list("no_steps", "steps that are not there"),
+		list("order", "steps that come one after the other"),
+		plainText("list", "file beside the test that holds the whole list"),
+		plainText("error", "part of a mistake that has to be found; stands alone"),
+	}
+}
+
+// metaAttrs are those that every state has; listen is for kinds with actions,
+// for_each for all but blocks.
+func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
+	attrs := []kind.Attr{
+		{Name: "after", Type: reference, Doc: "states, blocks or modules that come before it"},
+		{Name: "before", Type: reference, Doc: "states, blocks or modules that come after it"},
+		{Name: "notify", Type: reference, Doc: "actions that run if it changed"},
+		{Name: "notify_failure", Type: reference, Doc: "actions that run if it failed"},
+		{Name: "when", Type: condition, Doc: "expression; false leaves it out"},
+	}
+	if each {
+		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression, Doc: "expression that gives a set of texts or a map: a state for each, with each.key and each.value"})
+	}
+	if len(actions) > 0 {
+		var names []string
+		for _, a := range actions {
+			names = append(names, a.Name)
+		}
+		attrs = append(attrs, kind.Attr{Name: "listen", Type: listen, OneOf: names, Doc: "states whose change runs an action of it"},
+			kind.Attr{Name: "listen_failure", Type: listen, OneOf: names, Doc: "states whose failure runs an action of it"})
+	}
+	return attrs
+}

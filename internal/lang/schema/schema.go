@@ -1,0 +1,83 @@
+// Package schema tells other programs what a file of the YAML and JSON forms
+// may hold: a JSON Schema, made of the schemas that check states, so that an
+// editor completes and complains as fettle does.
+//
+//	text := schema.Document(schema.Module, kinds)
+//
+// It is about structure: which blocks and attributes there are, what has to be
+// given, and which values an attribute takes. A text with ${…} in it can come
+// to any value, so it fits everywhere. What only the whole repository can tell,
+// such as a reference to a state that is not there, is left to fettle validate.
+package schema
+
+import (
+	"encoding/json"
+
+	"fettle.dev/fettle/internal/kind"
+)
+
+// Part says which files a schema is about.
+type Part string
+
+// The parts of a repository. They differ in what stands outside of any block.
+const (
+	Repository Part = "repository" // files at the top
+	Module     Part = "module"     // files of a module
+	Tests      Part = "tests"      // files of tests
+)
+
+// Parts are all of them, the usual one first.
+func Parts() []Part { return []Part{Repository, Module, Tests} }
+
+// object is one schema.
+type object = map[string]any
+
+// Document gives the JSON Schema, of the draft 2020-12, of the files of a part,
+// for states of these kinds. Kinds of one name are alternatives. The same kinds
+// in the same order give the same bytes. It ends with a newline.
+func Document(part Part, kinds []kind.Kind) []byte {
+	w := &writer{defs: object{"references": references()}, states: object{}}
+	if part != Tests {
+		w.kinds(kinds)
+		for _, a := range metaAttrs(true, nil) {
+			w.defs["state."+a.Name] = attribute(a)
+		}
+	}
+	w.body("top", part.top(), part != Tests)
+	doc := object{
+		"$schema":     "https://json-schema.org/draft/2020-12/schema",
+		"title":       part.title(),
+		"description": "Made by fettle schema " + string(part) + ".",
+		"$ref":        "#/$defs/top",
+		"$defs":       w.defs,
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil { // maps, lists and texts alone: that has a text
+		return nil
+	}
+	return append(text, '\n')
+}
+
+func (p Part) title() string {
+	switch p {
+	case Module:
+		return "A file of a module of fettle"
+	case Tests:
+		return "A file of tests of fettle"
+	}
+	return "A file at the top of a repository of fettle"
+}
+
+// top is what stands outside of any block.
+func (p Part) top() Block {
+	switch p {
+	case Module:
+		return Block{Inside: moduleBlocks()}
+	case Tests:
+		return Block{Inside: []string{"test"}}
+	}
+	return Block{Inside: append(moduleBlocks(), "policy", "role", "target", "target_group"), Attrs: topAttrs()}
+}
+
+// moduleBlocks are the blocks, but for states, that a module has.
+func moduleBlocks() []string { return []string{"block", "define", "fact", "locals", "variable"} }

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/lang/schema"
+	"fettle.dev/fettle/internal/repo"
+)
+
+func newSchema(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [repository|module|tests]",
+		Short: "Print the JSON Schema of files in YAML and JSON, for editors",
+		Long: `Prints a JSON Schema (draft 2020-12) that says what a file may hold: one at the
+top of a repository, one of a module, or one of tests. It is made of the schemas
+that fettle itself checks with. Inside of a repository, or with -C, the kinds that
+the repository defines are in it too.
+
+With it an editor completes and complains while you write. For one that speaks
+the YAML language server, a line at the top of a file is enough:
+
+  # yaml-language-server: $schema=../../.schema/module.json`,
+		Example: "  mkdir -p .schema\n  fettle schema > .schema/repository.json\n  fettle schema module > .schema/module.json\n  fettle schema tests > .schema/tests.json",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			part := schema.Repository
+			if len(a) == 1 {
+				part = schema.Part(a[0])
+			}
+			if !slices.Contains(schema.Parts(), part) {
+				return refuse("Say one of: repository, module, tests", fmt.Sprintf("there is no part %q of a repository", part))
+			}
+			return s.schema(c.Context(), part, c.Flags().Changed("chdir"))
+		},
+	}
+}
+
+// schema prints the schema of a part; named tells that somebody said which
+// repository. Without one the kinds that are built in are all there is.
+func (s *session) schema(ctx context.Context, part schema.Part, named bool) error {
+	tree := repo.MapTree(map[string]string{"fettle.hcl": ""})
+	if named || s.insideRepository() {
+		src, err := s.openSource(ctx, s.rev)
+		if err != nil {
+			return err
+		}
+		defer src.repo.Close()
+		tree = src.tree
+	}
+	text, ds := s.app.Language.Schema(tree, part)
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	s.warnings(ds)
+	s.documented = true
+	if _, err := s.app.Stdout.Write(text); err != nil {
+		return fmt.Errorf("cannot print the schema: %w", err)
+	}
+	return nil
+}
+
+// insideRepository tells whether a main file is in this folder or above.
+func (s *session) insideRepository() bool {
+	dir, err := filepath.Abs(s.dir)
+	for err == nil {
+		if hasMain(dir, fileExists) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
+	return false
+}
