@@ -27,6 +27,9 @@ type Kind struct {
 	// Main is the attribute that the label stands for when it is not given.
 	Main  string
 	Attrs []Attr
+	// Outputs are the values that a kind written in the language gives to those
+	// who use it, besides its attributes: their names and docs.
+	Outputs []Attr
 	// Actions are the lazy things that can be notified: service.nginx.reload.
 	Actions []Action
 	// Steps turns one evaluated state into steps, in the order in which they

@@ -21,6 +21,7 @@ type body struct {
 	locals  map[string]*hclsyntax.Attribute
 	facts   map[string]*fact
 	defines map[string]*define
+	outputs map[string]*output
 	decls   []*decl // in the order of declaration
 }
 
@@ -73,7 +74,7 @@ type decl struct {
 
 func newBody(f *folder) *body {
 	return &body{folder: f, vars: map[string]*variable{}, locals: map[string]*hclsyntax.Attribute{},
-		facts: map[string]*fact{}, defines: map[string]*define{}}
+		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}}
 }
 
 // metaAttributes stand on every state; kinds cannot have attributes of the
@@ -84,7 +85,7 @@ func metaAttributes() []string {
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "block", "target", "role", "target_group", "test", "module", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "block", "target", "role", "target_group", "test", "module", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the
@@ -116,23 +117,30 @@ func (d *define) schema() *kind.Kind {
 		v := d.body.vars[n]
 		k.Attrs = append(k.Attrs, kind.Attr{Name: n, Type: v.typ, Required: v.def == nil, Doc: v.description})
 	}
+	for _, n := range sortedKeys(d.body.outputs) {
+		k.Outputs = append(k.Outputs, kind.Attr{Name: n, Doc: d.body.outputs[n].description})
+	}
 	d.kind = k
 	return k
 }
 
 // attrNames lists the attributes of a kind.
-func attrNames(k *kind.Kind) []string {
-	out := make([]string, len(k.Attrs))
-	for i, a := range k.Attrs {
+func attrNames(k *kind.Kind) []string { return namesOf(k.Attrs) }
+
+func namesOf(attrs []kind.Attr) []string {
+	out := make([]string, len(attrs))
+	for i, a := range attrs {
 		out[i] = a.Name
 	}
 	return out
 }
 
-func attrOf(k *kind.Kind, name string) *kind.Attr {
-	for i := range k.Attrs {
-		if k.Attrs[i].Name == name {
-			return &k.Attrs[i]
+func attrOf(k *kind.Kind, name string) *kind.Attr { return attrIn(k.Attrs, name) }
+
+func attrIn(attrs []kind.Attr, name string) *kind.Attr {
+	for i := range attrs {
+		if attrs[i].Name == name {
+			return &attrs[i]
 		}
 	}
 	return nil

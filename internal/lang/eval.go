@@ -213,6 +213,12 @@ func (ev *evaluator) wholeState(in *instance) (cty.Value, bool) {
 		}
 		vals[a.Name] = m.val
 	}
+	if len(in.st.kind.Outputs) > 0 {
+		s := ev.open(in)
+		if s == nil || !ev.outputsInto(vals, s) {
+			return cty.NilVal, false
+		}
+	}
 	return cty.ObjectVal(vals), true
 }
 

@@ -90,6 +90,10 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 	if !ok && at == len(t) {
 		return []actionRef{out}
 	}
+	if r.state == nil && ok && r.scope.body.outputs[name] != nil {
+		ev.errorf(r.rng, "Output as a reference", "Leave out %q: what counts here is the module, %s.", name, strings.TrimSuffix(out.text, "."+name))
+		return nil
+	}
 	if r.state == nil || r.state.decl.group {
 		ev.errorf(r.rng, "Unknown action", "A block or module has no actions. Refer to a state in it.")
 		return nil
@@ -99,7 +103,7 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 		out.action = name
 		return []actionRef{out}
 	}
-	if attrOf(k, name) != nil {
+	if attrOf(k, name) != nil || attrIn(k.Outputs, name) != nil {
 		ev.errorf(r.rng, "Attribute as a reference", "Leave out %q: what counts here is the state, %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}

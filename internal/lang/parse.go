@@ -100,6 +100,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.fact(b)
 	case "define":
 		ps.define(b)
+	case "output":
+		ps.output(b)
 	case "target":
 		if ps.in != nil || !ps.top {
 			ps.errorf(rangeOf(b.DefRange()), "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl.")
@@ -290,6 +292,7 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	if d.main != "" && d.body.vars[d.main] == nil {
 		ps.errorf(r, "Main is no variable", "main = %q must name a variable of the kind: the one that the label stands for.", d.main)
 	}
+	ps.checkOutputs(d)
 	ps.body.defines[name] = d
 }
 
@@ -319,7 +322,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "target", "role", "target_group", "policy":
+		case "variable", "locals", "fact", "define", "output", "target", "role", "target_group", "policy":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

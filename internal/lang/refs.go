@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -178,7 +179,7 @@ func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 			ev.errorf(rng, "Unknown module", "The target has no module %q.%s", name, Suggest(name, keysOf(ev.modules)))
 			return ref{}, 0, false
 		}
-		if len(t) == 2 {
+		if output, ok := stepName(t, 2); len(t) == 2 || ok && m.body.outputs[output] != nil {
 			return ref{scope: m, rng: rng}, 2, true
 		}
 		s, at = m, 2
@@ -192,6 +193,9 @@ func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 	switch {
 	case byLabel == nil && ev.kindKnown(s, kindName) && ok:
 		ev.errorf(rng, "Unknown state", "There is no %s %q in %s, and no other %s.", kindName, label, s.name, kindName)
+		return ref{}, 0, false
+	case byLabel == nil && at > 0:
+		ev.errorf(rng, "Unknown name", "%q is neither an output of %s nor a kind with states in it.%s", kindName, s.name, Suggest(kindName, append(keysOf(s.states), keysOf(s.body.outputs)...)))
 		return ref{}, 0, false
 	case byLabel == nil:
 		known := append(keysOf(s.states), "var", "local", "each", "fact", "module", "target")
@@ -252,9 +256,11 @@ func (ev *evaluator) stateValue(r ref, t hcl.Traversal, at int, tree *names) ([]
 		path = append(path, n)
 	}
 	switch {
-	case r.state == nil || r.state.decl.group:
+	case r.state == nil:
+		return ev.moduleValue(r, t, path, tree)
+	case r.state.decl.group:
 		if at < len(t) {
-			ev.errorf(r.rng, "Unknown attribute", "A block or module has no attributes. Refer to a state in it.")
+			ev.errorf(r.rng, "Unknown attribute", "A block has no attributes. Refer to a state in it.")
 			return nil, false
 		}
 		tree.set(path, cty.EmptyObjectVal)
@@ -280,16 +286,27 @@ func (ev *evaluator) stateValue(r ref, t hcl.Traversal, at int, tree *names) ([]
 	if !ev.hasAttr(r, name) {
 		return nil, false
 	}
-	m := ev.attr(r.inst, name)
+	m := ev.valueOf(r.inst, name)
+	if m == nil {
+		return nil, false
+	}
 	if m.ok {
 		tree.set(append(path, name), m.val)
 	}
 	return refs, m.ok
 }
 
+// valueOf is an attribute of a state, or an output of a defined kind.
+func (ev *evaluator) valueOf(in *instance, name string) *memo {
+	if attrOf(in.st.kind, name) != nil {
+		return ev.attr(in, name)
+	}
+	return ev.invocationOutput(in, name)
+}
+
 func (ev *evaluator) hasAttr(r ref, name string) bool {
 	k := r.state.kind
-	if attrOf(k, name) != nil {
+	if attrOf(k, name) != nil || attrIn(k.Outputs, name) != nil {
 		return true
 	}
 	id := refName(r.state.decl.kind, r.state.decl.label)
@@ -297,7 +314,7 @@ func (ev *evaluator) hasAttr(r ref, name string) bool {
 		ev.errorf(r.rng, "Action as a value", "%s.%s is an action. Actions stand in notify: notify = [%s.%s].", id, name, id, name)
 		return false
 	}
-	ev.errorf(r.rng, "Unknown attribute", "A %s has no attribute %q.%s", k.Name, name, Suggest(name, append(attrNames(k), actionNames(k)...)))
+	ev.errorf(r.rng, "Unknown attribute", "A %s has no attribute %q.%s", k.Name, name, Suggest(name, slices.Concat(attrNames(k), namesOf(k.Outputs), actionNames(k))))
 	return false
 }
 

@@ -48,13 +48,15 @@ type scope struct {
 	varObj   cty.Value
 	facts    map[string]cty.Value
 	locals   map[string]*memo
+	outputs  map[string]*memo
 	states   map[string]map[string]*state
 	blocks   map[string]*state
 	order    []*state
 	layers   []layer // of a module's variables
 	assigned bool    // every variable has a good value
 	depth    int
-	source   string // the source map of everything inside, "" for its own lines
+	call     *instance // whose inside it is, nil for a module
+	source   string    // the source map of everything inside, "" for its own lines
 	trace    []diag.Range
 	node     int // of the group that it is, -1 when there is none or it is off
 }
@@ -77,14 +79,15 @@ type state struct {
 
 // instance is one state of the catalog to be.
 type instance struct {
-	st     *state
-	id     string
-	key    string
-	each   map[string]cty.Value // each.key and each.value, nil without for_each
-	vals   map[string]*memo
-	inner  *scope // of an invocation of a defined kind
-	opened bool
-	node   int
+	st      *state
+	id      string
+	key     string
+	each    map[string]cty.Value // each.key and each.value, nil without for_each
+	vals    map[string]*memo
+	inner   *scope // of an invocation of a defined kind
+	opened  bool
+	opening bool // its attributes are being evaluated
+	node    int
 }
 
 // memo is a value that is evaluated once, with what it refers to.
@@ -130,7 +133,7 @@ type pendingTrigger struct {
 
 func (ev *evaluator) newScope(b *body, prefix, name string) *scope {
 	s := &scope{body: b, prefix: prefix, name: name, folder: b.folder, node: -1,
-		locals: map[string]*memo{}, states: map[string]map[string]*state{}, blocks: map[string]*state{}}
+		locals: map[string]*memo{}, outputs: map[string]*memo{}, states: map[string]map[string]*state{}, blocks: map[string]*state{}}
 	s.fctx = ev.prog.functions(b.folder)
 	ev.declare(s, b.decls, nil)
 	return s
@@ -197,17 +200,27 @@ func (ev *evaluator) definesAround(s *scope) map[string]*define {
 
 // open makes the inside of an invocation of a defined kind.
 func (ev *evaluator) open(in *instance) *scope {
-	if in.opened {
-		return in.inner
+	if in.opening {
+		ev.errorf(in.st.decl.rng, "Values go round in circles", "What is given to %s needs what it gives. Take one of them out, for example into locals.", in.id)
+		return nil
 	}
-	in.opened = true
+	if !in.opened {
+		in.opened, in.opening = true, true
+		in.inner = ev.inside(in)
+		in.opening = false
+	}
+	return in.inner
+}
+
+// inside is what open makes; nil after a diagnostic.
+func (ev *evaluator) inside(in *instance) *scope {
 	st := in.st
 	if st.scope.depth >= maxInvocations {
 		ev.errorf(st.decl.rng, "Kinds go round in circles", "Defined kinds may invoke one another %d deep, and here they go deeper.", maxInvocations)
 		return nil
 	}
 	s := ev.newScope(st.def.body, in.id+"/", st.decl.kind+" "+st.decl.label)
-	s.depth = st.scope.depth + 1
+	s.depth, s.call = st.scope.depth+1, in
 	s.source = st.scope.source
 	s.trace = append([]diag.Range{st.decl.rng}, st.scope.trace...)
 	if st.def.stdlib {
@@ -228,9 +241,9 @@ func (ev *evaluator) open(in *instance) *scope {
 	}
 	s.varObj = cty.ObjectVal(s.vars)
 	if ok && ev.validate(s) {
-		in.inner = s
+		return s
 	}
-	return in.inner
+	return nil
 }
 
 func sourceOf(r diag.Range) string { return r.File + ":" + itoa(r.Start.Line) }

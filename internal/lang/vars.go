@@ -174,8 +174,26 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 	if m, _, ok := ev.eval(s, nil, c.message); ok && m.Type() == cty.String && !m.IsNull() {
 		text = m.AsString()
 	}
-	ev.add(ev.traced(s, diag.List{diag.Errorf(s.body.vars[name].rng, "Invalid value for a variable", "%s (The value is %s.)", text, show(s.vars[name]))})...)
+	ev.refuse(s, name, text)
 	return false
+}
+
+// refuse reports a value that a validation does not allow: at the variable, and
+// for a defined kind where it is used, which is where it can be mended.
+func (ev *evaluator) refuse(s *scope, name, text string) {
+	declared := s.body.vars[name].rng
+	if s.call == nil {
+		ev.errorf(declared, "Invalid value for a variable", "%s (The value is %s.)", text, show(s.vars[name]))
+		return
+	}
+	st := s.call.st
+	at := st.decl.rng
+	if a := st.decl.attrs[name]; a != nil {
+		at = rangeOf(a.Expr.Range())
+	}
+	d := diag.Errorf(at, "Invalid value for an attribute", "%s (%s of the %s is %s.)", text, name, st.kind.Name, show(s.vars[name]))
+	d.Trace = append([]diag.Range{declared}, st.scope.trace...)
+	ev.add(d)
 }
 
 // unknownVars reports variables that are given and that nothing declares.

@@ -1,0 +1,118 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// output is a value that a defined kind or a module gives to those who use it:
+// site["example.org"].url, module.db.address.
+type output struct {
+	rng         diag.Range
+	value       hclsyntax.Expression
+	description string
+}
+
+func (ps *parser) output(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"value", "description"}, nil)
+	old, value := ps.body.outputs[name], b.Body.Attributes["value"]
+	switch {
+	case ps.top && ps.in == nil:
+		ps.errorf(r, "Output at the top", "Nothing is above the top of a repository to use it. An output stands in a module or in a define; a value for states beside it is a local.")
+		return
+	case !hclsyntax.ValidIdentifier(name):
+		ps.errorf(r, "Bad name for an output", "%q is no identifier. Use letters, digits, _ and -.", name)
+		return
+	case old != nil:
+		ps.errorf(r, "Output declared twice", "The output %q is declared at %s already.", name, old.rng)
+		return
+	case value == nil:
+		ps.errorf(r, "Output without a value", "Write output %q { value = … }.", name)
+		return
+	}
+	o := &output{rng: r, value: value.Expr}
+	if a := b.Body.Attributes["description"]; a != nil {
+		o.description = ps.text(a.Expr, "description")
+	}
+	ps.body.outputs[name] = o
+}
+
+// checkOutputs refuses outputs of a define that could be meant for something else
+// of the kind.
+func (ps *parser) checkOutputs(d *define) {
+	for _, name := range sortedKeys(d.body.outputs) {
+		if v := d.body.vars[name]; v != nil {
+			ps.errorf(d.body.outputs[name].rng, "Name used twice", "%q is a variable of the kind (at %s), which can be read as an attribute anyway. Give the output another name.", name, v.rng)
+		}
+	}
+}
+
+// output evaluates an output of a scope once.
+func (ev *evaluator) output(s *scope, name string) *memo {
+	m := s.outputs[name]
+	if m == nil {
+		m = &memo{}
+		s.outputs[name] = m
+	}
+	o := s.body.outputs[name]
+	if !ev.begin(m, s.prefix+name, rangeOf(o.value.Range())) {
+		return m
+	}
+	defer ev.end(m)
+	m.val, m.refs, m.ok = ev.eval(s, nil, o.value)
+	return m
+}
+
+// outputsInto adds all outputs of a scope to an object's values.
+func (ev *evaluator) outputsInto(vals map[string]cty.Value, s *scope) bool {
+	for _, name := range sortedKeys(s.body.outputs) {
+		m := ev.output(s, name)
+		if !m.ok {
+			return false
+		}
+		vals[name] = m.val
+	}
+	return true
+}
+
+// invocationOutput is an output of an invocation of a defined kind; nil when the
+// invocation has a mistake, which is reported where it is.
+func (ev *evaluator) invocationOutput(in *instance, name string) *memo {
+	s := ev.open(in)
+	if s == nil {
+		return nil
+	}
+	return ev.output(s, name)
+}
+
+// moduleValue puts a module, or the output of it that is named, into the tree.
+func (ev *evaluator) moduleValue(r ref, t hcl.Traversal, path []string, tree *names) ([]ref, bool) {
+	s, at := r.scope, len(path)
+	name, named := stepName(t, at)
+	switch {
+	case !s.assigned:
+		if s.vars == nil { // asked for by the variables of a module
+			ev.errorf(r.rng, "Module is not known yet", "Variables are known before any module, so they cannot be made of what a module gives. Use %s in a state or in locals.", traversalText(t))
+		}
+		return nil, false
+	case !named:
+		vals := map[string]cty.Value{}
+		if !ev.outputsInto(vals, s) {
+			return nil, false
+		}
+		tree.set(path, cty.ObjectVal(vals))
+		return []ref{r}, true
+	}
+	m := ev.output(s, name)
+	if m.ok {
+		tree.set(append(path, name), m.val)
+	}
+	return []ref{r}, m.ok
+}
