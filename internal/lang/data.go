@@ -115,7 +115,7 @@ func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bo
 		v, _, ok := ev.eval(top, nil, a.Expr)
 		good = good && ok
 		if ok {
-			out[a.Name] = layerValue{val: v, rng: rangeOf(a.NameRange)}
+			out[a.Name] = layerValue{val: v, rng: rangeOf(a.NameRange), from: snapshotsOf(top.folder, a.Expr)}
 		}
 	}
 	return out, good

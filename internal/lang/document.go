@@ -64,7 +64,7 @@ func inside(block string) bodyKind {
 		return variableBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "module", "expect", "output":
+	case "locals", "policy", "module", "expect", "output", "lookup":
 		return plainBody
 	case "define":
 		return defineBody

@@ -54,12 +54,12 @@ func (ev *evaluator) explain(s *scope, v *variable) Explained {
 	e := Explained{Module: s.name, Name: v.name, Type: typeName(v.typ), Range: v.rng}
 	if v.def != nil {
 		if val, ok := ev.variableDefault(s.body, v); ok {
-			e.Layers = append(e.Layers, Layer{Name: "default", Value: show(val), Range: rangeOf(v.def.Range())})
+			e.Layers = append(e.Layers, Layer{Name: "default" + snapshotsOf(s.folder, v.def), Value: show(val), Range: rangeOf(v.def.Range())})
 		}
 	}
 	for _, l := range s.layers {
 		if lv, ok := l.values[v.name]; ok {
-			e.Layers = append(e.Layers, Layer{Name: l.name, Value: show(lv.val), Merge: l.merges(v), Range: lv.rng})
+			e.Layers = append(e.Layers, Layer{Name: l.name + lv.from, Value: show(lv.val), Merge: l.merges(v), Range: lv.rng})
 		}
 	}
 	if val, ok := s.vars[v.name]; ok {

@@ -119,6 +119,7 @@ type folder struct {
 	// builtin marks the standard library's folder: its files are no part of
 	// the repository.
 	builtin bool
+	lookups map[string]*lookup // those that the module declares
 }
 
 // within joins a module path to the folder and refuses one that leaves it.

@@ -102,6 +102,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.define(b)
 	case "output":
 		ps.output(b)
+	case "lookup":
+		ps.lookup(b)
 	case "target":
 		if ps.in != nil || !ps.top {
 			ps.errorf(rangeOf(b.DefRange()), "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl.")
@@ -322,7 +324,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "output", "target", "role", "target_group", "policy":
+		case "variable", "locals", "fact", "define", "output", "lookup", "target", "role", "target_group", "policy":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

@@ -102,7 +102,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 }
 
 func (p *Program) newFolder(tree repo.Tree, dir string) *folder {
-	return &folder{tree: tree, dir: dir, prog: p}
+	return &folder{tree: tree, dir: dir, prog: p, lookups: map[string]*lookup{}}
 }
 
 // module reads the module in a folder, once.

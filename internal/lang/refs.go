@@ -75,6 +75,8 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 		return nil, ev.knownFact(s, t, tree)
 	case "local":
 		return ev.localRef(s, t, tree)
+	case "lookup":
+		return nil, ev.lookupRef(s, t, tree)
 	case "target":
 		tree.set([]string{"target"}, ev.target)
 		return nil, true
@@ -198,8 +200,8 @@ func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 		ev.errorf(rng, "Unknown name", "%q is neither an output of %s nor a kind with states in it.%s", kindName, s.name, Suggest(kindName, append(keysOf(s.states), keysOf(s.body.outputs)...)))
 		return ref{}, 0, false
 	case byLabel == nil:
-		known := append(keysOf(s.states), "var", "local", "each", "fact", "module", "target")
-		ev.errorf(rng, "Unknown name", "%q is neither a kind with states in %s nor var, local, each, fact, module or target.%s", kindName, s.name, Suggest(kindName, known))
+		known := append(keysOf(s.states), "var", "local", "each", "fact", "lookup", "module", "target")
+		ev.errorf(rng, "Unknown name", "%q is neither a kind with states in %s nor var, local, each, fact, lookup, module or target.%s", kindName, s.name, Suggest(kindName, known))
 		return ref{}, 0, false
 	case !ok:
 		ev.errorf(rng, "Reference without a label", "A reference names one state: %s.LABEL.%s", kindName, Suggest("", keysOf(byLabel)))

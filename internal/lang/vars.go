@@ -22,7 +22,8 @@ type layer struct {
 type layerValue struct {
 	val  cty.Value
 	rng  diag.Range
-	text bool // from the command line: text of the language or a plain text
+	from string // the snapshots that it is made of, for explain
+	text bool   // from the command line: text of the language or a plain text
 }
 
 // layerOf reads a vars attribute.
@@ -48,7 +49,7 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 		v, _, ok := ev.eval(top, nil, it.Value.(hclsyntax.Expression))
 		good = good && ok
 		if ok {
-			l.values[k.AsString()] = layerValue{val: v, rng: rangeOf(it.Key.Range())}
+			l.values[k.AsString()] = layerValue{val: v, rng: rangeOf(it.Key.Range()), from: snapshotsOf(top.folder, it.Value.(hclsyntax.Expression))}
 		}
 	}
 	return l, good

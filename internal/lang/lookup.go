@@ -1,0 +1,289 @@
+package lang
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Lookup is a declared question to something outside of the repository. Its
+// answer stands in a snapshot in the repository, and only that is read here.
+type Lookup struct {
+	Name string
+	// Folder is that of the module which declares it, "." for the top.
+	Folder  string
+	URL     string   // what is asked, or
+	Command []string // what is run
+	Format  string   // json, yaml or text
+	// MaxAge is after which time a snapshot should be taken anew; 0: never.
+	MaxAge time.Duration
+	// Timeout is how long the answer may take; 0 is the default.
+	Timeout time.Duration
+	Range   diag.Range
+}
+
+// Snapshot is the repository path of the file that holds the answer.
+func (l Lookup) Snapshot() string { return path.Join(l.Folder, "lookups", l.Name+".json") }
+
+// Source is what is asked, in one line.
+func (l Lookup) Source() string {
+	if l.URL != "" {
+		return l.Format + " " + l.URL
+	}
+	words, _ := json.Marshal(l.Command) // of texts
+	return l.Format + " " + string(words)
+}
+
+// Snapshot is an answer as it stands in the repository.
+type Snapshot struct {
+	Format string          `json:"format"` // fettle.lookup/1
+	Source string          `json:"source"`
+	Taken  time.Time       `json:"taken"`
+	Digest string          `json:"digest"` // of the value, as JSON without blanks
+	Value  json.RawMessage `json:"value"`
+}
+
+const snapshotFormat = "fettle.lookup/1"
+
+// NewSnapshot makes the snapshot of an answer: text in the lookup's format,
+// taken at a time. The same answer gives the same value and digest.
+func NewSnapshot(l Lookup, answer []byte, taken time.Time) (Snapshot, error) {
+	v, err := l.value(answer)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("cannot read the answer as %s: %w", l.Format, err)
+	}
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("cannot keep the answer: %w", err)
+	}
+	return Snapshot{snapshotFormat, l.Source(), taken.UTC().Truncate(time.Second), contentDigest(text), text}, nil
+}
+
+// value reads an answer with the functions of the language, and so with their
+// limits.
+func (l Lookup) value(answer []byte) (cty.Value, error) {
+	if ds := append(tooLarge(answer, l.Name), readable(answer, l.Name)...); ds.HasErrors() {
+		return cty.NilVal, errors.New(ds[0].Detail)
+	}
+	text := cty.StringVal(string(answer))
+	switch l.Format {
+	case "json":
+		return pureFunctions()["jsondecode"].Call([]cty.Value{text})
+	case "yaml":
+		return pureFunctions()["yamldecode"].Call([]cty.Value{text})
+	}
+	return text, nil
+}
+
+func contentDigest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Bytes is the file of a snapshot, laid out so that differences are by line.
+func (s Snapshot) Bytes() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(s)
+	return b.Bytes(), err
+}
+
+// ParseSnapshot reads the file of a snapshot, and refuses one that was changed.
+func ParseSnapshot(src []byte) (Snapshot, error) {
+	var s Snapshot
+	d := json.NewDecoder(bytes.NewReader(src))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return s, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return s, errors.New("something follows it")
+	}
+	if s.Format != snapshotFormat {
+		return s, fmt.Errorf("its format is %q, not %q", s.Format, snapshotFormat)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, s.Value); err != nil {
+		return s, err
+	}
+	if contentDigest(compact.Bytes()) != s.Digest {
+		return s, errors.New("its value is not the one that was taken")
+	}
+	return s, nil
+}
+
+// lookup is a Lookup with its value, once it was asked for.
+type lookup struct {
+	Lookup
+	done bool
+	val  cty.Value
+	ds   diag.List
+}
+
+// lookup reads a lookup block. What it asks for is a plain text: it is known
+// before any target is.
+func (ps *parser) lookup(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"url", "command", "format", "max_age", "timeout", "description"}, nil)
+	known := ps.body.folder.lookups
+	switch {
+	case ps.in != nil:
+		ps.errorf(r, "Lookup inside a define", "Put it beside the define, which can use it there.")
+		return
+	case !hclsyntax.ValidIdentifier(name):
+		ps.errorf(r, "Bad name for a lookup", "%q is no identifier. Use letters, digits, _ and -.", name)
+		return
+	case known[name] != nil:
+		ps.errorf(r, "Lookup declared twice", "The lookup %q is declared at %s already.", name, known[name].Range)
+		return
+	}
+	at := b.Body.Attributes
+	l := &lookup{Lookup: Lookup{Name: name, Folder: ps.body.folder.dir, Format: "json", Range: r}}
+	if (at["url"] == nil) == (at["command"] == nil) {
+		ps.errorf(r, "Lookup of nothing", `A lookup has either url = "https://…" or command = ["…"].`)
+		return
+	}
+	if a := at["url"]; a != nil {
+		l.URL = ps.text(a.Expr, "url")
+		if err := CheckURL(l.URL); err != nil && l.URL != "" {
+			ps.errorf(rangeOf(a.Expr.Range()), "Bad URL", "%s", sentence(err))
+		}
+	}
+	if a := at["command"]; a != nil {
+		l.Command = ps.words(a)
+	}
+	if a := at["format"]; a != nil {
+		if l.Format = ps.text(a.Expr, "format"); l.Format != "json" && l.Format != "yaml" && l.Format != "text" {
+			ps.errorf(rangeOf(a.Expr.Range()), "Unknown format", "The format of an answer is json, yaml or text.")
+		}
+	}
+	l.MaxAge, l.Timeout = ps.duration(at["max_age"]), ps.duration(at["timeout"])
+	known[name] = l
+}
+
+// words is a list of plain texts.
+func (ps *parser) words(a *hclsyntax.Attribute) []string {
+	exprs, hds := hcl.ExprList(a.Expr)
+	ps.add(fromHCL(hds)...)
+	var out []string
+	for _, e := range exprs {
+		out = append(out, ps.text(e.(hclsyntax.Expression), a.Name))
+	}
+	if len(out) == 0 || out[0] == "" {
+		ps.errorf(rangeOf(a.Expr.Range()), "Empty command", `Write the program and its arguments: ["getent", "passwd"].`)
+	}
+	return out
+}
+
+func (ps *parser) duration(a *hclsyntax.Attribute) time.Duration {
+	if a == nil {
+		return 0
+	}
+	text := ps.text(a.Expr, a.Name)
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		ps.errorf(rangeOf(a.Expr.Range()), "Bad time", "%s is a time such as \"30s\" or \"24h\".", a.Name)
+		return 0
+	}
+	return d
+}
+
+// lookupRef puts lookup.NAME into the tree. A lookup is known in the folder that
+// declares it.
+func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
+	f := s.body.folder
+	name, ok := stepName(t, 1)
+	l := f.lookups[name]
+	if !ok || l == nil {
+		ev.errorf(rangeOf(t.SourceRange()), "Unknown lookup", "There is no lookup %q in %s.%s Write: lookup %q { url = \"https://…\" }.", name, f.name(), Suggest(name, keysOf(f.lookups)), name)
+		return false
+	}
+	file := path.Join("lookups", l.Name+".json")
+	if !l.done {
+		l.done = true
+		l.val, l.ds = l.read(f, file)
+	}
+	f.use(path.Join(f.dir, file))
+	ev.add(l.ds...)
+	if l.ds.HasErrors() {
+		return false
+	}
+	tree.set([]string{"lookup", name}, l.val)
+	return true
+}
+
+// read gives the value of a lookup's snapshot.
+func (l *lookup) read(f *folder, file string) (cty.Value, diag.List) {
+	refresh := "Run: fettle lookup refresh " + l.Name + " — it asks " + l.Source() + " and writes " + l.Snapshot() + ", which belongs into the repository."
+	src, err := f.ReadFile(file)
+	if err != nil {
+		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Lookup has no snapshot", "What the lookup %q gives is read from its snapshot, and there is none: %s %s", l.Name, sentence(err), refresh)}
+	}
+	at := diag.Range{File: l.Snapshot()}
+	if ds := append(tooLarge(src, at.File), readable(src, at.File)...); ds.HasErrors() {
+		return cty.NilVal, ds
+	}
+	s, err := ParseSnapshot(src)
+	if err == nil {
+		err = jsonDepth(string(s.Value))
+	}
+	switch {
+	case err != nil:
+		return cty.NilVal, diag.List{diag.Errorf(at, "Bad snapshot", "The snapshot of the lookup %q cannot be used: %s %s", l.Name, sentence(err), refresh)}
+	case s.Source != l.Source():
+		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Snapshot of another source", "The snapshot %s answers %s, and the lookup asks %s. %s", at.File, s.Source, l.Source(), refresh)}
+	}
+	typ, err := ctyjson.ImpliedType(s.Value)
+	if err == nil {
+		var v cty.Value
+		if v, err = ctyjson.Unmarshal(s.Value, typ); err == nil {
+			return v, nil
+		}
+	}
+	return cty.NilVal, diag.List{diag.Errorf(at, "Bad snapshot", "The snapshot of the lookup %q cannot be used: %s %s", l.Name, sentence(err), refresh)}
+}
+
+// snapshotsOf names the snapshots that an expression reads, for explain.
+func snapshotsOf(f *folder, e hclsyntax.Expression) string {
+	text := ""
+	for _, t := range e.Variables() {
+		if name, ok := stepName(t, 1); ok && t.RootName() == "lookup" && f.lookups[name] != nil {
+			text += ", snapshot " + f.lookups[name].Snapshot()
+		}
+	}
+	return text
+}
+
+// CheckURL refuses what a lookup cannot ask: other schemes than http and https,
+// and passwords, which would stand in the repository for all to read.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot read the URL %q: write it like https://example.org/users.json", text)
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		return fmt.Errorf("cannot ask %q: a URL begins with https:// or http:// and a host", text)
+	case u.User != nil:
+		return fmt.Errorf("cannot ask %q: a name or password in a URL would stand in the repository; use a command that knows it", u.Redacted())
+	}
+	return nil
+}
