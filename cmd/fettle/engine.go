@@ -16,7 +16,9 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/listcache"
+	"fettle.dev/fettle/internal/outside"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -100,6 +102,16 @@ func openCache(m cli.Machine) (listcache.Dir, func() error, error) {
 		return listcache.Dir{}, nil, err
 	}
 	return listcache.Dir{FS: st}, st.Close, nil
+}
+
+// ask asks what a lookup names, commands on this machine.
+func ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, error) {
+	h, err := openRoot("/")
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return outside.Asker{Run: h.Run}.Ask(ctx, l, dir)
 }
 
 // gatherFacts observes every fact of the machine.

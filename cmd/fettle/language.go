@@ -31,9 +31,11 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 			slices.Sort(names)
 			return names, ds
 		},
-		Format: func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
-		Kinds:  compile.Kinds,
-		Schema: c.Schema,
+		Format:   func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
+		Kinds:    compile.Kinds,
+		OwnKinds: c.OwnKinds,
+		Lookups:  c.Lookups,
+		Schema:   c.Schema,
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds

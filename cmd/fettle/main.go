@@ -55,6 +55,7 @@ func run(args []string) int {
 		Version:      versionText(),
 		Build:        buildText(),
 		Support:      support,
+		Ask:          ask,
 		Walls:        func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)

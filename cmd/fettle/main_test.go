@@ -2,6 +2,8 @@ package main
 
 import (
 	"flag"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,13 +21,16 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the real command on the real engine, below --root in a
 // folder of its own. Every script starts with the variable R, an empty root
-// that has /srv.
+// that has /srv, and URL, where the folder www is served.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			root := filepath.Join(e.WorkDir, "root")
+			web := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(e.WorkDir, "www"))))
+			e.Defer(web.Close)
+			e.Setenv("URL", web.URL)
 			for name, value := range map[string]string{"R": root, "HOME": e.WorkDir, "USER": "jane", "TERM": "xterm", "TZ": "UTC"} {
 				e.Setenv(name, value)
 			}

@@ -88,6 +88,7 @@ var confinements = []confinement{
 		imports: []string{"net", "net/http", "net/http/...", "net/rpc/...", "crypto/tls"},
 		only: []allowed{
 			{"internal/probe", "what checks ask"},
+			{"internal/outside", "what lookups ask, when a person says so"},
 			{"internal/fact", "the addresses of interfaces"},
 			{"internal/step", "parses addresses, opens nothing"},
 			{"internal/host/local", "systemd's socket"},

@@ -21,7 +21,7 @@ var floors = []floor{
 	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/lookcache", "internal/sandbox", "internal/host/...", "internal/lang/front/..."}},
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
 	{"meaning", []string{"internal/lang", "internal/lang/schema", "internal/kind/...", "internal/move", "internal/verb"}},
-	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/verb/...", "internal/kind/kindtest"}},
+	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/outside", "internal/verb/...", "internal/kind/kindtest"}},
 	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
 	{"ui", []string{"internal/ui/..."}},

@@ -112,6 +112,22 @@ func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List
 	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars}, name)
 }
 
+// OwnKinds are the kinds that the repository defines, see lang.Program.
+func (r *Repository) OwnKinds() ([]lang.OwnKind, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	return r.program.OwnKinds()
+}
+
+// Lookups are those that the repository declares, see lang.Program.
+func (r *Repository) Lookups() ([]lang.Lookup, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	return r.program.Lookups()
+}
+
 // FromCatalog makes the list of an evaluated catalog.
 func FromCatalog(c *catalog.Catalog) (Result, diag.List) {
 	b := newBuilder(c)

@@ -100,6 +100,26 @@ func (c *Client) Schema(part schema.Part) ([]byte, diag.List, error) {
 	return text, ds, nil
 }
 
+// OwnKinds is compile.Repository.OwnKinds, with what documentation needs.
+func (c *Client) OwnKinds() ([]lang.OwnKind, diag.List, error) {
+	r, err := c.ask(question{ask: askKinds})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, list := r.diags(), readKinds(r)
+	return list, ds, r.end()
+}
+
+// Lookups is compile.Repository.Lookups.
+func (c *Client) Lookups() ([]lang.Lookup, diag.List, error) {
+	r, err := c.ask(question{ask: askLookups})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, list := r.diags(), readLookups(r)
+	return list, ds, r.end()
+}
+
 // ask sends a question and serves the tree until the result is there.
 func (c *Client) ask(q question) (*reader, error) {
 	payload, err := q.encode()

@@ -19,6 +19,8 @@ const (
 	askTests
 	askTest
 	askSchema
+	askKinds
+	askLookups
 )
 
 // question is one message 'Q'.
@@ -80,7 +82,7 @@ func readQuestion(payload []byte) (question, error) {
 		name := r.text()
 		q.in.Vars[name] = r.text()
 	}
-	if q.ask > askSchema {
+	if q.ask > askLookups {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -97,6 +97,14 @@ func result(r *compile.Repository, q question) *writer {
 		w.rng(v.Range)
 		w.text(v.Golden)
 		w.text(v.List)
+	case askKinds:
+		list, ds := r.OwnKinds()
+		w.diags(ds)
+		writeKinds(w, list)
+	case askLookups:
+		list, ds := r.Lookups()
+		w.diags(ds)
+		writeLookups(w, list)
 	case askVariables:
 		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)

@@ -180,6 +180,30 @@ func (c *Compiler) Schema(tree repo.Tree, part schema.Part) (text []byte, ds dia
 	return text, ds
 }
 
+// OwnKinds is compile.Repository.OwnKinds.
+func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		list, ds, err = k.OwnKinds()
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return list, ds
+}
+
+// Lookups is compile.Repository.Lookups.
+func (c *Compiler) Lookups(tree repo.Tree) (list []lang.Lookup, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		list, ds, err = k.Lookups()
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return list, ds
+}
+
 // ask puts a question to the child of the tree. What it gives is nil, or what
 // ended the child.
 func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {

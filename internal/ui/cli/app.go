@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
@@ -61,6 +62,8 @@ type App struct {
 	// Build names the program more closely than Version: what it compiled is
 	// kept only for itself.
 	Build string
+	// Ask asks what a lookup names, for the repository in a folder; nil: nobody.
+	Ask func(ctx context.Context, l lang.Lookup, dir string) ([]byte, error)
 	// Support looks at what only a support bundle needs; nil: nothing more.
 	Support func(ctx context.Context, m Machine) Support
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
@@ -90,6 +93,10 @@ type Language struct {
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.
 	Kinds func() []kind.Kind
+	// OwnKinds are those that a repository defines; nil: there are none.
+	OwnKinds func(tree repo.Tree) ([]lang.OwnKind, diag.List)
+	// Lookups are those that a repository declares.
+	Lookups func(tree repo.Tree) ([]lang.Lookup, diag.List)
 	// Schema is the JSON Schema of the files of a part of a repository.
 	Schema func(tree repo.Tree, part schema.Part) ([]byte, diag.List)
 	// Variables are the variables of a target that have this name, one for each

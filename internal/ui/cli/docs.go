@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ type kindDoc struct {
 	Main    string    `json:"main,omitempty"` // the attribute that the label stands for
 	Attrs   []attrDoc `json:"attrs"`
 	Actions []attrDoc `json:"actions,omitempty"`
+	Outputs []attrDoc `json:"outputs,omitempty"` // values that it gives besides its attributes
+	Folder  string    `json:"folder,omitempty"`  // of a repository's own: where it is known, "." for everywhere
+	Source  string    `json:"source,omitempty"`  // file:line of a repository's own
 }
 
 type attrDoc struct {
@@ -46,12 +50,14 @@ type verbDoc struct {
 
 func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:     "docs [KIND|VERB]",
-		Short:   "Explain the kinds of states and the verbs of steps",
+		Use:   "docs [KIND|VERB]",
+		Short: "Explain the kinds of states and the verbs of steps",
+		Long: `In a repository it knows the kinds that the repository defines too, each with the
+descriptions that stand in its variables and outputs.`,
 		Example: "  fettle docs\n  fettle docs file\n  fettle docs COPY",
 		Args:    args(0, 1),
-		RunE: func(_ *cobra.Command, a []string) error {
-			doc := s.docs()
+		RunE: func(c *cobra.Command, a []string) error {
+			doc := s.docs(c.Context())
 			if len(a) == 1 {
 				return s.showDoc(doc, a[0])
 			}
@@ -64,11 +70,12 @@ func newDocs(s *session) *cobra.Command {
 	}
 }
 
-func (s *session) docs() docsDoc {
+func (s *session) docs(ctx context.Context) docsDoc {
 	doc := docsDoc{Format: "fettle.docs/1", Kinds: []kindDoc{}, Verbs: []verbDoc{}}
 	for _, k := range s.app.Language.Kinds() {
 		doc.Kinds = append(doc.Kinds, describeKind(k))
 	}
+	doc.Kinds = append(doc.Kinds, s.ownKinds(ctx)...)
 	for _, v := range step.Schemas() {
 		d := verbDoc{Name: string(v.Verb), Args: v.Args, Doc: v.Doc, Keys: []attrDoc{}}
 		for _, k := range v.Keys {
@@ -79,10 +86,34 @@ func (s *session) docs() docsDoc {
 	return doc
 }
 
+// ownKinds are those of the repository that the command is called in. Outside
+// of one, or in one with mistakes, what is built in is explained all the same.
+func (s *session) ownKinds(ctx context.Context) []kindDoc {
+	if s.app.Language.OwnKinds == nil {
+		return nil
+	}
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return nil
+	}
+	defer src.repo.Close()
+	own, _ := s.app.Language.OwnKinds(src.tree)
+	var out []kindDoc
+	for _, k := range own {
+		d := describeKind(k.Kind)
+		d.Folder, d.Source = k.Folder, placeText(k.Range)
+		out = append(out, d)
+	}
+	return out
+}
+
 func describeKind(k kind.Kind) kindDoc {
 	d := kindDoc{Name: k.Name, Doc: strings.TrimSpace(k.Doc), Main: k.Main, Attrs: []attrDoc{}}
 	for _, a := range k.Attrs {
 		d.Attrs = append(d.Attrs, attrDoc{a.Name, typeName(a.Type), a.Required, defaultText(a.Default), a.OneOf, a.Doc})
+	}
+	for _, a := range k.Outputs {
+		d.Outputs = append(d.Outputs, attrDoc{Name: a.Name, Doc: a.Doc})
 	}
 	for _, a := range k.Actions {
 		d.Actions = append(d.Actions, attrDoc{Name: a.Name, Doc: a.Doc})
@@ -127,7 +158,10 @@ func (s *session) listDocs(doc docsDoc) {
 	var kinds, verbs []render.Pair
 	for _, k := range doc.Kinds {
 		first, _, _ := strings.Cut(k.Doc, "\n")
-		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: first})
+		if k.Folder != "" && k.Folder != "." {
+			first = join(first, "("+k.Folder+")")
+		}
+		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: join(first, "")})
 	}
 	s.style().Pairs(s.app.Stdout, kinds)
 	s.printf("\nVerbs of steps (fettle docs VERB):\n")
@@ -138,11 +172,11 @@ func (s *session) listDocs(doc docsDoc) {
 }
 
 func (s *session) showDoc(doc docsDoc, name string) error {
-	k := slices.IndexFunc(doc.Kinds, func(k kindDoc) bool { return k.Name == name })
+	kinds := slices.DeleteFunc(slices.Clone(doc.Kinds), func(k kindDoc) bool { return k.Name != name })
 	v := slices.IndexFunc(doc.Verbs, func(v verbDoc) bool { return v.Name == strings.ToUpper(name) })
 	switch {
-	case k >= 0:
-		doc.Kinds, doc.Verbs = doc.Kinds[k:k+1], []verbDoc{}
+	case len(kinds) > 0:
+		doc.Kinds, doc.Verbs = kinds, []verbDoc{}
 	case v >= 0:
 		doc.Kinds, doc.Verbs = []kindDoc{}, doc.Verbs[v:v+1]
 	default:
@@ -151,9 +185,13 @@ func (s *session) showDoc(doc docsDoc, name string) error {
 	if s.json {
 		return s.document(doc)
 	}
-	if k >= 0 {
-		s.showKind(doc.Kinds[0])
-	} else {
+	for i, k := range doc.Kinds { // modules may have kinds of one name
+		if i > 0 {
+			s.printf("\n")
+		}
+		s.showKind(k)
+	}
+	if len(kinds) == 0 {
 		s.showVerb(doc.Verbs[0])
 	}
 	return nil
@@ -165,7 +203,11 @@ func (s *session) showKind(k kindDoc) {
 		s.printf("\nThe label stands for %q when it is not given.\n", k.Main)
 	}
 	s.showAttrs("Attributes:", k.Attrs)
+	s.showAttrs("Gives:", k.Outputs)
 	s.showAttrs("Actions, for notify:", k.Actions)
+	if k.Source != "" {
+		s.printf("\nDefined at %s.\n", k.Source)
+	}
 }
 
 func (s *session) showVerb(v verbDoc) {

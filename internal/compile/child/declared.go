@@ -1,0 +1,110 @@
+package child
+
+import (
+	"path"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang"
+)
+
+func writeKinds(w *writer, list []lang.OwnKind) {
+	w.int(len(list))
+	for _, k := range list {
+		w.texts([]string{k.Name, k.Doc, k.Main, k.Folder})
+		w.rng(k.Range)
+		writeAttrs(w, k.Attrs)
+		writeAttrs(w, k.Outputs)
+	}
+}
+
+func readKinds(r *reader) []lang.OwnKind {
+	var out []lang.OwnKind
+	for range r.count(13) {
+		t := r.texts()
+		if len(t) != 4 {
+			r.fail("a kind of %d parts", len(t))
+			return nil
+		}
+		k := lang.OwnKind{Kind: kind.Kind{Name: t[0], Doc: t[1], Main: t[2]}, Folder: t[3], Range: r.rng()}
+		k.Attrs, k.Outputs = readAttrs(r), readAttrs(r)
+		out = append(out, k)
+	}
+	return out
+}
+
+// writeAttrs sends what documentation says of attributes.
+func writeAttrs(w *writer, list []kind.Attr) {
+	w.int(len(list))
+	for _, a := range list {
+		w.text(a.Name)
+		w.text(a.Doc)
+		w.bool(a.Required)
+		typ, val := []byte{}, []byte{}
+		if a.Type != cty.NilType {
+			typ, _ = ctyjson.MarshalType(a.Type) // of the language, so it can be written
+		}
+		if a.Default != cty.NilVal {
+			val, _ = ctyjson.Marshal(a.Default, cty.DynamicPseudoType)
+		}
+		w.text(string(typ))
+		w.text(string(val))
+	}
+}
+
+func readAttrs(r *reader) []kind.Attr {
+	var out []kind.Attr
+	for range r.count(5) {
+		a := kind.Attr{Name: r.text(), Doc: r.text(), Required: r.bool()}
+		typ, val := r.bytes(), r.bytes()
+		var err error
+		if len(typ) > 0 {
+			a.Type, err = ctyjson.UnmarshalType(typ)
+		}
+		if err == nil && len(val) > 0 {
+			a.Default, err = ctyjson.Unmarshal(val, cty.DynamicPseudoType)
+		}
+		if err != nil {
+			r.fail("the attribute %q", a.Name)
+			return nil
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func writeLookups(w *writer, list []lang.Lookup) {
+	w.int(len(list))
+	for _, l := range list {
+		w.texts([]string{l.Name, l.Folder, l.URL, l.Format})
+		w.texts(l.Command)
+		w.num(uint64(l.MaxAge))
+		w.num(uint64(l.Timeout))
+		w.rng(l.Range)
+	}
+}
+
+// readLookups checks what decides where a snapshot is written and what is asked.
+func readLookups(r *reader) []lang.Lookup {
+	var out []lang.Lookup
+	for range r.count(14) {
+		t := r.texts()
+		if len(t) != 4 || !isName(t[0]) || path.Clean(t[1]) != t[1] || t[2] != "" && lang.CheckURL(t[2]) != nil {
+			r.fail("a lookup %q", t)
+			return nil
+		}
+		l := lang.Lookup{Name: t[0], Folder: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
+		l.Range = r.rng()
+		if (l.URL == "") != (len(l.Command) > 0) {
+			r.fail("the lookup %q of nothing", l.Name)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// isName tells whether a text can be a part of a file's name: it leads nowhere.
+func isName(s string) bool { return s != "" && path.Base(s) == s && s[0] != '.' }

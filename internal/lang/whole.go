@@ -1,0 +1,84 @@
+package lang
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// OwnKind is a kind that the repository defines, for its documentation.
+type OwnKind struct {
+	kind.Kind
+	Folder string // of the module that it is known in, "." for everywhere
+	Range  diag.Range
+}
+
+// OwnKinds are the kinds that the repository defines: those of the top, then
+// those of the modules, by folder and name.
+func (p *Program) OwnKinds() ([]OwnKind, diag.List) {
+	var out []OwnKind
+	ds := p.everyBody(func(b *body) {
+		for _, name := range sortedKeys(b.defines) {
+			d := b.defines[name]
+			k := *d.schema()
+			k.Attrs = slices.Clone(k.Attrs)
+			for i := range k.Attrs {
+				if def := d.body.vars[k.Attrs[i].Name].def; def != nil {
+					if v, hds := def.Value(p.pure); !hds.HasErrors() && v.IsWhollyKnown() {
+						k.Attrs[i].Default = v
+					}
+				}
+			}
+			out = append(out, OwnKind{Kind: k, Folder: b.folder.dir, Range: d.rng})
+		}
+	})
+	return out, ds
+}
+
+// Lookups are all that the repository declares: those of the top, then those of
+// the modules, by folder and name.
+func (p *Program) Lookups() ([]Lookup, diag.List) {
+	var out []Lookup
+	ds := p.everyBody(func(b *body) {
+		for _, name := range sortedKeys(b.folder.lookups) {
+			out = append(out, b.folder.lookups[name].Lookup)
+		}
+	})
+	return out, ds
+}
+
+// everyBody reads the top and all modules: the folders of modules/, and those
+// that targets name.
+func (p *Program) everyBody(visit func(*body)) diag.List {
+	if p.root == nil {
+		return nil
+	}
+	visit(p.root)
+	dirs := map[string]bool{}
+	list, _ := p.tree.ReadDir("modules") // none is no mistake
+	for _, e := range list {
+		if e.Type == repo.Dir {
+			dirs[path.Join("modules", path.Base(e.Path))] = true
+		}
+	}
+	r := &reports{}
+	for _, t := range p.targets {
+		for _, u := range p.targetModules(r, p.levels(r, t)) {
+			dirs[u.dir] = true
+		}
+	}
+	defer func(used map[string]bool) { p.used = used }(p.used) // no target is made of them
+	p.used = map[string]bool{}
+	for _, dir := range sortedKeys(dirs) {
+		b, ds := p.module(dir)
+		r.add(ds...)
+		visit(b)
+	}
+	out := p.lines(r.list)
+	slices.SortStableFunc(out, func(a, b diag.Diagnostic) int { return strings.Compare(a.Range.File, b.Range.File) })
+	return out
+}

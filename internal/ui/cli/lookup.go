@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// lookupsDoc tells of the snapshots of a repository's lookups.
+type lookupsDoc struct {
+	Format  string      `json:"format"` // fettle.lookups/1
+	Lookups []lookupDoc `json:"lookups"`
+}
+
+type lookupDoc struct {
+	Name     string `json:"name"`
+	Snapshot string `json:"snapshot"` // its file in the repository
+	Source   string `json:"source"`   // what is asked
+	Declared string `json:"declared"` // file:line
+	State    string `json:"state"`    // fresh, stale, missing, bad, failed, changed or unchanged
+	Taken    int64  `json:"taken_ns,omitempty"`
+	Error    string `json:"error,omitempty"`
+	Diff     string `json:"diff,omitempty"` // of the value, unified
+}
+
+func newLookup(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lookup",
+		Short: "Ask what the repository's lookups name, and record the answers",
+		Long: `A lookup is a value from outside of the repository: what a URL or a command
+answers. Its answer stands in a snapshot in the repository, next to the module that
+declares it. Compiling reads the snapshot alone; only these commands ask.`,
+		Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	yes := false
+	refresh := &cobra.Command{
+		Use:   "refresh [NAME…]",
+		Short: "Ask, and write the snapshots that changed",
+		Long: `Asks what all lookups name, or those that are given, and shows what changed.
+Commands run on this machine with your rights, so they are shown first, and it
+asks before it runs them; --yes answers. A lookup that fails keeps its
+old snapshot, the others are written. Look at the difference and commit it.`,
+		Example: "  fettle lookup refresh\n  fettle lookup refresh users --yes",
+		Args:    args(0, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.refreshLookups(c.Context(), a, yes) },
+	}
+	refresh.Flags().BoolVarP(&yes, "yes", "y", false, "run the commands without asking")
+	status := &cobra.Command{
+		Use:   "status [NAME…]",
+		Short: "Tell how old the snapshots are",
+		Long: `Asks nobody. Ends with 2 when a snapshot is missing, cannot be used, or is older than
+the max_age of its lookup.`,
+		Example: "  fettle lookup status\n  fettle lookup status --json",
+		Args:    args(0, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.lookupStatus(c.Context(), a) },
+	}
+	c.AddCommand(refresh, status)
+	return c
+}
+
+// lookups opens the files as they are and finds the lookups that are meant.
+func (s *session) lookups(ctx context.Context, names []string) (*source, []lang.Lookup, error) {
+	src, err := s.openWorkTree(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, ds := s.app.Language.Lookups(src.tree)
+	err = ds.Err()
+	var out []lang.Lookup
+	for _, l := range all {
+		if len(names) == 0 || slices.Contains(names, l.Name) || slices.Contains(names, l.Snapshot()) {
+			out = append(out, l)
+		}
+	}
+	for _, n := range names {
+		if err == nil && !slices.ContainsFunc(out, func(l lang.Lookup) bool { return l.Name == n || l.Snapshot() == n }) {
+			err = refuse("See what there is: fettle lookup status", fmt.Sprintf("the repository declares no lookup %q", n))
+		}
+	}
+	if err != nil {
+		_ = src.repo.Close()
+		return nil, nil, err
+	}
+	return src, out, nil
+}
+
+// openWorkTree is openSource for what writes into the repository.
+func (s *session) openWorkTree(ctx context.Context) (*source, error) {
+	if s.rev != "" {
+		return nil, refuse("Leave --rev out, and commit what was written", "cannot write into a revision: this is about the files as they are")
+	}
+	return s.openSource(ctx, "")
+}
+
+// folder is where the files of a repository are.
+func (src *source) folder() string { return path.Join(src.repo.Top(), src.prefix) }
+
+func (s *session) lookupStatus(ctx context.Context, names []string) error {
+	src, list, err := s.lookups(ctx, names)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	doc := lookupsDoc{Format: "fettle.lookups/1", Lookups: []lookupDoc{}}
+	stale := false
+	for _, l := range list {
+		d := s.lookupState(src, l)
+		stale = stale || d.State != "fresh"
+		doc.Lookups = append(doc.Lookups, d)
+	}
+	if s.json {
+		err = s.document(doc)
+	} else {
+		s.showLookups(doc.Lookups)
+	}
+	if err == nil && stale {
+		return errChanges
+	}
+	return err
+}
+
+func describeLookup(l lang.Lookup) lookupDoc {
+	return lookupDoc{Name: l.Name, Snapshot: l.Snapshot(), Source: l.Source(), Declared: placeText(l.Range)}
+}
+
+func placeText(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
+
+func (s *session) lookupState(src *source, l lang.Lookup) lookupDoc {
+	d := describeLookup(l)
+	text, err := src.tree.ReadFile(l.Snapshot())
+	if errors.Is(err, fs.ErrNotExist) {
+		d.State = "missing"
+		return d
+	}
+	var snap lang.Snapshot
+	if err == nil {
+		snap, err = lang.ParseSnapshot(text)
+	}
+	if err == nil && snap.Source != l.Source() {
+		err = fmt.Errorf("it answers %s", snap.Source)
+	}
+	switch {
+	case err != nil:
+		d.State, d.Error = "bad", err.Error()
+		return d
+	case l.MaxAge > 0 && s.app.Now().Sub(snap.Taken) > l.MaxAge:
+		d.State = "stale"
+	default:
+		d.State = "fresh"
+	}
+	d.Taken = snap.Taken.UnixNano()
+	return d
+}
+
+func (s *session) showLookups(list []lookupDoc) {
+	if len(list) == 0 {
+		s.printf("The repository declares no lookups.\n")
+		return
+	}
+	rows := [][]string{}
+	for _, d := range list {
+		age := ""
+		if d.Taken != 0 {
+			age = s.app.Now().Sub(time.Unix(0, d.Taken)).Round(time.Second).String()
+		}
+		rows = append(rows, []string{d.Name, strings.TrimSpace(d.State + " " + d.Error), age, d.Snapshot, d.Source})
+	}
+	s.style().Table(s.app.Stdout, []string{"LOOKUP", "SNAPSHOT IS", "AGE", "FILE", "ASKS"}, rows)
+}
+
+func (s *session) refreshLookups(ctx context.Context, names []string, yes bool) error {
+	src, list, err := s.lookups(ctx, names)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	if err := s.confirmCommands(ctx, list, yes); err != nil {
+		return err
+	}
+	doc := lookupsDoc{Format: "fettle.lookups/1", Lookups: []lookupDoc{}}
+	var failed []string
+	for _, l := range list {
+		d := s.refreshLookup(ctx, src, l)
+		doc.Lookups = append(doc.Lookups, d)
+		s.showRefreshed(d)
+		if d.State == "failed" {
+			failed = append(failed, l.Name)
+		}
+	}
+	if s.json {
+		if err := s.document(doc); err != nil {
+			return err
+		}
+	}
+	if len(failed) > 0 {
+		return reported(errors.New("cannot refresh " + strings.Join(failed, ", ")))
+	}
+	return nil
+}
+
+// confirmCommands shows what would run on this machine, and asks.
+func (s *session) confirmCommands(ctx context.Context, list []lang.Lookup, yes bool) error {
+	any := false
+	for _, l := range list {
+		if len(l.Command) > 0 {
+			any = true
+			s.printf("%s runs %s\n", l.Name, l.Source())
+		}
+	}
+	if !any {
+		return nil
+	}
+	return s.ask(ctx, yes, "Run these commands here?")
+}
+
+// refreshLookup asks for one and writes its snapshot when the value is another
+// one, or when the time of the old one counts.
+func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup) lookupDoc {
+	d := describeLookup(l)
+	fail := func(err error) lookupDoc {
+		d.State, d.Error = "failed", err.Error()
+		return d
+	}
+	answer, err := s.app.Ask(ctx, l, src.folder())
+	if err != nil {
+		return fail(err)
+	}
+	now, err := lang.NewSnapshot(l, answer, s.app.Now())
+	if err != nil {
+		return fail(err)
+	}
+	var was lang.Snapshot
+	if old, err := src.tree.ReadFile(l.Snapshot()); err == nil {
+		was, _ = lang.ParseSnapshot(old) // one that cannot be used is written anew
+	}
+	d.State, d.Taken = "unchanged", now.Taken.UnixNano()
+	if was.Digest != now.Digest || was.Source != now.Source {
+		d.State, d.Diff = "changed", valueDiff(l, was, now)
+	} else if l.MaxAge == 0 {
+		return d
+	}
+	text, err := now.Bytes()
+	if err == nil {
+		err = writeInto(src.folder(), l.Snapshot(), text)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return d
+}
+
+// valueDiff is how two answers differ, line by line.
+func valueDiff(l lang.Lookup, was, now lang.Snapshot) string {
+	return udiff.Unified("a/"+l.Snapshot(), "b/"+l.Snapshot(), indented(was.Value), indented(now.Value))
+}
+
+func indented(value []byte) string {
+	var b bytes.Buffer
+	if len(value) == 0 || json.Indent(&b, value, "", "  ") != nil {
+		return ""
+	}
+	return b.String() + "\n"
+}
+
+func (s *session) showRefreshed(d lookupDoc) {
+	if s.json {
+		return
+	}
+	if d.State == "failed" {
+		s.errStyle().Error(s.app.Stderr, d.Name+": "+d.Error, "The old snapshot stays. Declared at "+d.Declared)
+		return
+	}
+	s.printf("%s %s\n", d.Snapshot, d.State)
+	if d.Diff != "" {
+		s.style().Diff(s.app.Stdout, d.Diff, "  ", -1)
+	}
+}
+
+// writeInto writes a file of a repository, whole: no link leads it out of dir.
+func writeInto(dir, name string, text []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	defer root.Close()
+	err = root.MkdirAll(path.Dir(name), 0o755)
+	temp := path.Join(path.Dir(name), ".fettle-"+path.Base(name)+".new")
+	if err == nil {
+		err = root.WriteFile(temp, text, 0o644)
+	}
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+		return fmt.Errorf("cannot write %s: %w", name, err)
+	}
+	return nil
+}
