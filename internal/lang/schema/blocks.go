@@ -29,11 +29,13 @@ type Block struct {
 func Blocks() []Block {
 	return []Block{
 		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: metaAttrs(false, nil), Inside: []string{"block"}, States: true},
-		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "variable"}, States: true},
+		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
 		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
 		{Name: "locals", Doc: "Names for values.", names: true},
+		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
 		{Name: "module", Label: "name", Doc: "A module with parameters, or a second time.", Attrs: moduleAttrs()},
+		{Name: "output", Label: "name", Doc: "A value that a module or kind gives to those who use it.", Attrs: outputAttrs()},
 		{Name: "policy", Doc: "How runs behave.", Attrs: policyAttrs()},
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
 		{Name: "target", Label: "name", Doc: "A thing that is configured.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "its labels, by which target groups select it")), Inside: []string{"module", "policy"}},
@@ -96,6 +98,20 @@ func groupAttrs() []kind.Attr {
 
 func moduleAttrs() []kind.Attr {
 	return []kind.Attr{plainText("source", "folder of the module; modules/NAME when left out"), varsAttr("variables for this module alone")}
+}
+
+func lookupAttrs() []kind.Attr {
+	return []kind.Attr{
+		plainText("url", "what is asked: http:// or https://"),
+		{Name: "command", Type: cty.List(cty.String), Doc: "or what is run, in the module's folder: the program and its arguments"},
+		plainText("format", "what the answer is: json when left out", "json", "yaml", "text"),
+		plainText("max_age", "after which fettle lookup status calls the snapshot stale, such as 24h"),
+		plainText("timeout", "how long the answer may take: 30s when left out"), docAttr(),
+	}
+}
+
+func outputAttrs() []kind.Attr {
+	return []kind.Attr{{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "what it gives"}, docAttr()}
 }
 
 func defineAttrs() []kind.Attr {

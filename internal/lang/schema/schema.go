@@ -72,12 +72,12 @@ func (p Part) title() string {
 func (p Part) top() Block {
 	switch p {
 	case Module:
-		return Block{Inside: moduleBlocks()}
+		return Block{Inside: append(moduleBlocks(), "lookup", "output")}
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}
-	return Block{Inside: append(moduleBlocks(), "policy", "role", "target", "target_group"), Attrs: topAttrs()}
+	return Block{Inside: append(moduleBlocks(), "lookup", "policy", "role", "target", "target_group"), Attrs: topAttrs()}
 }
 
-// moduleBlocks are the blocks, but for states, that a module has.
+// moduleBlocks are the blocks, but for states, that modules and the top have.
 func moduleBlocks() []string { return []string{"block", "define", "fact", "locals", "variable"} }
