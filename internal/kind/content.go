@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -28,4 +31,31 @@ func (s State) FileBlob(p string) (Blob, error) {
 		b.Tree, b.Path = w.Whole(p)
 	}
 	return b, err
+}
+
+// Vars are the variables that an attribute gives to templates, none when it is
+// null.
+func (s State) Vars(attr string) (map[string]cty.Value, diag.List) {
+	if !s.Given(attr) {
+		return map[string]cty.Value{}, nil
+	}
+	v := s.Attrs[attr]
+	if !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		return nil, s.Errorf(attr, "Wrong type", "%s is an object: %s = { name = value }.", attr, attr)
+	}
+	return v.AsValueMap(), nil
+}
+
+// Render renders a template of the module. A mistake in it is shown there, and
+// leads back to the attribute that names it.
+func (s State) Render(path, attr string, vars map[string]cty.Value) (string, diag.List) {
+	text, ds := s.Files.Template(path, vars)
+	for i := range ds {
+		if ds[i].Range.File == "" {
+			ds[i].Range = s.AttrRange(attr)
+			continue
+		}
+		ds[i].Trace = append(ds[i].Trace, s.AttrRange(attr))
+	}
+	return text, ds
 }

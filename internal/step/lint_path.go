@@ -93,6 +93,7 @@ func (l *linter) shared(s Step, p string) {
 		l.errorf(s, s.subjectRange(0), "Metadata of a path that is removed", "RM removes %q, at %s. Keep one of the two.", clip(p), where(o, j))
 	case s.Verb == Meta:
 		l.sharedMetadata(s, o, j, p)
+		l.sharedACL(s, o, j, p)
 	}
 }
 

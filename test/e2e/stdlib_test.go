@@ -46,6 +46,49 @@ archive "/opt/shop-1.2" {
 reboot "upgrades" {
   delay = 1440
 }
+archive "/opt/module-1.0" {
+  source = "files/module.tar"
+  strip  = 1
+}
+git_checkout "/srv/shop" {
+  url      = "file:///root/shop.git"
+  revision = "v1"
+  owner    = "www-data"
+}
+x509_key "/etc/ssl/private/kinds-ca.key" {
+  type = "rsa"
+}
+x509_key "/etc/ssl/private/kinds.key" {
+  group = "adm"
+  mode  = "0640"
+}
+x509_certificate "ca" {
+  path        = "/etc/ssl/kinds-ca.pem"
+  key         = x509_key["/etc/ssl/private/kinds-ca.key"].path
+  common_name = "kinds authority"
+  authority   = true
+}
+x509_certificate "web" {
+  path           = "/etc/ssl/kinds.pem"
+  key            = x509_key["/etc/ssl/private/kinds.key"].path
+  names          = ["www.example.org", "192.0.2.7"]
+  ca_certificate = x509_certificate.ca.path
+  ca_key         = x509_key["/etc/ssl/private/kinds-ca.key"].path
+}
+acl "/srv/shop/shop" {
+  entries = ["u:backup:r"]
+  after   = [git_checkout["/srv/shop"]]
+}
+pam_profile "slow" {
+  auth = ["optional pam_faildelay.so delay=100"]
+}
+directory "/etc/kinds" {
+  template = "templates"
+  vars     = { port = 8080 }
+}
+unit "apt-daily.timer" {
+  masked = true
+}
 `
 
 // hostKinds is a state of each further kind that is taken back wholly.
@@ -135,6 +178,9 @@ const otherKinds = `
 tmpfiles "shop" {
   lines = ["d /run/shop 0750 root adm -"]
 }
+sysusers "shop" {
+  lines = ["u kindshop - \"The shop\" /run/shop"]
+}
 alternative "pager" {
   path = "/bin/more"
 }
@@ -173,6 +219,9 @@ socket "echo" {
 }
 container "redis" { ensure = "absent" }
 tmpfiles "shop" { ensure = "absent" }
+sysusers "shop" { ensure = "absent" }
+x509_certificate "/etc/ssl/kinds.pem" { ensure = "absent" }
+x509_key "/etc/ssl/private/kinds.key" { ensure = "absent" }
 alternative "pager" { ensure = "absent" }
 `
 
@@ -189,11 +238,13 @@ done
 func prepare(m *machine) {
 	m.t.Helper()
 	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
-		"curl", "kmod", "logrotate", "sudo", "systemd-resolved", "systemd-timesyncd")
+		"acl", "curl", "git", "kmod", "logrotate", "sudo", "systemd-resolved", "systemd-timesyncd")
 	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", quadlet, 0o755)
 	m.Run(m.t, "ip", "link", "add", "kinds0", "type", "bridge")
 	m.Run(m.t, "sh", "-ec", "mkdir -p /root/shop-1.2/bin; echo shop >/root/shop-1.2/bin/shop; tar -C /root -cf /root/shop.tar shop-1.2")
-	m.Run(m.t, "mkdir", "-p", repository)
+	m.Run(m.t, "mkdir", "-p", repository+"/files")
+	m.Run(m.t, "sh", "-ec", "mkdir -p /root/module-1.0; echo module >/root/module-1.0/name; tar -C /root -cf "+repository+"/files/module.tar module-1.0")
+	m.Run(m.t, "sh", "-ec", "git init -q /root/shop.git; cd /root/shop.git; git config user.email a@example.org; git config user.name a; for v in 1 2; do echo $v >shop; git add shop; git commit -qm $v; git tag v$v; done")
 	m.Run(m.t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "/root/ca.key", "-out", repository+"/ca.pem", "-subj", "/CN=kinds", "-days", "2")
 	m.Run(m.t, "touch", "/run/reboot-required")
 }
@@ -209,10 +260,12 @@ func TestStandardLibraryOnAHost(t *testing.T) {
 	sum, _, _ := strings.Cut(m.Run(t, "sha256sum", "/root/shop.tar"), " ")
 	before := m.Snapshot(t)
 
-	m.write(map[string]string{"fettle.hcl": strings.Replace(wholeKinds, "SHOP", sum, 1) + hostKinds})
+	files := map[string]string{"fettle.hcl": strings.Replace(wholeKinds, "SHOP", sum, 1) + hostKinds, "templates/shop.conf.tmpl": "port = ${port}\n"}
+	m.write(files)
 	m.fettle(asWanted, "apply", "--yes")
 	m.fettle(asWanted, "plan")
 	asked(m)
+	again(m, files)
 	m.fettle(asWanted, "rollback", "origin", "--yes")
 	backAgain(m, before)
 
@@ -268,12 +321,49 @@ func asked(m *machine) {
 		{"active", "systemctl is-active redis.service"},
 		{"www-data:shop", `echo "$(stat -c %U /opt/shop-1.2/bin/shop):$(cat /opt/shop-1.2/bin/shop)"`},
 		{"1", "grep -c MODE=reboot /run/systemd/shutdown/scheduled"},
+		{"module", "cat /opt/module-1.0/name"},
+		{"www-data:1", `echo "$(stat -c %U /srv/shop):$(cat /srv/shop/shop)"`},
+		{"root:adm:640", "stat -c %U:%G:%a /etc/ssl/private/kinds.key"},
+		{"/etc/ssl/kinds.pem: OK", "openssl verify -CAfile /etc/ssl/kinds-ca.pem -verify_hostname www.example.org -verify_ip 192.0.2.7 /etc/ssl/kinds.pem"},
+		{"1", "openssl x509 -in /etc/ssl/kinds-ca.pem -noout -text | grep -c CA:TRUE"},
+		{"user:backup:r--", "getfacl -cp /srv/shop/shop | grep backup"},
+		{"1", "grep -c 'pam_faildelay.so delay=100' /etc/pam.d/common-auth"},
+		{"port = 8080", "cat /etc/kinds/shop.conf"},
+		{"masked", "systemctl is-enabled apt-daily.timer"},
 	} {
 		m.want(q.want, "sh", "-c", q.command)
 	}
 	m.await("the address of kinds0", func() bool {
 		return strings.Contains(m.Exec("ip", "-o", "address", "show", "kinds0").Stdout, "192.0.2.7/24")
 	})
+}
+
+// again has the kinds that a later run may find to do look again: another
+// commit, other names, a certificate that is about to end.
+func again(m *machine, files map[string]string) {
+	m.t.Helper()
+	before := m.Run(m.t, "sha256sum", "/etc/ssl/kinds.pem", "/etc/ssl/kinds-ca.pem")
+	text := files["fettle.hcl"]
+	files["fettle.hcl"] = strings.NewReplacer(`"v1"`, `"v2"`, `"192.0.2.7"]
+  ca_c`, `"192.0.2.8"]
+  ca_c`).Replace(text)
+	m.write(files)
+	m.fettle(asWanted, "apply", "--yes")
+	m.want("2", "cat", "/srv/shop/shop")
+	m.want("1", "sh", "-c", "openssl x509 -in /etc/ssl/kinds.pem -noout -text | grep -c 192.0.2.8")
+	m.write(map[string]string{"fettle.hcl": strings.ReplaceAll(files["fettle.hcl"], "names          =", "renew_before   = 364\n  names          =")})
+	m.fettle(asWanted, "plan")
+	m.Run(m.t, "openssl", "req", "-x509", "-key", "/etc/ssl/private/kinds-ca.key", "-subj", "/CN=kinds authority", "-days", "2", "-out", "/etc/ssl/kinds-ca.pem")
+	m.says(m.fettle(changes, "plan"), "exec:x509-/etc/ssl/kinds-ca.pem")
+	m.fettle(asWanted, "apply", "--yes")
+	if m.Run(m.t, "sha256sum", "/etc/ssl/kinds.pem", "/etc/ssl/kinds-ca.pem") == before {
+		m.t.Error("the certificates are the same")
+	}
+	m.want("/etc/ssl/kinds.pem: OK", "openssl", "verify", "-CAfile", "/etc/ssl/kinds-ca.pem", "/etc/ssl/kinds.pem")
+	files["fettle.hcl"] = text
+	m.write(files)
+	m.fettle(asWanted, "apply", "--yes")
+	m.want("1", "cat", "/srv/shop/shop")
 }
 
 // backAgain demands the host that was there before, and that what runs knows.
@@ -288,6 +378,7 @@ func backAgain(m *machine, before hosts.Snapshot, stays ...string) {
 		{"", "getcap /usr/bin/true"},
 		{"0", "resolvectl dns | grep -c 192.0.2.53"},
 		{"no", "test -e /run/systemd/shutdown/scheduled && echo yes || echo no"},
+		{"0", "grep -c pam_faildelay /etc/pam.d/common-auth"},
 		{"failed", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/7777' 2>/dev/null || echo failed"},
 	} {
 		m.want(q.want, "sh", "-c", q.command)

@@ -6,6 +6,10 @@
 //	  source = "files/site"
 //	  purge  = true
 //	}
+//	directory "/etc/shop" {
+//	  template = "templates/shop"
+//	  vars     = { port = 8080 }
+//	}
 package directory
 
 import (
@@ -21,21 +25,23 @@ func Kind() kind.Kind {
 	attrs := []kind.Attr{
 		kind.PathAttr("path", "where the directory is; the label when left out"),
 		{Name: "source", Type: cty.String, Doc: "a folder of the module that is copied with all that is in it"},
+		{Name: "template", Type: cty.String, Doc: "a folder of the module whose files are templates, rendered with vars; .tmpl at the end of a name is left out"},
+		{Name: "vars", Type: cty.DynamicPseudoType, Doc: "object of the templates' variables"},
 		{Name: "purge", Type: cty.Bool, Doc: "remove entries that no state declares"},
 		kind.ModeAttr("mode", "permission bits of the directory; 0755 when left out"),
-		kind.ModeAttr("dir_mode", "permission bits of the directories of source; mode when left out"),
-		kind.ModeAttr("file_mode", "permission bits of the files of source; 0644, or 0755 for executable ones, when left out"),
+		kind.ModeAttr("dir_mode", "permission bits of the directories of source or template; mode when left out"),
+		kind.ModeAttr("file_mode", "permission bits of the files of source or template; 0644, or 0755 for executable ones, when left out"),
 		kind.EnsureAttr(),
 	}
 	return kind.Kind{
 		Name: "directory", Main: "path", Attrs: append(attrs, kind.OwnerAttrs()...), Steps: steps,
-		Doc: "A directory with owner, group and mode; with source a whole tree, one step an entry.",
+		Doc: "A directory with owner, group and mode; with source or template a whole tree, one step an entry.",
 	}
 }
 
 func steps(s kind.State) (kind.Output, diag.List) {
 	if s.Absent() {
-		for _, name := range []string{"source", "purge"} {
+		for _, name := range []string{"source", "template", "purge"} {
 			if s.Given(name) {
 				return kind.Output{}, s.Errorf(name, "Content of an absent directory", "The directory is to be absent, so it has no %s. Leave it out.", name)
 			}
@@ -43,11 +49,24 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		return s.One(step.Rm, []string{s.Str("path")})
 	}
 	out, ds := s.One(step.Mkdir, []string{s.Str("path")}, dirAttrs(s, "mode")...)
-	if ds.HasErrors() || !s.Given("source") {
+	if ds.HasErrors() {
 		return out, ds
 	}
-	t := &tree{s: s, out: out}
-	t.walk(s.Str("source"), s.Str("path"))
+	t := &tree{s: s, out: out, from: "source"}
+	switch {
+	case s.Given("template") && s.Given("source"):
+		return out, s.Errorf("template", "Content given twice", "A directory takes one of source and template. Make a state for each folder.")
+	case s.Given("template"):
+		t.from = "template"
+		if t.vars, ds = s.Vars("vars"); ds.HasErrors() {
+			return out, ds
+		}
+	case s.Given("vars"):
+		return out, s.Errorf("vars", "Variables without a template", "vars are for template. Use template, or leave vars out.")
+	case !s.Given("source"):
+		return out, nil
+	}
+	t.walk(s.Str(t.from), s.Str("path"))
 	return t.out, t.ds
 }
 

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
@@ -12,13 +14,15 @@ import (
 
 // tree copies a folder of a module, a step an entry, parents first.
 type tree struct {
-	s   kind.State
-	out kind.Output
-	ds  diag.List
+	s    kind.State
+	from string               // the attribute that names the folder
+	vars map[string]cty.Value // of templates
+	out  kind.Output
+	ds   diag.List
 }
 
 func (t *tree) fail(detail string, args ...any) {
-	t.ds = append(t.ds, t.s.Errorf("source", "Source cannot be copied", detail, args...)...)
+	t.ds = append(t.ds, t.s.Errorf(t.from, "Source cannot be copied", detail, args...)...)
 }
 
 func (t *tree) add(verb step.Verb, args []string, attrs ...step.Attr) {
@@ -52,10 +56,12 @@ func (t *tree) walk(from, to string) {
 }
 
 func (t *tree) file(src, dst string, exec bool) {
-	b, err := t.s.FileBlob(src)
-	if err != nil {
-		t.fail("%v.", err)
+	b, ok := t.content(src)
+	if !ok {
 		return
+	}
+	if t.from == "template" {
+		dst = strings.TrimSuffix(dst, ".tmpl")
 	}
 	attrs := t.s.Owner("")
 	attrs[2].Value = ""
@@ -69,6 +75,20 @@ func (t *tree) file(src, dst string, exec bool) {
 	t.add(step.Copy, []string{b.Digest, dst}, attrs...)
 }
 
+// content is a file as it is, or rendered.
+func (t *tree) content(src string) (kind.Blob, bool) {
+	if t.from == "template" {
+		text, ds := t.s.Render(src, t.from, t.vars)
+		t.ds = append(t.ds, ds...)
+		return kind.Inline(text), !ds.HasErrors()
+	}
+	b, err := t.s.FileBlob(src)
+	if err != nil {
+		t.fail("%v.", err)
+	}
+	return b, err == nil
+}
+
 // link copies a symbolic link as a link. One that leads out of the source
 // would mean something else on the target, so it is refused.
 func (t *tree) link(src, dst string) {
@@ -77,7 +97,7 @@ func (t *tree) link(src, dst string) {
 		t.fail("%v.", err)
 		return
 	}
-	top := path.Clean(t.s.Str("source"))
+	top := path.Clean(t.s.Str(t.from))
 	end := path.Join(path.Dir(src), target)
 	inside := end == top || strings.HasPrefix(end, top+"/") || top == "." && end != ".." && !strings.HasPrefix(end, "../")
 	if path.IsAbs(target) || !inside {

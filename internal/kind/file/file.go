@@ -91,21 +91,10 @@ func source(s kind.State) (kind.Blob, diag.List) {
 }
 
 func template(s kind.State) (kind.Blob, diag.List) {
-	vars := map[string]cty.Value{}
-	if s.Given("vars") {
-		v := s.Attrs["vars"]
-		if !v.Type().IsObjectType() && !v.Type().IsMapType() {
-			return kind.Blob{}, s.Errorf("vars", "Wrong type", "vars is an object: vars = { name = value }.")
-		}
-		vars = v.AsValueMap()
+	vars, ds := s.Vars("vars")
+	if ds.HasErrors() {
+		return kind.Blob{}, ds
 	}
-	text, ds := s.Files.Template(s.Str("template"), vars)
-	for i := range ds {
-		if ds[i].Range.File == "" {
-			ds[i].Range = s.AttrRange("template")
-			continue
-		}
-		ds[i].Trace = append(ds[i].Trace, s.AttrRange("template"))
-	}
+	text, ds := s.Render(s.Str("template"), "template", vars)
 	return kind.Inline(text), ds
 }

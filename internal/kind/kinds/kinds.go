@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/kind/group"
 	"fettle.dev/fettle/internal/kind/link"
 	"fettle.dev/fettle/internal/kind/membership"
+	"fettle.dev/fettle/internal/kind/metadata"
 	"fettle.dev/fettle/internal/kind/pkg"
 	"fettle.dev/fettle/internal/kind/service"
 	"fettle.dev/fettle/internal/kind/sysctl"
@@ -37,6 +38,7 @@ func All() []kind.Kind {
 		fileline.Kind(),
 		fileblock.Kind(),
 		sysctl.Kind(),
+		metadata.Kind(),
 	}
 	return append(all, service.Kinds()...)
 }

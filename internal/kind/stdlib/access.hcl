@@ -240,3 +240,30 @@ define "limits" {
     ensure  = var.ensure
   }
 }
+
+define "acl" {
+  description = "Who else may use a file or directory: the access ACL of a path that is there, as setfacl makes it. The mode of a file shows the widest of the entries as that of its group: give a file state of the same path that mode. Taken back wholly."
+  main        = "path"
+
+  variable "path" {
+    type        = string
+    description = "the path; the label when left out"
+    validation {
+      condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
+      error_message = "path is an absolute path."
+    }
+  }
+  variable "entries" {
+    type        = list(string)
+    description = "entries as in setfacl, such as u:deploy:rwx and g:adm:r; what is not said of the owner, the group and others is as the mode says"
+    validation {
+      condition     = length(var.entries) > 0 && length([for e in var.entries : e if !can(regex("^(u|user|g|group|m|mask|o|other):[a-z0-9_.-]*:[rwx-]{0,3}$", e))]) == 0
+      error_message = "Each of entries is u:NAME:rwx, g:NAME:rwx, m::rwx or o::rwx, with some of r, w and x."
+    }
+  }
+
+  metadata "acl" {
+    path = var.path
+    acl  = join(",", var.entries)
+  }
+}

@@ -61,3 +61,58 @@ define "authorized_key" {
     ensure = var.ensure
   }
 }
+
+define "sysusers" {
+  description = "System users and groups that systemd-sysusers makes at boot and at once: NAME.conf in /etc/sysusers.d. What has to come back as it was is better said with user and group. Taken back partly: NAME.conf goes, the accounts that it made stay."
+  main        = "name"
+
+  variable "name" {
+    type        = string
+    description = "name of the file without .conf; the label when left out"
+    validation {
+      condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
+      error_message = "name is letters, digits, _, . and -, without .conf."
+    }
+  }
+  variable "lines" {
+    type        = list(string)
+    default     = []
+    description = "lines as in sysusers.d, such as u shop - \"The shop\" /var/lib/shop"
+    validation {
+      condition     = length([for l in var.lines : l if !can(regex("^([ug]!?|m|r)\\s+[^\\s]+[^\\n]*$", l))]) == 0
+      error_message = "Each of lines is a type, u, g, m or r, and a name, and then id, comment, home and shell."
+    }
+  }
+  variable "ensure" {
+    type        = string
+    default     = "present"
+    description = "present or absent"
+    validation {
+      condition     = contains(["present", "absent"], var.ensure)
+      error_message = "ensure is present or absent."
+    }
+    validation {
+      condition     = var.ensure == "absent" || length(var.lines) > 0
+      error_message = "A sysusers needs lines, such as [\"u shop - - /var/lib/shop\"]."
+    }
+  }
+
+  locals {
+    here = var.ensure == "present"
+    path = "/etc/sysusers.d/${var.name}.conf"
+  }
+
+  file "conf" {
+    path     = local.path
+    content  = local.here ? "# managed by fettle\n${join("\n", var.lines)}\n" : null
+    validate = local.here ? "systemd-sysusers --dry-run %s" : null
+    ensure   = var.ensure
+    notify   = [exec.create.run]
+  }
+  # After a rollback it runs once more, and then the file may be gone.
+  exec "create" {
+    name    = "sysusers-${var.name}"
+    command = ["sh", "-c", "test ! -e \"$1\" || exec systemd-sysusers \"$1\"", "sysusers", local.path]
+    lazy    = true
+  }
+}

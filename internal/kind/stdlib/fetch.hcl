@@ -99,10 +99,20 @@ define "archive" {
   }
   variable "archive" {
     type        = string
-    description = "the archive's path, such as file.shop.path or download.shop.path; tar finds out how it is packed"
+    default     = null
+    description = "the archive's path, such as file.shop.path or download.shop.path; tar finds out how it is packed. With source where it is kept, PATH.archive when left out"
     validation {
-      condition     = can(regex("^/[^\\n]+$", var.archive))
+      condition     = var.archive == null || can(regex("^/[^\\n]+$", var.archive))
       error_message = "archive is the absolute path of a file on the host."
+    }
+  }
+  variable "source" {
+    type        = string
+    default     = null
+    description = "an archive of the module, which is copied to the host first"
+    validation {
+      condition     = var.archive != null || var.source != null
+      error_message = "An archive needs archive, a file of the host, or source, a file of the module."
     }
   }
   variable "strip" {
@@ -133,11 +143,21 @@ define "archive" {
     }
   }
 
+  locals {
+    archive = coalesce(var.archive, "${var.path}.archive")
+  }
+
+  file "packed" {
+    when   = var.source != null
+    path   = local.archive
+    source = var.source
+  }
   exec "unpack" {
     name    = "archive-${var.path}"
-    command = ["sh", "-ec", "new=\"$2.fettle-new\"; rm -rf \"$new\"; mkdir -m 0755 \"$new\"; tar -C \"$new\" --strip-components=\"$3\" --no-same-owner -xf \"$1\"; chown -hR \"$4\" \"$new\"; mv -T \"$new\" \"$2\"", "archive", var.archive, var.path, tostring(var.strip), "${var.owner}:${var.group}"]
+    command = ["sh", "-ec", "new=\"$2.fettle-new\"; rm -rf \"$new\"; mkdir -m 0755 \"$new\"; tar -C \"$new\" --strip-components=\"$3\" --no-same-owner -xf \"$1\"; chown -hR \"$4\" \"$new\"; mv -T \"$new\" \"$2\"", "archive", local.archive, var.path, tostring(var.strip), "${var.owner}:${var.group}"]
     creates = var.path
-    undo    = ["sh", "-ec", "tar -tf \"$1\" >/dev/null; cd \"$2\"; tar --strip-components=\"$3\" --show-transformed-names -tf \"$1\" | sort -r | while IFS= read -r name; do case \"$name\" in */) rmdir -- \"$name\" 2>/dev/null || :;; ?*) rm -f -- \"$name\";; esac; done; cd /; rmdir --ignore-fail-on-non-empty \"$2\"", "archive", var.archive, var.path, tostring(var.strip)]
+    after   = [file.packed]
+    undo    = ["sh", "-ec", "tar -tf \"$1\" >/dev/null; cd \"$2\"; tar --strip-components=\"$3\" --show-transformed-names -tf \"$1\" | sort -r | while IFS= read -r name; do case \"$name\" in */) rmdir -- \"$name\" 2>/dev/null || :;; ?*) rm -f -- \"$name\";; esac; done; cd /; rmdir --ignore-fail-on-non-empty \"$2\"", "archive", local.archive, var.path, tostring(var.strip)]
     timeout = "30m"
   }
 }
