@@ -34,12 +34,13 @@ const (
 	KindSysctl Kind = "sysctl" // a kernel setting at run time
 	KindExec   Kind = "exec"   // a command
 	KindAct    Kind = "act"    // a lazy action: act:reload/nginx.service
+	KindWait   Kind = "wait"   // a wait for what others do
 	KindCheck  Kind = "check"  // a verification
 )
 
 // Kinds lists every family in the order above.
 func Kinds() []Kind {
-	return []Kind{KindFile, KindMeta, KindEdit, KindUser, KindGroup, KindMember, KindPkg, KindUnit, KindSysctl, KindExec, KindAct, KindCheck}
+	return []Kind{KindFile, KindMeta, KindEdit, KindUser, KindGroup, KindMember, KindPkg, KindUnit, KindSysctl, KindExec, KindAct, KindWait, KindCheck}
 }
 
 // New joins a family and a name.

@@ -118,6 +118,22 @@ func (r *run) failureActs(i int) error {
 	return nil
 }
 
+// wait waits for what others do. It changes nothing, so a run that was cut short
+// in the middle of it waits again. One that ends in vain fails the run.
+func (r *run) wait(i int) error {
+	r.start(i)
+	err := check.Run(r.ctx, r.Host, r.Net, r.m.Step(i))
+	switch {
+	case err != nil && r.ctx.Err() != nil:
+		return nil // it has not failed: nobody waited for its end
+	case err != nil:
+		return r.fail(i, StepFailed, err)
+	}
+	r.m.Set(i, Done)
+	r.event("done", i, "")
+	return nil
+}
+
 // check verifies. All checks run; the first that fails is the run's failure.
 func (r *run) check(i int) error {
 	c, s := r.plan.Changes[i], r.m.Step(i)

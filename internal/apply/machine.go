@@ -48,6 +48,8 @@ const (
 	OpMove
 	// OpAct: a lazy action.
 	OpAct
+	// OpWait: a wait for what others do.
+	OpWait
 	// OpCheck: a verification.
 	OpCheck
 )
@@ -140,7 +142,7 @@ func (m *Machine) group(order func(func(int, plan.Change) bool), which Status) (
 			m.joins(&b, op, i)
 		}
 		out = append(out, i)
-		if op == OpMove || op == OpAct || op == OpCheck || op == OpPaths && m.alone(i) {
+		if op == OpMove || op == OpAct || op == OpWait || op == OpCheck || op == OpPaths && m.alone(i) {
 			return op, out
 		}
 	}
@@ -149,12 +151,14 @@ func (m *Machine) group(order func(func(int, plan.Change) bool), which Status) (
 
 func (m *Machine) opOf(i int) Op {
 	c := m.changes[i]
-	if !c.Action.Mutates() && c.Action != plan.Verify {
+	if !c.Action.Mutates() && c.Action != plan.Verify && c.Action != plan.Wait {
 		return OpRecord
 	}
 	switch c.Addr.Kind() {
 	case addr.KindAct:
 		return OpAct
+	case addr.KindWait:
+		return OpWait
 	case addr.KindCheck:
 		return OpCheck
 	case addr.KindFile, addr.KindMeta, addr.KindEdit:

@@ -60,7 +60,7 @@ func batches(p *plan.Plan, back bool) string {
 		for _, i := range indexes {
 			m.Set(i, done)
 		}
-		name := map[apply.Op]string{apply.OpRecord: "record", apply.OpPaths: "paths", apply.OpGroup: "group", apply.OpMove: "move", apply.OpAct: "act", apply.OpCheck: "check"}[op]
+		name := map[apply.Op]string{apply.OpRecord: "record", apply.OpPaths: "paths", apply.OpGroup: "group", apply.OpMove: "move", apply.OpAct: "act", apply.OpWait: "wait", apply.OpCheck: "check"}[op]
 		out = append(out, fmt.Sprint(name, indexes))
 	}
 }
@@ -86,6 +86,8 @@ func TestBatches(t *testing.T) {
 		{"packages together", []string{"create - - PKG web", "create - - PKG lib", "create absent file COPY x /a"}, "group[0 1]; paths[2]", "paths[2]; group[1 0]"},
 		{"the rest one by one", []string{"create - - USER a", "create - - USER b", "run - - ACT run x /bin/x on=file:/a", "run - - ACT run y /bin/y on=file:/a", "verify - - CHECK c file=/a", "verify - - CHECK d file=/a"},
 			"move[0]; move[1]; act[2]; act[3]; check[4]; check[5]", "check[5]; check[4]; act[3]; act[2]; move[1]; move[0]"},
+		{"a wait parts what is around it", []string{"create absent file COPY x /a", "wait - - WAIT w file=/a", "create absent file COPY x /b", "create - - PKG web", "wait - - WAIT v file=/a", "create - - PKG lib"},
+			"paths[0]; wait[1]; paths[2]; group[3]; wait[4]; group[5]", "group[5]; wait[4]; group[3]; paths[2]; wait[1]; paths[0]"},
 		{"only recorded", []string{"adopt file file COPY x /a", "drift file file COPY x /b", "create absent file COPY x /c"}, "record[0 1]; paths[2]", "paths[2]; record[1 0]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -230,6 +230,8 @@ func (r *run) do(op Op, indexes []int) error {
 		return r.move(indexes[0])
 	case OpAct:
 		return r.act(indexes[0])
+	case OpWait:
+		return r.wait(indexes[0])
 	case OpCheck:
 		return r.check(indexes[0])
 	}
@@ -359,7 +361,7 @@ func (r *run) result() Result {
 		if r.fx[i].changed && r.m.Status(i) != Undone && c.Addr.Kind() != addr.KindAct {
 			res.Changed++
 		}
-		if r.m.Status(i) == Do && (c.Action.Mutates() || c.Action == plan.Verify) {
+		if r.m.Status(i) == Do && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
 			res.Remaining = append(res.Remaining, c.Addr)
 		}
 	}

@@ -64,6 +64,39 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestWaits: a wait holds what is behind it up, fails the run when it ends in
+// vain, changes nothing that could be taken back, and does not stand in the plan
+// of a run that has nothing else to do.
+func TestWaits(t *testing.T) {
+	const vain = "COPY a /srv/before\nWAIT there file=/srv/none timeout=1ms\nCOPY b /srv/behind\n"
+	w := newWorld(t)
+	rep, err := w.apply(t, vain, executor.Options{})
+	if err == nil || rep.Failed == nil || rep.Failed.Addr != "wait:there" || len(rep.Remaining) != 1 {
+		t.Errorf("%v, %+v", err, rep)
+	}
+	w.holds(t, "/srv/before", "a")
+	if there, _ := host.Exists(w.h, "/srv/behind"); there {
+		t.Error("what is behind the wait was done")
+	}
+	w = newWorld(t)
+	before := w.picture(t, true)
+	if _, err = w.apply(t, vain, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrRolledBack) {
+		t.Errorf("%v", err)
+	}
+	if bad := w.picture(t, true).differs(false, before); len(bad) > 0 {
+		t.Error(strings.Join(bad, "\n"))
+	}
+	const good = "EXEC makedb /usr/bin/makedb creates=/srv/db undo=/usr/bin/dropdb\nWAIT there file=/srv/db contains=made timeout=1ms\nCOPY b /srv/behind\n"
+	w = newWorld(t)
+	if rep, err = w.apply(t, good, executor.Options{}); err != nil || rep.Changed != 2 {
+		t.Errorf("%v, %+v", err, rep)
+	}
+	w.holds(t, "/srv/behind", "b")
+	if rep, err = w.apply(t, strings.Replace(good, "file=/srv/db contains=made", "file=/srv/none", 1), executor.Options{}); err != nil || rep.Changed != 0 {
+		t.Errorf("it waits for nothing: %v, %+v", err, rep)
+	}
+}
+
 // TestBrokenPackages: what an interrupted dpkg left is finished first; what
 // cannot be had is a failure of its step.
 func TestBrokenPackages(t *testing.T) {
@@ -170,7 +203,7 @@ func TestSomebodyElseAfterACrash(t *testing.T) {
 // TestEveryCutOfListeners: actions, checks and commands are settled too,
 // whatever operation the power goes at.
 func TestEveryCutOfListeners(t *testing.T) {
-	list := "COPY a /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\nEXEC makedb /usr/bin/makedb creates=/srv/db undo=/usr/bin/dropdb\nCOPY bad /etc/checked validate=\"check %s\"\nACT run rescue /usr/bin/load on_failure=file:/etc/checked\nCHECK there file=/etc/app.conf within=1ms\n"
+	list := "COPY a /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\nEXEC makedb /usr/bin/makedb creates=/srv/db undo=/usr/bin/dropdb\nWAIT made file=/srv/db timeout=1ms\nCOPY bad /etc/checked validate=\"check %s\"\nACT run rescue /usr/bin/load on_failure=file:/etc/checked\nCHECK there file=/etc/app.conf within=1ms\n"
 	w := newWorld(t).copy()
 	before := w.picture(t, true)
 	var worlds []*world

@@ -45,7 +45,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 			delete(entries, c.Addr)
 		}
 		return
-	case plan.Drift, plan.Verify:
+	case plan.Drift, plan.Verify, plan.Wait:
 		return
 	}
 	if c.Addr.Kind() == addr.KindAct {

@@ -125,7 +125,7 @@ func shared(v step.Verb) bool { return v == step.Pkg || v == step.Mkdir || v == 
 func (b *builder) twice(n, other int, a addr.Addr) {
 	node, was := b.c.Nodes[n], b.c.Nodes[b.items[other].node]
 	hint := "Leave one out, or make them one."
-	if k := a.Kind(); k == addr.KindExec || k == addr.KindCheck {
+	if k := a.Kind(); k == addr.KindExec || k == addr.KindWait || k == addr.KindCheck {
 		hint = "Give one of them another name = \"…\"."
 	}
 	d := diag.Errorf(node.Range, "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID, was.Range, a, hint)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,13 @@ func (m *maker) staleActs() {
 		}
 		m.acted[a] = true
 		m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Cause: cause, Why: why, Stale: true})
+	}
+}
+
+// idleWaits drops the waits of a run that would do nothing else.
+func (m *maker) idleWaits() {
+	if m.p.Empty() {
+		m.p.Changes = slices.DeleteFunc(m.p.Changes, func(c Change) bool { return c.Action == Wait })
 	}
 }
 

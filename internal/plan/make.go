@@ -86,6 +86,7 @@ func Make(in Input) (*Plan, diag.List) {
 	m.removals()
 	m.steps()
 	m.staleActs()
+	m.idleWaits()
 	m.checks()
 	return m.p, m.problems
 }
@@ -159,6 +160,8 @@ func (m *maker) steps() {
 		switch s.Verb {
 		case step.Act:
 			m.act(s)
+		case step.Wait:
+			m.add(Change{Action: Wait, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "in its turn"})
 		case step.Check, step.Include:
 		default:
 			m.step(s)

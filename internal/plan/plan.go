@@ -39,6 +39,7 @@ const (
 	Restore Action = "restore" // rollback: back to what an earlier run left
 	Run     Action = "run"     // a command or a notified action
 	Verify  Action = "verify"  // a check, after the run
+	Wait    Action = "wait"    // a wait, in its turn
 	Adopt   Action = "adopt"   // found as wanted: recorded, never undone
 	Forget  Action = "forget"  // no longer wanted and never changed by us: left as it is
 	Drift   Action = "drift"   // differs from what was applied; policy says report only

@@ -61,6 +61,6 @@ const debianDirs = `/ /bin /boot /dev /etc /home /lib /lib64 /media /mnt /opt /p
 /usr/lib/modules-load.d /usr/lib/sysctl.d /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d
 /usr/lib/tmpfiles.d /usr/local /usr/local/bin /usr/local/etc /usr/local/games /usr/local/include /usr/local/lib
 /usr/local/sbin /usr/local/share /usr/local/share/ca-certificates /usr/local/share/man /usr/local/src
-/usr/share/keyrings /usr/share/man /usr/share/misc /usr/share/doc /var/backups /var/cache /var/cache/apt /var/lib
+/usr/share/keyrings /usr/share/man /usr/share/misc /usr/share/pam-configs /usr/share/doc /var/backups /var/cache /var/cache/apt /var/lib
 /var/lib/apt /var/lib/dpkg /var/lib/misc /var/lib/systemd /var/local /var/log /var/log/apt /var/mail /var/opt
 /var/run /var/lock /var/spool /var/spool/cron /var/spool/cron/crontabs /var/tmp`

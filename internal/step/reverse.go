@@ -8,7 +8,7 @@ import (
 // Reverse is for people who ask what a rollback of the whole list would do: the
 // inverse of each step, last step first. It knows only the list, not what was
 // found on a machine; where only the journal can tell, the line is a comment.
-// ACT and CHECK change nothing and have no inverse.
+// ACT, WAIT and CHECK change nothing and have no inverse.
 func Reverse(l List) []string {
 	var out []string
 	for _, s := range slices.Backward(l) {
@@ -25,7 +25,7 @@ func (s Step) inverse() string {
 		return ""
 	}
 	switch s.Verb {
-	case Act, Check:
+	case Act, Wait, Check:
 		return ""
 	case Mkdir:
 		return string(appendSubject([]byte("RMDIR "), s.Args[0]))

@@ -26,8 +26,9 @@ func (c *checker) rules(s *Step, tokens []token) {
 		c.positive(s, tokens)
 	case Act:
 		c.actRules(s, tokens)
-	case Check:
-		c.checkRules(s, tokens)
+	case Wait, Check:
+		c.positive(s, tokens)
+		c.probeRules(s, tokens)
 	}
 }
 
@@ -47,7 +48,7 @@ func (c *checker) saysSomething(s *Step) {
 // positive refuses a limit of no time at all.
 func (c *checker) positive(s *Step, tokens []token) {
 	if s.Get("timeout") == "0s" {
-		c.fault(find(tokens, "timeout"), "Invalid duration", "A timeout of nothing would end every command at once. Write a duration such as 30s, or leave timeout out for 5m.")
+		c.fault(find(tokens, "timeout"), "Invalid duration", "A timeout of nothing would end everything at once. Write a duration such as 30s, or leave timeout out for 5m.")
 	}
 }
 
@@ -137,14 +138,14 @@ func (c *checker) actRules(s *Step, tokens []token) {
 	}
 }
 
-func (c *checker) checkRules(s *Step, tokens []token) {
+func (c *checker) probeRules(s *Step, tokens []token) {
 	way, other := firstTwo(s, "http", "tcp", "exec", "unit", "file")
 	switch {
 	case way == "":
-		c.fault(wholeLine, "Missing probe", "CHECK needs exactly one of http, tcp, exec, unit and file, which say what is looked at.")
+		c.fault(wholeLine, "Missing probe", "%s needs exactly one of http, tcp, exec, unit and file, which say what is looked at.", s.Verb)
 		return
 	case other != "":
-		c.fault(find(tokens, other), "More than one probe", "CHECK looks at one thing, and this one names %s and %s. Write a step for each.", way, other)
+		c.fault(find(tokens, other), "More than one probe", "%s looks at one thing, and this one names %s and %s. Write a step for each.", s.Verb, way, other)
 		return
 	}
 	if way != "http" {

@@ -129,15 +129,24 @@ func Schemas() []Schema {
 			{Name: "on_failure", Type: Address, List: true, Doc: "runs when one of these failed"},
 			{Name: "timeout", Type: Seconds, Doc: "5m when left out"}},
 			"a lazy action: reload, restart, start or stop a unit, or run a command"},
-		{Check, []string{"NAME"}, []Key{
-			{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "status expected; 200 when left out"},
-			{Name: "tcp", Type: HostPort, Doc: "host:port that must accept"},
-			{Name: "exec", Type: Words, Doc: "command that must succeed"},
-			{Name: "unit", Type: UnitName, Doc: "unit that must be active"},
-			{Name: "file", Type: AbsPath, Doc: "path that must be there"},
-			{Name: "contains", Doc: "text that the answer, output or file must hold"},
-			{Name: "within", Type: Seconds, Doc: "tried again until then; 10s when left out"}},
+		{Wait, []string{"NAME"}, append(probe(),
+			Key{Name: "timeout", Type: Seconds, Doc: "tried again until then, and then the step fails; 5m when left out"}),
+			"waits in its turn until something holds that others bring about"},
+		{Check, []string{"NAME"}, append(probe(),
+			Key{Name: "within", Type: Seconds, Doc: "tried again until then; 10s when left out"}),
 			"a verification after the run"},
 		{Include, []string{"FILE"}, nil, "the steps of another file"},
+	}
+}
+
+// probe is what WAIT and CHECK look at.
+func probe() []Key {
+	return []Key{
+		{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "status expected; 200 when left out"},
+		{Name: "tcp", Type: HostPort, Doc: "host:port that must accept"},
+		{Name: "exec", Type: Words, Doc: "command that must succeed"},
+		{Name: "unit", Type: UnitName, Doc: "unit that must be active"},
+		{Name: "file", Type: AbsPath, Doc: "path that must be there"},
+		{Name: "contains", Doc: "text that the answer, output or file must hold"},
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Verb is the operation of a step. The set is closed; Schemas lists it.
 type Verb string
 
-// The verbs. Each can observe, do and undo, but for ACT and CHECK, which
+// The verbs. Each can observe, do and undo, but for ACT, WAIT and CHECK, which
 // change nothing that could be taken back.
 const (
 	Mkdir   Verb = "MKDIR"
@@ -28,6 +28,7 @@ const (
 	Sysctl  Verb = "SYSCTL"
 	Exec    Verb = "EXEC"
 	Act     Verb = "ACT"
+	Wait    Verb = "WAIT"
 	Check   Verb = "CHECK"
 	Include Verb = "INCLUDE"
 )
@@ -138,6 +139,8 @@ func (s Step) Addr() addr.Addr {
 		return addr.New(addr.KindExec, arg(0))
 	case Act:
 		return addr.New(addr.KindAct, arg(0)+"/"+arg(1))
+	case Wait:
+		return addr.New(addr.KindWait, arg(0))
 	case Check:
 		return addr.New(addr.KindCheck, arg(0))
 	}

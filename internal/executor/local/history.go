@@ -175,7 +175,7 @@ func invocations(p *plan.Plan, states []executor.StateRef, how map[int]outcome) 
 		o, ran := how[i]
 		if !ran {
 			o.text = "skipped"
-			if !c.Action.Mutates() && c.Action != plan.Verify {
+			if !c.Action.Mutates() && c.Action != plan.Verify && c.Action != plan.Wait {
 				o.text = "done"
 			}
 		}

@@ -186,7 +186,7 @@ func (x *Executor) remember(key lookcache.Key, p *plan.Plan, steps step.List, im
 	for _, s := range steps {
 		img := images[s.Addr()]
 		switch {
-		case s.Verb == step.Act || s.Verb == step.Check || s.Verb == step.Include:
+		case s.Verb == step.Act || s.Verb == step.Wait || s.Verb == step.Check || s.Verb == step.Include:
 		case x.witnesses(s.Verb) != nil:
 			for _, w := range x.witnesses(s.Verb) {
 				if !seen[w] {

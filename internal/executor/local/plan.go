@@ -231,7 +231,7 @@ func (x *Executor) goalList(st journal.State) (step.List, error) {
 		}
 	}
 	for _, s := range list {
-		if s.Verb == step.Act || s.Verb == step.Check {
+		if s.Verb == step.Act || s.Verb == step.Wait || s.Verb == step.Check {
 			out = append(out, s)
 		} else if e, ok := entries[s.Addr()]; ok && !placed[s.Addr()] {
 			if err := add(e); err != nil {

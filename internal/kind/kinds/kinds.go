@@ -31,7 +31,6 @@ func All() []kind.Kind {
 		link.Kind(),
 		pkg.Kind(),
 		exec.Kind(),
-		check.Kind(),
 		user.Kind(),
 		group.Kind(),
 		membership.Kind(),
@@ -40,5 +39,6 @@ func All() []kind.Kind {
 		sysctl.Kind(),
 		metadata.Kind(),
 	}
+	all = append(all, check.Kinds()...)
 	return append(all, service.Kinds()...)
 }

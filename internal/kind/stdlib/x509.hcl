@@ -222,7 +222,7 @@ define "x509_certificate" {
       openssl x509 -in "$1" -noout -checkend "$3" >/dev/null
       test "$(openssl x509 -in "$1" -noout -pubkey)" = "$(openssl pkey -in "$2" -pubout)"
       test "$(openssl x509 -in "$1" -noout -subject -nameopt RFC2253)" = "subject=CN=$4"
-      test "$(openssl x509 -in "$1" -noout -ext subjectAltName 2>/dev/null | sed -n 's/^ *\(.*:.*[^:]\)$/\1/p')" = "$5"
+      test "$(openssl x509 -in "$1" -noout -ext subjectAltName 2>/dev/null | sed -n '2s/^ *//p')" = "$5"
       openssl x509 -in "$1" -noout -ext basicConstraints | grep -q "CA:$6"
       if test -n "$7"; then
         openssl verify -partial_chain -trusted "$7" "$1" >/dev/null 2>&1

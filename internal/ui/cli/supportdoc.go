@@ -192,7 +192,7 @@ func supportAddr(a addr.Addr) string {
 	switch a.Kind() {
 	case addr.KindEdit:
 		return string(addr.KindEdit) + ":" + a.Path() + "#…"
-	case addr.KindExec, addr.KindAct, addr.KindCheck:
+	case addr.KindExec, addr.KindAct, addr.KindWait, addr.KindCheck:
 		if !plainName.MatchString(a.Name()) {
 			return fmt.Sprintf("%s:(%d characters)", a.Kind(), len(a.Name()))
 		}

@@ -46,6 +46,8 @@ func signOf(a plan.Action) sign {
 		return sign{"-", red, "purge"}
 	case plan.Run:
 		return sign{">", cyan, "run"}
+	case plan.Wait:
+		return sign{"@", blue, "wait for"}
 	case plan.Verify:
 		return sign{"?", blue, "check"}
 	case plan.Adopt:
@@ -60,7 +62,7 @@ func signOf(a plan.Action) sign {
 
 // summaryOrder is the order of the numbers in the last line.
 func summaryOrder() []plan.Action {
-	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Drift, plan.Adopt, plan.Forget, plan.Verify}
+	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
 }
 
 // Plan prints a plan: a heading, one line a change with its differences
@@ -187,7 +189,7 @@ func unknownResult(c plan.Change) bool {
 		return false
 	}
 	k := c.Addr.Kind()
-	return k != addr.KindExec && k != addr.KindAct && k != addr.KindCheck
+	return k != addr.KindExec && k != addr.KindAct && k != addr.KindWait && k != addr.KindCheck
 }
 
 func join(a, b string) string {

@@ -1,7 +1,9 @@
-// Package check is CHECK: a verification after the run, tried again until it
-// holds or its time is over.
+// Package check is CHECK and WAIT: something is looked at again and again until
+// it holds or the time is over. CHECK verifies after a run, WAIT waits in the
+// middle of one.
 //
 //	CHECK answers http=http://127.0.0.1/ status=200 within=30s
+//	WAIT database tcp=db1.example.org:5432 timeout=10m
 package check
 
 import (
@@ -25,20 +27,29 @@ type Prober interface {
 	TCP(ctx context.Context, address string) error
 }
 
-// within is how long a check is tried when it does not say; pause is the time
+// How long a CHECK and a WAIT are tried when they do not say; pause is the time
 // between two tries.
 const (
-	within = 10 * time.Second
-	pause  = 250 * time.Millisecond
+	within  = 10 * time.Second
+	timeout = 5 * time.Minute
+	pause   = 250 * time.Millisecond
 )
 
-// Run verifies until it holds, the check's time is over or ctx ends. The error
-// is what the last try found.
-func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
-	limit := within
-	if d, err := time.ParseDuration(s.Get("within")); err == nil {
+func limitOf(s step.Step) time.Duration {
+	key, limit := "within", within
+	if s.Verb == step.Wait {
+		key, limit = "timeout", timeout
+	}
+	if d, err := time.ParseDuration(s.Get(key)); err == nil {
 		limit = d
 	}
+	return limit
+}
+
+// Run looks until it holds, the step's time is over or ctx ends. The error is
+// what the last try found.
+func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
+	limit := limitOf(s)
 	over := time.After(limit)
 	for {
 		err := try(ctx, h, net, s, limit)

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/verb/unit"
 )
 
-// For gives the verb behind a step. ok is false for ACT, CHECK and INCLUDE,
+// For gives the verb behind a step. ok is false for ACT, WAIT, CHECK and INCLUDE,
 // which own no address.
 func For(v step.Verb) (verb.Verb, bool) {
 	switch v {
