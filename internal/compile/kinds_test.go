@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/kind/kinds"
 )
 
 const kindsPage = "../../docs/kinds.md"
@@ -15,7 +16,8 @@ const kindsPage = "../../docs/kinds.md"
 // The page of the kinds is made from their schemas; -update writes it.
 func TestKindsPage(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Kinds\n\nEvery kind that is built in. This page is made from the program; `docs/language.md` explains the rest.\n")
+	all, inGo := len(compile.Kinds()), len(kinds.All())
+	fmt.Fprintf(&b, "# Kinds\n\nEvery kind that is built in: %d, of which %d are written in the language and %d in Go. This page is made from the program; `docs/language.md` explains the rest.\n", all, all-inGo, inGo)
 	for _, k := range compile.Kinds() {
 		page(&b, k)
 	}

@@ -102,6 +102,10 @@ define "sysusers" {
     path = "/etc/sysusers.d/${var.name}.conf"
   }
 
+  directory "dir" {
+    when = local.here
+    path = "/etc/sysusers.d"
+  }
   file "conf" {
     path     = local.path
     content  = local.here ? "# managed by fettle\n${join("\n", var.lines)}\n" : null
