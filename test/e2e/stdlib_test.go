@@ -55,6 +55,7 @@ func TestStandardLibraryOnAHost(t *testing.T) {
 	m.fettle(asWanted, "plan")
 	gone(m)
 	m.fettle(asWanted, "rollback", "origin", "--yes", "--cross-irreversible") // the choice of pager
+	m.Run(t, "userdel", "kindshop")                                           // whom sysusers made stays
 	backAgain(m, before, "/srv/my-data")                                      // a directory that was mounted over
 	refused(m)
 }

@@ -103,7 +103,6 @@ define "sysusers" {
   }
 
   directory "dir" {
-    when = local.here
     path = "/etc/sysusers.d"
   }
   file "conf" {
