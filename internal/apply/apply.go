@@ -147,9 +147,10 @@ type run struct {
 	halves string
 	// torn: it was left with anything at all. began is when a run did that may have
 	// left it so, ns since 1970.
-	torn  bool
-	began int64
-	broke bool // a transaction of packages failed: what is half done need not be its own
+	torn   bool
+	began  int64
+	output *string // what the command that ran last gives to later steps
+	broke  bool    // a transaction of packages failed: what is half done need not be its own
 	// swept are directories in which temporaries were removed, not yet durably;
 	// left are temporaries that could not be removed so far.
 	swept map[string]bool

@@ -33,9 +33,13 @@ func (r *run) move(i int) error {
 	if err != nil {
 		return r.fail(i, StepFailed, err)
 	}
+	if r.asked(i, from) {
+		from = image.Image{Exec: &image.Exec{Known: true}}
+	}
 	if from.Same(to) {
 		return r.unchanged(i)
 	}
+	r.output = nil
 	if from, err = r.homeWith(i, from, to); err != nil {
 		if cut(err) {
 			return err
@@ -51,6 +55,14 @@ func (r *run) move(i int) error {
 		err = r.onceMore(v.(verb.Mover), i, from, to, err)
 	}
 	return r.moved(v, i, from, to, err)
+}
+
+// asked tells whether a command is to run although its guard is satisfied:
+// nobody knows any more what it prints.
+func (r *run) asked(i int, from image.Image) bool {
+	c := r.plan.Changes[i]
+	return c.Action == plan.Run && from.Exec != nil && c.From != nil && c.From.Exec != nil && !c.From.Exec.Done &&
+		r.m.Step(i).Get("output") == step.OutputStdout && !r.m.Back
 }
 
 // images are what is there and what will be.
@@ -154,6 +166,9 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 		if now, oerr := v.Observe(ctx, r.env, s); oerr == nil {
 			after = now
 		}
+	}
+	if s.Verb == step.Exec && err == nil && r.output != nil && !r.m.Back {
+		after = image.Image{Exec: &image.Exec{Known: true, Done: true, Output: r.output}}
 	}
 	from = r.madeHome(r.before(i, from), after, s)
 	r.fx[i].from, r.fx[i].to = from, after

@@ -23,7 +23,7 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 		r.enter(entries, i)
 	}
 	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
-		Revision: r.header.Revision, Complete: outcome == journal.Succeeded || outcome == journal.CheckFailed}
+		Revision: r.header.Revision, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
 	st.Entries = r.ordered(entries)
 	for _, a := range r.pendingOrder() {
 		st.Pending = append(st.Pending, r.pending[a])
@@ -58,6 +58,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if had {
 		e.Origin, e.First, e.Run = old.Origin, old.First, old.Run
 	}
+	e.Output = outputOf(old, e, r.fx[i].to)
 	if r.fx[i].changed {
 		e.Run = r.header.Run
 		if e.Origin == nil {
@@ -68,6 +69,18 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 		e.Run = r.header.Run // it turned out as wanted: adopted
 	}
 	entries[c.Addr] = e
+}
+
+// outputOf is what the command of an entry has given: in this run, or in an
+// earlier one with the same line.
+func outputOf(old, e journal.Entry, left image.Image) *string {
+	if left.Exec != nil && left.Exec.Output != nil {
+		return left.Exec.Output
+	}
+	if old.Step == e.Step {
+		return old.Output
+	}
+	return nil
 }
 
 // withTree adds to an origin that was a directory by itself what others had in

@@ -44,6 +44,14 @@ type Request struct {
 	// is found as it was left never needs them. ListDigest is then the list's.
 	Load       func() (Loaded, error)
 	ListDigest string
+	// Outputs are the outputs of commands that the repository uses, and Known those
+	// that the list was made with. Next makes it with others; nil where Outputs is
+	// empty. An executor asks for it whenever the machine knows others.
+	Outputs []OutputRef
+	Known   Known
+	Next    func(known Known) (Request, error)
+	// Held are states that are left out until more outputs are known.
+	Held []Held
 	// Policy is what the repository says about how to run it. Options overrule
 	// it; Repair says what has been decided about drift.
 	Policy catalog.Policy
@@ -53,6 +61,28 @@ type Request struct {
 	Diffs bool
 	// Verify reads every byte instead of trusting the stat cache.
 	Verify bool
+}
+
+// OutputRef is the output of a command that a repository uses.
+type OutputRef struct {
+	Addr addr.Addr
+	// Step is the command's line; what another line gave does not count.
+	Step string
+}
+
+// Known are outputs by the command that gave them. They are inputs of a list, as
+// facts are.
+type Known map[addr.Addr]string
+
+// Held is a state that waits for what only a run can tell.
+type Held struct {
+	ID     string
+	Source string // file:line
+	// Addr is what it writes, "" where that is not known either.
+	Addr addr.Addr
+	// Needs are the commands whose output it needs; empty for one that only comes
+	// after another which is held.
+	Needs []addr.Addr
 }
 
 // Loaded is the part of a request that can come later.
@@ -115,10 +145,12 @@ type Options struct {
 	// Unasked says that nobody was asked since the plan was made, so that it
 	// need not be made again where nothing else can have changed it.
 	Unasked bool
-	User    string // who asks, for the history
-	From    string // from where
-	Command string // what was typed
-	Version string
+	// Continues is the run of the phase before, 0 for none.
+	Continues int
+	User      string // who asks, for the history
+	From      string // from where
+	Command   string // what was typed
+	Version   string
 }
 
 // Event is progress for people: what is being done now.
@@ -126,7 +158,9 @@ type Event = apply.Event
 
 // Report is how a run ended.
 type Report struct {
-	Run     int             `json:"run"` // 0 when nothing had to run
+	Run int `json:"run"` // 0 when nothing had to run
+	// Runs are all runs of one apply, when it took several phases.
+	Runs    []int           `json:"runs,omitempty"`
 	Outcome journal.Outcome `json:"outcome"`
 	Changed int             `json:"changed"`
 	Failed  *Failure        `json:"failed,omitempty"`

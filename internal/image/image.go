@@ -220,6 +220,9 @@ type Sysctl struct {
 type Exec struct {
 	Known bool `json:"known"`
 	Done  bool `json:"done"`
+	// Output is what the command gave to later steps; it is no part of what is
+	// compared.
+	Output *string `json:"output,omitempty"`
 }
 
 // Known tells whether the image says anything.
@@ -248,7 +251,7 @@ func (i Image) Same(o Image) bool {
 	case i.Sysctl != nil && o.Sysctl != nil:
 		return *i.Sysctl == *o.Sysctl
 	case i.Exec != nil && o.Exec != nil:
-		return *i.Exec == *o.Exec
+		return i.Exec.Known == o.Exec.Known && i.Exec.Done == o.Exec.Done
 	}
 	return !i.Known() && !o.Known()
 }

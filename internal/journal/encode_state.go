@@ -44,6 +44,9 @@ func (o *object) entry(e *Entry) {
 	o.b = strconv.AppendInt(append(o.b, `,"r":`...), int64(e.Run), 10)
 	o.b = strconv.AppendInt(append(o.b, `,"f":`...), int64(e.First), 10)
 	o.text("by", string(e.By), false)
+	if e.Output != nil {
+		o.text("out", *e.Output, true)
+	}
 	o.b = append(o.b, '}')
 }
 
@@ -167,6 +170,10 @@ func (s *scanner) entry() (e Entry) {
 	e.First = s.number()
 	if s.skip(`,"by":"`) {
 		e.By = addr.Addr(s.text())
+	}
+	if s.skip(`,"out":"`) {
+		out := s.text()
+		e.Output = &out
 	}
 	s.expect(`}`)
 	return e

@@ -127,6 +127,11 @@ type Header struct {
 	Version   string `json:"version"`
 	PID       int    `json:"pid,omitempty"` // the process that began the run
 	BootID    string `json:"boot,omitempty"`
+	// Continues is the run of the same apply that this one goes on after, a phase
+	// before; 0 for the first.
+	Continues int `json:"continues,omitempty"`
+	// Partial says that the list is not all of what is wanted: phases follow.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // State is what is applied after a run: the truth that plans start from. It is
@@ -155,6 +160,8 @@ type Entry struct {
 	Run    int          `json:"r"`            // the run that changed or adopted it last
 	First  int          `json:"f"`            // the run that first did
 	By     addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
+	// Output is what the command of an exec gave to later steps.
+	Output *string `json:"out,omitempty"`
 }
 
 // PendingAct is a notified action.

@@ -18,6 +18,9 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	if s.Verb == step.Exec && !c.From.Exec.Known {
 		same = applied && e.Step == c.Step
 	}
+	if same && m.in.Goal == nil && unheard(s, e) {
+		same, c.From = false, &image.Image{Exec: &image.Exec{Known: true}}
+	}
 	switch {
 	case same && (m.underneath(s) || m.renumbered(s)):
 		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a step before it changes what it is about"
@@ -63,6 +66,11 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 // a package or command of this plan: only the run can tell, after those.
 func (m *maker) unsettled(now image.Image) bool {
 	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
+}
+
+// unheard tells whether a command has to run because nobody knows what it prints.
+func unheard(s step.Step, e journal.Entry) bool {
+	return s.Verb == step.Exec && s.Get("output") == step.OutputStdout && (e.Output == nil || e.Step != s.String())
 }
 
 func why(s step.Step, applied bool, e journal.Entry, c Change) string {

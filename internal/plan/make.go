@@ -49,6 +49,11 @@ type Input struct {
 	Repair bool
 	// Goal is set for a rollback.
 	Goal *Goal
+	// More says that Wanted is the beginning of what is wanted: what it lacks
+	// stays as it is, and so does what has come to a later phase.
+	More bool
+	// Later are the steps of later phases, by address.
+	Later map[addr.Addr][]step.Step
 }
 
 // Goal is the state that a rollback goes to.
@@ -83,9 +88,13 @@ func Make(in Input) (*Plan, diag.List) {
 		m.want(s.Addr())
 	}
 	m.index()
-	m.removals()
+	if !in.More {
+		m.removals()
+	}
 	m.steps()
-	m.staleActs()
+	if !in.More {
+		m.staleActs()
+	}
 	m.idleWaits()
 	m.checks()
 	return m.p, m.problems
@@ -184,6 +193,10 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		now = notThere(s)
 	}
 	e, applied := m.now[a]
+	if m.in.further(s, e, applied) {
+		m.p.Unchanged++
+		return
+	}
 	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now, By: by}
 	if applied {
 		c.Applied = e.Step

@@ -114,7 +114,26 @@ type Plan struct {
 	List      string            `json:"list"` // digest of the wanted list
 	Changes   []Change          `json:"changes"`
 	Unchanged int               `json:"unchanged"` // addresses as wanted
+	// Stage counts the stages of a list with phases from 1, and Stages says how many
+	// there are; 0 for a list without.
+	Stage  int `json:"stage,omitempty"`
+	Stages int `json:"stages,omitempty"`
+	// Later is what follows when all this is done, as far as it is known before.
+	Later []Later `json:"later,omitempty"`
 }
+
+// Later is a change that this plan makes possible: of a later phase, or of a state
+// whose attributes only a run gives.
+type Later struct {
+	Action Action    `json:"action,omitempty"` // "" where it is not known before
+	Addr   addr.Addr `json:"addr,omitempty"`   // "" where it is not known before
+	State  string    `json:"state,omitempty"`  // how the repository calls it
+	Source string    `json:"source,omitempty"` // file:line
+	Why    string    `json:"why"`
+}
+
+// More tells whether another plan follows when this one is done.
+func (p *Plan) More() bool { return len(p.Later) > 0 || p.Stage < p.Stages }
 
 // Empty tells whether nothing would change on the machine. Checks and drift
 // that is only reported do not count.

@@ -48,11 +48,12 @@ type linter struct {
 	list  List
 	diags diag.List
 
-	first map[addr.Addr]int // where an address is first written
-	last  map[addr.Addr]int // where an address is last written
-	dirs  []string          // every directory that the list makes
-	names []string          // every account that the list makes
-	addrs []string          // every address
+	first  map[addr.Addr]int // where an address is first written
+	last   map[addr.Addr]int // where an address is last written
+	phases map[addr.Addr]int // how far an address has come
+	dirs   []string          // every directory that the list makes
+	names  []string          // every account that the list makes
+	addrs  []string          // every address
 
 	// What the steps before the present one have done.
 	made     map[string]bool // directories
@@ -62,7 +63,7 @@ type linter struct {
 }
 
 func (l *linter) survey() {
-	l.first, l.last = map[addr.Addr]int{}, map[addr.Addr]int{}
+	l.first, l.last, l.phases = map[addr.Addr]int{}, map[addr.Addr]int{}, map[addr.Addr]int{}
 	l.made, l.accounts = map[string]bool{}, map[string]bool{}
 	for i, s := range l.list {
 		a := s.Addr()
@@ -178,11 +179,23 @@ func where(s Step, i int) string {
 	return "step " + strconv.Itoa(i+1)
 }
 
-// repeated refuses an address that was written before. Only ACT may stand again.
+// repeated refuses an address that was written before in the same phase, and
+// phases that are not one after the other. Only ACT may stand again.
 func (l *linter) repeated(i int, s Step) {
-	a := s.Addr()
+	a, k := s.Addr(), s.Phase()
+	before := l.phases[a]
+	l.phases[a] = k
 	j, ok := l.first[a]
-	if !ok || j == i || s.Verb == Act {
+	if !ok || s.Verb == Act {
+		return
+	}
+	if k > 1 {
+		if k != before+1 {
+			l.errorf(s, s.Range, "Phase out of order", "%s comes to phase %d here, and before it to %d. The phases of an address stand one after the other; the first is not written.", clip(string(a)), k, before)
+		}
+		return
+	}
+	if j == i {
 		return
 	}
 	first := l.list[j]

@@ -8,6 +8,7 @@ import (
 // rules checks what a verb wants of its line as a whole. It is called when
 // every word by itself is right.
 func (c *checker) rules(s *Step, tokens []token) {
+	c.phaseRule(s, tokens)
 	switch s.Verb {
 	case Copy, Link:
 		c.lastSlash(tokens, 1)
@@ -24,6 +25,7 @@ func (c *checker) rules(s *Step, tokens []token) {
 			c.fault(1, "Empty subject", "The program is empty. Write one.")
 		}
 		c.positive(s, tokens)
+		c.outputRule(s, tokens)
 	case Act:
 		c.actRules(s, tokens)
 	case Wait, Check:
@@ -40,7 +42,7 @@ func (c *checker) lastSlash(tokens []token, i int) {
 }
 
 func (c *checker) saysSomething(s *Step) {
-	if len(s.Attrs) == 0 {
+	if len(s.Attrs) == 0 || len(s.Attrs) == 1 && s.Attrs[0].Key == phase.Name {
 		c.fault(wholeLine, "Missing attribute", "%s says nothing about its subject. Add one of %s.", s.Verb, strings.Join(shapes[string(s.Verb)].keyNames(), ", "))
 	}
 }

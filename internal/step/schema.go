@@ -70,6 +70,9 @@ var (
 	group = Key{Name: "group", Type: Account, Doc: "Unix group, by name or number; root when left out"}
 )
 
+// phase is the last key of every verb that has it, so that Phase finds it at once.
+var phase = Key{Name: "phase", Type: Int, Doc: "which of several states that one run brings the address through, from 1; 1 when left out"}
+
 // Schemas lists every verb, in the order in which they are documented. The
 // slice is fresh at each call.
 func Schemas() []Schema {
@@ -77,19 +80,19 @@ func Schemas() []Schema {
 	return []Schema{
 		{Mkdir, []string{"PATH"}, []Key{owner, group,
 			{Name: "mode", Type: Mode, Doc: "permission bits; 0755 when left out"},
-			{Name: "purge", Type: Bool, Doc: "entries that no step writes are removed"}},
+			{Name: "purge", Type: Bool, Doc: "entries that no step writes are removed"}, phase},
 			"a directory with owner, group and mode"},
 		{Copy, []string{"SOURCE", "PATH"}, []Key{owner, group,
 			{Name: "mode", Type: Mode, Doc: "permission bits; 0644 when left out"},
-			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file, without it the file is in place and put back on failure"}},
+			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file, without it the file is in place and put back on failure"}, phase},
 			"a regular file: content and metadata, atomically"},
-		{Link, []string{"TARGET", "PATH"}, []Key{owner, group}, "a symbolic link"},
+		{Link, []string{"TARGET", "PATH"}, []Key{owner, group, phase}, "a symbolic link"},
 		{Meta, []string{"PATH"}, []Key{{Name: "owner", Type: Account, Doc: "user that owns it"}, {Name: "group", Type: Account, Doc: "Unix group"},
 			{Name: "mode", Type: Mode, Doc: "permission bits"},
 			{Name: "acl", Doc: "access ACL in setfacl's short form, entries joined by commas"},
-			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}},
+			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}, phase},
 			"owner, group, mode, ACL or attributes of something that is not ours"},
-		{Rm, []string{"PATH"}, nil, "the absence of a path or tree"},
+		{Rm, []string{"PATH"}, []Key{phase}, "the absence of a path or tree"},
 		{Edit, []string{"PATH"}, []Key{
 			{Name: "block", Doc: "name of the marked block"},
 			{Name: "content", Doc: "text of the block"},
@@ -100,7 +103,7 @@ func Schemas() []Schema {
 			{Name: "value", Doc: "value of the key"},
 			{Name: "separator", Doc: "between key and value; = when left out"},
 			{Name: "create", Type: Bool, Doc: "an absent file is made (root, root, 0644)"},
-			ensure},
+			ensure, phase},
 			"one region of a file that others write too"},
 		{User, []string{"NAME"}, []Key{
 			{Name: "uid", Type: Int, Doc: "user id"}, {Name: "group", Type: Account, Doc: "primary Unix group"},
@@ -112,8 +115,8 @@ func Schemas() []Schema {
 		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
 		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"}, ensure}, "an apt package; consecutive ones are one transaction"},
 		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
-			{Name: "timeout", Type: Seconds, Doc: "starting or stopping it may take so long; 5m when left out"}}, "a systemd unit"},
-		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}}, "a kernel setting at run time"},
+			{Name: "timeout", Type: Seconds, Doc: "starting or stopping it may take so long; 5m when left out"}, phase}, "a systemd unit"},
+		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}, phase}, "a kernel setting at run time"},
 		{Exec, []string{"NAME", "ARGV..."}, []Key{
 			{Name: "cwd", Type: AbsPath, Doc: "working directory"},
 			{Name: "env", Type: Assignment, List: true, Doc: "NAME=VALUE"},
@@ -122,7 +125,8 @@ func Schemas() []Schema {
 			{Name: "unless", Type: Words, Doc: "done when this command succeeds"},
 			{Name: "only_if", Type: Words, Doc: "wanted only when this command succeeds"},
 			{Name: "timeout", Type: Seconds, Doc: "the whole process tree is killed after it; 5m when left out"},
-			{Name: "undo", Type: Words, Doc: "command that takes it back; without it the step is irreversible"}},
+			{Name: "undo", Type: Words, Doc: "command that takes it back; without it the step is irreversible"},
+			{Name: "output", Doc: "what the command gives to later steps: stdout, or the path of a file that it writes"}},
 			"a command"},
 		{Act, []string{"ACTION", "SUBJECT", "ARGV..."}, []Key{
 			{Name: "on", Type: Address, List: true, Doc: "runs when one of these changed"},

@@ -34,6 +34,8 @@ type Env struct {
 	// Note tells a person, now and in the report, what a step found or left
 	// that is not its own; never nil.
 	Note func(string)
+	// Output takes what a command gives to later steps; nil where nobody asks.
+	Output func(string)
 }
 
 // Names turns the names of the host's accounts into numbers and back.

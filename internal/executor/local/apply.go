@@ -33,12 +33,28 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if p != nil && x.last.plan != p && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
 	}
-	if !todo {
-		return x.verify(ctx, now, show)
+	rep, err := x.runOrVerify(ctx, r, now, st, todo, o, show)
+	if err != nil || r.Next == nil && !now.More() {
+		return rep, err
 	}
+	return x.follow(ctx, r, now, rep, o, show)
+}
+
+func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	if !todo {
+		return x.verify(ctx, p, show)
+	}
+	return x.runPlan(ctx, r, p, st, o, show)
+}
+
+func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	run := x.runner(o, show)
 	run.Blobs = r.Blobs
-	return x.run(ctx, run, apply.Job{Plan: now, List: r.List, Base: st}, r.States, o)
+	list, states := listOfPlan(r, p), r.States
+	if p.Stage < p.Stages {
+		states = statesIn(states, list)
+	}
+	return x.run(ctx, run, apply.Job{Plan: withoutDiffs(p), List: list, Base: st}, states, o)
 }
 
 // enter takes the lock and settles what earlier runs left.
@@ -299,10 +315,9 @@ func (x *Executor) settle(ctx context.Context, o executor.Options, show func(exe
 		return nil, err
 	}
 	if a != nil && crashed && a.Run == res.Run && res.Outcome == journal.RolledBack {
-		if err := x.store.Disarm(); err != nil { // nothing is left to confirm
+		if a, err = x.armedBefore(*a); err != nil {
 			return nil, err
 		}
-		a = nil
 	}
 	if a != nil && x.now().UnixNano() >= a.Deadline {
 		return x.revert(ctx, *a, o, show)
@@ -314,24 +329,43 @@ func (x *Executor) settle(ctx context.Context, o executor.Options, show func(exe
 	return rep, nil
 }
 
-// revert goes back to the state from before an armed run.
-func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+// armedBefore is what is left to confirm of an armed run that was taken back: the
+// phase before it, or nothing.
+func (x *Executor) armedBefore(a journal.Arming) (*journal.Arming, error) {
 	recs, err := x.store.Read(a.Run)
-	if err != nil || len(recs) == 0 || recs[0].Header == nil {
-		return nil, fmt.Errorf("cannot read the journal of run %d, which was not confirmed: %w", a.Run, err)
-	}
-	o.Command = fmt.Sprintf("not confirmed in time: run %d", a.Run)
-	r := executor.RollbackRequest{To: recs[0].Header.Base, CrossIrreversible: true}
-	p, g, err := x.planRollback(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	rep, err := x.rollback(ctx, p, g, r, o, show)
+	if len(recs) == 0 || recs[0].Header == nil || recs[0].Header.Continues == 0 {
+		return nil, x.store.Disarm()
+	}
+	a.Run = recs[0].Header.Continues
+	return &a, x.store.Arm(a)
+}
+
+// revert goes back to the state from before an armed run.
+func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	base, err := x.baseOf(a.Run)
+	if err != nil {
+		return nil, fmt.Errorf("run %d was not confirmed: %w", a.Run, err)
+	}
+	o.Command = fmt.Sprintf("not confirmed in time: run %d", a.Run)
+	rep, err := x.backTo(ctx, base, o, show)
 	if err != nil {
 		return rep, err
 	}
 	rep.Notes = append(rep.Notes, fmt.Sprintf("run %d was not confirmed in time and is taken back", a.Run))
 	return rep, x.store.Disarm()
+}
+
+// backTo goes back to the state after a run, whatever cannot be undone.
+func (x *Executor) backTo(ctx context.Context, run int, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	r := executor.RollbackRequest{To: run, CrossIrreversible: true}
+	p, g, err := x.planRollback(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return x.rollback(ctx, p, g, r, o, show)
 }
 
 // Confirm implements executor.Executor.

@@ -38,6 +38,9 @@ type looked struct {
 // path; the list is not even loaded, and no state is read.
 func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st journal.State, todo bool, err error) {
 	x.last = looked{}
+	if err = x.informed(r); err != nil {
+		return nil, st, false, err
+	}
 	key, keyed := x.lookKey(r)
 	if keyed && x.program != "" {
 		if p = x.asRemembered(ctx, key, r.Verify); p != nil {
@@ -54,7 +57,7 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 		return p, st, false, err
 	}
 	todo = needsRun(p, st, *r)
-	if !keyed || key.Run != st.Run {
+	if !keyed || key.Run != st.Run || len(r.Held) > 0 {
 		return p, st, todo, nil
 	}
 	x.last = looked{*r, p, st, key, todo}

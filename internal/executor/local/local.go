@@ -132,7 +132,7 @@ func (x *Executor) header(p *plan.Plan, o executor.Options) (journal.Header, err
 	}
 	return journal.Header{Format: 1, Run: n, Operation: p.Operation, Base: p.Base, To: p.To, Target: p.Target, Revision: p.Revision,
 		OnFailure: orElse(o.OnFailure, apply.Stop), OnCrash: orElse(o.OnCrash, apply.Undo),
-		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID()}, nil
+		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID(), Continues: o.Continues, Partial: p.More()}, nil
 }
 
 // report turns a result into what people are told, and its outcome into an

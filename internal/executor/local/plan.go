@@ -48,7 +48,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, fmt.Errorf("cannot read what is applied: %w", err)
 	}
-	seen, err := x.observe(ctx, toLookAt(r.List, st.Entries), r.Verify)
+	seen, err := x.observe(ctx, toLookAt(r.List.Final(), st.Entries), r.Verify)
 	if err != nil {
 		return nil, st, nil, err
 	}
@@ -56,8 +56,8 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, err
 	}
-	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
-		Wanted: r.List, AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
+	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
+		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
 		Rules: rules{x.names}, Kept: x.kept, Repair: r.Repair})
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
@@ -201,6 +201,7 @@ func (x *Executor) goalList(st journal.State) (step.List, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = list.Final()
 	entries := map[addr.Addr]journal.Entry{}
 	for _, e := range st.Entries {
 		if e.By == "" {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
@@ -124,8 +126,23 @@ func (s *session) previousRun(ctx context.Context, x executor.Executor) (int, er
 	if st.State.Run == 0 {
 		return 0, refuse("See the history: fettle log", "cannot roll back: nothing is applied on this machine")
 	}
-	shown, err := x.Show(ctx, st.State.Run)
-	return shown.Info.Header.Base, err
+	runs, err := x.Runs(ctx)
+	return beforeApply(runs, st.State.Run), err
+}
+
+// beforeApply is the run whose state an apply started from, of which a run is the
+// last phase.
+func beforeApply(runs []journal.RunInfo, run int) int {
+	base := 0
+	for _, r := range slices.Backward(runs) {
+		if r.Header.Run == run {
+			if base = r.Header.Base; r.Header.Continues == 0 {
+				break
+			}
+			run = r.Header.Continues
+		}
+	}
+	return base
 }
 
 // minHash is how many digits of a commit are enough to ask the history.

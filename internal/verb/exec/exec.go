@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -93,23 +94,58 @@ func (Exec) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 			return err
 		}
 	}
-	return Run(ctx, e.Host, command(s, argv, true))
+	if s.Get("output") != step.OutputStdout || !to.Exec.Done {
+		return Run(ctx, e.Host, command(s, argv, true))
+	}
+	res, err := run(ctx, e.Host, command(s, argv, true))
+	if err != nil {
+		return err
+	}
+	text, err := Output(res.Stdout)
+	if err != nil {
+		return fmt.Errorf("%s ran, and what it printed is of no use to later steps: %w", step.JoinWords(argv), err)
+	}
+	if e.Output != nil {
+		e.Output(text)
+	}
+	return nil
+}
+
+// MaxOutput is how many bytes a command can give to later steps.
+const MaxOutput = 64 << 10
+
+// Output is the text that b gives to later steps: without line ends behind, as a
+// shell's $(…) has it. It is an error for what is too long or no text.
+func Output(b []byte) (string, error) {
+	text := strings.TrimRight(string(b), "\r\n")
+	switch {
+	case len(text) > MaxOutput:
+		return "", fmt.Errorf("it has %d bytes, and the limit is %d", len(text), MaxOutput)
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", errors.New("it is no text in UTF-8")
+	}
+	return text, nil
 }
 
 // Run runs a command that must succeed. The error ends with the last lines of
 // what it said.
 func Run(ctx context.Context, h host.Host, c host.Command) error {
+	_, err := run(ctx, h, c)
+	return err
+}
+
+func run(ctx context.Context, h host.Host, c host.Command) (host.CommandResult, error) {
 	res, err := h.Run(ctx, c)
 	name := step.JoinWords(c.Argv)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot run %s: %w", name, err)
+		err = fmt.Errorf("cannot run %s: %w", name, err)
 	case res.TimedOut:
-		return fmt.Errorf("%s did not end in time and was killed with all its children%s", name, tail(res))
+		err = fmt.Errorf("%s did not end in time and was killed with all its children%s", name, tail(res))
 	case res.ExitCode != 0:
-		return fmt.Errorf("%s ended with exit code %d%s", name, res.ExitCode, tail(res))
+		err = fmt.Errorf("%s ended with exit code %d%s", name, res.ExitCode, tail(res))
 	}
-	return nil
+	return res, err
 }
 
 // lines is how much of a failed command's output an error shows.

@@ -1,0 +1,95 @@
+package step
+
+import (
+	"path"
+	"strconv"
+
+	"fettle.dev/fettle/internal/addr"
+)
+
+// MaxPhases is how many phases a list may have.
+const MaxPhases = 100
+
+// OutputStdout is the value of EXEC's output that stands for what the command
+// prints; every other one is a path.
+const OutputStdout = "stdout"
+
+// Phase is which of several states of its address a step brings about, from 1.
+func (s Step) Phase() int {
+	if n := len(s.Attrs); n > 0 && s.Attrs[n-1].Key == phase.Name {
+		if k, err := strconv.Atoi(s.Attrs[n-1].Value); err == nil {
+			return k
+		}
+	}
+	return 1
+}
+
+// Final is the list as it is when all phases are behind: of the steps that write
+// one address, only the one of the last phase. A list without phases is given
+// back as it is.
+func (l List) Final() List {
+	last := map[addr.Addr]int{}
+	for _, s := range l {
+		if k := s.Phase(); k > 1 {
+			last[s.Addr()] = max(k, last[s.Addr()])
+		}
+	}
+	if len(last) == 0 {
+		return l
+	}
+	out := make(List, 0, len(l))
+	for _, s := range l {
+		if s.Phase() >= last[s.Addr()] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Stages cuts a list with phases into the lists that have to be true one after
+// the other: stage k is all that stands before the first step of phase k+1, in
+// the states that it has there; the last stage is Final. A list without phases
+// has one.
+func (l List) Stages() []List {
+	var out []List
+	k := 1
+	for i, s := range l {
+		if p := s.Phase(); p > k {
+			for ; k < p; k++ {
+				out = append(out, l[:i].Final())
+			}
+		}
+	}
+	return append(out, l.Final())
+}
+
+// Later are the steps of later phases than stage k, from 1, by address, in the
+// order of the list.
+func (l List) Later(k int) map[addr.Addr][]Step {
+	out := map[addr.Addr][]Step{}
+	for _, s := range l {
+		if s.Phase() > k {
+			out[s.Addr()] = append(out[s.Addr()], s)
+		}
+	}
+	return out
+}
+
+// phaseRule refuses a phase that is none. The first is the one that is not
+// written, so that a step has one text only.
+func (c *checker) phaseRule(s *Step, tokens []token) {
+	v, ok := s.Lookup(phase.Name)
+	if !ok {
+		return
+	}
+	if k, err := strconv.Atoi(v); err != nil || k < 2 || k > MaxPhases || strconv.Itoa(k) != v {
+		c.fault(find(tokens, phase.Name), "Invalid phase", "A phase is a number from 2 to %d; the first one is not written.", MaxPhases)
+	}
+}
+
+func (c *checker) outputRule(s *Step, tokens []token) {
+	v, ok := s.Lookup("output")
+	if ok && v != OutputStdout && (!path.IsAbs(v) || path.Clean(v) != v) {
+		c.fault(find(tokens, "output"), "Invalid output", "%q is neither stdout nor a clean absolute path.", clip(v))
+	}
+}
