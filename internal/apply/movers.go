@@ -57,14 +57,6 @@ func (r *run) move(i int) error {
 	return r.moved(v, i, from, to, err)
 }
 
-// asked tells whether a command is to run although its guard is satisfied:
-// nobody knows any more what it prints.
-func (r *run) asked(i int, from image.Image) bool {
-	c := r.plan.Changes[i]
-	return c.Action == plan.Run && from.Exec != nil && c.From != nil && c.From.Exec != nil && !c.From.Exec.Done &&
-		r.m.Step(i).Get("output") == step.OutputStdout && !r.m.Back
-}
-
 // images are what is there and what will be.
 func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
 	c, s := r.plan.Changes[i], r.m.Step(i)

@@ -71,18 +71,6 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	entries[c.Addr] = e
 }
 
-// outputOf is what the command of an entry has given: in this run, or in an
-// earlier one with the same line.
-func outputOf(old, e journal.Entry, left image.Image) *string {
-	if left.Exec != nil && left.Exec.Output != nil {
-		return left.Exec.Output
-	}
-	if old.Step == e.Step {
-		return old.Output
-	}
-	return nil
-}
-
 // withTree adds to an origin that was a directory by itself what others had in
 // it, which is known once the directory was taken whole.
 func withTree(origin *image.Image, from image.Image) *image.Image {

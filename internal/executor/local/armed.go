@@ -1,0 +1,65 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/apply"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// guard has somebody else watch the deadline before anything changes.
+func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Time) error {
+	if o.ConfirmWithin <= 0 {
+		return nil
+	}
+	if x.watch == nil {
+		return errors.New("cannot arm the run: nothing would take it back if this process died")
+	}
+	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
+		return fmt.Errorf("cannot arm the run: %w", err)
+	}
+	return nil
+}
+
+// rearm counts the time to confirm from the end of a run that stays; one that
+// did not change anything that stays needs no confirmation.
+func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int64, error) {
+	if res.Outcome == journal.RolledBack || res.Run == 0 {
+		return 0, errors.Join(cause, x.store.Disarm())
+	}
+	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
+	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: res.Run, Deadline: deadline}))
+}
+
+// armedBefore is what is left to confirm of an armed run that was taken back: the
+// phase before it, or nothing.
+func (x *Executor) armedBefore(a journal.Arming) (*journal.Arming, error) {
+	recs, err := x.store.Read(a.Run)
+	if err != nil {
+		return nil, err
+	}
+	if len(recs) == 0 || recs[0].Header == nil || recs[0].Header.Continues == 0 {
+		return nil, x.store.Disarm()
+	}
+	a.Run = recs[0].Header.Continues
+	return &a, x.store.Arm(a)
+}
+
+// revert goes back to the state from before an armed run.
+func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	base, err := x.baseOf(a.Run)
+	if err != nil {
+		return nil, fmt.Errorf("run %d was not confirmed: %w", a.Run, err)
+	}
+	o.Command = fmt.Sprintf("not confirmed in time: run %d", a.Run)
+	rep, err := x.backTo(ctx, base, o, show)
+	if err != nil {
+		return rep, err
+	}
+	rep.Notes = append(rep.Notes, fmt.Sprintf("run %d was not confirmed in time and is taken back", a.Run))
+	return rep, x.store.Disarm()
+}
