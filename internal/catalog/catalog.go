@@ -11,6 +11,7 @@
 package catalog
 
 import (
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 )
@@ -28,6 +29,8 @@ type Catalog struct {
 	Nodes    []Node
 	Edges    []Edge
 	Triggers []Trigger
+	// Results are the states whose output others use, sorted by address.
+	Results []addr.Addr
 	// FactsUsed are the names of the facts that are declared as inputs, sorted.
 	FactsUsed []string
 	// Files are the paths of the repository that took part, sorted.
@@ -49,6 +52,12 @@ type Node struct {
 	// Kind and State are set for states.
 	Kind  *kind.Kind
 	State kind.State
+	// Defined is the kind of which a group is an invocation, "" for other groups.
+	Defined string
+	// Unknown says that some attributes can only be known by a run, and Needs whose
+	// output they come from.
+	Unknown bool
+	Needs   []addr.Addr
 }
 
 // Edge says that one node comes before another.

@@ -18,6 +18,7 @@ type act struct {
 	on      []int // catalog nodes of states
 	failure []int
 	behind  int // catalog node that an immediate action follows
+	phase   int // of those who trigger it
 }
 
 // actions makes a deferred action for each action that is notified, and an
@@ -27,13 +28,19 @@ func (b *builder) actions() {
 		to     int
 		name   string
 		behind int
+		phase  int
 	}
 	byKey := map[key]*act{}
 	for _, t := range b.c.Triggers {
 		for _, from := range b.c.Members(t.From) {
-			k := key{t.To, t.Action, -1}
+			if b.finds[from] && len(b.of[from]) == 0 {
+				continue // who does its step tells of it
+			}
+			k := key{t.To, t.Action, -1, 1}
 			if t.Immediate {
 				k.behind = from
+			} else if len(b.again) > 0 {
+				k.phase = b.phaseOf(from)
 			}
 			a := byKey[k]
 			if a == nil {
@@ -41,7 +48,7 @@ func (b *builder) actions() {
 				if a == nil {
 					continue
 				}
-				byKey[k] = a
+				a.phase, byKey[k] = k.phase, a
 			}
 			if t.Failure {
 				a.failure = append(a.failure, from)
@@ -53,6 +60,7 @@ func (b *builder) actions() {
 	for _, a := range b.acts {
 		if a.item >= 0 {
 			b.place(a)
+			b.beforeNext(a)
 		}
 	}
 }
@@ -133,7 +141,9 @@ func (b *builder) triggers(states []int, pos map[int]int) []addr.Addr {
 	slices.SortFunc(items, func(x, y int) int { return pos[x] - pos[y] })
 	var out []addr.Addr
 	for _, i := range slices.Compact(items) {
-		out = append(out, b.items[i].step.Addr())
+		if a, ok := b.there(i); ok {
+			out = append(out, a)
+		}
 	}
 	return slices.Compact(out)
 }

@@ -21,6 +21,10 @@ type builder struct {
 	blobs       map[string]kind.Blob
 	notes       []note
 	acts        []*act
+	again       map[addr.Addr][]int // items that write an address in later phases, in order
+	orders      orders
+	finds       map[int]bool // states that find a step done, by one that is ordered before them
+	heldNodes   []bool       // states that wait for what a run gives, by catalog node
 	ds          diag.List
 }
 
@@ -31,6 +35,8 @@ type item struct {
 	virtual bool // stands for no step
 	name    string
 	act     *act // the step is a deferred action
+	phase   int  // of the step's address, from 1; 0 is 1
+	held    bool // left out until a run has told more
 }
 
 // note explains an arc.
@@ -44,6 +50,7 @@ func newBuilder(c *catalog.Catalog) *builder {
 		c: c, g: catalog.NewGraph(0), of: make([][]int, len(c.Nodes)),
 		first: make([]int, len(c.Nodes)), last: make([]int, len(c.Nodes)),
 		addrs: map[addr.Addr]int{}, blobs: map[string]kind.Blob{}, notes: make([]note, 1),
+		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{},
 	}
 }
 
@@ -80,7 +87,7 @@ func (b *builder) states() {
 		if node.Group {
 			continue
 		}
-		out, ds := node.Kind.Steps(node.State)
+		out, ds := b.stepsOf(node)
 		b.report(node, ds)
 		for _, blob := range out.Blobs {
 			b.blobs[blob.Digest] = blob
@@ -104,19 +111,34 @@ func (b *builder) report(node catalog.Node, ds diag.List) {
 }
 
 // claim adds a step whose address nobody has. States that ask for the very
-// same package, directory or unit share the step; anything else is a mistake.
+// same package, directory or unit share the step; two invocations of a defined
+// kind that the author has ordered may bring an address from one state to the
+// next. Anything else is a mistake.
 func (b *builder) claim(n int, s step.Step) (int, bool) {
 	a := s.Addr()
-	if i, taken := b.addrs[a]; taken {
-		if shared(s.Verb) && s.Same(b.items[i].step) && b.items[i].node != n {
-			return i, true
-		}
-		b.twice(n, i, a)
-		return 0, false
+	i, taken := b.addrs[a]
+	if !taken {
+		i = b.add(item{step: s, node: n})
+		b.addrs[a] = i
+		return i, true
 	}
-	i := b.add(item{step: s, node: n})
-	b.addrs[a] = i
-	return i, true
+	other := b.items[i].node
+	if shared(s.Verb) && s.Same(b.items[i].step) && other != n {
+		b.finds[n] = b.orders.before(other, n)
+		return i, !b.finds[n]
+	}
+	from, to, ok := b.sameKind(b.latest(a, i), n)
+	switch {
+	case !ok:
+		b.twice(n, i, a)
+	case !b.orders.before(from, to):
+		b.unordered(from, to, n, a)
+	case s.Same(b.items[b.latestItem(a, i)].step) && !b.c.Nodes[n].Unknown:
+		b.finds[n] = true
+	default:
+		return b.writtenAgain(n, i, s)
+	}
+	return 0, false
 }
 
 // shared tells whether several states may ask for the very same step.

@@ -7,6 +7,7 @@
 package compile
 
 import (
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
@@ -27,6 +28,9 @@ type Input struct {
 	// Vars are variables from the command line, the highest layer. They are
 	// text, converted to the declared type.
 	Vars map[string]string
+	// Outputs are the outputs of commands that are known, by address. They count
+	// as facts do.
+	Outputs map[addr.Addr]string
 }
 
 // Result is the list and what explains it.
@@ -43,6 +47,25 @@ type Result struct {
 	FactsUsed []string
 	// Files are the paths of the repository that took part, sorted.
 	Files []string
+	// Outputs are the commands whose output the repository uses, sorted by address,
+	// and Held the states that are left out until more of it is known, in order of
+	// declaration. Where something is held, so are all checks.
+	Outputs []Output
+	Held    []Held
+}
+
+// Output is a command whose output is used.
+type Output struct {
+	Addr addr.Addr
+	Step string // its line; what another line gave is not its output
+}
+
+// Held is a state that only a run can complete.
+type Held struct {
+	ID    string
+	Range diag.Range
+	Addr  addr.Addr   // what it writes, "" where that is not known either
+	Needs []addr.Addr // commands; empty for a state that is after one that is held
 }
 
 // StateInfo ties a state to its place in the source and its steps.

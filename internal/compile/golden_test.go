@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the expectations; review the di
 
 // goldenCase is one txtar archive: files of a repository, and the sections
 //
-//	-- input --     target NAME, var NAME=VALUE, fact NAME=VALUE, link PATH TARGET, exec PATH
+//	-- input --     target NAME, var NAME=VALUE, fact NAME=VALUE, output ADDRESS=VALUE, link PATH TARGET, exec PATH
 //	-- list --      the list with its source map, and
 //	-- errors --    every diagnostic with line and trace
 type goldenCase struct {
@@ -65,6 +66,11 @@ func (c *goldenCase) input(t *testing.T, line string, a *txtar.Archive, texts ma
 		c.in.Target = rest
 	case "var":
 		c.in.Vars[name] = value
+	case "output":
+		if c.in.Outputs == nil {
+			c.in.Outputs = map[addr.Addr]string{}
+		}
+		c.in.Outputs[addr.Addr(name)] = value
 	case "fact":
 		c.in.Facts[name] = cty.StringVal(value)
 	case "link":
@@ -88,6 +94,9 @@ func printed(res compile.Result) string {
 	var b strings.Builder
 	if err := step.Print(&b, res.List, step.PrintOptions{Source: true}); err != nil {
 		return err.Error()
+	}
+	for _, h := range res.Held {
+		fmt.Fprintf(&b, "# held: %s writes %q, needs %q\n", h.ID, h.Addr, h.Needs)
 	}
 	return b.String()
 }

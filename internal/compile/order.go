@@ -118,6 +118,9 @@ func (b *builder) result(order []int) Result {
 	behind := b.immediates(pos)
 	for p, i := range order {
 		it := b.items[i]
+		if it.held {
+			continue
+		}
 		if it.act == nil {
 			w.put(it.step, i)
 		} else if s, ok := b.finish(it.act, pos); ok {
@@ -130,7 +133,7 @@ func (b *builder) result(order []int) Result {
 		}
 	}
 	return Result{Target: b.c.Target, Policy: b.c.Policy, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
-		FactsUsed: b.c.FactsUsed, Files: b.c.Files}
+		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Held: b.heldStates()}
 }
 
 // immediates are the immediate actions by the position they follow.

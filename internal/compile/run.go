@@ -39,7 +39,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 	if ds.HasErrors() {
 		return Result{}, ds
 	}
-	c, more := p.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars})
+	c, more := p.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
 	ds = append(ds, more...)
 	if ds.HasErrors() {
 		return Result{}, sorted(append(ds, p.WithLines(stateMistakes(c))...))
@@ -109,7 +109,7 @@ func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars}, name)
+	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name)
 }
 
 // OwnKinds are the kinds that the repository defines, see lang.Program.
@@ -139,6 +139,7 @@ func FromCatalog(c *catalog.Catalog) (Result, diag.List) {
 	b.explicit()
 	b.actions()
 	b.automatic()
+	b.hold()
 	if cycle := b.g.Settle(); cycle != nil {
 		b.reportCycle(cycle)
 	}

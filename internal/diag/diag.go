@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // Pos is a place in a file. Line and Column count from 1, Column in Unicode
@@ -72,9 +73,41 @@ type Diagnostic struct {
 	Trace []Range `json:"trace,omitempty"`
 }
 
-// Errorf makes an error diagnostic; the detail is formatted.
+// Errorf makes an error diagnostic; the detail is formatted. Texts of more than
+// MaxText bytes are cut: a name or value can be as long as its author likes.
 func Errorf(r Range, summary, detail string, args ...any) Diagnostic {
-	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(detail, args...), Range: r}
+	short := args
+	for i, a := range args {
+		text := ""
+		switch a := a.(type) {
+		case string:
+			text = a
+		case error:
+			text = a.Error()
+		}
+		if len(text) > MaxText {
+			if &short[0] == &args[0] {
+				short = append([]any(nil), args...)
+			}
+			short[i] = Shortened(text)
+		}
+	}
+	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(detail, short...), Range: r}
+}
+
+// MaxText is how long a text in a diagnostic may be, in bytes.
+const MaxText = 2 << 10
+
+// Shortened is s, or its beginning where it is longer than MaxText.
+func Shortened(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	cut := MaxText
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
 }
 
 // Warningf makes a warning; the detail is formatted.

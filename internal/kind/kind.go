@@ -15,6 +15,7 @@ package kind
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
@@ -36,6 +37,9 @@ type Kind struct {
 	// must run. Every attribute of the schema is present in s, null when it
 	// is optional and was not given.
 	Steps func(s State) (Output, diag.List)
+	// Result names the command whose output is the computed attribute of s, of which
+	// no attribute is unknown. nil for a kind without one.
+	Result func(s State) (addr.Addr, diag.List)
 }
 
 // Attr is one attribute of a kind.
@@ -46,6 +50,9 @@ type Attr struct {
 	Default  cty.Value // cty.NilVal: null
 	OneOf    []string  // for strings: the only values
 	Doc      string
+	// Computed is an attribute that nobody gives: references read it, and only a run
+	// knows it.
+	Computed bool
 	// Check is an additional rule; its error is shown as a full sentence.
 	Check func(cty.Value) error
 }

@@ -16,9 +16,20 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// eval evaluates an expression of a scope. What it refers to comes back beside
-// the value. ok is false after a diagnostic, here or where the value came from.
+// eval evaluates an expression of a scope whose value has to be known. What it
+// refers to comes back beside the value. ok is false after a diagnostic, here or
+// where the value came from.
 func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
+	v, refs, ok := ev.evalLater(s, each, e)
+	if ok && !v.IsWhollyKnown() {
+		ev.errorf(rangeOf(e.Range()), "Value is not known", "The value can only be known by a run, which this place does not allow.")
+		return cty.NilVal, nil, false
+	}
+	return v, refs, ok
+}
+
+// evalLater is eval for places where a value may be one that only a run gives.
+func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	traversals := e.Variables()
 	ctx := s.fctx
 	var refs []ref
@@ -37,11 +48,7 @@ func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expre
 		ev.add(ev.traced(s, fromHCL(hds))...)
 		return cty.NilVal, nil, false
 	}
-	if !v.IsWhollyKnown() {
-		ev.errorf(rangeOf(e.Range()), "Value is not known", "The value can only be known by a run, which this place does not allow.")
-		return cty.NilVal, nil, false
-	}
-	if v.Type() == cty.String && !v.IsNull() && len(v.AsString()) > maxText {
+	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && len(v.AsString()) > maxText {
 		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. Use source for large content.", len(v.AsString()))
 		return cty.NilVal, nil, false
 	}
@@ -103,7 +110,7 @@ func (ev *evaluator) local(s *scope, name string) *memo {
 		return m
 	}
 	defer ev.end(m)
-	m.val, m.refs, m.ok = ev.eval(s, nil, a.Expr)
+	m.val, m.refs, m.ok = ev.evalLater(s, nil, a.Expr)
 	return m
 }
 
@@ -127,8 +134,11 @@ func (ev *evaluator) attr(in *instance, name string) *memo {
 	defer ev.end(m)
 	var v cty.Value
 	switch a := attrOf(st.kind, name); {
+	case a.Computed:
+		m.val, m.ok = ev.result(in)
+		return m
 	case given != nil:
-		v, m.refs, m.ok = ev.eval(st.scope, in.each, given.Expr)
+		v, m.refs, m.ok = ev.evalLater(st.scope, in.each, given.Expr)
 	default:
 		v, m.ok = ev.absentAttr(in, a)
 	}
@@ -164,6 +174,9 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	if err != nil {
 		ev.errorf(rng, "Wrong type", "%s of a %s is a %s, and this is a %s.%s", a.Name, st.kind.Name, a.Type.FriendlyName(), v.Type().FriendlyName(), why(err))
 		return cty.NilVal, false
+	}
+	if !out.IsWhollyKnown() {
+		return out, true
 	}
 	if out.IsNull() {
 		if a.Required && st.def == nil || a.Required && st.decl.attrs[a.Name] == nil {
@@ -207,6 +220,9 @@ func why(err error) string {
 func (ev *evaluator) wholeState(in *instance) (cty.Value, bool) {
 	vals := map[string]cty.Value{}
 	for _, a := range in.st.kind.Attrs {
+		if a.Computed && in.st.decl.attrs["output"] == nil {
+			continue
+		}
 		m := ev.attr(in, a.Name)
 		if !m.ok {
 			return cty.NilVal, false
@@ -255,12 +271,16 @@ func (ev *evaluator) expand(st *state) {
 		return
 	}
 	defer ev.end(m)
-	v, refs, ok := ev.eval(st.scope, nil, a.Expr)
+	v, refs, ok := ev.evalLater(st.scope, nil, a.Expr)
 	st.bad = !ok
 	if !ok {
 		return
 	}
 	m.refs = refs
+	if !v.IsKnown() {
+		st.unknown = true
+		return
+	}
 	if n := v.Type(); !v.IsNull() && (n.IsCollectionType() || n.IsObjectType()) && v.LengthInt() > catalog.MaxStates {
 		ev.errorf(rangeOf(a.Expr.Range()), "Too many states", "for_each gives %d states, and a target may have %d. Split it.", v.LengthInt(), catalog.MaxStates)
 		st.bad = true
@@ -324,9 +344,13 @@ func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs [
 	if a == nil {
 		return true, nil, true
 	}
-	v, refs, ok := ev.eval(st.scope, each, a.Expr)
+	v, refs, ok := ev.evalLater(st.scope, each, a.Expr)
 	if !ok {
 		return false, nil, false
+	}
+	if !v.IsKnown() {
+		st.unknown = true
+		return true, refs, true
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {

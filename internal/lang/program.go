@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
@@ -35,6 +36,8 @@ type Input struct {
 	Target string // "" is the only one there is
 	Facts  map[string]cty.Value
 	Vars   map[string]string // the command line's variables
+	// Outputs are the outputs of commands that are known, by address.
+	Outputs map[addr.Addr]string
 	// Test, when it is not nil, says which target, labels, facts and variables
 	// there are, in place of Target and Facts.
 	Test *Test

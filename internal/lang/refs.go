@@ -239,6 +239,10 @@ func (ev *evaluator) pick(st *state, t hcl.Traversal, at int, rng diag.Range) (r
 		return ref{state: st, rng: rng}, at, true
 	}
 	in := st.byKey[key]
+	if st.unknown {
+		ev.errorf(rng, "States are not known", "Which states %s.%s stands for only a run can tell, so that a single one cannot be named. Refer to all of them: %s.%s.", st.decl.kind, st.decl.label, st.decl.kind, st.decl.label)
+		return ref{}, 0, false
+	}
 	if in == nil {
 		ev.errorf(rng, "Unknown state", "%s.%s has for_each, and none of its states has the key %q.%s", st.decl.kind, st.decl.label, key, Suggest(key, keysOf(st.byKey)))
 		return ref{}, 0, false

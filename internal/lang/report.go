@@ -3,7 +3,6 @@ package lang
 import (
 	"errors"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -32,7 +31,7 @@ func fromHCL(in hcl.Diagnostics) diag.List {
 			out = append(out, inner...)
 			continue
 		}
-		nd := diag.Diagnostic{Summary: d.Summary, Detail: shortened(d.Detail)}
+		nd := diag.Diagnostic{Summary: d.Summary, Detail: diag.Shortened(d.Detail)}
 		if d.Severity == hcl.DiagWarning {
 			nd.Severity = diag.Warning
 		}
@@ -42,21 +41,6 @@ func fromHCL(in hcl.Diagnostics) diag.List {
 		out = append(out, nd)
 	}
 	return out
-}
-
-// maxDetail is how long the text of a diagnostic may be, in bytes: the parser
-// and functions repeat what they were given.
-const maxDetail = 2 << 10
-
-func shortened(s string) string {
-	if len(s) <= maxDetail {
-		return s
-	}
-	cut := maxDetail
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }
 
 func templateDiagnostics(d *hcl.Diagnostic) diag.List {

@@ -74,6 +74,7 @@ type state struct {
 	byKey    map[string]*instance
 	expanded bool
 	bad      bool
+	unknown  bool // only a run tells whether it takes part, or what its instances are
 	node     int
 }
 

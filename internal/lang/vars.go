@@ -159,9 +159,12 @@ func (ev *evaluator) validate(s *scope) bool {
 }
 
 func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
-	v, _, ok := ev.eval(s, nil, c.condition)
+	v, _, ok := ev.evalLater(s, nil, c.condition)
 	if !ok {
 		return false
+	}
+	if !v.IsKnown() {
+		return true // it is looked at when the value is known
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {

@@ -31,6 +31,10 @@ func (ev *evaluator) walk(st *state, parent int) {
 	if st.bad {
 		return
 	}
+	if st.each && st.unknown {
+		ev.walkUnknown(st, parent)
+		return
+	}
 	if st.each {
 		st.node = ev.addGroup(st.scope, parent, st.id(), st.decl)
 		parent = st.node
@@ -109,9 +113,17 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 	s := kind.State{ID: in.id, Kind: st.kind.Name, Label: st.decl.label, Range: st.decl.rng, Files: st.scope.folder,
 		Attrs: make(map[string]cty.Value, len(st.kind.Attrs)), AttrRanges: make(map[string]diag.Range, len(st.decl.attrs))}
 	good := true
+	unknown := st.unknown || st.scope.unknown()
 	for _, a := range st.kind.Attrs {
+		if a.Computed {
+			if given := st.decl.attrs[a.Name]; given != nil {
+				ev.errorf(rangeOf(given.NameRange), "Attribute of the run", "%s is what a run gives. It can be read, and not be set.", a.Name)
+			}
+			continue
+		}
 		m := ev.attr(in, a.Name)
 		good = good && m.ok
+		unknown = unknown || m.ok && !m.val.IsWhollyKnown()
 		s.Attrs[a.Name] = m.val
 		refs = append(refs, m.refs...)
 		if given := st.decl.attrs[a.Name]; given != nil {
@@ -125,8 +137,11 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 	if source == "" {
 		source = sourceOf(st.decl.rng)
 	}
-	ev.cat.Nodes = append(ev.cat.Nodes, catalog.Node{ID: in.id, Parent: parent, Range: st.decl.rng, Source: source,
-		Trace: st.scope.trace, Kind: st.kind, State: s})
+	n := catalog.Node{ID: in.id, Parent: parent, Range: st.decl.rng, Source: source, Trace: st.scope.trace, Kind: st.kind, State: s}
+	if unknown {
+		n.Unknown, n.Needs = true, ev.needs(refs, st.scope)
+	}
+	ev.cat.Nodes = append(ev.cat.Nodes, n)
 	in.node = len(ev.cat.Nodes) - 1
 	if !st.each {
 		st.node = in.node
@@ -142,6 +157,7 @@ func (ev *evaluator) walkInvocation(in *instance, parent int, refs []ref) {
 		return
 	}
 	in.node = ev.addGroup(in.st.scope, parent, in.id, in.st.decl)
+	ev.cat.Nodes[in.node].Defined = in.st.decl.kind
 	s.node = in.node
 	if !in.st.each {
 		in.st.node = in.node

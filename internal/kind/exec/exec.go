@@ -12,6 +12,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/step"
@@ -23,7 +24,7 @@ func Kind() kind.Kind {
 	creates, cwd := kind.PathAttr("creates", "the command is done when this path is there"), kind.PathAttr("cwd", "working directory")
 	creates.Required, cwd.Required = false, false
 	return kind.Kind{
-		Name: "exec", Main: "name", Steps: steps,
+		Name: "exec", Main: "name", Steps: steps, Result: result,
 		Doc:     "A command. A guard (creates, unless, only_if) tells when it is done already; lazy commands run only when they are notified.",
 		Actions: []kind.Action{{Name: "run", Doc: "runs the command", Act: act}},
 		Attrs: []kind.Attr{
@@ -37,8 +38,31 @@ func Kind() kind.Kind {
 			text("timeout", "such as 30s; 5m when left out"),
 			{Name: "undo", Type: cty.DynamicPseudoType, Doc: "command that takes it back"},
 			{Name: "lazy", Type: cty.Bool, Doc: "runs only when it is notified"},
+			{Name: "output", Type: cty.String, Check: checkOutput, Doc: "what result is: stdout, for what the command prints, or the path of a file that it writes"},
+			{Name: "result", Type: cty.String, Computed: true, Doc: "the output, without line ends behind it: known when the command has run"},
 		},
 	}
+}
+
+// checkOutput wants stdout or a path.
+func checkOutput(v cty.Value) error {
+	if v.AsString() == step.OutputStdout {
+		return nil
+	}
+	if err := kind.CheckPath(v); err != nil {
+		return fmt.Errorf("output is %q, or the path of a file that the command writes", step.OutputStdout)
+	}
+	return nil
+}
+
+func result(s kind.State) (addr.Addr, diag.List) {
+	switch {
+	case !s.Given("output"):
+		return "", s.Errorf("output", "No output", `%s gives nothing to others. Say what its result is: output = "stdout", or the path of a file that it writes.`, s.ID)
+	case s.Bool("lazy"):
+		return "", s.Errorf("lazy", "Output of a lazy command", "A lazy command runs at the end or not at all, so nothing can wait for its result. Leave out lazy, or output.")
+	}
+	return addr.New(addr.KindExec, s.Str("name")), nil
 }
 
 // words are a command given as list or text.
@@ -75,7 +99,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		return kind.Output{}, ds
 	}
 	if s.Bool("lazy") {
-		for _, name := range []string{"creates", "unless", "only_if", "undo", "cwd", "env", "user"} {
+		for _, name := range []string{"creates", "unless", "only_if", "undo", "cwd", "env", "user", "output"} {
 			if s.Given(name) {
 				return kind.Output{}, s.Errorf(name, "Guard of a lazy command", "A lazy command runs when it is notified, as root in /, with neither guards nor undo. Leave out %s, or lazy.", name)
 			}
@@ -106,9 +130,9 @@ func attributes(s kind.State) ([]step.Attr, diag.List) {
 		}
 	}
 	attrs = append(attrs, step.Attr{Key: "user", Value: s.Str("user")}, step.Attr{Key: "creates", Value: s.Str("creates")})
-	for _, name := range []string{"unless", "only_if", "timeout", "undo"} {
+	for _, name := range []string{"unless", "only_if", "timeout", "undo", "output"} {
 		switch {
-		case name == "timeout":
+		case name == "timeout" || name == "output":
 			attrs = append(attrs, step.Attr{Key: name, Value: s.Str(name)})
 		case s.Given(name):
 			w, ds := words(s, name)

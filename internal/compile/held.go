@@ -1,0 +1,154 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// stepsOf are the steps of a state. Those of one that is not known yet only say
+// where it stands, and never reach a list: they are made with something in the
+// place of what is not known.
+func (b *builder) stepsOf(n catalog.Node) (kind.Output, diag.List) {
+	if !n.Unknown {
+		return n.Kind.Steps(n.State)
+	}
+	if main, ok := n.State.Attrs[n.Kind.Main]; n.Kind.Steps == nil || !ok || !main.IsWhollyKnown() {
+		return kind.Output{}, nil
+	}
+	s := n.State
+	s.Attrs = make(map[string]cty.Value, len(n.State.Attrs))
+	for name, v := range n.State.Attrs {
+		known, err := cty.Transform(v, func(_ cty.Path, part cty.Value) (cty.Value, error) {
+			if part.IsKnown() {
+				return part, nil
+			}
+			return anything(part.Type()), nil
+		})
+		if err != nil {
+			return kind.Output{}, nil
+		}
+		s.Attrs[name] = known
+	}
+	out, ds := n.Kind.Steps(s)
+	if ds.HasErrors() {
+		return kind.Output{}, nil
+	}
+	return kind.Output{Steps: out.Steps}, nil
+}
+
+// anything is a value of a type.
+func anything(t cty.Type) cty.Value {
+	switch {
+	case t == cty.String || t == cty.DynamicPseudoType:
+		return cty.StringVal("held")
+	case t == cty.Bool:
+		return cty.False
+	case t == cty.Number:
+		return cty.Zero
+	case t.IsMapType():
+		return cty.MapValEmpty(t.ElementType())
+	case t.IsListType():
+		return cty.ListValEmpty(t.ElementType())
+	case t.IsSetType():
+		return cty.SetValEmpty(t.ElementType())
+	case t.IsObjectType():
+		return cty.EmptyObjectVal
+	}
+	return cty.NullVal(t)
+}
+
+// hold takes out what a run has to tell first, all that comes after it by an
+// order that is no guess, and every check. An action that somebody else tells too
+// stays, for those.
+func (b *builder) hold() {
+	b.heldNodes = make([]bool, len(b.c.Nodes))
+	held := map[int]bool{}
+	var todo []int
+	take := func(i int) {
+		if !held[i] {
+			held[i] = true
+			todo = append(todo, i)
+		}
+	}
+	for n, node := range b.c.Nodes {
+		if node.Unknown {
+			b.heldNodes[n] = true
+			take(b.first[n])
+			for _, i := range b.of[n] {
+				take(i)
+			}
+		}
+	}
+	if len(todo) == 0 {
+		return
+	}
+	for len(todo) > 0 {
+		i := todo[0]
+		todo = todo[1:]
+		for _, a := range b.g.Out(i) {
+			if act := b.items[a.To].act; a.Strength == catalog.Hard && (act == nil || b.toldByNobody(act, held)) {
+				take(a.To)
+			}
+		}
+	}
+	for i := range b.items {
+		it := &b.items[i]
+		it.held = held[i] || it.step.Verb == step.Check
+		if it.held && it.act == nil && it.node >= 0 && !b.c.Nodes[it.node].Group {
+			b.heldNodes[it.node] = true
+		}
+	}
+}
+
+// toldByNobody tells whether all who trigger an action are held, or its own state.
+func (b *builder) toldByNobody(a *act, held map[int]bool) bool {
+	if held[b.last[a.to]] {
+		return true
+	}
+	for _, n := range slices.Concat(a.on, a.failure) {
+		if !held[b.last[n]] {
+			return false
+		}
+	}
+	return true
+}
+
+// heldStates are the states that are held, in the order of declaration.
+func (b *builder) heldStates() []Held {
+	var out []Held
+	for n, node := range b.c.Nodes {
+		if n >= len(b.heldNodes) || !b.heldNodes[n] || node.Group {
+			continue
+		}
+		h := Held{ID: node.ID, Range: node.Range, Needs: node.Needs}
+		if len(b.of[n]) > 0 {
+			h.Addr = b.items[b.of[n][0]].step.Addr()
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// outputs are the commands whose output is used. One that is held has no line
+// that could have run.
+func (b *builder) outputs() []Output {
+	var out []Output
+	for _, a := range b.c.Results {
+		if i, ok := b.addrs[a]; ok && !b.items[i].held {
+			out = append(out, Output{Addr: a, Step: b.items[i].step.String()})
+		}
+	}
+	return out
+}
+
+// there tells whether an address is in the list.
+func (b *builder) there(i int) (addr.Addr, bool) {
+	return b.items[i].step.Addr(), !b.items[i].held
+}

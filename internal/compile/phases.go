@@ -1,0 +1,150 @@
+package compile
+
+import (
+	"slices"
+	"strconv"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// sameKind finds the outermost invocations of one defined kind that two states
+// are inside of; ok is false where there are none, or it is the same.
+func (b *builder) sameKind(earlier, later int) (from, to int, ok bool) {
+	around := map[string]int{}
+	for n := b.c.Nodes[earlier].Parent; n >= 0; n = b.c.Nodes[n].Parent {
+		if d := b.c.Nodes[n].Defined; d != "" {
+			around[d] = n
+		}
+	}
+	for n := b.c.Nodes[later].Parent; n >= 0; n = b.c.Nodes[n].Parent {
+		if first, both := around[b.c.Nodes[n].Defined]; both && first != n {
+			from, to, ok = first, n, true
+		}
+	}
+	return from, to, ok
+}
+
+// latestItem is the item of the last phase of an address so far; first is the one
+// of the first.
+func (b *builder) latestItem(a addr.Addr, first int) int {
+	if later := b.again[a]; len(later) > 0 {
+		return later[len(later)-1]
+	}
+	return first
+}
+
+func (b *builder) latest(a addr.Addr, first int) int { return b.items[b.latestItem(a, first)].node }
+
+// writtenAgain adds a step that brings its address to the next phase. Not every
+// verb has phases.
+func (b *builder) writtenAgain(n, first int, s step.Step) (int, bool) {
+	a := s.Addr()
+	k := len(b.again[a]) + 2
+	next, err := step.New(s.Verb, s.Args, append(slices.Clone(s.Attrs), step.Attr{Key: "phase", Value: strconv.Itoa(k)})...)
+	if err != nil {
+		b.twice(n, first, a)
+		return 0, false
+	}
+	next.Source = s.Source
+	i := b.add(item{step: next, node: n, phase: k})
+	b.auto(b.latestItem(a, first), i, catalog.Hard, "the phase before")
+	b.again[a] = append(b.again[a], i)
+	return i, true
+}
+
+func (b *builder) unordered(first, second, n int, a addr.Addr) {
+	from, to := b.c.Nodes[first], b.c.Nodes[second]
+	d := diag.Errorf(to.Range, "Address written twice", "%s and %s (at %s) both write %s. To bring it first to the one state and then to the other, order them: after = [%s], or a value that leads from the one to the other. Else leave one out.",
+		to.ID, from.ID, from.Range, a, from.ID)
+	d.Trace = append(slices.Clone(b.c.Nodes[n].Trace), from.Range)
+	b.ds = append(b.ds, d)
+}
+
+// phaseOf is the last phase that a state has a part in: its own, else that of what
+// it comes after.
+func (b *builder) phaseOf(n int) int {
+	k := 1
+	for _, i := range b.of[n] {
+		k = max(k, b.items[i].phase)
+	}
+	if k > 1 {
+		return k
+	}
+	for _, items := range b.again {
+		for _, i := range items {
+			if p := b.items[i].phase; p > k && b.orders.before(b.items[i].node, n) {
+				k = p
+			}
+		}
+	}
+	return k
+}
+
+// beforeNext puts an action of a phase before the steps of the next one, so that
+// who is told of the one state is told before the other comes.
+func (b *builder) beforeNext(a *act) {
+	for _, n := range a.on {
+		for _, i := range b.of[n] {
+			later := b.again[b.items[i].step.Addr()]
+			if len(later) >= a.phase {
+				b.auto(a.item, later[a.phase-1], catalog.Strong, a.name+" of the phase before")
+			}
+		}
+	}
+}
+
+// orders tells which nodes of a catalog the author has ordered. Each node has a
+// beginning and an end; a group begins before its members and ends after them.
+type orders struct {
+	c       *catalog.Catalog
+	arcs    [][]int
+	from    int // the node that reached is about
+	reached []bool
+}
+
+// before tells whether all of one node comes before anything of another.
+func (o *orders) before(earlier, later int) bool {
+	if len(o.c.Edges) == 0 {
+		return false
+	}
+	if o.arcs == nil {
+		o.build()
+	}
+	if o.reached == nil || o.from != earlier {
+		o.walk(earlier)
+	}
+	return o.reached[2*later]
+}
+
+func (o *orders) build() {
+	o.arcs = make([][]int, 2*len(o.c.Nodes))
+	arc := func(a, b int) { o.arcs[a] = append(o.arcs[a], b) }
+	for n, node := range o.c.Nodes {
+		arc(2*n, 2*n+1)
+		if p := node.Parent; p >= 0 {
+			arc(2*p, 2*n)
+			arc(2*n+1, 2*p+1)
+		}
+	}
+	for _, e := range o.c.Edges {
+		arc(2*e.Before+1, 2*e.After)
+	}
+}
+
+func (o *orders) walk(from int) {
+	o.from, o.reached = from, make([]bool, len(o.arcs))
+	todo := []int{2*from + 1}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, to := range o.arcs[n] {
+			if !o.reached[to] {
+				o.reached[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+}
