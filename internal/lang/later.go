@@ -68,6 +68,13 @@ func (s *scope) unknown() bool {
 func (ev *evaluator) needs(refs []ref, s *scope) []addr.Addr {
 	var out []addr.Addr
 	for _, r := range refs {
+		if inside := r.inside(); inside != nil {
+			for _, m := range inside.outputs {
+				if m.ok && m.val != cty.NilVal && !m.val.IsWhollyKnown() {
+					out = append(out, ev.needs(m.refs, &scope{})...)
+				}
+			}
+		}
 		if r.inst == nil {
 			continue
 		}
@@ -92,6 +99,14 @@ func (ev *evaluator) needs(refs []ref, s *scope) []addr.Addr {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// inside is the scope whose outputs a reference can be about, nil for none.
+func (r ref) inside() *scope {
+	if r.inst != nil {
+		return r.inst.inner
+	}
+	return r.scope
 }
 
 // walkUnknown puts a declaration into the catalog of which nobody knows yet how

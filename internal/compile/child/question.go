@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/compile"
 )
 
@@ -50,6 +51,11 @@ func (q question) encode() ([]byte, error) {
 		w.text(name)
 		w.text(q.in.Vars[name])
 	}
+	w.int(len(q.in.Outputs))
+	for _, a := range slices.Sorted(maps.Keys(q.in.Outputs)) {
+		w.text(string(a))
+		w.text(q.in.Outputs[a])
+	}
 	return w.b, nil
 }
 
@@ -81,6 +87,13 @@ func readQuestion(payload []byte) (question, error) {
 	for range r.count(2) {
 		name := r.text()
 		q.in.Vars[name] = r.text()
+	}
+	for range r.count(2) {
+		if q.in.Outputs == nil {
+			q.in.Outputs = map[addr.Addr]string{}
+		}
+		a := addr.Addr(r.text())
+		q.in.Outputs[a] = r.text()
 	}
 	if q.ask > askLookups {
 		r.fail("the question %d", q.ask)

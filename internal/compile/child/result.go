@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
@@ -37,6 +38,57 @@ func writeResult(w *writer, res compile.Result) {
 	}
 	w.texts(res.FactsUsed)
 	w.texts(res.Files)
+	w.int(len(res.Outputs))
+	for _, o := range res.Outputs {
+		w.text(string(o.Addr))
+		w.text(o.Step)
+	}
+	w.int(len(res.Held))
+	for _, h := range res.Held {
+		w.text(h.ID)
+		w.rng(h.Range)
+		w.text(string(h.Addr))
+		w.int(len(h.Needs))
+		for _, a := range h.Needs {
+			w.text(string(a))
+		}
+	}
+}
+
+// readOutputs reads the commands whose output is used, each with its line in the
+// list.
+func readOutputs(r *reader, list step.List) []compile.Output {
+	var lines map[addr.Addr]string
+	var out []compile.Output
+	for range r.count(2) {
+		o := compile.Output{Addr: addr.Addr(r.text()), Step: r.text()}
+		if lines == nil {
+			lines = map[addr.Addr]string{}
+			for _, s := range list {
+				if s.Verb == step.Exec {
+					lines[s.Addr()] = s.String()
+				}
+			}
+		}
+		if lines[o.Addr] != o.Step {
+			r.fail("the output of %q, which is no command of the list", o.Addr)
+			return nil
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func readHeld(r *reader) []compile.Held {
+	var out []compile.Held
+	for range r.count(10) {
+		h := compile.Held{ID: r.text(), Range: r.rng(), Addr: addr.Addr(r.text())}
+		for range r.count(1) {
+			h.Needs = append(h.Needs, addr.Addr(r.text()))
+		}
+		out = append(out, h)
+	}
+	return out
 }
 
 func writePolicy(w *writer, p catalog.Policy) {
@@ -106,6 +158,7 @@ func readResult(r *reader, tree repo.Tree) compile.Result {
 	}
 	res.States = readStates(r, len(res.List))
 	res.FactsUsed, res.Files = r.texts(), r.texts()
+	res.Outputs, res.Held = readOutputs(r, res.List), readHeld(r)
 	for _, s := range res.List {
 		if _, ok := res.Blobs[s.Blob()]; s.Blob() != "" && !ok {
 			r.fail("no content for %s", s)

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"strconv"
 
@@ -102,7 +103,9 @@ func (s *session) targets(src *source) (names []string, err error) {
 func (s *session) listOf(src *source, in compile.Input) (req executor.Request, err error) {
 	fresh := func() (compile.Result, error) {
 		res, err := s.compileInput(in)
-		req = request(res, src.rev)
+		if req = request(res, src.rev); err == nil {
+			s.goesOn(&req, res, in)
+		}
 		return res, err
 	}
 	if !src.committed() {
@@ -121,11 +124,37 @@ func (s *session) listOf(src *source, in compile.Input) (req executor.Request, e
 		}
 		warned := s.warned
 		var res compile.Result
-		if res, err = fresh(); err == nil && s.warned == warned {
+		if res, err = fresh(); err == nil && s.warned == warned && len(res.Outputs) == 0 {
 			_ = dir.Keep(in.Tree, k, res)
 		}
 	})
 	return req, err
+}
+
+// goesOn adds to a request what it was made with of the outputs of commands, and
+// how to make it with others.
+func (s *session) goesOn(req *executor.Request, res compile.Result, in compile.Input) {
+	if len(res.Outputs) == 0 {
+		return
+	}
+	rev := req.Revision
+	req.Known, req.Outputs = in.Outputs, make([]executor.OutputRef, len(res.Outputs))
+	for i, o := range res.Outputs {
+		req.Outputs[i] = executor.OutputRef{Addr: o.Addr, Step: o.Step}
+	}
+	for _, h := range res.Held {
+		req.Held = append(req.Held, executor.Held{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs})
+	}
+	req.Next = func(known executor.Known) (executor.Request, error) {
+		in.Outputs = known
+		res, err := s.compileInput(in)
+		if err != nil {
+			return executor.Request{}, err
+		}
+		next := request(res, rev)
+		s.goesOn(&next, res, in)
+		return next, nil
+	}
 }
 
 // keptRequest is request for a list that was kept. Should it be gone when it is

@@ -32,7 +32,8 @@ func newCompile(s *session) *cobra.Command {
 		Short: "Print the list of a target",
 		Long: `Prints the list of atomic steps that the repository comes to for one target, each
 with the place that it comes from. The same revision, facts and variables give
-the same bytes on any machine.`,
+the same bytes on any machine. States that need the output of a command are named
+at the end, for only a run can tell it.`,
 		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --bare > web1.steps",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.printList(c.Context(), bare) },
@@ -56,6 +57,9 @@ func (s *session) printList(ctx context.Context, bare bool) error {
 	}
 	if err := step.Print(s.app.Stdout, req.List, step.PrintOptions{Source: !bare}); err != nil {
 		return fmt.Errorf("cannot print the list: %w", err)
+	}
+	for _, h := range req.Held {
+		s.printf("# held until a run has told more: %s at %s\n", h.ID, h.Source)
 	}
 	return nil
 }

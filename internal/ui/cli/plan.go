@@ -66,6 +66,7 @@ Each line begins with what happens:
   ?  check     a verification, after the run
   =  adopt     found as wanted: recorded, nothing runs
   .  forget    no longer wanted and never changed by fettle: left as it is
+  *  later     what only the run can tell: (known after apply)
 
 A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
 because the machine has changed since. The file holds all content that the plan
@@ -99,6 +100,9 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 		return err
 	}
 	if f.out != "" {
+		if p.More() {
+			return refuse("Apply it as it comes: fettle apply", "cannot save the plan: it has later phases, and what they do is known only when those before are done")
+		}
 		if err := savePlan(f.out, s.app.Version, req, p); err != nil {
 			return err
 		}
@@ -120,7 +124,7 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 // changesIn is errChanges for a plan that would change something, or that
 // reports drift.
 func changesIn(p *plan.Plan) error {
-	if !p.Empty() || p.Count()[plan.Drift] > 0 {
+	if !p.Empty() || p.Count()[plan.Drift] > 0 || len(p.Later) > 0 {
 		return errChanges
 	}
 	return nil

@@ -21,6 +21,9 @@ type planDoc struct {
 	Unchanged int            `json:"unchanged"`
 	Count     map[string]int `json:"count"`
 	Changes   []changeDoc    `json:"changes"`
+	Stage     int            `json:"stage,omitempty"`
+	Stages    int            `json:"stages,omitempty"`
+	Later     []plan.Later   `json:"later,omitempty"`
 }
 
 type changeDoc struct {
@@ -47,7 +50,7 @@ func planJSON(format string, p *plan.Plan) *planDoc {
 	doc := &planDoc{
 		Format: format, Operation: string(p.Operation), Target: p.Target, Base: p.Base, To: p.To,
 		Revision: p.Revision, List: p.List, Digest: p.Digest(), Empty: p.Empty(), Unchanged: p.Unchanged,
-		Count: map[string]int{}, Changes: []changeDoc{},
+		Count: map[string]int{}, Changes: []changeDoc{}, Stage: p.Stage, Stages: p.Stages, Later: p.Later,
 	}
 	for a, n := range p.Count() {
 		doc.Count[string(a)] = n

@@ -11,6 +11,7 @@ type reportDoc struct {
 	Format    string                 `json:"format"` // fettle.report/1
 	Exit      int                    `json:"exit"`
 	Run       int                    `json:"run"`
+	Runs      []int                  `json:"runs,omitempty"`
 	Outcome   string                 `json:"outcome"`
 	Changed   int                    `json:"changed"`
 	Error     string                 `json:"error,omitempty"`
@@ -26,7 +27,7 @@ type reportDoc struct {
 
 func reportJSON(r *executor.Report, p *plan.Plan, err error) reportDoc {
 	doc := reportDoc{
-		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Outcome: string(r.Outcome), Changed: r.Changed,
+		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Runs: r.Runs, Outcome: string(r.Outcome), Changed: r.Changed,
 		Failed: r.Failed, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
 		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: planJSON("fettle.plan/1", p),
 	}

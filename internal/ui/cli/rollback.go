@@ -32,7 +32,7 @@ modes, packages, units. It needs neither git nor the repository, for lists and
 content are kept on the machine.
 
 TO is
-  nothing            the state before the last run; typed twice, it comes back
+  nothing            the state before the last apply; typed twice, it comes back
   a number           that run (see: fettle log)
   0 or origin        before fettle first touched the machine
   a commit           the newest run of it; the beginning of its hash is enough

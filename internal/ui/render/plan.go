@@ -74,6 +74,7 @@ func (s Style) Plan(w io.Writer, p *plan.Plan, o PlanOptions) {
 		s.changes(w, p.Changes, o)
 	}
 	s.irreversible(w, p.Irreversible())
+	s.later(w, p.Later)
 	fmt.Fprintf(w, "\n%s\n", s.Summary(p))
 }
 

@@ -41,18 +41,18 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	}
 	switch r.Outcome {
 	case journal.Failed:
-		return fmt.Sprintf("%s after %s: %d changed, %d not reached (run %d).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), r.Run)
+		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	case journal.CheckFailed:
-		return fmt.Sprintf("%s in %s, but a check failed: %d changed (run %d).", s.paint(red, verb), took, r.Changed, r.Run)
+		return fmt.Sprintf("%s in %s, but a check failed: %d changed (%s).", s.paint(red, verb), took, r.Changed, runs(r.Run, r.Runs))
 	case journal.RolledBack:
-		return fmt.Sprintf("%s in %s: everything is as it was before (run %d).", s.paint(yellow, "Taken back"), took, r.Run)
+		return fmt.Sprintf("%s in %s: everything is as it was before (%s).", s.paint(yellow, "Taken back"), took, runs(r.Run, r.Runs))
 	case journal.Interrupted:
-		return fmt.Sprintf("%s after %s: %d changed, %d not reached (run %d).", s.paint(yellow, "Interrupted"), took, r.Changed, len(r.Remaining), r.Run)
+		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(yellow, "Interrupted"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	}
 	if r.Run == 0 {
 		return s.paint(green, "Nothing had to change.")
 	}
-	return fmt.Sprintf("%s in %s: %d changed (run %d).", s.paint(green, verb), took, r.Changed, r.Run)
+	return fmt.Sprintf("%s in %s: %d changed (%s).", s.paint(green, verb), took, r.Changed, runs(r.Run, r.Runs))
 }
 
 func (s Style) checks(w io.Writer, checks []executor.CheckResult) {
