@@ -18,6 +18,14 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "probe" {
 		os.Exit(probe(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "program" {
+		code, err := sandbox.EnterProgram(os.Args[2:])
+		fmt.Fprint(os.Stderr, err)
+		os.Exit(code)
+	}
+	if os.Args[0] == "./hostile" {
+		os.Exit(hostile(os.Args[1], os.Args[2:]))
+	}
 	os.Exit(m.Run())
 }
 

@@ -1,0 +1,282 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// How EnterProgram tells that the walls could not be put up; the program itself
+// has not run then.
+const (
+	wallsExit = 125
+	wallsSay  = "fettle: no walls: "
+)
+
+// EnterProgram is the child of Run: args are those behind the word. It puts up
+// the walls and becomes the program. When it returns, the program was not
+// started, and the exit code is the number that comes with the error.
+func EnterProgram(args []string) (int, error) {
+	if len(args) < 4 {
+		return wallsExit, errors.New(wallsSay + "the arguments are not those of Run")
+	}
+	memory, merr := strconv.ParseUint(args[0], 10, 63)
+	seconds, serr := strconv.ParseUint(args[1], 10, 31)
+	if merr != nil || serr != nil {
+		return wallsExit, errors.New(wallsSay + "the limits are no numbers")
+	}
+	runtime.LockOSThread() // what is given up below is given up by this thread, which becomes the program
+	if err := errors.Join(room(args[2]), bounds(memory, seconds), powerless(), programWall()); err != nil {
+		return wallsExit, fmt.Errorf("%s%w", wallsSay, err)
+	}
+	path, err := programPath(args[3])
+	if err != nil {
+		return 127, err
+	}
+	env := []string{"PATH=" + programDirs, "HOME=/nonexistent", "LC_ALL=C.UTF-8", "TZ=UTC"}
+	err = syscall.Exec(path, args[3:], env)
+	return 126, fmt.Errorf("cannot start %s: %w", args[3], err)
+}
+
+const programDirs = "/usr/local/bin:/usr/bin:/bin"
+
+// programPath finds a program in the work folder or among those of the system.
+func programPath(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return filepath.Join("/work", name), nil
+	}
+	for _, dir := range filepath.SplitList(programDirs) {
+		p := filepath.Join(dir, name)
+		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("cannot find the program %s: %w", name, exec.ErrNotFound)
+}
+
+// room makes dir/root the only file system there is: the system's programs, the
+// work folder and three devices, all of them only to be read.
+func room(dir string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mounts cannot be made one's own: %w", err)
+	}
+	root := filepath.Join(dir, "root")
+	if err := unix.Mount("none", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=755"); err != nil {
+		return fmt.Errorf("a file system in memory cannot be mounted: %w", err)
+	}
+	err := furnish(root, dir)
+	if err == nil {
+		err = remount(root, 0)
+	}
+	if err == nil {
+		err = unix.Chdir(root)
+	}
+	if err == nil {
+		err = unix.PivotRoot(".", ".") // the old root comes to lie on top of the new one
+	}
+	if err == nil {
+		err = unix.Unmount(".", unix.MNT_DETACH)
+	}
+	if err == nil {
+		err = unix.Chdir("/work")
+	}
+	if err != nil {
+		return fmt.Errorf("the root cannot be changed: %w", err)
+	}
+	return nil
+}
+
+func furnish(root, dir string) error {
+	for _, d := range []string{"usr", "work", "dev", "etc", "tmp"} {
+		if err := unix.Mkdir(filepath.Join(root, d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := bind("/usr", filepath.Join(root, "usr"), 0); err != nil {
+		return err
+	}
+	if err := bind(filepath.Join(dir, "work"), filepath.Join(root, "work"), unix.MS_NODEV); err != nil {
+		return err
+	}
+	for _, name := range []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"} {
+		if err := sameAs(root, name); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{"/dev/null", "/dev/zero", "/dev/urandom"} {
+		if err := bindFile(root, d, true); err != nil {
+			return err
+		}
+	}
+	return errors.Join(bindFile(root, "/etc/ld.so.cache", false), sameAs(root, "etc/alternatives"))
+}
+
+// sameAs gives the new root a folder of the old one: the link that it is, or the
+// folder itself. One that is not there is left out.
+func sameAs(root, name string) error {
+	var st unix.Stat_t
+	if unix.Lstat("/"+name, &st) != nil {
+		return nil
+	}
+	to := filepath.Join(root, name)
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		link, err := os.Readlink("/" + name)
+		if err != nil {
+			return err
+		}
+		return unix.Symlink(link, to)
+	}
+	if err := unix.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	return bind("/"+name, to, 0)
+}
+
+// bindFile gives the new root a file of the old one; one that is not there is
+// left out. A device can be written to: nothing comes of it.
+func bindFile(root, name string, device bool) error {
+	if unix.Access(name, unix.F_OK) != nil {
+		return nil
+	}
+	to := filepath.Join(root, name)
+	fd, err := unix.Open(to, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return err
+	}
+	_ = unix.Close(fd)
+	if device {
+		return unix.Mount(name, to, "", unix.MS_BIND, "")
+	}
+	return bind(name, to, 0)
+}
+
+// bind shows a folder in another place, only to be read.
+func bind(from, to string, flags uintptr) error {
+	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("%s cannot be shown inside: %w", from, err)
+	}
+	return remount(to, flags)
+}
+
+// remount keeps the flags that a mount has: those of another user namespace
+// cannot be taken off.
+func remount(at string, flags uintptr) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(at, &st); err != nil {
+		return err
+	}
+	kept := uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME | unix.MS_RELATIME)
+	if err := unix.Mount("", at, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|kept|flags, ""); err != nil {
+		return fmt.Errorf("%s cannot be made read-only: %w", at, err)
+	}
+	return nil
+}
+
+// bounds sets the resource limits, which nothing in there can raise again.
+func bounds(memory, seconds uint64) error {
+	unix.Umask(0o022)
+	for _, l := range []struct {
+		what  int
+		value uint64
+	}{
+		{unix.RLIMIT_DATA, memory}, {unix.RLIMIT_AS, 4 * memory}, {unix.RLIMIT_CPU, seconds}, {unix.RLIMIT_NOFILE, programFiles},
+		{unix.RLIMIT_NPROC, programProcs}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
+	} {
+		var has unix.Rlimit
+		if err := unix.Getrlimit(l.what, &has); err != nil {
+			return err
+		}
+		v := min(l.value, has.Max)
+		if err := unix.Setrlimit(l.what, &unix.Rlimit{Cur: v, Max: v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// programWall is a second wall for the same: nothing is written, mounted or
+// connected to, even where the room had a gap. It is put on the thread that
+// becomes the program; go-landlock's own way needs /proc, which is not here.
+func programWall() error {
+	abi, err := llsyscall.LandlockGetABIVersion()
+	if err != nil || abi < 1 {
+		return nil // the room is all there is
+	}
+	rights := llsyscall.RulesetAttr{HandledAccessFS: llsyscall.AccessFSRefer - 1}
+	if abi >= 2 {
+		rights.HandledAccessFS |= llsyscall.AccessFSRefer
+	}
+	if abi >= 3 {
+		rights.HandledAccessFS |= llsyscall.AccessFSTruncate
+	}
+	if abi >= 4 {
+		rights.HandledAccessNet = llsyscall.AccessNetBindTCP | llsyscall.AccessNetConnectTCP
+	}
+	if abi >= 6 {
+		rights.Scoped = llsyscall.ScopeAbstractUnixSocket | llsyscall.ScopeSignal
+	}
+	rules, err := llsyscall.LandlockCreateRuleset(&rights, 0)
+	if err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	defer unix.Close(rules)
+	const read = llsyscall.AccessFSExecute | llsyscall.AccessFSReadFile | llsyscall.AccessFSReadDir
+	const device = llsyscall.AccessFSReadFile | llsyscall.AccessFSWriteFile
+	for _, r := range []struct {
+		rights uint64
+		names  []string
+	}{
+		{read, []string{"/usr", "/work", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}},
+		{device, []string{"/dev/null", "/dev/zero", "/dev/urandom"}},
+	} {
+		for _, name := range r.names {
+			if err := allow(rules, name, r.rights); err != nil {
+				return fmt.Errorf("landlock: %s: %w", name, err)
+			}
+		}
+	}
+	if err := llsyscall.LandlockRestrictSelf(rules, 0); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	return nil
+}
+
+// allow adds what is below a path to a set of rules; one that is not there
+// needs none.
+func allow(rules int, name string, rights uint64) error {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return llsyscall.LandlockAddPathBeneathRule(rules, &llsyscall.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights}, 0)
+}
+
+// powerless gives up what root has inside of the namespace, for good.
+func powerless() error {
+	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("capabilities cannot be dropped: %w", err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
+		return fmt.Errorf("capabilities cannot be given up: %w", err)
+	}
+	return nil
+}
