@@ -16,6 +16,10 @@ import (
 // compileChild is the word that makes this program a compiler with limits.
 const compileChild = "compile-child"
 
+// programChild is the word that makes this program a sandbox for one of a
+// repository's.
+const programChild = "program-child"
+
 // language is the front half as the command line wants it. Repositories are
 // compiled in a child process, tests in several.
 func language(c *limited.Compiler, more *limited.Pool) cli.Language {
@@ -31,11 +35,12 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 			slices.Sort(names)
 			return names, ds
 		},
-		Format:   func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
-		Kinds:    compile.Kinds,
-		OwnKinds: c.OwnKinds,
-		Lookups:  c.Lookups,
-		Schema:   c.Schema,
+		Format:     func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
+		Kinds:      compile.Kinds,
+		OwnKinds:   c.OwnKinds,
+		Lookups:    c.Lookups,
+		Generators: c.Generators,
+		Schema:     c.Schema,
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds

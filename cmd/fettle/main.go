@@ -19,6 +19,9 @@ import (
 	"golang.org/x/term"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/kind/generator"
+	"fettle.dev/fettle/internal/outside"
+	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -31,6 +34,11 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	if len(args) > 0 && args[0] == compileChild {
 		return runChild(args[1:])
+	}
+	if len(args) > 0 && args[0] == programChild {
+		code, err := sandbox.EnterProgram(args[1:])
+		fmt.Fprint(os.Stderr, err)
+		return code
 	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -56,7 +64,10 @@ func run(args []string) int {
 		Build:        buildText(),
 		Support:      support,
 		Ask:          ask,
-		Walls:        func() []string { return sandbox.Walls(compiler.Limits()) },
+		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
+			return outside.Generate(ctx, tree, g, programChild)
+		},
+		Walls: func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)
 }

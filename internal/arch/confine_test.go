@@ -23,7 +23,7 @@ var confinements = []confinement{
 		only: []allowed{
 			{"internal/host/local", "the driver itself"},
 			{"internal/repo", "git"},
-			{"internal/sandbox", "this program again, as the process that compiles: design/0008"},
+			{"internal/sandbox", "this program again, as the process that compiles or that keeps a program in: design/0008, design/0012"},
 			{"test/...", "boots hosts and runs the binary"},
 		},
 	},
@@ -49,6 +49,7 @@ var confinements = []confinement{
 			{"internal/repo", "a new repository, and temporary folders for git"},
 			{"internal/ui/cli", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
 			{"internal/kind/kindtest", "golden files under -update"},
+			{"internal/outside", "the folder of a sandbox"},
 			{"cmd/fettle", "the state directory itself"},
 			{"test/...", "roots of test hosts"},
 		},

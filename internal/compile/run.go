@@ -6,6 +6,7 @@ import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/kind/stdlib"
 	"fettle.dev/fettle/internal/lang"
@@ -110,6 +111,31 @@ func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List
 		return nil, slices.Clone(r.ds)
 	}
 	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name)
+}
+
+// Generators are the runs that a target's list is made of. Mistakes of the rest
+// of the target come with them; they take from the runs only those that stand
+// behind the mistake.
+func (r *Repository) Generators(in Input) ([]generator.Run, diag.List) {
+	ds := slices.Clone(r.ds)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	c, more := r.program.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars})
+	ds = append(ds, more...)
+	if c == nil {
+		return nil, ds
+	}
+	var out []generator.Run
+	for _, n := range c.Nodes {
+		if n.Kind != nil && n.Kind.Expand != nil {
+			run, bad := generator.RunOf(n.State)
+			if ds = append(ds, bad...); !bad.HasErrors() {
+				out = append(out, run)
+			}
+		}
+	}
+	return out, sorted(ds)
 }
 
 // OwnKinds are the kinds that the repository defines, see lang.Program.

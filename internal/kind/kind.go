@@ -40,6 +40,15 @@ type Kind struct {
 	// Result names the command whose output is the computed attribute of s, of which
 	// no attribute is unknown. nil for a kind without one.
 	Result func(s State) (addr.Addr, diag.List)
+	// Expand gives the configuration that a state stands for in place of steps,
+	// nil when it comes to steps after all. Most kinds have none.
+	Expand func(s State) (*Expansion, diag.List)
+}
+
+// Expansion is states in the language's JSON form, in a file of the repository.
+type Expansion struct {
+	File string // its path in the repository, for places
+	Text []byte
 }
 
 // Attr is one attribute of a kind.

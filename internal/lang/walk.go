@@ -138,6 +138,10 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 		source = sourceOf(st.decl.rng)
 	}
 	n := catalog.Node{ID: in.id, Parent: parent, Range: st.decl.rng, Source: source, Trace: st.scope.trace, Kind: st.kind, State: s}
+	x, ok := ev.standsFor(st, &n, unknown)
+	if !ok {
+		return
+	}
 	if unknown {
 		n.Unknown, n.Needs = true, ev.needs(refs, st.scope)
 	}
@@ -148,6 +152,9 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 	}
 	ev.depend(in.node, refs)
 	ev.meta(st, in.each, ref{state: st, inst: in}, in.node)
+	if x != nil {
+		ev.walkExpansion(in, x)
+	}
 }
 
 // walkInvocation puts the inside of a defined kind into the catalog.

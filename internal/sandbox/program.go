@@ -20,7 +20,7 @@ import (
 // place to write to.
 type Program struct {
 	// Dir holds a folder "work" with the files that it gets, readable for all,
-	// and an empty folder "root". The caller makes and removes it.
+	// and an empty folder "root". The caller makes it in Place, and removes it.
 	Dir string
 	// Argv is the program, a path in the work folder or a name in /usr, and its
 	// arguments.
@@ -87,6 +87,15 @@ func Run(ctx context.Context, word string, p Program) (Printed, error) {
 		return Printed{}, err
 	}
 	return res, nil
+}
+
+// Place is a folder for folders of programs: one that nobody can come to, where
+// programs run as nobody. "" is the usual one.
+func Place() string {
+	if os.Geteuid() == 0 {
+		return "/tmp"
+	}
+	return ""
 }
 
 // command is this program in namespaces of its own. It is the first process in

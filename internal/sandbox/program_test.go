@@ -69,7 +69,7 @@ func attempts() map[string]func([]string) error {
 			return err
 		},
 		"endless": func([]string) error {
-			for { //nolint
+			for {
 			}
 		},
 		"output":      endlessOutput,
@@ -137,7 +137,7 @@ func room(t *testing.T) string {
 	if os.Getuid() != 0 {
 		t.Skip("needs root: namespaces may not be there for others")
 	}
-	dir, err := os.MkdirTemp("", "fettle-program-*")
+	dir, err := os.MkdirTemp(sandbox.Place(), "fettle-program-*")
 	if err != nil {
 		t.Fatal(err)
 	}

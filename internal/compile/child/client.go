@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
@@ -107,6 +108,16 @@ func (c *Client) OwnKinds() ([]lang.OwnKind, diag.List, error) {
 		return nil, nil, err
 	}
 	ds, list := r.diags(), readKinds(r)
+	return list, ds, r.end()
+}
+
+// Generators is compile.Repository.Generators.
+func (c *Client) Generators(in compile.Input) ([]generator.Run, diag.List, error) {
+	r, err := c.ask(question{ask: askGenerators, in: in})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, list := r.diags(), readRuns(r)
 	return list, ds, r.end()
 }
 

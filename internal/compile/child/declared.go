@@ -1,13 +1,16 @@
 package child
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
 )
 
@@ -108,3 +111,41 @@ func readLookups(r *reader) []lang.Lookup {
 
 // isName tells whether a text can be a part of a file's name: it leads nowhere.
 func isName(s string) bool { return s != "" && path.Base(s) == s && s[0] != '.' }
+
+func writeRuns(w *writer, list []generator.Run) {
+	w.int(len(list))
+	for _, g := range list {
+		w.texts([]string{g.ID, g.Name, g.Folder, g.Stdin, g.Output, g.Why})
+		w.texts(g.Command)
+		w.num(uint64(g.Timeout))
+		w.int(len(g.Files))
+		for _, p := range slices.Sorted(maps.Keys(g.Files)) {
+			w.text(p)
+			w.text(g.Files[p])
+		}
+		w.rng(g.Range)
+	}
+}
+
+func readRuns(r *reader) []generator.Run {
+	var out []generator.Run
+	for range r.count(17) {
+		t := r.texts()
+		if len(t) != 6 {
+			r.fail("a generator of %d parts", len(t))
+			return nil
+		}
+		g := generator.Run{ID: t[0], Name: t[1], Folder: t[2], Stdin: t[3], Output: t[4], Why: t[5], Command: r.texts(), Timeout: time.Duration(r.num()), Files: map[string]string{}}
+		for range r.count(2) {
+			p := r.text()
+			g.Files[p] = r.text()
+		}
+		g.Range = r.rng()
+		if err := g.Valid(); err != nil {
+			r.fail("%v", err)
+			return nil
+		}
+		out = append(out, g)
+	}
+	return out
+}

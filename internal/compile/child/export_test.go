@@ -45,6 +45,9 @@ func Decode(b []byte, tree repo.Tree) {
 	_, _ = readQuestion(b)
 	_, _ = answer(tree, b)
 	readVariables(&reader{b: b})
+	readKinds(&reader{b: b})
+	readLookups(&reader{b: b})
+	readRuns(&reader{b: b})
 	(&reader{b: b}).diags()
 	_, _ = DecodeResult(b, tree)
 }

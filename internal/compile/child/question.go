@@ -22,6 +22,7 @@ const (
 	askSchema
 	askKinds
 	askLookups
+	askGenerators
 )
 
 // question is one message 'Q'.
@@ -95,7 +96,7 @@ func readQuestion(payload []byte) (question, error) {
 		a := addr.Addr(r.text())
 		q.in.Outputs[a] = r.text()
 	}
-	if q.ask > askLookups {
+	if q.ask > askGenerators {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -105,6 +105,10 @@ func result(r *compile.Repository, q question) *writer {
 		list, ds := r.Lookups()
 		w.diags(ds)
 		writeLookups(w, list)
+	case askGenerators:
+		list, ds := r.Generators(q.in)
+		w.diags(ds)
+		writeRuns(w, list)
 	case askVariables:
 		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)

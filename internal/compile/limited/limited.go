@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
@@ -184,6 +185,18 @@ func (c *Compiler) Schema(tree repo.Tree, part schema.Part) (text []byte, ds dia
 func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		list, ds, err = k.OwnKinds()
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return list, ds
+}
+
+// Generators is compile.Repository.Generators.
+func (c *Compiler) Generators(in compile.Input) (list []generator.Run, ds diag.List) {
+	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
+		list, ds, err = k.Generators(in)
 		return err
 	})
 	if failed != nil {

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/kind/file"
 	"fettle.dev/fettle/internal/kind/fileblock"
 	"fettle.dev/fettle/internal/kind/fileline"
+	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/kind/group"
 	"fettle.dev/fettle/internal/kind/link"
 	"fettle.dev/fettle/internal/kind/membership"
@@ -38,6 +39,7 @@ func All() []kind.Kind {
 		fileblock.Kind(),
 		sysctl.Kind(),
 		metadata.Kind(),
+		generator.Kind(),
 	}
 	all = append(all, check.Kinds()...)
 	return append(all, service.Kinds()...)

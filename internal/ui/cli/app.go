@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/listcache"
@@ -64,6 +65,8 @@ type App struct {
 	Build string
 	// Ask asks what a lookup names, for the repository in a folder; nil: nobody.
 	Ask func(ctx context.Context, l lang.Lookup, dir string) ([]byte, error)
+	// Generate runs a generator of a repository in a sandbox.
+	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
 	// Support looks at what only a support bundle needs; nil: nothing more.
 	Support func(ctx context.Context, m Machine) Support
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
@@ -99,6 +102,8 @@ type Language struct {
 	Lookups func(tree repo.Tree) ([]lang.Lookup, diag.List)
 	// Schema is the JSON Schema of the files of a part of a repository.
 	Schema func(tree repo.Tree, part schema.Part) ([]byte, diag.List)
+	// Generators are the runs that a target's list is made of.
+	Generators func(in compile.Input) ([]generator.Run, diag.List)
 	// Variables are the variables of a target that have this name, one for each
 	// module that declares it, with every layer that sets it, lowest first.
 	Variables func(in compile.Input, name string) ([]Variable, diag.List)

@@ -19,7 +19,7 @@ func documents() map[string]any {
 		"fettle.done/1": doneDoc{}, "fettle.status/1": statusDoc{}, "fettle.log/1": logDoc{}, "fettle.run/1": showDoc{},
 		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.test/1": testsDoc{}, "fettle.list/1": listDoc{},
 		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
-		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{},
+		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{},
 	}
 }
 
@@ -28,7 +28,7 @@ func documents() map[string]any {
 func TestSchemas(t *testing.T) {
 	updating := flag.Lookup("update").Value.String() == "true"
 	for format, doc := range documents() {
-		g := generator{defs: map[string]any{}}
+		g := schemaWriter{defs: map[string]any{}}
 		schema := g.object(reflect.TypeOf(doc))
 		schema["properties"].(map[string]any)["format"] = map[string]any{"const": format}
 		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -53,10 +53,10 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// generator turns Go types into JSON Schema.
-type generator struct{ defs map[string]any }
+// schemaWriter turns Go types into JSON Schema.
+type schemaWriter struct{ defs map[string]any }
 
-func (g *generator) object(t reflect.Type) map[string]any {
+func (g *schemaWriter) object(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -72,7 +72,7 @@ func (g *generator) object(t reflect.Type) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-func (g *generator) schema(t reflect.Type) map[string]any {
+func (g *schemaWriter) schema(t reflect.Type) map[string]any {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return g.schema(t.Elem())

@@ -1,0 +1,150 @@
+// Package generator is the kind for what a program of the repository works out:
+// steps, or configuration as JSON. The program runs when a person says so, in a
+// sandbox; what it printed stands in the repository, and only that is read
+// here, with proof that it belongs to the inputs that stand beside it.
+//
+//	generator "users" {
+//	  command = ["./gen/users.py"]
+//	  inputs  = ["data/users.csv"]
+//	}
+//
+// Files of one run, below the module's folder:
+//
+//	generated/users.steps    what was printed, or users.json
+//	generated/users.lock     of which command, input and files; see Record
+package generator
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// DefaultTimeout is how long a program may take where the state does not say.
+const DefaultTimeout = 30 * time.Second
+
+// Kind is the kind.
+func Kind() kind.Kind {
+	return kind.Kind{
+		Name: "generator",
+		Doc: `What a program of the repository works out: steps, or states as JSON.
+The program prints them when somebody runs "fettle generate", in a sandbox that has its inputs and nothing else; what
+it printed is a file of the repository, and nothing runs when the repository is compiled. A file of the inputs that has
+changed since is a mistake that says so. All of its steps are taken back like those of other states.`,
+		Main: "name",
+		Attrs: []kind.Attr{
+			{Name: "name", Type: cty.String, Required: true, Doc: "what its files are called, in generated/", Check: checkName},
+			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "the program, a file of the module like ./gen/users.py or one in /usr/bin, and its arguments", Check: checkCommand},
+			{Name: "inputs", Type: cty.List(cty.String), Doc: "files and folders of the module that the program may read; there are no others for it"},
+			{Name: "input", Type: cty.DynamicPseudoType, Doc: "a value that it gets on standard input, as JSON: variables, facts"},
+			{Name: "output", Type: cty.String, Default: cty.StringVal("steps"), OneOf: []string{"steps", "json"}, Doc: "what it prints: lines of steps, or states in the JSON form"},
+			{Name: "timeout", Type: cty.String, Default: cty.StringVal("30s"), Doc: "how long it may take", Check: checkTimeout},
+		},
+		Steps:  steps,
+		Expand: expand,
+	}
+}
+
+func checkName(v cty.Value) error {
+	if !IsName(v.AsString()) {
+		return fmt.Errorf("%q cannot name files: use letters, digits, _ and -", v.AsString())
+	}
+	return nil
+}
+
+// IsName tells whether a text can name the files of a generator.
+func IsName(s string) bool {
+	return s != "" && len(s) <= 100 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+func checkCommand(v cty.Value) error {
+	if v.LengthInt() == 0 {
+		return fmt.Errorf(`there is no program: write command = ["./gen/users.py"]`)
+	}
+	for _, e := range v.AsValueSlice() {
+		if e.IsNull() || strings.ContainsRune(e.AsString(), 0) {
+			return fmt.Errorf("a command is made of texts")
+		}
+	}
+	first := v.AsValueSlice()[0].AsString()
+	if first == "" || path.IsAbs(first) {
+		return fmt.Errorf("%q is no program: write a path of the module, like ./gen/users.py, or the name of one in /usr/bin", first)
+	}
+	return nil
+}
+
+func checkTimeout(v cty.Value) error {
+	d, err := time.ParseDuration(v.AsString())
+	if err != nil || d < time.Second || d > time.Hour {
+		return fmt.Errorf("%q is no time limit: write one from 1s to 1h", v.AsString())
+	}
+	return nil
+}
+
+// steps reads the steps that were printed.
+func steps(s kind.State) (kind.Output, diag.List) {
+	text, r, ds := recorded(s)
+	if ds.HasErrors() {
+		return kind.Output{}, ds
+	}
+	list, ds := step.Parse(s.Files.Source(r.OutputFile()), text)
+	if ds.HasErrors() {
+		return kind.Output{}, from(s, ds)
+	}
+	var out kind.Output
+	for _, st := range list {
+		switch st.Verb {
+		case step.Include, step.Act, step.Check:
+			ds = append(ds, diag.Errorf(st.Range, "Step that cannot be generated", "A generator prints no %s: notify, and checks, stand beside it in the language.", st.Verb))
+			continue
+		case step.Copy:
+			var more diag.List
+			st, more = content(s, st, &out)
+			ds = append(ds, more...)
+		}
+		st.Range, st.Written = diag.Range{}, ""
+		out.Steps = append(out.Steps, st)
+	}
+	return out, from(s, ds)
+}
+
+// content finds what a COPY copies: a file of the module.
+func content(s kind.State, st step.Step, out *kind.Output) (step.Step, diag.List) {
+	if step.IsDigest(st.Args[0]) {
+		return st, diag.List{diag.Errorf(st.Range, "Content is not there", "A digest names content that only a list with its blobs has. Name a file of the module.")}
+	}
+	blob, err := s.FileBlob(st.Args[0])
+	if err != nil {
+		return st, diag.List{diag.Errorf(st.Range, "Content is not there", "The file that the step copies cannot be read: %s. It is a path from the module's folder.", err)}
+	}
+	out.Blobs = append(out.Blobs, blob)
+	st.Args = []string{blob.Digest, st.Args[1]}
+	return st, nil
+}
+
+// from adds the declaration to mistakes in what was printed.
+func from(s kind.State, ds diag.List) diag.List {
+	for i := range ds {
+		ds[i].Trace = append(ds[i].Trace[:len(ds[i].Trace):len(ds[i].Trace)], s.Range)
+	}
+	return ds
+}
+
+// expand gives the configuration that was printed; nil for steps.
+func expand(s kind.State) (*kind.Expansion, diag.List) {
+	if s.Str("output") != "json" {
+		return nil, nil
+	}
+	text, r, ds := recorded(s)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	return &kind.Expansion{File: s.Files.Source(r.OutputFile()), Text: text}, nil
+}

@@ -1,0 +1,99 @@
+package lang
+
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/front"
+	"fettle.dev/fettle/internal/lang/front/jsonfront"
+)
+
+// standsFor asks a state's kind for what the state stands for, which makes a group
+// of its node; nil for what comes to steps. What is recorded in the repository
+// cannot be made of what only a run gives.
+func (ev *evaluator) standsFor(st *state, n *catalog.Node, unknown bool) (*kind.Expansion, bool) {
+	if st.kind.Expand == nil {
+		return nil, true
+	}
+	if unknown {
+		ev.errorf(st.decl.rng, "Value is not known", "What a %s gives is recorded in the repository, so it cannot be made of a value that only a run gives.", st.kind.Name)
+		return nil, false
+	}
+	x, ds := st.kind.Expand(n.State)
+	ev.add(ev.traced(st.scope, ds)...)
+	n.Group = x != nil || ds.HasErrors()
+	return x, true
+}
+
+// walkExpansion puts the states that a state stands for into the catalog. They are
+// private like the inside of a defined kind, and what they come to has the place
+// of the state.
+func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
+	st := in.st
+	body, ds := ev.prog.expansion(st.scope.folder, x)
+	for i := range ds {
+		ds[i].Trace = append(ds[i].Trace, st.decl.rng)
+	}
+	ev.add(ev.traced(st.scope, ds)...)
+	switch {
+	case ds.HasErrors():
+		return
+	case st.scope.depth >= maxInvocations:
+		ev.errorf(st.decl.rng, "Kinds go round in circles", "Generators and defined kinds may invoke one another %d deep, and here they go deeper.", maxInvocations)
+		return
+	}
+	s := ev.newScope(body, in.id+"/", st.decl.kind+" "+st.decl.label)
+	s.depth, s.source = st.scope.depth+1, st.scope.source
+	if s.source == "" {
+		s.source = sourceOf(st.decl.rng)
+	}
+	s.trace = append([]diag.Range{st.decl.rng}, st.scope.trace...)
+	s.facts, s.vars, s.varObj = map[string]cty.Value{}, map[string]cty.Value{}, cty.EmptyObjectVal
+	s.node, s.assigned = in.node, true
+	ev.walkScope(s, in.node)
+}
+
+// expansion reads states in the JSON form. A program printed them: its texts
+// are data, and ${…} in them is no template.
+func (p *Program) expansion(f *folder, x *kind.Expansion) (*body, diag.List) {
+	p.sources[x.File] = x.Text
+	p.working(diag.Range{File: x.File})
+	ps := &parser{prog: p, body: newBody(f)}
+	if ds := append(tooLarge(x.Text, x.File), readable(x.Text, x.File)...); ds.HasErrors() {
+		return nil, ds
+	}
+	doc, err := jsonfront.Parse(front.NewSource(x.File, x.Text))
+	if doc != nil {
+		literal(doc)
+	}
+	tree := ps.document(moduleBody)(doc, err)
+	if tree == nil {
+		return nil, p.lines(ps.list)
+	}
+	for _, b := range tree.Blocks {
+		switch b.Type {
+		case "variable", "fact", "define", "output", "lookup", "target", "role", "target_group", "policy", "module", "test", "generator":
+			ps.errorf(rangeOf(b.TypeRange), "Block that cannot be generated", "States, blocks of them and locals can be generated, and this is a %s. Write it beside the generator.", b.Type)
+		}
+	}
+	if !ps.list.HasErrors() {
+		ps.contents(tree)
+	}
+	return ps.body, p.lines(ps.list)
+}
+
+// literal takes the templates out of all texts of a document.
+func literal(n *front.Node) {
+	if n.Kind == front.Text {
+		n.Kind = front.Literal
+	}
+	for _, item := range n.Items {
+		literal(item)
+	}
+	for _, p := range n.Pairs {
+		literal(p.Key)
+		literal(p.Value)
+	}
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind/generator"
+)
+
+// generateDoc tells what generators printed.
+type generateDoc struct {
+	Format      string           `json:"format"` // fettle.generate/1
+	Generators  []generatedDoc   `json:"generators"`
+	Diagnostics []diagnosticJSON `json:"diagnostics,omitempty"`
+}
+
+type generatedDoc struct {
+	Name     string `json:"name"`
+	File     string `json:"file"`          // that holds what was printed
+	Declared string `json:"declared"`      // file:line
+	State    string `json:"state"`         // current, written, same, differs or failed
+	Why      string `json:"why,omitempty"` // it had to run
+	Diff     string `json:"diff,omitempty"`
+}
+
+// generation is one call of the command.
+type generation struct {
+	*session
+	names        []string
+	force, check bool
+	doc          generateDoc
+	done         map[string]bool // by lock file
+	ds           diag.List
+}
+
+func newGenerate(s *session) *cobra.Command {
+	g := &generation{session: s, done: map[string]bool{}, doc: generateDoc{Format: "fettle.generate/1", Generators: []generatedDoc{}}}
+	c := &cobra.Command{
+		Use:   "generate [NAME…]",
+		Short: "Run the repository's generators, and record what they print",
+		Long: `Runs the programs of all generators whose command, input or files have changed, or
+of those that are given, for every target (or the one that -t names) with the facts
+of this machine. A program runs twice, in a sandbox: it has a copy of its inputs and the
+programs below /usr, standard input and output, a time limit, and nothing else: no
+network, no other files, no place to write to. What it printed is shown as a
+difference and written to generated/ in the module's folder, to be committed.
+Nothing else ever runs them: a repository compiles from what is recorded.
+
+With --check all of them run and nothing is written; it ends with 2 when one has
+to run or prints something else than is recorded.`,
+		Example: "  fettle generate\n  fettle generate users --force\n  fettle generate --check",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			g.names = a
+			return g.run(c.Context())
+		},
+	}
+	c.Flags().BoolVar(&g.force, "force", false, "run those too whose inputs are as they were")
+	c.Flags().BoolVar(&g.check, "check", false, "write nothing, tell whether something would change")
+	return c
+}
+
+// run goes on as long as what one generator printed brings others.
+func (g *generation) run(ctx context.Context) error {
+	for wrote := true; wrote; {
+		var err error
+		if wrote, err = g.pass(ctx); err != nil {
+			return err
+		}
+	}
+	for _, n := range g.names {
+		if !slices.ContainsFunc(g.doc.Generators, func(d generatedDoc) bool { return d.Name == n }) && !g.ds.HasErrors() {
+			return refuse("See what there is: fettle generate", fmt.Sprintf("no target has a generator %q", n))
+		}
+	}
+	g.ds = distinct(g.ds)
+	g.doc.Diagnostics = diagnosticsJSON(g.ds)
+	if g.json {
+		if err := g.document(g.doc); err != nil {
+			return err
+		}
+		if g.ds.HasErrors() {
+			return reported(g.ds.Err())
+		}
+	}
+	if err := g.ds.Err(); err != nil {
+		return err
+	}
+	if len(g.doc.Generators) == 0 {
+		g.printf("No target has a generator.\n")
+	}
+	if g.check && slices.ContainsFunc(g.doc.Generators, func(d generatedDoc) bool { return d.State == "differs" }) {
+		return errChanges
+	}
+	return nil
+}
+
+// pass runs what has not run yet. The mistakes that count are those of the last
+// pass: what was missing in the first is there.
+func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
+	src, err := g.openWorkTree(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer src.repo.Close()
+	targets, ds := g.app.Language.Targets(src.tree)
+	if err := ds.Err(); err != nil {
+		return false, err
+	}
+	if g.target != "" {
+		targets = []string{g.target}
+	}
+	g.ds = slices.DeleteFunc(g.ds, func(d diag.Diagnostic) bool { return !g.failed(d) })
+	for _, t := range targets {
+		in, err := g.input(ctx, src.tree, t)
+		if err != nil {
+			return false, err
+		}
+		runs, _ := g.app.Language.Generators(in)
+		ran := false
+		for _, r := range runs {
+			if lock := path.Join(r.Folder, r.LockFile()); !g.done[lock] && (len(g.names) == 0 || slices.Contains(g.names, r.Name)) {
+				g.done[lock], ran = true, true
+				if err := g.one(ctx, src, r); err != nil {
+					return false, err
+				}
+			}
+		}
+		wrote = wrote || ran
+		if !ran && !g.check {
+			_, ds := g.app.Language.Compile(in)
+			g.ds = append(g.ds, ds...)
+		}
+	}
+	return wrote, nil
+}
+
+// failed tells whether a mistake is one of a generator that ran in this call.
+func (g *generation) failed(d diag.Diagnostic) bool {
+	return slices.ContainsFunc(g.doc.Generators, func(x generatedDoc) bool {
+		return x.State == "failed" && (x.Declared == placeText(d.Range) || x.File == d.Range.File)
+	})
+}
+
+// one runs a generator where it has to, and records what it prints.
+func (g *generation) one(ctx context.Context, src *source, r generator.Run) error {
+	d := generatedDoc{Name: r.Name, File: path.Join(r.Folder, r.OutputFile()), Declared: placeText(r.Range), State: "current", Why: r.Why}
+	defer func() {
+		g.doc.Generators = append(g.doc.Generators, d)
+		g.show(d)
+	}()
+	if r.Why == "" && !g.force && !g.check {
+		return nil
+	}
+	printed, err := g.app.Generate(ctx, src.tree, r)
+	var bad *diag.ListError
+	if errors.As(err, &bad) {
+		d.State = "failed"
+		g.ds = append(g.ds, bad.List...)
+		return nil
+	}
+	if err != nil {
+		d.State = "failed"
+		return err
+	}
+	old, _ := src.tree.ReadFile(d.File) // none is like an empty one
+	d.State, d.Diff = "same", udiff.Unified("a/"+d.File, "b/"+d.File, string(old), string(printed))
+	if r.Why == "" && d.Diff == "" {
+		return nil
+	}
+	if d.State = "differs"; g.check {
+		return nil
+	}
+	d.State = "written"
+	lock, err := r.Record(printed).Bytes()
+	if err == nil {
+		err = writeInto(src.folder(), d.File, printed)
+	}
+	if err == nil {
+		err = writeInto(src.folder(), path.Join(r.Folder, r.LockFile()), lock)
+	}
+	return err
+}
+
+func (g *generation) show(d generatedDoc) {
+	if g.json {
+		return
+	}
+	why := ""
+	if d.Why != "" {
+		why = " (" + d.Why + ")"
+	}
+	g.printf("%s %s%s\n", d.File, d.State, why)
+	if d.Diff == "" {
+		return
+	}
+	limit := 20
+	if g.verbose {
+		limit = -1
+	}
+	g.style().Diff(g.app.Stdout, d.Diff, "  ", limit)
+}
