@@ -112,24 +112,8 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 	}
 	s := kind.State{ID: in.id, Kind: st.kind.Name, Label: st.decl.label, Range: st.decl.rng, Files: st.scope.folder,
 		Attrs: make(map[string]cty.Value, len(st.kind.Attrs)), AttrRanges: make(map[string]diag.Range, len(st.decl.attrs))}
-	good := true
-	unknown := st.unknown || st.scope.unknown()
-	for _, a := range st.kind.Attrs {
-		if a.Computed {
-			if given := st.decl.attrs[a.Name]; given != nil {
-				ev.errorf(rangeOf(given.NameRange), "Attribute of the run", "%s is what a run gives. It can be read, and not be set.", a.Name)
-			}
-			continue
-		}
-		m := ev.attr(in, a.Name)
-		good = good && m.ok
-		unknown = unknown || m.ok && !m.val.IsWhollyKnown()
-		s.Attrs[a.Name] = m.val
-		refs = append(refs, m.refs...)
-		if given := st.decl.attrs[a.Name]; given != nil {
-			s.AttrRanges[a.Name] = rangeOf(given.Expr.Range())
-		}
-	}
+	given, unknown, good := ev.attributes(in, &s)
+	refs, unknown = append(refs, given...), unknown || st.unknown || st.scope.unknown()
 	if !good {
 		return
 	}
@@ -155,6 +139,30 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 	if x != nil {
 		ev.walkExpansion(in, x)
 	}
+}
+
+// attributes evaluates what a state is given, and tells what that refers to and
+// whether some of it is only known after a run.
+func (ev *evaluator) attributes(in *instance, s *kind.State) (refs []ref, unknown, good bool) {
+	st := in.st
+	good = true
+	for _, a := range st.kind.Attrs {
+		if a.Computed {
+			if given := st.decl.attrs[a.Name]; given != nil {
+				ev.errorf(rangeOf(given.NameRange), "Attribute of the run", "%s is what a run gives. It can be read, and not be set.", a.Name)
+			}
+			continue
+		}
+		m := ev.attr(in, a.Name)
+		good = good && m.ok
+		unknown = unknown || m.ok && !m.val.IsWhollyKnown()
+		s.Attrs[a.Name] = m.val
+		refs = append(refs, m.refs...)
+		if given := st.decl.attrs[a.Name]; given != nil {
+			s.AttrRanges[a.Name] = rangeOf(given.Expr.Range())
+		}
+	}
+	return refs, unknown, good
 }
 
 // walkInvocation puts the inside of a defined kind into the catalog.
