@@ -1,6 +1,9 @@
 package apply
 
 import (
+	"slices"
+	"strings"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
@@ -17,6 +20,7 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region != nil {
 			now.FileAbsent = now.FileAbsent || origin.Region.FileAbsent
 			now.NoEOL = now.NoEOL || origin.Region.NoEOL
+			asBeforeMapping(s, a, now, origin.Region)
 		}
 	}
 	for _, e := range r.base.Entries {
@@ -27,6 +31,22 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 			note(c.Addr, &r.fx[i].from)
 		}
 	}
+}
+
+// asBeforeMapping notes that a mapping which a value stands in was not there before
+// another value of ours, so that whichever leaves last takes it along.
+func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
+	_, otherKey, ok := strings.Cut(string(other), "#key:")
+	if now.Source == nil || now.Present || origin.Source == nil || origin.Present || !ok {
+		return
+	}
+	mine, err := step.SplitKey(s.Get("key"))
+	theirs, err2 := step.SplitKey(otherKey)
+	d := origin.Source.Depth
+	if err != nil || err2 != nil || d >= min(now.Source.Depth, len(mine)-1, len(theirs)-1) || !slices.Equal(mine[:d+1], theirs[:d+1]) {
+		return
+	}
+	now.Source.Depth, now.Source.Text = d, origin.Source.Text
 }
 
 // unlessShared leaves the end of the file alone while another region of ours is

@@ -97,6 +97,43 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestKeysOfOneFile: values in one document come and go in any order, and a file
+// and a mapping that were made for them go with the last one.
+func TestKeysOfOneFile(t *testing.T) {
+	const ours = "{\n  \"theirs\": {}\n}\n"
+	line := func(key, value string) string {
+		return "EDIT /etc/doc.json key=" + key + " value=" + value + " format=json create=true\n"
+	}
+	for _, file := range []string{"", ours} {
+		for _, order := range [][]string{{"a.b", "a.c", "d"}, {"d", "a.c", "a.b"}, {"a.c", "d", "a.b"}} {
+			w := newWorld(t).copy()
+			if file != "" {
+				must(t, put(w.h, "/etc/doc.json", file))
+			}
+			before := w.picture(t, true)
+			left := map[string]string{"a.b": "1", "a.c": "[2]", "d": "true"}
+			for range len(left) + 1 {
+				list := ""
+				for _, key := range []string{"a.b", "a.c", "d"} {
+					if v, ok := left[key]; ok {
+						list += line(key, v)
+					}
+				}
+				_, err := w.apply(t, list, executor.Options{})
+				must(t, err)
+				if len(order) > 0 {
+					delete(left, order[0])
+					order = order[1:]
+				}
+			}
+			if bad := w.picture(t, true).differs(false, before); len(bad) > 0 {
+				text, _ := read(w.h, "/etc/doc.json")
+				t.Errorf("%q: %s\n%s", file, strings.Join(bad, "\n"), text)
+			}
+		}
+	}
+}
+
 // TestBrokenPackages: what an interrupted dpkg left is finished first; what
 // cannot be had is a failure of its step.
 func TestBrokenPackages(t *testing.T) {

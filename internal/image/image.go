@@ -112,6 +112,29 @@ type Region struct {
 	// CutEnd tells that the end marker of a block was the end of the file and
 	// had no newline.
 	CutEnd bool `json:"cut_end,omitempty"`
+	// Source tells how a value of a JSON, YAML, TOML, INI or XML file stands
+	// there; Text is then the value in the form that it is compared in.
+	Source *Source `json:"source,omitempty"`
+}
+
+// Source is how a value is written in its file.
+type Source struct {
+	// Text is its own words; of one that is not there, those of the mapping that
+	// it would be in, when that is empty.
+	Text  string `json:"text,omitempty"`
+	Depth int    `json:"depth,omitempty"` // how many parts of its key are there
+	Cut   *Cut   `json:"cut,omitempty"`   // for one that is to go
+}
+
+// Cut is what goes with a value, and where: enough to put it back in its place
+// while the rest of the file may have changed.
+type Cut struct {
+	Text   string  `json:"text"`             // what goes
+	With   string  `json:"with,omitempty"`   // what stands there instead
+	Depth  int     `json:"depth,omitempty"`  // parts of the key of what it is in
+	Behind *string `json:"behind,omitempty"` // key of the one before it; nil at the beginning
+	Nth    int     `json:"nth,omitempty"`    // so many of that key come before it
+	Skip   int     `json:"skip,omitempty"`   // bytes behind the end of that one
 }
 
 // Place is one place of a region that stands in a file more than once.

@@ -110,12 +110,15 @@ func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) 
 		c.onlyWith(s, tokens, "block", "content", "comment")
 	}
 	if region != "key" {
-		c.onlyWith(s, tokens, "key", "value", "separator")
+		c.onlyWith(s, tokens, "key", "value", "separator", "format")
 	} else if _, ok := s.Lookup("value"); !ok && !absent {
 		c.fault(wholeLine, "Missing attribute", "EDIT with key needs value=…, or ensure=absent.")
 	}
 	if region != "line" && region != "match" {
 		c.onlyWith(s, tokens, "line", "match")
+	}
+	if _, ok := s.Lookup("format"); ok && region == "key" {
+		c.documentRules(s, tokens, absent)
 	}
 	for _, k := range [...]string{"block", "key", "line", "value", "comment", "separator"} {
 		if strings.ContainsAny(s.Get(k), "\n\r") {

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/kind/exec"
 	"fettle.dev/fettle/internal/kind/file"
 	"fettle.dev/fettle/internal/kind/fileblock"
+	"fettle.dev/fettle/internal/kind/filekey"
 	"fettle.dev/fettle/internal/kind/fileline"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/kind/group"
@@ -41,6 +42,7 @@ func All() []kind.Kind {
 		metadata.Kind(),
 		generator.Kind(),
 	}
+	all = append(all, filekey.Kinds()...)
 	all = append(all, check.Kinds()...)
 	return append(all, service.Kinds()...)
 }

@@ -1,10 +1,11 @@
 // Package edit is EDIT: one region of a file that others write too: a marked
-// block, one line, or one key and value. Only that region is taken back; what
-// others changed around it stays.
+// block, one line, one key and value, or one value of a document whose format is
+// known. Only that region is taken back; what others changed around it stays.
 //
 //	EDIT /etc/hosts block=web content="10.0.0.1 web1\n"
 //	EDIT /etc/ssh/sshd_config line="PermitRootLogin no" match="^#?PermitRootLogin"
 //	EDIT /etc/sysctl.conf key=vm.swappiness value=10
+//	EDIT /etc/docker/daemon.json key=log-opts.max-size value="\"10m\"" format=json
 package edit
 
 import (
@@ -34,7 +35,10 @@ func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if err != nil {
 		return image.Image{}, err
 	}
-	r := find(text, s)
+	r, err := look(text, s)
+	if err != nil {
+		return image.Image{}, err
+	}
 	r.FileAbsent = !there
 	return image.Image{Region: &r}, nil
 }
@@ -78,7 +82,10 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if why := refuse(s); why != "" {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %s", s.Path(), why)
 	}
-	to := wanted(s, r)
+	to, err := target(s, r)
+	if err != nil {
+		return image.Image{}, fmt.Errorf("cannot edit %q: %w", s.Path(), err)
+	}
 	return image.Image{Region: &to}, nil
 }
 
@@ -88,7 +95,10 @@ func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.T
 	if err != nil {
 		return image.File{}, err
 	}
-	next := put(text, s, *to.Region)
+	next, err := change(text, s, *to.Region)
+	if err != nil {
+		return image.File{}, err
+	}
 	switch {
 	case next == text && there:
 		return now.File, nil

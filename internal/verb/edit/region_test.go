@@ -23,8 +23,8 @@ func parse(t interface {
 	return l[0]
 }
 
-// change does a step and gives what it found, for the way back.
-func change(text string, s step.Step) (after string, found image.Region) {
+// changed does a step and gives what it found, for the way back.
+func changed(text string, s step.Step) (after string, found image.Region) {
 	found = find(text, s)
 	return put(text, s, wanted(s, found)), found
 }
@@ -36,12 +36,12 @@ func lawful(t interface {
 	Errorf(string, ...any)
 }, text string, s step.Step) string {
 	t.Helper()
-	after, found := change(text, s)
+	after, found := changed(text, s)
 	now := find(after, s)
 	if to := wanted(s, now); !(image.Image{Region: &now}).Same(image.Image{Region: &to}) {
 		t.Errorf("%s\non %q gives %q, which is not as wanted: %+v, want %+v", s, text, after, now, to)
 	}
-	if again, _ := change(after, s); again != after {
+	if again, _ := changed(after, s); again != after {
 		t.Errorf("%s\non %q gives %q, and then %q", s, text, after, again)
 	}
 	back := put(after, s, found)

@@ -1,0 +1,155 @@
+// Package filekey is the kinds json_key, yaml_key, toml_key, ini_key and xml_key:
+// one value of a file that others write too, in a format whose inside is known.
+//
+//	json_key "log-opts.max-size" {
+//	  path  = "/etc/docker/daemon.json"
+//	  value = "10m"
+//	}
+//	xml_key "server.listen.@port" {
+//	  path  = "/etc/app/server.xml"
+//	  value = 8080
+//	}
+package filekey
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/step"
+)
+
+// format is what one of the kinds is about.
+type format struct {
+	name, keys string
+	json       bool // values are of any type, and written as JSON into the list
+}
+
+// Kinds gives the kinds of all formats. The value is fresh at each call.
+func Kinds() []kind.Kind {
+	var out []kind.Kind
+	for _, f := range []format{
+		{"json", "names joined by dots, such as log-opts.max-size; one with anything but letters, digits, _ and - in double quotes, [0] for the entry of a list; or a list of names", true},
+		{"yaml", "names joined by dots, as for json_key", true},
+		{"toml", "names joined by dots, as for json_key; those of its table come first", true},
+		{"ini", "SECTION.KEY, or KEY for one before the first section; one with dots or blanks in double quotes, or a list of both", false},
+		{"xml", "the elements' names joined by dots, the root's first, [1] for the second of a name; @NAME at the end is an attribute", false},
+	} {
+		out = append(out, f.kind())
+	}
+	return out
+}
+
+func (f format) kind() kind.Kind {
+	value := "the value, of any type"
+	if !f.json {
+		value = "the value, a text, number or bool"
+	}
+	return kind.Kind{
+		Name: f.name + "_key", Main: "key", Steps: f.steps,
+		Doc: "One value of a file in " + strings.ToUpper(f.name) + " that others write too. It is replaced in its place or added to what it belongs to; comments, order and everything else stay byte for byte, and a change that would touch more, or a file that cannot be read, is refused. Taken back wholly: the value in its old words, or none, and the file when there was none.",
+		Attrs: []kind.Attr{
+			kind.PathAttr("path", "the file"),
+			{Name: "key", Type: cty.DynamicPseudoType, Required: true, Doc: f.keys + "; the label when left out"},
+			{Name: "value", Type: cty.DynamicPseudoType, Doc: value},
+			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
+			kind.EnsureAttr(),
+		},
+	}
+}
+
+func (f format) steps(s kind.State) (kind.Output, diag.List) {
+	key, err := keyOf(s.Attrs["key"])
+	if err != nil {
+		return kind.Output{}, s.Errorf("key", "Bad key", "%s.", sentence(err))
+	}
+	attrs := []step.Attr{{Key: "key", Value: key}}
+	switch {
+	case s.Absent() && s.Given("value"):
+		return kind.Output{}, s.Errorf("value", "Value of an absent key", "The key is to be absent, so it has no value. Leave it out.")
+	case !s.Absent():
+		value, err := f.value(s.Attrs["value"])
+		if err != nil {
+			return kind.Output{}, s.Errorf("value", "Bad value", "%s.", sentence(err))
+		}
+		attrs = append(attrs, step.Attr{Key: "value", Value: value})
+	}
+	attrs = append(attrs, step.Attr{Key: "format", Value: f.name})
+	if s.Bool("create") && !s.Absent() {
+		attrs = append(attrs, step.Attr{Key: "create", Value: "true"})
+	}
+	if s.Absent() {
+		attrs = append(attrs, step.Attr{Key: "ensure", Value: "absent"})
+	}
+	st, err := step.New(step.Edit, []string{s.Str("path")}, attrs...)
+	if err != nil {
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
+	}
+	return kind.Output{Steps: []step.Step{st}}, nil
+}
+
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// keyOf is a key in the one spelling that steps have, from a text or from a list
+// of names.
+func keyOf(v cty.Value) (string, error) {
+	v, _ = v.UnmarkDeep()
+	var parts []step.KeyPart
+	switch ty := v.Type(); {
+	case ty == cty.String:
+		split, err := step.SplitKey(v.AsString())
+		if err != nil {
+			return "", err
+		}
+		parts = split
+	case ty.IsTupleType() || ty.IsListType():
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			if e.IsNull() || e.Type() != cty.String && e.Type() != cty.Number {
+				return "", fmt.Errorf("a list of a key holds names, and numbers for the entries of lists")
+			}
+			part := step.KeyPart{Entry: -1}
+			if e.Type() == cty.Number {
+				n, _ := e.AsBigFloat().Int64()
+				part.Entry = int(n)
+			} else {
+				part.Name = e.AsString()
+			}
+			parts = append(parts, part)
+		}
+	default:
+		return "", fmt.Errorf("a key is a text, or a list of names")
+	}
+	if len(parts) == 0 || parts[0].Entry >= 0 {
+		return "", fmt.Errorf("a key begins with a name")
+	}
+	return step.JoinKey(parts), nil
+}
+
+// value is a value as the step has it.
+func (f format) value(v cty.Value) (string, error) {
+	v, _ = v.UnmarkDeep()
+	if !f.json {
+		text, err := convert.Convert(v, cty.String)
+		if err != nil || text.IsNull() {
+			return "", fmt.Errorf("a value in %s is a text, number or bool; to take the key out say ensure = \"absent\"", strings.ToUpper(f.name))
+		}
+		return text.AsString(), nil
+	}
+	if v.IsNull() {
+		return "", fmt.Errorf("the key needs a value; to take it out say ensure = \"absent\"")
+	}
+	b, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		return "", fmt.Errorf("the value cannot be written as JSON: %w", err)
+	}
+	return string(b), nil
+}

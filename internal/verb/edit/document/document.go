@@ -1,0 +1,263 @@
+// Package document changes one value of a JSON, YAML, TOML, INI or XML file and
+// leaves every other byte as it is: comments, order, blanks. It is pure.
+//
+//	d := document.For("json")
+//	key, _ := step.SplitKey("log.level")
+//	found, err := d.Find(text, key, false)            // what is there
+//	want, err := d.Canonical(`"warn"`)                // what it is compared as
+//	after, err := d.Put(text, key, false, image.Region{Present: true, Text: want})
+//	before, err := d.Put(after, key, false, found)    // byte for byte text
+//
+// Whatever is written is read again first: a change that would break the file,
+// or touch another value, is an error and not a text. A format is a syntax: how
+// to read a text into nodes with their places, how to write a value, where a new
+// one goes, and which bytes an old one takes along.
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Document is one format. The zero value is none; see For.
+type Document struct {
+	name string
+	syntax
+}
+
+// Formats are the names of all formats.
+func Formats() []string { return []string{"json", "yaml", "toml", "ini", "xml"} }
+
+// For gives a format by its name. The second is false for a name of none.
+func For(name string) (Document, bool) {
+	all := map[string]syntax{"json": jsonSyntax{}, "yaml": yamlSyntax{}, "toml": tomlSyntax{}, "ini": iniSyntax{}, "xml": xmlSyntax{}}
+	s, ok := all[name]
+	return Document{name, s}, ok
+}
+
+// syntax is what a format knows.
+type syntax interface {
+	// parse reads a text; an empty one is an empty mapping.
+	parse(text string) (*node, error)
+	// canonical is the one form in which values are compared.
+	canonical(value string) (string, error)
+	// write is a canonical value as source, to stand in n's place; n is nil for
+	// a value that is new.
+	write(canonical string, n *node) string
+	// insert puts a value, as source, where key[depth] and what is after it are
+	// not yet; trail leads there.
+	insert(text string, root *node, trail []hop, key []step.KeyPart, source string) (string, error)
+	// cuts are the ways to take an item away, the best first.
+	cuts(text string, root *node, at hop) []cut
+}
+
+// node is a value in a text.
+type node struct {
+	start, end int // its bytes
+	kind       byte
+	scalar     string // canonical, of a scalar
+	items      []item
+	open       int  // where the first item of a mapping or list may begin
+	flow       bool // in brackets
+	lead       bool // the bytes begin with what separates it from its key
+	empty      bool // a null that is written as nothing
+	behind     int  // what it begins behind, with comments before its first item; 0 when that is start
+	indent     int  // of the items' lines, in bytes
+	section    *section
+	xml        bool     // an element
+	implicit   bool     // a mapping that nobody wrote, but for something in it
+	names      []string // of a mapping that dotted keys make: the part before the rest
+}
+
+// Kinds of nodes.
+const (
+	scalar   = 's'
+	mapping  = 'm'
+	sequence = 'l'
+)
+
+// item is one entry of a mapping or list.
+type item struct {
+	key        string
+	start, end int // from the key's first byte to the value's last
+	value      *node
+}
+
+// hop is an item on the way to a value.
+type hop struct {
+	in *node
+	at int
+}
+
+func (h hop) item() item { return h.in.items[h.at] }
+
+// cut replaces bytes; with is what stands there then.
+type cut struct {
+	start, end int
+	with       string
+}
+
+func (c cut) of(text string) string { return text[:c.start] + c.with + text[c.end:] }
+
+// Canonical is the one form in which a value is compared; the error says what is
+// wrong with it.
+func (d Document) Canonical(value string) (string, error) { return d.canonical(value) }
+
+// Find looks for a value. absent tells that it is to go, so that what has to come
+// back is noted. The error tells of a text that cannot be read, or a key that
+// cannot be followed.
+func (d Document) Find(text string, key []step.KeyPart, absent bool) (image.Region, error) {
+	key = d.full(key)
+	root, err := d.read(text)
+	if err != nil {
+		return image.Region{}, err
+	}
+	trail, err := walk(root, key, absent)
+	if err != nil {
+		return image.Region{}, err
+	}
+	if len(trail) < len(key) {
+		return image.Region{Source: &image.Source{Depth: len(trail), Text: bare(text, root, trail, key)}}, nil
+	}
+	last := trail[len(trail)-1]
+	v := last.item().value
+	r := image.Region{Present: true, Text: canon(v), Line: 1 + strings.Count(text[:last.item().start], "\n"),
+		Source: &image.Source{Text: text[v.start:v.end], Depth: len(key)}}
+	if absent {
+		r.Source.Cut = d.noted(text, root, trail, key)
+	}
+	return r, nil
+}
+
+// bare is how a mapping without anything in it is written: several ways come to
+// the same once something is put into it. A key without a value is a colon.
+func bare(text string, root *node, trail []hop, key []step.KeyPart) string {
+	const most = 1 << 10
+	in := root
+	if len(trail) > 0 {
+		in = trail[len(trail)-1].item().value
+	}
+	if at, err := pick(in, key[:len(trail)+1]); err == nil && at >= 0 {
+		return ":"
+	}
+	if in.section != nil { // of tables that others make too, whether it has a header
+		return text[in.section.header:in.section.end]
+	}
+	if slices.ContainsFunc(in.items, func(it item) bool { return it.value.kind != scalar || !in.xml }) || in.end-in.start > most {
+		return ""
+	}
+	return text[in.start:in.end]
+}
+
+// full is a key as XML has it: the text of an element is in it, and a name with a
+// number is one part.
+func (d Document) full(key []step.KeyPart) []step.KeyPart {
+	if d.name != "xml" {
+		return key
+	}
+	var out []step.KeyPart
+	for _, p := range key {
+		if n := len(out); p.Entry >= 0 && n > 0 && out[n-1].Entry < 0 {
+			out[n-1].Entry = p.Entry
+			continue
+		}
+		out = append(out, p)
+	}
+	if !strings.HasPrefix(out[len(out)-1].Name, "@") {
+		out = append(out, step.KeyPart{Name: "#text", Entry: -1})
+	}
+	return out
+}
+
+// owner is the hop that goes when a value goes: the element of a text.
+func (d Document) owner(trail []hop) int {
+	if n := len(trail) - 1; d.name != "xml" || trail[n].item().key != "#text" {
+		return n
+	}
+	return len(trail) - 2
+}
+
+func (d Document) read(text string) (*node, error) {
+	root, err := d.parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("it is no %s that can be read: %w; mend it by hand first", strings.ToUpper(d.name), err)
+	}
+	return root, nil
+}
+
+// walk follows a key as far as it goes. A null that is written as nothing counts
+// as not there when something is to go into it.
+func walk(root *node, key []step.KeyPart, absent bool) (trail []hop, err error) {
+	for n, i := root, 0; i < len(key); i++ {
+		want := byte(mapping)
+		if key[i].Entry >= 0 && key[i].Name == "" {
+			want = sequence
+		}
+		switch {
+		case n.kind == want:
+		case n.empty && want == mapping:
+			return trail[:len(trail)-1], nil
+		case absent:
+			return trail, nil
+		default:
+			return nil, fmt.Errorf("%s is %s and not %s, so it has no %s; change it by hand, or name another key", place(key[:i]), kindName(n.kind), kindName(want), step.JoinKey(key[i:i+1]))
+		}
+		at, err := pick(n, key[:i+1])
+		if err != nil {
+			return nil, err
+		}
+		if at < 0 {
+			if want == sequence && !absent {
+				return nil, fmt.Errorf("%s has %d entries, and %s is none of them; write the whole list", place(key[:i]), len(n.items), step.JoinKey(key[i:i+1]))
+			}
+			return trail, nil
+		}
+		trail = append(trail, hop{n, at})
+		n = n.items[at].value
+	}
+	return trail, nil
+}
+
+// pick is the index of the last part of a key in a node, -1 when it is not there.
+func pick(n *node, key []step.KeyPart) (int, error) {
+	last := key[len(key)-1]
+	if last.Entry >= 0 && last.Name != "" { // one of several of a name
+		at, left := -1, last.Entry
+		for i, it := range n.items {
+			if it.key == last.Name {
+				if left == 0 {
+					at = i
+				}
+				left--
+			}
+		}
+		return at, nil
+	}
+	if last.Entry >= 0 {
+		if last.Entry < len(n.items) {
+			return last.Entry, nil
+		}
+		return -1, nil
+	}
+	at := slices.IndexFunc(n.items, func(it item) bool { return it.key == last.Name })
+	if at >= 0 && slices.ContainsFunc(n.items[at+1:], func(it item) bool { return it.key == last.Name }) {
+		return 0, fmt.Errorf("%s stands there more than once, so nobody can tell which one counts; take all but one out", step.JoinKey(key))
+	}
+	return at, nil
+}
+
+// place is a key for messages.
+func place(key []step.KeyPart) string {
+	if len(key) == 0 {
+		return "the whole file"
+	}
+	return step.JoinKey(key)
+}
+
+func kindName(k byte) string {
+	return map[byte]string{scalar: "a plain value", mapping: "a mapping", sequence: "a list"}[k]
+}

@@ -1,0 +1,287 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Put gives the text with the value as in to: another one, none, or one that Find
+// found before, in its old words and place. Where the value is so already, it is
+// the very text.
+func (d Document) Put(text string, key []step.KeyPart, absent bool, to image.Region) (string, error) {
+	key = d.full(key)
+	root, err := d.read(text)
+	if err != nil {
+		return "", err
+	}
+	trail, err := walk(root, key, absent || !to.Present)
+	if err != nil {
+		return "", err
+	}
+	there := len(trail) == len(key)
+	switch {
+	case !to.Present && !there:
+		return d.emptied(text, root, to), nil
+	case !to.Present:
+		return d.without(text, root, trail, key, absent, to)
+	case there:
+		return d.replaced(text, root, trail, key, to)
+	}
+	return d.added(text, root, trail, key, to)
+}
+
+func (d Document) replaced(text string, root *node, trail []hop, key []step.KeyPart, to image.Region) (string, error) {
+	v := trail[len(trail)-1].item().value
+	if to.Source == nil && v.ofLines() && canon(v) != to.Text {
+		return "", fmt.Errorf("%s is a table or section, which stands in lines of its own; name a key in it", step.JoinKey(key))
+	}
+	source := ""
+	switch same := canon(v) == to.Text; {
+	case to.Source != nil:
+		source = to.Source.Text
+	case same:
+		return text, nil
+	default:
+		source = d.write(to.Text, v)
+	}
+	return d.checked(root, text[:v.start]+source+text[v.end:], key, to.Text)
+}
+
+// added puts a value where there is none: back into its old place, where that can
+// be told, else where a new one goes.
+func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart, to image.Region) (string, error) {
+	source := ""
+	if to.Source != nil {
+		if old, ok := d.restored(text, root, key, to.Source.Cut); ok {
+			if after, err := d.checked(root, old, key, to.Text); err == nil {
+				return after, nil
+			}
+		}
+	}
+	source = d.write(to.Text, nil)
+	after, err := d.insert(text, root, trail, key, source)
+	if err != nil {
+		return "", err
+	}
+	return d.checked(root, after, key, to.Text)
+}
+
+// without takes a value away. What an earlier Put made it goes with: the bytes of
+// the insertion, and mappings that were not there and hold nothing else now.
+func (d Document) without(text string, root *node, trail []hop, key []step.KeyPart, absent bool, to image.Region) (string, error) {
+	depth, top := len(key)-1, d.owner(trail)
+	if !absent && to.Source != nil {
+		depth = min(depth, to.Source.Depth)
+		if before, ok := d.before(text, root, trail, key, depth, &to.Source.Text); ok {
+			return before, nil
+		}
+	}
+	for top > depth && len(trail[top].in.items) == 1 {
+		top--
+	}
+	if before, ok := d.before(text, root, trail, key, top, nil); ok && !absent {
+		return before, nil // what it is in holds something else by now
+	}
+	c, ok := d.best(text, root, trail[top])
+	if !ok {
+		return "", fmt.Errorf("%s cannot be taken out of what it is in; do it by hand", step.JoinKey(key))
+	}
+	after, err := d.checkedWithout(root, c.of(text), key)
+	if err != nil {
+		return "", err
+	}
+	next, err := d.read(after)
+	if err != nil {
+		return "", err
+	}
+	return d.emptied(after, next, to), nil
+}
+
+// emptied is "" for a file that was not there and has nothing left in it.
+func (d Document) emptied(text string, root *node, to image.Region) string {
+	if to.FileAbsent && len(root.items) == 0 && strings.Trim(text, "{} \t\r\n") == "" {
+		return ""
+	}
+	return text
+}
+
+// before finds the text into which an insertion would give just this one. was is
+// how the mapping that it goes into was written when that was empty; nil when
+// nobody knows.
+func (d Document) before(text string, root *node, trail []hop, key []step.KeyPart, depth int, was *string) (string, bool) {
+	v := trail[len(trail)-1].item().value
+	ways := append(d.cuts(text, root, trail[depth]), cut{0, len(text), ""})
+	for _, c := range ways {
+		if c.start < 0 || c.end > len(text) || c.start > c.end {
+			continue
+		}
+		candidate := c.of(text)
+		root, err := d.parse(candidate)
+		if err != nil {
+			continue
+		}
+		trail, err := walk(root, key, false)
+		if err != nil || len(trail) != depth || was != nil && bare(candidate, root, trail, key) != *was {
+			continue
+		}
+		if again, err := d.insert(candidate, root, trail, key, text[v.start:v.end]); err == nil && again == text {
+			return candidate, true
+		}
+	}
+	return "", false
+}
+
+// best is the first way to take an item away after which the rest is as it was.
+func (d Document) best(text string, root *node, at hop) (cut, bool) {
+	for _, c := range d.cuts(text, root, at) {
+		if c.start < 0 || c.end > len(text) || c.start > c.end {
+			continue
+		}
+		if next, err := d.parse(c.of(text)); err == nil && canon(next) == canonBut(root, indexes(root, at)) {
+			return c, true
+		}
+	}
+	return cut{}, false
+}
+
+// indexes is the way from the root to an item.
+func indexes(root *node, at hop) []int {
+	if root == at.in {
+		return []int{at.at}
+	}
+	for i, it := range root.items {
+		if below := indexes(it.value, at); below != nil {
+			return append([]int{i}, below...)
+		}
+	}
+	return nil
+}
+
+// noted is what has to be known to put a value back into its place. The place is
+// told from the innermost mapping around it that stays.
+func (d Document) noted(text string, root *node, trail []hop, key []step.KeyPart) *image.Cut {
+	owner := d.owner(trail)
+	c, ok := d.best(text, root, trail[owner])
+	if !ok {
+		return nil
+	}
+	next, err := d.parse(c.of(text))
+	if err != nil {
+		return nil
+	}
+	stays, err := walk(next, key, true)
+	if err != nil {
+		return nil
+	}
+	depth := min(owner, len(stays))
+	at := trail[depth]
+	out := &image.Cut{Text: text[c.start:c.end], With: c.with, Depth: depth}
+	from := begins(root, at.in)
+	if at.at > 0 {
+		before := at.in.items[at.at-1]
+		from, out.Behind = before.end, &before.key
+		for _, it := range at.in.items[:at.at-1] {
+			if it.key == before.key {
+				out.Nth++
+			}
+		}
+	}
+	out.Skip = c.start - from
+	return out
+}
+
+// begins is where a mapping begins, with all that stands before its first item.
+func begins(root, in *node) int {
+	switch {
+	case in == root:
+		return 0
+	case in.behind > 0:
+		return in.behind
+	}
+	return in.start
+}
+
+// restored puts back what noted has noted.
+func (d Document) restored(text string, root *node, key []step.KeyPart, c *image.Cut) (string, bool) {
+	if c == nil || c.Depth >= len(key) {
+		return "", false
+	}
+	trail, err := walk(root, key[:c.Depth], true)
+	if err != nil || len(trail) < c.Depth {
+		return "", false
+	}
+	in := root
+	if len(trail) > 0 {
+		in = trail[len(trail)-1].item().value
+	}
+	from := begins(root, in)
+	if c.Behind != nil {
+		i, err := pick(in, []step.KeyPart{{Name: *c.Behind, Entry: c.Nth}})
+		if err != nil || i < 0 {
+			return "", false
+		}
+		from = in.items[i].end
+	}
+	at := from + c.Skip
+	if at < 0 || at > len(text) || !strings.HasPrefix(text[at:], c.With) {
+		return "", false
+	}
+	return text[:at] + c.Text + text[at+len(c.With):], true
+}
+
+var errSpoils = errors.New("the change would spoil another part of the file; make it by hand")
+
+// checked reads a changed text once more: the value is there, all else is as it
+// was.
+func (d Document) checked(root *node, after string, key []step.KeyPart, want string) (string, error) {
+	next, err := d.parse(after)
+	if err != nil {
+		return "", errSpoils
+	}
+	trail, err := walk(next, key, false)
+	if err != nil || len(trail) < len(key) || canon(trail[len(trail)-1].item().value) != want || !sameBut(root, next, key) {
+		return "", errSpoils
+	}
+	return after, nil
+}
+
+func (d Document) checkedWithout(root *node, after string, key []step.KeyPart) (string, error) {
+	next, err := d.parse(after)
+	if err != nil {
+		return "", errSpoils
+	}
+	if trail, err := walk(next, key, true); err != nil || len(trail) == len(key) || !sameBut(root, next, key) {
+		return "", errSpoils
+	}
+	return after, nil
+}
+
+// sameBut tells whether two trees are the same but for a key, and for mappings on
+// the way to it that only one of them has.
+func sameBut(a, b *node, key []step.KeyPart) bool {
+	one, err := walk(a, key, true)
+	two, err2 := walk(b, key, true)
+	if err != nil || err2 != nil {
+		return false
+	}
+	n := min(len(one), len(two), len(key)-1) + 1
+	return canonBut(a, follow(a, key[:n])) == canonBut(b, follow(b, key[:n]))
+}
+
+// follow is the way to an item, nil when it is not there.
+func follow(n *node, key []step.KeyPart) []int {
+	var out []int
+	for i := range key {
+		at, err := pick(n, key[:i+1])
+		if err != nil || at < 0 {
+			return nil
+		}
+		out = append(out, at)
+		n = n.items[at].value
+	}
+	return out
+}
