@@ -79,6 +79,31 @@ directory "/etc/kinds" {
   template = "templates"
   vars     = { port = 8080 }
 }
+json_key "log-opts.max-size" {
+  path   = "/etc/kinds.json"
+  value  = "10m"
+  create = true
+}
+json_key "store.kind" {
+  path  = "/root/app.json"
+  value = ["a", 2]
+}
+yaml_key "server.tls.min" {
+  path  = "/etc/app.yaml"
+  value = "1.3"
+}
+toml_key "project.version" {
+  path  = "/etc/app.toml"
+  value = "2"
+}
+ini_key "Journal.Seal" {
+  path  = "/etc/systemd/journald.conf"
+  value = true
+}
+xml_key "fontconfig.dir" {
+  path  = "/etc/app.xml"
+  value = "/usr/share/fonts & more"
+}
 unit "apt-daily.timer" {
   masked = true
 }

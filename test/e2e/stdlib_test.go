@@ -21,6 +21,10 @@ func prepare(m *machine) {
 	m.Run(m.t, "sh", "-ec", "git init -q /root/shop.git; cd /root/shop.git; git config user.email a@example.org; git config user.name a; for v in 1 2; do echo $v >shop; git add shop; git commit -qm $v; git tag v$v; done")
 	m.Run(m.t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "/root/ca.key", "-out", repository+"/ca.pem", "-subj", "/CN=kinds", "-days", "2")
 	m.Run(m.t, "touch", "/run/reboot-required")
+	m.WriteFile(m.t, "/etc/app.yaml", "# what\nserver:\n  port: 80 # plain\n", 0o644)
+	m.WriteFile(m.t, "/etc/app.toml", "[project] # what\n", 0o600)
+	m.WriteFile(m.t, "/etc/app.xml", "<fontconfig>\n  <!-- what -->\n  <dir>/old</dir>\n</fontconfig>\n", 0o644)
+	m.WriteFile(m.t, "/root/app.json", "{\"store\":{}}", 0o644)
 }
 
 // TestStandardLibraryOnAHost applies the kinds of the standard library on one
@@ -105,6 +109,11 @@ func asked(m *machine) {
 		{"1", "grep -c 'pam_faildelay.so delay=100' /etc/pam.d/common-auth"},
 		{"port = 8080", "cat /etc/kinds/shop.conf"},
 		{"masked", "systemctl is-enabled apt-daily.timer"},
+		{`{"log-opts": {"max-size": "10m"}}`, `perl -MJSON::PP -e 'print JSON::PP->new->canonical->space_before(0)->space_after->encode(decode_json(join "", <>))' /etc/kinds.json`},
+		{"# what\nserver:\n  port: 80 # plain\n  tls:\n    min: \"1.3\"", "cat /etc/app.yaml"},
+		{"[project] # what\nversion = \"2\"", "cat /etc/app.toml"},
+		{"Seal=true", "systemd-analyze cat-config systemd/journald.conf | grep ^Seal"},
+		{"<fontconfig>\n  <!-- what -->\n  <dir>/usr/share/fonts &amp; more</dir>\n</fontconfig>", "cat /etc/app.xml"},
 	} {
 		m.want(q.want, "sh", "-c", q.command)
 	}

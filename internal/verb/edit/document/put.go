@@ -114,7 +114,7 @@ func (d Document) emptied(text string, root *node, to image.Region) string {
 // nobody knows.
 func (d Document) before(text string, root *node, trail []hop, key []step.KeyPart, depth int, was *string) (string, bool) {
 	v := trail[len(trail)-1].item().value
-	ways := append(d.cuts(text, root, trail[depth]), cut{0, len(text), ""})
+	ways := append(d.cuts(text, root, trail[depth]), cut{0, len(text), ""}, cut{root.start, len(text), ""}, cut{trail[0].item().start, len(text), ""})
 	for _, c := range ways {
 		if c.start < 0 || c.end > len(text) || c.start > c.end {
 			continue
