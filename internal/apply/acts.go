@@ -82,7 +82,8 @@ func (r *run) act(i int) error {
 	delete(r.pending, c.Addr)
 	r.fx[i].fired = true
 	r.changed(i)
-	return r.log(journal.Record{Kind: journal.Fired, Change: i, Addr: c.Addr, Cause: c.Cause})
+	fired := journal.Record{Kind: journal.Fired, Change: i, Addr: c.Addr, Cause: c.Cause}
+	return r.log(append([]journal.Record{fired}, r.settled(i)...)...) // an action can notify another
 }
 
 // notified tells whether an action is pending for one of these causes. The same

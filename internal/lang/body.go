@@ -83,6 +83,9 @@ func metaAttributes() []string {
 	return []string{"for_each", "when", "after", "before", "notify", "listen", "notify_failure", "listen_failure"}
 }
 
+// blockAttributes stand on blocks alone.
+func blockAttributes() []string { return []string{"rescue", "always"} }
+
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
 	return []string{"variable", "locals", "fact", "define", "output", "lookup", "block", "target", "role", "target_group", "test", "module", "var", "local", "each", "vars", "immediate"}

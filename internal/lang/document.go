@@ -44,7 +44,7 @@ func (k bodyKind) isBlock(key string) bool {
 	case defineBody:
 		return key != "main" && key != "description"
 	case blockBody:
-		return !contains(metaAttributes(), key)
+		return !contains(metaAttributes(), key) && !contains(blockAttributes(), key)
 	case targetBody:
 		return key == "module" || key == "policy"
 	case variableBody:
@@ -231,7 +231,7 @@ func meaningOf(in bodyKind, name string) meaning {
 		return templates
 	case name == "when" || name == "for_each":
 		return expressions
-	case slices.Contains(metaAttributes(), name):
+	case slices.Contains(metaAttributes(), name), in == blockBody && contains(blockAttributes(), name):
 		return references
 	}
 	return templates

@@ -23,6 +23,7 @@ type evaluator struct {
 	stack   []frame           // values that are being evaluated
 	edges   []pendingEdge
 	trigs   []pendingTrigger
+	always  []pendingEdge // of blocks, to the states whose actions are their always part
 	count   int // states
 	full    bool
 	all     []*scope // the top level and the modules, in order

@@ -50,7 +50,7 @@ func (ev *evaluator) checkDecl(st *state) {
 	allowed := metaAttributes()
 	what := "block"
 	if d.group {
-		allowed = slices.DeleteFunc(allowed, func(a string) bool { return a == "for_each" })
+		allowed = append(slices.DeleteFunc(allowed, func(a string) bool { return a == "for_each" }), blockAttributes()...)
 	} else {
 		allowed = append(allowed, attrNames(st.kind)...)
 		what = st.kind.Name
@@ -77,6 +77,7 @@ func (ev *evaluator) walkBlock(st *state, parent int) {
 	st.node = ev.addGroup(st.scope, parent, st.id(), st.decl)
 	ev.depend(st.node, refs)
 	ev.meta(st, nil, ref{state: st}, st.node)
+	ev.parts(st)
 	for _, m := range st.members {
 		ev.walk(m, st.node)
 	}
@@ -213,6 +214,32 @@ func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node i
 	}
 }
 
+// parts reads rescue and always of a block: actions that run when it failed, and
+// those that run when anything in it changed or failed. What is after the block is
+// after these too.
+func (ev *evaluator) parts(st *state) {
+	self := ref{state: st}
+	for _, r := range ev.refList(st.scope, nil, st.decl.attrs["rescue"]) {
+		ev.notify(self, r, true)
+	}
+	for _, r := range ev.refList(st.scope, nil, st.decl.attrs["always"]) {
+		ev.notify(self, r, true)
+		ev.notify(self, r, false)
+		ev.always = append(ev.always, pendingEdge{node: st.node, other: r.ref})
+	}
+}
+
+// afterAlways puts what is after a block behind its always part.
+func (ev *evaluator) afterAlways() {
+	for _, a := range ev.always {
+		for _, e := range ev.cat.Edges {
+			if o := a.other.node(); e.Before == a.node && o >= 0 && o != e.After {
+				ev.cat.Edges = append(ev.cat.Edges, catalog.Edge{Before: o, After: e.After, Why: e.Why, Range: e.Range})
+			}
+		}
+	}
+}
+
 // link turns pending edges and triggers into those of the catalog: only now
 // every node has its number. What is off has none, and its edges vanish.
 func (ev *evaluator) link() {
@@ -232,6 +259,7 @@ func (ev *evaluator) link() {
 			ev.cat.Edges = append(ev.cat.Edges, x)
 		}
 	}
+	ev.afterAlways()
 	done := map[catalog.Trigger]bool{}
 	for _, t := range ev.trigs {
 		x := catalog.Trigger{From: t.from.node(), To: t.to.node(), Action: t.action, Immediate: t.immediate, Failure: t.failure}

@@ -28,7 +28,7 @@ type Block struct {
 // slice is fresh at each call.
 func Blocks() []Block {
 	return []Block{
-		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: metaAttrs(false, nil), Inside: []string{"block"}, States: true},
+		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
 		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
 		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
@@ -162,6 +162,14 @@ func expectAttrs() []kind.Attr {
 		list("order", "steps that come one after the other"),
 		plainText("list", "file beside the test that holds the whole list"),
 		plainText("error", "part of a mistake that has to be found; stands alone"),
+	}
+}
+
+// partAttrs stand on blocks alone.
+func partAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "rescue", Type: reference, Doc: "actions that run if something in it failed"},
+		{Name: "always", Type: reference, Doc: "actions that run if something in it changed or failed, before what is after it"},
 	}
 }
 
