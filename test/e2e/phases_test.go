@@ -121,6 +121,8 @@ func TestCertificateInOneRun(t *testing.T) {
 func certificateStory(m *machine) {
 	const conf = "/etc/nginx/sites-enabled/shop.example.org"
 	m.says(m.fettle(changes, "plan"), "+ file:"+conf, "> exec:certificate", "Then, when this is done:", "* file:"+conf, "(known after apply)", "needs the output of exec:certificate")
+	m.says(m.fettle(failed, "plan", "-o", "/root/later.plan"), "cannot save the plan: it has later phases")
+	m.says(m.fettle(asWanted, "compile"), "# held until a run has told more: site.tls/file.conf at fettle.hcl:")
 	out := m.fettle(asWanted, "apply", "--yes")
 	m.says(out, "check:answers")
 	if n := strings.Count(out.all(), "file:"+conf+"\n"); n < 2 {
@@ -129,6 +131,7 @@ func certificateStory(m *machine) {
 	m.told(2)
 	m.want("asked", "cat", "/root/asked")
 	m.securely("one")
+	m.says(m.fettle(asWanted, "log"), "apply, after 1")
 
 	runs := m.runs()
 	m.says(m.fettle(asWanted, "apply", "--yes"), "Nothing had to change")

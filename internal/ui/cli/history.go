@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
@@ -35,7 +37,8 @@ type runDoc struct {
 	From      string        `json:"from"`
 	Command   string        `json:"command"`
 	Version   string        `json:"version"`
-	PID       int           `json:"pid,omitempty"` // of the process that began it
+	PID       int           `json:"pid,omitempty"`       // of the process that began it
+	Continues int           `json:"continues,omitempty"` // the phase before, of the same apply
 }
 
 func runJSON(i journal.RunInfo) runDoc {
@@ -43,7 +46,7 @@ func runJSON(i journal.RunInfo) runDoc {
 	return runDoc{
 		Run: h.Run, Operation: string(h.Operation), Started: i.Started, Ended: i.Ended, Outcome: outcomeOf(i),
 		Changed: i.Changed, Error: i.Error, Base: h.Base, To: h.To, Target: h.Target, Revision: h.Revision,
-		List: h.List, User: h.User, From: h.From, Command: h.Command, Version: h.Version, PID: h.PID,
+		List: h.List, User: h.User, From: h.From, Command: h.Command, Version: h.Version, PID: h.PID, Continues: h.Continues,
 	}
 }
 
@@ -59,6 +62,9 @@ func outcomeOf(i journal.RunInfo) string {
 func operation(h journal.Header) string {
 	if h.Operation == journal.OpRollback {
 		return "rollback to " + render.RunName(h.To)
+	}
+	if h.Continues > 0 {
+		return fmt.Sprintf("%s, after %d", h.Operation, h.Continues)
 	}
 	return string(h.Operation)
 }
