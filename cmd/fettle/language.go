@@ -30,6 +30,7 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 		},
 		Prepare: c.Prepare,
 		Compile: c.Compile,
+		Fleet:   more.Fleet,
 		Targets: func(tree repo.Tree) ([]string, diag.List) {
 			names, ds := c.Targets(tree)
 			slices.Sort(names)

@@ -156,10 +156,17 @@ func (r *Repository) Lookups() ([]lang.Lookup, diag.List) {
 
 // FromCatalog makes the list of an evaluated catalog.
 func FromCatalog(c *catalog.Catalog) (Result, diag.List) {
+	_, _, res, ds := fromCatalog(c)
+	return res, ds
+}
+
+// fromCatalog is FromCatalog that gives what made the list, and the order of its
+// items.
+func fromCatalog(c *catalog.Catalog) (*builder, []int, Result, diag.List) {
 	b := newBuilder(c)
 	b.states()
 	if b.ds.HasErrors() {
-		return Result{}, b.ds
+		return b, nil, Result{}, b.ds
 	}
 	b.groups()
 	b.explicit()
@@ -170,9 +177,10 @@ func FromCatalog(c *catalog.Catalog) (Result, diag.List) {
 		b.reportCycle(cycle)
 	}
 	if b.ds.HasErrors() {
-		return Result{}, b.ds
+		return b, nil, Result{}, b.ds
 	}
-	res := b.result(b.order())
+	order := b.order()
+	res := b.result(order)
 	b.lint(&res)
-	return res, b.ds
+	return b, order, res, b.ds
 }

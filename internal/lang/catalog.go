@@ -12,13 +12,19 @@ import (
 // Catalog evaluates one target. The catalog is complete only when no
 // diagnostic is an error. The same input gives the same catalog.
 func (p *Program) Catalog(in Input) (*catalog.Catalog, diag.List) {
+	c, _, ds := p.catalog(in, nil)
+	return c, ds
+}
+
+// catalog is Catalog that keeps a trail, and gives what made the catalog.
+func (p *Program) catalog(in Input, t *trail) (*catalog.Catalog, *evaluator, diag.List) {
 	p.used = map[string]bool{} // by this target
 	for _, f := range p.root.files {
 		p.used[f] = true
 	}
-	ev, ds := p.evaluate(in)
+	ev, ds := p.evaluate(in, t)
 	if ev == nil {
-		return nil, finish(p, ds)
+		return nil, nil, finish(p, ds)
 	}
 	for _, s := range ev.scopes() {
 		if s.name == topName {
@@ -31,7 +37,7 @@ func (p *Program) Catalog(in Input) (*catalog.Catalog, diag.List) {
 	ev.link()
 	slices.Sort(ev.cat.FactsUsed)
 	ev.cat.Files = sortedKeys(p.used)
-	return ev.cat, finish(p, ev.list)
+	return ev.cat, ev, finish(p, ev.list)
 }
 
 func finish(p *Program, ds diag.List) diag.List {
@@ -45,7 +51,7 @@ const topName = "the top level"
 
 // evaluate makes the scopes of a target, with their variables. nil when there
 // is no such target.
-func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
+func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	t, ds := p.choose(in.Target)
 	if in.Test != nil {
 		t, ds = p.chosen(in.Test)
@@ -53,7 +59,7 @@ func (p *Program) evaluate(in Input) (*evaluator, diag.List) {
 	if t == nil {
 		return nil, ds
 	}
-	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, cat: &catalog.Catalog{Target: t.name}}
+	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
 	if in.Test != nil {
 		ev.in.Facts = ev.factsOfTest(in.Test)
 	}
@@ -138,7 +144,11 @@ func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*m
 	given := make([][]layer, len(levels)+1)
 	good := testOK
 	for i, l := range append([]*level{&ev.prog.top}, levels...) {
+		mark := ev.mark()
 		layers, ok := ev.levelLayers(l)
+		if i < len(levels) { // the last one is the target itself
+			ev.unshared(mark)
+		}
 		given[i], good = layers, good && ok
 	}
 	for _, u := range uses {

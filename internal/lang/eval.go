@@ -67,6 +67,7 @@ func (ev *evaluator) traced(s *scope, ds diag.List) diag.List {
 // or cannot be.
 func (ev *evaluator) begin(m *memo, name string, rng diag.Range) bool {
 	if m.done {
+		ev.readMemo(m)
 		return false
 	}
 	if m.busy {
@@ -74,12 +75,13 @@ func (ev *evaluator) begin(m *memo, name string, rng diag.Range) bool {
 		return false
 	}
 	m.busy = true
-	ev.stack = append(ev.stack, frame{m, name, rng})
+	ev.stack = append(ev.stack, frame{m, name, rng, ev.mark()})
 	return true
 }
 
 func (ev *evaluator) end(m *memo) {
 	m.busy, m.done = false, true
+	ev.madeMemo(m, ev.stack[len(ev.stack)-1].mark)
 	ev.stack = ev.stack[:len(ev.stack)-1]
 }
 
@@ -281,6 +283,7 @@ func (ev *evaluator) expand(st *state) {
 		st.unknown = true
 		return
 	}
+	ev.decided(unit{st: st, every: m, value: v}, ev.stack[len(ev.stack)-1].mark)
 	if n := v.Type(); !v.IsNull() && (n.IsCollectionType() || n.IsObjectType()) && v.LengthInt() > catalog.MaxStates {
 		ev.errorf(rangeOf(a.Expr.Range()), "Too many states", "for_each gives %d states, and a target may have %d. Split it.", v.LengthInt(), catalog.MaxStates)
 		st.bad = true
@@ -344,6 +347,7 @@ func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs [
 	if a == nil {
 		return true, nil, true
 	}
+	mark := ev.mark()
 	v, refs, ok := ev.evalLater(st.scope, each, a.Expr)
 	if !ok {
 		return false, nil, false
@@ -357,5 +361,6 @@ func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs [
 		ev.errorf(rangeOf(a.Expr.Range()), "Wrong type", "when is true or false, and this is a %s.", v.Type().FriendlyName())
 		return false, nil, false
 	}
+	ev.decided(unit{st: st, each: each, on: b.True()}, mark)
 	return b.True(), refs, true
 }

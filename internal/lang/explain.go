@@ -30,7 +30,7 @@ type Layer struct {
 // Explain tells of each variable of the target with that name, or of all when
 // name is "", in the order of the modules, then by name.
 func (p *Program) Explain(in Input, name string) ([]Explained, diag.List) {
-	ev, ds := p.evaluate(in)
+	ev, ds := p.evaluate(in, nil)
 	if ev == nil {
 		return nil, finish(p, ds)
 	}

@@ -78,6 +78,7 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 	case "lookup":
 		return nil, ev.lookupRef(s, t, tree)
 	case "target":
+		ev.touch()
 		tree.set([]string{"target"}, ev.target)
 		return nil, true
 	case "each":
@@ -115,6 +116,7 @@ func stepName(t hcl.Traversal, n int) (string, bool) {
 func (ev *evaluator) known(s *scope, t hcl.Traversal, tree *names, vals map[string]cty.Value, what, hint string) bool {
 	rng := rangeOf(t.SourceRange())
 	name, ok := stepName(t, 1)
+	ev.readVar(s, name)
 	if !ok {
 		tree.set([]string{t.RootName()}, cty.ObjectVal(vals))
 		return true

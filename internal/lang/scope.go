@@ -21,6 +21,7 @@ type evaluator struct {
 	target  cty.Value
 	modules map[string]*scope // by name
 	stack   []frame           // values that are being evaluated
+	trail   *trail            // nil: no other target is made of it
 	edges   []pendingEdge
 	trigs   []pendingTrigger
 	always  []pendingEdge // of blocks, to the states whose actions are their always part
@@ -35,6 +36,7 @@ type frame struct {
 	memo *memo
 	name string
 	rng  diag.Range
+	mark int // of the trail
 }
 
 // scope is where names mean something: a module, or one invocation of a
@@ -95,6 +97,7 @@ type instance struct {
 // memo is a value that is evaluated once, with what it refers to.
 type memo struct {
 	done, busy, ok bool
+	own            bool // it came of the target itself: see trail
 	val            cty.Value
 	refs           []ref
 }
@@ -207,9 +210,11 @@ func (ev *evaluator) open(in *instance) *scope {
 		return nil
 	}
 	if !in.opened {
+		mark := ev.mark()
 		in.opened, in.opening = true, true
 		in.inner = ev.inside(in)
 		in.opening = false
+		ev.decided(unit{inner: in.inner}, mark)
 	}
 	return in.inner
 }

@@ -77,7 +77,7 @@ func (ev *evaluator) assign(s *scope, layers []layer) bool {
 	s.vars = map[string]cty.Value{}
 	good := true
 	for _, name := range sortedKeys(s.body.vars) {
-		v := s.body.vars[name]
+		v, mark := s.body.vars[name], ev.mark()
 		val, rng, ok := ev.given(s, v, layers)
 		if ok {
 			val, ok = ev.convertVar(v, val, rng)
@@ -85,6 +85,7 @@ func (ev *evaluator) assign(s *scope, layers []layer) bool {
 		good = good && ok
 		if ok {
 			s.vars[name] = val
+			ev.madeVar(s, name, mark)
 		}
 	}
 	s.varObj = cty.ObjectVal(s.vars)

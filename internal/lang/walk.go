@@ -195,7 +195,8 @@ func (ev *evaluator) depend(node int, refs []ref) {
 
 // meta reads after, before, notify and their like.
 func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node int) {
-	at := st.decl.attrs
+	at, mark := st.decl.attrs, ev.mark()
+	defer func() { ev.unshared(mark) }()
 	for _, name := range []string{"after", "before"} {
 		for _, r := range ev.refList(st.scope, each, at[name]) {
 			ev.edges = append(ev.edges, pendingEdge{node: node, other: r.ref, after: name == "after", why: name})

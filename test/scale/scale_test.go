@@ -1,26 +1,67 @@
 package scale_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/test/scale"
 )
 
 const company = "../../examples/company"
 
-func BenchmarkCompile(b *testing.B) {
-	tree, err := scale.Tree(company, 400)
+func Example() {
+	files, err := scale.Files(company, 1000)
+	fmt.Println(err, strings.Count(files["targets-000.hcl"], "target "), scale.Name(25))
+	// Output: <nil> 1000 web25.ams.example.net
+}
+
+// The lists of a large fleet are those that its targets have alone.
+func TestSame(t *testing.T) {
+	tree, err := scale.Tree(company, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := compile.Open(tree)
+	f := compile.Open(tree).Fleet()
+	for i := range 200 {
+		list, ds := f.List(compile.Input{Target: scale.Name(i)})
+		if len(ds) > 0 {
+			t.Fatal(ds)
+		}
+		if i%7 > 0 { // every one goes through the fleet, some are compiled alone
+			continue
+		}
+		want, ds := r.Compile(compile.Input{Target: scale.Name(i)})
+		if len(ds) > 0 || printed(t, list) != printed(t, want.List) {
+			t.Fatalf("%s differs: %v", scale.Name(i), ds)
+		}
+	}
+}
+
+func printed(t *testing.T, list step.List) string {
+	t.Helper()
+	var b strings.Builder
+	if err := step.Print(&b, list, step.PrintOptions{Source: true}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func BenchmarkFleet(b *testing.B) {
+	tree, err := scale.Tree(company, 2000)
 	if err != nil {
 		b.Fatal(err)
 	}
-	r := compile.Open(tree)
+	f := compile.Open(tree).Fleet()
 	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		if _, ds := r.Compile(compile.Input{Target: scale.Name(i % 400)}); ds.HasErrors() {
+	for i := 0; b.Loop(); i++ {
+		list, ds := f.List(compile.Input{Target: scale.Name(i % 2000)})
+		if ds.HasErrors() {
 			b.Fatal(ds)
 		}
-		i++
+		list.Digest()
 	}
 }

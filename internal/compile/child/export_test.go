@@ -50,4 +50,10 @@ func Decode(b []byte, tree repo.Tree) {
 	readRuns(&reader{b: b})
 	(&reader{b: b}).diags()
 	_, _ = DecodeResult(b, tree)
+	for _, lists := range []bool{false, true} {
+		x := fleetReader{reader: &reader{b: b}, lists: lists}
+		for range x.count(3) {
+			x.member()
+		}
+	}
 }

@@ -23,19 +23,22 @@ const (
 	askKinds
 	askLookups
 	askGenerators
+	askFleet
 )
 
 // question is one message 'Q'.
 type question struct {
-	ask  uint64
-	in   compile.Input // without its tree
-	name string        // of the variables, the ID of a test, or the part of a schema
+	ask   uint64
+	in    compile.Input // without its tree
+	name  string        // of the variables, the ID of a test, or the part of a schema
+	names []string      // of targets
 }
 
 func (q question) encode() ([]byte, error) {
 	w := &writer{}
 	w.num(q.ask)
 	w.text(q.name)
+	w.texts(q.names)
 	w.text(q.in.Target)
 	w.int(len(q.in.Facts))
 	for _, name := range slices.Sorted(maps.Keys(q.in.Facts)) {
@@ -73,7 +76,7 @@ func encodeValue(v cty.Value) (typ, val []byte, err error) {
 
 func readQuestion(payload []byte) (question, error) {
 	r := &reader{b: payload}
-	q := question{ask: r.num(), name: r.text()}
+	q := question{ask: r.num(), name: r.text(), names: r.texts()}
 	q.in = compile.Input{Target: r.text(), Facts: map[string]cty.Value{}, Vars: map[string]string{}}
 	for range r.count(3) {
 		name := r.text()
@@ -96,7 +99,7 @@ func readQuestion(payload []byte) (question, error) {
 		a := addr.Addr(r.text())
 		q.in.Outputs[a] = r.text()
 	}
-	if q.ask > askGenerators {
+	if q.ask > askFleet {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -54,7 +54,12 @@ func (t *remoteTree) question() error {
 	if t.repository == nil {
 		t.repository = compile.Open(t)
 	}
-	w := result(t.repository, q)
+	var w *writer
+	if q.ask == askFleet {
+		w = t.fleet(q)
+	} else {
+		w = result(t.repository, q)
+	}
 	if t.broken != nil {
 		return whole(t.broken)
 	}

@@ -38,6 +38,7 @@ type remoteTree struct {
 	broken error
 
 	repository *compile.Repository // nil until the first question
+	shared     *compile.Fleet      // nil until the first question about many targets
 }
 
 var _ repo.Tree = (*remoteTree)(nil)

@@ -33,7 +33,7 @@ const DefaultTimeout = 30 * time.Second
 // reuse is how much time one child may spend on questions before the next one
 // gets a new child, so that its processor time, which is for its whole life,
 // is not what ends a long row of short questions.
-const reuse = 10 * time.Second
+const reuse = 30 * time.Second
 
 // Compiler asks children. One child lives as long as the questions are about
 // the same tree; none is shared by two repositories. Its methods may be called

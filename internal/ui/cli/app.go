@@ -90,6 +90,10 @@ type Language struct {
 	// Prepare is told that something will be compiled soon; may be nil.
 	Prepare func()
 	Compile func(compile.Input) (compile.Result, diag.List)
+	// Fleet is Compile for many targets, with their lists or only the digests of
+	// those; the input's target does not count. A target with a mistake is
+	// missing in what it gives; nil: Compile, one after the other.
+	Fleet func(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List)
 	// Targets are the names of the targets that a repository declares, sorted.
 	Targets func(tree repo.Tree) ([]string, diag.List)
 	// Format gives the canonical form of one source file.

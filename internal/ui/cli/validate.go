@@ -49,16 +49,14 @@ func (s *session) validate(ctx context.Context) error {
 	}
 	doc := validateDoc{Format: "fettle.validate/1", Revision: src.rev, Targets: []validTarget{}}
 	if !ds.HasErrors() {
-		for _, t := range targets {
-			in, err := s.input(ctx, src.tree, t)
-			if err != nil {
-				return err
-			}
-			res, more := s.app.Language.Compile(in)
-			ds = append(ds, more...)
-			if !more.HasErrors() {
-				doc.Targets = append(doc.Targets, validTarget{t, len(res.List), res.List.Digest()})
-			}
+		in, err := s.input(ctx, src.tree, "")
+		if err != nil {
+			return err
+		}
+		members, more := s.members(in, targets, false)
+		ds = append(ds, more...)
+		for _, m := range members {
+			doc.Targets = append(doc.Targets, validTarget{m.Target, m.Steps, m.Digest})
 		}
 	}
 	ds = distinct(ds)

@@ -1,0 +1,136 @@
+package child
+
+import (
+	"strings"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// withLists is the name of a question about a fleet that wants lists, and not
+// their digests alone.
+const withLists = "lists"
+
+// Fleet is compile.Fleet.List for many targets; the input's target does not
+// count. A target with a mistake has no member. Digests are as the child says:
+// they are for people to compare, and nothing is applied on their word. Lists
+// come without the places of their steps.
+func (c *Client) Fleet(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List, error) {
+	q := question{ask: askFleet, in: in, names: targets}
+	if lists {
+		q.name = withLists
+	}
+	r, err := c.ask(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	ds := r.diags()
+	x := fleetReader{reader: r, lists: lists}
+	var out []compile.Member
+	for range r.count(3) {
+		out = append(out, x.member())
+	}
+	return out, ds, r.end()
+}
+
+// fleet answers a question about many targets.
+func (t *remoteTree) fleet(q question) *writer {
+	if t.shared == nil {
+		t.shared = t.repository.Fleet()
+	}
+	var ds diag.List
+	said := map[string]bool{}
+	x := fleetWriter{lines: map[string]int{}}
+	count := 0
+	for _, name := range q.names {
+		q.in.Target = name
+		list, more := t.shared.List(q.in)
+		for _, d := range more { // what is wrong with a module is wrong for all that have it
+			if key := d.Range.String() + d.String(); !said[key] {
+				said[key] = true
+				ds = append(ds, d)
+			}
+		}
+		if !more.HasErrors() {
+			count++
+			x.member(name, list, q.name == withLists)
+		}
+	}
+	w := &writer{}
+	w.diags(ds)
+	w.int(count)
+	w.b = append(w.b, x.b...)
+	return w
+}
+
+// fleetWriter writes lists that are much alike: a line that was said before is
+// its number.
+type fleetWriter struct {
+	writer
+	lines map[string]int
+}
+
+func (w *fleetWriter) member(target string, list step.List, whole bool) {
+	w.text(target)
+	w.int(len(list))
+	if !whole {
+		w.text(list.Digest())
+		return
+	}
+	for _, s := range list {
+		line := s.String()
+		n, known := w.lines[line]
+		if !known {
+			n = len(w.lines)
+			w.lines[line] = n
+		}
+		w.int(n)
+		if !known {
+			w.text(line)
+		}
+	}
+}
+
+type fleetReader struct {
+	*reader
+	lists bool
+	lines step.List
+}
+
+func (r *fleetReader) member() compile.Member {
+	m := compile.Member{Target: r.text(), Steps: r.int()}
+	if !r.lists {
+		m.Digest = r.text()
+		return m
+	}
+	for range m.Steps {
+		n := r.int()
+		if n == len(r.lines) && r.err == nil {
+			r.lines = append(r.lines, r.line())
+		}
+		if r.err != nil || n >= len(r.lines) {
+			r.fail("line %d of %d", n, len(r.lines))
+			return m
+		}
+		m.List = append(m.List, r.lines[n])
+	}
+	return m
+}
+
+// line reads one step in its canonical form.
+func (r *fleetReader) line() step.Step {
+	text := r.text()
+	if r.err != nil || strings.ContainsRune(text, '\n') {
+		r.fail("a step of several lines")
+		return step.Step{}
+	}
+	list, ds := step.Parse("list", []byte(text+"\n"))
+	if ds.HasErrors() || len(list) != 1 || list[0].Verb == step.Include || list[0].String() != text {
+		r.fail("a step that is none")
+		return step.Step{}
+	}
+	s := list[0]
+	s.Written, s.Range = "", diag.Range{}
+	return s
+}

@@ -1,0 +1,189 @@
+package compile
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Member is what one target of many comes to.
+type Member struct {
+	Target string
+	Steps  int
+	Digest string    // of the list
+	List   step.List // nil when only the digest was asked for
+}
+
+// Fleet makes the lists of many targets of a repository, and does once what they
+// have in common. The lists are those of Repository.Compile, byte for byte, in
+// whatever order the targets are asked for. It is not safe for concurrent use.
+type Fleet struct {
+	repository *Repository
+	sharing    *lang.Sharing
+	made       map[*catalog.Catalog]*made
+	order      []*catalog.Catalog // the oldest first
+	alike      int                // how many lists were made of others
+}
+
+// maxMade is how many lists are kept for others to be made of.
+const maxMade = 64
+
+// made is a list with what made it.
+type made struct {
+	b    *builder
+	list step.List
+	at   map[int]int // by item: its place in the list
+}
+
+// Fleet begins to compile many targets.
+func (r *Repository) Fleet() *Fleet {
+	f := &Fleet{repository: r, made: map[*catalog.Catalog]*made{}}
+	if len(r.ds) == 0 {
+		f.sharing = r.program.Share()
+	}
+	return f
+}
+
+// List is the list that Repository.Compile makes, with its diagnostics.
+func (f *Fleet) List(in Input) (step.List, diag.List) {
+	if f.sharing == nil {
+		return f.alone(in)
+	}
+	c, ds := f.sharing.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
+	switch m := f.made[c.Like]; {
+	case len(ds) > 0:
+	case c.Catalog != nil && c.Like != nil:
+		b, order, res, ds := fromCatalog(c.Catalog)
+		if len(ds) == 0 && len(b.again)+len(b.finds) == 0 { // an address of several phases hangs on all of them
+			f.keep(c.Catalog, newMade(b, order, res.List))
+		}
+		if len(ds) == 0 {
+			return res.List, nil
+		}
+	case c.Catalog != nil:
+		if res, ds := FromCatalog(c.Catalog); len(ds) == 0 {
+			return res.List, nil
+		}
+	case m != nil:
+		if list, ok := m.like(c); ok {
+			f.alike++
+			return list, nil
+		}
+	}
+	return f.alone(in)
+}
+
+// alone is for a target that is like no other, and for what is wrong with one.
+func (f *Fleet) alone(in Input) (step.List, diag.List) {
+	res, ds := f.repository.Compile(in)
+	return res.List, ds
+}
+
+func (f *Fleet) keep(c *catalog.Catalog, m *made) {
+	f.made[c] = m
+	if f.order = append(f.order, c); len(f.order) > maxMade {
+		delete(f.made, f.order[0])
+		f.order = f.order[1:]
+	}
+}
+
+// newMade finds the places of items in the list. Addresses of actions stand
+// there for several items, so those have none.
+func newMade(b *builder, order []int, list step.List) *made {
+	m := &made{b: b, list: list, at: map[int]int{}}
+	places := map[addr.Addr]int{}
+	for i, s := range list {
+		places[s.Addr()] = i
+	}
+	for _, i := range order {
+		if b.items[i].act == nil {
+			m.at[i] = places[b.items[i].step.Addr()]
+		}
+	}
+	return m
+}
+
+// like makes the list of a catalog that differs in the attributes of some
+// states. ok is false when their steps may not stand where they stood.
+func (m *made) like(c lang.Shared) (step.List, bool) {
+	list := slices.Clone(m.list)
+	fresh := map[addr.Addr]bool{}
+	for k, n := range c.Changed {
+		node := m.b.c.Nodes[n]
+		out, ds := node.Kind.Steps(c.States[k])
+		if len(ds) > 0 || len(out.Steps) != len(m.b.of[n]) || !m.sameActs(n, c.States[k]) {
+			return nil, false
+		}
+		for j, s := range out.Steps {
+			i := m.b.of[n][j]
+			old := m.b.items[i]
+			if s.Same(old.step) {
+				continue
+			}
+			if old.node != n || !sameOrder(old.step, s) || len(s.String()) > step.MaxLine || !m.free(n, old.step, s, fresh) {
+				return nil, false
+			}
+			s.Source = node.Source
+			list[m.at[i]] = s
+		}
+	}
+	return list, true
+}
+
+// free tells whether nobody else has the address of a step, and no action names
+// it.
+func (m *made) free(n int, old, s step.Step, fresh map[addr.Addr]bool) bool {
+	a := s.Addr()
+	if a == old.Addr() {
+		return true
+	}
+	if _, taken := m.b.addrs[a]; taken || fresh[a] {
+		return false
+	}
+	fresh[a] = true
+	for _, x := range m.b.acts {
+		if slices.Contains(x.on, n) || slices.Contains(x.failure, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameActs tells whether the actions of a state are what they were.
+func (m *made) sameActs(n int, s kind.State) bool {
+	for _, a := range m.b.acts {
+		if a.to != n {
+			continue
+		}
+		for _, k := range m.b.c.Nodes[n].Kind.Actions {
+			if k.Name != a.name {
+				continue
+			}
+			if was, ds := k.Act(s); len(ds) > 0 || !was.Same(a.step) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sameOrder tells whether nothing that has a part in the order of a list, or in
+// what is wrong with it, differs: only the content of a file, or what an EDIT
+// does inside of one.
+func sameOrder(a, b step.Step) bool {
+	if a.Verb != b.Verb || a.Path() != b.Path() || a.Absent() != b.Absent() {
+		return false
+	}
+	switch a.Verb {
+	case step.Copy:
+		return a.Blob() != "" && b.Blob() != "" && slices.Equal(a.Attrs, b.Attrs)
+	case step.Edit:
+		return a.Get("create") == b.Get("create")
+	}
+	return false
+}

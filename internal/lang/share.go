@@ -1,0 +1,297 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// Sharing makes the catalogs of many targets. Targets that have the same roles,
+// groups and modules differ in their name and in what their own block says:
+// the first is evaluated as a whole, of the next only what came of that. Where
+// more differs they are evaluated as a whole too, so a catalog is always the one
+// that Program.Catalog gives. It is not safe for concurrent use.
+type Sharing struct {
+	prog    *Program
+	targets map[string]*target
+	classes map[string][]*model
+	order   []string             // of the classes, the oldest first
+	facts   map[string]cty.Value // that were given last
+	factsID int
+}
+
+// The bounds of what is kept: classes, and models of one class.
+const (
+	maxClasses = 64
+	maxModels  = 4
+)
+
+// model is a target from which others of its class are made.
+type model struct {
+	ev     *evaluator
+	states []*instance // whose attributes came of the target
+	nodes  []int       // of the states
+	scopes []*scope // of modules with variables of the target's own
+}
+
+// Share begins sharing.
+func (p *Program) Share() *Sharing {
+	s := &Sharing{prog: p, targets: map[string]*target{}, classes: map[string][]*model{}}
+	for _, t := range p.targets {
+		s.targets[t.name] = t
+	}
+	return s
+}
+
+// Shared is a catalog, or what it is made of.
+type Shared struct {
+	// Catalog is that of the target; nil where it is made of another one.
+	Catalog *catalog.Catalog
+	// Like is a catalog that was given before, whose nodes are those of the
+	// target but for Changed, whose states are States. Where Catalog is given it
+	// is nil, or Catalog itself: then others may be made of that.
+	Like    *catalog.Catalog
+	Changed []int
+	States  []kind.State
+}
+
+// Catalog comes to what Program.Catalog gives. It belongs to nobody: it is only
+// read.
+func (s *Sharing) Catalog(in Input) (Shared, diag.List) {
+	t := s.targets[in.Target]
+	if t == nil || in.Test != nil || len(in.Outputs) > 0 || t.data != nil || t.merge != nil || t.policy != nil || len(t.uses) > 0 {
+		c, ds := s.prog.Catalog(in)
+		return Shared{Catalog: c}, ds
+	}
+	r := &reports{}
+	levels := s.prog.levels(r, t)
+	key := s.class(t, levels, in)
+	if len(r.list) == 0 {
+		for _, m := range s.classes[key] {
+			if out, ok := m.make(t, levels, in); ok {
+				return out, nil
+			}
+		}
+	}
+	tr := &trail{own: map[*scope]map[string]bool{}, given: ownNames(t)}
+	c, ev, ds := s.prog.catalog(in, tr)
+	out := Shared{Catalog: c}
+	if ev != nil && len(ds) == 0 && !tr.broken && plainStates(c) {
+		s.keep(key, newModel(ev))
+		out.Like = c
+	}
+	return out, ds
+}
+
+// plainStates tells whether a catalog is all there: nothing of it waits for a
+// run, and no program made any of it.
+func plainStates(c *catalog.Catalog) bool {
+	return len(c.Results) == 0 && !slices.ContainsFunc(c.Nodes, func(n catalog.Node) bool { return n.Unknown || n.Kind != nil && n.Kind.Expand != nil })
+}
+
+func (s *Sharing) keep(key string, m *model) {
+	if len(s.classes[key]) == 0 {
+		s.order = append(s.order, key)
+	}
+	if len(s.order) > maxClasses {
+		delete(s.classes, s.order[0])
+		s.order = s.order[1:]
+	}
+	all := append(s.classes[key], m)
+	s.classes[key] = all[max(0, len(all)-maxModels):]
+}
+
+// class names all that a target has in common with others: the very same levels
+// below it, lists of modules and roles that are written the same, and the same
+// facts. Labels count as the target's own where they choose no group.
+func (s *Sharing) class(t *target, levels []*level, in Input) string {
+	var b strings.Builder
+	for _, l := range levels[:len(levels)-1] {
+		fmt.Fprintf(&b, "%p ", l)
+	}
+	r := &reports{}
+	for _, u := range s.prog.levelModules(r, &t.level) {
+		fmt.Fprintf(&b, "%q ", u.name)
+	}
+	fmt.Fprintf(&b, "|%q|%q|", slices.Sorted(maps.Keys(ownNames(t))), slices.Sorted(maps.Keys(in.Vars)))
+	for _, name := range slices.Sorted(maps.Keys(in.Vars)) {
+		fmt.Fprintf(&b, "%q ", in.Vars[name])
+	}
+	if !maps.EqualFunc(s.facts, in.Facts, func(a, b cty.Value) bool { return a.RawEquals(b) }) {
+		s.facts, s.factsID = maps.Clone(in.Facts), s.factsID+1
+	}
+	fmt.Fprintf(&b, "|%d", s.factsID)
+	return b.String()
+}
+
+// ownNames are the variables that a target itself gives.
+func ownNames(t *target) map[string]bool {
+	out := map[string]bool{}
+	if t.vars == nil {
+		return out
+	}
+	items, hds := hcl.ExprMap(t.vars.Expr)
+	if hds.HasErrors() {
+		return out
+	}
+	for _, it := range items {
+		if k, kds := it.Key.Value(nil); !kds.HasErrors() && k.Type() == cty.String && !k.IsNull() {
+			out[k.AsString()] = true
+		}
+	}
+	return out
+}
+
+// newModel finds the states that came of the target.
+func newModel(ev *evaluator) *model {
+	m := &model{ev: ev}
+	for _, s := range ev.all {
+		if len(ev.trail.own[s]) > 0 {
+			m.scopes = append(m.scopes, s)
+		}
+		m.find(s.order)
+	}
+	ev.trail.again = true
+	return m
+}
+
+func (m *model) find(list []*state) {
+	for _, st := range list {
+		m.find(st.members)
+		for _, in := range st.keys {
+			if in.inner != nil {
+				m.find(in.inner.order)
+			}
+			if in.node < 0 || st.def != nil {
+				continue
+			}
+			for n, v := range in.vals {
+				if v.own && n != "for_each" {
+					m.states, m.nodes = append(m.states, in), append(m.nodes, in.node)
+					break
+				}
+			}
+		}
+	}
+}
+
+// make gives the catalog of another target of the class. ok is false when more
+// differs than attributes, or something is wrong: then the whole target has to
+// be evaluated.
+func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
+	ev := m.ev
+	if ev.trail.broken {
+		return Shared{}, false
+	}
+	old := ev.cat
+	r := &reports{}
+	c := &catalog.Catalog{Target: t.name, Labels: ev.prog.targetLabels(r, t)}
+	if len(r.list) > 0 || !m.again(t, in, targetValue(c, levels)) {
+		return Shared{}, false
+	}
+	out := Shared{Like: old, Changed: m.nodes, States: make([]kind.State, len(m.nodes))}
+	for i, inst := range m.states {
+		out.States[i] = old.Nodes[m.nodes[i]].State
+		out.States[i].Attrs = m.attrs(inst, out.States[i])
+	}
+	return out, !ev.trail.broken
+}
+
+// again evaluates for another target what came of the first one.
+func (m *model) again(t *target, in Input, value cty.Value) bool {
+	ev := m.ev
+	ev.reports, ev.in, ev.target = reports{}, in, value
+	for _, memo := range ev.trail.memos {
+		memo.done = false
+	}
+	own, ok := ev.layerOf(t.String(), t.vars)
+	if !ok || !m.vars(own) {
+		return false
+	}
+	for _, u := range ev.trail.units {
+		if !ev.sameUnit(u) {
+			return false
+		}
+	}
+	for _, inst := range m.states {
+		for n, memo := range inst.vals {
+			if memo.own && n != "for_each" && !ev.attr(inst, n).ok {
+				return false
+			}
+		}
+	}
+	return len(ev.list) == 0
+}
+
+// vars gives the variables of modules that are the target's own their values.
+func (m *model) vars(own layer) bool {
+	ev := m.ev
+	for _, s := range m.scopes {
+		layers := slices.Clone(s.layers)
+		for i, l := range layers {
+			if l.name == own.name {
+				layers[i] = own
+			}
+		}
+		s.layers, s.vars = layers, maps.Clone(s.vars)
+		for name := range ev.trail.own[s] {
+			v := s.body.vars[name]
+			val, rng, ok := ev.given(s, v, layers)
+			if ok {
+				val, ok = ev.convertVar(v, val, rng)
+			}
+			if !ok {
+				return false
+			}
+			s.vars[name] = val
+		}
+		s.varObj = cty.ObjectVal(s.vars)
+		if !ev.validate(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameUnit makes a decision again, and tells whether it is the same. The inside
+// of an invocation gets its variables.
+func (ev *evaluator) sameUnit(u unit) bool {
+	switch {
+	case u.inner != nil:
+		vars := maps.Clone(u.inner.vars)
+		for n := range vars {
+			memo := ev.attr(u.inner.call, n)
+			if !memo.ok {
+				return false
+			}
+			vars[n] = memo.val
+		}
+		u.inner.vars, u.inner.varObj = vars, cty.ObjectVal(vars)
+		return ev.validate(u.inner)
+	case u.every != nil:
+		v, _, ok := ev.eval(u.st.scope, nil, u.st.decl.attrs["for_each"].Expr)
+		u.every.done = true
+		return ok && v.Type().Equals(u.value.Type()) && v.RawEquals(u.value)
+	}
+	on, _, ok := ev.when(u.st, u.each)
+	return ok && on == u.on
+}
+
+// attrs are the attributes of a state, those that came of the target anew.
+func (m *model) attrs(in *instance, was kind.State) map[string]cty.Value {
+	out := maps.Clone(was.Attrs)
+	for n, memo := range in.vals {
+		if _, ok := out[n]; ok && memo.own {
+			out[n] = memo.val
+		}
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package lang
+
+import "github.com/zclconf/go-cty/cty"
+
+// trail is kept while a target is evaluated from which others may be made: what
+// was read of the target itself, and what came of it. All else is the same for
+// every target of the same roles, groups and modules.
+type trail struct {
+	own     map[*scope]map[string]bool // variables of a module that are the target's own
+	given   map[string]bool            // names that the target itself gives
+	touched int                        // how often something of the target was read
+	memos   []*memo                    // values that came of it
+	units   []unit                     // decisions and scopes, in the order in which they were made
+	again   bool                       // another target is being made of it
+	broken  bool                       // no other target can be made of it
+}
+
+// unit is something besides a value that may come of the target: whether a
+// state takes part, what it is there for each of, or the inside of an
+// invocation.
+type unit struct {
+	st    *state
+	each  map[string]cty.Value
+	on    bool
+	every *memo // of a for_each
+	value cty.Value
+	inner *scope
+}
+
+// touch notes that something of the target itself was read.
+func (ev *evaluator) touch() {
+	if ev.trail != nil {
+		ev.trail.touched++
+	}
+}
+
+// mark is how much was read so far; since tells whether more was since then.
+func (ev *evaluator) mark() int {
+	if ev.trail == nil {
+		return 0
+	}
+	return ev.trail.touched
+}
+
+func (ev *evaluator) since(mark int) bool { return ev.mark() > mark }
+
+// readMemo notes that a value is used that is there already.
+func (ev *evaluator) readMemo(m *memo) {
+	if m.own {
+		ev.touch()
+	}
+}
+
+// madeMemo notes what a value came of. A value that is made again for another
+// target cannot come of more than it did.
+func (ev *evaluator) madeMemo(m *memo, mark int) {
+	t := ev.trail
+	if t == nil || !ev.since(mark) || m.own {
+		return
+	}
+	t.broken = t.broken || t.again
+	m.own = true
+	t.memos = append(t.memos, m)
+}
+
+// readVar notes that a variable is used, or all of them where name is "".
+func (ev *evaluator) readVar(s *scope, name string) {
+	t := ev.trail
+	switch {
+	case t == nil:
+	case s.call != nil:
+		for n, m := range s.call.vals {
+			if (name == "" || n == name) && m.own {
+				ev.touch()
+			}
+		}
+	case name == "" && len(t.own[s]) > 0 || t.own[s][name]:
+		ev.touch()
+	}
+}
+
+// madeVar notes that a module's variable was given a value.
+func (ev *evaluator) madeVar(s *scope, name string, mark int) {
+	t := ev.trail
+	if t == nil || !t.given[name] && !ev.since(mark) {
+		return
+	}
+	if t.own[s] == nil {
+		t.own[s] = map[string]bool{}
+	}
+	t.own[s][name] = true
+}
+
+// decided notes what was decided of the target.
+func (ev *evaluator) decided(u unit, mark int) {
+	if t := ev.trail; t != nil && !t.again && ev.since(mark) {
+		t.units = append(t.units, u)
+	}
+}
+
+// unshared notes that what was read since the mark cannot be made again.
+func (ev *evaluator) unshared(mark int) {
+	if ev.trail != nil && ev.since(mark) {
+		ev.trail.broken = true
+	}
+}
