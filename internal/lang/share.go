@@ -39,7 +39,7 @@ type model struct {
 	ev     *evaluator
 	states []*instance // whose attributes came of the target
 	nodes  []int       // of the states
-	scopes []*scope // of modules with variables of the target's own
+	scopes []*scope    // of modules with variables of the target's own
 }
 
 // Share begins sharing.
