@@ -43,12 +43,13 @@ func (s State) Vars(attr string) (map[string]cty.Value, diag.List) {
 	if !v.Type().IsObjectType() && !v.Type().IsMapType() {
 		return nil, s.Errorf(attr, "Wrong type", "%s is an object: %s = { name = value }.", attr, attr)
 	}
-	return v.AsValueMap(), nil
+	return Elements(v), nil
 }
 
 // Render renders a template of the module. A mistake in it is shown there, and
-// leads back to the attribute that names it.
-func (s State) Render(path, attr string, vars map[string]cty.Value) (string, diag.List) {
+// leads back to the attribute that names it. The text has the marks of the
+// secrets in it.
+func (s State) Render(path, attr string, vars map[string]cty.Value) (cty.Value, diag.List) {
 	text, ds := s.Files.Template(path, vars)
 	for i := range ds {
 		if ds[i].Range.File == "" {

@@ -64,6 +64,9 @@ type Attr struct {
 	Computed bool
 	// Check is an additional rule; its error is shown as a full sentence.
 	Check func(cty.Value) error
+	// Secret tells that the value may come of a secret, and be marked: the kind
+	// seals what it makes of it. Neither OneOf nor Check see such a value.
+	Secret bool
 }
 
 // Action is a lazy action of a kind.
@@ -92,8 +95,12 @@ type State struct {
 // to it and never leave it.
 type Files interface {
 	repo.Tree
-	// Template renders a template file in the language with these variables.
-	Template(path string, vars map[string]cty.Value) (string, diag.List)
+	// Template renders a template file in the language with these variables. The
+	// text has the marks of the secrets in it.
+	Template(path string, vars map[string]cty.Value) (cty.Value, diag.List)
+	// Secret is the content of one, whose name is relative to the secrets of the
+	// repository.
+	Secret(name string) (Secret, error)
 	// Source gives the repository path of a module path, for source maps.
 	Source(path string) string
 }

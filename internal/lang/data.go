@@ -112,7 +112,7 @@ func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bo
 	}
 	out, good, top := map[string]layerValue{}, len(body.Blocks) == 0, ev.topScope()
 	for _, a := range attributeOrder(body.Attributes) {
-		v, _, ok := ev.eval(top, nil, a.Expr)
+		v, _, ok := ev.evalSecret(top, nil, a.Expr)
 		good = good && ok
 		if ok {
 			out[a.Name] = layerValue{val: v, rng: rangeOf(a.NameRange), from: snapshotsOf(top.folder, a.Expr)}

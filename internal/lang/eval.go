@@ -16,20 +16,43 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// eval evaluates an expression of a scope whose value has to be known. What it
-// refers to comes back beside the value. ok is false after a diagnostic, here or
-// where the value came from.
+// eval evaluates an expression of a scope whose value has to be known and comes
+// of no secret. What it refers to comes back beside the value. ok is false after a
+// diagnostic, here or where the value came from.
 func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	v, refs, ok := ev.evalLater(s, each, e)
-	if ok && !v.IsWhollyKnown() {
-		ev.errorf(rangeOf(e.Range()), "Value is not known", "The value can only be known by a run, which this place does not allow.")
+	return v, refs, ok && ev.mustKnow(e, v)
+}
+
+// mustKnow reports a value that only a run gives.
+func (ev *evaluator) mustKnow(e hclsyntax.Expression, v cty.Value) bool {
+	if v.IsWhollyKnown() {
+		return true
+	}
+	ev.errorf(rangeOf(e.Range()), "Value is not known", "The value can only be known by a run, which this place does not allow.")
+	return false
+}
+
+// evalSecret is eval for places where a value that came of a secret may stand,
+// with its mark.
+func (ev *evaluator) evalSecret(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
+	v, refs, ok := ev.evalAny(s, each, e)
+	return v, refs, ok && ev.mustKnow(e, v)
+}
+
+// evalLater is eval for places where a value may be one that only a run gives.
+func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
+	v, refs, ok := ev.evalAny(s, each, e)
+	if ok && v.ContainsMarked() {
+		ev.add(ev.traced(s, diag.List{outOfPlace(rangeOf(e.Range()), "what decides which states there are")})...)
 		return cty.NilVal, nil, false
 	}
 	return v, refs, ok
 }
 
-// evalLater is eval for places where a value may be one that only a run gives.
-func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
+// evalAny is eval for places where both may stand: a value that only a run gives,
+// and one that came of a secret, with its mark.
+func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	traversals := e.Variables()
 	ctx := s.fctx
 	var refs []ref
@@ -45,11 +68,11 @@ func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.
 	ev.prog.working(rangeOf(e.Range()))
 	v, hds := e.Value(ctx)
 	if hds.HasErrors() {
-		ev.add(ev.traced(s, fromHCL(hds))...)
+		ev.add(ev.traced(s, ev.prog.fromHCL(hds))...)
 		return cty.NilVal, nil, false
 	}
-	if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && len(v.AsString()) > maxText {
-		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. Use source for large content.", len(v.AsString()))
+	if plain, _ := v.Unmark(); plain.Type() == cty.String && plain.IsKnown() && !plain.IsNull() && len(plain.AsString()) > maxText {
+		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. Use source for large content.", len(plain.AsString()))
 		return cty.NilVal, nil, false
 	}
 	return v, refs, true
@@ -112,7 +135,7 @@ func (ev *evaluator) local(s *scope, name string) *memo {
 		return m
 	}
 	defer ev.end(m)
-	m.val, m.refs, m.ok = ev.evalLater(s, nil, a.Expr)
+	m.val, m.refs, m.ok = ev.evalAny(s, nil, a.Expr)
 	return m
 }
 
@@ -140,7 +163,7 @@ func (ev *evaluator) attr(in *instance, name string) *memo {
 		m.val, m.ok = ev.result(in)
 		return m
 	case given != nil:
-		v, m.refs, m.ok = ev.evalLater(st.scope, in.each, given.Expr)
+		v, m.refs, m.ok = ev.evalAny(st.scope, in.each, given.Expr)
 	default:
 		v, m.ok = ev.absentAttr(in, a)
 	}
@@ -189,6 +212,13 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 			return a.Default, true
 		}
 		return out, true
+	}
+	if out.ContainsMarked() {
+		if st.def != nil || a.Secret {
+			return out, true
+		}
+		ev.add(ev.traced(st.scope, diag.List{outOfPlace(rng, a.Name+" of a "+st.kind.Name)})...)
+		return cty.NilVal, false
 	}
 	if len(a.OneOf) > 0 && a.Type == cty.String && !slices.Contains(a.OneOf, out.AsString()) {
 		ev.errorf(rng, "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name, strings.Join(a.OneOf, ", "), out.AsString(), Suggest(out.AsString(), a.OneOf))

@@ -24,6 +24,7 @@ func fileFunctions(f *folder) map[string]function.Function {
 		"fileexists":   fileExists(f),
 		"fileset":      fileSet(f),
 		"templatefile": templateFile(f),
+		"secret":       secretFunc(f),
 	}
 }
 
@@ -127,7 +128,7 @@ func templateFile(f *folder) function.Function {
 			if ds.HasErrors() {
 				return cty.NilVal, &templateError{ds}
 			}
-			return cty.StringVal(text), nil
+			return text, nil
 		},
 	})
 }

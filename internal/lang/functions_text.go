@@ -21,6 +21,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"fettle.dev/fettle/internal/lang/front/yamlfront"
+	"fettle.dev/fettle/internal/secret"
 )
 
 // maxText is how large a text one function may make out of small arguments.
@@ -363,6 +364,9 @@ func sumFunc() function.Function {
 
 // show is a value as text for messages: JSON, cut when it is long.
 func show(v cty.Value) string {
+	if v.ContainsMarked() {
+		return secret.Hidden
+	}
 	b, err := ctyjson.Marshal(v, v.Type())
 	if err != nil {
 		return v.Type().FriendlyName()

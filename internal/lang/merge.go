@@ -113,8 +113,8 @@ func isObject(v cty.Value) bool {
 
 func merged(below, above cty.Value, deep bool) cty.Value {
 	out := map[string]cty.Value{}
-	maps.Copy(out, below.AsValueMap())
-	for k, x := range above.AsValueMap() {
+	maps.Copy(out, valueMap(below))
+	for k, x := range valueMap(above) {
 		if old, ok := out[k]; ok && deep && isObject(old) && isObject(x) {
 			x = merged(old, x, true)
 		}

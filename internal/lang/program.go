@@ -71,6 +71,7 @@ type Program struct {
 	pure      *hcl.EvalContext
 	used      map[string]bool
 	rendering int
+	secrets   secrets
 }
 
 // Load reads the top level of a repository. Modules are read when a target
@@ -87,6 +88,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	if w, ok := tree.(Watched); ok {
 		p.working = w.Working
 	}
+	p.secrets.source, _ = tree.(Secrets)
 	for _, k := range o.Kinds {
 		p.kinds[k.Name] = &k
 	}
@@ -129,7 +131,9 @@ type parsed struct {
 }
 
 // lines gives diagnostics their source lines.
+// None of them repeats a secret.
 func (p *Program) lines(ds diag.List) diag.List {
+	ds = p.secrets.masked(ds)
 	for i, d := range ds {
 		if src, ok := p.sources[d.Range.File]; ok && d.Line == "" {
 			ds[i] = d.WithLine(src)

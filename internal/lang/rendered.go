@@ -26,10 +26,14 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 	if hds.HasErrors() {
 		return nil, laterHint(fromHCL(hds))
 	}
-	text, ds := templateText(v, name)
+	rendered, ds := templateText(v, name)
 	if ds.HasErrors() {
 		return nil, ds
 	}
+	if rendered.IsMarked() {
+		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "Secret out of place", "The file is rendered before anything of it has a meaning, and what is rendered is read as it stands. Leave the secret for later: $${secret(\"…\")}.")}
+	}
+	text := rendered.AsString()
 	if len(text) > MaxFile {
 		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "File too large", "The rendered text has %d bytes, and the limit is %d. Split it.", len(text), MaxFile)}
 	}

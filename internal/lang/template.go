@@ -13,19 +13,20 @@ import (
 const maxTemplates = 16
 
 // Template renders a template file of the folder. Only vars and functions can
-// be named in it; a value is never read as a template again.
-func (f *folder) Template(p string, vars map[string]cty.Value) (string, diag.List) {
+// be named in it; a value is never read as a template again. The text has the
+// marks of the secrets in it.
+func (f *folder) Template(p string, vars map[string]cty.Value) (cty.Value, diag.List) {
 	src, err := f.ReadFile(p)
 	if err != nil {
-		return "", diag.List{diag.Errorf(diag.Range{}, "Template cannot be read", "%s", sentence(err))}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{}, "Template cannot be read", "%s", sentence(err))}
 	}
 	name := f.Source(p)
 	expr, ds := f.prog.template(name, src)
 	if ds.HasErrors() {
-		return "", ds
+		return cty.NilVal, ds
 	}
 	if f.prog.rendering >= maxTemplates {
-		return "", diag.List{diag.Errorf(diag.Range{File: name}, "Templates go round in circles", "Templates may render templates 16 deep, and here they go deeper.")}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Templates go round in circles", "Templates may render templates 16 deep, and here they go deeper.")}
 	}
 	f.prog.rendering++
 	defer func() { f.prog.rendering-- }()
@@ -34,7 +35,7 @@ func (f *folder) Template(p string, vars map[string]cty.Value) (string, diag.Lis
 	f.prog.working(diag.Range{File: name})
 	val, hds := expr.Value(ctx)
 	if hds.HasErrors() {
-		return "", f.prog.lines(fromHCL(hds))
+		return cty.NilVal, f.prog.lines(f.prog.fromHCL(hds))
 	}
 	return templateText(val, name)
 }
@@ -59,10 +60,10 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 
 // templateText is a rendered template as text; null and unknown are mistakes,
 // never the word.
-func templateText(v cty.Value, name string) (string, diag.List) {
+func templateText(v cty.Value, name string) (cty.Value, diag.List) {
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || s.IsNull() || !s.IsKnown() {
-		return "", diag.List{diag.Errorf(diag.Range{File: name}, "Template gives no text", "The template is one expression whose value is %s. Make it a text.", v.Type().FriendlyName())}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Template gives no text", "The template is one expression whose value is %s. Make it a text.", v.Type().FriendlyName())}
 	}
-	return s.AsString(), nil
+	return s, nil
 }

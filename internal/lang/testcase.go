@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
@@ -22,8 +23,8 @@ type Test struct {
 	// Expect is what is wanted of the result.
 	Expect Expect
 
-	dir                         string // of the module, "" at the top
-	target, labels, facts, vars *hclsyntax.Attribute
+	dir                                  string // of the module, "" at the top
+	target, labels, facts, vars, secrets *hclsyntax.Attribute
 }
 
 // Want is one text of an expectation.
@@ -115,9 +116,9 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "target", "labels", "facts", "vars"}, []string{"expect"})
+	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "vars"}, []string{"expect"})
 	at := b.Body.Attributes
-	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"]}
+	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"], secrets: at["secrets"]}
 	if old, twice := r.seen[t.ID()]; twice {
 		ps.errorf(rng, "Test twice", "There is a test %q at %s already.", name, old)
 		return
@@ -218,4 +219,29 @@ func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
 		return nil
 	}
 	return v.AsValueMap()
+}
+
+// secretsOfTest are the secrets that a test gives in the place of the
+// repository's.
+func (ev *evaluator) secretsOfTest(t *Test) map[string]string {
+	if t == nil || t.secrets == nil {
+		return nil
+	}
+	v, hds := t.secrets.Expr.Value(ev.prog.pure)
+	ev.add(fromHCL(hds)...)
+	if hds.HasErrors() {
+		return nil
+	}
+	m, err := convert.Convert(v, cty.Map(cty.String))
+	if err != nil || m.IsNull() || !m.IsWhollyKnown() {
+		ev.errorf(rangeOf(t.secrets.Expr.Range()), "Secrets are an object of texts", `Write secrets = { "db/password" = "for the test" }.`)
+		return nil
+	}
+	out := map[string]string{}
+	for k, e := range m.AsValueMap() {
+		if !e.IsNull() {
+			out[k] = e.AsString()
+		}
+	}
+	return out
 }

@@ -46,7 +46,7 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 			good = false
 			continue
 		}
-		v, _, ok := ev.eval(top, nil, it.Value.(hclsyntax.Expression))
+		v, _, ok := ev.evalSecret(top, nil, it.Value.(hclsyntax.Expression))
 		good = good && ok
 		if ok {
 			l.values[k.AsString()] = layerValue{val: v, rng: rangeOf(it.Key.Range()), from: snapshotsOf(top.folder, it.Value.(hclsyntax.Expression))}
@@ -106,7 +106,7 @@ func (ev *evaluator) variableDefault(b *body, v *variable) (cty.Value, bool) {
 	s := &scope{body: newBody(b.folder), name: "a default", folder: b.folder, fctx: ev.prog.functions(b.folder),
 		vars: map[string]cty.Value{}, facts: ev.factsOf(b), states: map[string]map[string]*state{}, node: -1}
 	s.body.facts = b.facts
-	val, _, ok := ev.eval(s, nil, v.def)
+	val, _, ok := ev.evalSecret(s, nil, v.def)
 	return val, ok
 }
 
@@ -140,7 +140,7 @@ func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
 	}
 	val, hds := e.Value(ev.prog.pure)
 	if hds.HasErrors() {
-		ev.add(fromHCL(hds)...)
+		ev.add(ev.prog.fromHCL(hds)...)
 		return cty.NilVal, false
 	}
 	return val, true
@@ -160,11 +160,11 @@ func (ev *evaluator) validate(s *scope) bool {
 }
 
 func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
-	v, _, ok := ev.evalLater(s, nil, c.condition)
+	v, _, ok := ev.evalAny(s, nil, c.condition)
 	if !ok {
 		return false
 	}
-	if !v.IsKnown() {
+	if v, _ = v.Unmark(); !v.IsKnown() { // a validation may look at a secret
 		return true // it is looked at when the value is known
 	}
 	b, err := convert.Convert(v, cty.Bool)
@@ -176,7 +176,7 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 		return true
 	}
 	text := "The value is refused."
-	if m, _, ok := ev.eval(s, nil, c.message); ok && m.Type() == cty.String && !m.IsNull() {
+	if m, _, ok := ev.evalSecret(s, nil, c.message); ok && !m.IsMarked() && m.Type() == cty.String && !m.IsNull() {
 		text = m.AsString()
 	}
 	ev.refuse(s, name, text)

@@ -84,6 +84,7 @@ func Schemas() []Schema {
 			"a directory with owner, group and mode"},
 		{Copy, []string{"SOURCE", "PATH"}, []Key{owner, group,
 			{Name: "mode", Type: Mode, Doc: "permission bits; 0644 when left out"},
+			{Name: "sealed", Doc: "the content is sealed with the key of this ID; placeholder where it could not be opened"},
 			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file, without it the file is in place and put back on failure"}, phase},
 			"a regular file: content and metadata, atomically"},
 		{Link, []string{"TARGET", "PATH"}, []Key{owner, group, phase}, "a symbolic link"},
@@ -120,7 +121,7 @@ func Schemas() []Schema {
 		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}, phase}, "a kernel setting at run time"},
 		{Exec, []string{"NAME", "ARGV..."}, []Key{
 			{Name: "cwd", Type: AbsPath, Doc: "working directory"},
-			{Name: "env", Type: Assignment, List: true, Doc: "NAME=VALUE"},
+			{Name: "env", Type: Assignment, List: true, Doc: "NAME=VALUE; sealed:KEY:DIGEST stands for a secret"},
 			{Name: "user", Type: Account, Doc: "run as this user"},
 			{Name: "creates", Type: AbsPath, Doc: "done when this path is there"},
 			{Name: "unless", Type: Words, Doc: "done when this command succeeds"},

@@ -3,9 +3,11 @@ package step
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/secret"
 )
 
 // Verb is the operation of a step. The set is closed; Schemas lists it.
@@ -103,6 +105,45 @@ func (s Step) Blob() string {
 		return s.Args[0]
 	}
 	return ""
+}
+
+// Blobs are the digests of all content that the step needs: Blob, and the
+// secrets in the environment of an EXEC.
+func (s Step) Blobs() []string {
+	if d := s.Blob(); d != "" {
+		return []string{d}
+	}
+	var out []string
+	for _, ref := range s.secrets() {
+		out = append(out, ref.Digest)
+	}
+	return out
+}
+
+// Keys are the IDs of the keys that the step's content is sealed with.
+func (s Step) Keys() []string {
+	if k := s.Get("sealed"); k != "" {
+		return []string{k}
+	}
+	var out []string
+	for _, ref := range s.secrets() {
+		out = append(out, ref.Key)
+	}
+	return out
+}
+
+func (s Step) secrets() []secret.Ref {
+	if s.Verb != Exec {
+		return nil
+	}
+	var out []secret.Ref
+	for _, e := range s.All("env") {
+		_, value, _ := strings.Cut(e, "=")
+		if ref, ok := secret.ParseRef(value); ok {
+			out = append(out, ref)
+		}
+	}
+	return out
 }
 
 // Addr is what the step manages. Two steps of one list never share an address

@@ -56,7 +56,7 @@ func (t *tree) walk(from, to string) {
 }
 
 func (t *tree) file(src, dst string, exec bool) {
-	b, ok := t.content(src)
+	b, key, ok := t.content(src)
 	if !ok {
 		return
 	}
@@ -71,22 +71,32 @@ func (t *tree) file(src, dst string, exec bool) {
 	case m == "" && exec:
 		attrs[2].Value = "0755"
 	}
+	if key != "" {
+		attrs[2].Value = t.s.Str("file_mode")
+		guarded, ds := t.s.Guard(attrs, "file_mode", key)
+		attrs, t.ds = guarded, append(t.ds, ds...)
+	}
 	t.out.Blobs = append(t.out.Blobs, b)
 	t.add(step.Copy, []string{b.Digest, dst}, attrs...)
 }
 
-// content is a file as it is, or rendered.
-func (t *tree) content(src string) (kind.Blob, bool) {
+// content is a file as it is, or rendered: sealed then where a secret is in it,
+// with the ID of the key.
+func (t *tree) content(src string) (b kind.Blob, key string, ok bool) {
 	if t.from == "template" {
 		text, ds := t.s.Render(src, t.from, t.vars)
 		t.ds = append(t.ds, ds...)
-		return kind.Inline(text), !ds.HasErrors()
+		if ds.HasErrors() {
+			return kind.Blob{}, "", false
+		}
+		b, key = kind.TextBlob(text)
+		return b, key, true
 	}
 	b, err := t.s.FileBlob(src)
 	if err != nil {
 		t.fail("%v.", err)
 	}
-	return b, err == nil
+	return b, "", err == nil
 }
 
 // link copies a symbolic link as a link. One that leads out of the source

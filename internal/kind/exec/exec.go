@@ -7,7 +7,7 @@
 package exec
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -33,7 +34,7 @@ func Kind() kind.Kind {
 			creates, cwd,
 			{Name: "unless", Type: cty.DynamicPseudoType, Doc: "done when this command succeeds"},
 			{Name: "only_if", Type: cty.DynamicPseudoType, Doc: "wanted only when this command succeeds"},
-			{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables"},
+			{Name: "env", Type: cty.Map(cty.String), Secret: true, Doc: "environment variables; a secret among them is shown to no log"},
 			text("user", "run as this user"),
 			text("timeout", "such as 30s; 5m when left out"),
 			{Name: "undo", Type: cty.DynamicPseudoType, Doc: "command that takes it back"},
@@ -106,29 +107,21 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		}
 		return kind.Output{}, nil
 	}
-	attrs, ds := attributes(s)
+	attrs, blobs, ds := attributes(s)
 	if ds.HasErrors() {
 		return kind.Output{}, ds
 	}
-	return s.One(step.Exec, append([]string{s.Str("name")}, argv...), attrs...)
+	out, ds := s.One(step.Exec, append([]string{s.Str("name")}, argv...), attrs...)
+	out.Blobs = blobs
+	return out, ds
 }
 
-func attributes(s kind.State) ([]step.Attr, diag.List) {
-	attrs := []step.Attr{{Key: "cwd", Value: s.Str("cwd")}}
-	if s.Given("env") {
-		env := s.Attrs["env"].AsValueMap()
-		names := make([]string, 0, len(env))
-		for n := range env {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		for _, n := range names {
-			if env[n].IsNull() {
-				return nil, s.Errorf("env", "Missing value", "The variable %s is null. Give it a text.", n)
-			}
-			attrs = append(attrs, step.Attr{Key: "env", Value: fmt.Sprintf("%s=%s", n, env[n].AsString())})
-		}
+func attributes(s kind.State) ([]step.Attr, []kind.Blob, diag.List) {
+	env, blobs, ds := environment(s)
+	if ds.HasErrors() {
+		return nil, nil, ds
 	}
+	attrs := append([]step.Attr{{Key: "cwd", Value: s.Str("cwd")}}, env...)
 	attrs = append(attrs, step.Attr{Key: "user", Value: s.Str("user")}, step.Attr{Key: "creates", Value: s.Str("creates")})
 	for _, name := range []string{"unless", "only_if", "timeout", "undo", "output"} {
 		switch {
@@ -137,12 +130,33 @@ func attributes(s kind.State) ([]step.Attr, diag.List) {
 		case s.Given(name):
 			w, ds := words(s, name)
 			if ds.HasErrors() {
-				return nil, ds
+				return nil, nil, ds
 			}
 			attrs = append(attrs, step.Attr{Key: name, Value: step.JoinWords(w)})
 		}
 	}
-	return attrs, nil
+	return attrs, blobs, nil
+}
+
+// environment is env by name. A secret in it is a reference, and a blob.
+func environment(s kind.State) (attrs []step.Attr, blobs []kind.Blob, ds diag.List) {
+	if !s.Given("env") {
+		return nil, nil, nil
+	}
+	env := kind.Elements(s.Attrs["env"])
+	for _, n := range slices.Sorted(maps.Keys(env)) {
+		if env[n].IsNull() {
+			return nil, nil, s.Errorf("env", "Missing value", "The variable %s is null. Give it a text.", n)
+		}
+		var value string
+		if b, ref, ok := kind.SecretText(env[n]); ok {
+			value, blobs = ref.String(), append(blobs, b)
+		} else if value = env[n].AsString(); secret.LooksLikeRef(value) {
+			return nil, nil, s.Errorf("env", "Value means something else", "The value of %s begins like a reference to a secret: %q. Change its beginning.", n, value)
+		}
+		attrs = append(attrs, step.Attr{Key: "env", Value: n + "=" + value})
+	}
+	return attrs, blobs, nil
 }
 
 func act(s kind.State) (step.Step, diag.List) {

@@ -20,12 +20,13 @@ import (
 func Kind() kind.Kind {
 	attrs := []kind.Attr{
 		kind.PathAttr("path", "where the file is; the label when left out"),
-		{Name: "content", Type: cty.String, Doc: "its text"},
+		{Name: "content", Type: cty.String, Secret: true, Doc: "its text"},
 		{Name: "source", Type: cty.String, Doc: "a file of the module, copied as it is"},
 		{Name: "template", Type: cty.String, Doc: "a template of the module, rendered with vars"},
-		{Name: "vars", Type: cty.DynamicPseudoType, Doc: "object of the template's variables"},
+		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the template's variables"},
+		{Name: "secret", Type: cty.String, Doc: "a secret of the repository, copied as it is"},
 		{Name: "validate", Type: cty.String, Doc: "command that must accept the file; %s is the new file, without it the file is in place and goes back on failure"},
-		kind.ModeAttr("mode", "permission bits; 0644 when left out"),
+		kind.ModeAttr("mode", "permission bits; 0644 when left out, 0600 with a secret in it"),
 		kind.EnsureAttr(),
 	}
 	return kind.Kind{
@@ -38,18 +39,24 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	if s.Absent() {
 		return absent(s)
 	}
-	blob, ds := content(s)
+	blob, key, ds := content(s)
 	if ds.HasErrors() {
 		return kind.Output{}, ds
 	}
-	attrs := append(s.Owner("0644"), step.Attr{Key: "validate", Value: s.Str("validate")})
-	out, ds := s.One(step.Copy, []string{blob.Digest, s.Str("path")}, attrs...)
+	attrs := s.Owner("0644")
+	if key != "" {
+		var more diag.List
+		attrs, more = s.Guard(s.Owner(""), "mode", key)
+		ds = append(ds, more...)
+	}
+	attrs = append(attrs, step.Attr{Key: "validate", Value: s.Str("validate")})
+	out, more := s.One(step.Copy, []string{blob.Digest, s.Str("path")}, attrs...)
 	out.Blobs = []kind.Blob{blob}
-	return out, ds
+	return out, append(ds, more...)
 }
 
 func absent(s kind.State) (kind.Output, diag.List) {
-	for _, name := range []string{"content", "source", "template", "validate"} {
+	for _, name := range []string{"content", "source", "template", "secret", "validate"} {
 		if s.Given(name) {
 			return kind.Output{}, s.Errorf(name, "Content of an absent file", "The file is to be absent, so it has no %s. Leave it out.", name)
 		}
@@ -57,29 +64,44 @@ func absent(s kind.State) (kind.Output, diag.List) {
 	return s.One(step.Rm, []string{s.Str("path")})
 }
 
-// content is the blob of the one of content, source and template that is given.
-func content(s kind.State) (kind.Blob, diag.List) {
+// content is the blob of the one of content, source, template and secret that is
+// given, with the ID of the key that it is sealed with, "" for none.
+func content(s kind.State) (blob kind.Blob, key string, ds diag.List) {
 	var given []string
-	for _, name := range []string{"content", "source", "template"} {
+	for _, name := range []string{"content", "source", "template", "secret"} {
 		if s.Given(name) {
 			given = append(given, name)
 		}
 	}
 	switch {
 	case len(given) == 0:
-		return kind.Blob{}, diag.List{diag.Errorf(s.Range, "File without content", "Give content, source or template. An empty file is content = \"\".")}
+		return kind.Blob{}, "", diag.List{diag.Errorf(s.Range, "File without content", "Give content, source, template or secret. An empty file is content = \"\".")}
 	case len(given) > 1:
-		return kind.Blob{}, s.Errorf(given[1], "Content given twice", "A file takes one of content, source and template, and here are %s.", strings.Join(given, " and "))
+		return kind.Blob{}, "", s.Errorf(given[1], "Content given twice", "A file takes one of content, source, template and secret, and here are %s.", strings.Join(given, " and "))
 	case s.Given("vars") && given[0] != "template":
-		return kind.Blob{}, s.Errorf("vars", "Variables without a template", "vars are for template. Use template in place of %s, or leave vars out.", given[0])
+		return kind.Blob{}, "", s.Errorf("vars", "Variables without a template", "vars are for template. Use template in place of %s, or leave vars out.", given[0])
 	}
 	switch given[0] {
 	case "content":
-		return kind.Inline(s.Str("content")), nil
+		blob, key = kind.TextBlob(s.Attrs["content"])
+		return blob, key, nil
 	case "source":
-		return source(s)
+		blob, ds = source(s)
+		return blob, "", ds
+	case "secret":
+		return whole(s)
 	}
 	return template(s)
+}
+
+// whole is a secret, byte by byte.
+func whole(s kind.State) (kind.Blob, string, diag.List) {
+	sec, err := s.Files.Secret(s.Str("secret"))
+	if err != nil {
+		return kind.Blob{}, "", s.Errorf("secret", "Secret cannot be read", "%v.", err)
+	}
+	b, key := kind.Sealed(sec.Content, sec.Key)
+	return b, key, nil
 }
 
 func source(s kind.State) (kind.Blob, diag.List) {
@@ -90,11 +112,15 @@ func source(s kind.State) (kind.Blob, diag.List) {
 	return b, nil
 }
 
-func template(s kind.State) (kind.Blob, diag.List) {
+func template(s kind.State) (kind.Blob, string, diag.List) {
 	vars, ds := s.Vars("vars")
 	if ds.HasErrors() {
-		return kind.Blob{}, ds
+		return kind.Blob{}, "", ds
 	}
 	text, ds := s.Render(s.Str("template"), "template", vars)
-	return kind.Inline(text), ds
+	if ds.HasErrors() {
+		return kind.Blob{}, "", ds
+	}
+	blob, key := kind.TextBlob(text)
+	return blob, key, ds
 }

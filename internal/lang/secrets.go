@@ -1,0 +1,216 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/secret"
+)
+
+// Secrets is what a tree may be able to: to open the secrets of the repository.
+// Of one that cannot, every secret is a placeholder.
+type Secrets interface {
+	// Secret gives the content of one. Its error is shown behind the name; one
+	// in whose chain is ErrPlaceholder asks for a placeholder.
+	Secret(name string) (kind.Secret, error)
+}
+
+// ErrPlaceholder: the secret is there, and need not be opened.
+var ErrPlaceholder = errors.New("it cannot be opened here")
+
+// secrets are those of a program: what was asked for, so that no message says it.
+type secrets struct {
+	source Secrets
+	given  map[string]string // by a test
+	known  map[string]kind.Secret
+	masker *secret.Masker
+	closed map[string]bool // names of which there is only a placeholder
+}
+
+// forget begins anew for another target, or a test with secrets of its own.
+func (s *secrets) forget(given map[string]string) {
+	s.given, s.known, s.closed, s.masker = given, nil, nil, nil
+}
+
+// masked takes every secret out of diagnostics.
+func (s *secrets) masked(ds diag.List) diag.List {
+	if len(s.known) == 0 {
+		return ds
+	}
+	if s.masker == nil {
+		var values []string
+		for _, k := range s.known {
+			values = append(values, string(k.Content))
+		}
+		s.masker = secret.NewMasker(values)
+	}
+	for i := range ds {
+		ds[i].Summary, ds[i].Detail, ds[i].Line = s.masker.Text(ds[i].Summary), s.masker.Text(ds[i].Detail), s.masker.Text(ds[i].Line)
+	}
+	return ds
+}
+
+// secret opens one once.
+func (p *Program) secret(name string) (kind.Secret, error) {
+	if err := secret.CheckName(name); err != nil {
+		return kind.Secret{}, err
+	}
+	s := &p.secrets
+	if text, ok := s.given[name]; ok {
+		return s.know(name, kind.Secret{Content: []byte(text)}), nil
+	}
+	if k, ok := s.known[name]; ok {
+		p.used[secret.PathOf(name)] = true
+		return k, nil
+	}
+	k, err := kind.Secret{}, ErrPlaceholder
+	if s.source != nil {
+		k, err = s.source.Secret(name)
+	}
+	if errors.Is(err, ErrPlaceholder) {
+		k, err = p.placeholder(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no secret %q in the repository; make it with: fettle secret set %s", name, name)
+	}
+	if err != nil {
+		return kind.Secret{}, err
+	}
+	p.used[secret.PathOf(name)] = true
+	return s.know(name, k), nil
+}
+
+func (s *secrets) know(name string, k kind.Secret) kind.Secret {
+	if s.known == nil {
+		s.known = map[string]kind.Secret{}
+	}
+	s.known[name], s.masker = k, nil
+	return k
+}
+
+// placeholder is what stands for a secret that is not opened: another one for
+// another file.
+func (p *Program) placeholder(name string) (kind.Secret, error) {
+	digest, _, err := p.tree.Digest(secret.PathOf(name))
+	if err != nil {
+		return kind.Secret{}, err
+	}
+	if p.secrets.closed == nil {
+		p.secrets.closed = map[string]bool{}
+	}
+	p.secrets.closed[name] = true
+	return kind.Secret{Content: fmt.Appendf(nil, "(placeholder of the secret %s, %s)", name, digest)}, nil
+}
+
+// Placeholders are the names of the secrets of which the last catalog has only
+// placeholders, sorted.
+func (p *Program) Placeholders() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.secrets.closed)), func(n string) bool { return !p.used[secret.PathOf(n)] })
+}
+
+// Secret implements kind.Files.
+func (f *folder) Secret(name string) (kind.Secret, error) { return f.prog.secret(name) }
+
+// secretFunc gives the text of a secret, without the newline at its end, marked.
+func secretFunc(f *folder) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "name", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			s, err := f.Secret(args[0].AsString())
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			if !utf8.Valid(s.Content) {
+				return cty.NilVal, function.NewArgErrorf(0, "the secret %q is no UTF-8 text; write the file with secret = %q", args[0].AsString(), args[0].AsString())
+			}
+			text := strings.TrimSuffix(string(s.Content), "\n")
+			return cty.StringVal(text).Mark(secret.Mark{Key: s.Key}), nil
+		},
+	})
+}
+
+// outOfPlace says where a secret may stand.
+func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
+	return diag.Errorf(rng, "Secret out of place", "This value comes of a secret, and %s is shown in lists, plans and logs. A secret may be in the content, secret or template of a file, and in env of an exec. Let the program read it from such a file.", where)
+}
+
+// valueMap is kind.Elements.
+func valueMap(v cty.Value) map[string]cty.Value { return kind.Elements(v) }
+
+// fromHCL is the function of that name, for what was evaluated: the text of an
+// error about a value that came of a secret might tell it, in whatever form a
+// function has given it.
+func (p *Program) fromHCL(in hcl.Diagnostics) diag.List {
+	if len(p.secrets.known) == 0 {
+		return fromHCL(in)
+	}
+	var out diag.List
+	for _, d := range in {
+		ds := fromHCL(hcl.Diagnostics{d})
+		if templateDiagnostics(d) == nil && aboutSecret(d) {
+			for i := range ds {
+				ds[i].Detail = "What is wrong is not shown, because it is about a value that comes of a secret."
+			}
+		}
+		out = append(out, ds...)
+	}
+	return out
+}
+
+// aboutSecret tells whether the expression of a diagnostic, or one right below
+// it, has a value that came of a secret.
+func aboutSecret(d *hcl.Diagnostic) bool {
+	if d.Expression == nil || d.EvalContext == nil {
+		return false
+	}
+	marked := func(e hcl.Expression) bool {
+		v, _ := e.Value(d.EvalContext)
+		return v != cty.NilVal && v.ContainsMarked()
+	}
+	for _, e := range below(d.Expression) {
+		if marked(e) {
+			return true
+		}
+	}
+	return marked(d.Expression)
+}
+
+func below(e hcl.Expression) []hcl.Expression {
+	var out []hcl.Expression
+	switch x := e.(type) {
+	case *hclsyntax.FunctionCallExpr:
+		for _, a := range x.Args {
+			out = append(out, a)
+		}
+	case *hclsyntax.IndexExpr:
+		out = append(out, x.Collection, x.Key)
+	case *hclsyntax.BinaryOpExpr:
+		out = append(out, x.LHS, x.RHS)
+	case *hclsyntax.UnaryOpExpr:
+		out = append(out, x.Val)
+	case *hclsyntax.ConditionalExpr:
+		out = append(out, x.Condition, x.TrueResult, x.FalseResult)
+	case *hclsyntax.RelativeTraversalExpr:
+		out = append(out, x.Source)
+	case *hclsyntax.ForExpr:
+		out = append(out, x.CollExpr)
+	case *hclsyntax.TemplateExpr:
+		for _, p := range x.Parts {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,32 @@
+package secret
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Folder is where a repository has its secrets, relative to its top.
+const Folder = "secrets"
+
+const suffix = ".age"
+
+// CheckName refuses what is no name of a secret. A name is the path of its file
+// below Folder, without the suffix .age.
+func CheckName(name string) error {
+	if name == "" || path.Clean(name) != name || path.IsAbs(name) || strings.HasPrefix(name, ".") ||
+		strings.ContainsAny(name, "\\\x00\n\r\t *?[") || len(name) > 200 {
+		return fmt.Errorf("%q is no name of a secret: write it as db/password, for the file %s", name, PathOf("db/password"))
+	}
+	return nil
+}
+
+// PathOf is the file of a secret, relative to the top of the repository.
+func PathOf(name string) string { return Folder + "/" + name + suffix }
+
+// NameOf is the secret of a file; ok is false for any other file.
+func NameOf(file string) (name string, ok bool) {
+	name, below := strings.CutPrefix(file, Folder+"/")
+	name, is := strings.CutSuffix(name, suffix)
+	return name, below && is && CheckName(name) == nil
+}

@@ -1,0 +1,135 @@
+// Package secret is how a secret travels outside of the language: as content
+// that is sealed under a key of the repository, named by the digest of what is
+// sealed, and as a name for it in the environment of a command.
+//
+//	sealed := key.Seal(content)        // the same bytes each time
+//	content, err := key.Open(sealed)   // ErrDamaged, or what was sealed
+//
+// Sealing is deterministic, so that a list is the same wherever it is compiled:
+// the name of sealed content tells whether it is the same, and nobody without
+// the key can try out what it might be. It is encryption with a synthetic
+// initialization vector: HMAC-SHA256 of the content is the tag, whose first half
+// begins AES-256-CTR.
+//
+//	sealed: "fettle-sealed 1\n"  tag [32]byte  ciphertext
+package secret
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	header   = "fettle-sealed 1\n"
+	keyWord  = "fettle-sealing-key-1 "
+	tagSize  = sha256.Size
+	keyBytes = 32
+)
+
+// Placeholder is the ID of the key that is none: what is sealed with it was
+// compiled where the secrets could not be opened, and never reaches a machine.
+const Placeholder = "placeholder"
+
+// ErrDamaged: the bytes were not sealed with this key, or were changed since.
+var ErrDamaged = errors.New("it is damaged, or sealed with another key")
+
+// Key seals and opens. Its methods are pure; the zero Key is the placeholder's.
+// Printing one shows its ID alone.
+type Key struct{ raw [keyBytes]byte }
+
+// NewKey makes a key from the system's randomness.
+func NewKey() Key {
+	var k Key
+	_, _ = rand.Read(k.raw[:]) // never fails
+	return k
+}
+
+// ParseKey reads what Text gives.
+func ParseKey(text []byte) (Key, error) {
+	var k Key
+	h, ok := strings.CutPrefix(strings.TrimSpace(string(text)), keyWord)
+	raw, err := hex.DecodeString(h)
+	if !ok || err != nil || len(raw) != keyBytes {
+		return k, errors.New("cannot read the sealing key: its file is damaged; take it from the history of the repository")
+	}
+	copy(k.raw[:], raw)
+	if k == (Key{}) {
+		return k, errors.New("cannot use the sealing key: it is the placeholder's")
+	}
+	return k, nil
+}
+
+// Text is the key itself, to be encrypted and sent, never shown.
+func (k Key) Text() []byte { return []byte(keyWord + hex.EncodeToString(k.raw[:]) + "\n") }
+
+// ID names the key: 16 hex digits, or Placeholder.
+func (k Key) ID() string {
+	if k == (Key{}) {
+		return Placeholder
+	}
+	return hex.EncodeToString(k.derive("id"))[:16]
+}
+
+// IsID tells whether s is the ID of a key other than the placeholder's.
+func IsID(s string) bool {
+	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Format implements fmt.Formatter for every verb, so that no log shows a key.
+func (k Key) Format(f fmt.State, _ rune) { fmt.Fprint(f, "key "+k.ID()) }
+
+func (k Key) derive(what string) []byte {
+	m := hmac.New(sha256.New, k.raw[:])
+	m.Write([]byte("fettle " + what))
+	return m.Sum(nil)
+}
+
+// Seal gives the sealed form of content, which it does not keep.
+func (k Key) Seal(content []byte) []byte {
+	out := make([]byte, len(header)+tagSize+len(content))
+	copy(out, header)
+	tag := k.tag(content)
+	copy(out[len(header):], tag)
+	k.stream(tag).XORKeyStream(out[len(header)+tagSize:], content)
+	return out
+}
+
+// Open gives what was sealed, or ErrDamaged.
+func (k Key) Open(sealed []byte) ([]byte, error) {
+	rest, ok := bytes.CutPrefix(sealed, []byte(header))
+	if !ok || len(rest) < tagSize {
+		return nil, ErrDamaged
+	}
+	tag := rest[:tagSize]
+	content := make([]byte, len(rest)-tagSize)
+	k.stream(tag).XORKeyStream(content, rest[tagSize:])
+	if !hmac.Equal(tag, k.tag(content)) {
+		return nil, ErrDamaged
+	}
+	return content, nil
+}
+
+// IsSealed tells whether bytes look like sealed content.
+func IsSealed(b []byte) bool { return bytes.HasPrefix(b, []byte(header)) }
+
+func (k Key) tag(content []byte) []byte {
+	m := hmac.New(sha256.New, k.derive("tag"))
+	m.Write(content)
+	return m.Sum(nil)
+}
+
+func (k Key) stream(tag []byte) cipher.Stream {
+	block, err := aes.NewCipher(k.derive("content"))
+	if err != nil {
+		return nil // a key of 32 bytes always fits
+	}
+	return cipher.NewCTR(block, tag[:aes.BlockSize])
+}

@@ -1,0 +1,164 @@
+package vault
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/agessh"
+)
+
+// Recipient is who can open secrets: a person or a host, one line of the
+// recipients file.
+type Recipient struct {
+	Kind string // person or host
+	Name string
+	Key  string // age1… or ssh-ed25519 …, public
+	// Only are patterns of the names of the secrets that it can open; none
+	// means all.
+	Only []string
+}
+
+// Recipients are the recipients file of a repository, in its order.
+type Recipients []Recipient
+
+const recipientsHead = `# Who can open the secrets of this repository. One a line:
+#   person|host NAME KEY [only PATTERN…]
+# Change it with fettle secret add-recipient and remove-recipient.
+`
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_@.-]{1,128}$`)
+
+// ParseRecipients reads the file. The error names the line and what to do.
+func ParseRecipients(text []byte) (Recipients, error) {
+	var out Recipients
+	sc := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; sc.Scan(); n++ {
+		line := strings.TrimSpace(sc.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		r, err := parseLine(line)
+		if err == nil && out.find(r.Kind, r.Name) >= 0 {
+			err = fmt.Errorf("%s %s is there already; leave one out", r.Kind, r.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s, line %d: %w", RecipientsFile, n, err)
+		}
+		out = append(out, r)
+	}
+	return out, sc.Err()
+}
+
+func parseLine(line string) (Recipient, error) {
+	words, only, limited := strings.Cut(line, " only ")
+	f := strings.Fields(words)
+	if len(f) < 3 {
+		return Recipient{}, fmt.Errorf("write it as: person NAME KEY, or: host NAME KEY")
+	}
+	r := Recipient{Kind: f[0], Name: f[1], Key: f[2]}
+	if strings.HasPrefix(f[2], "ssh-") && len(f) > 3 {
+		r.Key = f[2] + " " + f[3] // what follows is the key's comment
+	} else if len(f) > 3 {
+		return r, fmt.Errorf("%q follows the key; patterns stand behind the word only", f[3])
+	}
+	if limited {
+		r.Only = strings.Fields(only)
+	}
+	return r, r.check()
+}
+
+func (r Recipient) check() error {
+	switch {
+	case r.Kind != "person" && r.Kind != "host":
+		return fmt.Errorf("%q is neither person nor host", r.Kind)
+	case !namePattern.MatchString(r.Name):
+		return fmt.Errorf("%q is no name: it has letters, digits, _ @ . and -", r.Name)
+	}
+	for _, p := range r.Only {
+		if _, err := path.Match(p, ""); err != nil || strings.ContainsAny(p, "\n\r#") {
+			return fmt.Errorf("%q is no pattern: write it as db/*", p)
+		}
+	}
+	_, err := parseKey(r.Key)
+	return err
+}
+
+// parseKey reads a public key: age's own, hybrid or not, or ssh-ed25519.
+func parseKey(key string) (age.Recipient, error) {
+	switch {
+	case strings.HasPrefix(key, "ssh-ed25519 "):
+		r, err := agessh.ParseRecipient(key)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no SSH key: give the line of an id_ed25519.pub", key)
+		}
+		return r, nil
+	case strings.HasPrefix(key, "AGE-SECRET-KEY-"):
+		return nil, fmt.Errorf("this is a private key: give the public one, which begins with age1")
+	}
+	list, err := age.ParseRecipients(strings.NewReader(key))
+	if err != nil || len(list) != 1 {
+		return nil, fmt.Errorf("%q is no key: it begins with age1 or ssh-ed25519", key)
+	}
+	return list[0], nil
+}
+
+// Text is the file as it is written.
+func (rs Recipients) Text() []byte {
+	b := bytes.NewBufferString(recipientsHead)
+	for _, r := range rs {
+		fmt.Fprintf(b, "%s %s %s", r.Kind, r.Name, r.Key)
+		if len(r.Only) > 0 {
+			fmt.Fprintf(b, " only %s", strings.Join(r.Only, " "))
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func (rs Recipients) find(kind, name string) int {
+	return slices.IndexFunc(rs, func(r Recipient) bool { return r.Kind == kind && r.Name == name })
+}
+
+// With adds a recipient, or takes the place of the one of that kind and name.
+func (rs Recipients) With(r Recipient) (Recipients, error) {
+	r.Key = strings.TrimSpace(r.Key)
+	if f := strings.Fields(r.Key); len(f) > 2 && strings.HasPrefix(r.Key, "ssh-") {
+		r.Key = f[0] + " " + f[1]
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("cannot add %s %s: %w", r.Kind, r.Name, err)
+	}
+	out := slices.Clone(rs)
+	if i := out.find(r.Kind, r.Name); i >= 0 {
+		out[i] = r
+		return out, nil
+	}
+	return append(out, r), nil
+}
+
+// Without takes every recipient of that name away; an error when there is none.
+func (rs Recipients) Without(name string) (Recipients, error) {
+	out := slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return r.Name == name })
+	if len(out) == len(rs) {
+		return nil, fmt.Errorf("cannot remove %q: it is no recipient; fettle secret list shows them", name)
+	}
+	return out, nil
+}
+
+// For are those who can open a secret; all of them for "", the sealing key.
+func (rs Recipients) For(secret string) Recipients {
+	return slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return secret != "" && !r.opens(secret) })
+}
+
+func (r Recipient) opens(secret string) bool {
+	return len(r.Only) == 0 || slices.ContainsFunc(r.Only, func(p string) bool {
+		ok, _ := path.Match(p, secret)
+		return ok
+	})
+}
