@@ -107,7 +107,7 @@ func (r *run) failureActs(i int) error {
 		}
 		rec := journal.Record{Kind: journal.Fired, Change: i, Addr: l.step.Addr(), Cause: []addr.Addr{a}}
 		if err := act.Run(ctx, r.Host, l.step, false); err != nil {
-			rec.Error = err.Error()
+			rec.Error = r.masked(err.Error())
 			r.note(fmt.Sprintf("%s, notified by the failure of %s, failed too: %v", l.step.Addr(), a, err))
 		} else {
 			r.note(fmt.Sprintf("%s ran, notified by the failure of %s", l.step.Addr(), a))
@@ -146,11 +146,11 @@ func (r *run) check(i int) error {
 	}
 	r.m.Set(i, Done)
 	if err != nil {
-		res.OK, res.Error = false, err.Error()
+		res.OK, res.Error = false, r.masked(err.Error())
 		r.m.Set(i, Failed)
-		r.event("failed", i, err.Error())
+		r.event("failed", i, res.Error)
 		if r.failed == nil {
-			r.failed = &Failure{Class: VerificationFailed, Addr: c.Addr, Step: s.String(), Source: c.Source, Error: err.Error()}
+			r.failed = &Failure{Class: VerificationFailed, Addr: c.Addr, Step: s.String(), Source: c.Source, Error: res.Error}
 		}
 	} else {
 		r.event("done", i, "")

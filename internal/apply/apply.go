@@ -103,6 +103,8 @@ type Runner struct {
 	OnCrash string
 	// OnCheckFailure is Keep or Rollback.
 	OnCheckFailure string
+	// Mask takes secrets out of what is shown and recorded; nil leaves it.
+	Mask func(string) string
 }
 
 // Digests is the stat cache: it forgets what is about to change.

@@ -96,6 +96,7 @@ func (r *Runner) newRun(ctx context.Context, job Job) *run {
 		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, swept: map[string]bool{}, told: map[int]bool{}, listeners: map[addr.Addr][]int{}}
 	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
 		Progress: func(text string) { r.Show(Event{Kind: "wait", Total: len(job.Plan.Changes), Text: text}) }, Note: x.note, Output: func(text string) { x.output = &text }}
+	x.seal(job)
 	x.m = NewMachine(job.Plan, r.blobSize)
 	for _, e := range job.Goal {
 		x.goal[e.Addr] = e
@@ -131,13 +132,14 @@ func (r *Runner) blobSize(digest string) int64 { return r.Blobs[digest].Size }
 // neither a rollback nor a finish after a crash needs the repository.
 func (r *run) keepBlobs() error {
 	for i, c := range r.plan.Changes {
-		d := r.m.Step(i).Blob()
-		b, ok := r.Blobs[d]
-		if d == "" || !c.Action.Mutates() || !ok {
-			continue // what is not given is kept already, or prepare says so
-		}
-		if err := r.keepBlob(d, b); err != nil {
-			return fmt.Errorf("cannot keep the content of %s: %w", c.Addr.Name(), err)
+		for _, d := range r.m.Step(i).Blobs() {
+			b, ok := r.Blobs[d]
+			if !c.Action.Mutates() || !ok {
+				continue // what is not given is kept already, or prepare says so
+			}
+			if err := r.keepBlob(d, b); err != nil {
+				return fmt.Errorf("cannot keep the content of %s: %w", c.Addr.Name(), err)
+			}
 		}
 	}
 	return nil
@@ -247,13 +249,13 @@ func (r *run) interrupted() {
 // fail ends the run at change i: the record says so, and who listens for the
 // failure is told.
 func (r *run) fail(i int, class Class, err error) error {
-	c := r.plan.Changes[i]
+	c, said := r.plan.Changes[i], r.masked(err.Error())
 	r.m.Set(i, Failed)
 	if r.failed == nil {
-		r.failed = &Failure{Class: class, Addr: c.Addr, Step: r.m.Step(i).String(), Source: c.Source, Error: err.Error()}
+		r.failed = &Failure{Class: class, Addr: c.Addr, Step: r.m.Step(i).String(), Source: c.Source, Error: said}
 	}
-	r.event("failed", i, err.Error())
-	rec := journal.Record{Kind: journal.Result, Change: i, Addr: c.Addr, Error: err.Error()}
+	r.event("failed", i, said)
+	rec := journal.Record{Kind: journal.Result, Change: i, Addr: c.Addr, Error: said}
 	if r.fx[i].changed && !isPath(c.Addr) {
 		rec.From, rec.To = known(r.fx[i].from), known(r.fx[i].to)
 	}
@@ -291,6 +293,7 @@ func (r *run) event(what string, i int, text string) {
 }
 
 func (r *run) note(text string) {
+	text = r.masked(text)
 	r.notes = append(r.notes, text)
 	r.Show(Event{Kind: "note", Total: len(r.plan.Changes), Text: text})
 }

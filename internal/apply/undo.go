@@ -189,7 +189,7 @@ func (r *run) whole(pm pathMove) (capture.Taken, error) {
 	if pm.from.Tree != "" || pm.to.Tree != "" {
 		look = func(h host.Reader, p string) (capture.Taken, error) { return capture.TakeTree(h, nil, p) }
 	}
-	now, err := look(r.Host, pm.path)
+	now, err := r.wholeEither(pm, look)
 	now.File = move.AsMade(now.File, pm.from, pm.to)
 	return now, err
 }
@@ -231,7 +231,7 @@ func (r *run) moveBack(i int) error {
 	err := mover.Move(r.ctx, r.env, s, from, to)
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Back: true}
 	if err != nil {
-		rec.Error = err.Error()
+		rec.Error = r.masked(err.Error())
 		r.note(fmt.Sprintf("cannot take back %s: %v", r.plan.Changes[i].Addr, err))
 	}
 	if isAccount(r.plan.Changes[i].Addr) {

@@ -59,6 +59,7 @@ func lookAt(r host.Reader, path string, st host.Stat, dg Digests) (image.File, e
 	var err error
 	switch f.Type {
 	case image.Regular:
+		f.Sealed = host.Sealing(r, path)
 		f.Digest, err = digestOf(r, path, st, dg)
 	case image.Symlink:
 		f.Target, err = r.Readlink(path)
@@ -86,8 +87,9 @@ func fromStat(st host.Stat) image.File {
 }
 
 func digestOf(r host.Reader, path string, st host.Stat, dg Digests) (string, error) {
+	known := remembered(r, path)
 	if dg != nil {
-		if d, ok := dg.Digest(path, st); ok {
+		if d, ok := dg.Digest(known, st); ok {
 			return d, nil
 		}
 	}
@@ -103,11 +105,24 @@ func digestOf(r host.Reader, path string, st host.Stat, dg Digests) (string, err
 	d := "sha256:" + hex.EncodeToString(h.Sum(nil))
 	if dg != nil {
 		if after, err := f.Stat(); err == nil && sameFile(st, after) {
-			dg.Remember(path, st, d)
+			dg.Remember(known, st, d)
 		}
 	}
 	return d, nil
 }
+
+// remembered is the name under which the digest of a file is remembered: its
+// path, and where it is read sealed the key, behind a byte that no path has.
+func remembered(r host.Reader, path string) string {
+	if key := host.Sealing(r, path); key != "" {
+		return path + SealedMark + key
+	}
+	return path
+}
+
+// SealedMark stands in the names that Digests is asked for, between the path of a
+// file that is read sealed and the ID of the key.
+const SealedMark = "\x00"
 
 // sameFile tells whether two stats are of one inode that was not changed in
 // between. The change time decides: it cannot be set by a program.
@@ -162,6 +177,7 @@ func fill(r host.Reader, store Objects, path string, st host.Stat, f *image.File
 	case image.Symlink:
 		f.Target, err = r.Readlink(path)
 	case image.Regular:
+		f.Sealed = host.Sealing(r, path)
 		f.Digest, err = keep(r, store, path, st)
 	}
 	return err
@@ -177,7 +193,11 @@ func keep(r host.Reader, store Objects, path string, st host.Stat) (string, erro
 		return "", err
 	}
 	defer f.Close()
-	d, _, err := store.Put(f)
+	var content io.Reader = f
+	if host.Sealing(r, path) != "" {
+		content = struct{ io.Reader }{f} // its size is that of the file, not of what is read
+	}
+	d, _, err := store.Put(content)
 	if err != nil {
 		return "", err
 	}

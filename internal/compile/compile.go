@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -31,6 +32,9 @@ type Input struct {
 	// Outputs are the outputs of commands that are known, by address. They count
 	// as facts do.
 	Outputs map[addr.Addr]string
+	// NeedSecrets makes a secret that cannot be opened a mistake. Otherwise a
+	// placeholder stands for it, and a warning says so.
+	NeedSecrets bool
 }
 
 // Result is the list and what explains it.
@@ -39,7 +43,8 @@ type Result struct {
 	List   step.List
 	// Policy is how the repository wants runs of the target to behave.
 	Policy catalog.Policy
-	// Blobs by digest: every digest that a COPY step of List names.
+	// Blobs by digest: all content that the steps of List name. Of a secret it is
+	// sealed.
 	Blobs map[string]kind.Blob
 	// States say which state gave which steps, in list order.
 	States []StateInfo
@@ -52,6 +57,9 @@ type Result struct {
 	// declaration. Where something is held, so are all checks.
 	Outputs []Output
 	Held    []Held
+	// Secrets is what a machine needs to use what is sealed. Whoever opened the
+	// secrets for the compiler fills it in.
+	Secrets secret.Bundle
 }
 
 // Output is a command whose output is used.

@@ -151,7 +151,7 @@ func (b *builder) immediates(pos map[int]int) map[int][]*act {
 func (b *builder) usedBlobs(list step.List) map[string]kind.Blob {
 	out := map[string]kind.Blob{}
 	for _, s := range list {
-		if d := s.Blob(); d != "" {
+		for _, d := range s.Blobs() {
 			out[d] = b.blobs[d]
 		}
 	}

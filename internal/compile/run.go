@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
@@ -12,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
 )
 
 // Repository is a tree that has been read: what its targets share is parsed
@@ -46,7 +48,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 		return Result{}, sorted(append(ds, p.WithLines(stateMistakes(c))...))
 	}
 	res, more := FromCatalog(c)
-	ds = append(ds, p.WithLines(more)...)
+	ds = append(append(ds, p.WithLines(more)...), placeholders(p.Placeholders())...)
 	if ds.HasErrors() {
 		return Result{}, sorted(ds)
 	}
@@ -62,6 +64,15 @@ func stateMistakes(c *catalog.Catalog) diag.List {
 	b := newBuilder(c)
 	b.states()
 	return b.ds
+}
+
+// placeholders warns of a list that no machine can be given.
+func placeholders(names []string) diag.List {
+	if len(names) == 0 {
+		return nil
+	}
+	return diag.List{diag.Warningf(diag.Range{File: secret.PathOf(names[0])}, "Secrets stand for themselves",
+		"Placeholders stand for what could not be opened here: %s. The list is good for looking at. To open them, see fettle secret.", strings.Join(names, ", "))}
 }
 
 func sorted(ds diag.List) diag.List {

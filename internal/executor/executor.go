@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -52,6 +53,8 @@ type Request struct {
 	Next    func(known Known) (Request, error)
 	// Held are states that are left out until more outputs are known.
 	Held []Held
+	// Secrets is what sealed content of the list is opened with.
+	Secrets secret.Bundle
 	// Policy is what the repository says about how to run it. Options overrule
 	// it; Repair says what has been decided about drift.
 	Policy catalog.Policy
@@ -90,6 +93,8 @@ type Loaded struct {
 	List   step.List
 	Blobs  map[string]kind.Blob
 	States []StateRef
+	// Secrets is that of the request.
+	Secrets secret.Bundle
 }
 
 // Digest is that of the list, whether or not it has been loaded.
@@ -102,7 +107,7 @@ func (r *Request) Digest() string {
 
 // Take fills r with what was loaded for the same request before.
 func (r *Request) Take(filled Request) {
-	r.List, r.Blobs, r.States, r.Load = filled.List, filled.Blobs, filled.States, nil
+	r.List, r.Blobs, r.States, r.Secrets, r.Load = filled.List, filled.Blobs, filled.States, filled.Secrets, nil
 }
 
 // Fill loads what was left out. Calling it again does nothing.
@@ -114,7 +119,7 @@ func (r *Request) Fill() error {
 	if err != nil {
 		return err
 	}
-	r.List, r.Blobs, r.States, r.Load = l.List, l.Blobs, l.States, nil
+	r.List, r.Blobs, r.States, r.Secrets, r.Load = l.List, l.Blobs, l.States, l.Secrets, nil
 	return nil
 }
 

@@ -60,6 +60,9 @@ type File struct {
 	// restored, and never compared.
 	MTime  int64  `json:"mtime,omitempty"`
 	Digest string `json:"digest,omitempty"` // sha256:hex of the content, regular files
+	// Sealed is the ID of the key that the content is sealed with, which Digest
+	// names as it is sealed; "" for content that is no secret.
+	Sealed string `json:"sealed,omitempty"`
 	Target string `json:"target,omitempty"` // symbolic links
 	Rdev   uint64 `json:"rdev,omitempty"`   // devices
 	// Xattrs holds every extended attribute, ACLs and capabilities included.
@@ -287,7 +290,7 @@ func (f File) Same(o File) bool {
 	if f.Type == Absent {
 		return true
 	}
-	if f.UID != o.UID || f.GID != o.GID || f.Target != o.Target || f.Digest != o.Digest ||
+	if f.UID != o.UID || f.GID != o.GID || f.Target != o.Target || f.Digest != o.Digest || f.Sealed != o.Sealed ||
 		f.Tree != o.Tree || f.Rdev != o.Rdev || f.Attrs != o.Attrs {
 		return false
 	}

@@ -123,6 +123,7 @@ func (o *object) image(k string, i *image.Image) {
 	o.number("size", f.Size)
 	o.number("mtime", f.MTime)
 	o.text("digest", f.Digest, false)
+	o.text("sealed", f.Sealed, false)
 	o.text("target", f.Target, false)
 	o.unsigned("rdev", f.Rdev)
 	o.unsigned("attrs", uint64(f.Attrs))

@@ -78,7 +78,7 @@ func (m *Move) InPlace() bool { return m.metadataOnly() || m.mounted() }
 
 func (m *Move) metadataOnly() bool {
 	f, t := m.From.File, m.To
-	return f.Type == t.Type && f.Type != image.Absent && f.Digest == t.Digest &&
+	return f.Type == t.Type && f.Type != image.Absent && f.Digest == t.Digest && f.Sealed == t.Sealed &&
 		f.Target == t.Target && f.Rdev == t.Rdev && f.Tree == t.Tree
 }
 

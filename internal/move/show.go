@@ -145,7 +145,7 @@ func (b *Batch) rewriteContent(m *Move) error {
 	if err := w.Truncate(0); err != nil {
 		return err
 	}
-	if _, err := b.writeContent(w, m.To.Digest); err != nil {
+	if _, err := b.writeContent(w, m.To); err != nil {
 		return err
 	}
 	return w.Sync()

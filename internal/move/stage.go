@@ -1,8 +1,10 @@
 package move
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -137,7 +139,7 @@ func (b *Batch) buildFile(p string, f image.File, bare bool) error {
 }
 
 func (b *Batch) fillFile(w host.File, f image.File) error {
-	size, err := b.writeContent(w, f.Digest)
+	size, err := b.writeContent(w, f)
 	if err != nil {
 		return err
 	}
@@ -157,18 +159,39 @@ func (b *Batch) fillFile(w host.File, f image.File) error {
 // smaller files the barrier writes many together.
 const early = 1 << 20
 
-// writeContent writes an object and tells how many bytes it has.
-func (b *Batch) writeContent(w host.File, digest string) (int64, error) {
+// writeContent writes the content of a file, opened where it is sealed, and tells
+// how many bytes it has.
+func (b *Batch) writeContent(w host.File, f image.File) (int64, error) {
+	digest := f.Digest
 	rc, size, err := b.Store.Open(digest)
 	if err != nil {
 		return 0, err
 	}
 	defer rc.Close()
+	if f.Sealed != "" {
+		return b.writeSealed(w, f.Sealed, rc)
+	}
 	n, err := copySparse(w, rc, size)
 	if err == nil && n != size {
 		err = fmt.Errorf("object %s has %d bytes instead of %d", digest, n, size)
 	}
 	return n, err
+}
+
+func (b *Batch) writeSealed(w host.File, key string, r io.Reader) (int64, error) {
+	v, ok := b.FS.(host.Veiled)
+	if !ok {
+		return 0, fmt.Errorf("cannot open sealed content: %w", host.ErrUnsupported)
+	}
+	sealed, err := io.ReadAll(r)
+	if err != nil {
+		return 0, err
+	}
+	content, err := v.Unseal(key, sealed)
+	if err != nil {
+		return 0, fmt.Errorf("cannot open sealed content: %w", err)
+	}
+	return copySparse(w, bytes.NewReader(content), int64(len(content)))
 }
 
 // buildTree makes everything that a manifest says below dir. Directories get

@@ -124,6 +124,9 @@ func (m *maker) drifted(e journal.Entry, now image.Image) bool {
 		return now.Exec != nil && now.Exec.Known && !now.Exec.Done
 	}
 	t, err := m.in.Rules.Target(s, now)
+	if err == nil && t.File != nil && now.File != nil && t.File.Sealed != now.File.Sealed {
+		return false // a secret by now, or no more: nothing tells
+	}
 	return err != nil || !t.Same(now)
 }
 

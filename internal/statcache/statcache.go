@@ -125,7 +125,10 @@ func (c *Cache) Save(keep func(path string) bool) error {
 	if !c.dirty {
 		return nil
 	}
-	maps.DeleteFunc(c.known, func(p string, _ entry) bool { return !keep(p) })
+	maps.DeleteFunc(c.known, func(p string, _ entry) bool {
+		p, _, _ = strings.Cut(p, "\x00") // what stands behind it says how the file is read
+		return !keep(p)
+	})
 	if err := c.fs.Mkdir("/cache", 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -15,21 +15,28 @@ import (
 // Client is the holder's end: it asks one child about one repository. After an
 // error of a method it is of no further use. It is not safe for concurrent use.
 type Client struct {
-	conn conn
-	tree repo.Tree
+	conn    conn
+	tree    repo.Tree
+	secrets secrets
 }
 
 // Connect sends the names of a tree to a child whose output is r and whose
 // input is w.
 func Connect(r io.Reader, w io.Writer, tree repo.Tree) (*Client, error) {
-	c := &Client{conn{r, w}, tree}
+	c := &Client{conn: conn{r, w}, tree: tree}
 	return c, c.conn.send(kindTree, index(tree))
 }
+
+// Open gives the child the secrets of a vault when it asks for them. Without one
+// each is a placeholder.
+func (c *Client) Open(v Vault) { c.secrets.vault = v }
 
 // Compile is compile.Compile in the child. The input's tree is that of the
 // client. The error tells that the child failed, not the configuration.
 func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
+	c.secrets.must, c.secrets.used = in.NeedSecrets, nil
 	r, err := c.ask(question{ask: askCompile, in: in})
+	c.secrets.must = false
 	if err != nil {
 		return compile.Result{}, nil, err
 	}
@@ -39,6 +46,9 @@ func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
 	}
 	res := readResult(r, c.tree)
 	if err := r.end(); err != nil {
+		return compile.Result{}, nil, err
+	}
+	if res.Secrets, err = c.secrets.bundle(); err != nil {
 		return compile.Result{}, nil, err
 	}
 	return res, ds, nil
@@ -149,7 +159,7 @@ func (c *Client) ask(q question) (*reader, error) {
 		case kindResult:
 			return &reader{b: payload}, nil
 		case kindRequest:
-			reply, err := answer(c.tree, payload)
+			reply, err := answer(c.tree, &c.secrets, payload)
 			if err != nil {
 				return nil, err
 			}

@@ -43,7 +43,7 @@ func DecodeResult(b []byte, tree repo.Tree) (compile.Result, error) {
 func Decode(b []byte, tree repo.Tree) {
 	_, _ = readIndex(b)
 	_, _ = readQuestion(b)
-	_, _ = answer(tree, b)
+	_, _ = answer(tree, &secrets{}, b)
 	readVariables(&reader{b: b})
 	readKinds(&reader{b: b})
 	readLookups(&reader{b: b})

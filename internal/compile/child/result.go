@@ -160,8 +160,10 @@ func readResult(r *reader, tree repo.Tree) compile.Result {
 	res.FactsUsed, res.Files = r.texts(), r.texts()
 	res.Outputs, res.Held = readOutputs(r, res.List), readHeld(r)
 	for _, s := range res.List {
-		if _, ok := res.Blobs[s.Blob()]; s.Blob() != "" && !ok {
-			r.fail("no content for %s", s)
+		for _, d := range s.Blobs() {
+			if _, ok := res.Blobs[d]; !ok {
+				r.fail("no content for %s", s)
+			}
 		}
 	}
 	return res

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -19,14 +20,16 @@ const (
 	opReadDir
 	opReadlink
 	opDigest
+	opSecret
 )
 
 // How an answer begins. The kinds of errors are those that callers ask for.
 const (
 	answerGood = iota
 	answerError
-	answerMissing // errors.Is fs.ErrNotExist
-	answerInvalid // errors.Is fs.ErrInvalid
+	answerMissing     // errors.Is fs.ErrNotExist
+	answerInvalid     // errors.Is fs.ErrInvalid
+	answerPlaceholder // errors.Is lang.ErrPlaceholder
 )
 
 // remoteTree is the holder's tree as the child sees it. A broken exchange
@@ -66,7 +69,7 @@ func (t *remoteTree) ask(op uint64, path string) (*reader, error) {
 	switch n := r.num(); n {
 	case answerGood:
 		return r, nil
-	case answerError, answerMissing, answerInvalid:
+	case answerError, answerMissing, answerInvalid, answerPlaceholder:
 		return nil, &treeError{text: r.text(), kind: n}
 	default:
 		t.broken = nonsense("the answer kind %d", n)
@@ -182,11 +185,12 @@ type treeError struct {
 func (e *treeError) Error() string { return e.text }
 
 func (e *treeError) Is(target error) bool {
-	return e.kind == answerMissing && target == fs.ErrNotExist || e.kind == answerInvalid && target == fs.ErrInvalid
+	return e.kind == answerMissing && target == fs.ErrNotExist || e.kind == answerInvalid && target == fs.ErrInvalid ||
+		e.kind == answerPlaceholder && target == lang.ErrPlaceholder
 }
 
 // answer is the holder's side of one request.
-func answer(tree repo.Tree, payload []byte) ([]byte, error) {
+func answer(tree repo.Tree, s *secrets, payload []byte) ([]byte, error) {
 	r := &reader{b: payload}
 	op, path := r.num(), r.text()
 	if err := r.end(); err != nil {
@@ -194,7 +198,7 @@ func answer(tree repo.Tree, payload []byte) ([]byte, error) {
 	}
 	w := &writer{}
 	w.num(answerGood)
-	if err := perform(w, tree, op, path); err != nil {
+	if err := perform(w, tree, s, op, path); err != nil {
 		if errors.Is(err, ErrNonsense) {
 			return nil, err
 		}
@@ -203,8 +207,10 @@ func answer(tree repo.Tree, payload []byte) ([]byte, error) {
 	return w.b, nil
 }
 
-func perform(w *writer, tree repo.Tree, op uint64, path string) error {
+func perform(w *writer, tree repo.Tree, s *secrets, op uint64, path string) error {
 	switch op {
+	case opSecret:
+		return s.answer(w, path)
 	case opReadFile:
 		data, err := tree.ReadFile(path)
 		w.text(string(data))
@@ -240,6 +246,8 @@ func refusal(err error) []byte {
 		w.num(answerMissing)
 	case errors.Is(err, fs.ErrInvalid):
 		w.num(answerInvalid)
+	case errors.Is(err, lang.ErrPlaceholder):
+		w.num(answerPlaceholder)
 	default:
 		w.num(answerError)
 	}

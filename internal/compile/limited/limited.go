@@ -43,6 +43,7 @@ type Compiler struct {
 	word string
 
 	mu      sync.Mutex
+	vault   func(repo.Tree) child.Vault
 	timeout time.Duration
 	memory  int64
 	proc    *sandbox.Child
@@ -70,6 +71,14 @@ func (c *Compiler) Limit(timeout time.Duration, memory int64) {
 		c.end()
 		c.timeout, c.memory = timeout, memory
 	}
+}
+
+// Secrets says what opens the secrets of a tree for the questions to come; nil
+// leaves all of them placeholders.
+func (c *Compiler) Secrets(of func(repo.Tree) child.Vault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.vault = of
 }
 
 // Prepare starts a child, so that it is ready when the first question comes.
@@ -252,6 +261,9 @@ func (c *Compiler) connected(tree repo.Tree, question func(*child.Client) error)
 			return err
 		}
 		c.client, c.tree = k, tree
+		if c.vault != nil {
+			k.Open(c.vault(tree))
+		}
 	}
 	return question(c.client)
 }

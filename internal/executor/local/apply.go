@@ -48,6 +48,9 @@ func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.
 }
 
 func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	if err := x.keys.keep(r.Secrets); err != nil {
+		return nil, err
+	}
 	run := x.runner(o, show)
 	run.Blobs = r.Blobs
 	list, states := listOfPlan(r, p), r.States
@@ -124,7 +127,7 @@ func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.
 		}
 		res := executor.CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
 		ev := executor.Event{Kind: "done", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr}
-		if err := check.Run(ctx, x.host, x.net, l[0]); err != nil && ctx.Err() != nil {
+		if err := x.keys.masked(check.Run(ctx, x.host, x.net, l[0])); err != nil && ctx.Err() != nil {
 			return rep, fmt.Errorf("cannot verify %s: %w", c.Addr, context.Cause(ctx))
 		} else if err != nil {
 			res.OK, res.Error, ev.Kind, ev.Text = false, err.Error(), "failed", err.Error()

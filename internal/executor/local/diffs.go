@@ -22,7 +22,7 @@ func (x *Executor) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 		if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil || !c.Action.Mutates() && c.Action != plan.Drift {
 			continue
 		}
-		if c.From.File.Digest == c.To.File.Digest {
+		if c.From.File.Digest == c.To.File.Digest || c.From.File.Sealed != "" || c.To.File.Sealed != "" {
 			continue
 		}
 		x.diff(c, blobs)

@@ -257,7 +257,11 @@ func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, beg
 	}
 	switch f.Type {
 	case image.Regular:
-		d, ok := x.digests().Digest(p.Path, p.Stat)
+		name := p.Path
+		if f.Sealed != "" {
+			name += capture.SealedMark + f.Sealed
+		}
+		d, ok := x.digests().Digest(name, p.Stat)
 		return ok && d == f.Digest && setSum(p, d)
 	case image.Symlink:
 		to, err := x.host.Readlink(p.Path)

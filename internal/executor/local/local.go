@@ -18,10 +18,12 @@ import (
 	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/sealed"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/names"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/probe"
+	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/statcache"
 	"fettle.dev/fettle/internal/verb/check"
 )
@@ -40,11 +42,15 @@ type Options struct {
 	// Program names this build: what it remembers of a look counts for itself
 	// only. "" remembers none.
 	Program string
+	// Identities open what is sealed. They are asked for when something is; nil
+	// opens nothing.
+	Identities func() (vault.Identities, error)
 }
 
 // Executor implements executor.Executor. It is used by one goroutine at a time.
 type Executor struct {
-	host    host.Host
+	host    *sealed.Host
+	keys    *keyring
 	store   *journal.Store
 	names   *names.Names
 	net     check.Prober
@@ -73,7 +79,9 @@ func New(h host.Host, state host.FS, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the state directory: %w", err)
 	}
-	return &Executor{host: h, store: store, names: names.New(h), net: o.Net, now: o.Now, watch: o.Guard, program: o.Program}, nil
+	keys := newKeyring(store, o.Identities)
+	veiled := sealed.Wrap(h, keys)
+	return &Executor{host: veiled, keys: keys, store: store, names: names.New(h), net: o.Net, now: o.Now, watch: o.Guard, program: o.Program}, nil
 }
 
 func (x *Executor) digests() *statcache.Cache {
@@ -121,7 +129,7 @@ func (x *Executor) runner(o executor.Options, show func(executor.Event)) *apply.
 		show = func(executor.Event) {}
 	}
 	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: lazily{x}, Names: x.names,
-		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash}
+		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash, Mask: x.keys.mask}
 }
 
 // header begins the record of a run.

@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -47,6 +49,9 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	st, err := x.store.State()
 	if err != nil {
 		return nil, st, nil, fmt.Errorf("cannot read what is applied: %w", err)
+	}
+	if err := x.unseal(r.Secrets, r.Blobs, r.List, st.Entries); err != nil {
+		return nil, st, nil, err
 	}
 	seen, err := x.observe(ctx, toLookAt(r.List.Final(), st.Entries), r.Verify)
 	if err != nil {
@@ -176,6 +181,9 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	}
 	before, err := x.beforeImages(r.To, g.now.Run)
 	if err != nil {
+		return nil, g, err
+	}
+	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
 	}
 	seen, err := x.observe(ctx, toLookAt(g.list, append(g.now.Entries[:len(g.now.Entries):len(g.now.Entries)], g.then.Entries...)), false)
@@ -310,6 +318,7 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 	if err != nil {
 		return nil, err
 	}
+	x.host.Seal(apply.Sealed([]step.List{list}))
 	seen, err := x.observe(ctx, list, verify)
 	if err != nil {
 		return nil, err

@@ -28,9 +28,21 @@ func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 		}
 		fmt.Fprintf(w, "      %s  %s %s %s\n", pad(Escape(d.Field), width), s.value(d.Old), s.paint(dim, "->"), s.value(d.New))
 	}
+	if sealedChange(c) {
+		fmt.Fprintf(w, "      %s\n", s.paint(dim, "the content is secret"))
+	}
 	if c.Binary {
 		fmt.Fprintf(w, "      %s\n", s.paint(dim, "the content is not text"))
 	}
+}
+
+// sealedChange tells whether the content changes and is not shown.
+func sealedChange(c plan.Change) bool {
+	if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil {
+		return false
+	}
+	f, t := c.From.File, c.To.File
+	return f.Digest != t.Digest && (f.Sealed != "" || t.Sealed != "")
 }
 
 // value is one side of a difference: short, on one line, never empty.

@@ -55,6 +55,8 @@ func read(h host.Host, p string) (text string, there bool, err error) {
 		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)}
 	case st.Type != image.Regular:
 		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is no regular file but a %s", p, st.Type)}
+	case host.Sealing(h, p) != "":
+		return "", true, fmt.Errorf("cannot edit %q: there is a secret in it, so it is written whole; put the region into the file's own content", p)
 	case st.Size > maxFile:
 		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, more than the %d that EDIT handles", p, st.Size, maxFile)
 	}

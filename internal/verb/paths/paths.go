@@ -132,7 +132,7 @@ func (Copy) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 	if f.Type == image.Directory && f.Tree == "" && len(f.Entries) > 0 {
 		return image.Image{}, fmt.Errorf("cannot write file %q: a directory with entries is there; remove it with RM first", s.Path())
 	}
-	to := image.File{Type: image.Regular, Mode: mode(s, 0o644), Digest: s.Blob()}
+	to := image.File{Type: image.Regular, Mode: mode(s, 0o644), Digest: s.Blob(), Sealed: s.Get("sealed")}
 	if err := ids(s, &to, n); err != nil {
 		return image.Image{}, err
 	}

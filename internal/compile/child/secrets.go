@@ -1,0 +1,114 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/secret/vault"
+)
+
+// Vault is what the holder opens secrets with. The child gets those that it
+// asks for, one by one, and nothing else of it.
+type Vault interface {
+	Secret(name string) ([]byte, error)
+	Key() (secret.Key, []byte, error)
+}
+
+var _ Vault = (*vault.Vault)(nil)
+
+// secrets is the holder's side: what one question has opened.
+type secrets struct {
+	vault Vault // nil: every secret is a placeholder
+	must  bool  // a secret that cannot be opened is a mistake
+	used  map[string]string
+}
+
+// answer writes a secret, or why there is none.
+func (s *secrets) answer(w *writer, name string) error {
+	k, err := s.open(name)
+	if err != nil {
+		return err
+	}
+	w.text(string(k.Key.Text()))
+	w.text(string(k.Content))
+	return nil
+}
+
+func (s *secrets) open(name string) (kind.Secret, error) {
+	if err := secret.CheckName(name); err != nil {
+		return kind.Secret{}, err
+	}
+	if s.vault == nil {
+		return kind.Secret{}, lang.ErrPlaceholder
+	}
+	content, err := s.vault.Secret(name)
+	key := secret.Key{}
+	if err == nil {
+		key, _, err = s.vault.Key()
+	}
+	var closed *vault.NotOpenError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return kind.Secret{}, fs.ErrNotExist
+	case errors.As(err, &closed) && !s.must:
+		return kind.Secret{}, lang.ErrPlaceholder
+	case errors.As(err, &closed):
+		return kind.Secret{}, needed(name, closed)
+	case err != nil:
+		return kind.Secret{}, err
+	}
+	if s.used == nil {
+		s.used = map[string]string{}
+	}
+	s.used[name] = string(content)
+	return kind.Secret{Content: content, Key: key}, nil
+}
+
+// needed says how to come by a secret that a run cannot do without.
+func needed(name string, e *vault.NotOpenError) error {
+	if e.None {
+		return fmt.Errorf("the secret %q cannot be opened: %v. Make one with: fettle secret identity — then, where the secrets can be opened: fettle secret add-recipient host NAME KEY", name, e)
+	}
+	return fmt.Errorf("the secret %q cannot be opened: %v. Where it can be, type: fettle secret add-recipient host NAME KEY — with the key that this prints here: fettle secret identity", name, e)
+}
+
+// bundle is what a machine needs to use what was sealed.
+func (s *secrets) bundle() (secret.Bundle, error) {
+	if len(s.used) == 0 {
+		return secret.Bundle{}, nil
+	}
+	key, file, err := s.vault.Key()
+	if err != nil {
+		return secret.Bundle{}, err
+	}
+	values := make([]string, 0, len(s.used))
+	for _, name := range slices.Sorted(maps.Keys(s.used)) {
+		values = append(values, s.used[name])
+	}
+	return secret.Bundle{Key: key.ID(), KeyFile: file, Values: key.SealValues(values)}, nil
+}
+
+// Secret implements lang.Secrets: the child asks.
+func (t *remoteTree) Secret(name string) (kind.Secret, error) {
+	r, err := t.ask(opSecret, name)
+	if err != nil {
+		return kind.Secret{}, err
+	}
+	text, content := r.bytes(), r.bytes()
+	if err := t.finish(r); err != nil {
+		return kind.Secret{}, err
+	}
+	key, err := secret.ParseKey(text)
+	if err != nil {
+		t.broken = nonsense("a sealing key of %d bytes", len(text))
+		return kind.Secret{}, t.broken
+	}
+	return kind.Secret{Content: []byte(strings.Clone(string(content))), Key: key}, nil
+}

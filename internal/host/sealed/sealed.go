@@ -1,0 +1,225 @@
+// Package sealed is a host whose files with secrets read sealed. The engine
+// compares, keeps and shows what it reads, and all of that is the same for sealed
+// content; it is opened where it is written to its place, and in the environment
+// of a command. What commands say comes back without the secrets that are known.
+//
+//	h := sealed.Wrap(real, keys)
+//	h.Seal(map[string]string{"/etc/app/password": keyID})
+//	f, err := h.Open("/etc/app/password") // reads "fettle-sealed 1…"
+package sealed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/secret"
+)
+
+// Largest is how large a file may be that is read sealed, in bytes.
+const Largest = 64 << 20
+
+// Keys is where keys and sealed texts come from, and what must not be said. It
+// is asked from several goroutines.
+type Keys interface {
+	// Key gives a key by its ID. The error says what to do.
+	Key(id string) (secret.Key, error)
+	// Content is a small object, by its digest.
+	Content(digest string) ([]byte, error)
+	// Masker knows the secrets of this machine.
+	Masker() *secret.Masker
+}
+
+// Host is another host, behind a veil. It is safe for concurrent use.
+type Host struct {
+	host.Host
+	keys Keys
+
+	mu    sync.RWMutex
+	paths map[string]string
+}
+
+var (
+	_ host.Host   = (*Host)(nil)
+	_ host.Veiled = (*Host)(nil)
+	_ host.Bulk   = (*Host)(nil)
+	_ host.Reaper = (*Host)(nil)
+)
+
+// Wrap reads every file as it is until Seal is called.
+func Wrap(h host.Host, keys Keys) *Host { return &Host{Host: h, keys: keys} }
+
+// Seal says which files are read sealed from now on, and with which key: path to
+// ID. It takes the place of what was said before, and keeps the map.
+func (h *Host) Seal(paths map[string]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.paths = paths
+}
+
+// Sealing implements host.Veiled.
+func (h *Host) Sealing(path string) string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.paths[path]
+}
+
+// Under implements host.Veiled.
+func (h *Host) Under(path, key string) host.Reader { return under{h, path, key} }
+
+// Unseal implements host.Veiled.
+func (h *Host) Unseal(key string, content []byte) ([]byte, error) {
+	k, err := h.keys.Key(key)
+	if err != nil {
+		return nil, err
+	}
+	return k.Open(content)
+}
+
+// Open implements host.Reader.
+func (h *Host) Open(path string) (host.File, error) { return h.open(path, h.Sealing(path)) }
+
+func (h *Host) open(path, key string) (host.File, error) {
+	f, err := h.Host.Open(path)
+	if err != nil || key == "" {
+		return f, err
+	}
+	k, err := h.keys.Key(key)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	content, err := io.ReadAll(io.LimitReader(f, Largest+1))
+	if err == nil && len(content) > Largest {
+		err = fmt.Errorf("cannot seal %q: it has more than 64 MiB, and a secret has less; move it away", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &file{File: f, sealed: bytes.NewReader(k.Seal(content))}, nil
+}
+
+// file has the metadata of the real one and reads sealed.
+type file struct {
+	host.File
+	sealed *bytes.Reader
+}
+
+var errReadOnly = errors.New("cannot write: the file is open for reading")
+
+func (f *file) Read(b []byte) (int, error)                { return f.sealed.Read(b) }
+func (f *file) ReadAt(b []byte, off int64) (int, error)   { return f.sealed.ReadAt(b, off) }
+func (f *file) Seek(off int64, whence int) (int64, error) { return f.sealed.Seek(off, whence) }
+func (f *file) Write([]byte) (int, error)                 { return 0, errReadOnly }
+func (f *file) Truncate(int64) error                      { return errReadOnly }
+func (f *file) NextData(off int64) (start, end int64, err error) {
+	return min(off, f.sealed.Size()), f.sealed.Size(), nil
+}
+
+// under is the host with another key for one path.
+type under struct {
+	*Host
+	path, key string
+}
+
+func (u under) Sealing(path string) string {
+	if path == u.path {
+		return u.key
+	}
+	return u.Host.Sealing(path)
+}
+
+func (u under) Open(path string) (host.File, error) { return u.Host.open(path, u.Sealing(path)) }
+
+// Run implements host.Host: a reference in the environment becomes the secret,
+// and the output loses what is secret.
+func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
+	env, err := h.environment(c.Env)
+	if err != nil {
+		return host.CommandResult{}, err
+	}
+	c.Env = env
+	res, err := h.Host.Run(ctx, c)
+	m := h.keys.Masker()
+	res.Stdout, res.Stderr = m.Bytes(res.Stdout), m.Bytes(res.Stderr)
+	return res, err
+}
+
+func (h *Host) environment(env []string) ([]string, error) {
+	out := env
+	for i, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		ref, ok := secret.ParseRef(value)
+		if !ok {
+			continue
+		}
+		content, err := h.keys.Content(ref.Digest)
+		if err == nil {
+			content, err = h.Unseal(ref.Key, content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot give the command %s: %w", name, err)
+		}
+		if i < len(env) && &out[0] == &env[0] {
+			out = append([]string{}, env...)
+		}
+		out[i] = name + "=" + string(content)
+	}
+	return out, nil
+}
+
+// Units implements host.Host: what failed units have said loses what is secret.
+func (h *Host) Units() (host.Units, error) {
+	u, err := h.Host.Units()
+	if err != nil {
+		return u, err
+	}
+	return units{u, h.keys}, nil
+}
+
+type units struct {
+	host.Units
+	keys Keys
+}
+
+func (u units) Job(ctx context.Context, verb, name string) error {
+	return masked(u.Units.Job(ctx, verb, name), u.keys)
+}
+
+// masked keeps an error as it is where there is nothing to hide.
+func masked(err error, keys Keys) error {
+	if err == nil {
+		return nil
+	}
+	if text := keys.Masker().Text(err.Error()); text != err.Error() {
+		return &maskedError{text, err}
+	}
+	return err
+}
+
+// maskedError says less than the error that it is.
+type maskedError struct {
+	text string
+	err  error
+}
+
+func (e *maskedError) Error() string        { return e.text }
+func (e *maskedError) Is(target error) bool { return errors.Is(e.err, target) }
+
+// LstatEach implements host.Bulk.
+func (h *Host) LstatEach(dir string, names []string, each func(i int, st host.Stat, err error) bool) {
+	host.LstatEach(h.Host, dir, names, each)
+}
+
+// Reap implements host.Reaper where the host does; elsewhere nothing was left.
+func (h *Host) Reap(ctx context.Context, lost func(mark string) (bool, time.Duration)) (int, error) {
+	if r, ok := h.Host.(host.Reaper); ok {
+		return r.Reap(ctx, lost)
+	}
+	return 0, nil
+}

@@ -1,0 +1,55 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+const (
+	keysDir = "/keys"
+	maxKey  = 16 << 20 // bytes
+)
+
+// SaveKey keeps a small file by name beside the journal, durably: a key that is
+// encrypted, or what is sealed with one. The same content is not written again.
+func (s *Store) SaveKey(name string, b []byte) error {
+	if was, err := s.Key(name); err == nil && bytes.Equal(was, b) {
+		return nil
+	}
+	if err := s.fs.Mkdir(keysDir, 0o700); err == nil {
+		if err := s.fs.SyncDir("/"); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return s.replace(keysDir+"/"+name, b)
+}
+
+// Key gives what SaveKey kept; fs.ErrNotExist is in the chain when it kept
+// nothing by that name.
+func (s *Store) Key(name string) ([]byte, error) {
+	b, err := s.readAll(keysDir+"/"+name, maxKey)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the kept key %q: %w", name, err)
+	}
+	return b, nil
+}
+
+// Keys are the names of what SaveKey kept, sorted; none when it cannot be told.
+func (s *Store) Keys() []string {
+	names, err := s.fs.ReadDir(keysDir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, n := range names {
+		if !strings.HasSuffix(n, ".tmp") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
