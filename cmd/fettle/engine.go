@@ -34,7 +34,7 @@ func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() e
 		_ = h.Close()
 		return nil, nil, err
 	}
-	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: buildText()})
+	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: buildText(), Identities: m.Identities})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}

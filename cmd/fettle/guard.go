@@ -23,6 +23,9 @@ func guard(h *local.Host, m cli.Machine) func(context.Context, time.Time) error 
 			return fmt.Errorf("cannot find the program that would take the run back: %w", err)
 		}
 		argv := []string{self, cli.WatchCommand, "--from", strconv.FormatInt(deadline.UnixNano(), 10), "--root", m.Root, "--state", m.State}
+		if m.Identity != "" {
+			argv = append(argv, "--identity", m.Identity)
+		}
 		if _, err := os.Stat("/run/systemd/system"); err == nil && m.Root == "/" {
 			return inUnit(ctx, h, argv, deadline)
 		}

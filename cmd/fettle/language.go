@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -27,6 +29,9 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 		Limit: func(timeout time.Duration, memory int64) {
 			c.Limit(timeout, memory)
 			more.Limit(timeout, memory)
+		},
+		Secrets: func(ids func() (vault.Identities, error)) {
+			c.Secrets(func(tree repo.Tree) child.Vault { return vault.New(tree, ids) })
 		},
 		Prepare: c.Prepare,
 		Compile: c.Compile,

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/outside"
 	"fettle.dev/fettle/internal/repo"
@@ -67,7 +68,8 @@ func run(args []string) int {
 		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
 			return outside.Generate(ctx, tree, g, programChild)
 		},
-		Walls: func() []string { return sandbox.Walls(compiler.Limits()) },
+		Interactive: interactive,
+		Walls:       func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)
 }
@@ -79,6 +81,11 @@ func runChild(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// interactive runs an editor on this process's terminal.
+func interactive(ctx context.Context, argv []string) error {
+	return local.Interactive(ctx, argv, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // withSignals cancels the context at the first signal, and ends the process at

@@ -83,6 +83,12 @@ func forms(v string) []string {
 	out := []string{v, strings.TrimRight(std, "="), std, strings.TrimRight(web, "="), web, h, strings.ToUpper(h),
 		url.QueryEscape(v), url.PathEscape(v), html.EscapeString(v),
 		strings.ReplaceAll(v, "'", `'\''`), strings.ReplaceAll(v, "'", `'"'"'`)}
+	for i := range 3 { // inside of longer data: where it begins decides how it looks
+		if len(v) >= 2*Shortest {
+			e := base64.StdEncoding.EncodeToString(append(make([]byte, i), v...))
+			out = append(out, e[4:len(e)-4])
+		}
+	}
 	q := strconv.Quote(v)
 	out = append(out, q[1:len(q)-1])
 	if j, err := json.Marshal(v); err == nil {

@@ -7,7 +7,7 @@
 //
 // It reads and makes files; who writes them is the command line.
 //
-//	v := vault.New(tree, identities)
+//	v := vault.New(tree, identities)         // asked for when they are needed
 //	content, err := v.Secret("db/password")   // *NotOpenError without a key that fits
 package vault
 
@@ -51,7 +51,7 @@ func (e *NotOpenError) Error() string {
 // Vault opens the secrets of a tree. It is safe for concurrent use.
 type Vault struct {
 	tree repo.Tree
-	ids  Identities
+	ids  func() (Identities, error)
 
 	mu      sync.Mutex
 	key     secret.Key
@@ -60,8 +60,8 @@ type Vault struct {
 	opened  bool
 }
 
-// New opens nothing yet.
-func New(tree repo.Tree, ids Identities) *Vault { return &Vault{tree: tree, ids: ids} }
+// New opens nothing yet, and asks for identities when it does.
+func New(tree repo.Tree, ids func() (Identities, error)) *Vault { return &Vault{tree: tree, ids: ids} }
 
 // Secret is the content of one. fs.ErrNotExist is in the chain where there is no
 // such secret, a *NotOpenError where it is not for these identities.
@@ -70,7 +70,11 @@ func (v *Vault) Secret(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decrypt(b, v.ids, fmt.Sprintf("the secret %q", name))
+	ids, err := v.ids()
+	if err != nil {
+		return nil, err
+	}
+	return decrypt(b, ids, fmt.Sprintf("the secret %q", name))
 }
 
 // Key is the sealing key, with its file as it is in the repository.
@@ -79,14 +83,25 @@ func (v *Vault) Key() (secret.Key, []byte, error) {
 	defer v.mu.Unlock()
 	if !v.opened {
 		v.opened = true
-		if v.keyFile, v.keyErr = v.tree.ReadFile(KeyFile); v.keyErr == nil {
-			v.key, v.keyErr = OpenKey(v.keyFile, v.ids)
-		}
+		v.key, v.keyFile, v.keyErr = v.openKey()
 		if errors.Is(v.keyErr, fs.ErrNotExist) {
 			v.keyErr = fmt.Errorf("there is no %s in the repository; make it with: fettle secret init", KeyFile)
 		}
 	}
 	return v.key, v.keyFile, v.keyErr
+}
+
+func (v *Vault) openKey() (secret.Key, []byte, error) {
+	file, err := v.tree.ReadFile(KeyFile)
+	if err != nil {
+		return secret.Key{}, nil, err
+	}
+	ids, err := v.ids()
+	if err != nil {
+		return secret.Key{}, nil, err
+	}
+	key, err := OpenKey(file, ids)
+	return key, file, err
 }
 
 // OpenKey opens the file of a sealing key.

@@ -24,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret/vault"
 )
 
 // Machine says which machine a command is about.
@@ -34,6 +35,10 @@ type Machine struct {
 	// machine counts as one that fettle has never touched, and what the engine
 	// would record is forgotten.
 	Looks bool
+	// Identities open what is secret on the machine, when something is; Identity
+	// is the file that was named for them, "" for none.
+	Identities func() (vault.Identities, error)
+	Identity   string
 }
 
 // App is the command line with all that it needs. Stdin, Stdout, Stderr,
@@ -69,6 +74,8 @@ type App struct {
 	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
 	// Support looks at what only a support bundle needs; nil: nothing more.
 	Support func(ctx context.Context, m Machine) Support
+	// Interactive runs a program on the terminal: an editor; nil: there is none.
+	Interactive func(ctx context.Context, argv []string) error
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
 	Walls func() []string
 }
@@ -87,6 +94,9 @@ type Language struct {
 	// take and how many bytes of memory, 0 for the defaults; nil for a compiler
 	// without limits.
 	Limit func(timeout time.Duration, memory int64)
+	// Secrets is told, before a repository is read, who opens its secrets; nil for
+	// a compiler that has none.
+	Secrets func(ids func() (vault.Identities, error))
 	// Prepare is told that something will be compiled soon; may be nil.
 	Prepare func()
 	Compile func(compile.Input) (compile.Result, diag.List)

@@ -83,7 +83,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 	if len(a) == 1 {
 		return s.applySaved(ctx, f, o, a[0])
 	}
-	req, closing, err := s.wanted(ctx)
+	req, closing, err := s.wanted(ctx, true)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func (s *session) keptRequest(kept *listcache.Kept, in compile.Input, rev repo.R
 				return executor.Loaded{}, err
 			}
 		}
-		return executor.Loaded{List: res.List, Blobs: res.Blobs, States: stateRefs(res)}, nil
+		return executor.Loaded{List: res.List, Blobs: res.Blobs, States: stateRefs(res), Secrets: res.Secrets}, nil
 	}
 	return executor.Request{Target: kept.Target, Policy: kept.Policy, Revision: rev, Load: load, ListDigest: kept.List, Repair: true}
 }

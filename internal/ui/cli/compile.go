@@ -43,7 +43,7 @@ at the end, for only a run can tell it.`,
 }
 
 func (s *session) printList(ctx context.Context, bare bool) error {
-	req, closing, err := s.wanted(ctx)
+	req, closing, err := s.wanted(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -72,9 +73,13 @@ func readSaved(z *zip.Reader, size int64) (executor.Request, string, error) {
 		return executor.Request{}, "", err
 	}
 	blobs, err := savedContent(z, files, list)
+	var secrets secret.Bundle
+	if s.Secrets != nil {
+		secrets = *s.Secrets
+	}
 	return executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
-		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy,
+		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy, Secrets: secrets,
 	}, s.Plan, err
 }
 
@@ -181,7 +186,7 @@ func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef,
 // maxSavedMain bounds plan.json: its states name the steps of the list, each by
 // its address, with a name and a place.
 func maxSavedMain(list step.List) int64 {
-	most := int64(1 << 20)
+	most := int64(2 << 20)
 	for _, s := range list {
 		most += 4*int64(len(s.Addr())+len(s.Source)) + 512
 	}

@@ -85,7 +85,7 @@ Ends with 2 when there are changes.`,
 
 func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	ctx := c.Context()
-	req, closing, err := s.wanted(ctx)
+	req, closing, err := s.wanted(ctx, true)
 	if err != nil {
 		return err
 	}

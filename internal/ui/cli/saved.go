@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -50,6 +51,7 @@ type savedPlan struct {
 	Verify   bool            `json:"verify"`
 	Policy   catalog.Policy  `json:"policy"`
 	States   json.RawMessage `json:"states"` // []executor.StateRef, read one by one
+	Secrets  *secret.Bundle  `json:"secrets,omitempty"`
 }
 
 // savePlan writes a plan and all that it needs to a new file at path. The file
@@ -91,9 +93,13 @@ func writeSaved(w io.Writer, version string, req executor.Request, p *plan.Plan)
 	if err != nil {
 		return err
 	}
+	var secrets *secret.Bundle
+	if req.Secrets.Key != "" {
+		secrets = &req.Secrets
+	}
 	text, err := journal.Marshal(savedPlan{
 		Format: savedFormat, Version: version, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
-		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, States: states,
+		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, States: states, Secrets: secrets,
 	})
 	if err != nil {
 		return err
@@ -135,9 +141,7 @@ func writeBlobs(z *zip.Writer, list step.List, blobs map[string]kind.Blob) error
 func blobsOf(list step.List) []string {
 	var digests []string
 	for _, s := range list {
-		if d := s.Blob(); d != "" {
-			digests = append(digests, d)
-		}
+		digests = append(digests, s.Blobs()...)
 	}
 	slices.Sort(digests)
 	return slices.Compact(digests)

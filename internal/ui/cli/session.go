@@ -21,6 +21,7 @@ type session struct {
 	app *App
 
 	dir, rev, target, root, state string
+	identity                      string
 	json, noColor, verbose        bool
 	vars                          []string
 
@@ -41,6 +42,7 @@ func (s *session) flags(c *cobra.Command) {
 	f.StringVarP(&s.target, "target", "t", "", "`TARGET` to work for (default: this host's name if it is declared, else the only one)")
 	f.StringVar(&s.root, "root", "/", "work on the machine whose / is this `DIR`")
 	f.StringVar(&s.state, "state", "", "`DIR` of the journal and its objects (default: ROOT/var/lib/fettle)")
+	f.StringVar(&s.identity, "identity", "", "open secrets with the private key in this `FILE` (also: FETTLE_IDENTITY)")
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
@@ -103,7 +105,7 @@ func (s *session) machine() (Machine, error) {
 	if err != nil {
 		return Machine{}, fmt.Errorf("cannot find --state %q: %w", s.state, err)
 	}
-	return Machine{Root: root, State: state}, nil
+	return Machine{Root: root, State: state, Identities: s.identities, Identity: s.namedIdentity()}, nil
 }
 
 // withExecutor opens the engine, calls fn and closes the engine. Where there is

@@ -50,6 +50,9 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	if limit := s.app.Language.Limit; limit != nil {
 		limit(s.compileTimeout, s.compileMemory<<20)
 	}
+	if secrets := s.app.Language.Secrets; secrets != nil {
+		secrets(s.identities)
+	}
 	if r, err = s.plainFolder(ctx, r); err != nil {
 		return nil, err
 	}
@@ -206,8 +209,9 @@ func (s *session) warnings(ds diag.List) {
 }
 
 // wanted compiles the target at the revision asked for. closing frees the
-// repository, from which the content of blobs is read until then.
-func (s *session) wanted(ctx context.Context) (req executor.Request, closing func(), err error) {
+// repository, from which the content of blobs is read until then. A list that a
+// machine is to be given has no placeholders of secrets.
+func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Request, closing func(), err error) {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return executor.Request{}, nil, err
@@ -217,6 +221,7 @@ func (s *session) wanted(ctx context.Context) (req executor.Request, closing fun
 	if err == nil {
 		var in compile.Input
 		if in, err = s.input(ctx, src.tree, target); err == nil {
+			in.NeedSecrets = forMachine
 			if req, err = s.listOf(src, in); err == nil {
 				return req, closing, nil
 			}
@@ -227,7 +232,7 @@ func (s *session) wanted(ctx context.Context) (req executor.Request, closing fun
 }
 
 func request(res compile.Result, rev repo.Revision) executor.Request {
-	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs, States: stateRefs(res), Repair: true}
+	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs, States: stateRefs(res), Secrets: res.Secrets, Repair: true}
 }
 
 func stateRefs(res compile.Result) []executor.StateRef {

@@ -42,7 +42,7 @@ func sealedChange(c plan.Change) bool {
 		return false
 	}
 	f, t := c.From.File, c.To.File
-	return f.Digest != t.Digest && (f.Sealed != "" || t.Sealed != "")
+	return f.Digest != "" && t.Digest != "" && f.Digest != t.Digest && (f.Sealed != "" || t.Sealed != "")
 }
 
 // value is one side of a difference: short, on one line, never empty.

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/secret/vault"
+)
+
+// secretDoc is what the commands print that change something.
+type secretDoc struct {
+	Format string   `json:"format"` // fettle.secret/1
+	Done   string   `json:"done"`   // in a sentence
+	Files  []string `json:"files"`  // written, to be committed
+	Public string   `json:"public,omitempty"`
+	// Rotate are the secrets whose value somebody may still have who is to have
+	// it no more.
+	Rotate []string `json:"rotate,omitempty"`
+}
+
+func newSecret(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "secret",
+		Short: "Keep secrets in the repository, encrypted",
+		Long: `Secrets are files below secrets/, encrypted with age for the people and hosts
+that secrets/recipients names. The language has them as secret("NAME"); a list,
+a plan, a log or the journal never does. See docs/secrets.md.
+
+Every command says which files it has written: commit them.`,
+		Example: `  fettle secret init
+  fettle secret set db/password < password.txt
+  sudo fettle secret identity
+  fettle secret add-recipient host web1 age1…`,
+		Args: args(0, 0),
+	}
+	for _, build := range []func(*session) *cobra.Command{
+		newSecretInit, newSecretIdentity, newSecretSet, newSecretEdit, newSecretShow, newSecretList,
+		newSecretAdd, newSecretRemove, newSecretRekey,
+	} {
+		c.AddCommand(build(s))
+	}
+	return c
+}
+
+func newSecretInit(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Begin to keep secrets in a repository",
+		Long: `Makes the sealing key of the repository and its first recipient: you. Where you
+have no identity, a private key of your own, one is made first.`,
+		Example: "  fettle secret init",
+		Args:    args(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return s.secretInit() },
+	}
+}
+
+func (s *session) secretInit() error {
+	dir, err := s.secretsDir()
+	if err != nil {
+		return err
+	}
+	if fileExists(filepath.Join(dir, vault.KeyFile)) {
+		return refuse("See who can open them: fettle secret list", "cannot begin: the repository keeps secrets already")
+	}
+	file := s.namedIdentity()
+	if file == "" {
+		file = s.personalIdentity()
+	}
+	if file == "" {
+		return refuse("Name a file: --identity FILE", "cannot tell where your identity is to be: there is no HOME")
+	}
+	public, made, err := makeIdentity(file)
+	if err != nil {
+		return err
+	}
+	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "person", Name: s.personName(), Key: public})
+	if err != nil {
+		return err
+	}
+	files, err := newVaultFiles(rs)
+	if err != nil {
+		return err
+	}
+	if made {
+		s.printf("Made your identity %s. Keep a copy of it where nobody else has access: without it, or another recipient, the secrets are lost.\n", file)
+	}
+	return s.writeSecrets(dir, files, secretDoc{Done: "Secrets begin here, and " + rs[0].Name + " can open them.", Public: public})
+}
+
+// personName is the login as a recipient's name.
+func (s *session) personName() string {
+	name, _, _ := strings.Cut(s.user(), " ")
+	return name
+}
+
+func newSecretIdentity(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "identity [FILE]",
+		Short: "Show this machine's public key, making its identity if there is none",
+		Long: `An identity is a private key that opens secrets. That of a host is
+/etc/fettle/identity below --root, for root alone; it never leaves the host.
+Prints the public key, with which somebody who can open the secrets lets the
+host in. With FILE it is another file: for a person.`,
+		Example: "  sudo fettle secret identity\n  fettle secret identity ~/.config/fettle/identity",
+		Args:    args(0, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			m, err := s.machine()
+			if err != nil {
+				return err
+			}
+			file, what := filepath.Join(m.Root, identityFile), "host"
+			if named := append(a, s.namedIdentity()); named[0] != "" {
+				file, what = named[0], "person"
+			}
+			return s.secretIdentity(file, what)
+		},
+	}
+}
+
+func (s *session) secretIdentity(file, what string) error {
+	public, made, err := makeIdentity(file)
+	if err != nil {
+		return withHint(err, "A host's identity is root's: sudo fettle secret identity — or name a file of your own")
+	}
+	name := s.personName()
+	if host, err := s.app.Hostname(); err == nil && what == "host" {
+		name, _, _ = strings.Cut(host, ".")
+	}
+	doc := secretDoc{Format: "fettle.secret/1", Done: "There is an identity in " + file + ".", Files: []string{}, Public: public}
+	if s.json {
+		return s.document(doc)
+	}
+	fmt.Fprintln(s.app.Stdout, public)
+	if made {
+		fmt.Fprintf(s.app.Stderr, "Made %s. Where the secrets can be opened, type:\n  fettle secret add-recipient %s %s %s\n", file, what, name, public)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/secret/vault"
+)
+
+// secretsDir is the top of the repository that is worked with: the folder of the
+// main file, here or above.
+func (s *session) secretsDir() (string, error) {
+	if s.rev != "" {
+		return "", refuse("Leave --rev out", "cannot work on the secrets of a revision: they are files that you commit")
+	}
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot find -C %q: %w", s.dir, err)
+	}
+	for top := dir; ; top = filepath.Dir(top) {
+		if hasMain(top, fileExists) {
+			return top, nil
+		}
+		if top == filepath.Dir(top) {
+			return "", noMain(dir)
+		}
+	}
+}
+
+// secretBox is the secrets of a work tree, opened.
+type secretBox struct {
+	dir        string
+	tree       repo.Tree
+	vault      *vault.Vault
+	recipients vault.Recipients
+}
+
+// openSecrets refuses a repository that keeps none.
+func (s *session) openSecrets() (*secretBox, error) {
+	dir, err := s.secretsDir()
+	if err != nil {
+		return nil, err
+	}
+	b := &secretBox{dir: dir, tree: lang.FSTree(os.DirFS(dir))}
+	text, err := b.tree.ReadFile(vault.RecipientsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("Begin: fettle secret init", "cannot find any secrets: there is no "+vault.RecipientsFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", vault.RecipientsFile, err)
+	}
+	if b.recipients, err = vault.ParseRecipients(text); err != nil {
+		return nil, err
+	}
+	b.vault = vault.New(b.tree, s.identities)
+	return b, nil
+}
+
+// names are all secrets, sorted.
+func (b *secretBox) names() ([]string, error) {
+	var out []string
+	err := fs.WalkDir(os.DirFS(b.dir), secret.Folder, func(p string, d fs.DirEntry, err error) error {
+		if name, ok := secret.NameOf(p); ok && err == nil && d.Type().IsRegular() {
+			out = append(out, name)
+		}
+		return err
+	})
+	slices.Sort(out)
+	return out, err
+}
+
+// opened explains a secret that cannot be opened.
+func opened(err error) error {
+	var closed *vault.NotOpenError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return withHint(errors.New("cannot open the secret: there is none of that name"), "See: fettle secret list")
+	case errors.As(err, &closed):
+		return withHint(fmt.Errorf("cannot open it: %w", err), "Name the file of your private key: --identity FILE\nOr ask one of its recipients, whom this shows: fettle secret list")
+	}
+	return err
+}
+
+// newVaultFiles are the files of a repository that begins to keep secrets.
+func newVaultFiles(rs vault.Recipients) (map[string][]byte, error) {
+	key, err := vault.Seal(secret.NewKey().Text(), rs)
+	return map[string][]byte{vault.RecipientsFile: rs.Text(), vault.KeyFile: key}, err
+}
+
+// rekeyed are all files, encrypted anew to other recipients. Everything is
+// opened before anything is written.
+func (b *secretBox) rekeyed(rs vault.Recipients, newKey bool) (map[string][]byte, error) {
+	key, _, err := b.vault.Key()
+	if err != nil {
+		return nil, opened(err)
+	}
+	if newKey {
+		key = secret.NewKey()
+	}
+	files := map[string][]byte{vault.RecipientsFile: rs.Text()}
+	if files[vault.KeyFile], err = vault.Seal(key.Text(), rs); err != nil {
+		return nil, err
+	}
+	names, err := b.names()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the secrets: %w", err)
+	}
+	for _, name := range names {
+		content, err := b.vault.Secret(name)
+		if err != nil {
+			return nil, opened(err)
+		}
+		if files[secret.PathOf(name)], err = vault.Seal(content, rs.For(name)); err != nil {
+			return nil, fmt.Errorf("the secret %q: %w", name, err)
+		}
+	}
+	return files, nil
+}
+
+// writeSecrets writes files of the repository and tells what to commit. Each is
+// replaced whole.
+func (s *session) writeSecrets(dir string, files map[string][]byte, doc secretDoc) error {
+	doc.Format, doc.Files = "fettle.secret/1", slices.Sorted(maps.Keys(files))
+	for _, p := range doc.Files {
+		if err := writeWhole(filepath.Join(dir, p), files[p]); err != nil {
+			return fmt.Errorf("cannot write %s: %w", p, err)
+		}
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	s.printf("%s\n", doc.Done)
+	if len(doc.Files) > 0 {
+		s.printf("Commit: git add %s && git commit\n", secret.Folder)
+	}
+	for _, name := range doc.Rotate {
+		s.printf("Give it a new value, since who is gone may have the old one: fettle secret set %s\n", name)
+	}
+	return nil
+}
+
+// writeWhole makes path hold text, durably and at once.
+func writeWhole(path string, text []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".fettle-secret-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

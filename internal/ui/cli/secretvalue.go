@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/secret/vault"
+	"fettle.dev/fettle/internal/step"
+)
+
+func newSecretSet(s *session) *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Give a secret a value, from standard input or a file",
+		Long: `Encrypts what it reads to the recipients of the secret. Any bytes are a value; at
+most 1 MiB. secret("NAME") leaves a newline at the end out. Nothing has to be
+opened for it: whoever can read the repository can set a secret.`,
+		Example: "  pwgen -s 32 1 | fettle secret set db/password\n  fettle secret set tls/key --file server.key",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			content, err := s.secretInput(file)
+			if err != nil {
+				return err
+			}
+			return s.secretSet(a[0], content)
+		},
+	}
+	c.Flags().StringVar(&file, "file", "", "read the value from this `FILE`")
+	return c
+}
+
+// secretInput never takes the value from the arguments, which every user of the
+// machine can see.
+func (s *session) secretInput(file string) ([]byte, error) {
+	in := s.app.Stdin
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the value: %w", err)
+		}
+		defer f.Close()
+		in = f
+	} else if s.app.Terminal.In {
+		fmt.Fprintln(s.app.Stderr, "Type or paste the value, then Ctrl-D on a line of its own. It is shown as you type; fettle secret edit does without.")
+	}
+	b, err := io.ReadAll(io.LimitReader(in, vault.Largest+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the value: %w", err)
+	case len(b) > vault.Largest:
+		return nil, errors.New("cannot keep the value: it has more than 1 MiB, and a secret has less; encrypt the data with a key that is the secret")
+	case len(bytes.TrimSpace(b)) == 0:
+		return nil, refuse("Give it on standard input, or with --file FILE", "cannot keep the value: it is empty")
+	}
+	return b, nil
+}
+
+func (s *session) secretSet(name string, content []byte) error {
+	if err := secret.CheckName(name); err != nil {
+		return fmt.Errorf("cannot keep the secret: %w", err)
+	}
+	b, err := s.openSecrets()
+	if err != nil {
+		return err
+	}
+	to := b.recipients.For(name)
+	text, err := vault.Seal(content, to)
+	if err != nil {
+		return err
+	}
+	if n := len(bytes.TrimSpace(content)); n < secret.Shortest {
+		fmt.Fprintf(s.app.Stderr, "fettle: the value has %d bytes: so short a text is not taken out of what commands say.\n", n)
+	}
+	return s.writeSecrets(b.dir, map[string][]byte{secret.PathOf(name): text}, secretDoc{Done: fmt.Sprintf("%s can be opened by %s.", name, whoOf(to))})
+}
+
+func whoOf(rs vault.Recipients) string {
+	var names []string
+	for _, r := range rs {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func newSecretShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print a secret",
+		Long:    "Prints the value as it is: the one command that shows a secret.",
+		Example: "  fettle secret show db/password",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			if s.json {
+				return refuse("Leave --json out", "cannot print a secret as a document: no document holds one")
+			}
+			b, err := s.openSecrets()
+			if err != nil {
+				return err
+			}
+			if err := secret.CheckName(a[0]); err != nil {
+				return fmt.Errorf("cannot open the secret: %w", err)
+			}
+			content, err := b.vault.Secret(a[0])
+			if err != nil {
+				return opened(err)
+			}
+			_, err = s.app.Stdout.Write(content)
+			return err
+		},
+	}
+}
+
+func newSecretEdit(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit NAME",
+		Short: "Change a secret in an editor",
+		Long: `Opens the value in $VISUAL or $EDITOR, in a file that only you can read and that
+is in memory where the machine has a folder for that, and encrypts what you save.
+The file is removed. A secret that is not there yet begins empty.`,
+		Example: "  fettle secret edit db/password",
+		Args:    args(1, 1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.secretEdit(c.Context(), a[0]) },
+	}
+}
+
+func (s *session) secretEdit(ctx context.Context, name string) error {
+	if s.app.Interactive == nil {
+		return refuse("Use: fettle secret set "+name, "cannot start an editor here")
+	}
+	if err := secret.CheckName(name); err != nil {
+		return fmt.Errorf("cannot edit the secret: %w", err)
+	}
+	b, err := s.openSecrets()
+	if err != nil {
+		return err
+	}
+	before, err := b.vault.Secret(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return opened(err)
+	}
+	after, err := s.edited(ctx, filepath.Base(name), before)
+	switch {
+	case err != nil:
+		return err
+	case bytes.Equal(before, after):
+		s.printf("Nothing has changed.\n")
+		return nil
+	case len(bytes.TrimSpace(after)) == 0:
+		return errors.New("cannot keep the value: it is empty; the secret is as it was")
+	}
+	return s.secretSet(name, after)
+}
+
+// edited lets a person change text in a folder that nobody else can enter.
+func (s *session) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
+	dir, err := os.MkdirTemp(s.privateFolder(), "fettle-secret-*") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a folder to edit in: %w", err)
+	}
+	defer func() {
+		if rerr := os.RemoveAll(dir); rerr != nil {
+			err = errors.Join(err, fmt.Errorf("cannot remove %s, which has the secret in it; remove it yourself: %w", dir, rerr))
+		}
+	}()
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, fmt.Errorf("cannot write the file to edit: %w", err)
+	}
+	argv, err := s.editor()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.app.Interactive(ctx, append(argv, file)); err != nil {
+		return nil, fmt.Errorf("the editor failed, and the secret is as it was: %w", err)
+	}
+	return os.ReadFile(file)
+}
+
+func (s *session) editor() ([]string, error) {
+	words := s.app.Env("VISUAL")
+	if words == "" {
+		words = s.app.Env("EDITOR")
+	}
+	if words == "" {
+		words = "editor" // Debian's choice
+	}
+	argv, err := step.SplitWords(words)
+	if err != nil || len(argv) == 0 {
+		return nil, refuse("Set it to a program: EDITOR=nano", "cannot tell which editor is meant by $VISUAL or $EDITOR")
+	}
+	return argv, nil
+}
+
+// privateFolder is in memory where that is possible; "" is the usual one.
+func (s *session) privateFolder() string {
+	for _, dir := range []string{s.app.Env("XDG_RUNTIME_DIR"), "/dev/shm"} {
+		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
+			return dir
+		}
+	}
+	return ""
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/secret/vault"
+)
+
+// secretListDoc is what list prints.
+type secretListDoc struct {
+	Format     string            `json:"format"` // fettle.secrets/1
+	Secrets    []secretEntry     `json:"secrets"`
+	Recipients []secretRecipient `json:"recipients"`
+}
+
+type secretEntry struct {
+	Name string   `json:"name"`
+	File string   `json:"file"`
+	For  []string `json:"for"`   // names of recipients
+	Open bool     `json:"opens"` // with the identity at hand
+}
+
+type secretRecipient struct {
+	Kind string   `json:"kind"` // person or host
+	Name string   `json:"name"`
+	Key  string   `json:"key"`
+	Only []string `json:"only,omitempty"`
+}
+
+func newSecretList(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the secrets, and who can open them",
+		Example: "  fettle secret list",
+		Args:    args(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return s.secretList() },
+	}
+}
+
+func (s *session) secretList() error {
+	b, err := s.openSecrets()
+	if err != nil {
+		return err
+	}
+	names, err := b.names()
+	if err != nil {
+		return fmt.Errorf("cannot list the secrets: %w", err)
+	}
+	doc := secretListDoc{Format: "fettle.secrets/1", Secrets: []secretEntry{}, Recipients: []secretRecipient{}}
+	for _, r := range b.recipients {
+		doc.Recipients = append(doc.Recipients, secretRecipient{r.Kind, r.Name, r.Key, r.Only})
+	}
+	for _, name := range names {
+		e := secretEntry{Name: name, File: secret.PathOf(name), For: []string{}}
+		for _, r := range b.recipients.For(name) {
+			e.For = append(e.For, r.Name)
+		}
+		_, err := b.vault.Secret(name)
+		e.Open = err == nil
+		doc.Secrets = append(doc.Secrets, e)
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	s.showSecrets(doc)
+	return nil
+}
+
+func (s *session) showSecrets(doc secretListDoc) {
+	for _, e := range doc.Secrets {
+		closed := ""
+		if !e.Open {
+			closed = "   (not for the identity at hand)"
+		}
+		s.printf("%s  for %s%s\n", e.Name, strings.Join(e.For, ", "), closed)
+	}
+	if len(doc.Secrets) == 0 {
+		s.printf("There are no secrets yet. Make one: fettle secret set NAME\n")
+	}
+	s.printf("\nRecipients:\n")
+	for _, r := range doc.Recipients {
+		only := ""
+		if len(r.Only) > 0 {
+			only = "  only " + strings.Join(r.Only, " ")
+		}
+		s.printf("  %-6s %s  %s%s\n", r.Kind, r.Name, r.Key, only)
+	}
+}
+
+func newSecretAdd(s *session) *cobra.Command {
+	var only []string
+	c := &cobra.Command{
+		Use:   "add-recipient person|host NAME KEY",
+		Short: "Let somebody open the secrets",
+		Long: `Adds a person or a host by the public key, which begins with age1 or is the line of
+an id_ed25519.pub, and encrypts the secrets anew. Whoever types it can open them.
+The name of a host is that of its target. With --only they can open the secrets
+whose names fit a pattern, and no others.`,
+		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient person kim \"$(cat kim.pub)\"",
+		Args:    args(3, 3),
+		RunE: func(_ *cobra.Command, a []string) error {
+			return s.secretRecipients(secretDoc{Done: a[1] + " can open them now."}, func(rs vault.Recipients) (vault.Recipients, error) {
+				return rs.With(vault.Recipient{Kind: a[0], Name: a[1], Key: a[2], Only: only})
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&only, "only", nil, "only secrets whose names fit this `PATTERN`; may be repeated")
+	return c
+}
+
+func newSecretRemove(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove-recipient NAME",
+		Short: "Let somebody open the secrets no more",
+		Long: `Encrypts the secrets anew without the one that goes. What the history of the
+repository holds they can open as before, so the values have to be changed where
+they are used: it lists the secrets.`,
+		Example: "  fettle secret remove-recipient kim",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, a []string) error {
+			doc := secretDoc{Done: a[0] + " can open what is kept from now on no more."}
+			b, err := s.openSecrets()
+			if err != nil {
+				return err
+			}
+			doc.Rotate, err = b.openedBy(a[0])
+			if err != nil {
+				return err
+			}
+			return s.secretRecipients(doc, func(rs vault.Recipients) (vault.Recipients, error) { return rs.Without(a[0]) })
+		},
+	}
+}
+
+// openedBy are the secrets that a recipient can open.
+func (b *secretBox) openedBy(who string) ([]string, error) {
+	names, err := b.names()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the secrets: %w", err)
+	}
+	var out []string
+	for _, name := range names {
+		for _, r := range b.recipients.For(name) {
+			if r.Name == who {
+				out = append(out, name)
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+func newSecretRekey(s *session) *cobra.Command {
+	var key bool
+	c := &cobra.Command{
+		Use:   "rekey",
+		Short: "Encrypt all secrets anew",
+		Long: `Encrypts every secret to those whom secrets/recipients names now, after the file was
+edited or merged. With --sealing-key there is a new key for what lists name and
+hosts keep, too: for when somebody has it who should not. Every file with a
+secret is then written once more by the next run; what hosts have kept before
+stays as it is.`,
+		Example: "  fettle secret rekey",
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			b, err := s.openSecrets()
+			if err != nil {
+				return err
+			}
+			files, err := b.rekeyed(b.recipients, key)
+			if err != nil {
+				return err
+			}
+			return s.writeSecrets(b.dir, files, secretDoc{Done: "Every secret is encrypted anew."})
+		},
+	}
+	c.Flags().BoolVar(&key, "sealing-key", false, "make a new sealing key, too")
+	return c
+}
+
+// secretRecipients changes who can open the secrets.
+func (s *session) secretRecipients(doc secretDoc, change func(vault.Recipients) (vault.Recipients, error)) error {
+	b, err := s.openSecrets()
+	if err != nil {
+		return err
+	}
+	rs, err := change(b.recipients)
+	if err != nil {
+		return err
+	}
+	files, err := b.rekeyed(rs, false)
+	if err != nil {
+		return err
+	}
+	return s.writeSecrets(b.dir, files, doc)
+}
