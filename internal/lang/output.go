@@ -66,7 +66,7 @@ func (ev *evaluator) output(s *scope, name string) *memo {
 		return m
 	}
 	defer ev.end(m)
-	m.val, m.refs, m.ok = ev.evalLater(s, nil, o.value)
+	m.val, m.refs, m.ok = ev.evalAny(s, nil, o.value)
 	return m
 }
 

@@ -148,6 +148,7 @@ func testAttrs() []kind.Attr {
 		{Name: "target", Type: cty.String, Doc: "a target of the repository; without it the module alone"},
 		labels(cty.Map(cty.String), "labels of the target"),
 		{Name: "facts", Type: cty.DynamicPseudoType, Doc: "facts by name; there are no others"},
+		{Name: "secrets", Type: cty.Map(cty.String), Doc: "secrets by name, in the place of the repository's"},
 		varsAttr("variables, above every other level"),
 	}
 }

@@ -20,6 +20,7 @@ func documents() map[string]any {
 		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.test/1": testsDoc{}, "fettle.list/1": listDoc{},
 		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
 		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{},
+		"fettle.secret/1": secretDoc{}, "fettle.secrets/1": secretListDoc{},
 	}
 }
 
