@@ -65,6 +65,7 @@ var unsteadyParts = []struct{ find, put string }{
 	{`\b\d\d:\d\d(:\d\d)?\b`, "TIME"},
 	{`\b\d+(\.\d+)?(ms|s|µs)\b`, "DURATION"},
 	{`pid \d+`, "PID"},
+	{`\bage1[0-9a-z]{58}\b`, "KEY"},
 	{`<ada@[^>]*>`, "<ADA>"},
 	{` +`, " "},
 }
