@@ -7,6 +7,7 @@
 package exec
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
