@@ -167,3 +167,30 @@ func TestEscapeInverts(t *testing.T) {
 		}
 	})
 }
+
+// TestEntriesAreReadByHand: an entry with any origin is taken from the text as
+// far as it goes, so that a state is never read twice for one of them.
+func TestEntriesAreReadByHand(t *testing.T) {
+	plain := rapid.StringMatching(`[ -~é]{0,8}`)
+	rapid.Check(t, func(t *rapid.T) {
+		e := Entry{Addr: "file:/a", Step: plain.Draw(t, "step"), Run: rapid.Int().Draw(t, "run"), First: rapid.Int().Draw(t, "first")}
+		if rapid.Bool().Draw(t, "output") {
+			out := plain.Draw(t, "out")
+			e.Output = &out
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "origin") {
+		case 1:
+			e.Origin = &image.Image{File: &image.File{Type: image.Absent}}
+		case 2:
+			e.Origin = &image.Image{File: &image.File{Type: image.Symlink, Target: plain.Draw(t, "target")}}
+		case 3:
+			e.Origin = &image.Image{User: &image.User{Present: true, Home: plain.Draw(t, "home")}}
+		}
+		o := object{}
+		o.entry(&e)
+		s := scanner{rest: string(o.b) + `,{"a":"next`}
+		if got := s.entry(); s.bad || s.rest != `,{"a":"next` || got.Step != e.Step || got.Run != e.Run || !reflect.DeepEqual(got.Origin, e.Origin) || !reflect.DeepEqual(got.Output, e.Output) {
+			t.Fatalf("%s is read as %+v, bad %v, and %q is left", o.b, got, s.bad, s.rest)
+		}
+	})
+}

@@ -187,3 +187,79 @@ func TestSettingsTellFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestCollectKeepsFifty: without a number the last fifty runs stay.
+func TestCollectKeepsFifty(t *testing.T) {
+	s := open(t, mem.NewFS(mem.Options{}))
+	for run := 1; run <= 52; run++ {
+		finish(t, s, run, run-1, 0)
+	}
+	if got := fmt.Sprint(must(s.Collect(journal.Keep{}))(t).Runs); got != "[1 2]" {
+		t.Errorf("of 52 runs %s go, want the first two", got)
+	}
+}
+
+// TestCollectRefusesWhatIsTooLarge: a list that is too large to be searched may
+// refer to anything, so nothing goes.
+func TestCollectRefusesWhatIsTooLarge(t *testing.T) {
+	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
+	h.run(journal.Commit, 1)
+	h.run(journal.Commit, 1)
+	list := must(h.store().Runs())(t)[1].Header.List
+	for size, refused := range map[int64]bool{1 << 30: false, 1<<30 + 1: true} {
+		s := open(t, &claims{FS: h.fsys, path: objectFile(list), size: size})
+		c, err := s.Collect(journal.Keep{Runs: 1, DryRun: true})
+		if refused != (err != nil) || refused && (len(c.Runs) > 0 || !strings.Contains(err.Error(), "too large to be searched: 1073741825 bytes")) {
+			t.Errorf("a list of %d bytes: %+v, %v", size, c, err)
+		}
+	}
+}
+
+// claims is a file system of which one file says that it has another size.
+type claims struct {
+	*mem.FS
+	path string
+	size int64
+}
+
+func (c *claims) Open(path string) (host.File, error) {
+	f, err := c.FS.Open(path)
+	if err != nil || path != c.path {
+		return f, err
+	}
+	return claimed{f, c.size}, nil
+}
+
+type claimed struct {
+	host.File
+	size int64
+}
+
+func (c claimed) Stat() (host.Stat, error) {
+	st, err := c.File.Stat()
+	st.Size = c.size
+	return st, err
+}
+
+// TestOnlyRunsAreRuns: what lies beside the journals and is none counts for
+// nothing and is left alone.
+func TestOnlyRunsAreRuns(t *testing.T) {
+	fsys := mem.NewFS(mem.Options{})
+	s := open(t, fsys)
+	finish(t, s, 1, 0, 1)
+	others := []string{"000009", "9.wal", "0000009.wal", "000009.wal.tmp", "000000.wal", "-00009.wal", "+00009.wal", "00009a.wal", "000009.WAL", ".wal"}
+	for _, name := range others {
+		overwrite(t, fsys, "/journal/"+name, content(t, fsys, "/journal/000001.wal"))
+	}
+	finish(t, s, 2, 1, 1)
+	if infos := must(s.Runs())(t); len(infos) != 2 || infos[1].Header.Run != 2 {
+		t.Errorf("%+v", infos)
+	}
+	if next := must(s.NextRun())(t); next != 3 {
+		t.Errorf("the next run is %d", next)
+	}
+	must(s.Collect(journal.Keep{Runs: 1}))(t)
+	if names := must(fsys.ReadDir("/journal"))(t); len(names) != len(others)+1 {
+		t.Errorf("%v are left", names)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -67,7 +68,10 @@ type packWriter struct {
 	buf      []byte
 	digests  []string // all in it
 	unsynced []string // of them, those since the last sync
-	named    bool     // its own directory entry is durable
+	// moved are those of the unsynced that came out of another pack, with their
+	// place there, which holds until they are durable here.
+	moved map[string]place
+	named bool // its own directory entry is durable
 }
 
 func packPath(n int) string  { return fmt.Sprintf("%s/%06d.pack", packDir, n) }
@@ -185,6 +189,9 @@ func (s *Store) putPacked(digest string, b []byte) error {
 	}
 	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(b)))
 	w.buf = append(w.buf, sum...)
+	if was, ok := s.packs.at[digest]; ok && was.pack != w.number {
+		w.moved[digest] = was
+	}
 	s.packs.at[digest] = place{w.number, w.written + int64(len(w.buf)), len(b)}
 	w.digests, w.unsynced = append(w.digests, digest), append(w.unsynced, digest)
 	s.known[digest], s.pending[digest], s.fresh[digest] = true, true, true
@@ -221,7 +228,7 @@ func (s *Store) packWriter() (*packWriter, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot make a pack: %w", err)
 		}
-		p.cur = &packWriter{number: p.last, f: f, buf: []byte(packMagic)}
+		p.cur = &packWriter{number: p.last, f: f, buf: []byte(packMagic), moved: map[string]place{}}
 		return p.cur, nil
 	}
 }
@@ -270,6 +277,7 @@ func (s *Store) syncPack() error {
 		w.named = true
 	}
 	w.unsynced = nil
+	clear(w.moved)
 	s.writeIndex(w) // failing to costs only time
 	return nil
 }
@@ -279,11 +287,7 @@ func (s *Store) writeIndex(w *packWriter) {
 	b := le.AppendUint64([]byte(indexMagic), uint64(w.written))
 	for _, digest := range w.digests {
 		pl := s.packs.at[digest]
-		sum, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
-		if err != nil || pl.pack != w.number {
-			continue
-		}
-		b = append(b, sum...)
+		b, _ = hex.AppendDecode(b, []byte(strings.TrimPrefix(digest, "sha256:"))) // put before, so it has no error
 		b = le.AppendUint64(b, uint64(pl.offset))
 		b = le.AppendUint32(b, uint32(pl.length))
 	}
@@ -309,6 +313,7 @@ func (s *Store) dropPack() {
 		delete(s.pending, digest)
 		delete(s.fresh, digest)
 	}
+	maps.Copy(s.packs.at, w.moved)
 	_ = w.f.Close()
 	s.packs.cur = nil
 }
