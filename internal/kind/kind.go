@@ -59,6 +59,8 @@ type Attr struct {
 	Default  cty.Value // cty.NilVal: null
 	OneOf    []string  // for strings: the only values
 	Doc      string
+	// File tells that it names a file or folder of the module.
+	File bool
 	// Computed is an attribute that nobody gives: references read it, and only a run
 	// knows it.
 	Computed bool

@@ -33,6 +33,7 @@ type variable struct {
 	def         hclsyntax.Expression // nil: must be given
 	description string
 	merge       string // how its values join where a level says nothing
+	file        bool   // it names a file of the module that uses the kind
 	validations []validation
 }
 
@@ -118,7 +119,7 @@ func (d *define) schema() *kind.Kind {
 	slices.Sort(names)
 	for _, n := range names {
 		v := d.body.vars[n]
-		k.Attrs = append(k.Attrs, kind.Attr{Name: n, Type: v.typ, Required: v.def == nil, Doc: v.description})
+		k.Attrs = append(k.Attrs, kind.Attr{Name: n, Type: v.typ, Required: v.def == nil, Doc: v.description, File: v.file})
 	}
 	for _, n := range sortedKeys(d.body.outputs) {
 		k.Outputs = append(k.Outputs, kind.Attr{Name: n, Doc: d.body.outputs[n].description})

@@ -200,7 +200,7 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"type", "default", "description", "merge"}, []string{"validation"})
+	ps.only(b, []string{"type", "default", "description", "merge", "file"}, []string{"validation"})
 	if ps.in != nil && contains(metaAttributes(), name) {
 		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable of that name.", name)
 		return
@@ -220,6 +220,9 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	if a := b.Body.Attributes["merge"]; a != nil {
 		v.merge = ps.text(a.Expr, "merge")
 		ps.add(checkMerge(rangeOf(a.Expr.Range()), v.merge)...)
+	}
+	if a := b.Body.Attributes["file"]; a != nil {
+		v.file = ps.fileVariable(a.Expr)
 	}
 	for _, sub := range b.Body.Blocks {
 		ps.only(sub, []string{"condition", "error_message"}, nil)

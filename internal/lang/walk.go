@@ -111,7 +111,7 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 		ev.walkInvocation(in, parent, refs)
 		return
 	}
-	s := kind.State{ID: in.id, Kind: st.kind.Name, Label: st.decl.label, Range: st.decl.rng, Files: st.scope.folder,
+	s := kind.State{ID: in.id, Kind: st.kind.Name, Label: st.decl.label, Range: st.decl.rng, Files: ev.filesOf(st),
 		Attrs: make(map[string]cty.Value, len(st.kind.Attrs)), AttrRanges: make(map[string]diag.Range, len(st.decl.attrs))}
 	given, unknown, good := ev.attributes(in, &s)
 	refs, unknown = append(refs, given...), unknown || st.unknown || st.scope.unknown()

@@ -24,8 +24,8 @@ import (
 func Kind() kind.Kind {
 	attrs := []kind.Attr{
 		kind.PathAttr("path", "where the directory is; the label when left out"),
-		{Name: "source", Type: cty.String, Doc: "a folder of the module that is copied with all that is in it"},
-		{Name: "template", Type: cty.String, Doc: "a folder of the module whose files are templates, rendered with vars; .tmpl at the end of a name is left out"},
+		{Name: "source", Type: cty.String, File: true, Doc: "a folder of the module that is copied with all that is in it"},
+		{Name: "template", Type: cty.String, File: true, Doc: "a folder of the module whose files are templates, rendered with vars; .tmpl at the end of a name is left out"},
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the templates' variables"},
 		{Name: "purge", Type: cty.Bool, Doc: "remove entries that no state declares"},
 		kind.ModeAttr("mode", "permission bits of the directory; 0755 when left out"),

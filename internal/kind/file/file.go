@@ -21,8 +21,8 @@ func Kind() kind.Kind {
 	attrs := []kind.Attr{
 		kind.PathAttr("path", "where the file is; the label when left out"),
 		{Name: "content", Type: cty.String, Secret: true, Doc: "its text"},
-		{Name: "source", Type: cty.String, Doc: "a file of the module, copied as it is"},
-		{Name: "template", Type: cty.String, Doc: "a template of the module, rendered with vars"},
+		{Name: "source", Type: cty.String, File: true, Doc: "a file of the module, copied as it is"},
+		{Name: "template", Type: cty.String, File: true, Doc: "a template of the module, rendered with vars"},
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the template's variables"},
 		{Name: "secret", Type: cty.String, Doc: "a secret of the repository, copied as it is"},
 		{Name: "validate", Type: cty.String, Doc: "command that must accept the file; %s is the new file, without it the file is in place and goes back on failure"},

@@ -119,7 +119,8 @@ func defineAttrs() []kind.Attr {
 }
 
 func variableAttrs() []kind.Attr {
-	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(), plainText("merge", "how values join those below: replace when left out", mergeWords()...)}
+	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(), plainText("merge", "how values join those below: replace when left out", mergeWords()...),
+		{Name: "file", Type: cty.Bool, Doc: "of a defined kind: it names a file of the module that uses the kind"}}
 }
 
 func validationAttrs() []kind.Attr {

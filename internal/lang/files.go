@@ -1,0 +1,61 @@
+package lang
+
+import (
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A defined kind reads the files of the module that defines it. A variable of it
+// with file = true names one of the module that uses it.
+
+// fileVariable reads file = true.
+func (ps *parser) fileVariable(e hclsyntax.Expression) bool {
+	v, hds := e.Value(nil)
+	if hds.HasErrors() || v.IsNull() || v.Type() != cty.Bool || !v.IsKnown() {
+		ps.errorf(rangeOf(e.Range()), "Wrong type", "file is true or false.")
+		return false
+	}
+	if ps.in == nil && v.True() {
+		ps.errorf(rangeOf(e.Range()), "File of nobody", "file = true is for the variables of a defined kind: they name files of the module that uses it. Leave it out.")
+	}
+	return v.True()
+}
+
+// filesOf is the folder that a state reads: its scope's, or the one of whoever
+// gave it the name of a file.
+func (ev *evaluator) filesOf(st *state) *folder {
+	for _, a := range st.kind.Attrs {
+		if given := st.decl.attrs[a.Name]; a.File && given != nil {
+			if f := ev.fileFrom(st.scope, given.Expr); f != nil {
+				return f
+			}
+		}
+	}
+	return st.scope.folder
+}
+
+// fileFrom is the folder that an expression of a scope names a file of, when a
+// variable with file = true is in it; nil otherwise.
+func (ev *evaluator) fileFrom(s *scope, e hclsyntax.Expression) *folder {
+	if s.call == nil {
+		return nil
+	}
+	for _, t := range e.Variables() {
+		name, ok := stepName(t, 1)
+		if !ok || t.RootName() != "var" || s.body.vars[name] == nil || !s.body.vars[name].file {
+			continue
+		}
+		caller := s.call.st
+		given := caller.decl.attrs[name]
+		switch {
+		case given != nil:
+			if f := ev.fileFrom(caller.scope, given.Expr); f != nil {
+				return f
+			}
+			return caller.scope.folder
+		case name == caller.kind.Main:
+			return caller.scope.folder
+		}
+	}
+	return nil
+}
