@@ -115,7 +115,7 @@ func (p *Program) module(dir string) (*body, diag.List) {
 	m, ok := p.modules[dir]
 	if !ok {
 		m.body, m.ds = p.parseFolder(p.newFolder(p.tree, dir), false)
-		m.ds = p.lines(m.ds)
+		m.ds = p.lines(append(m.ds, p.vendored(dir)...))
 		p.modules[dir] = m
 	}
 	for _, f := range m.body.files {

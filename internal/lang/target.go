@@ -182,6 +182,10 @@ func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 
 // checkModule tells whether the folder of a module is there.
 func (p *Program) checkModule(r *reports, u *moduleUse) bool {
+	if strings.Contains(u.dir, ":/") || strings.Contains(u.dir, "::") || strings.HasPrefix(u.dir, "git@") {
+		r.errorf(u.rng, "Module from elsewhere", "A module is read from a folder of this repository, so that it compiles anywhere and always the same. Take it in with: fettle module add %s %s — and leave the source out.", u.name, strings.TrimPrefix(u.dir, "git::"))
+		return false
+	}
 	if u.dir != path.Clean(u.dir) || path.IsAbs(u.dir) || u.dir == "." || u.dir == ".." || strings.HasPrefix(u.dir, "../") || strings.ContainsRune(u.dir, 0) {
 		r.errorf(u.rng, "Bad module path", "%q is not a folder of the repository. Write a path from its top, such as modules/web.", u.dir)
 		return false

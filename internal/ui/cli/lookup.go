@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -289,26 +288,4 @@ func (s *session) showRefreshed(d lookupDoc) {
 	if d.Diff != "" {
 		s.style().Diff(s.app.Stdout, d.Diff, "  ", -1)
 	}
-}
-
-// writeInto writes a file of a repository, whole: no link leads it out of dir.
-func writeInto(dir, name string, text []byte) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	defer root.Close()
-	err = root.MkdirAll(path.Dir(name), 0o755)
-	temp := path.Join(path.Dir(name), ".fettle-"+path.Base(name)+".new")
-	if err == nil {
-		err = root.WriteFile(temp, text, 0o644)
-	}
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
-		_ = root.Remove(temp)
-		return fmt.Errorf("cannot write %s: %w", name, err)
-	}
-	return nil
 }

@@ -68,7 +68,7 @@ type group struct {
 func groups() []group {
 	type list = []func(*session) *cobra.Command
 	return []group{
-		{"repository", "The repository:", list{newInit, newValidate, newTest, newFmt, newCompile, newDiff, newSecret, newDocs, newSchema, newGenerate, newLookup}},
+		{"repository", "The repository:", list{newInit, newValidate, newTest, newFmt, newCompile, newDiff, newSecret, newDocs, newSchema, newGenerate, newLookup, newModule}},
 		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
 		{"history", "What was done, and why:", list{newStatus, newLog, newShow, newExplain, newGC}},
 		{"more", "More:", list{newSteps, newVersion, newCompletion, newSupportBundle}},

@@ -19,7 +19,7 @@ func documents() map[string]any {
 		"fettle.done/1": doneDoc{}, "fettle.status/1": statusDoc{}, "fettle.log/1": logDoc{}, "fettle.run/1": showDoc{},
 		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.test/1": testsDoc{}, "fettle.list/1": listDoc{},
 		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
-		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{},
+		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{}, "fettle.modules/1": modulesDoc{},
 		"fettle.secret/1": secretDoc{}, "fettle.secrets/1": secretListDoc{},
 	}
 }

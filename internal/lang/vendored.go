@@ -1,0 +1,140 @@
+package lang
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// LockName is the file in a module's folder that says whose it is, when it is
+// somebody else's.
+const LockName = "module.lock"
+
+const lockFormat = "fettle.module/1"
+
+// ModuleLock says where a module came from and what it was then.
+type ModuleLock struct {
+	Format  string `json:"format"`            // fettle.module/1
+	Source  string `json:"source"`            // the git repository
+	Path    string `json:"path"`              // the folder in it
+	Version string `json:"version,omitempty"` // the tag or branch; "" for what was its present
+	Commit  string `json:"commit"`
+	// Files are all files with their digests, behind it " x" for programs.
+	Files map[string]string `json:"files"`
+}
+
+// Bytes is the file of a lock.
+func (l ModuleLock) Bytes() ([]byte, error) {
+	l.Format = lockFormat
+	b, err := json.MarshalIndent(l, "", "  ")
+	return append(b, '\n'), err
+}
+
+// Name is the version, or the beginning of the commit, for people.
+func (l ModuleLock) Name() string {
+	if l.Version != "" {
+		return l.Version
+	}
+	return l.Commit[:min(12, len(l.Commit))]
+}
+
+// ReadLock reads the lock of the module in a folder of a tree. A module without one
+// gives fs.ErrNotExist: it is the repository's own.
+func ReadLock(t repo.Tree, dir string) (ModuleLock, error) {
+	var l ModuleLock
+	src, err := t.ReadFile(path.Join(dir, LockName))
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal(src, &l); err != nil || l.Format != lockFormat || l.Commit == "" {
+		return l, fmt.Errorf("cannot read %s: it is no lock of a module that this fettle knows", path.Join(dir, LockName))
+	}
+	return l, nil
+}
+
+// ModuleFiles are the files of a module as its lock names them. What is recorded
+// for it in this repository, lookups/ and generated/, is no part of it. A link is
+// an error: it would mean something else in another repository.
+func ModuleFiles(t repo.Tree, dir string) (map[string]string, error) {
+	out := map[string]string{}
+	return out, moduleFiles(t, dir, "", out)
+}
+
+func moduleFiles(t repo.Tree, dir, below string, out map[string]string) error {
+	list, err := t.ReadDir(path.Join(dir, below))
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		name := path.Join(below, path.Base(e.Path))
+		if name == LockName || name == "lookups" || name == "generated" || name == ".git" {
+			continue
+		}
+		switch e.Type {
+		case repo.Dir:
+			err = moduleFiles(t, dir, name, out)
+		case repo.File:
+			var digest string
+			if digest, _, err = t.Digest(path.Join(dir, name)); e.Exec {
+				digest += " x"
+			}
+			out[name] = digest
+		default:
+			err = fmt.Errorf("cannot take %s: it is a symbolic link", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Changed are the files that are not those of the lock, sorted.
+func (l ModuleLock) Changed(now map[string]string) []string {
+	differs := map[string]bool{}
+	for name, digest := range now {
+		if l.Files[name] != digest {
+			differs[name] = true
+		}
+	}
+	for name := range l.Files {
+		if now[name] == "" {
+			differs[name] = true
+		}
+	}
+	return sortedKeys(differs)
+}
+
+// vendored holds a module of somebody else to its lock.
+func (p *Program) vendored(dir string) diag.List {
+	l, err := ReadLock(p.tree, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	at := diag.Range{File: path.Join(dir, LockName)}
+	p.used[at.File] = true
+	if err != nil {
+		return diag.List{diag.Errorf(at, "Bad lock of a module", "%s", sentence(err))}
+	}
+	now, err := ModuleFiles(p.tree, dir)
+	if err != nil {
+		return diag.List{diag.Errorf(at, "Bad module", "%s", sentence(err))}
+	}
+	changed := l.Changed(now)
+	if len(changed) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(changed); n > 3 {
+		more, changed = fmt.Sprintf(" and %d more", n-3), changed[:3]
+	}
+	name := path.Base(dir)
+	return diag.List{diag.Errorf(at, "Module was changed", "The module %s is %s of %s, and these files are not: %s%s. Take the change back with: fettle module update %s --version %s — or make the module your own: remove %s.",
+		name, l.Name(), l.Source, strings.Join(changed, ", "), more, name, l.Name(), at.File)}
+}

@@ -1,0 +1,104 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Remote is a repository somewhere else, asked with the user's own git: its
+// configuration and keys get one there. Only commits come of it.
+type Remote struct {
+	exe, source string
+}
+
+// OpenRemote checks where to fetch from: a URL that git knows, HOST:PATH, or a
+// path. Nothing is asked yet.
+func OpenRemote(source string) (Remote, error) {
+	if err := checkSource(source); err != nil {
+		return Remote{}, err
+	}
+	exe, err := exec.LookPath("git")
+	if err != nil {
+		return Remote{}, ErrNoGit
+	}
+	return Remote{exe, source}, nil
+}
+
+// checkSource refuses what git would take for an option or run, and passwords,
+// which would be recorded.
+func checkSource(source string) error {
+	scheme, rest, isURL := strings.Cut(source, "://")
+	user, _, hasUser := strings.Cut(rest, "@")
+	switch {
+	case source == "" || strings.HasPrefix(source, "-") || plainText(source) != source || strings.Contains(source, "::"):
+		return fmt.Errorf("cannot fetch from %q: give a URL, HOST:PATH or a path", shorten(plainText(source)))
+	case isURL && scheme != "https" && scheme != "http" && scheme != "ssh" && scheme != "file":
+		return fmt.Errorf("cannot fetch from %q: the scheme is https, http, ssh or file", shorten(source))
+	case isURL && hasUser && strings.Contains(user, ":") && !strings.Contains(user, "/"):
+		return errors.New("cannot fetch from a URL with a password in it: it would be recorded; let git's credential helper know it")
+	}
+	return nil
+}
+
+// Tags are the names of its tags.
+func (r Remote) Tags(ctx context.Context) ([]string, error) {
+	out, err := r.run(ctx, "ls-remote", "--tags", "--refs", "--", r.source)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the versions of %q: %w", r.source, err)
+	}
+	var tags []string
+	for line := range strings.Lines(out) {
+		if _, ref, ok := strings.Cut(strings.TrimSpace(line), "\trefs/tags/"); ok {
+			tags = append(tags, ref)
+		}
+	}
+	return tags, nil
+}
+
+// Fetch makes dir, which is not there yet, a bare repository with one commit: the
+// tag, branch or commit that rev names, "" for what the other side takes for its
+// present. It gives the name of the commit.
+func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err error) {
+	if rev == "" {
+		rev = "HEAD"
+	}
+	if err := checkRev(rev); err != nil {
+		return "", err
+	}
+	if _, err := r.run(ctx, "init", "--quiet", "--bare", "--template=", dir); err != nil {
+		return "", fmt.Errorf("cannot fetch: %w", err)
+	}
+	_, err = r.run(ctx, "--git-dir", dir, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", r.source, rev)
+	if err != nil {
+		return "", fmt.Errorf("cannot fetch %s of %q: %w", rev, r.source, err)
+	}
+	out, err := r.run(ctx, "--git-dir", dir, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+	return strings.TrimSpace(out), err
+}
+
+// run runs git with the user's configuration, but for what would run programs of
+// the other side's choice.
+func (r Remote) run(ctx context.Context, args ...string) (string, error) {
+	argv := []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0",
+		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "protocol.ext.allow=never"}
+	cmd := exec.CommandContext(ctx, r.exe, append(argv, args...)...)
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "GIT_") || strings.HasPrefix(e, "GIT_SSH") || strings.HasPrefix(e, "GIT_CONFIG_GLOBAL=") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:file")
+	cmd.WaitDelay = 2 * time.Second
+	var stderr head
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	return string(out), gitFailure(args[0], stderr.String(), err)
+}

@@ -1,0 +1,375 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/kind/generator"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// modulesDoc tells of the modules of others.
+type modulesDoc struct {
+	Format  string      `json:"format"` // fettle.modules/1
+	Modules []moduleDoc `json:"modules"`
+}
+
+type moduleDoc struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version,omitempty"` // "" for one that follows no version
+	Source  string   `json:"source,omitempty"`  // "" for the repository's own
+	Path    string   `json:"path,omitempty"`
+	Commit  string   `json:"commit,omitempty"`
+	State   string   `json:"state"`             // own, locked, changed, added, updated or unchanged
+	Was     string   `json:"was,omitempty"`     // the version before
+	Changed []string `json:"changed,omitempty"` // files
+}
+
+func newModule(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "module",
+		Short: "Take in modules of other repositories, at a version",
+		Long: `A module of another git repository is copied into modules/NAME, with a lock that
+says from where, which version and commit, and the digest of each file. It is a part of this
+repository from then on: compiling reads it here, and refuses one that was edited.
+
+A version is a tag, NAME/v1.2.0 or v1.2.0; the highest is taken when none is given, and
+where there are no such tags what the other side takes for its present.`,
+		Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	version := ""
+	add := &cobra.Command{
+		Use:   "add NAME SOURCE",
+		Short: "Copy a module of another repository into modules/NAME",
+		Long: `SOURCE is a git repository: a URL, HOST:PATH or a path. The folder in it follows
+behind //; without, it is modules/NAME when that is there, else all of it. Git is
+the user's own, with its keys and credentials.`,
+		Example: "  fettle module add nginx https://git.example.org/modules.git//nginx\n  fettle module add web ../other --version v1.2.0",
+		Args:    args(2, 2),
+		RunE:    func(c *cobra.Command, a []string) error { return s.addModule(c.Context(), a[0], a[1], version) },
+	}
+	update := &cobra.Command{
+		Use:   "update [NAME…]",
+		Short: "Bring modules to their highest version, or the one that is given",
+		Long: `Asks where each module came from. Files that somebody edited here are written anew,
+so what they were is told first; git keeps what was committed. Look at
+the difference of the lists before you commit: fettle diff.`,
+		Example: "  fettle module update\n  fettle module update nginx --version v1.3.0",
+		Args:    args(0, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.updateModules(c.Context(), a, version) },
+	}
+	for _, sub := range []*cobra.Command{add, update} {
+		sub.Flags().StringVar(&version, "version", "", "the `VERSION`: a tag, branch or commit")
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List the modules with their versions, and what was changed here",
+		Example: "  fettle module list", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return s.listModules(c.Context()) },
+	}
+	c.AddCommand(add, update, list)
+	return c
+}
+
+func (s *session) listModules(ctx context.Context) error {
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	doc := modulesDoc{Format: "fettle.modules/1", Modules: []moduleDoc{}}
+	list, err := src.tree.ReadDir("modules")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range list {
+		if e.Type == repo.Dir {
+			d, err := describeModule(src.tree, path.Base(e.Path))
+			if err != nil {
+				return err
+			}
+			doc.Modules = append(doc.Modules, d)
+		}
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	rows := [][]string{}
+	for _, d := range doc.Modules {
+		rows = append(rows, []string{d.Name, cmp.Or(d.Version, d.Commit[:min(12, len(d.Commit))]), strings.TrimSpace(d.State + " " + strings.Join(d.Changed, " ")), strings.TrimSuffix(d.Source+"//"+d.Path, "//")})
+	}
+	s.style().Table(s.app.Stdout, []string{"MODULE", "VERSION", "IS", "FROM"}, rows)
+	return nil
+}
+
+func describeModule(t repo.Tree, name string) (moduleDoc, error) {
+	dir := path.Join("modules", name)
+	l, err := lang.ReadLock(t, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return moduleDoc{Name: name, State: "own"}, nil
+	}
+	if err != nil {
+		return moduleDoc{}, err
+	}
+	now, err := lang.ModuleFiles(t, dir)
+	d := moduleDoc{Name: name, Version: l.Version, Source: l.Source, Path: l.Path, Commit: l.Commit, State: "locked", Changed: l.Changed(now)}
+	if len(d.Changed) > 0 {
+		d.State = "changed"
+	}
+	return d, err
+}
+
+func (s *session) addModule(ctx context.Context, name, source, version string) error {
+	if !generator.IsName(name) {
+		return refuse("Name it like a folder: fettle module add nginx SOURCE", fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
+	}
+	src, err := s.openWorkTree(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	if _, err := src.tree.Stat(path.Join("modules", name)); err == nil {
+		return refuse("Bring it to another version: fettle module update "+name+"\nOr choose another name", fmt.Sprintf("cannot add the module %q: modules/%s is there already", name, name))
+	}
+	l := lang.ModuleLock{Source: source}
+	scheme := max(0, strings.Index(source, "://")+3)
+	if i := strings.Index(source[scheme:], "//"); i >= 0 {
+		l.Source, l.Path = source[:scheme+i], path.Clean(source[scheme+i+2:])
+	}
+	d, err := s.takeModule(ctx, src, name, l, version)
+	if err != nil {
+		return err
+	}
+	d.State = "added"
+	return s.tookModules([]moduleDoc{d})
+}
+
+func (s *session) updateModules(ctx context.Context, names []string, version string) error {
+	src, err := s.openWorkTree(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	all := len(names) == 0
+	if all {
+		list, _ := src.tree.ReadDir("modules") // none has none of others
+		for _, e := range list {
+			names = append(names, path.Base(e.Path))
+		}
+	}
+	var out []moduleDoc
+	for _, name := range names {
+		l, err := lang.ReadLock(src.tree, path.Join("modules", name))
+		if errors.Is(err, fs.ErrNotExist) && all {
+			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return refuse("See what there is: fettle module list", fmt.Sprintf("cannot update the module %q: it came from nowhere else", name))
+		}
+		if err != nil {
+			return err
+		}
+		was, err := describeModule(src.tree, name)
+		if err != nil {
+			return err
+		}
+		d, err := s.takeModule(ctx, src, name, l, version)
+		if err != nil {
+			return err
+		}
+		d.Was, d.State = l.Name(), "updated"
+		if d.Commit == l.Commit && len(was.Changed) == 0 {
+			d.State = "unchanged"
+		}
+		d.Changed = was.Changed
+		out = append(out, d)
+	}
+	return s.tookModules(out)
+}
+
+func (s *session) tookModules(list []moduleDoc) error {
+	if s.json {
+		return s.document(modulesDoc{Format: "fettle.modules/1", Modules: append([]moduleDoc{}, list...)})
+	}
+	for _, d := range list {
+		was := ""
+		if d.Was != "" && d.State == "updated" {
+			was = ", was " + d.Was
+		}
+		s.printf("modules/%s %s: %s%s\n", d.Name, d.State, cmp.Or(d.Version, d.Commit), was)
+		for _, f := range d.Changed {
+			s.printf("  %s was edited here, and is as it was there again\n", f)
+		}
+	}
+	if len(list) == 0 {
+		s.printf("No module came from elsewhere.\n")
+	}
+	return nil
+}
+
+// takeModule copies a version of a module into the repository, in place of the
+// one that the lock tells of.
+func (s *session) takeModule(ctx context.Context, src *source, name string, l lang.ModuleLock, version string) (moduleDoc, error) {
+	from := l.Source
+	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
+		from = filepath.Join(src.folder(), from)
+	}
+	remote, err := repo.OpenRemote(from)
+	if err != nil {
+		return moduleDoc{}, err
+	}
+	tags, err := remote.Tags(ctx)
+	if err != nil {
+		return moduleDoc{}, err
+	}
+	rev := chooseVersion(tags, path.Base(cmp.Or(l.Path, name)), version)
+	temp, err := os.MkdirTemp("", "fettle-module-*")
+	if err != nil {
+		return moduleDoc{}, fmt.Errorf("cannot fetch a module: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	bare := filepath.Join(temp, "fetched.git")
+	if l.Commit, err = remote.Fetch(ctx, rev, bare); err != nil {
+		return moduleDoc{}, err
+	}
+	r, err := repo.OpenWith(ctx, bare, s.limits())
+	if err != nil {
+		return moduleDoc{}, err
+	}
+	defer r.Close()
+	tree, _, err := r.At(ctx, l.Commit)
+	if err != nil {
+		return moduleDoc{}, err
+	}
+	if l.Path == "" {
+		l.Path = "."
+		if e, err := tree.Stat(path.Join("modules", name)); err == nil && e.Type == repo.Dir {
+			l.Path = path.Join("modules", name)
+		}
+	}
+	l.Version = rev
+	err = writeModule(src, tree, name, l)
+	return moduleDoc{Name: name, Version: l.Version, Source: l.Source, Path: l.Path, Commit: l.Commit}, err
+}
+
+// writeModule writes the files of a module, removes those that it had before and
+// has no more, and writes the lock at last.
+func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) error {
+	to := path.Join("modules", name)
+	before, err := lang.ModuleFiles(src.tree, to)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if l.Files, err = lang.ModuleFiles(tree, l.Path); err != nil {
+		return withHint(err, "Name the folder behind the repository: SOURCE//FOLDER")
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(l.Files)), lang.IsSource) {
+		return refuse("Name the folder behind the repository: SOURCE//FOLDER", fmt.Sprintf("cannot take %q of %s as a module: there is no file of the language in it", l.Path, l.Source))
+	}
+	for _, f := range slices.Sorted(maps.Keys(l.Files)) {
+		text, err := tree.ReadFile(path.Join(l.Path, f))
+		if err == nil {
+			err = writeWith(src.folder(), path.Join(to, f), text, strings.HasSuffix(l.Files[f], " x"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for f := range before {
+		if l.Files[f] == "" {
+			if err := removeFrom(src.folder(), path.Join(to, f)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := writeRecords(src, tree, to, l.Path); err != nil {
+		return err
+	}
+	lock, err := l.Bytes()
+	if err != nil {
+		return err
+	}
+	return writeInto(src.folder(), path.Join(to, lang.LockName), lock)
+}
+
+// writeRecords brings what generators printed along, and the answers of lookups
+// where this repository has none of its own.
+func writeRecords(src *source, tree repo.Tree, to, from string) error {
+	for _, dir := range []string{"generated", "lookups"} {
+		list, err := tree.ReadDir(path.Join(from, dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range list {
+			name := path.Join(to, dir, path.Base(e.Path))
+			if _, err := src.tree.Stat(name); e.Type != repo.File || dir == "lookups" && err == nil {
+				continue
+			}
+			text, err := tree.ReadFile(path.Join(from, dir, path.Base(e.Path)))
+			if err == nil {
+				err = writeInto(src.folder(), name, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// chooseVersion is the tag that is meant: NAME/VERSION or VERSION where there is
+// one, else what was given, a branch or a commit. Without a version it is the
+// highest tag of the module, else of the repository, else "".
+func chooseVersion(tags []string, name, version string) string {
+	if version != "" {
+		for _, t := range []string{name + "/" + version, version} {
+			if slices.Contains(tags, t) {
+				return t
+			}
+		}
+		return version
+	}
+	for _, prefix := range []string{name + "/v", "v"} {
+		best, high := "", []int(nil)
+		for _, t := range tags {
+			if n := versionNumbers(t, prefix); n != nil && slices.Compare(n, high) > 0 {
+				best, high = t, n
+			}
+		}
+		if best != "" {
+			return best
+		}
+	}
+	return ""
+}
+
+// versionNumbers are the numbers of v1.2.3; nil for what is no version, or one
+// that is not ready, such as v2.0.0-rc1.
+func versionNumbers(tag, prefix string) []int {
+	text, ok := strings.CutPrefix(tag, prefix)
+	if !ok {
+		return nil
+	}
+	var out []int
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
