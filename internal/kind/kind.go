@@ -26,7 +26,10 @@ type Kind struct {
 	Name string
 	Doc  string // what it is for, one or more sentences, with an example
 	// Main is the attribute that the label stands for when it is not given.
-	Main  string
+	Main string
+	// Free tells that Main is a name in the list alone, not of something on the
+	// machine: modules of others may use the same one.
+	Free  bool
 	Attrs []Attr
 	// Outputs are the values that a kind written in the language gives to those
 	// who use it, besides its attributes: their names and docs.

@@ -59,7 +59,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	if t == nil {
 		return nil, ds
 	}
-	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
+	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, owners: owners{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
 	if in.Test != nil {
 		ev.in.Facts = ev.factsOfTest(in.Test)
 	}
@@ -72,11 +72,13 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	bodies := ev.readModules(uses)
 	root := ev.newScope(p.root, "", topName)
 	ev.modules[""] = root
+	ev.own(root)
 	scopes := map[*moduleUse]*scope{}
 	for i, u := range uses {
 		prefix := modulePrefix(u.name)
 		scopes[u] = ev.newScope(bodies[i], prefix, "module "+u.name)
 		ev.modules[u.name] = scopes[u]
+		ev.own(scopes[u])
 	}
 	ev.assignAll(levels, uses, scopes, root)
 	delete(ev.modules, "")

@@ -178,7 +178,7 @@ func (ev *evaluator) absentAttr(in *instance, a *kind.Attr) (cty.Value, bool) {
 	st := in.st
 	switch {
 	case st.kind.Main == a.Name:
-		return cty.StringVal(st.decl.label), true
+		return cty.StringVal(ev.name(st)), true
 	case st.def != nil:
 		return ev.variableDefault(st.def.body, st.def.body.vars[a.Name])
 	case a.Default != cty.NilVal:

@@ -28,6 +28,7 @@ type evaluator struct {
 	count   int // states
 	full    bool
 	all     []*scope // the top level and the modules, in order
+	owners  owners
 	factSet map[*body]map[string]cty.Value
 }
 

@@ -26,11 +26,11 @@ import (
 // Kinds gives check and wait_for. The value is fresh at each call.
 func Kinds() []kind.Kind {
 	return []kind.Kind{{
-		Name: "check", Main: "name", Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Check, "within") },
+		Name: "check", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Check, "within") },
 		Doc:   "A verification that runs after everything else: one of http, tcp, exec, unit and file.",
 		Attrs: append(attrs(), text("within", "tried again until then; 10s when left out")),
 	}, {
-		Name: "wait_for", Main: "name", Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Wait, "timeout") },
+		Name: "wait_for", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Wait, "timeout") },
 		Doc:   "A wait in its turn, until something holds that others bring about: one of http, tcp, exec, unit and file. Say with after and before between what. It changes nothing, and a run with nothing else to do does not wait; when its time is over the run fails.",
 		Attrs: append(attrs(), text("timeout", "tried again until then; 5m when left out")),
 	}}

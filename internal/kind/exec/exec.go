@@ -26,7 +26,7 @@ func Kind() kind.Kind {
 	creates, cwd := kind.PathAttr("creates", "the command is done when this path is there"), kind.PathAttr("cwd", "working directory")
 	creates.Required, cwd.Required = false, false
 	return kind.Kind{
-		Name: "exec", Main: "name", Steps: steps, Result: result,
+		Name: "exec", Main: "name", Free: true, Steps: steps, Result: result,
 		Doc:     "A command. A guard (creates, unless, only_if) tells when it is done already; lazy commands run only when they are notified.",
 		Actions: []kind.Action{{Name: "run", Doc: "runs the command", Act: act}},
 		Attrs: []kind.Attr{

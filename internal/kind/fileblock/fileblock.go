@@ -21,7 +21,7 @@ import (
 func Kind() kind.Kind {
 	path := kind.PathAttr("path", "the file")
 	return kind.Kind{
-		Name: "file_block", Main: "name", Steps: steps,
+		Name: "file_block", Main: "name", Free: true, Steps: steps,
 		Doc: "Lines between the comments BEGIN fettle NAME and END fettle NAME in a file that others write too.",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Required: true, Doc: "name of the block in its marks; the label when left out", Check: checkName},
