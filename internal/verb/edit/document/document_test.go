@@ -98,6 +98,9 @@ func TestDocuments(t *testing.T) {
 		{"yaml taken away", "yaml", "a.b", "-", "a:\n  b: 1 # c\n  d: 2\n", "a:\n  d: 2\n"},
 		{"yaml tree taken away", "yaml", "a", "-", "x: 1\na:\n  b: 1\n  d: 2\nz: 1\n", "x: 1\nz: 1\n"},
 		{"yaml only one taken away", "yaml", "a.b", "-", "a:\n  b: 1\nz: 1\n", "a: {}\nz: 1\n"},
+		{"yaml taken away behind a comment", "yaml", "b", "-", "a: 1 # x\nb: 2 # y\nc: 3\n", "a: 1 # x\nc: 3\n"},
+		{"yaml taken away before a comment", "yaml", "c.e", "-", "c:\n  e: 1\n  # c\n  a: 1\n", "c:\n  # c\n  a: 1\n"},
+		{"yaml below a key at the end", "yaml", "a.b", "1", "# c\na:", "# c\na:\n  b: 1"},
 		{"yaml unlike words", "yaml", "mode", `"0644"`, "mode: 0644\n", "mode: \"0644\"\n"},
 		{"yaml multibyte", "yaml", "b", `2`, "é: \"ü\" # ö\n\"ß\": {é: 1}\nb: 1\n", "é: \"ü\" # ö\n\"ß\": {é: 1}\nb: 2\n"},
 
@@ -186,6 +189,36 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s = %s in %.40q: %q, %v, want %q", c.format, c.key, c.value, c.text, after, err, c.want)
 		}
+	}
+}
+
+// A change that touches more than its value, or breaks the file, never stands.
+func TestSpoils(t *testing.T) {
+	d, _ := For("json")
+	key, _ := step.SplitKey("a.b")
+	root, err := d.read(`{"a": {"b": 1, "c": 2}, "d": 3}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after, ok := range map[string]bool{
+		`{"a": {"b": 5, "c": 2}, "d": 3}`:         true,
+		`{"a": {"c": 2, "b": 5}, "d": 3}`:         true,
+		`{"a": {"b": 5, "c": 3}, "d": 3}`:         false,
+		`{"a": {"b": 5}, "d": 3}`:                 false,
+		`{"a": {"b": 5, "c": 2}}`:                 false,
+		`{"a": {"b": 6, "c": 2}, "d": 3}`:         false,
+		`{"a": {"b": 5, "c": 2}, "d": 3, "e": 4}`: false,
+		`{"a": {"b": 5, "c": 2}, "d": 3`:          false,
+	} {
+		if _, err := d.checked(root, after, key, "5"); (err == nil) != ok {
+			t.Errorf("%s: %v", after, err)
+		}
+	}
+	if _, err := d.checkedWithout(root, `{"a": {"c": 2}, "d": 4}`, key); err == nil {
+		t.Error("another value goes along")
+	}
+	if _, err := d.checkedWithout(root, `{"a": {"c": 2}, "d": 3}`, key); err != nil {
+		t.Error(err)
 	}
 }
 
