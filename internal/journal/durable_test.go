@@ -131,3 +131,18 @@ func TestFailedPackSyncForgets(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallObjectsShareAWrite: a pack is not written object by object.
+func TestSmallObjectsShareAWrite(t *testing.T) {
+	writes := 0
+	fsys := mem.NewFS(mem.Options{})
+	s := open(t, fsys.Counted(func(op, path string) error {
+		if op == host.OpWrite && strings.HasSuffix(path, ".pack") {
+			writes++
+		}
+		return nil
+	}))
+	if fill(t, s, 0, 100); writes != 1 {
+		t.Errorf("%d writes for a hundred small objects", writes)
+	}
+}

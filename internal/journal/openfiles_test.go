@@ -65,8 +65,11 @@ func TestNothingStaysOpen(t *testing.T) {
 		"a state's mark": func(s *journal.Store) error { _, _, err := s.StateMark(); return err },
 		"a journal":      func(s *journal.Store) error { _, err := s.Read(2); return err },
 		"an object":      func(s *journal.Store) error { _, err := s.ReadObject(loose); return err },
-		"a packed one":   func(s *journal.Store) error { _, err := s.ReadObject(packed); return err },
-		"verifying":      func(s *journal.Store) error { return errors.Join(s.Verify(loose), s.Verify(packed)) },
+		"a packed one": func(s *journal.Store) error {
+			_, err := s.ReadObject(packed)
+			return errors.Join(err, s.Verify(packed))
+		},
+		"verifying": func(s *journal.Store) error { return errors.Join(s.Verify(loose), s.Verify(packed)) },
 		"putting": func(s *journal.Store) error {
 			_, err := s.PutBytes([]byte("new"))
 			_, again := s.PutBytes([]byte("loose"))
@@ -103,5 +106,24 @@ func TestNothingStaysOpen(t *testing.T) {
 				t.Errorf("open: %v", fsys.files)
 			}
 		})
+	}
+}
+
+// TestGivenUpPackIsClosed: a pack that could not be made durable is not kept
+// open.
+func TestGivenUpPackIsClosed(t *testing.T) {
+	disk := mem.NewFS(mem.Options{})
+	fail := false
+	fsys := &opened{FS: disk.Counted(func(op, _ string) error {
+		if fail && op == host.OpSync {
+			return errors.New("disk on fire")
+		}
+		return nil
+	}), files: map[string]int{}}
+	s := open(t, fsys)
+	s.Pack(true)
+	must(s.PutBytes([]byte("object")))(t)
+	if fail = true; s.SyncObjects() == nil || len(fsys.files) > 0 {
+		t.Errorf("open: %v", fsys.files)
 	}
 }

@@ -47,6 +47,7 @@ func TestStateAfterDamage(t *testing.T) {
 		{"state cut", func(t *testing.T, f *mem.FS) { overwrite(t, f, two, nil) }, 1, true},
 		{"state lost", func(t *testing.T, f *mem.FS) { check(t, f.Remove(two)) }, 1, true},
 		{"state of another", func(t *testing.T, f *mem.FS) { overwrite(t, f, two, content(t, f, "/state/000001.json")) }, 1, true},
+		{"journal lost", func(t *testing.T, f *mem.FS) { check(t, f.Remove("/journal/000002.wal")) }, 2, false},
 		{"saved before the end", func(t *testing.T, f *mem.FS) {
 			s := open(t, f)
 			must(s.Begin(header(3, 2)))(t)
