@@ -34,6 +34,9 @@ var (
 	ErrIrreversible = errors.New("irreversible steps are in the way")
 )
 
+// NotConfirmed begins the Command of a run that takes back one which was armed.
+const NotConfirmed = "not confirmed in time"
+
 // Request is a list that is wanted, with all that it needs.
 type Request struct {
 	Target   string
@@ -147,6 +150,12 @@ type Options struct {
 	OnCheckFailure string
 	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
 	ConfirmWithin time.Duration
+	// LockOut arms a run that may lock an operator out, and the phases that follow
+	// it, with this time. 0 is off.
+	LockOut time.Duration
+	// ChecksConfirm lets the checks confirm a run that LockOut armed: it stays if
+	// it has some and all hold, and goes back at once if one fails.
+	ChecksConfirm bool
 	// Unasked says that nobody was asked since the plan was made, so that it
 	// need not be made again where nothing else can have changed it.
 	Unasked bool

@@ -11,7 +11,7 @@ import (
 )
 
 // policyAttrs are the attributes of a policy block with their values; none for
-// a boolean.
+// a boolean and a time.
 var policyAttrs = [...]struct {
 	name   string
 	values []string
@@ -20,6 +20,8 @@ var policyAttrs = [...]struct {
 	{"on_crash", []string{"undo", "finish"}},
 	{"on_check_failure", []string{"keep", "rollback"}},
 	{"drift", []string{"repair", "report"}},
+	{"lockout", []string{"confirm", "checks", "ignore"}},
+	{"confirm_within", nil},
 	{"require_undo", nil},
 }
 
@@ -60,7 +62,7 @@ func (p *Program) policy(r *reports, levels []*level) catalog.Policy {
 }
 
 func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []string, out *catalog.Policy) {
-	if values == nil {
+	if a.Name == "require_undo" {
 		if v, ok := p.early(r, a.Expr, cty.Bool); ok {
 			out.RequireUndo = v.True()
 		}
@@ -71,6 +73,14 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 		return
 	}
 	text := v.AsString()
+	if a.Name == "confirm_within" {
+		if _, ok := catalog.ConfirmTime(text); !ok {
+			r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "confirm_within is a time from %s to %s, such as \"60s\" or \"5m\", not %q.", catalog.MinConfirm, catalog.MaxConfirm, text)
+			return
+		}
+		out.ConfirmWithin = text
+		return
+	}
 	if !slices.Contains(values, text) {
 		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "%s is one of %s, not %q.%s", a.Name, strings.Join(values, ", "), text, Suggest(text, values))
 		return
@@ -84,5 +94,7 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 		out.OnCheckFailure = text
 	case "drift":
 		out.Drift = text
+	case "lockout":
+		out.LockOut = text
 	}
 }

@@ -83,7 +83,7 @@ func TestKindsOnAHost(t *testing.T) {
 	h.Run(t, "mkdir", "-p", "/root/repo")
 	h.WriteFile(t, "/root/repo/fettle.hcl", allKinds, 0o644)
 	before := h.Snapshot(t)
-	t.Log(h.Run(t, "fettle", "apply", "-C", "/root/repo", "--yes"))
+	t.Log(h.Run(t, "fettle", "apply", "-C", "/root/repo", "--yes", "--confirm-within", "0s"))
 	checks := map[string]string{
 		"dpkg-query -W -f ${Version} demo":  "2.0",
 		"id -un 1501":                       "alice",

@@ -63,7 +63,7 @@ func TestWebServer(t *testing.T) {
 
 func firstApply(m *machine) {
 	m.says(m.fettle(changes, "plan"), "+ pkg:nginx", "+ file:/srv/www/site/part0/page000.html", "> act:reload/nginx.service")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
 	m.serves("/", "It works")
 	m.serves("/part7/page187.html", "page 187")
 	m.want("web1", "hostname")
@@ -87,7 +87,7 @@ func update(m *machine) {
 	m.edit(repository+"/modules/web/templates/site.conf.tmpl", "    root", "    index index.html;\\n    root")
 	m.commit("Better")
 	m.says(m.fettle(changes, "plan"), "2 to update, 1 to run")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
 	m.serves("/", "It works better")
 	m.want(strings.TrimSpace(master), "cat", "/run/nginx.pid")
 	if n := m.reloads("nginx") - reloads; n != 1 {
@@ -139,9 +139,9 @@ func drift(m *machine) {
 		m.says(seen, " "+a)
 	}
 	before := m.Run(m.t, "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
-	m.fettle(checkFailed, "apply", "--yes", "--no-repair") // reported only, so nginx does not answer
+	m.fettle(checkFailed, "apply", "--yes", "--confirm-within", "0s", "--no-repair") // reported only, so nginx does not answer
 	m.want(strings.TrimSuffix(before, "\n"), "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
 	m.fettle(asWanted, "drift")
 	m.serves("/", "It works better")
 }
@@ -151,7 +151,7 @@ func lessModules(m *machine) {
 	m.edit(repository+"/fettle.hcl", `"base", "web"`, `"web"`)
 	m.commit("Without base")
 	m.says(m.fettle(changes, "plan"), "- pkg:sudo", "- user:alice")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
 	m.want("start", "hostname")
 	m.want("", "id", "-u", "alice")
 	if m.has("/home/alice") || m.has("/usr/bin/sudo") {

@@ -33,9 +33,10 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if p != nil && x.last.plan != p && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
 	}
+	o = o.For(now)
 	rep, err := x.runOrVerify(ctx, r, now, st, todo, o, show)
 	if err != nil || r.Next == nil && !now.More() {
-		return rep, err
+		return x.confirmed(rep, err, o)
 	}
 	return x.follow(ctx, r, now, rep, o, show)
 }

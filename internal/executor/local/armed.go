@@ -17,10 +17,10 @@ func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Tim
 		return nil
 	}
 	if x.watch == nil {
-		return errors.New("cannot arm the run: nothing would take it back if this process died")
+		return errors.New("cannot arm the run: nothing would take it back if this process died; to run it all the same add --confirm-within 0s")
 	}
 	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
-		return fmt.Errorf("cannot arm the run: %w", err)
+		return fmt.Errorf("cannot arm the run: %w; to run it all the same add --confirm-within 0s", err)
 	}
 	return nil
 }
@@ -33,6 +33,21 @@ func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int
 	}
 	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
 	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: res.Run, Deadline: deadline}))
+}
+
+// confirmed lets the checks of an apply that went well confirm it where they may.
+func (x *Executor) confirmed(rep *executor.Report, cause error, o executor.Options) (*executor.Report, error) {
+	if cause != nil || !o.ChecksConfirm || rep.ConfirmBy == 0 || len(rep.Checks) == 0 {
+		return rep, cause
+	}
+	for _, c := range rep.Checks {
+		if !c.OK {
+			return rep, nil
+		}
+	}
+	rep.ConfirmBy = 0
+	rep.Notes = append(rep.Notes, "confirmed by its checks")
+	return rep, x.store.Disarm()
 }
 
 // armedBefore is what is left to confirm of an armed run that was taken back: the
@@ -55,7 +70,7 @@ func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Opti
 	if err != nil {
 		return nil, fmt.Errorf("run %d was not confirmed: %w", a.Run, err)
 	}
-	o.Command = fmt.Sprintf("not confirmed in time: run %d", a.Run)
+	o.Command = fmt.Sprintf("%s: run %d", executor.NotConfirmed, a.Run)
 	rep, err := x.backTo(ctx, base, o, show)
 	if err != nil {
 		return rep, err

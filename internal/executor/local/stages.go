@@ -219,6 +219,7 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 			break
 		}
 		o.Continues = rep.Run
+		o = o.For(now)
 		next, err := x.runPlan(ctx, r, now, st, o, show)
 		if next == nil {
 			return rep, err
@@ -232,7 +233,7 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 	if waits != "" {
 		return rep, errors.New(waits)
 	}
-	return rep, nil
+	return x.confirmed(rep, nil, o)
 }
 
 // waiting says why states are held for ever, "" when none is.

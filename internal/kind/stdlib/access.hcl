@@ -62,7 +62,7 @@ define "sudoers" {
 }
 
 define "sshd_config" {
-  description = "Settings of sshd: NAME.conf in /etc/ssh/sshd_config.d, put back if sshd -t does not accept all of its configuration, and ssh reloaded. Debian's sshd_config reads these files first, and the first value counts. The package openssh-server must be there and ssh running. A mistake can lock you out: apply with --confirm-within. Taken back wholly, and ssh reloaded."
+  description = "Settings of sshd: NAME.conf in /etc/ssh/sshd_config.d, put back if sshd -t does not accept all of its configuration, and ssh reloaded. Debian's sshd_config reads these files first, and the first value counts. The package openssh-server must be there and ssh running. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back wholly, and ssh reloaded."
   main        = "name"
 
   variable "name" {

@@ -83,7 +83,7 @@ define "resolver" {
 }
 
 define "network" {
-  description = "An interface that systemd-networkd brings up: NAME.network in /etc/systemd/network, the service enabled and running, and restarted (which keeps connections) when the file changes. Where /etc/network/interfaces names the interface too, both would bring it up: take it out there. A mistake can cut you off: apply with --confirm-within. Taken back partly: the file and the service; addresses that nothing else brings up or down stay until the next boot."
+  description = "An interface that systemd-networkd brings up: NAME.network in /etc/systemd/network, the service enabled and running, and restarted (which keeps connections) when the file changes. Where /etc/network/interfaces names the interface too, both would bring it up: take it out there. A mistake can cut you off, so a run that changes it undoes itself unless you confirm it. Taken back partly: the file and the service; addresses that nothing else brings up or down stay until the next boot."
   main        = "name"
 
   variable "name" {

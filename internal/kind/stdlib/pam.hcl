@@ -1,6 +1,6 @@
 # Who may log in, as Debian's pam-auth-update puts it together.
 define "pam_profile" {
-  description = "A PAM module for all services: a profile in /usr/share/pam-configs, which pam-auth-update puts into /etc/pam.d/common-*. Its modules have to be there before the profile is in place. pam-auth-update leaves common-* alone where somebody has edited them, and then this fails. A mistake can lock you out: apply with --confirm-within, and keep a session open. Taken back wholly: the profile is taken out, and the file goes."
+  description = "A PAM module for all services: a profile in /usr/share/pam-configs, which pam-auth-update puts into /etc/pam.d/common-*. Its modules have to be there before the profile is in place. pam-auth-update leaves common-* alone where somebody has edited them, and then this fails. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back wholly: the profile is taken out, and the file goes."
   main        = "name"
 
   variable "name" {

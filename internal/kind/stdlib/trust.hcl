@@ -1,6 +1,6 @@
 # What is trusted and what is let through.
 define "nftables" {
-  description = "The firewall: /etc/nftables.conf, which nft has to accept before it is in place, loaded at once and at each boot. One state a host. A mistake can lock you out: apply with --confirm-within. Taken back partly: the file, the package, and the rules of the file; rules that were loaded by hand before do not come back."
+  description = "The firewall: /etc/nftables.conf, which nft has to accept before it is in place, loaded at once and at each boot. One state a host. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back partly: the file, the package, and the rules of the file; rules that were loaded by hand before do not come back."
   main        = "name"
 
   variable "name" {

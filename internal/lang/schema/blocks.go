@@ -139,6 +139,8 @@ func policyAttrs() []kind.Attr {
 		word("on_crash", "after a crash", "undo", "finish"),
 		word("on_check_failure", "when a check failed", "keep", "rollback"),
 		word("drift", "what somebody else changed", "repair", "report"),
+		word("lockout", "what confirms a run that may lock an operator out", "confirm", "checks", "ignore"),
+		word("confirm_within", "how long such a run waits for its confirmation, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
 	}
 }

@@ -16,6 +16,7 @@ type runFlags struct {
 	viewFlags
 	yes                                bool
 	confirmWithin                      time.Duration
+	armed                              bool // the command line says whether to arm the run
 	onFailure, onCrash, onCheckFailure choice
 }
 
@@ -25,10 +26,15 @@ func (f *runFlags) flags(c *cobra.Command) {
 	f.onCrash = choice{value: "undo", of: []string{"undo", "finish"}}
 	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "rollback"}}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run by itself unless \"fettle confirm\" comes within this `TIME`, for example 60s")
 	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
 	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
 	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep what was done, or rollback")
+}
+
+// arms adds what only a command has whose runs can be armed.
+func (f *runFlags) arms(c *cobra.Command) {
+	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run by itself unless \"fettle confirm\" comes within this `TIME`, for example 60s; 0s never, even if it may lock you out")
+	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
 }
 
 func (f *runFlags) options(s *session) (executor.Options, error) {
@@ -55,20 +61,26 @@ func newApply(s *session) *cobra.Command {
 plan says, or ends with 5 because the machine has changed since.
 
 What a run does can be taken back: fettle rollback. A run that fails stops, and
-what it did stays, unless --on-failure undo says otherwise. With
---confirm-within the run undoes itself unless you confirm it in time: for
-changes that could lock you out.
+what it did stays, unless --on-failure undo says otherwise.
+
+A run that may lock you out (sshd, sudo, PAM, the firewall, the network, keys and
+accounts) undoes itself unless you confirm it within 60s: answer the question
+after it, or type fettle confirm, over a new connection. The policy of the repository sets another
+time, or lets the checks confirm. --confirm-within TIME does the same for any run,
+--confirm-within 0s for none.
 
 The files must be committed, so that every run has a revision; --dirty allows
 uncommitted changes. Without a terminal, --yes is needed.`,
 		Example: `  sudo fettle apply
   sudo fettle apply --yes --on-failure undo --on-check-failure rollback
-  sudo fettle apply --confirm-within 60s && fettle confirm
+  sudo fettle apply --yes --confirm-within 5m
+  sudo fettle apply --yes --confirm-within 0s
   sudo fettle apply monday.plan`,
 		Args: args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error { return s.runApply(c, f, a) },
 	}
 	f.flags(c)
+	f.arms(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
@@ -111,7 +123,10 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 // apply plans, shows, asks and runs. With the digest of a saved plan it refuses
 // any other; "" takes what planning gives.
 func (s *session) apply(ctx context.Context, req executor.Request, saved string, f runFlags, o executor.Options) error {
-	o = f.withPolicy(o, req.Policy)
+	o, err := s.lockOut(f, f.withPolicy(o, req.Policy), req.Policy)
+	if err != nil {
+		return err
+	}
 	o.Unasked = f.yes && saved == ""
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
@@ -125,19 +140,29 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if p = now; saved != "" && saved != p.Digest() {
 			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
 		}
-		return s.approve(ctx, p, f, "Apply this plan?")
+		return s.approve(ctx, p, f, s.mayLockOut(p, o), "Apply this plan?")
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
-		return s.execute(p, "Applied", func(show func(executor.Event)) (*executor.Report, error) {
-			return x.Apply(ctx, req, p, o, show)
+		var rep *executor.Report
+		err := s.execute(p, "Applied", func(show func(executor.Event)) (r *executor.Report, err error) {
+			rep, err = x.Apply(ctx, req, p, o, show)
+			return rep, err
 		})
+		if err != nil || f.yes {
+			return err
+		}
+		return s.stillIn(ctx, x, rep)
 	})
 }
 
-// approve shows a plan and asks. A plan that changes nothing needs no answer.
-func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, question string) error {
+// approve shows a plan, with a warning if there is one, and asks. A plan that
+// changes nothing needs no answer.
+func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, warning, question string) error {
 	if !s.json && len(p.Changes) > 0 {
 		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
+	}
+	if warning != "" {
+		s.printf("\n%s\n", warning)
 	}
 	if p.Empty() {
 		return nil

@@ -16,21 +16,37 @@ func (s *session) ask(ctx context.Context, yes bool, question string) error {
 	if s.json || !s.app.Terminal.In {
 		return refuse("Look at the plan, then type the same with --yes", "cannot ask without a terminal: nothing was changed")
 	}
+	answer, err := s.question(ctx, question)
+	if err != nil {
+		return withHint(fmt.Errorf("cannot go on: %w before the answer; nothing was changed", err), "")
+	}
+	if !answer {
+		return refuse("Answer y to go on, or give --yes", "not confirmed: nothing was changed")
+	}
+	return nil
+}
+
+// question puts a question to the terminal and tells whether the answer is yes.
+// The error is the cause of the end of ctx, which came first.
+func (s *session) question(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(s.app.Stdout, "\n%s [y/N] ", question)
+	if s.lines == nil { // one for all questions: it may read ahead
+		s.lines = bufio.NewReader(s.app.Stdin)
+	}
 	answer := make(chan string, 1)
 	go func() { // ends with the line, or with the process
-		line, _ := bufio.NewReader(s.app.Stdin).ReadString('\n')
+		line, _ := s.lines.ReadString('\n')
 		answer <- line
 	}()
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(s.app.Stdout)
-		return withHint(fmt.Errorf("cannot go on: %w before the answer; nothing was changed", context.Cause(ctx)), "")
+		return false, context.Cause(ctx)
 	case line := <-answer:
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return nil
+		if ctx.Err() != nil { // an answer that comes too late is none
+			return false, context.Cause(ctx)
 		}
-		return refuse("Answer y to go on, or give --yes", "not confirmed: nothing was changed")
+		word := strings.ToLower(strings.TrimSpace(line))
+		return word == "y" || word == "yes", nil
 	}
 }

@@ -120,6 +120,7 @@ func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o ex
 	if err != nil {
 		return nil, err
 	}
+	o = o.For(now)
 	if p != nil && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("cannot apply: %w", executor.ErrStale)
 	}

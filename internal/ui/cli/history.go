@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
@@ -61,7 +61,11 @@ func outcomeOf(i journal.RunInfo) string {
 // operation is what a run was, in a word or three.
 func operation(h journal.Header) string {
 	if h.Operation == journal.OpRollback {
-		return "rollback to " + render.RunName(h.To)
+		text := "rollback to " + render.RunName(h.To)
+		if strings.HasPrefix(h.Command, executor.NotConfirmed) {
+			text += ", " + executor.NotConfirmed
+		}
+		return text
 	}
 	if h.Continues > 0 {
 		return fmt.Sprintf("%s, after %d", h.Operation, h.Continues)

@@ -253,10 +253,14 @@ func validPolicy(p catalog.Policy) error {
 		{"on_crash", p.OnCrash, []string{"", "undo", "finish"}},
 		{"on_check_failure", p.OnCheckFailure, []string{"", "keep", "rollback"}},
 		{"drift", p.Drift, []string{"", "repair", "report"}},
+		{"lockout", p.LockOut, []string{"", "confirm", "checks", "ignore"}},
 	} {
 		if !slices.Contains(x.of, x.value) {
 			return fmt.Errorf("its policy has %s %q, which there is not", x.name, clip(x.value))
 		}
+	}
+	if _, ok := catalog.ConfirmTime(p.ConfirmWithin); !ok && p.ConfirmWithin != "" {
+		return fmt.Errorf("its policy has confirm_within %q, which is no time", clip(p.ConfirmWithin))
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ TO is
   a branch or tag    the newest run of the commit it names (asks git)
 
 A rollback is a run of its own, and can be taken back too. Steps that have no
-inverse are listed first; it goes past them only with --cross-irreversible.`,
+inverse are listed first; it goes past them only with --cross-irreversible. Nothing
+takes a rollback back by itself, even if it may lock you out.`,
 		Example: "  sudo fettle rollback\n  sudo fettle rollback 12\n  sudo fettle rollback origin --yes\n  sudo fettle rollback v1.4",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -89,7 +90,7 @@ func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackF
 		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(p.To), executor.ErrIrreversible),
 			"Go back all the same, leaving their effects: add --cross-irreversible")
 	}
-	return s.approve(ctx, p, f.runFlags, fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
+	return s.approve(ctx, p, f.runFlags, backMayLockOut(p), fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
 }
 
 // findRun turns what a person typed into the number of a run.

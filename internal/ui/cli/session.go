@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ type session struct {
 	documented bool   // a JSON document has been printed
 	command    string // what was typed, for the history
 	warned     int    // warnings so far, shown or not
+	lines      *bufio.Reader
 }
 
 func (s *session) flags(c *cobra.Command) {

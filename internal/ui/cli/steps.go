@@ -234,6 +234,7 @@ func newStepsApply(s *session) *cobra.Command {
 		},
 	}
 	f.flags(c)
+	f.arms(c)
 	return c
 }
 

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// defaultConfirm is how long a run that may lock an operator out waits for its
+// confirmation where the repository says nothing.
+const defaultConfirm = 60 * time.Second
+
+// lockOut has a run armed if it may lock an operator out, unless the command line
+// or the repository has decided. Nobody logs in to a machine below another root.
+func (s *session) lockOut(f runFlags, o executor.Options, p catalog.Policy) (executor.Options, error) {
+	m, err := s.machine()
+	if err != nil || f.armed || p.LockOut == "ignore" || m.Root != "/" {
+		return o, err
+	}
+	o.LockOut, o.ChecksConfirm = defaultConfirm, p.LockOut == "checks"
+	if d, ok := catalog.ConfirmTime(p.ConfirmWithin); ok {
+		o.LockOut = d
+	}
+	return o, nil
+}
+
+// mayLockOut says why a run is armed that nobody asked to arm, "" for any other.
+func (s *session) mayLockOut(p *plan.Plan, o executor.Options) string {
+	if o.ConfirmWithin > 0 || o.For(p).ConfirmWithin == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("This may lock you out: it changes %s.\n", some(plan.LockOut(p)))
+	if o.ChecksConfirm && p.Count()[plan.Verify] > 0 {
+		return text + "So it stays only if its checks hold, else it is taken back at once."
+	}
+	if text += fmt.Sprintf("So it undoes itself unless you confirm it within %s; --confirm-within sets another time.", o.LockOut); o.ChecksConfirm {
+		text += "\nIt has no checks that could confirm it."
+	}
+	return text
+}
+
+// backMayLockOut warns of a rollback that may lock an operator out.
+func backMayLockOut(p *plan.Plan) string {
+	if out := plan.LockOut(p); len(out) > 0 {
+		return fmt.Sprintf("This may lock you out: it changes %s.\nNothing takes a rollback back by itself, so keep a session open until you have logged in anew.", some(out))
+	}
+	return ""
+}
+
+// some names the first of the addresses, and how many more there are.
+func some(list []addr.Addr) string {
+	const named = 3
+	var out []string
+	for i, a := range list {
+		if i == named {
+			return fmt.Sprintf("%s and %d more", strings.Join(out, ", "), len(list)-named)
+		}
+		out = append(out, render.Escape(a.String()))
+	}
+	return strings.Join(out, ", ")
+}
+
+// stillIn asks on a terminal whether people still get in, and confirms the run if
+// they do. Without an answer in time it is taken back, by who watches it.
+func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executor.Report) error {
+	if rep == nil || rep.ConfirmBy == 0 || s.json || !s.app.Terminal.In {
+		return nil
+	}
+	late := fmt.Errorf("%w: nobody confirmed run %d in time", executor.ErrRolledBack, rep.Run)
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Unix(0, rep.ConfirmBy).Sub(s.app.Now()), late)
+	defer cancel()
+	yes, err := s.question(ctx, "Log in anew, from where you work. Can you still get in?")
+	if err != nil {
+		return err
+	}
+	if !yes {
+		s.printf("It goes back at %s. To keep it: fettle confirm. At once: fettle rollback\n", s.moment(rep.ConfirmBy))
+		return nil
+	}
+	run, err := x.Confirm(ctx, s.runOptions())
+	if err == nil {
+		s.printf("Run %d is confirmed and stays.\n", run)
+	}
+	return err
+}
