@@ -155,7 +155,7 @@ func differing(before, after string) string {
 func (a *ann) crashes() {
 	locks, before := lockouts()["sshd"]+"\npolicy {\n  confirm_within = \"8s\"\n  on_crash       = \"finish\"\n}\n", a.settings()
 	p := a.heldUp(locks+strings.Replace(waitStep, `after   = [file.before]`, "after   = [file.before, sshd_config[\"10-lock\"]]", 1))
-	a.signal("KILL")
+	a.Run(a.t, "pkill", "-KILL", "-f", "^fettle apply") // and not who watches it
 	a.end(p)
 	a.goOn()
 	a.backIn(time.Now())
