@@ -101,12 +101,12 @@ func TestLockedOut(t *testing.T) {
 
 // locksHerselfOut applies a change that shuts the way in, and waits.
 func (a *ann) locksHerselfOut(state string) {
-	a.only(state + "\npolicy { confirm_within = \"8s\" }\n")
+	a.only(state + "\npolicy { confirm_within = \"6s\" }\n")
 	before := a.settings()
 	if !a.getsIn() {
 		a.t.Fatal("ann does not get in to begin with")
 	}
-	a.says(a.fettle(asWanted, "apply", "--yes"), "This may lock you out", "unless you confirm it within 8s", "Type: fettle confirm")
+	a.says(a.fettle(asWanted, "apply", "--yes"), "This may lock you out", "unless you confirm it within 6s", "Type: fettle confirm")
 	ended := time.Now()
 	if a.getsIn() {
 		a.t.Error("nobody was locked out, so this shows nothing")
@@ -153,7 +153,7 @@ func differing(before, after string) string {
 // crashes: a run that is killed goes back without help, and one that ended before
 // the power went goes back at the first recover, which a Debian host does at boot.
 func (a *ann) crashes() {
-	locks, before := lockouts()["sshd"]+"\npolicy {\n  confirm_within = \"8s\"\n  on_crash       = \"finish\"\n}\n", a.settings()
+	locks, before := lockouts()["sshd"]+"\npolicy {\n  confirm_within = \"6s\"\n  on_crash       = \"finish\"\n}\n", a.settings()
 	p := a.heldUp(locks+strings.Replace(waitStep, `after   = [file.before]`, "after   = [file.before, sshd_config[\"10-lock\"]]", 1))
 	a.Run(a.t, "pkill", "-KILL", "-f", "^fettle apply") // and not who watches it
 	a.end(p)
@@ -214,7 +214,7 @@ func (a *ann) checkFails() {
 // confirms: what she confirms over a new connection stays, and so does what was
 // not to be armed.
 func (a *ann) confirms() {
-	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"no\" } }\npolicy { confirm_within = \"8s\" }\n")
+	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"no\" } }\npolicy { confirm_within = \"6s\" }\n")
 	a.fettle(asWanted, "apply", "--yes")
 	if !a.getsIn() {
 		a.t.Fatal("ann is locked out")
