@@ -214,7 +214,7 @@ func (a *ann) checkFails() {
 // confirms: what she confirms over a new connection stays, and so does what was
 // not to be armed.
 func (a *ann) confirms() {
-	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"no\" } }\npolicy { confirm_within = \"6s\" }\n")
+	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"no\" } }\npolicy { confirm_within = \"10s\" }\n")
 	a.fettle(asWanted, "apply", "--yes")
 	if !a.getsIn() {
 		a.t.Fatal("ann is locked out")
