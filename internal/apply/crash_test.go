@@ -109,6 +109,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
 		{"many paths", "", many.String()}, {"new tree", "", newTree}, {"one file", edits1, edits2},
+		{"secrets", "", secrets1}, {"secrets again", secrets1, secrets2},
 		{"tied", "", tied1}, {"tied again", tied1, tied2}, {"tied away", tied2, "PKG tool\n"},
 		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
 	}
@@ -171,6 +172,9 @@ func loaded(w *world) string {
 // settled finds what is wrong with a world whose broken run has been recovered:
 // it must be all old or all new.
 func (b *bench) settled(t testing.TB, w *world) []string {
+	if bad := w.tells(t); len(bad) > 0 {
+		return bad
+	}
 	got := w.picture(t, b.units)
 	old, new := got.differs(true, b.before), got.differs(false, b.after)
 	switch {

@@ -185,12 +185,12 @@ func (w *world) copy() *world {
 // open starts the engine, as a new process would.
 func (w *world) open() (*local.Executor, error) {
 	if w.breaker != nil {
-		return local.New(unsynced{w.h, w.breaker(w.h)}, lockedFS{w.breaker(w.st), w.st}, local.Options{Ballast: -1})
+		return local.New(unsynced{w.h, w.breaker(w.h)}, lockedFS{w.breaker(w.st), w.st}, options())
 	}
 	if w.plan != nil {
-		return local.New(fault.Wrap(w.h, w.plan), fault.Wrap(w.st, w.plan), local.Options{Ballast: -1})
+		return local.New(fault.Wrap(w.h, w.plan), fault.Wrap(w.st, w.plan), options())
 	}
-	return local.New(w.h, w.st, local.Options{Ballast: -1})
+	return local.New(w.h, w.st, options())
 }
 
 // unsynced is a host with the files of another.
@@ -210,7 +210,7 @@ type lockedFS struct {
 // request makes a request of a list whose sources are "name:content".
 func request(t testing.TB, list string) executor.Request {
 	t.Helper()
-	l, ds := step.Parse("list", []byte(list))
+	l, ds := step.Parse("list", []byte(strings.ReplaceAll(list, "sealed=KEY", "sealed="+sealing().key.ID())))
 	must(t, ds.Err())
 	tree, blobs := fstest.MapFS{}, map[string]kind.Blob{}
 	for _, s := range l {
@@ -218,12 +218,15 @@ func request(t testing.TB, list string) executor.Request {
 			continue
 		}
 		text := []byte(strings.ReplaceAll(s.Args[0], "_", " "))
+		if s.Get("sealed") != "" {
+			text = sealing().key.Seal(text)
+		}
 		tree[s.Args[0]] = &fstest.MapFile{Data: text}
 		blobs[journal.DigestOf(text)] = kind.Blob{Digest: journal.DigestOf(text), Size: int64(len(text)), Data: text}
 	}
 	l, ds = step.Resolve(l, step.Folder{FS: tree})
 	must(t, ds.Err())
-	return executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Repair: true}
+	return executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Secrets: sealing().bundle, Repair: true}
 }
 
 func (w *world) apply(t testing.TB, list string, o executor.Options) (*executor.Report, error) {
