@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/step"
 )
 
 // Repository is a tree that has been read: what its targets share is parsed
@@ -48,7 +49,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 		return Result{}, sorted(append(ds, p.WithLines(stateMistakes(c))...))
 	}
 	res, more := FromCatalog(c)
-	ds = append(append(ds, p.WithLines(more)...), placeholders(p.Placeholders())...)
+	ds = append(append(ds, p.WithLines(more)...), placeholders(res.List, p.Placeholders())...)
 	if ds.HasErrors() {
 		return Result{}, sorted(ds)
 	}
@@ -67,8 +68,8 @@ func stateMistakes(c *catalog.Catalog) diag.List {
 }
 
 // placeholders warns of a list that no machine can be given.
-func placeholders(names []string) diag.List {
-	if len(names) == 0 {
+func placeholders(l step.List, names []string) diag.List {
+	if len(names) == 0 || !slices.ContainsFunc(l, func(s step.Step) bool { return slices.Contains(s.Keys(), secret.Placeholder) }) {
 		return nil
 	}
 	return diag.List{diag.Warningf(diag.Range{File: secret.PathOf(names[0])}, "Secrets stand for themselves",

@@ -63,7 +63,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	if in.Test != nil {
 		ev.in.Facts = ev.factsOfTest(in.Test)
 	}
-	p.secrets.forget(ev.secretsOfTest(in.Test), in.Test != nil)
+	p.secrets.begin(ev.secretsOfTest(in.Test), in.Test != nil)
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
 	levels := p.levels(&ev.reports, t)
 	ev.cat.Policy = p.policy(&ev.reports, levels)

@@ -40,9 +40,12 @@ type secrets struct {
 	closed map[string]bool // names of which there is only a placeholder
 }
 
-// forget begins anew for another target, or a test with secrets of its own.
-func (s *secrets) forget(given map[string]string, test bool) {
-	*s = secrets{source: s.source, given: given, test: test}
+// begin is told what is evaluated next. A test has secrets of its own; targets
+// share what was opened, as they share values that were made of it.
+func (s *secrets) begin(given map[string]string, test bool) {
+	if test || s.test {
+		*s = secrets{source: s.source, given: given, test: test}
+	}
 }
 
 // masked takes every secret out of diagnostics.
@@ -115,11 +118,9 @@ func (p *Program) placeholder(name string) (kind.Secret, error) {
 	return kind.Secret{Content: fmt.Appendf(nil, "(placeholder of the secret %s, %s)", name, digest)}, nil
 }
 
-// Placeholders are the names of the secrets of which the last catalog has only
-// placeholders, sorted.
-func (p *Program) Placeholders() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.secrets.closed)), func(n string) bool { return !p.used[secret.PathOf(n)] })
-}
+// Placeholders are the names of the secrets of which there are only placeholders
+// so far, sorted.
+func (p *Program) Placeholders() []string { return slices.Sorted(maps.Keys(p.secrets.closed)) }
 
 // Secret implements kind.Files.
 func (f *folder) Secret(name string) (kind.Secret, error) { return f.prog.secret(name) }

@@ -34,7 +34,7 @@ func (c *Client) Open(v Vault) { c.secrets.vault = v }
 // Compile is compile.Compile in the child. The input's tree is that of the
 // client. The error tells that the child failed, not the configuration.
 func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
-	c.secrets.must, c.secrets.used = in.NeedSecrets, nil
+	c.secrets.must = in.NeedSecrets
 	r, err := c.ask(question{ask: askCompile, in: in})
 	c.secrets.must = false
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
 	if err := r.end(); err != nil {
 		return compile.Result{}, nil, err
 	}
-	if res.Secrets, err = c.secrets.bundle(); err != nil {
+	if res.Secrets, err = c.secrets.bundle(res.List); err != nil {
 		return compile.Result{}, nil, err
 	}
 	return res, ds, nil

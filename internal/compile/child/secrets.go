@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/secret/vault"
+	"fettle.dev/fettle/internal/step"
 )
 
 // Vault is what the holder opens secrets with. The child gets those that it
@@ -23,7 +24,8 @@ type Vault interface {
 
 var _ Vault = (*vault.Vault)(nil)
 
-// secrets is the holder's side: what one question has opened.
+// secrets is the holder's side: what questions have opened. A child that is asked
+// about another target may know a secret already.
 type secrets struct {
 	vault Vault // nil: every secret is a placeholder
 	must  bool  // a secret that cannot be opened is a mistake
@@ -79,9 +81,12 @@ func needed(name string, e *vault.NotOpenError) error {
 	return fmt.Errorf("the secret %q cannot be opened: %v. Where it can be, type: fettle secret add-recipient host NAME KEY — with the key that this prints here: fettle secret identity", name, e)
 }
 
-// bundle is what a machine needs to use what was sealed.
-func (s *secrets) bundle() (secret.Bundle, error) {
-	if len(s.used) == 0 {
+// bundle is what a machine needs to use what is sealed in a list.
+func (s *secrets) bundle(l step.List) (secret.Bundle, error) {
+	opens := func(st step.Step) bool {
+		return slices.ContainsFunc(st.Keys(), secret.IsID)
+	}
+	if len(s.used) == 0 || !slices.ContainsFunc(l, opens) {
 		return secret.Bundle{}, nil
 	}
 	key, file, err := s.vault.Key()
