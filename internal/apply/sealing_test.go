@@ -14,7 +14,7 @@ import (
 )
 
 // Files with a secret: new, over what somebody else wrote, changed, a secret no
-// more, a secret from now on, and away.
+// more, and away.
 const (
 	secrets1 = `MKDIR /srv/s mode=0750
 COPY hush_1 /srv/s/a mode=0600 sealed=KEY
@@ -26,7 +26,7 @@ COPY good_hush /etc/checked mode=0600 sealed=KEY validate="check %s"
 	secrets2 = `MKDIR /srv/s mode=0700
 COPY hush_4 /srv/s/a mode=0640 owner=bob sealed=KEY
 COPY open /srv/updated
-COPY hush_5 /srv/s/p mode=0600 sealed=KEY
+COPY hush_5 /srv/s/q mode=0600 sealed=KEY
 COPY good_hush_2 /etc/checked mode=0600 sealed=KEY validate="check %s"
 COPY hush_6 /srv/s/b mode=0600 sealed=KEY
 RM /srv/old-file
