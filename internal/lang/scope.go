@@ -25,7 +25,7 @@ type evaluator struct {
 	edges   []pendingEdge
 	trigs   []pendingTrigger
 	always  []pendingEdge // of blocks, to the states whose actions are their always part
-	count   int // states
+	count   int           // states
 	full    bool
 	all     []*scope // the top level and the modules, in order
 	owners  owners
