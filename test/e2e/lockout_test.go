@@ -154,7 +154,7 @@ func differing(before, after string) string {
 // the power went goes back at the first recover, which a Debian host does at boot.
 func (a *ann) crashes() {
 	locks, before := lockouts()["sshd"]+"\npolicy {\n  confirm_within = \"6s\"\n  on_crash       = \"finish\"\n}\n", a.settings()
-	p := a.heldUp(locks+strings.Replace(waitStep, `after   = [file.before]`, "after   = [file.before, sshd_config[\"10-lock\"]]", 1))
+	p := a.heldUp(locks + strings.Replace(waitStep, `after   = [file.before]`, "after   = [file.before, sshd_config[\"10-lock\"]]", 1))
 	a.Run(a.t, "pkill", "-KILL", "-f", "^fettle apply") // and not who watches it
 	a.end(p)
 	a.goOn()
