@@ -10,8 +10,9 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// batch is how many targets are asked for at once.
-const batch = 200
+// batch is how many targets are asked for at once: few enough that a slow machine
+// answers in time.
+const batch = 50
 
 // Fleet compiles many targets of the input's tree, in all compilers of the pool
 // at the same time, each doing once what its targets have in common. The members
@@ -25,7 +26,7 @@ func (p *Pool) Fleet(in compile.Input, targets []string, lists bool) ([]compile.
 	var wait sync.WaitGroup
 	for range min(len(p.all), len(parts)) {
 		wait.Go(func() {
-			c := <-p.free
+			c := p.take(in.Tree)
 			defer func() { p.free <- c }()
 			for i := range next {
 				found[i], wrong[i] = c.fleet(in, parts[i], lists)

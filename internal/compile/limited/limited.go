@@ -118,6 +118,13 @@ func (c *Compiler) end() {
 	c.proc, c.client, c.tree, c.spent = nil, nil, nil, 0
 }
 
+// has tells whether its child has read the tree.
+func (c *Compiler) has(tree repo.Tree) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client != nil && c.tree == tree
+}
+
 // Compile is compile.Compile.
 func (c *Compiler) Compile(in compile.Input) (res compile.Result, ds diag.List) {
 	failed := c.ask(in.Tree, func(k *child.Client) (err error) {

@@ -2,6 +2,7 @@ package limited
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/compile"
@@ -14,6 +15,7 @@ import (
 type Pool struct {
 	all  []*Compiler
 	free chan *Compiler
+	mu   sync.Mutex // of take
 }
 
 // NewPool makes a pool of at least one. The caller closes it.
@@ -44,7 +46,28 @@ func (p *Pool) Close() {
 
 // RunTest is compile.Repository.RunTest, in one that is free.
 func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
-	c := <-p.free
+	c := p.take(tree)
 	defer func() { p.free <- c }()
 	return c.RunTest(tree, id)
+}
+
+// take waits for a compiler that is free; one that has the tree already comes
+// before one that would have to read it. The caller gives it back to free.
+func (p *Pool) take(tree repo.Tree) *Compiler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	best := <-p.free
+	for range len(p.all) - 1 {
+		if best.has(tree) {
+			return best
+		}
+		select {
+		case c := <-p.free:
+			p.free <- best
+			best = c
+		default:
+			return best
+		}
+	}
+	return best
 }

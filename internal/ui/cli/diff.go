@@ -26,25 +26,27 @@ type targetDiff struct {
 const workTreeName = "the files as they are"
 
 func newDiff(s *session) *cobra.Command {
-	all := false
+	all, fleet := false, false
 	c := &cobra.Command{
 		Use:   "diff [REV [REV]]",
 		Short: "Show the steps that differ between two revisions",
 		Long: `Compiles a target at two revisions and prints the steps that went (-) and came
 (+). With one revision the other is the files as they are; with none the
 comparison is with the last commit. --all compares every target of either
-revision. No machine is looked at, but for its facts.
+revision, and --fleet too: it tells once what is the same for several, however
+many they are. No machine is looked at, but for its facts.
 
 Ends with 2 when there are differences.`,
-		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all",
+		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",
 		Args:    args(0, 2),
-		RunE:    func(c *cobra.Command, a []string) error { return s.diff(c.Context(), a, all) },
+		RunE:    func(c *cobra.Command, a []string) error { return s.diff(c.Context(), a, all, fleet) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "every target")
+	c.Flags().BoolVar(&fleet, "fleet", false, "every target; those with the same difference are told together")
 	return c
 }
 
-func (s *session) diff(ctx context.Context, a []string, all bool) error {
+func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
 	revs := append(slices.Clone(a), "", "")[:2]
 	if len(a) == 0 {
 		revs[0] = "HEAD"
@@ -60,6 +62,9 @@ func (s *session) diff(ctx context.Context, a []string, all bool) error {
 		}
 		defer src.repo.Close()
 		sides[i] = src
+	}
+	if fleet {
+		return s.diffFleet(ctx, sides, named(revs[0]), named(revs[1]))
 	}
 	targets, err := s.diffTargets(sides, all)
 	if err != nil {

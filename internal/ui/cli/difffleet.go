@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/step"
+)
+
+// fleetDiffDoc is the difference of two revisions for many targets: what is the
+// same for several is told once.
+type fleetDiffDoc struct {
+	Format  string      `json:"format"` // fettle.fleetdiff/1
+	Old     string      `json:"old"`
+	New     string      `json:"new"`
+	Targets int         `json:"targets"` // that were compared
+	Groups  []fleetDiff `json:"groups"`  // the largest first
+}
+
+// fleetDiff is one difference with all who have it. In its lines the name of a
+// target is {target}, and a digest that is not the same for all is sha256:….
+type fleetDiff struct {
+	Targets []string `json:"targets"`
+	Lines   []string `json:"lines"`
+}
+
+// diffChunk is how many targets are compared at a time, which bounds memory. It
+// is one question to a compiler, so that each side keeps its own.
+const diffChunk = 50
+
+// diffFleet compares every target of either revision.
+func (s *session) diffFleet(ctx context.Context, sides [2]*source, old, now string) error {
+	targets, err := s.diffTargets(sides, true)
+	if err != nil {
+		return err
+	}
+	var ins [2]compile.Input
+	var has [2]map[string]bool
+	for i, side := range sides {
+		if ins[i], err = s.input(ctx, side.tree, ""); err != nil {
+			return err
+		}
+		names, err := s.targets(side)
+		if err != nil {
+			return err
+		}
+		has[i] = map[string]bool{}
+		for _, n := range names {
+			has[i][n] = true
+		}
+	}
+	g := fleetGroups{byKey: map[string]*fleetDiff{}}
+	for chunk := range slices.Chunk(targets, diffChunk) {
+		lists, ds := s.bothLists(ins, has, chunk)
+		if err := ds.Err(); err != nil {
+			return err
+		}
+		for _, t := range chunk {
+			g.add(t, lists[0][t], lists[1][t])
+		}
+	}
+	return s.showFleetDiff(fleetDiffDoc{Format: "fettle.fleetdiff/1", Old: old, New: now, Targets: len(targets), Groups: g.sorted()})
+}
+
+// bothLists compiles targets at both revisions at the same time.
+func (s *session) bothLists(ins [2]compile.Input, has [2]map[string]bool, targets []string) ([2]map[string]step.List, diag.List) {
+	var lists [2]map[string]step.List
+	var wrong [2]diag.List
+	var wait sync.WaitGroup
+	for i := range ins {
+		here := slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return !has[i][t] })
+		wait.Go(func() {
+			var members []compile.Member
+			members, wrong[i] = s.members(ins[i], here, true)
+			lists[i] = map[string]step.List{}
+			for _, m := range members {
+				lists[i][m.Target] = m.List
+			}
+		})
+	}
+	wait.Wait()
+	return lists, distinct(append(wrong[0], wrong[1]...))
+}
+
+// fleetGroups gathers differences that are the same.
+type fleetGroups struct {
+	byKey map[string]*fleetDiff
+	order []*fleetDiff
+}
+
+var digests = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+
+func (g *fleetGroups) add(target string, old, now step.List) {
+	if slices.EqualFunc(old, now, step.Step.Same) {
+		return
+	}
+	lines := diffLinesOf(old, now)
+	if len(lines) == 0 {
+		return // only the order is another one
+	}
+	text := withoutName(strings.Join(lines, "\n"), target)
+	key := digests.ReplaceAllString(text, "sha256:…")
+	d := g.byKey[key]
+	if d == nil {
+		d = &fleetDiff{Lines: strings.Split(text, "\n")}
+		g.byKey[key] = d
+		g.order = append(g.order, d)
+	}
+	d.Targets = append(d.Targets, target)
+	for i, line := range strings.Split(text, "\n") {
+		if d.Lines[i] != line {
+			d.Lines[i] = digests.ReplaceAllString(line, "sha256:…")
+		}
+	}
+}
+
+// withoutName puts {target} in the place of a target's name, where that is a word
+// of its own.
+func withoutName(text, name string) string {
+	part := func(c byte) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(text, name)
+		if i < 0 || name == "" {
+			b.WriteString(text)
+			return b.String()
+		}
+		end := i + len(name)
+		if i > 0 && part(text[i-1]) || end < len(text) && part(text[end]) {
+			b.WriteString(text[:end])
+		} else {
+			b.WriteString(text[:i] + "{target}")
+		}
+		text = text[end:]
+	}
+}
+
+func (g *fleetGroups) sorted() []fleetDiff {
+	slices.SortStableFunc(g.order, func(a, b *fleetDiff) int { return cmp.Compare(len(b.Targets), len(a.Targets)) })
+	out := []fleetDiff{}
+	for _, d := range g.order {
+		out = append(out, *d)
+	}
+	return out
+}
+
+func (s *session) showFleetDiff(doc fleetDiffDoc) error {
+	if s.json {
+		if err := s.document(doc); err != nil {
+			return err
+		}
+	} else {
+		changed := 0
+		for _, d := range doc.Groups {
+			changed += len(d.Targets)
+			s.printf("%s\n", folded(d.Targets))
+			s.style().ListDiff(s.app.Stdout, d.Lines)
+			s.printf("\n")
+		}
+		s.printf("%d of %d targets differ, in %d ways\n", changed, doc.Targets, len(doc.Groups))
+	}
+	if len(doc.Groups) > 0 {
+		return errChanges
+	}
+	return nil
+}
+
+// Bounds of what is shown of many names; all of them are in the JSON document.
+const (
+	mostPatterns = 6
+	mostRanges   = 4
+)
+
+var firstNumber = regexp.MustCompile(`^([^0-9]*)([0-9]{1,9})(.*)$`)
+
+// folded tells many names in few words: 12 targets: web[1-6,9].example.org, ….
+func folded(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	numbers := map[string][]int{}
+	var patterns []string
+	for _, name := range names {
+		pattern, n := name, 0
+		if m := firstNumber.FindStringSubmatch(name); m != nil && (m[2] == "0" || m[2][0] != '0') {
+			if _, err := fmt.Sscanf(m[2], "%d", &n); err == nil {
+				pattern = m[1] + "[*]" + m[3]
+			}
+		}
+		if numbers[pattern] == nil {
+			patterns = append(patterns, pattern)
+		}
+		numbers[pattern] = append(numbers[pattern], n)
+	}
+	var words []string
+	for _, p := range patterns[:min(len(patterns), mostPatterns)] {
+		slices.Sort(numbers[p])
+		words = append(words, strings.Replace(p, "[*]", ranges(numbers[p]), 1))
+	}
+	if len(patterns) > mostPatterns {
+		words = append(words, "…")
+	}
+	return fmt.Sprintf("%d targets: %s", len(names), strings.Join(words, ", "))
+}
+
+// ranges writes sorted numbers as [1-6,9].
+func ranges(numbers []int) string {
+	if len(numbers) == 1 {
+		return fmt.Sprint(numbers[0])
+	}
+	var out []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		if len(out) == mostRanges {
+			out = append(out, "…")
+			break
+		}
+		if word := fmt.Sprint(numbers[i]); i == j {
+			out = append(out, word)
+		} else {
+			out = append(out, fmt.Sprintf("%s-%d", word, numbers[j]))
+		}
+		i = j + 1
+	}
+	return "[" + strings.Join(out, ",") + "]"
+}
