@@ -59,7 +59,7 @@ func (f *Fleet) List(in Input) (step.List, diag.List) {
 	case len(ds) > 0:
 	case c.Catalog != nil && c.Like != nil:
 		b, order, res, ds := fromCatalog(c.Catalog)
-		if len(ds) == 0 && len(b.again)+len(b.finds) == 0 { // an address of several phases hangs on all of them
+		if len(ds) == 0 && len(b.again) == 0 && !b.findsAny() { // an address of several phases hangs on all of them
 			f.keep(c.Catalog, newMade(b, order, res.List))
 		}
 		if len(ds) == 0 {
@@ -184,6 +184,16 @@ func sameOrder(a, b step.Step) bool {
 		return a.Blob() != "" && b.Blob() != "" && slices.Equal(a.Attrs, b.Attrs)
 	case step.Edit:
 		return a.Get("create") == b.Get("create")
+	}
+	return false
+}
+
+// findsAny tells whether a state finds its step done by one before it.
+func (b *builder) findsAny() bool {
+	for _, found := range b.finds {
+		if found {
+			return true
+		}
 	}
 	return false
 }
