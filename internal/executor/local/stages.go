@@ -205,6 +205,7 @@ func statesIn(states []executor.StateRef, list step.List) []executor.StateRef {
 // until nothing is left to do. What was done before is in rep.
 func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Plan, rep *executor.Report, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	first, waits := rep.Run, ""
+	seen := map[string]bool{unbased(done): true}
 	for done.More() || r.Next != nil {
 		known := r.Known
 		if err := x.informed(&r); err != nil {
@@ -218,6 +219,10 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 			waits = waiting(r.Held)
 			break
 		}
+		if seen[unbased(now)] {
+			return rep, fmt.Errorf("cannot come to an end: run %d did what was planned, and just that is to be done again; fettle plan shows it", rep.Run)
+		}
+		seen[unbased(now)] = true
 		o.Continues = rep.Run
 		o = o.For(now)
 		next, err := x.runPlan(ctx, r, now, st, o, show)
@@ -234,6 +239,13 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 		return rep, errors.New(waits)
 	}
 	return x.confirmed(rep, nil, o)
+}
+
+// unbased names a plan whatever run it starts from.
+func unbased(p *plan.Plan) string {
+	q := *p
+	q.Base = 0
+	return q.Digest()
 }
 
 // waiting says why states are held for ever, "" when none is.
