@@ -63,19 +63,25 @@ func (f *Fleet) List(in Input) (step.List, diag.List) {
 			f.keep(c.Catalog, newMade(b, order, res.List))
 		}
 		if len(ds) == 0 {
-			return res.List, nil
+			return res.List, f.placeholders(res.List)
 		}
 	case c.Catalog != nil:
 		if res, ds := FromCatalog(c.Catalog); len(ds) == 0 {
-			return res.List, nil
+			return res.List, f.placeholders(res.List)
 		}
 	case m != nil:
 		if list, ok := m.like(c); ok {
 			f.alike++
-			return list, nil
+			return list, f.placeholders(list)
 		}
 	}
 	return f.alone(in)
+}
+
+// placeholders is the warning that a list deserves which was made without opening
+// its secrets.
+func (f *Fleet) placeholders(l step.List) diag.List {
+	return placeholders(l, f.repository.program.Placeholders())
 }
 
 // alone is for a target that is like no other, and for what is wrong with one.
