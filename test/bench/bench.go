@@ -20,11 +20,15 @@ const (
 	repair     work = "repair of 1 %"
 	mixedHost  work = "mixed host, no change"
 	startEnd   work = "start and end"
+
+	oneCatalog  work = "one catalog"
+	validateAll work = "validate a fleet"
+	fleetDiff   work = "difference of a fleet"
 )
 
 // works are all works in the order of the report.
 func works() []work {
-	return []work{firstApply, noChange, verifyAll, repair, coldList, mixedHost, startEnd}
+	return []work{firstApply, noChange, verifyAll, repair, coldList, mixedHost, oneCatalog, validateAll, fleetDiff, startEnd}
 }
 
 // place is where one tool works with one number of things.

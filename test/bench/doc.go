@@ -5,6 +5,8 @@
 //     verified, one in a hundred repaired, and nothing to do without the cache
 //     of lists;
 //   - a host with packages, accounts, files, links and templates: nothing to do;
+//   - a repository with thousands of targets: all compiled, and two revisions of it
+//     compared;
 //   - a program that starts and ends.
 //
 // It prints a table for each work, and writes docs/performance.md and

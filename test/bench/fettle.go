@@ -17,7 +17,7 @@ const (
 
 // baseline is the fettle that others are compared with in a work.
 func baseline(w work) string {
-	if w == mixedHost || w == startEnd {
+	if w == mixedHost || w == startEnd || w == oneCatalog || w == validateAll || w == fleetDiff {
 		return fettleName
 	}
 	return fettleTree

@@ -13,7 +13,7 @@ func allFields(s settings, base string) ([]field, []string, error) {
 		return nil, nil, fmt.Errorf("cannot find the fettle to measure: %w; type: make build", err)
 	}
 	peers, notes := findPeers(s)
-	all := []field{startField(s, peers), hostField(s, peers), filesField(s, peers)}
+	all := []field{startField(s, peers), hostField(s, peers), filesField(s, peers), catalogField(s, peers), fleetField(s)}
 	if err := mountable(base); err != nil {
 		notes = append(notes, "the mixed host is not measured: "+err.Error())
 		all[1].sizes = nil

@@ -58,6 +58,10 @@ func limitMain(args []string) error {
 		return limitRepair(dir, n)
 	case mixedHost:
 		return limitHost(dir)
+	case validateAll:
+		return limitFleet(n, 1)
+	case fleetDiff:
+		return limitFleet(n, 2)
 	case startEnd:
 		return nil
 	}

@@ -44,6 +44,12 @@ func about(w work) (title, text string) {
 	case mixedHost:
 		return "Mixed host, no change", fmt.Sprintf("%d packages, %d accounts, %d files, %d links and %d templates on this machine's own root, below a layer that is thrown away. Each tool has brought the state about itself before.",
 			len(hostPackages()), hostAccounts, hostFiles, hostLinks, hostTemplates)
+	case oneCatalog:
+		return "One catalog", fmt.Sprintf("About %d states of one target compiled to its list, the cache of lists not used. For Puppet as many file resources, which all are as they should be.", catalogStates)
+	case validateAll:
+		return "Validate a fleet", "Every target of a repository compiled and checked: the company of the examples with its targets repeated, about 206 states and 245 steps a target, 25 modules. Peak memory is that of the largest process."
+	case fleetDiff:
+		return "Difference of a fleet", "The lists of every target at two revisions, of which one module differs, compared."
 	case startEnd:
 		return "Start and end", "Programs that have nothing to do but to start."
 	}

@@ -95,7 +95,7 @@ func (b *bench) isSlow(f field, t tool, n, round int) bool {
 
 // before brings about what a work begins with.
 func (b *bench) before(t tool, p place, w work) error {
-	if w == startEnd {
+	if w == startEnd || w == oneCatalog || w == validateAll || w == fleetDiff {
 		return nil
 	}
 	if w == firstApply {
