@@ -101,7 +101,10 @@ func (f *Fleet) keep(c *catalog.Catalog, m *made) {
 // newMade finds the places of items in the list. Addresses of actions stand
 // there for several items, so those have none.
 func newMade(b *builder, order []int, list step.List) *made {
-	m := &made{b: b, list: list, at: map[int]int{}}
+	m := &made{b: b, list: make(step.List, len(list)), at: map[int]int{}}
+	for i, s := range list {
+		m.list[i] = s.Kept()
+	}
 	places := map[addr.Addr]int{}
 	for i, s := range list {
 		places[s.Addr()] = i

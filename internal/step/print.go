@@ -13,6 +13,9 @@ import (
 // in order, keys in the schema's order, values bare where that reads back as
 // the same, else quoted. Parse gives back an equal step.
 func (s Step) String() string {
+	if s.canonical != "" {
+		return s.canonical
+	}
 	var buf [256]byte
 	return string(s.appendTo(buf[:0]))
 }
@@ -47,7 +50,17 @@ func Print(w io.Writer, l List, opt PrintOptions) error {
 	return out.Flush()
 }
 
+// Kept is the step with its canonical line beside it, for one whose line is asked
+// for again and again.
+func (s Step) Kept() Step {
+	s.canonical = s.String()
+	return s
+}
+
 func (s Step) appendTo(b []byte) []byte {
+	if s.canonical != "" {
+		return append(b, s.canonical...)
+	}
 	b = append(b, s.Verb...)
 	for _, a := range s.Args {
 		b = appendSubject(append(b, ' '), a)

@@ -52,6 +52,8 @@ type Step struct {
 	Written string
 	// Range is where the line stands in its own list file.
 	Range diag.Range
+	// canonical is what String gives, where Keep has kept it.
+	canonical string
 	// Trace are the INCLUDE lines that brought the step in, innermost first;
 	// nil for a step of the top list. Resolve fills it.
 	Trace []diag.Range

@@ -132,5 +132,5 @@ func (r *fleetReader) line() step.Step {
 	}
 	s := list[0]
 	s.Written, s.Range = "", diag.Range{}
-	return s
+	return s.Kept()
 }
