@@ -55,7 +55,7 @@ func (u mannedUnits) Lasts(_ context.Context, name string) error { return u.m.en
 
 func (m *manned) apply(t *testing.T, w *world, list string) (*executor.Report, error) {
 	t.Helper()
-	x, err := local.New(m, w.st, local.Options{Ballast: -1})
+	x, err := local.New(m, w.st, options())
 	must(t, err)
 	return x.Apply(context.Background(), request(t, list), nil, executor.Options{}, nil)
 }
@@ -84,7 +84,7 @@ func TestReap(t *testing.T) {
 	}
 	m.running = []string{mine, prefix + "0/", prefix + "2/", prefix + "3/", prefix + "4/", prefix + "5/", prefix + "5/back", prefix + "99/", prefix + "-1/", prefix + "x", "", "x" + mine, strings.Replace(mine, "/1/", "/2/", 1) + "y"}
 	m.reaping = errors.New("they will not go")
-	x, err := local.New(m, w.st, local.Options{Ballast: -1})
+	x, err := local.New(m, w.st, options())
 	must(t, err)
 	if _, err := x.Recover(context.Background(), executor.Options{}, nil); err == nil || !strings.Contains(err.Error(), "cannot end what it left running: they will not go") {
 		t.Errorf("recovery goes on beside what runs on: %v", err)
@@ -121,7 +121,7 @@ func TestReapAfterBoot(t *testing.T) {
 	w.tap.count = nil
 	w = w.copy()
 	m := &manned{Host: w.h, running: []string{"x"}}
-	x, err := local.New(m, w.st, local.Options{Ballast: -1})
+	x, err := local.New(m, w.st, options())
 	must(t, err)
 	_, err = x.Recover(context.Background(), executor.Options{}, nil)
 	must(t, err)
