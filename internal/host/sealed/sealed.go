@@ -179,7 +179,25 @@ func (h *Host) Units() (host.Units, error) {
 	if err != nil {
 		return u, err
 	}
+	if l, ok := u.(lasting); ok {
+		return lastingUnits{units{u, h.keys}, l}, nil
+	}
 	return units{u, h.keys}, nil
+}
+
+// lasting are units that tell whether one that was started lives on.
+type lasting interface {
+	Lasts(ctx context.Context, name string) error
+}
+
+// lastingUnits can do what those behind the veil can.
+type lastingUnits struct {
+	units
+	lasting lasting
+}
+
+func (u lastingUnits) Lasts(ctx context.Context, name string) error {
+	return masked(u.lasting.Lasts(ctx, name), u.keys)
 }
 
 type units struct {
