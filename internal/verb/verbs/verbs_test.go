@@ -12,7 +12,7 @@ import (
 // TestEveryVerbIsKnown: each verb of the language that owns an address acts in
 // one of the two ways, and no other verb does.
 func TestEveryVerbIsKnown(t *testing.T) {
-	none := []step.Verb{step.Act, step.Check, step.Include}
+	none := []step.Verb{step.Act, step.Wait, step.Check, step.Include}
 	n := 0
 	for _, schema := range step.Schemas() {
 		v, ok := verbs.For(schema.Verb)
