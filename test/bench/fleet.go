@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fettle.dev/fettle/test/scale"
+	"fettle.dev/fettle/test/bench/scale"
 )
 
 // company is the repository whose targets are repeated.

@@ -1,8 +1,8 @@
 // Package scale makes repositories as large as a test of scale wants them: the
 // example of a small company with its targets repeated.
 //
-//	tree, err := scale.Tree("../../examples/company", 10_000)   // in memory
-//	err := scale.Write(dir, "../../examples/company", 10_000)   // in a folder
+//	tree, err := scale.Tree("../../../examples/company", 10_000)   // in memory
+//	err := scale.Write(dir, "../../../examples/company", 10_000)   // in a folder
 //
 // What targets have in common and what they have of their own is as in the
 // example: a role, a site and an environment are shared, a name and an address

@@ -7,10 +7,10 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/step"
-	"fettle.dev/fettle/test/scale"
+	"fettle.dev/fettle/test/bench/scale"
 )
 
-const company = "../../examples/company"
+const company = "../../../examples/company"
 
 func Example() {
 	files, err := scale.Files(company, 1000)
