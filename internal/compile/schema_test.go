@@ -311,7 +311,7 @@ func TestSchemaBlocks(t *testing.T) {
 			text := blockText(b, fmt.Sprintf("%s = []", name))
 			unknown := false
 			r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": text}))
-			ds := diag.List{}
+			var ds diag.List
 			if b.Name == "test" || b.Name == "expect" {
 				r = compile.Open(repo.MapTree(map[string]string{"fettle.hcl": "", "tests/a.hcl": text}))
 				_, ds = r.Tests()

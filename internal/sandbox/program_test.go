@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,7 +70,8 @@ func attempts() map[string]func([]string) error {
 			return err
 		},
 		"endless": func([]string) error {
-			for {
+			for n := 0; ; n++ {
+				runtime.KeepAlive(n)
 			}
 		},
 		"output":      endlessOutput,

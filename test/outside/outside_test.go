@@ -96,7 +96,7 @@ func newVictim(t *testing.T, h *hosts.Host, bin string) *victim {
 	}
 	for _, version := range []int{1, 2, 1} {
 		start := time.Now()
-		h.Run(t, "fettle", "steps", "apply", "--yes", fmt.Sprintf("/root/lists/%d.steps", version))
+		h.Run(t, "fettle", "steps", "apply", "--yes", "--confirm-within", "0s", fmt.Sprintf("/root/lists/%d.steps", version))
 		v.takes = time.Since(start)
 		v.looks[version] = v.look()
 	}
@@ -142,7 +142,7 @@ func (v *victim) attack(dice *rand.Rand, times int, n *tally) {
 	is := 1
 	for k := range times {
 		to := 3 - is
-		p, err := v.Command(context.Background(), "fettle", "steps", "apply", "--yes", fmt.Sprintf("/root/lists/%d.steps", to))
+		p, err := v.Command(context.Background(), "fettle", "steps", "apply", "--yes", "--confirm-within", "0s", fmt.Sprintf("/root/lists/%d.steps", to))
 		if err != nil {
 			v.t.Errorf("%s: %v", v.Name, err)
 			return
@@ -207,7 +207,7 @@ func (v *victim) settle(n *tally, from, to, k int, late bool, ended error, said 
 		if n.bad <= 5 {
 			v.t.Errorf("%s, kill %d, %s, late %v: neither\n%s\nnor\n%s\nbut\n%s\nrun:\n%s\nrecovery:\n%s", v.Name, k, policy, late, v.looks[from], v.looks[to], is, said, r.Stdout+r.Stderr)
 		}
-		v.Exec("fettle", "steps", "apply", "--yes", fmt.Sprintf("/root/lists/%d.steps", to))
+		v.Exec("fettle", "steps", "apply", "--yes", "--confirm-within", "0s", fmt.Sprintf("/root/lists/%d.steps", to))
 		*now = to
 	}
 }

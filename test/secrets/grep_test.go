@@ -222,9 +222,9 @@ exec "long" {
 	s.commit()
 	c := s.command("", "apply", "--yes")
 	c.Stdout, c.Stderr = &s.said, &s.said
+	before := s.said.Len()
 	s.must(c.Start())
 	s.until(filepath.Join(s.srv, "begun"))
-	before := s.said.Len()
 	s.must(c.Process.Signal(syscall.SIGQUIT))
 	_ = c.Wait()
 	if text := s.said.String()[before:]; !strings.Contains(text, "goroutine ") {

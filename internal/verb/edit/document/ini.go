@@ -110,7 +110,7 @@ func (iniSyntax) isHeader(line string) bool {
 func (s iniSyntax) insert(text string, root *node, trail []hop, key []step.KeyPart, source string) (string, error) {
 	name := key[len(key)-1].Name
 	if len(key) > 2 || key[0].Entry >= 0 || key[len(key)-1].Entry >= 0 || strings.ContainsAny(name, "=:") {
-		return "", errors.New("an INI file has keys and sections with keys, so name KEY or SECTION.KEY, without = and :")
+		return "", errors.New("an INI file has keys and sections with keys, so name KEY or SECTION.KEY, without : and =, which part them")
 	}
 	switch {
 	case len(key) == 1:
