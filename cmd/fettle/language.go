@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -36,11 +37,14 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 		Prepare: c.Prepare,
 		Compile: c.Compile,
 		Fleet:   more.Fleet,
-		Targets: func(tree repo.Tree) ([]string, diag.List) {
-			names, ds := c.Targets(tree)
-			slices.Sort(names)
+		Targets: func(tree repo.Tree) (names []string, ds diag.List) {
+			list, ds := inventory(c, tree)
+			for _, t := range list {
+				names = append(names, t.Name)
+			}
 			return names, ds
 		},
+		Inventory:  func(tree repo.Tree) ([]lang.Target, diag.List) { return inventory(c, tree) },
 		Format:     func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
 		Kinds:      compile.Kinds,
 		OwnKinds:   c.OwnKinds,
@@ -54,6 +58,13 @@ func language(c *limited.Compiler, more *limited.Pool) cli.Language {
 		Tests:   c.Tests,
 		RunTest: more.RunTest,
 	}
+}
+
+// inventory is the targets by name.
+func inventory(c *limited.Compiler, tree repo.Tree) ([]lang.Target, diag.List) {
+	list, ds := c.Targets(tree)
+	slices.SortFunc(list, func(a, b lang.Target) int { return cmp.Compare(a.Name, b.Name) })
+	return list, ds
 }
 
 func variables(found []lang.Explained) []cli.Variable {

@@ -112,6 +112,9 @@ func TestForms(t *testing.T) {
 				if ds.HasErrors() || got.List.String() != want.List.String() || got.Policy != want.Policy {
 					t.Fatalf("it is\n%s%s\nwant\n%s", got.List, shown(ds), want.List)
 				}
+				if got, want := inventory(t, in.Tree), inventory(t, c.in.Tree); got != want {
+					t.Errorf("the targets are\n%s\nwant\n%s", got, want)
+				}
 				checkPlaces(t, in.Tree, form.ending, got)
 			})
 		}

@@ -66,7 +66,7 @@ func (c converter) attribute(block string, a *hclsyntax.Attribute) any {
 	switch {
 	case slices.Contains([]string{"variable", "fact"}, block) && a.Name == "type", block == "validation" && a.Name == "condition":
 		return source(c.text(a.Expr))
-	case slices.Contains([]string{"", "locals", "variable", "fact", "target", "role", "target_group", "module", "policy", "validation", "define"}, block):
+	case slices.Contains([]string{"", "locals", "variable", "fact", "target", "role", "target_group", "module", "policy", "ssh", "validation", "define"}, block):
 		return c.value(a.Expr)
 	case a.Name == "when" || a.Name == "for_each":
 		return source(c.text(a.Expr))

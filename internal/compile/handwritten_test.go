@@ -1,11 +1,13 @@
 package compile_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -35,8 +37,28 @@ func TestHandWritten(t *testing.T) {
 				if ds.HasErrors() || got.List.String() != want.List.String() || got.Policy != want.Policy {
 					t.Fatalf("it is\n%s%s\nwant\n%s", got.List, shown(ds), want.List)
 				}
+				if got, want := inventory(t, in.Tree), inventory(t, repo.Sub(c.in.Tree, "hcl")); got != want {
+					t.Errorf("the targets are\n%s\nwant\n%s", got, want)
+				}
 				checkPlaces(t, in.Tree, ending, got)
 			})
 		}
 	}
+}
+
+// inventory is what is known of the targets, but for their places.
+func inventory(t *testing.T, tree repo.Tree) string {
+	t.Helper()
+	list, ds := compile.Targets(tree)
+	if ds.HasErrors() {
+		t.Fatal(shown(ds))
+	}
+	for i := range list {
+		list[i].Range = diag.Range{}
+	}
+	text, err := json.MarshalIndent(list, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -56,7 +56,7 @@ func split(e entry) (attrs, blocks []entry) {
 	for _, m := range list {
 		_, body := m.value.([]entry)
 		switch {
-		case m.label != nil || body && (m.name == "validation" || m.name == "policy" || e.name == "define" && m.name == "locals" || m.name == "expect"):
+		case m.label != nil || body && (m.name == "validation" || m.name == "policy" || m.name == "ssh" || e.name == "define" && m.name == "locals" || m.name == "expect"):
 			blocks = append(blocks, m)
 		default:
 			attrs = append(attrs, m)

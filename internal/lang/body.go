@@ -89,7 +89,7 @@ func blockAttributes() []string { return []string{"rescue", "always"} }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "output", "lookup", "block", "target", "role", "target_group", "test", "module", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "lookup", "block", "target", "role", "target_group", "test", "module", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the

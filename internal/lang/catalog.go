@@ -67,7 +67,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
 	levels := p.levels(&ev.reports, t)
 	ev.cat.Policy = p.policy(&ev.reports, levels)
-	ev.target = targetValue(ev.cat, levels)
+	ev.target = targetValue(t.name, ev.cat.Labels, levels)
 	uses := p.targetModules(&ev.reports, levels)
 	bodies := ev.readModules(uses)
 	root := ev.newScope(p.root, "", topName)
@@ -95,11 +95,11 @@ func modulePrefix(name string) string {
 }
 
 // targetValue is what expressions call target.
-func targetValue(c *catalog.Catalog, levels []*level) cty.Value {
+func targetValue(name string, texts map[string]string, levels []*level) cty.Value {
 	labels := cty.MapValEmpty(cty.String)
-	if len(c.Labels) > 0 {
+	if len(texts) > 0 {
 		m := map[string]cty.Value{}
-		for k, v := range c.Labels {
+		for k, v := range texts {
 			m[k] = cty.StringVal(v)
 		}
 		labels = cty.MapVal(m)
@@ -116,7 +116,7 @@ func targetValue(c *catalog.Catalog, levels []*level) cty.Value {
 		}
 		return cty.ListVal(out)
 	}
-	return cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(c.Target), "labels": labels, "roles": named("role"), "groups": named("target_group")})
+	return cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(name), "labels": labels, "roles": named("role"), "groups": named("target_group")})
 }
 
 func (ev *evaluator) readModules(uses []*moduleUse) []*body {

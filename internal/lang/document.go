@@ -46,7 +46,7 @@ func (k bodyKind) isBlock(key string) bool {
 	case blockBody:
 		return !contains(metaAttributes(), key) && !contains(blockAttributes(), key)
 	case targetBody:
-		return key == "module" || key == "policy"
+		return key == "module" || key == "policy" || key == "ssh"
 	case variableBody:
 		return key == "validation"
 	case testsBody:
@@ -64,7 +64,7 @@ func inside(block string) bodyKind {
 		return variableBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "module", "expect", "output", "lookup":
+	case "locals", "policy", "ssh", "module", "expect", "output", "lookup":
 		return plainBody
 	case "define":
 		return defineBody
@@ -80,7 +80,7 @@ func inside(block string) bodyKind {
 
 // unlabelled tells which blocks have no label.
 func unlabelled(block string) bool {
-	return block == "locals" || block == "policy" || block == "validation" || block == "expect"
+	return block == "locals" || block == "policy" || block == "ssh" || block == "validation" || block == "expect"
 }
 
 func newSyntaxBody(r diag.Range) *hclsyntax.Body {

@@ -18,7 +18,7 @@ type level struct {
 	rng                               diag.Range
 	roles, modules, vars, data, merge *hclsyntax.Attribute
 	uses                              []*moduleUse
-	policy                            *hclsyntax.Block
+	policy, ssh                       *hclsyntax.Block
 }
 
 // String is how messages and fettle explain call the level.
@@ -43,7 +43,7 @@ func (ps *parser) level(b *hclsyntax.Block, attrs ...string) (level, bool) {
 	}
 	blocks := []string{"module"}
 	if b.Type != "role" {
-		blocks = append(blocks, "policy")
+		blocks = append(blocks, "policy", "ssh")
 	}
 	ps.only(b, levelAttrs(attrs...), blocks)
 	at := b.Body.Attributes
@@ -54,6 +54,8 @@ func (ps *parser) level(b *hclsyntax.Block, attrs ...string) (level, bool) {
 			ps.moduleUse(&l, sub)
 		case "policy":
 			ps.policyBlock(sub, &l.policy)
+		case "ssh":
+			ps.sshBlock(sub, &l.ssh)
 		}
 	}
 	return l, true
@@ -92,8 +94,12 @@ func (ps *parser) role(b *hclsyntax.Block) {
 // its own, each after those that it names; its groups in the order of their
 // declaration; and itself.
 func (p *Program) levels(r *reports, t *target) []*level {
+	return p.levelsBy(r, t, p.targetLabels(r, t))
+}
+
+// levelsBy is levels with the labels of the target.
+func (p *Program) levelsBy(r *reports, t *target, labels map[string]string) []*level {
 	var own []*level
-	labels := p.targetLabels(r, t)
 	for _, g := range p.groups {
 		if g.matches(t, labels) {
 			own = append(own, &g.level)

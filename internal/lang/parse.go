@@ -128,6 +128,12 @@ func (ps *parser) block(b *hclsyntax.Block) {
 			return
 		}
 		ps.policyBlock(b, &ps.prog.top.policy)
+	case "ssh":
+		if ps.in != nil || !ps.top {
+			ps.errorf(rangeOf(b.DefRange()), "SSH inside a module", "How a target is reached stands at the top of the repository, in fettle.hcl, or inside a target or target_group.")
+			return
+		}
+		ps.sshBlock(b, &ps.prog.top.ssh)
 	default:
 		if d := ps.decl(b); d != nil {
 			ps.body.decls = append(ps.body.decls, d)
@@ -163,14 +169,25 @@ func (ps *parser) text(e hclsyntax.Expression, what string) string {
 func (ps *parser) only(b *hclsyntax.Block, attrs, blocks []string) {
 	for _, a := range attributeOrder(b.Body.Attributes) {
 		if !contains(attrs, a.Name) {
-			ps.errorf(rangeOf(a.NameRange), "Unknown attribute", "A %s has no attribute %q.%s", b.Type, a.Name, Suggest(a.Name, attrs))
+			ps.errorf(rangeOf(a.NameRange), "Unknown attribute", "%s has no attribute %q.%s", oneOf(b.Type), a.Name, Suggest(a.Name, attrs))
 		}
 	}
 	for _, sub := range b.Body.Blocks {
 		if !contains(blocks, sub.Type) {
-			ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "A %s has no block %q.%s", b.Type, sub.Type, Suggest(sub.Type, blocks))
+			ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "%s has no block %q.%s", oneOf(b.Type), sub.Type, Suggest(sub.Type, blocks))
 		}
 	}
+}
+
+// oneOf is a block in a sentence.
+func oneOf(block string) string {
+	switch block {
+	case "expect", "output":
+		return "An " + block
+	case "ssh":
+		return "An ssh block"
+	}
+	return "A " + block
 }
 
 func contains(list []string, s string) bool {
@@ -327,7 +344,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "output", "lookup", "target", "role", "target_group", "policy":
+		case "variable", "locals", "fact", "define", "output", "lookup", "target", "role", "target_group", "policy", "ssh":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

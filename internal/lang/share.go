@@ -193,8 +193,8 @@ func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
 	}
 	old := ev.cat
 	r := &reports{}
-	c := &catalog.Catalog{Target: t.name, Labels: ev.prog.targetLabels(r, t)}
-	if len(r.list) > 0 || !m.again(t, in, targetValue(c, levels)) {
+	labels := ev.prog.targetLabels(r, t)
+	if len(r.list) > 0 || !m.again(t, in, targetValue(t.name, labels, levels)) {
 		return Shared{}, false
 	}
 	out := Shared{Like: old, Changed: m.nodes, States: make([]kind.State, len(m.nodes))}

@@ -35,7 +35,10 @@ type moduleUse struct {
 type Target struct {
 	Name    string
 	Labels  map[string]string
+	Roles   []string // each after those that it is made of
+	Groups  []string // target groups, in the order of their declaration
 	Modules []string // folders in the repository
+	SSH     *SSH     // how it is reached; nil: it is the machine that fettle runs on
 	Range   diag.Range
 }
 
@@ -54,21 +57,38 @@ func (ps *parser) target(b *hclsyntax.Block) {
 }
 
 // Targets lists the targets in the order of declaration; the implicit one when
-// the repository declares none.
+// the repository declares none. The list is nil where one of them has a mistake.
 func (p *Program) Targets() ([]Target, diag.List) {
-	if len(p.targets) == 0 {
-		return []Target{{Name: LocalTarget, Labels: map[string]string{}}}, nil
-	}
-	var out []Target
 	r := &reports{}
+	w := p.ways(r)
+	if len(p.targets) == 0 {
+		w.nowhere()
+	}
+	out := []Target{}
 	for _, t := range p.targets {
 		x := Target{Name: t.name, Range: t.rng, Labels: p.targetLabels(r, t)}
-		for _, u := range p.targetModules(r, p.levels(r, t)) {
+		levels := p.levelsBy(r, t, x.Labels)
+		for _, l := range levels {
+			switch l.what {
+			case "role":
+				x.Roles = append(x.Roles, l.name)
+			case "target_group":
+				x.Groups = append(x.Groups, l.name)
+			}
+		}
+		for _, u := range p.targetModules(r, levels) {
 			x.Modules = append(x.Modules, u.dir)
 		}
+		x.SSH = w.of(x, levels)
 		out = append(out, x)
 	}
-	return out, p.lines(r.list)
+	switch {
+	case r.list.HasErrors():
+		out = nil
+	case len(out) == 0:
+		out = append(out, Target{Name: LocalTarget, Labels: map[string]string{}})
+	}
+	return out, finish(p, r.list)
 }
 
 // choose finds the target that is meant.

@@ -2,6 +2,7 @@ package child_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -123,9 +124,7 @@ func TestSame(t *testing.T) {
 			}
 			list, wantDs := compile.Targets(in.Tree)
 			same(t, "diagnostics of targets", ds, wantDs)
-			if len(list) != len(targets) {
-				t.Errorf("targets %q, want %v", targets, list)
-			}
+			same(t, "targets", asText(t, targets), asText(t, list))
 			vars, ds, err := c.Variables(in, "")
 			if err != nil {
 				t.Fatal(err)
@@ -144,6 +143,15 @@ func same(t *testing.T, what string, got, want any) {
 	if g, w := fmt.Sprintf("%+q", got), fmt.Sprintf("%+q", want); g != w {
 		t.Errorf("%s: %.2000s\nwant %.2000s", what, g, w)
 	}
+}
+
+func asText(t *testing.T, list []lang.Target) string {
+	t.Helper()
+	text, err := json.MarshalIndent(list, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func contents(t *testing.T, blobs map[string]kind.Blob) map[string]string {

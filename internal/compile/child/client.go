@@ -54,14 +54,15 @@ func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
 	return res, ds, nil
 }
 
-// Targets gives the names of compile.Targets.
-func (c *Client) Targets() ([]string, diag.List, error) {
+// Targets is compile.Targets. Where one is reached by ssh, the way there is
+// valid, whatever the child says.
+func (c *Client) Targets() ([]lang.Target, diag.List, error) {
 	r, err := c.ask(question{ask: askTargets})
 	if err != nil {
 		return nil, nil, err
 	}
-	ds, names := r.diags(), r.texts()
-	return names, ds, r.end()
+	ds, list := r.diags(), readTargets(r)
+	return list, ds, r.end()
 }
 
 // Tests is compile.Repository.Tests.

@@ -45,6 +45,7 @@ func Decode(b []byte, tree repo.Tree) {
 	_, _ = readQuestion(b)
 	_, _ = answer(tree, &secrets{}, b)
 	readVariables(&reader{b: b})
+	readTargets(&reader{b: b})
 	readKinds(&reader{b: b})
 	readLookups(&reader{b: b})
 	readRuns(&reader{b: b})

@@ -87,11 +87,7 @@ func result(r *compile.Repository, q question) *writer {
 	case askTargets:
 		list, ds := r.Targets()
 		w.diags(ds)
-		var names []string
-		for _, t := range list {
-			names = append(names, t.Name)
-		}
-		w.texts(names)
+		writeTargets(w, list)
 	case askTests:
 		ids, ds := r.Tests()
 		w.diags(ds)

@@ -137,16 +137,16 @@ func (c *Compiler) Compile(in compile.Input) (res compile.Result, ds diag.List) 
 	return res, ds
 }
 
-// Targets gives the names of compile.Targets.
-func (c *Compiler) Targets(tree repo.Tree) (names []string, ds diag.List) {
+// Targets is compile.Targets.
+func (c *Compiler) Targets(tree repo.Tree) (list []lang.Target, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
-		names, ds, err = k.Targets()
+		list, ds, err = k.Targets()
 		return err
 	})
 	if failed != nil {
 		return nil, failed
 	}
-	return names, ds
+	return list, ds
 }
 
 // Tests is compile.Repository.Tests.

@@ -38,8 +38,9 @@ func Blocks() []Block {
 		{Name: "output", Label: "name", Doc: "A value that a module or kind gives to those who use it.", Attrs: outputAttrs()},
 		{Name: "policy", Doc: "How runs behave.", Attrs: policyAttrs()},
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
-		{Name: "target", Label: "name", Doc: "A thing that is configured.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "its labels, by which target groups select it")), Inside: []string{"module", "policy"}},
-		{Name: "target_group", Label: "name", Doc: "Targets by name or label, with what they share.", Attrs: groupAttrs(), Inside: []string{"module", "policy"}, oneOf: []string{"labels", "targets"}},
+		{Name: "ssh", Doc: "How targets are reached: by OpenSSH.", Attrs: sshAttrs()},
+		{Name: "target", Label: "name", Doc: "A thing that is configured.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "its labels, by which target groups select it")), Inside: []string{"module", "policy", "ssh"}},
+		{Name: "target_group", Label: "name", Doc: "Targets by name or label, with what they share.", Attrs: groupAttrs(), Inside: []string{"module", "policy", "ssh"}, oneOf: []string{"labels", "targets"}},
 		{Name: "test", Label: "name", Doc: "What a module, or a target, comes to.", Attrs: testAttrs(), Inside: []string{"expect"}, needs: []string{"expect"}},
 		{Name: "validation", Doc: "A rule for the value of a variable.", Attrs: validationAttrs()},
 		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(), Inside: []string{"validation"}},
@@ -142,6 +143,17 @@ func policyAttrs() []kind.Attr {
 		word("lockout", "what confirms a run that may lock an operator out", "confirm", "checks", "ignore"),
 		word("confirm_within", "how long such a run waits for its confirmation, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
+	}
+}
+
+func sshAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "enabled", Type: cty.Bool, Doc: "false: not by ssh after all, whatever a lower level says"},
+		{Name: "host", Type: cty.String, Doc: "name, address, or a Host of your ssh_config; the name of the target when left out"},
+		{Name: "user", Type: cty.String, Doc: "whom to log in as; what ssh says when left out"},
+		{Name: "port", Type: cty.Number, Doc: "1 to 65535; what ssh says when left out"},
+		{Name: "sudo", Type: cty.Bool, Doc: "become root with sudo there"},
+		{Name: "options", Type: cty.Map(cty.String), Doc: "options of ssh_config, by name"},
 	}
 }
 

@@ -106,6 +106,9 @@ type Language struct {
 	Fleet func(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List)
 	// Targets are the names of the targets that a repository declares, sorted.
 	Targets func(tree repo.Tree) ([]string, diag.List)
+	// Inventory is what is known of those targets without facts, with the way to
+	// each, sorted by name; nil where one has a mistake.
+	Inventory func(tree repo.Tree) ([]lang.Target, diag.List)
 	// Format gives the canonical form of one source file.
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.

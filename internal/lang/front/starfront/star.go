@@ -105,7 +105,7 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "block", "target", "role", "target_group", "module", "test"} {
 		add(name, r.block)
 	}
-	for _, name := range []string{"locals", "policy", "validation", "expect"} {
+	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect"} {
 		add(name, r.unlabelled)
 	}
 	for _, name := range []string{"vars", "merge", "data"} {

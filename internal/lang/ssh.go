@@ -1,0 +1,238 @@
+package lang
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// sshAttrs are the attributes of an ssh block.
+func sshAttrs() []string { return []string{"enabled", "host", "user", "port", "sudo", "options"} }
+
+// sshBlock takes an ssh block in: at the top for all targets, inside a target
+// group or a target for those.
+func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
+	ps.only(b, sshAttrs(), nil)
+	switch {
+	case len(b.Labels) > 0:
+		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "An ssh block has no label. Write ssh { host = %q }.", b.Labels[0])
+	case *into != nil:
+		ps.errorf(rangeOf(b.DefRange()), "SSH declared twice", "There is an ssh block at %s already. Put all of it into one block.", rangeOf((*into).DefRange()))
+	default:
+		*into = b
+	}
+}
+
+// ways evaluates ssh blocks for one target after the other. A mistake of an
+// attribute is told for the first target that shows it.
+type ways struct {
+	*reports
+	prog *Program
+	bad  map[*hclsyntax.Attribute]bool
+}
+
+func (p *Program) ways(r *reports) *ways {
+	return &ways{reports: r, prog: p, bad: map[*hclsyntax.Attribute]bool{}}
+}
+
+// nowhere reports an ssh block in a repository whose only target is the machine
+// that fettle runs on.
+func (w *ways) nowhere() {
+	if b := w.prog.top.ssh; b != nil {
+		w.errorf(rangeOf(b.DefRange()), "Nothing to reach", "The repository declares no target, so the only one is the machine that fettle runs on. Declare target \"NAME\" {} for each host.")
+	}
+}
+
+// of is the way to a target: each attribute is that of the highest level that
+// gives one, options are joined by name. nil where no level has an ssh block, or
+// the way is turned off.
+func (w *ways) of(t Target, levels []*level) *SSH {
+	var blocks []*hclsyntax.Block // high to low
+	for i := len(levels) - 1; i >= 0; i-- {
+		if b := levels[i].ssh; b != nil {
+			blocks = append(blocks, b)
+		}
+	}
+	if b := w.prog.top.ssh; b != nil {
+		blocks = append(blocks, b)
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	ctx := w.prog.pure.NewChild()
+	ctx.Variables = map[string]cty.Value{"target": targetValue(t.Name, t.Labels, levels)}
+	one := way{ways: w, blocks: blocks, ctx: ctx, target: t.Name}
+	if on, ok := one.flag("enabled"); ok && !on {
+		return nil
+	}
+	out := &SSH{Host: t.Name}
+	one.host(out)
+	one.user(out)
+	one.port(out)
+	out.Sudo, _ = one.flag("sudo")
+	one.options(out)
+	return out
+}
+
+// way is the way to one target.
+type way struct {
+	*ways
+	blocks []*hclsyntax.Block // high to low
+	ctx    *hcl.EvalContext
+	target string
+}
+
+// wrong reports a mistake of an attribute.
+func (w *way) wrong(a *hclsyntax.Attribute, rng diag.Range, err error) {
+	w.bad[a] = true
+	w.errorf(rng, "Invalid ssh", "%s This is for the target %q.", sentence(err), w.target)
+}
+
+// value evaluates an attribute. A null is not given, as an attribute that is bad
+// is not.
+func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
+	if a == nil || w.bad[a] {
+		return cty.NilVal, false
+	}
+	w.prog.working(rangeOf(a.Expr.Range()))
+	if ds := w.foreign(a); ds != nil {
+		w.bad[a] = true
+		w.add(ds...)
+		return cty.NilVal, false
+	}
+	v, hds := a.Expr.Value(w.ctx)
+	if hds.HasErrors() {
+		w.bad[a] = true
+		ds := w.prog.fromHCL(hds)
+		for i := range ds {
+			ds[i].Detail += " This is for the target \"" + w.target + "\"."
+		}
+		w.add(ds...)
+		return cty.NilVal, false
+	}
+	v, err := convert.Convert(v, want)
+	if err != nil || !v.IsWhollyKnown() {
+		w.bad[a] = true
+		w.errorf(rangeOf(a.Expr.Range()), "Wrong type", "%s has to be a %s. This is for the target %q.", a.Name, want.FriendlyName(), w.target)
+		return cty.NilVal, false
+	}
+	return v, !v.IsNull()
+}
+
+// foreign refuses what is not known before a host is reached.
+func (w *way) foreign(a *hclsyntax.Attribute) diag.List {
+	for _, t := range a.Expr.Variables() {
+		if name := t.RootName(); name != "target" {
+			return diag.List{diag.Errorf(rangeOf(t.SourceRange()), "Not known before a host is reached",
+				"An ssh block sees the target alone: target.name, target.labels, target.roles and target.groups. Give what it needs as a label, instead of %q.", name)}
+		}
+	}
+	return nil
+}
+
+// highest is what the highest level that gives an attribute says.
+func (w *way) highest(name string, want cty.Type) (*hclsyntax.Attribute, cty.Value, bool) {
+	for _, b := range w.blocks {
+		a := b.Body.Attributes[name]
+		if v, ok := w.value(a, want); ok {
+			return a, v, true
+		}
+	}
+	return nil, cty.NilVal, false
+}
+
+func (w *way) flag(name string) (on, ok bool) {
+	_, v, ok := w.highest(name, cty.Bool)
+	return ok && v.True(), ok
+}
+
+func (w *way) host(out *SSH) {
+	a, v, ok := w.highest("host", cty.String)
+	if ok {
+		out.Host = v.AsString()
+	}
+	if err := checkSSHHost(out.Host); err == nil {
+		return
+	} else if ok {
+		w.wrong(a, rangeOf(a.Expr.Range()), err)
+	} else {
+		w.errorf(rangeOf(w.blocks[0].DefRange()), "Invalid ssh", "%s The name of the target %q stands for it, since no host is given.", sentence(err), w.target)
+	}
+}
+
+func (w *way) user(out *SSH) {
+	a, v, ok := w.highest("user", cty.String)
+	if !ok {
+		return
+	}
+	out.User = v.AsString()
+	if err := checkSSHUser(out.User); err != nil {
+		w.wrong(a, rangeOf(a.Expr.Range()), err)
+	}
+}
+
+func (w *way) port(out *SSH) {
+	a, v, ok := w.highest("port", cty.Number)
+	if !ok {
+		return
+	}
+	n, exact := v.AsBigFloat().Int64()
+	if err := checkSSHPort(n); exact != 0 || err != nil {
+		w.wrong(a, rangeOf(a.Expr.Range()), checkSSHPort(0))
+		return
+	}
+	out.Port = int(n)
+}
+
+// options joins those of all levels. Their names are the same whatever case they
+// are in; a null takes away what a lower level gives.
+func (w *way) options(out *SSH) {
+	written := map[string]string{} // by the name in lower case
+	for i := len(w.blocks) - 1; i >= 0; i-- {
+		a := w.blocks[i].Body.Attributes["options"]
+		v, ok := w.value(a, cty.Map(cty.String))
+		if !ok {
+			continue
+		}
+		here := map[string]string{}
+		values := v.AsValueMap()
+		for _, name := range sortedKeys(values) {
+			if twice := here[strings.ToLower(name)]; twice != "" {
+				w.errorf(optionRange(a, name), "Invalid ssh", "The option %s is there already, as %s.", name, twice)
+				continue
+			}
+			here[strings.ToLower(name)] = name
+			delete(out.Options, written[strings.ToLower(name)])
+			if values[name].IsNull() {
+				continue
+			}
+			if err := checkSSHOption(name, values[name].AsString()); err != nil {
+				w.wrong(a, optionRange(a, name), err)
+				continue
+			}
+			if out.Options == nil {
+				out.Options = map[string]string{}
+			}
+			out.Options[name], written[strings.ToLower(name)] = values[name].AsString(), name
+		}
+	}
+}
+
+// optionRange is where an option stands, or the whole attribute.
+func optionRange(a *hclsyntax.Attribute, name string) diag.Range {
+	pairs, hds := hcl.ExprMap(a.Expr)
+	if hds.HasErrors() {
+		return rangeOf(a.Expr.Range())
+	}
+	for _, p := range pairs {
+		if k, kds := p.Key.Value(nil); !kds.HasErrors() && k.Type() == cty.String && !k.IsNull() && k.IsKnown() && k.AsString() == name {
+			return rangeOf(p.Key.Range())
+		}
+	}
+	return rangeOf(a.Expr.Range())
+}

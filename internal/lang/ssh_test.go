@@ -1,0 +1,212 @@
+package lang_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind/kinds"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// update rewrites the expectations of testdata. Review the difference like code.
+var update = flag.Bool("update", false, "rewrite the expectations")
+
+// inventory are the targets of a repository as text, sorted by name, and what is
+// wrong with it.
+func inventory(texts map[string]string) (targets, mistakes string) {
+	p, ds := lang.Load(repo.MapTree(texts), lang.Options{Kinds: kinds.All()})
+	var list []lang.Target
+	if !ds.HasErrors() {
+		list, ds = p.Targets()
+		if !ds.HasErrors() {
+			_, ds = p.Catalog(lang.Input{Target: list[0].Name})
+		}
+	}
+	for _, d := range ds {
+		mistakes += d.String() + "\n  | " + strings.TrimSpace(d.Line) + "\n"
+	}
+	slices.SortFunc(list, func(a, b lang.Target) int { return strings.Compare(a.Name, b.Name) })
+	for _, t := range list {
+		targets += described(t) + "\n"
+	}
+	return targets, mistakes
+}
+
+func described(t lang.Target) string {
+	out := []string{t.Name}
+	list := func(name string, values []string) {
+		if len(values) > 0 {
+			out = append(out, name+"="+strings.Join(values, ","))
+		}
+	}
+	list("roles", t.Roles)
+	list("groups", t.Groups)
+	list("labels", pairs(t.Labels, ":"))
+	if t.SSH == nil {
+		return strings.Join(out, " ")
+	}
+	out = append(out, "ssh", "host="+t.SSH.Host)
+	if t.SSH.User != "" {
+		out = append(out, "user="+t.SSH.User)
+	}
+	if t.SSH.Port != 0 {
+		out = append(out, fmt.Sprint("port=", t.SSH.Port))
+	}
+	if t.SSH.Sudo {
+		out = append(out, "sudo")
+	}
+	return strings.Join(append(out, pairs(t.SSH.Options, "=")...), " ")
+}
+
+func pairs(m map[string]string, between string) []string {
+	var out []string
+	for k, v := range m {
+		out = append(out, k+between+v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// How targets are reached, and what is wrong where they cannot be.
+func TestSSH(t *testing.T) {
+	files, err := filepath.Glob("testdata/ssh/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts := map[string]string{}
+			for _, f := range a.Files {
+				texts[f.Name] = string(f.Data)
+			}
+			got := map[string]string{}
+			got["targets"], got["errors"] = inventory(texts)
+			for i, f := range a.Files {
+				if want, ok := got[f.Name]; ok && want != string(f.Data) {
+					if a.Files[i].Data = []byte(want); !*update {
+						t.Errorf("%s:\n%swant:\n%s", f.Name, want, f.Data)
+					}
+				}
+			}
+			if texts["errors"] == "" && got["errors"] != "" && !*update {
+				t.Error(got["errors"])
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// What an ssh block says has no part in a list.
+func TestSSHChangesNoList(t *testing.T) {
+	catalog := func(ssh string) string {
+		p, _ := lang.Load(repo.MapTree(map[string]string{"fettle.hcl": "file \"/x\" { content = target.name }\ntarget \"t\" {" + ssh + "}\n"}), lang.Options{Kinds: kinds.All()})
+		c, ds := p.Catalog(lang.Input{})
+		return fmt.Sprint(c.Nodes[0].State.Attrs, c.Policy, c.Labels, ds)
+	}
+	if with, without := catalog("\n  ssh {\n    host = \"x\"\n  }\n"), catalog(""); with != without {
+		t.Errorf("%s\nwithout ssh %s", with, without)
+	}
+}
+
+// Whatever the levels say, an attribute is that of the highest that gives it.
+func TestSSHMerge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		levels := []string{"", `target_group "g" { targets = ["*"]`, `target_group "h" { targets = ["t"]`, `target "t" {`}
+		want := lang.Target{Name: "t", Groups: []string{"g", "h"}}
+		host, user, port, sudo, enabled, blocks := "t", "", 0, false, true, false
+		text := ""
+		for i, head := range levels {
+			block := ""
+			if rapid.Bool().Draw(t, "block") {
+				blocks = true
+				block = "ssh {\n"
+				if rapid.Bool().Draw(t, "host") {
+					host = fmt.Sprint("h", i)
+					block += fmt.Sprintf("host = %q\n", host)
+				}
+				if rapid.Bool().Draw(t, "user") {
+					user = fmt.Sprint("u", i)
+					block += fmt.Sprintf("user = %q\n", user)
+				}
+				if rapid.Bool().Draw(t, "port") {
+					port = i + 1
+					block += fmt.Sprintf("port = %d\n", port)
+				}
+				for name, into := range map[string]*bool{"sudo": &sudo, "enabled": &enabled} {
+					if v := rapid.SampledFrom([]string{"", "true", "false", "null"}).Draw(t, name); v != "" {
+						block += name + " = " + v + "\n"
+						if v != "null" {
+							*into = v == "true"
+						}
+					}
+				}
+				block += "}\n"
+			}
+			if head == "" {
+				text += block
+			} else {
+				text += strings.Replace(head, "{ ", "{\n", 1) + "\n" + block + "}\n"
+			}
+		}
+		if blocks && enabled {
+			want.SSH = &lang.SSH{Host: host, User: user, Port: port, Sudo: sudo}
+		}
+		got, mistakes := inventory(map[string]string{"fettle.hcl": text})
+		if mistakes != "" || got != described(want)+"\n" {
+			t.Fatalf("%s\ncomes to %swant %s\n%s", text, got, described(want), mistakes)
+		}
+	})
+}
+
+// FuzzSSH: what is valid cannot be taken for an option, and no shell would make
+// more than one word of it.
+func FuzzSSH(f *testing.F) {
+	f.Add("web1", "admin", 22, "ProxyJump", "a@b:22,c")
+	f.Add("2001:db8::1%eth0", "", 0, "Tag", "x")
+	f.Add("-oProxyCommand=id", "$(id)", -1, "Match", "exec id")
+	f.Fuzz(func(t *testing.T, host, user string, port int, option, value string) {
+		s := lang.SSH{Host: host, User: user, Port: port, Options: map[string]string{option: value}}
+		if s.Valid() != nil {
+			return
+		}
+		for _, word := range []string{host, user} {
+			if strings.HasPrefix(word, "-") || strings.ContainsAny(word, " \t\n\x00'\"`$\\;&<>|(){}") {
+				t.Fatalf("%q is valid", word)
+			}
+		}
+		if port < 0 || port > 65535 || strings.ContainsAny(value, "\n\x00") || strings.EqualFold(option, "ProxyCommand") {
+			t.Fatalf("%+v is valid", s)
+		}
+	})
+}
+
+// A mistake of an attribute that all targets share is told once.
+func TestSSHMistakeOnce(t *testing.T) {
+	text := "ssh { host = \"${target.labels.x}.example.org\" }\n"
+	for i := range 100 {
+		text += fmt.Sprintf("target \"t%d\" {}\n", i)
+	}
+	p, _ := lang.Load(repo.MapTree(map[string]string{"fettle.hcl": text}), lang.Options{})
+	_, ds := p.Targets()
+	if len(ds) != 1 || ds[0].Severity != diag.Error || !strings.Contains(ds[0].Detail, `for the target "t0"`) {
+		t.Error(ds)
+	}
+}

@@ -1,0 +1,162 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// SSH is how a target is reached: what OpenSSH is told beside its own
+// configuration, which has the last word on whatever is not given here.
+type SSH struct {
+	Host    string            // name, address, or a Host of ssh's own configuration; never ""
+	User    string            // "" leaves it to ssh
+	Port    int               // 0 leaves it to ssh
+	Sudo    bool              // fettle runs there by way of sudo
+	Options map[string]string // of ssh, by name, each for -o NAME=VALUE; nil without any
+}
+
+// Valid tells whether every part may be handed to ssh: nothing in it is read as
+// an option, goes through a shell, runs a program here or weakens the check of
+// host keys. What the language gives is valid.
+func (s SSH) Valid() error {
+	errs := []error{checkSSHHost(s.Host)}
+	if s.User != "" {
+		errs = append(errs, checkSSHUser(s.User))
+	}
+	if s.Port != 0 {
+		errs = append(errs, checkSSHPort(int64(s.Port)))
+	}
+	for _, name := range sortedKeys(s.Options) {
+		errs = append(errs, checkSSHOption(name, s.Options[name]))
+	}
+	for _, err := range errs {
+		if err != nil {
+			return fmt.Errorf("cannot be reached by ssh: %w", err)
+		}
+	}
+	return nil
+}
+
+// shellMarks are what ssh itself refuses in a host and a user: they may end up in
+// a command line of its ProxyCommand.
+const shellMarks = "'\"`$\\;&<>|(){}*?!#~"
+
+func checkSSHHost(host string) error {
+	switch {
+	case host == "":
+		return errors.New("the host is empty; leave it out where it is the name of the target")
+	case strings.Contains(host, "@"):
+		return fmt.Errorf("the host %q names a user; give user = %q instead", host, host[:strings.Index(host, "@")])
+	case strings.Count(host, ":") == 1:
+		return fmt.Errorf("the host %q names a port; give it as port", host)
+	case strings.Contains(host, ":") && !isAddress(host):
+		return fmt.Errorf("the host %q is neither a name nor an address", host)
+	}
+	return plainWord("host", host, shellMarks+"/,[]=")
+}
+
+// isAddress tells whether a text is an IPv6 address, with a zone or without.
+func isAddress(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Is6()
+}
+
+func checkSSHUser(user string) error {
+	if user == "" {
+		return errors.New("the user is empty; leave it out where ssh knows it")
+	}
+	return plainWord("user", user, shellMarks+"/,:")
+}
+
+// plainWord demands one word that no program takes for anything else.
+func plainWord(what, word, without string) error {
+	switch {
+	case strings.HasPrefix(word, "-"):
+		return fmt.Errorf("the %s %q begins with -, which ssh would take for an option", what, word)
+	case len(word) > 255:
+		return fmt.Errorf("the %s has more than 255 bytes", what)
+	}
+	for _, r := range word {
+		if r == unicode.ReplacementChar || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(without, r) {
+			return fmt.Errorf("the %s %q has the character %q, which cannot stand there", what, word, r)
+		}
+	}
+	return nil
+}
+
+func checkSSHPort(port int64) error {
+	if port < 1 || port > 65535 {
+		return errors.New("the port is a whole number from 1 to 65535")
+	}
+	return nil
+}
+
+// sshOptions are the options of ssh_config(5) that a repository may give. Any
+// other stays with the person who runs ssh: a repository neither runs programs
+// on a workstation, nor hands out its keys, nor decides whom to believe.
+var sshOptions = [...]string{
+	"AddressFamily", "BindAddress", "BindInterface", "CanonicalDomains", "CanonicalizeFallbackLocal", "CanonicalizeHostname",
+	"CanonicalizeMaxDots", "CanonicalizePermittedCNAMEs", "CASignatureAlgorithms", "CertificateFile", "Ciphers", "Compression",
+	"ConnectionAttempts", "ConnectTimeout", "GSSAPIAuthentication", "HostbasedAuthentication", "HostKeyAlgorithms", "HostKeyAlias", "IdentitiesOnly",
+	"IdentityAgent", "IdentityFile", "IPQoS", "KexAlgorithms", "MACs", "PreferredAuthentications", "ProxyJump", "PubkeyAcceptedAlgorithms",
+	"PubkeyAuthentication", "RekeyLimit", "RequiredRSASize", "ServerAliveCountMax", "ServerAliveInterval", "Tag", "TCPKeepAlive",
+}
+
+// sshRefused are options that people try, with the reason against them.
+var sshRefused = [...]struct{ why, names string }{
+	{"it has an attribute of its own: host, user or port", "HostName User Port"},
+	{"it decides which host key is believed, which is up to the person who connects", "StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +
+		"CheckHostIP VerifyHostKeyDNS UpdateHostKeys NoHostAuthenticationForLocalhost RevokedHostKeys HashKnownHosts"},
+	{"fettle sets it itself, for its own connection", "BatchMode ControlMaster ControlPath ControlPersist LogLevel LogVerbose SyslogFacility PasswordAuthentication " +
+		"KbdInteractiveAuthentication ChallengeResponseAuthentication NumberOfPasswordPrompts ExitOnForwardFailure ClearAllForwardings"},
+	{"fettle speaks its own protocol over the connection, and this would break it", "RemoteCommand RequestTTY SessionType StdinNull ForkAfterAuthentication EscapeChar Subsystem"},
+	{"it would run a program on your workstation, which a repository must not", "LocalCommand PermitLocalCommand ProxyCommand ProxyUseFdpass XAuthLocation PKCS11Provider SecurityKeyProvider SmartcardDevice"},
+	{"it would give the target a way back to your workstation, its keys or its environment", "ForwardAgent ForwardX11 ForwardX11Trusted ForwardX11Timeout GSSAPIDelegateCredentials AddKeysToAgent " +
+		"LocalForward RemoteForward DynamicForward GatewayPorts PermitRemoteOpen StreamLocalBindMask StreamLocalBindUnlink Tunnel TunnelDevice SendEnv SetEnv"},
+	{"it is a part of the file of ssh, and no option", "Host Match Include IgnoreUnknown"},
+}
+
+// checkSSHOption looks at one option. The case of its name does not count.
+func checkSSHOption(name, value string) error {
+	same := func(known string) bool { return strings.EqualFold(known, name) }
+	if !slices.ContainsFunc(sshOptions[:], same) {
+		for _, r := range sshRefused {
+			if slices.ContainsFunc(strings.Fields(r.names), same) {
+				return fmt.Errorf("the option %s cannot stand here: %s", name, r.why)
+			}
+		}
+		return fmt.Errorf("the option %q is none that may stand here; what fettle does not know belongs to ssh's own configuration.%s", name, Suggest(name, sshOptions[:]))
+	}
+	for _, r := range value {
+		if r == unicode.ReplacementChar || unicode.IsControl(r) {
+			return fmt.Errorf("the value of the option %s has a character that is none of a line of text", name)
+		}
+	}
+	switch {
+	case strings.TrimSpace(value) == "":
+		return fmt.Errorf("the option %s has no value", name)
+	case len(value) > 4096:
+		return fmt.Errorf("the value of the option %s has more than 4096 bytes", name)
+	case same("ProxyJump"):
+		return checkJumps(value)
+	}
+	return nil
+}
+
+// checkJumps looks at what ssh makes a command line of.
+func checkJumps(value string) error {
+	for _, hop := range strings.Split(value, ",") {
+		word := strings.TrimPrefix(hop, "ssh://")
+		if word == "" {
+			return errors.New("the option ProxyJump has an empty host")
+		}
+		if err := plainWord("jump host", word, shellMarks+"/"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
