@@ -3,13 +3,30 @@ package apply
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb/act"
 	"fettle.dev/fettle/internal/verb/check"
 )
+
+// actOf is an ACT step of the list with the addresses it listens to.
+type actOf struct {
+	step          step.Step
+	on, onFailure []addr.Addr
+}
+
+// turn orders those who listen to one failure: what rescues a block comes before
+// all others, an inner block before the one around it.
+func (a actOf) turn() int {
+	if _, ok := a.step.Lookup("rescue"); ok {
+		return len(a.onFailure)
+	}
+	return math.MaxInt
+}
 
 // settled gives the records of the actions that change i notifies, and
 // remembers them. From then on neither a failure nor a crash loses them.
@@ -61,9 +78,14 @@ func (r *run) basePending(a addr.Addr) journal.PendingAct {
 // act runs a lazy action if something notified it.
 func (r *run) act(i int) error {
 	c, s := r.plan.Changes[i], r.m.Step(i)
-	if !r.notified(c.Addr, c.Cause) {
+	if len(r.notifiers(c.Addr, c.Cause)) == 0 {
 		r.m.Set(i, Skipped)
 		r.event("skipped", i, "nothing that notifies it changed")
+		return nil
+	}
+	if r.m.Out(r.notifiers(c.Addr, c.Cause)) {
+		r.m.Set(i, Barred)
+		r.event("skipped", i, "only what is in a block that failed notifies it, or what comes after one")
 		return nil
 	}
 	r.start(i)
@@ -86,27 +108,26 @@ func (r *run) act(i int) error {
 	return r.log(append([]journal.Record{fired}, r.settled(i)...)...) // an action can notify another
 }
 
-// notified tells whether an action is pending for one of these causes. The same
+// notifiers are those of some causes for which an action is pending. The same
 // action may stand in the list several times, each for its own causes.
-func (r *run) notified(a addr.Addr, cause []addr.Addr) bool {
-	p, ok := r.pending[a]
-	if !ok {
-		return false
-	}
-	return slices.ContainsFunc(p.Cause, func(x addr.Addr) bool { return slices.Contains(cause, x) })
+func (r *run) notifiers(a addr.Addr, cause []addr.Addr) []addr.Addr {
+	return slices.DeleteFunc(slices.Clone(r.pending[a].Cause), func(x addr.Addr) bool { return !slices.Contains(cause, x) })
 }
 
-// failureActs runs what listens for the failure of change i.
+// failureActs runs what listens for the failure of change i and has not run for it:
+// first what rescues its block.
 func (r *run) failureActs(i int) error {
 	a := r.plan.Changes[i].Addr
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), settleTime)
 	defer cancel()
 	for _, l := range r.acts {
-		if !slices.Contains(l.onFailure, a) {
+		at := listener{i, l.step.Addr()}
+		if _, ran := r.told[at]; ran || !slices.Contains(l.onFailure, a) {
 			continue
 		}
 		rec := journal.Record{Kind: journal.Fired, Change: i, Addr: l.step.Addr(), Cause: []addr.Addr{a}}
-		if err := act.Run(ctx, r.Host, l.step, false); err != nil {
+		err := act.Run(ctx, r.Host, l.step, false)
+		if r.told[at] = err == nil; err != nil {
 			rec.Error = r.masked(err.Error())
 			r.note(fmt.Sprintf("%s, notified by the failure of %s, failed too: %v", l.step.Addr(), a, err))
 		} else {

@@ -37,7 +37,7 @@ type Event struct {
 	Text   string      `json:"text,omitempty"` // the reason, the error
 }
 
-// Failure is the change that stopped a run.
+// Failure is a change that failed, as a rule the one that stopped a run.
 type Failure struct {
 	Class  Class     `json:"class"`
 	Addr   addr.Addr `json:"addr"`
@@ -69,7 +69,10 @@ type Result struct {
 	Run     int
 	Outcome journal.Outcome
 	Changed int
-	Failed  *Failure
+	// Failed is what ended the run; where each failure was rescued, the first.
+	Failed *Failure
+	// Rescued are the failures after which the run went on without their blocks.
+	Rescued []*Failure
 	Checks  []CheckResult
 	Notes   []string
 	State   journal.State
@@ -157,8 +160,12 @@ type run struct {
 	// left are temporaries that could not be removed so far.
 	swept map[string]bool
 	left  []string
-	// told are the failures whose listening actions have run.
-	told map[int]bool
+	// told are the actions that ran for a failure, and whether they succeeded.
+	told map[listener]bool
+	// faults are the failures by change; rescued are those after which the run
+	// went on.
+	faults  map[int]*Failure
+	rescued []*Failure
 }
 
 // effect is what one change did: the address's images, and the path moves with

@@ -26,10 +26,13 @@ const (
 	Undone
 	// Stuck: it took effect and could not be taken back.
 	Stuck
+	// Barred: it is not reached, for it is in a block that failed and was rescued,
+	// or comes after one.
+	Barred
 )
 
 func (s Status) String() string {
-	return [...]string{"to do", "done", "failed", "skipped", "undone", "could not be undone"}[s]
+	return [...]string{"to do", "done", "failed", "skipped", "undone", "could not be undone", "not reached"}[s]
 }
 
 // Op is what to do next.
@@ -69,12 +72,14 @@ type Machine struct {
 	trees   map[string]bool           // paths that come back with all that is below
 	sizes   func(digest string) int64 // of content that is to be staged
 	Back    bool                      // the run is being taken back
+	rescues []rescue                  // of blocks
+	out     map[addr.Addr]bool        // what blocks that failed keep from being reached
 }
 
-// NewMachine starts with everything to do. sizes tells how many bytes a digest
-// stands for.
-func NewMachine(p *plan.Plan, sizes func(string) int64) *Machine {
-	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes, trees: map[string]bool{}}
+// NewMachine starts with everything to do. list says which blocks are rescued;
+// sizes tells how many bytes a digest stands for.
+func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine {
+	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes, trees: map[string]bool{}, rescues: rescuesOf(list), out: map[addr.Addr]bool{}}
 	for _, c := range p.Changes {
 		m.steps = append(m.steps, stepOf(c))
 		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {

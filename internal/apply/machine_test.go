@@ -43,7 +43,7 @@ func fileImage(what string) *image.Image {
 
 // batches gives what a machine says to do, a batch a line, when all goes well.
 func batches(p *plan.Plan, back bool) string {
-	m := apply.NewMachine(p, func(d string) int64 { return map[string]int64{"sha256:01": 40 << 20}[d] })
+	m := apply.NewMachine(p, nil, func(d string) int64 { return map[string]int64{"sha256:01": 40 << 20}[d] })
 	done := apply.Done
 	if back {
 		for i := range p.Changes {
@@ -124,7 +124,7 @@ func TestBatchesEnd(t *testing.T) {
 	for i := range 16385 {
 		p.Changes = append(p.Changes, change(t, plan.Create, fmt.Sprintf("COPY x /f%d", i), "absent", "file"))
 	}
-	m := apply.NewMachine(p, nil)
+	m := apply.NewMachine(p, nil, nil)
 	if op, indexes := m.Next(); op != apply.OpPaths || len(indexes) != 16384 || !slices.IsSorted(indexes) {
 		t.Errorf("operation %d of %d changes", op, len(indexes))
 	}
@@ -137,7 +137,7 @@ func TestWhatIsFailedStays(t *testing.T) {
 		change(t, plan.Create, "USER a", "-", "-"), change(t, plan.Create, "USER b", "-", "-"), change(t, plan.Create, "USER c", "-", "-"),
 		{Action: plan.Remove, Addr: "user:d", Applied: "USER d", Source: "list:7"}, {Action: plan.Remove, Addr: "user:e"},
 	}}
-	m := apply.NewMachine(p, nil)
+	m := apply.NewMachine(p, nil, nil)
 	m.Set(0, apply.Done)
 	m.Set(1, apply.Failed)
 	if op, next := m.Next(); op != apply.OpMove || !slices.Equal(next, []int{2}) {

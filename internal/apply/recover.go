@@ -47,19 +47,20 @@ func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 // have come to their turn.
 func (r *run) goOn() error {
 	for i := range r.plan.Changes {
-		if r.m.Status(i) == Failed && !r.told[i] {
+		if r.m.Status(i) == Failed {
 			if err := r.failureActs(i); err != nil {
 				return err
 			}
 		}
 	}
-	if r.failed == nil {
-		if err := r.validateInPlace(r.made()); err != nil && !errors.Is(err, errStopped) {
+	for r.failed == nil || r.goesOnAfter() {
+		err := r.validateInPlace(r.made())
+		if err == nil {
+			return r.forward()
+		}
+		if !errors.Is(err, errStopped) {
 			return err
 		}
-	}
-	if r.failed == nil {
-		return r.forward()
 	}
 	return nil
 }

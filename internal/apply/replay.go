@@ -52,7 +52,7 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 		r.notify(rec)
 	case journal.Fired:
 		if len(rec.Cause) == 1 && rec.Cause[0] == r.plan.Changes[i].Addr {
-			r.told[i] = true // one that listens to the failure
+			r.told[listener{i, rec.Addr}] = rec.Error == "" // it listens to the failure
 			return
 		}
 		if rec.Error == "" {
@@ -126,6 +126,7 @@ func (r *run) replayResult(rec journal.Record, fx *effect) {
 		c := r.plan.Changes[rec.Change]
 		r.m.Set(rec.Change, Failed)
 		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.m.Step(rec.Change).String(), Source: c.Source, Error: rec.Error}
+		r.faults[rec.Change] = r.failed
 		return
 	}
 	fx.changed = true

@@ -2,9 +2,11 @@ package apply
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
@@ -41,12 +43,6 @@ type Job struct {
 	Base   journal.State
 	// Goal has the entries of the state that a rollback goes back to.
 	Goal []journal.Entry
-}
-
-// actOf is an ACT step of the list with the addresses it listens to.
-type actOf struct {
-	step          step.Step
-	on, onFailure []addr.Addr
 }
 
 // Run does the job. The result is valid beside an error, which says why the run
@@ -93,11 +89,11 @@ func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 
 func (r *Runner) newRun(ctx context.Context, job Job) *run {
 	x := &run{Runner: r, ctx: ctx, plan: job.Plan, header: job.Header, base: job.Base,
-		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, swept: map[string]bool{}, told: map[int]bool{}, listeners: map[addr.Addr][]int{}}
+		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, swept: map[string]bool{}, told: map[listener]bool{}, faults: map[int]*Failure{}, listeners: map[addr.Addr][]int{}}
 	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
 		Progress: func(text string) { r.Show(Event{Kind: "wait", Total: len(job.Plan.Changes), Text: text}) }, Note: x.note, Output: func(text string) { x.output = &text }}
 	x.seal(job)
-	x.m = NewMachine(job.Plan, r.blobSize)
+	x.m = NewMachine(job.Plan, job.List, r.blobSize)
 	for _, e := range job.Goal {
 		x.goal[e.Addr] = e
 	}
@@ -114,6 +110,7 @@ func (r *Runner) newRun(ctx context.Context, job Job) *run {
 			x.acts = append(x.acts, actOf{s, addrs(s.All("on")), addrs(s.All("on_failure"))})
 		}
 	}
+	slices.SortStableFunc(x.acts, func(a, b actOf) int { return cmp.Compare(a.turn(), b.turn()) })
 	x.wanted, x.ctx = job.List, host.WithMark(ctx, x.mark)
 	return x
 }
@@ -208,6 +205,9 @@ func (r *run) forward() error {
 			return r.lasting()
 		}
 		err := r.do(op, indexes)
+		if errors.Is(err, errStopped) && r.goesOnAfter() {
+			continue
+		}
 		if errors.Is(err, errStopped) {
 			return nil
 		}
@@ -251,8 +251,9 @@ func (r *run) interrupted() {
 func (r *run) fail(i int, class Class, err error) error {
 	c, said := r.plan.Changes[i], r.masked(err.Error())
 	r.m.Set(i, Failed)
+	r.faults[i] = &Failure{Class: class, Addr: c.Addr, Step: r.m.Step(i).String(), Source: c.Source, Error: said}
 	if r.failed == nil {
-		r.failed = &Failure{Class: class, Addr: c.Addr, Step: r.m.Step(i).String(), Source: c.Source, Error: said}
+		r.failed = r.faults[i]
 	}
 	r.event("failed", i, said)
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: c.Addr, Error: said}
@@ -308,6 +309,9 @@ func (r *run) changed(i int) {
 // finish takes the run back if its policy says so, and writes how it ended.
 func (r *run) finish() (Result, error) {
 	outcome := journal.Succeeded
+	if r.failed == nil && len(r.rescued) > 0 {
+		r.failed = r.rescued[0]
+	}
 	switch {
 	case r.failed == nil:
 	case r.failed.Class == VerificationFailed:
@@ -359,12 +363,12 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 }
 
 func (r *run) result() Result {
-	res := Result{Run: r.header.Run, Failed: r.failed, Checks: r.checks, Notes: r.notes, State: r.base}
+	res := Result{Run: r.header.Run, Failed: r.failed, Rescued: r.rescued, Checks: r.checks, Notes: r.notes, State: r.base}
 	for i, c := range r.plan.Changes {
 		if r.fx[i].changed && r.m.Status(i) != Undone && c.Addr.Kind() != addr.KindAct {
 			res.Changed++
 		}
-		if r.m.Status(i) == Do && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
+		if s := r.m.Status(i); (s == Do || s == Barred) && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
 			res.Remaining = append(res.Remaining, c.Addr)
 		}
 	}

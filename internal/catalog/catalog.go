@@ -76,7 +76,9 @@ type Trigger struct {
 	Immediate bool
 	// Failure runs it when From fails, in place of when it changes.
 	Failure bool
-	Range   diag.Range
+	// Rescue: From is a block, and the action rescues it. Failure is set too.
+	Rescue bool
+	Range  diag.Range
 }
 
 // Members gives the states of a node: itself, or all states in the group, in

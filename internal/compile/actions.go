@@ -19,6 +19,7 @@ type act struct {
 	failure []int
 	behind  int // catalog node that an immediate action follows
 	phase   int // of those who trigger it
+	block   int // catalog node that it rescues; -1 for none
 }
 
 // actions makes a deferred action for each action that is notified, and an
@@ -29,6 +30,7 @@ func (b *builder) actions() {
 		name   string
 		behind int
 		phase  int
+		block  int
 	}
 	byKey := map[key]*act{}
 	for _, t := range b.c.Triggers {
@@ -36,8 +38,11 @@ func (b *builder) actions() {
 			if b.finds[from] && len(b.of[from]) == 0 {
 				continue // who does its step tells of it
 			}
-			k := key{t.To, t.Action, -1, 1}
-			if t.Immediate {
+			k := key{t.To, t.Action, -1, 1, -1}
+			if t.Rescue {
+				k.block = t.From
+			}
+			if t.Immediate && !t.Rescue {
 				k.behind = from
 			} else if len(b.again) > 0 {
 				k.phase = b.phaseOf(from)
@@ -48,7 +53,7 @@ func (b *builder) actions() {
 				if a == nil {
 					continue
 				}
-				a.phase, byKey[k] = k.phase, a
+				a.phase, a.block, byKey[k] = k.phase, k.block, a
 			}
 			if t.Failure {
 				a.failure = append(a.failure, from)
@@ -67,7 +72,7 @@ func (b *builder) actions() {
 
 func (b *builder) newAct(to int, name string, behind int) *act {
 	node := b.c.Nodes[to]
-	a := &act{to: to, name: name, behind: behind, item: -1}
+	a := &act{to: to, name: name, behind: behind, item: -1, block: -1}
 	for _, k := range node.Kind.Actions {
 		if k.Name == name {
 			s, ds := k.Act(node.State)
@@ -114,6 +119,7 @@ func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	for _, x := range failure {
 		attrs = append(attrs, step.Attr{Key: "on_failure", Value: string(x)})
 	}
+	attrs = append(attrs, b.rescues(a, failure, pos)...)
 	s, err := step.New(a.step.Verb, a.step.Args, append(attrs, a.step.Attrs...)...)
 	if err != nil {
 		b.ds = append(b.ds, diag.Errorf(b.c.Nodes[a.to].Range, "Impossible step", "The action %s of %s comes to no step: %v.", a.name, b.c.Nodes[a.to].ID, err))

@@ -9,6 +9,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
@@ -178,9 +179,12 @@ type Report struct {
 	Outcome journal.Outcome `json:"outcome"`
 	Changed int             `json:"changed"`
 	Failed  *Failure        `json:"failed,omitempty"`
-	Checks  []CheckResult   `json:"checks,omitempty"`
-	Notes   []string        `json:"notes,omitempty"` // kept foreign files, conflicts
-	Pending []addr.Addr     `json:"pending,omitempty"`
+	// Rescued are the failures after which the run went on without their blocks;
+	// Failed is one of them where nothing else failed.
+	Rescued []*Failure    `json:"rescued,omitempty"`
+	Checks  []CheckResult `json:"checks,omitempty"`
+	Notes   []string      `json:"notes,omitempty"` // kept foreign files, conflicts
+	Pending []addr.Addr   `json:"pending,omitempty"`
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr `json:"remaining,omitempty"`
 	// ConfirmBy is when an armed run undoes itself, ns since 1970; 0 is never.
@@ -188,7 +192,13 @@ type Report struct {
 	Duration  time.Duration `json:"duration_ns"`
 }
 
-// Failure is the change that stopped a run.
+// InPart tells whether a run that failed went on to its end, because each failure
+// was rescued.
+func (r *Report) InPart() bool {
+	return r.Outcome == journal.Failed && r.Failed != nil && slices.Contains(r.Rescued, r.Failed)
+}
+
+// Failure is a change that failed.
 type Failure = apply.Failure
 
 // CheckResult is one verification.

@@ -118,13 +118,14 @@ func (ev *evaluator) noAction(r actionRef, name string) {
 	}
 }
 
-// notify records that a change of from runs an action.
-func (ev *evaluator) notify(from ref, to actionRef, failure bool) {
+// notify records that t runs an action.
+func (ev *evaluator) notify(t pendingTrigger, to actionRef) {
 	action, ok := ev.actionOf(to)
 	if !ok {
 		return
 	}
-	ev.trigs = append(ev.trigs, pendingTrigger{from: from, to: to.ref, action: action, immediate: to.immediate, failure: failure, rng: to.rng})
+	t.to, t.action, t.immediate, t.rng = to.ref, action, to.immediate, to.rng
+	ev.trigs = append(ev.trigs, t)
 }
 
 // actionOf is the action that is named, or the only one that there is.

@@ -134,6 +134,7 @@ type pendingTrigger struct {
 	action    string
 	immediate bool
 	failure   bool
+	rescue    bool
 	rng       diag.Range
 }
 

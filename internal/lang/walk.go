@@ -205,7 +205,7 @@ func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node i
 	}
 	for _, name := range []string{"notify", "notify_failure"} {
 		for _, r := range ev.refList(st.scope, each, at[name]) {
-			ev.notify(self, r, name == "notify_failure")
+			ev.notify(pendingTrigger{from: self, failure: name == "notify_failure"}, r)
 		}
 	}
 	for _, name := range []string{"listen", "listen_failure"} {
@@ -221,11 +221,11 @@ func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node i
 func (ev *evaluator) parts(st *state) {
 	self := ref{state: st}
 	for _, r := range ev.refList(st.scope, nil, st.decl.attrs["rescue"]) {
-		ev.notify(self, r, true)
+		ev.notify(pendingTrigger{from: self, failure: true, rescue: true}, r)
 	}
 	for _, r := range ev.refList(st.scope, nil, st.decl.attrs["always"]) {
-		ev.notify(self, r, true)
-		ev.notify(self, r, false)
+		ev.notify(pendingTrigger{from: self, failure: true}, r)
+		ev.notify(pendingTrigger{from: self}, r)
 		ev.always = append(ev.always, pendingEdge{node: st.node, other: r.ref})
 	}
 }
@@ -263,7 +263,7 @@ func (ev *evaluator) link() {
 	ev.afterAlways()
 	done := map[catalog.Trigger]bool{}
 	for _, t := range ev.trigs {
-		x := catalog.Trigger{From: t.from.node(), To: t.to.node(), Action: t.action, Immediate: t.immediate, Failure: t.failure}
+		x := catalog.Trigger{From: t.from.node(), To: t.to.node(), Action: t.action, Immediate: t.immediate, Failure: t.failure, Rescue: t.rescue}
 		if x.From < 0 || x.To < 0 || done[x] {
 			continue
 		}

@@ -224,6 +224,18 @@ func (l *linter) triggers(i int, s Step) {
 			}
 		}
 	}
+	for n, v := range s.All("behind") {
+		if _, ok := l.first[addr.Addr(v)]; !ok {
+			l.errorf(s, s.keyRange("behind", n), "Unknown address", "No step of this list writes %q, so that nothing of the kind comes after the block.%s", clip(v), question(l.near(v, l.addrs)))
+		}
+	}
+	_, rescues := s.Lookup("rescue")
+	switch {
+	case !rescues && len(s.All("behind")) > 0:
+		l.errorf(s, s.keyRange("behind", 0), "Behind no block", "behind= says what comes after a block that the action rescues. Add rescue=NAME, or leave it out.")
+	case rescues && (len(s.All("on_failure")) == 0 || len(s.All("on")) > 0):
+		l.errorf(s, s.keyRange("rescue", 0), "Rescue without a block", "An action rescues what on_failure= lists, and runs for nothing else. List the steps of the block there, and give on= to a line of its own.")
+	}
 	switch {
 	case all == 0:
 		l.warnf(s, s.Range, "Action without trigger", "The action runs only when something tells it to, and it names nothing. Add on=KIND:NAME.")

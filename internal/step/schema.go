@@ -133,6 +133,8 @@ func Schemas() []Schema {
 		{Act, []string{"ACTION", "SUBJECT", "ARGV..."}, []Key{
 			{Name: "on", Type: Address, List: true, Doc: "runs when one of these changed"},
 			{Name: "on_failure", Type: Address, List: true, Doc: "runs when one of these failed"},
+			{Name: "rescue", Doc: "name of the block that on_failure lists and this rescues: when it succeeds, the run goes on with what is neither in the block nor behind it"},
+			{Name: "behind", Type: Address, List: true, Doc: "what comes after the block, and is not reached when it failed"},
 			{Name: "timeout", Type: Seconds, Doc: "5m when left out"}},
 			"a lazy action: reload, restart, start or stop a unit, or run a command"},
 		{Wait, []string{"NAME"}, append(probe(),

@@ -146,7 +146,7 @@ func (x *Executor) header(p *plan.Plan, o executor.Options) (journal.Header, err
 // report turns a result into what people are told, and its outcome into an
 // error that ui turns into an exit code.
 func report(res apply.Result, began, ended time.Time, err error) (*executor.Report, error) {
-	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Checks: res.Checks,
+	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Rescued: res.Rescued, Checks: res.Checks,
 		Notes: res.Notes, Remaining: res.Remaining, Duration: ended.Sub(began)}
 	for _, p := range res.State.Pending {
 		rep.Pending = append(rep.Pending, p.Addr)
@@ -156,6 +156,9 @@ func report(res apply.Result, began, ended time.Time, err error) (*executor.Repo
 	}
 	switch res.Outcome {
 	case journal.Failed:
+		if rep.InPart() {
+			return rep, fmt.Errorf("run %d is done in part, without what depends on a block that failed and was rescued: %s", res.Run, why(res.Failed))
+		}
 		return rep, fmt.Errorf("run %d failed: %s", res.Run, why(res.Failed))
 	case journal.CheckFailed:
 		return rep, fmt.Errorf("run %d: %w: %s", res.Run, executor.ErrCheckFailed, why(res.Failed))

@@ -16,6 +16,7 @@ type reportDoc struct {
 	Changed   int                    `json:"changed"`
 	Error     string                 `json:"error,omitempty"`
 	Failed    *executor.Failure      `json:"failed,omitempty"`
+	Rescued   []*executor.Failure    `json:"rescued,omitempty"`
 	Checks    []executor.CheckResult `json:"checks,omitempty"`
 	Notes     []string               `json:"notes,omitempty"`
 	Pending   []addr.Addr            `json:"pending,omitempty"`
@@ -28,7 +29,7 @@ type reportDoc struct {
 func reportJSON(r *executor.Report, p *plan.Plan, err error) reportDoc {
 	doc := reportDoc{
 		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Runs: r.Runs, Outcome: string(r.Outcome), Changed: r.Changed,
-		Failed: r.Failed, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
+		Failed: r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
 		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: planJSON("fettle.plan/1", p),
 	}
 	if err != nil {

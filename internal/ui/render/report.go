@@ -19,8 +19,11 @@ const remainingLimit = 10
 func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Location) {
 	fmt.Fprintln(w, s.outcome(verb, r))
 	s.checks(w, r.Checks)
-	if f := r.Failed; f != nil && f.Class != apply.VerificationFailed {
-		s.failure(w, f)
+	for _, f := range r.Rescued {
+		s.failure(w, "rescued:", f)
+	}
+	if f := r.Failed; f != nil && f.Class != apply.VerificationFailed && !r.InPart() {
+		s.failure(w, "failed:", f)
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(w, "  %s %s\n", s.paint(yellow, "note:"), Escape(n))
@@ -41,6 +44,9 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	}
 	switch r.Outcome {
 	case journal.Failed:
+		if r.InPart() {
+			return fmt.Sprintf("%s in %s, without what depends on a block that failed: %d changed, %d not reached (%s).", s.paint(yellow, "Done in part"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
+		}
 		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	case journal.CheckFailed:
 		return fmt.Sprintf("%s in %s, but a check failed: %d changed (%s).", s.paint(red, verb), took, r.Changed, runs(r.Run, r.Runs))
@@ -68,13 +74,13 @@ func (s Style) checks(w io.Writer, checks []executor.CheckResult) {
 	}
 }
 
-func (s Style) failure(w io.Writer, f *executor.Failure) {
+func (s Style) failure(w io.Writer, how string, f *executor.Failure) {
 	text := Escape(f.Addr.String())
 	if text != "" {
 		text += ": "
 	}
 	lines := escapeLines(f.Error)
-	fmt.Fprintf(w, "  %s %s%s\n", s.paint(red, "failed:"), text, lines[0])
+	fmt.Fprintf(w, "  %s %s%s\n", s.paint(red, how), text, lines[0])
 	for _, l := range lines[1:] {
 		fmt.Fprintf(w, "    %s\n", l)
 	}

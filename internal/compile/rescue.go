@@ -1,0 +1,78 @@
+package compile
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/step"
+)
+
+// rescues are the attributes by which an action says which block it rescues, and
+// what is not reached when one in it failed; members are the addresses in it.
+func (b *builder) rescues(a *act, members []addr.Addr, pos map[int]int) []step.Attr {
+	if a.block < 0 {
+		return nil
+	}
+	attrs := []step.Attr{{Key: "rescue", Value: b.c.Nodes[a.block].ID}}
+	for _, x := range b.behindBlock(a.block, pos) {
+		if !slices.Contains(members, x) {
+			attrs = append(attrs, step.Attr{Key: "behind", Value: string(x)})
+		}
+	}
+	return attrs
+}
+
+// behindBlock are the addresses of all that comes after something in a block, by
+// whatever order, guesses too, in the order of the list. An action comes after it
+// if its own state does; whether one is told by others, only a run knows.
+func (b *builder) behindBlock(block int, pos map[int]int) []addr.Addr {
+	after := b.afterBlock(block)
+	var items []int
+	for i := range after {
+		it := b.items[i]
+		ours := it.act == nil || after[b.last[it.act.to]]
+		if !it.virtual && !it.held && ours && it.step.Verb != step.Check {
+			items = append(items, i)
+		}
+	}
+	slices.SortFunc(items, func(x, y int) int { return pos[x] - pos[y] })
+	var out []addr.Addr
+	seen := map[addr.Addr]bool{}
+	for _, i := range items {
+		if a := b.items[i].step.Addr(); !seen[a] {
+			seen[a] = true
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// afterBlock are the items of a block and all that its failure keeps from being
+// reached. What is after an action that somebody else tells too is not.
+func (b *builder) afterBlock(block int) map[int]bool {
+	after := map[int]bool{}
+	var todo []int
+	take := func(i int) {
+		if !after[i] {
+			after[i] = true
+			todo = append(todo, i)
+		}
+	}
+	take(b.last[block])
+	for _, n := range b.c.Members(block) {
+		take(b.last[n])
+		for _, i := range b.of[n] {
+			take(i)
+		}
+	}
+	for len(todo) > 0 {
+		i := todo[0]
+		todo = todo[1:]
+		for _, arc := range b.g.Out(i) {
+			if act := b.items[arc.To].act; act == nil || b.toldByNobody(act, after) {
+				take(arc.To)
+			}
+		}
+	}
+	return after
+}
