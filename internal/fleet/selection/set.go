@@ -1,0 +1,97 @@
+package selection
+
+import (
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/lang"
+)
+
+// set is a set of targets by their place in the inventory.
+type set []uint64
+
+func (e *evaluation) none() set { return make(set, (len(e.targets)+63)/64) }
+
+func (e *evaluation) every() set {
+	s := e.none()
+	s.flip(len(e.targets))
+	return s
+}
+
+// which are the targets for which something holds.
+func (e *evaluation) which(holds func(lang.Target) bool) set {
+	s := e.none()
+	for i, t := range e.targets {
+		if holds(t) {
+			s.add(i)
+		}
+	}
+	return s
+}
+
+func (s set) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+func (s set) has(i int) bool { return s[i/64]>>(i%64)&1 == 1 }
+
+func (s set) empty() bool { return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 }) }
+
+func (s set) or(o set) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
+func (s set) and(o set) {
+	for i := range s {
+		s[i] &= o[i]
+	}
+}
+
+// flip exchanges what is in it and what is not, of n targets.
+func (s set) flip(n int) {
+	for i := range s {
+		s[i] = ^s[i]
+	}
+	if rest := n % 64; rest > 0 {
+		s[len(s)-1] &= 1<<rest - 1
+	}
+}
+
+// all are the names that targets have of something, sorted.
+func (e *evaluation) all(of func(lang.Target) []string) []string { return allOf(e.targets, of) }
+
+func allOf(targets []lang.Target, of func(lang.Target) []string) []string {
+	found := map[string]bool{}
+	for _, t := range targets {
+		for _, name := range of(t) {
+			found[name] = true
+		}
+	}
+	return keys(found)
+}
+
+func keys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// overview is what there is to choose from, in a few words.
+func overview(targets []lang.Target) string {
+	var parts []string
+	for _, x := range []struct {
+		what string
+		of   func(lang.Target) []string
+	}{
+		{"targets", func(t lang.Target) []string { return []string{t.Name} }}, {"target groups", groups}, {"roles", roles},
+		{"labels", func(t lang.Target) []string { return keys(t.Labels) }},
+	} {
+		if names := allOf(targets, x.of); len(names) > 0 {
+			parts = append(parts, x.what+" "+few(names))
+		}
+	}
+	return "There are: " + strings.Join(parts, "; ") + "."
+}
