@@ -110,6 +110,7 @@ func scenarios() []scenario {
 		{"paths", "", paths1}, {"paths again", paths1, paths2}, {"paths away", paths1, "COPY f /srv/f2d/in\nMKDIR /srv/f2d\n"},
 		{"many paths", "", many.String()}, {"new tree", "", newTree}, {"one file", edits1, edits2},
 		{"secrets", "", secrets1}, {"secrets again", secrets1, secrets2},
+		{"secret regions", cut1, cut2},
 		{"tied", "", tied1}, {"tied again", tied1, tied2}, {"tied away", tied2, "PKG tool\n"},
 		{"movers", "", movers1}, {"movers again", movers1, movers2}, {"movers away", movers1, "COPY conf3 /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"},
 	}

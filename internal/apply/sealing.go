@@ -7,31 +7,64 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
-// Sealed gives the paths whose content is sealed, with the IDs of the keys: those
-// of the entries, and above them those of the lists.
+// Sealed gives the paths, and the addresses of the accounts, whose content is
+// sealed, with the IDs of the keys: those of the entries, and above them those of
+// the lists.
 func Sealed(lists []step.List, entries ...[]journal.Entry) map[string]string {
 	out := map[string]string{}
 	for _, some := range entries {
 		for _, e := range some {
-			if !strings.Contains(e.Step, " sealed=") {
-				continue // reading every step would cost more than looking at its path
+			sealedBefore(out, e)
+			if !strings.Contains(e.Step, "sealed") {
+				continue // reading every step would cost more than looking at its text
 			}
-			if l, _ := step.Parse("", []byte(e.Step)); len(l) == 1 && l[0].Verb == step.Copy {
-				out[l[0].Path()] = l[0].Get("sealed")
+			if l, _ := step.Parse("", []byte(e.Step)); len(l) == 1 {
+				sealedBy(out, l[0])
 			}
 		}
 	}
 	for _, l := range lists {
 		for _, s := range l {
-			if key := s.Get("sealed"); s.Verb == step.Copy && key != "" {
-				out[s.Path()] = key
-			}
+			sealedBy(out, s)
 		}
 	}
 	return out
+}
+
+// sealedBefore adds a file or account to which a secret comes back when the entry
+// is taken away.
+func sealedBefore(out map[string]string, e journal.Entry) {
+	switch {
+	case e.Origin == nil:
+	case e.Origin.Region != nil && len(e.Origin.Region.Words) > 0:
+		ref, _ := secret.ParseRef(e.Origin.Region.Text)
+		out[e.Addr.Path()] = ref.Key
+	case e.Origin.User != nil:
+		if ref, is := secret.ParseRef(e.Origin.User.Password); is {
+			out[string(e.Addr)] = ref.Key
+		}
+	}
+}
+
+func sealedBy(out map[string]string, s step.Step) {
+	key := ""
+	switch ref, ok := s.Secret(); {
+	case ok:
+		key = ref.Key
+	case s.Verb == step.Copy:
+		key = s.Get("sealed")
+	}
+	switch {
+	case key == "":
+	case s.Verb == step.User:
+		out[string(s.Addr())] = key
+	default:
+		out[s.Path()] = key
+	}
 }
 
 // sealer is a host.Veiled that can be told what to seal.
@@ -40,7 +73,7 @@ type sealer interface {
 	Seal(paths map[string]string)
 }
 
-// seal has every path that holds a secret before, during or after the run read
+// seal has every path and account that holds a secret before, during or after the run read
 // sealed, so that its before-image is kept sealed too.
 func (r *run) seal(job Job) {
 	if s, ok := r.Host.(sealer); ok {

@@ -2,13 +2,16 @@ package apply_test
 
 import (
 	"io/fs"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/local"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/secret/vault"
 )
@@ -32,6 +35,100 @@ COPY hush_6 /srv/s/b mode=0600 sealed=KEY
 RM /srv/old-file
 `
 )
+
+// Regions and accounts with a secret: new, over what somebody else wrote, with
+// another value, in the open, not spoken of, and away.
+const (
+	regions1 = `EDIT /etc/sysctl.conf key=vm.x value=HUSH(hush_1)
+EDIT /etc/hosts block=web content=HUSH(hush_2|hush_3|)
+EDIT /etc/hosts match=^127 line=HUSH(127_hush)
+EDIT /etc/new key=db.password value=HUSH(hush_4) format=ini create=true
+EDIT /etc/app.json key=db.password value=HUSH("hush_5") format=json create=true
+EDIT /etc/app.json key=db.port value=5432 format=json create=true
+USER bob uid=1000 password=HUSH($y$hush1)
+USER alice uid=1600 password=HUSH($y$hush2) create_home=true
+`
+	regions2 = `EDIT /etc/sysctl.conf key=vm.x value=HUSH(hush_6)
+EDIT /etc/sysctl.conf key=vm.y value=1
+EDIT /etc/hosts block=web content="open\n"
+EDIT /etc/app.json key=db.port value=HUSH("hush_7") format=json create=true
+EDIT /etc/app.json key=db.password value="\"open\"" format=json create=true
+USER bob uid=1000 shell=/bin/bash password=HUSH($y$hush3)
+COPY m /srv/m
+`
+	regions3 = `EDIT /etc/sysctl.conf match=^vm ensure=absent
+USER bob uid=1000 shell=/bin/bash
+USER alice ensure=absent
+`
+)
+
+// The same with one region a file, so that a run that was stopped has left each
+// file as it was or as it was to be.
+const (
+	cut1 = `EDIT /etc/sysctl.conf key=vm.x value=HUSH(hush_1)
+EDIT /etc/hosts block=web content=HUSH(hush_2|hush_3|)
+EDIT /etc/new key=db.password value=HUSH(hush_4) format=ini create=true
+USER bob uid=1000 password=HUSH($y$hush1)
+USER alice uid=1600 password=HUSH($y$hush2)
+`
+	cut2 = `EDIT /etc/sysctl.conf key=vm.x value=HUSH(hush_6)
+EDIT /etc/hosts block=web content="open\n"
+USER bob uid=1000 shell=/bin/bash password=HUSH($y$hush3)
+`
+)
+
+// referring puts references into a list: HUSH(a_b|) is the secret "a b" with a
+// line break.
+func referring(list string) (string, map[string]kind.Blob) {
+	blobs := map[string]kind.Blob{}
+	k := sealing().key
+	return regexp.MustCompile(`HUSH\([^)]*\)`).ReplaceAllStringFunc(list, func(m string) string {
+		text := strings.NewReplacer("_", " ", "|", "\n").Replace(m[len("HUSH(") : len(m)-1])
+		b := kind.Inline(string(k.Seal([]byte(text))))
+		blobs[b.Digest] = b
+		return k.Ref([]byte(text)).String()
+	}), blobs
+}
+
+// TestSecretRegions: regions and accounts have their secrets, a second run finds
+// nothing to do, what was is back at the end, and nothing tells of them.
+func TestSecretRegions(t *testing.T) {
+	w := newWorld(t)
+	origin := w.picture(t, false)
+	has := func(when string, want map[string]string) {
+		t.Helper()
+		for p, text := range want {
+			if got, err := read(w.h, p); err != nil || !strings.Contains(got, text) {
+				t.Errorf("%s: %s is %q (%v), without %q", when, p, got, err, text)
+			}
+		}
+	}
+	apply := func(list string, changed int) {
+		t.Helper()
+		rep, err := w.apply(t, list, executor.Options{})
+		must(t, err)
+		if rep.Changed != changed {
+			t.Errorf("%d changes, want %d: %+v", rep.Changed, changed, rep)
+		}
+	}
+	apply(regions1, 8)
+	has("first", map[string]string{"/etc/sysctl.conf": "vm.x=hush 1\n", "/etc/hosts": "127 hush\n", "/etc/new": "[db]\npassword=hush 4\n",
+		"/etc/app.json": `"hush 5"`, "/etc/shadow": "bob:$y$hush1:19000"})
+	apply(regions1, 0)
+	apply(regions2, 10)
+	has("second", map[string]string{"/etc/sysctl.conf": "vm.x=hush 6\n", "/etc/hosts": "127.0.0.1 localhost\n", "/etc/app.json": `"open"`,
+		"/etc/shadow": "bob:$y$hush3:19000"})
+	apply(regions2, 0)
+	apply(regions3, 7)
+	has("third", map[string]string{"/etc/shadow": "bob:$y$hush3:19000"})
+	apply("", 2)
+	for _, d := range w.picture(t, false).differs(false, origin) {
+		t.Error(d)
+	}
+	for _, told := range w.tells(t) {
+		t.Error(told)
+	}
+}
 
 // seals is what a repository and a host have for secrets.
 type seals struct {

@@ -210,9 +210,10 @@ type lockedFS struct {
 // request makes a request of a list whose sources are "name:content".
 func request(t testing.TB, list string) executor.Request {
 	t.Helper()
-	l, ds := step.Parse("list", []byte(strings.ReplaceAll(list, "sealed=KEY", "sealed="+sealing().key.ID())))
+	list, blobs := referring(strings.ReplaceAll(list, "sealed=KEY", "sealed="+sealing().key.ID()))
+	l, ds := step.Parse("list", []byte(list))
 	must(t, ds.Err())
-	tree, blobs := fstest.MapFS{}, map[string]kind.Blob{}
+	tree := fstest.MapFS{}
 	for _, s := range l {
 		if s.Verb != step.Copy {
 			continue

@@ -118,6 +118,10 @@ type Region struct {
 	// Source tells how a value of a JSON, YAML, TOML, INI or XML file stands
 	// there; Text is then the value in the form that it is compared in.
 	Source *Source `json:"source,omitempty"`
+	// Words is the Text, Others and Source of a region with a secret in it, sealed.
+	// Text is then the reference to what is compared, sealed, and the others say
+	// nothing.
+	Words []byte `json:"words,omitempty"`
 }
 
 // Source is how a value is written in its file.
@@ -154,9 +158,13 @@ type User struct {
 	Comment string `json:"comment,omitempty"`
 	Home    string `json:"home,omitempty"`
 	Shell   string `json:"shell,omitempty"`
+	// Password is the reference to the hash of the password, sealed, where a list
+	// speaks of it. Below the veil of package sealed it is the hash, of a wish alone.
+	Password string `json:"password,omitempty"`
 	// Lines are the account's lines of passwd, shadow, subuid and subgid,
-	// which restore what no tool can be told. They may hold a password hash:
-	// images are kept under 0600 and never printed.
+	// which restore what no tool can be told. They may hold a password hash, and
+	// have it sealed where a list speaks of the password: images are kept under
+	// 0600 and never printed.
 	Lines map[string]string `json:"lines,omitempty"`
 	// HomeMade tells that the home directory did not exist before.
 	HomeMade bool `json:"home_made,omitempty"`
@@ -302,5 +310,5 @@ func (f File) Same(o File) bool {
 
 func (u User) same(o User) bool {
 	return u.Present == o.Present && u.UID == o.UID && u.GID == o.GID &&
-		u.Comment == o.Comment && u.Home == o.Home && u.Shell == o.Shell
+		u.Comment == o.Comment && u.Home == o.Home && u.Shell == o.Shell && u.Password == o.Password
 }

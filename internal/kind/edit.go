@@ -1,7 +1,10 @@
 package kind
 
 import (
+	"strings"
+
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -10,16 +13,30 @@ import (
 // Step it keeps keys with an empty value: an empty line is a line.
 func (s State) Edit(keys ...string) (Output, diag.List) {
 	var attrs []step.Attr
+	var blobs []Blob
 	for _, k := range keys {
 		from := k
 		if k == "block" {
 			from = "name"
 		}
 		content := k == "content" || k == "value" || k == "line" && s.Given("match")
-		if s.Given(from) && !(s.Absent() && content) {
-			attrs = append(attrs, step.Attr{Key: k, Value: s.Str(from)})
+		if !s.Given(from) || s.Absent() && content {
+			continue
 		}
+		a, blob, ds := s.region(k, from)
+		if ds.HasErrors() {
+			return Output{}, ds
+		}
+		attrs, blobs = append(attrs, a), append(blobs, blob...)
 	}
+	out, ds := s.EditOf(attrs...)
+	out.Blobs = blobs
+	return out, ds
+}
+
+// EditOf makes the EDIT step of a state that has path, create and ensure, with
+// these attributes in front.
+func (s State) EditOf(attrs ...step.Attr) (Output, diag.List) {
 	if s.Bool("create") && !s.Absent() {
 		attrs = append(attrs, step.Attr{Key: "create", Value: "true"})
 	}
@@ -28,7 +45,35 @@ func (s State) Edit(keys ...string) (Output, diag.List) {
 	}
 	st, err := step.New(step.Edit, []string{s.Str("path")}, attrs...)
 	if err != nil {
-		return Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %v.", s.ID, err)}
+		return Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
 	}
 	return Output{Steps: []step.Step{st}}, nil
+}
+
+// region is one attribute of an EDIT. A secret in it is a reference, and a blob.
+func (s State) region(k, from string) (step.Attr, []Blob, diag.List) {
+	v := s.Attrs[from]
+	plain, marks := v.Unmark()
+	text := plain.AsString()
+	key, is := secret.KeyOf(Marks(marks))
+	switch {
+	case !is && secret.LooksLikeRef(text) && k != "block":
+		return step.Attr{}, nil, s.Errorf(from, "Value means something else", "It begins like a reference to a secret: %q. Change its beginning.", text)
+	case !is:
+		return step.Attr{Key: k, Value: text}, nil, nil
+	case k == "content" && text != "":
+		text = strings.TrimSuffix(text, "\n") + "\n"
+	case strings.ContainsAny(text, "\n\r\x00"):
+		return step.Attr{}, nil, s.Errorf(from, "Secret with a line break", "One line holds no line break, and the secret in this one has one. Use file_block, or a file of its own.")
+	case k == "value":
+		text = strings.Trim(text, " \t")
+	}
+	a, b := Referring(k, text, key)
+	return a, []Blob{b}, nil
+}
+
+// Referring is an attribute of a step that stands for a secret text, and the blob
+// that it refers to.
+func Referring(k, text string, key secret.Key) (step.Attr, Blob) {
+	return step.Attr{Key: k, Value: key.Ref([]byte(text)).String()}, Inline(string(key.Seal([]byte(text))))
 }

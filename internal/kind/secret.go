@@ -27,7 +27,7 @@ func Sealed(content []byte, k secret.Key) (b Blob, key string) {
 // secret is in it.
 func TextBlob(v cty.Value) (b Blob, key string) {
 	plain, marks := v.Unmark()
-	if k, ok := secret.KeyOf(marksOf(marks)); ok {
+	if k, ok := secret.KeyOf(Marks(marks)); ok {
 		return Sealed([]byte(plain.AsString()), k)
 	}
 	return Inline(plain.AsString()), ""
@@ -37,7 +37,7 @@ func TextBlob(v cty.Value) (b Blob, key string) {
 // what Sealed makes of it; ok is false where it is no secret.
 func SecretText(v cty.Value) (b Blob, ref secret.Ref, ok bool) {
 	plain, marks := v.Unmark()
-	k, ok := secret.KeyOf(marksOf(marks))
+	k, ok := secret.KeyOf(Marks(marks))
 	if !ok {
 		return Blob{}, secret.Ref{}, false
 	}
@@ -45,7 +45,8 @@ func SecretText(v cty.Value) (b Blob, ref secret.Ref, ok bool) {
 	return b, secret.Ref{Key: id, Digest: b.Digest}, true
 }
 
-func marksOf(m cty.ValueMarks) map[any]struct{} { return m }
+// Marks are marks as package secret has them, which knows no values.
+func Marks(m cty.ValueMarks) map[any]struct{} { return m }
 
 // Elements are the values of an object or map. What is known of all of it being
 // secret, each of them has.

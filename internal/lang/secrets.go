@@ -146,7 +146,7 @@ func secretFunc(f *folder) function.Function {
 
 // outOfPlace says where a secret may stand.
 func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
-	return diag.Errorf(rng, "Secret out of place", "This value comes of a secret, and %s is shown in lists, plans and logs. A secret may be in the content, secret or template of a file, and in env of an exec. Let the program read it from such a file.", where)
+	return diag.Errorf(rng, "Secret out of place", "This value comes of a secret, and %s is shown in lists, plans and logs. A secret may be in the content, secret or template of a file, in a region of one (file_line, file_block, ini_key and the like), in the password_hash of a user, and in env of an exec. Let the program read it from such a file.", where)
 }
 
 // valueMap is kind.Elements.

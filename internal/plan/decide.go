@@ -7,6 +7,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -124,10 +125,26 @@ func (m *maker) drifted(e journal.Entry, now image.Image) bool {
 		return now.Exec != nil && now.Exec.Known && !now.Exec.Done
 	}
 	t, err := m.in.Rules.Target(s, now)
-	if err == nil && t.File != nil && now.File != nil && t.File.Sealed != now.File.Sealed {
-		return false // a secret by now, or no more: nothing tells
+	if err == nil && keyOf(t) != keyOf(now) && !absent(now) {
+		return false // a secret by now, or no more, or with another key: nothing tells
 	}
 	return err != nil || !t.Same(now)
+}
+
+// keyOf is the ID of the key that the secret of an image is sealed with, "" for an
+// image without one.
+func keyOf(i image.Image) string {
+	switch {
+	case i.File != nil:
+		return i.File.Sealed
+	case i.Region != nil:
+		ref, _ := secret.ParseRef(i.Region.Text)
+		return ref.Key
+	case i.User != nil:
+		ref, _ := secret.ParseRef(i.User.Password)
+		return ref.Key
+	}
+	return ""
 }
 
 // later tells whether an error may be cured by a change that comes before.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/secret"
 )
 
 // differences says in people's words what changes from one image to another.
@@ -115,7 +116,15 @@ func (d *differ) region(f *image.Region, t image.Region) {
 		old = *f
 	}
 	d.add("present", yes(old.Present), yes(t.Present))
-	d.add("text", strings.TrimSuffix(old.Text, "\n"), strings.TrimSuffix(t.Text, "\n"))
+	d.add("text", shown(old.Text), shown(t.Text))
+}
+
+// shown is a text as people see it: of a secret, that it is one.
+func shown(text string) string {
+	if ref, is := secret.ParseRef(text); is {
+		return "secret " + strings.TrimPrefix(ref.Digest, "sha256:")[:12]
+	}
+	return strings.TrimSuffix(text, "\n")
 }
 
 func (d *differ) user(r Rules, f *image.User, t image.User) {
@@ -134,6 +143,7 @@ func (d *differ) user(r Rules, f *image.User, t image.User) {
 	d.add("home", old.Home, t.Home)
 	d.add("shell", old.Shell, t.Shell)
 	d.add("comment", old.Comment, t.Comment)
+	d.add("password", shown(old.Password), shown(t.Password))
 }
 
 func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -1,15 +1,28 @@
 package secret
 
-import "strings"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
 
 // Ref stands for a sealed text where a list has a short value: in the
-// environment of a command.
+// environment of a command, the region of an EDIT, the password of an account.
 type Ref struct {
 	Key    string // ID
 	Digest string // sha256:hex of what is sealed
 }
 
 const refWord = "sealed:"
+
+// Ref names content by its sealed form, as lists do.
+func (k Key) Ref(content []byte) Ref { return RefTo(k.ID(), k.Seal(content)) }
+
+// RefTo names what was sealed with the key of an ID.
+func RefTo(key string, sealed []byte) Ref {
+	sum := sha256.Sum256(sealed)
+	return Ref{Key: key, Digest: "sha256:" + hex.EncodeToString(sum[:])}
+}
 
 // String is "sealed:KEY:sha256:HEX", which ParseRef reads.
 func (r Ref) String() string { return refWord + r.Key + ":" + r.Digest }

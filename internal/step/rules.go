@@ -20,6 +20,8 @@ func (c *checker) rules(s *Step, tokens []token) {
 		}
 	case Edit:
 		c.editRules(s, tokens)
+	case User:
+		c.passwordRule(s, tokens)
 	case Exec:
 		if s.Args[1] == "" {
 			c.fault(1, "Empty subject", "The program is empty. Write one.")
@@ -114,6 +116,9 @@ func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) 
 	} else if _, ok := s.Lookup("value"); !ok && !absent {
 		c.fault(wholeLine, "Missing attribute", "EDIT with key needs value=…, or ensure=absent.")
 	}
+	if _, secret := s.Secret(); secret && region == "line" && !match(s) {
+		c.fault(find(tokens, "line"), "Secret line without match", "The next value of the secret has to find this line. Add match=…, an expression that finds it.")
+	}
 	if region != "line" && region != "match" {
 		c.onlyWith(s, tokens, "line", "match")
 	}
@@ -124,6 +129,20 @@ func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) 
 		if strings.ContainsAny(s.Get(k), "\n\r") {
 			c.fault(find(tokens, k), "Line break in a line", "%s must stay on one line. For several lines use block=NAME content=…", k)
 		}
+	}
+}
+
+func match(s *Step) bool {
+	_, ok := s.Lookup("match")
+	return ok
+}
+
+// passwordRule wants a reference: a list is read by many, and a hash is as good as
+// its password is long.
+func (c *checker) passwordRule(s *Step, tokens []token) {
+	_, given := s.Lookup("password")
+	if _, is := s.Secret(); given && !is {
+		c.fault(find(tokens, "password"), "Password in the open", "A list does not hold the hash of a password. Give the account its password with the kind user and secret(\"…\").")
 	}
 }
 

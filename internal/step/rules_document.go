@@ -28,6 +28,9 @@ func (c *checker) documentRules(s *Step, tokens []token, absent bool) {
 	case absent && parts[len(parts)-1].Entry >= 0 && format != "xml":
 		c.fault(find(tokens, "key"), "Entry of a list", "An entry of a list has no name: once it is gone the next one is in its place, and would go too. Write the whole list.")
 	}
+	if _, secret := s.Secret(); secret {
+		return
+	}
 	if !absent && format != "ini" && format != "xml" && !json.Valid([]byte(s.Get("value"))) {
 		c.fault(find(tokens, "value"), "Invalid value", "The value for format=%s is JSON, and %q is none. A text stands in double quotes inside of it: value=%q.", format, clip(s.Get("value")), quoteJSON(clip(s.Get("value"))))
 	}

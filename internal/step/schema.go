@@ -96,7 +96,7 @@ func Schemas() []Schema {
 		{Rm, []string{"PATH"}, []Key{phase}, "the absence of a path or tree"},
 		{Edit, []string{"PATH"}, []Key{
 			{Name: "block", Doc: "name of the marked block"},
-			{Name: "content", Doc: "text of the block"},
+			{Name: "content", Doc: "text of the block; sealed:KEY:DIGEST stands for a secret, here and in line and value"},
 			{Name: "comment", Doc: "what begins a comment in this file; # when left out"},
 			{Name: "line", Doc: "the line that must be there"},
 			{Name: "match", Type: Pattern, Doc: "expression that finds the line to replace"},
@@ -110,7 +110,8 @@ func Schemas() []Schema {
 		{User, []string{"NAME"}, []Key{
 			{Name: "uid", Type: Int, Doc: "user id"}, {Name: "group", Type: Account, Doc: "primary Unix group"},
 			{Name: "home", Type: AbsPath, Doc: "home directory"}, {Name: "shell", Type: AbsPath, Doc: "login shell"},
-			{Name: "comment", Doc: "full name (GECOS)"}, {Name: "system", Type: Bool, Doc: "a system account"},
+			{Name: "comment", Doc: "full name (GECOS)"},
+			{Name: "password", Doc: "hash of the password for shadow(5), as sealed:KEY:DIGEST"}, {Name: "system", Type: Bool, Doc: "a system account"},
 			{Name: "create_home", Type: Bool, Doc: "make the home directory"}, ensure},
 			"an account"},
 		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},

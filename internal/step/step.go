@@ -3,6 +3,7 @@ package step
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
@@ -110,7 +111,7 @@ func (s Step) Blob() string {
 }
 
 // Blobs are the digests of all content that the step needs: Blob, and the
-// secrets in the environment of an EXEC.
+// secrets that its attributes refer to.
 func (s Step) Blobs() []string {
 	if d := s.Blob(); d != "" {
 		return []string{d}
@@ -135,14 +136,51 @@ func (s Step) Keys() []string {
 }
 
 func (s Step) secrets() []secret.Ref {
-	if s.Verb != Exec {
-		return nil
-	}
 	var out []secret.Ref
-	for _, e := range s.All("env") {
-		_, value, _ := strings.Cut(e, "=")
-		if ref, ok := secret.ParseRef(value); ok {
+	for _, a := range s.Attrs {
+		if ref, ok := s.refersTo(a); ok {
 			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// refersTo is the secret that an attribute stands for; ok is false for one that
+// says what it says.
+func (s Step) refersTo(a Attr) (ref secret.Ref, ok bool) {
+	value := a.Value
+	switch {
+	case s.Verb == Exec && a.Key == "env":
+		_, value, _ = strings.Cut(a.Value, "=")
+	case s.Verb == User && a.Key == "password":
+	case s.Verb == Edit && (a.Key == "content" || a.Key == "line" || a.Key == "value"):
+	default:
+		return ref, false
+	}
+	return secret.ParseRef(value)
+}
+
+// Secret is the secret that the region of an EDIT or the password of a USER is; ok
+// is false where it is none.
+func (s Step) Secret() (ref secret.Ref, ok bool) {
+	if s.Verb != Edit && s.Verb != User {
+		return ref, false
+	}
+	for _, a := range s.Attrs {
+		if ref, ok = s.refersTo(a); ok {
+			return ref, true
+		}
+	}
+	return ref, false
+}
+
+// Revealed is the step with its Secret in place of the reference. It is for the
+// verb alone: its text must not be shown or kept.
+func (s Step) Revealed(content string) Step {
+	out := Step{Verb: s.Verb, Args: s.Args, Attrs: slices.Clone(s.Attrs)}
+	for i, a := range out.Attrs {
+		if _, ok := s.refersTo(a); ok {
+			out.Attrs[i].Value = content
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ func planted() map[string]string {
 		"odd":   `Quote"d & 'sing%le' <b> back\slash 7731`,
 		"lines": "line-one-9a41cc\nline-two-77ab02\nline-three-e1\n",
 		"old":   "value-before-rotation-31337",
+		"hash":  "$y$j9T$F5Jx5fExrKuPp53xLKQ..1$tnSYvahCwPBHKZUspmcxMfb0.WiB9W.zEaKlOBL35rC",
 	}
 }
 
@@ -48,6 +49,41 @@ file "SRV/app/conf" {
 file "SRV/app/env" {
   template = "env.tmpl"
   vars     = { token = var.token, odd = secret("odd") }
+}
+ini_key "db.password" {
+  path   = "SRV/app/db.ini"
+  value  = var.token
+  create = true
+}
+ini_key "db.port" {
+  path   = "SRV/app/db.ini"
+  value  = 5432
+  create = true
+}
+json_key "store.url" {
+  path   = "SRV/app/db.json"
+  value  = { url = local.url, on = true }
+  create = true
+}
+yaml_key "store.password" {
+  path   = "SRV/app/db.yaml"
+  value  = secret("odd")
+  create = true
+}
+file_line "TOKEN" {
+  path   = "SRV/app/.env"
+  key    = "TOKEN"
+  value  = var.token
+  create = true
+}
+file_line "url" {
+  path  = "SRV/app/theirs"
+  match = "^url "
+  line  = "url ${local.url}"
+}
+file_block "more" {
+  path    = "SRV/app/theirs"
+  content = "with ${secret("token")}\n${secret("lines")}"
 }
 exec "hello" {
   command = ["sh", "-c", "echo \"$TOKEN $ODD\" >&2; test -n \"$TOKEN\" && touch SRV/app/done"]
@@ -88,6 +124,13 @@ var mistakes = map[string][2]string{
 	"an attribute that is none":     {"", `file "SRV/x" { content = { a = "b" }[secret("token")] }`},
 	"an attribute of a changed one": {"", `file "SRV/x" { content = { a = "b" }[upper(secret("token"))] }`},
 	"a path":                        {"out of place", "file \"x\" {\n path = \"/srv/${secret(\"token\")}\"\n content = \"x\"\n}"},
+	"a path of a region":            {"out of place", "file_line \"x\" {\n path = \"/srv/${secret(\"token\")}\"\n line = \"x\"\n}"},
+	"a line without match":          {"Secret line without match", "file_line \"SRV/x\" {\n line = secret(\"token\")\n}"},
+	"lines in a line":               {"line break", "file_line \"SRV/x\" {\n key = \"a\"\n value = secret(\"lines\")\n}"},
+	"lines in INI":                  {"cannot hold", "ini_key \"a.b\" {\n path = \"SRV/x\"\n value = secret(\"lines\")\n}"},
+	"a password that is no hash":    {"No hash of a password", "user \"x\" { password_hash = secret(\"token\") }"},
+	"a hash in the open":            {"secret", "user \"x\" { password_hash = \"$y$open\" }"},
+	"the name of a user":            {"out of place", "user \"x\" { comment = secret(\"token\") }"},
 	"a word of a command":           {"out of place", `exec "x" { command = ["echo", secret("token")] }`},
 	"a condition":                   {"out of place", "file \"SRV/x\" {\n content = \"x\"\n when = secret(\"token\") == \"y\"\n}"},
 	"a loop":                        {"out of place", "file \"SRV/x\" {\n content = \"x\"\n for_each = toset([secret(\"token\")])\n}"},
@@ -109,6 +152,7 @@ func TestNothingShows(t *testing.T) {
 	s.write("fettle.hcl", everywhere)
 	s.must(os.MkdirAll(filepath.Join(s.srv, "app"), 0o755))
 	s.must(os.WriteFile(filepath.Join(s.srv, "app/conf"), []byte("before: "+planted()["old"]), 0o600))
+	s.must(os.WriteFile(filepath.Join(s.srv, "app/theirs"), []byte("mine\nurl "+planted()["old"]+"\n"), 0o600))
 	s.commit()
 
 	s.ok("", "validate")
@@ -124,6 +168,7 @@ func TestNothingShows(t *testing.T) {
 	s.sound()
 	s.ok("", "apply", "--yes", "-v")
 	s.must(os.WriteFile(filepath.Join(s.srv, "app/token"), []byte("somebody wrote "+planted()["old"]), 0o600))
+	s.must(os.WriteFile(filepath.Join(s.srv, "app/theirs"), []byte("mine\nurl changed-to-"+planted()["old"]+"\n"), 0o600))
 	s.run("", "drift", "-v")
 	s.run("", "drift", "--json")
 	s.ok("", "apply", "--yes", "--json")
@@ -193,7 +238,11 @@ func TestNothingShows(t *testing.T) {
 // sound wants the secrets where they are for.
 func (s *site) sound() {
 	s.t.Helper()
-	for file, text := range map[string]string{"app/token": planted()["lines"], "app/env": "TOKEN=" + planted()["token"] + "\nODD=" + planted()["odd"]} {
+	for file, text := range map[string]string{
+		"app/token": planted()["lines"], "app/env": "TOKEN=" + planted()["token"] + "\nODD=" + planted()["odd"],
+		"app/db.ini": "[db]\npassword=" + planted()["token"] + "\nport=5432\n", "app/.env": "TOKEN=" + planted()["token"] + "\n",
+		"app/theirs": "mine\nurl postgres://app:Quote%22d",
+	} {
 		b, err := os.ReadFile(filepath.Join(s.srv, file))
 		if err != nil || !strings.HasPrefix(string(b), text) {
 			s.t.Errorf("%s holds %q (%v)", file, b, err)

@@ -40,6 +40,8 @@ type Maker interface {
 	ChangeUser(ctx context.Context, name string, now, to image.User, create host.NewUser) error
 	CreateGroup(ctx context.Context, name string, to image.Group, system bool) error
 	ChangeGroup(ctx context.Context, name string, to image.Group) error
+	// Today is the day of the host, as shadow(5) has it: since 1970.
+	Today() string
 }
 
 // DB is the account files of one host. It implements host.Accounts. It is safe
@@ -60,10 +62,20 @@ func New(fs host.FS, lock func() (io.Closer, error), maker Maker) *DB {
 
 // SetUser implements host.Accounts.
 func (db *DB) SetUser(ctx context.Context, name string, to image.User, create host.NewUser) error {
-	now, err := db.User(name)
-	if err == nil {
-		err = checkUser(name, to)
+	if err := checkUser(name, to); err != nil {
+		return err
 	}
+	hash := to.Password
+	to.Password = ""
+	err := db.setUser(ctx, name, to, create)
+	if err != nil || hash == "" || !to.Present {
+		return err
+	}
+	return db.edit(func(e *edit) error { return e.setPassword(name, hash) })
+}
+
+func (db *DB) setUser(ctx context.Context, name string, to image.User, create host.NewUser) error {
+	now, err := db.User(name)
 	if err != nil {
 		return err
 	}
@@ -159,6 +171,9 @@ func checkName(name string) error {
 func checkUser(name string, u image.User) error {
 	if err := checkName(name); err != nil {
 		return err
+	}
+	if strings.ContainsAny(u.Password, ":\n\r\x00 ") {
+		return fmt.Errorf("cannot give user %q its password: the secret is no hash as crypt(3) makes them; make one with mkpasswd", name)
 	}
 	for _, v := range []string{u.Comment, u.Home, u.Shell} {
 		if strings.ContainsAny(v, ":\n\x00") {

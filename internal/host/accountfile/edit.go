@@ -185,6 +185,20 @@ func (e *edit) place(user, group string, p positions) {
 	}
 }
 
+// setPassword changes the hash, and the day on which it was changed: passwords
+// grow old from then on.
+func (e *edit) setPassword(name, hash string) error {
+	f, ok := e.now[Shadow].first(name)
+	if !ok || len(f) < 3 {
+		return fmt.Errorf("cannot give user %q its password: it has no line in %s", name, Shadow)
+	}
+	if f[1] == hash {
+		return nil
+	}
+	e.now[Shadow] = e.now[Shadow].set(name, 1, hash).set(name, 2, e.db.maker.Today())
+	return nil
+}
+
 func (e *edit) setMember(user, group string, present bool) error {
 	g, _ := e.now[Group].first(group)
 	p := positionsOf(user, g, e.now[GShadow])

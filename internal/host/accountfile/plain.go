@@ -44,11 +44,14 @@ func (p Plain) CreateUser(ctx context.Context, name string, to image.User, creat
 		return err
 	}
 	line := fmt.Sprintf("%s:x:%d:%d:%s:%s:%s", name, to.UID, to.GID, to.Comment, to.Home, to.Shell)
-	if err := p.DB.Append(Shadow, name+":!:19000:0:99999:7:::"); err != nil {
+	if err := p.DB.Append(Shadow, name+":!:"+p.Today()+":0:99999:7:::"); err != nil {
 		return err
 	}
 	return p.DB.Append(Passwd, line) // last: with it the account exists
 }
+
+// Today implements Maker: always the same day, so that what is made is the same.
+func (p Plain) Today() string { return "19000" }
 
 func (p Plain) makeHome(to image.User, wanted bool) error {
 	if !wanted {

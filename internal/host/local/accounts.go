@@ -148,6 +148,9 @@ func (t tools) ChangeGroup(ctx context.Context, name string, to image.Group) err
 	return t.run(ctx, "change group", name, "groupmod", []string{"-g", number(to.GID)})
 }
 
+// Today implements accountfile.Maker.
+func (t tools) Today() string { return strconv.FormatInt(time.Now().Unix()/(24*60*60), 10) }
+
 func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
 // run runs a tool of this machine on the account files of the root.

@@ -55,8 +55,9 @@ var (
 // Wrap reads every file as it is until Seal is called.
 func Wrap(h host.Host, keys Keys) *Host { return &Host{Host: h, keys: keys} }
 
-// Seal says which files are read sealed from now on, and with which key: path to
-// ID. It takes the place of what was said before, and keeps the map.
+// Seal says which files and accounts are read sealed from now on, and with which
+// key: path, or address of the account, to ID. It takes the place of what was said
+// before, and keeps the map.
 func (h *Host) Seal(paths map[string]string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,6 +81,24 @@ func (h *Host) Unseal(key string, content []byte) ([]byte, error) {
 		return nil, err
 	}
 	return k.Open(content)
+}
+
+// Conceal implements host.Veiled.
+func (h *Host) Conceal(key string, content []byte) ([]byte, error) {
+	k, err := h.keys.Key(key)
+	if err != nil {
+		return nil, err
+	}
+	return k.Seal(content), nil
+}
+
+// Reveal implements host.Veiled.
+func (h *Host) Reveal(ref secret.Ref) ([]byte, error) {
+	content, err := h.keys.Content(ref.Digest)
+	if err != nil {
+		return nil, err
+	}
+	return h.Unseal(ref.Key, content)
 }
 
 // Open implements host.Reader.
@@ -158,10 +177,7 @@ func (h *Host) environment(env []string) ([]string, error) {
 		if !ok {
 			continue
 		}
-		content, err := h.keys.Content(ref.Digest)
-		if err == nil {
-			content, err = h.Unseal(ref.Key, content)
-		}
+		content, err := h.Reveal(ref)
 		if err != nil {
 			return nil, fmt.Errorf("cannot give the command %s: %w", name, err)
 		}

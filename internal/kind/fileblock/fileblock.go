@@ -26,7 +26,7 @@ func Kind() kind.Kind {
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Required: true, Doc: "name of the block in its marks; the label when left out", Check: checkName},
 			path,
-			{Name: "content", Type: cty.String, Doc: "the lines"},
+			{Name: "content", Type: cty.String, Doc: "the lines", Secret: true},
 			{Name: "comment", Type: cty.String, Doc: "what begins a comment in this file; # when left out", Check: checkName},
 			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
 			kind.EnsureAttr(),
@@ -48,6 +48,9 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	begin, end := " BEGIN fettle "+s.Str("name"), " END fettle "+s.Str("name")
 	for line := range strings.Lines(s.Str("content")) {
 		if line = strings.TrimSuffix(line, "\n"); strings.HasSuffix(line, begin) || strings.HasSuffix(line, end) {
+			if s.Attrs["content"].IsMarked() {
+				line = begin[1:]
+			}
 			return kind.Output{}, s.Errorf("content", "Mark inside the content", "The line %q is a mark of the block itself. Leave it out: the marks are added.", line)
 		}
 	}

@@ -12,6 +12,9 @@
 package filekey
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,6 +24,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -56,7 +60,7 @@ func (f format) kind() kind.Kind {
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the file"),
 			{Name: "key", Type: cty.DynamicPseudoType, Required: true, Doc: f.keys + "; the label when left out"},
-			{Name: "value", Type: cty.DynamicPseudoType, Doc: value},
+			{Name: "value", Type: cty.DynamicPseudoType, Doc: value, Secret: true},
 			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
 			kind.EnsureAttr(),
 		},
@@ -69,28 +73,60 @@ func (f format) steps(s kind.State) (kind.Output, diag.List) {
 		return kind.Output{}, s.Errorf("key", "Bad key", "%s.", sentence(err))
 	}
 	attrs := []step.Attr{{Key: "key", Value: key}}
+	var blobs []kind.Blob
 	switch {
 	case s.Absent() && s.Given("value"):
 		return kind.Output{}, s.Errorf("value", "Value of an absent key", "The key is to be absent, so it has no value. Leave it out.")
 	case !s.Absent():
-		value, err := f.value(s.Attrs["value"])
+		a, more, err := f.attr(s.Attrs["value"])
 		if err != nil {
 			return kind.Output{}, s.Errorf("value", "Bad value", "%s.", sentence(err))
 		}
-		attrs = append(attrs, step.Attr{Key: "value", Value: value})
+		attrs, blobs = append(attrs, a), more
 	}
-	attrs = append(attrs, step.Attr{Key: "format", Value: f.name})
-	if s.Bool("create") && !s.Absent() {
-		attrs = append(attrs, step.Attr{Key: "create", Value: "true"})
+	out, ds := s.EditOf(append(attrs, step.Attr{Key: "format", Value: f.name})...)
+	out.Blobs = blobs
+	return out, ds
+}
+
+// attr is the value for the step. What is wrong with a secret one is not told in
+// its own words.
+func (f format) attr(v cty.Value) (step.Attr, []kind.Blob, error) {
+	plain, marks := v.UnmarkDeep()
+	text, err := f.value(plain)
+	key, is := secret.KeyOf(kind.Marks(marks))
+	switch {
+	case !is && err == nil && secret.LooksLikeRef(text):
+		return step.Attr{}, nil, fmt.Errorf("the value begins like a reference to a secret: %q; change its beginning", text)
+	case !is:
+		return step.Attr{Key: "value", Value: text}, nil, err
+	case err != nil:
+		return step.Attr{}, nil, fmt.Errorf("the value has a secret in it, and is none that %s can hold", strings.ToUpper(f.name))
 	}
-	if s.Absent() {
-		attrs = append(attrs, step.Attr{Key: "ensure", Value: "absent"})
+	if f.json {
+		text = canonical(text)
+	} else if f.name == "ini" {
+		if text = strings.TrimSpace(text); strings.ContainsAny(text, "\n\r") || strings.HasSuffix(text, "\\") {
+			return step.Attr{}, nil, errors.New("the secret has a line break or a backslash at its end, which INI cannot hold")
+		}
 	}
-	st, err := step.New(step.Edit, []string{s.Str("path")}, attrs...)
-	if err != nil {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
+	a, b := kind.Referring("value", text, key)
+	return a, []kind.Blob{b}, nil
+}
+
+// canonical is JSON as the verb compares it, so that the same secret is the same
+// wherever it stands.
+func canonical(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if d.Decode(&v) != nil || e.Encode(v) != nil {
+		return text
 	}
-	return kind.Output{Steps: []step.Step{st}}, nil
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func sentence(err error) string {

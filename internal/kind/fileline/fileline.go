@@ -31,10 +31,10 @@ func Kind() kind.Kind {
 		Doc: "One line of a file that others write too: found by an expression or by its key, replaced in place, added at the end when there is none.",
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the file; the label when left out"),
-			{Name: "line", Type: cty.String, Doc: "the whole line, without its line break", Check: checkLine},
+			{Name: "line", Type: cty.String, Doc: "the whole line, without its line break; with a secret in it, match has to be given", Check: checkLine, Secret: true},
 			{Name: "match", Type: cty.String, Doc: "regular expression (RE2) that finds the line to replace; the last one that matches counts", Check: checkPattern},
 			{Name: "key", Type: cty.String, Doc: "key of a line KEY=VALUE, in place of line and match", Check: checkLine},
-			{Name: "value", Type: cty.String, Doc: "value of the key", Check: checkLine},
+			{Name: "value", Type: cty.String, Doc: "value of the key", Check: checkLine, Secret: true},
 			{Name: "separator", Type: cty.String, Doc: "what stands between key and value; = when left out", Check: checkLine},
 			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
 			kind.EnsureAttr(),
@@ -75,6 +75,8 @@ func mistakes(s kind.State) diag.List {
 		return diag.List{diag.Errorf(s.Range, "Which line?", "Give line, with match when it replaces another, or key and value.")}
 	case key && s.Str("key") == "":
 		return s.Errorf("key", "Empty key", "The key is the text before the separator.")
+	case s.Given("line") && !s.Given("match") && s.Attrs["line"].IsMarked():
+		return s.Errorf("line", "Secret line without match", "The next value of the secret has to find this line. Give match, an expression that finds it, or key and value.")
 	case !key && (s.Given("value") || s.Given("separator")):
 		return diag.List{diag.Errorf(s.Range, "Value without a key", "value and separator belong to key.")}
 	case s.Absent():

@@ -16,6 +16,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -33,6 +34,7 @@ func Kind() kind.Kind {
 			{Name: "groups", Type: cty.List(cty.String), Doc: "supplementary groups", Check: checkGroups},
 			home, shell,
 			{Name: "comment", Type: cty.String, Doc: "full name (GECOS)", Check: checkComment},
+			{Name: "password_hash", Type: cty.String, Doc: "hash of the password as mkpasswd makes them, of a secret: secret(\"…\"); what is there stays when left out", Check: checkHash, Secret: true},
 			{Name: "system", Type: cty.Bool, Doc: "a system account: an id below 1000, no home directory made"},
 			{Name: "create_home", Type: cty.Bool, Doc: "make the home directory with the account; true when left out, but for system accounts"},
 			kind.EnsureAttr(),
@@ -66,6 +68,26 @@ func checkComment(v cty.Value) error {
 	return nil
 }
 
+// checkHash refuses a hash that did not come of a secret.
+func checkHash(cty.Value) error {
+	return fmt.Errorf("a hash is as good as its password is long, so lists do not show one: make it a secret and write secret(\"…\")")
+}
+
+// password is the hash as a reference, with the blob that it refers to; none where
+// the state says nothing of a password.
+func password(s kind.State) (attr step.Attr, blobs []kind.Blob, ds diag.List) {
+	if !s.Given("password_hash") {
+		return attr, nil, nil
+	}
+	v, marks := s.Attrs["password_hash"].Unmark()
+	key, opened := secret.KeyOf(kind.Marks(marks))
+	if hash := v.AsString(); opened && key != (secret.Key{}) && (len(hash) < 2 || strings.ContainsAny(hash, ": \t\n\r\x00") || !strings.HasPrefix(hash, "$")) {
+		return attr, nil, s.Errorf("password_hash", "No hash of a password", "The secret is not what crypt(3) makes: it begins with $ and has neither blanks nor colons. Make it with: mkpasswd -m yescrypt | fettle secret set NAME")
+	}
+	attr, blob := kind.Referring("password", v.AsString(), key)
+	return attr, []kind.Blob{blob}, nil
+}
+
 func steps(s kind.State) (kind.Output, diag.List) {
 	name := s.Str("name")
 	if s.Absent() {
@@ -75,14 +97,20 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	if createHome == "" && !s.Bool("system") {
 		createHome = "true"
 	}
+	hash, blobs, ds := password(s)
+	if ds.HasErrors() {
+		return kind.Output{}, ds
+	}
 	out, ds := s.One(step.User, []string{name},
 		step.Attr{Key: "uid", Value: s.Number("uid")},
 		step.Attr{Key: "group", Value: s.Str("group")},
 		step.Attr{Key: "home", Value: s.Str("home")},
 		step.Attr{Key: "shell", Value: s.Str("shell")},
 		step.Attr{Key: "comment", Value: s.Str("comment")},
+		hash,
 		step.Attr{Key: "system", Value: s.Flag("system")},
 		step.Attr{Key: "create_home", Value: createHome})
+	out.Blobs = blobs
 	for _, g := range s.Strings("groups") {
 		member, more := s.Step(step.Member, []string{name, g})
 		ds = append(ds, more...)

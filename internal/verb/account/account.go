@@ -60,6 +60,7 @@ func wishes(s step.Step, u *image.User, n verb.Names) error {
 	set(&u.Home, s, "home")
 	set(&u.Shell, s, "shell")
 	set(&u.Comment, s, "comment")
+	set(&u.Password, s, "password")
 	return nil
 }
 
@@ -78,7 +79,11 @@ func (User) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 		AutoUID:    fresh && s.Get("uid") == "",
 		OwnGroup:   fresh && s.Get("group") == "",
 	}
-	if err := e.Host.Accounts().SetUser(ctx, s.Args[0], *to.User, create); err != nil {
+	u := *to.User
+	if _, speaks := s.Lookup("password"); !speaks {
+		u.Password = "" // it stays
+	}
+	if err := e.Host.Accounts().SetUser(ctx, s.Args[0], u, create); err != nil {
 		return fmt.Errorf("cannot set user %q: %w", s.Args[0], err)
 	}
 	return nil

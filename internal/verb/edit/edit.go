@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
@@ -35,11 +34,18 @@ func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if err != nil {
 		return image.Image{}, err
 	}
-	r, err := look(text, s)
+	plain, err := revealed(e.Host, s)
+	if err != nil {
+		return image.Image{}, err
+	}
+	r, err := look(text, plain)
 	if err != nil {
 		return image.Image{}, err
 	}
 	r.FileAbsent = !there
+	if r, err = concealed(e.Host, s, plain, r); err != nil {
+		return image.Image{}, err
+	}
 	return image.Image{Region: &r}, nil
 }
 
@@ -55,12 +61,10 @@ func read(h host.Host, p string) (text string, there bool, err error) {
 		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)}
 	case st.Type != image.Regular:
 		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is no regular file but a %s", p, st.Type)}
-	case host.Sealing(h, p) != "":
-		return "", true, fmt.Errorf("cannot edit %q: there is a secret in it, so it is written whole; put the region into the file's own content", p)
 	case st.Size > maxFile:
 		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, more than the %d that EDIT handles", p, st.Size, maxFile)
 	}
-	f, err := h.Open(p)
+	f, err := unveiled(h, p).Open(p)
 	if err != nil {
 		return "", true, fmt.Errorf("cannot read %q: %w", p, err)
 	}
@@ -84,6 +88,13 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if why := refuse(s); why != "" {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %s", s.Path(), why)
 	}
+	if ref, secret := s.Secret(); secret && !s.Absent() {
+		to := secretTarget(ref, r)
+		return image.Image{Region: &to}, nil
+	}
+	if len(r.Words) > 0 { // what is as the step wants it is not sealed
+		r = image.Region{Line: r.Line, NoEOL: r.NoEOL, FileAbsent: r.FileAbsent}
+	}
 	to, err := target(s, r)
 	if err != nil {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %w", s.Path(), err)
@@ -97,7 +108,15 @@ func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.T
 	if err != nil {
 		return image.File{}, err
 	}
-	next, err := change(text, s, *to.Region)
+	plain, err := revealed(e.Host, s)
+	if err != nil {
+		return image.File{}, err
+	}
+	want, err := opened(e.Host, s, plain, text, *to.Region)
+	if err != nil {
+		return image.File{}, fmt.Errorf("cannot edit %q: %w", s.Path(), err)
+	}
+	next, err := change(text, plain, want)
 	if err != nil {
 		return image.File{}, err
 	}
@@ -111,8 +130,5 @@ func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.T
 	if !there {
 		f = image.File{Type: image.Regular, Mode: 0o644}
 	}
-	f.MTime = 0
-	f.Size = int64(len(next))
-	f.Digest, _, err = e.Store.Put(strings.NewReader(next))
-	return f, err
+	return written(e, s, f, next)
 }
