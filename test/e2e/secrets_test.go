@@ -110,7 +110,7 @@ func TestSecretsOnAHost(t *testing.T) {
 	m.onlyWhereItIsFor(secondPassword)
 	m.nowhere(firstPassword)
 
-	m.fettle(asWanted, "rollback", "--yes", "--confirm-within", "0s")
+	m.fettle(asWanted, "rollback", "--yes")
 	m.saw(firstPassword)
 	m.opens("pass-of-ada-1", true)
 	m.nowhere(secondPassword)
@@ -126,7 +126,7 @@ func TestSecretsOnAHost(t *testing.T) {
 	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
 	m.saw(secondPassword)
 
-	m.fettle(asWanted, "rollback", "origin", "--yes", "--confirm-within", "0s")
+	m.fettle(asWanted, "rollback", "origin", "--yes")
 	m.want("[db]\nuser = shop\npassword = "+oldPassword, "cat", "/etc/shop.ini")
 	m.nowhere(secondPassword)
 	m.nowhere(firstPassword)
