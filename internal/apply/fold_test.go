@@ -3,6 +3,7 @@ package apply_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -122,5 +123,37 @@ func noTemps(t *testing.T, w *world) {
 	got := w.picture(t, false)
 	if bad := got.differs(false, got); len(bad) > 0 {
 		t.Errorf("it leaves temporaries: %s", bad)
+	}
+}
+
+// TestTreeShownBeforeAFailure: a directory is shown with all that is in it, also
+// with what the list has behind a step that fails; so that is done, and goes back
+// with the rest.
+func TestTreeShownBeforeAFailure(t *testing.T) {
+	const list = "MKDIR /srv/s\nCOPY a /srv/s/a\nCOPY u /srv/updated\nCOPY late /srv/s/late\nCOPY never /etc/never\n"
+	for _, policy := range []string{"stop", "undo"} {
+		w := newWorld(t)
+		before := w.picture(t, true)
+		w.tap.count = func(op, p string) error {
+			if op == host.OpRename && p == "/srv/updated" {
+				return syscall.EPERM
+			}
+			return nil
+		}
+		rep, err := w.apply(t, list, executor.Options{OnFailure: policy})
+		w.tap.count = nil
+		if err == nil || rep.Failed == nil || rep.Failed.Addr != "file:/srv/updated" {
+			t.Fatalf("%s: %v, %+v", policy, err, rep)
+		}
+		if policy == "stop" {
+			w.holds(t, "/srv/s/late", "late")
+			if got := strs(w.applied(t)); !slices.Equal(got, []string{"file:/srv/s", "file:/srv/s/a", "file:/srv/s/late"}) {
+				t.Errorf("applied is %q", got)
+			}
+			must(t, w.rollback(0))
+		}
+		if bad := w.picture(t, true).differs(false, before); len(bad) > 0 {
+			t.Errorf("%s: %s", policy, strings.Join(bad, "\n"))
+		}
 	}
 }

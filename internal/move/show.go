@@ -16,9 +16,8 @@ import (
 // was shown before stays and is in Shown.
 func (b *Batch) Show() error {
 	for _, m := range b.Moves {
-		if m.in != nil { // the rename of its directory came before, and showed it
-			m.shown = true
-			continue
+		if m.in != nil {
+			continue // the rename of its directory came before
 		}
 		if err := b.show(m); err != nil {
 			return &Error{m.Change, m.Path, "change", err}
@@ -28,8 +27,14 @@ func (b *Batch) Show() error {
 	return nil
 }
 
-// Shown tells whether the move is visible.
-func (m *Move) Shown() bool { return m.shown }
+// Shown tells whether the move is visible. What is in a directory that was made
+// with it is, as soon as that is: also what comes after a move that failed.
+func (m *Move) Shown() bool {
+	if m.in != nil {
+		return m.in.Shown()
+	}
+	return m.shown
+}
 
 func (b *Batch) show(m *Move) error {
 	if m.From.Type == image.Absent {
