@@ -140,7 +140,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if p = now; saved != "" && saved != p.Digest() {
 			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
 		}
-		return s.approve(ctx, p, f, s.mayLockOut(p, o), "Apply this plan?")
+		return s.approve(ctx, p, f, armingOf(p, o).text("So it", o.ChecksConfirm), "Apply this plan?")
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
 		var rep *executor.Report

@@ -31,16 +31,33 @@ func (s *session) lockOut(f runFlags, o executor.Options, p catalog.Policy) (exe
 	return o, nil
 }
 
-// mayLockOut says why a run is armed that nobody asked to arm, "" for any other.
-func (s *session) mayLockOut(p *plan.Plan, o executor.Options) string {
+// arming says why a run is armed that nobody asked to arm, and how it stays.
+type arming struct {
+	Changes  []addr.Addr `json:"changes"`   // by which people get in
+	Within   int64       `json:"within_ns"` // the time to confirm, from the end of the run
+	ByChecks bool        `json:"by_checks"` // its checks confirm it, or take it back at once
+}
+
+// armingOf is nil for a plan whose run nobody arms, or somebody has.
+func armingOf(p *plan.Plan, o executor.Options) *arming {
 	if o.ConfirmWithin > 0 || o.For(p).ConfirmWithin == 0 {
+		return nil
+	}
+	return &arming{Changes: plan.LockOut(p), Within: int64(o.LockOut), ByChecks: o.ChecksConfirm && p.Count()[plan.Verify] > 0}
+}
+
+// text is for people, "" for nil; so is how the sentence about the run begins, and
+// checks says that they may confirm where there are some.
+func (a *arming) text(so string, checks bool) string {
+	if a == nil {
 		return ""
 	}
-	text := fmt.Sprintf("This may lock you out: it changes %s.\n", some(plan.LockOut(p)))
-	if o.ChecksConfirm && p.Count()[plan.Verify] > 0 {
-		return text + "So it stays only if its checks hold, else it is taken back at once."
+	text := fmt.Sprintf("This may lock you out: it changes %s.\n", some(a.Changes))
+	if a.ByChecks {
+		return text + so + " stays only if its checks hold, else it is taken back at once."
 	}
-	if text += fmt.Sprintf("So it undoes itself unless you confirm it within %s; --confirm-within sets another time.", o.LockOut); o.ChecksConfirm {
+	text += fmt.Sprintf("%s undoes itself unless you confirm it within %s; --confirm-within sets another time.", so, time.Duration(a.Within))
+	if checks {
 		text += "\nIt has no checks that could confirm it."
 	}
 	return text

@@ -72,6 +72,8 @@ A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
 because the machine has changed since. The file holds all content that the plan
 needs, secret content too, and is readable by its owner alone.
 
+Where apply would be armed, because it may lock you out, the plan says so.
+
 Ends with 2 when there are changes.`,
 		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan",
 		Args:    args(0, 0),
@@ -107,10 +109,20 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 			return err
 		}
 	}
+	o, err := s.lockOut(runFlags{}, executor.Options{}, req.Policy)
+	if err != nil {
+		return err
+	}
+	armed := armingOf(p, o)
 	if s.json {
-		err = s.document(planJSON("fettle.plan/1", p))
+		doc := planJSON("fettle.plan/1", p)
+		doc.Armed = armed
+		err = s.document(doc)
 	} else {
 		s.style().Plan(s.app.Stdout, p, f.options(s))
+		if armed != nil {
+			s.printf("\n%s\n", armed.text("Apply will be armed: it", o.ChecksConfirm))
+		}
 		if f.out != "" {
 			s.printf("\nSaved. To do exactly this: fettle apply %s\n", f.out)
 		}

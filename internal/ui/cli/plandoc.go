@@ -24,6 +24,7 @@ type planDoc struct {
 	Stage     int            `json:"stage,omitempty"`
 	Stages    int            `json:"stages,omitempty"`
 	Later     []plan.Later   `json:"later,omitempty"`
+	Armed     *arming        `json:"armed,omitempty"` // how apply would be armed
 }
 
 type changeDoc struct {
