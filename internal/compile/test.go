@@ -165,19 +165,35 @@ func (x *examiner) failf(w lang.Want, summary, detail string, args ...any) {
 }
 
 func (x *examiner) states() {
-	there := map[string]bool{}
+	there, waits := map[string]bool{}, map[string]bool{}
 	var names []string
 	for _, s := range x.res.States {
 		there[s.ID] = true
 		names = append(names, strings.TrimPrefix(s.ID, x.prefix))
 	}
+	for _, h := range x.res.Held {
+		waits[h.ID] = true
+		names = append(names, strings.TrimPrefix(h.ID, x.prefix))
+	}
+	is := func(in map[string]bool, w lang.Want) bool { return in[w.Text] || in[x.prefix+w.Text] }
 	for _, want := range x.expect.States {
-		if !there[want.Text] && !there[x.prefix+want.Text] {
+		switch {
+		case is(waits, want):
+			x.failf(want, "State is held", "%s waits for what a run gives. Expect it in held, or give the result it waits for in outputs.", want.Text)
+		case !is(there, want):
+			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
+		}
+	}
+	for _, want := range x.expect.Held {
+		switch {
+		case is(there, want):
+			x.failf(want, "State is not held", "%s waits for nothing: it is in the list.", want.Text)
+		case !is(waits, want):
 			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
 		}
 	}
 	for _, never := range x.expect.NoStates {
-		if there[never.Text] || there[x.prefix+never.Text] {
+		if is(there, never) || is(waits, never) {
 			x.failf(never, "State is there", "There is a state %s, and there should be none.", never.Text)
 		}
 	}

@@ -35,6 +35,7 @@ func (p *Program) catalog(in Input, t *trail) (*catalog.Catalog, *evaluator, dia
 		ev.walkScope(s, s.node)
 	}
 	ev.link()
+	ev.unusedOutputs(in.Test)
 	slices.Sort(ev.cat.FactsUsed)
 	ev.cat.Files = sortedKeys(p.used)
 	return ev.cat, ev, finish(p, ev.list)
@@ -59,10 +60,11 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	if t == nil {
 		return nil, ds
 	}
-	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, owners: owners{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
+	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, owners: owners{}, asked: map[string]bool{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
 	if in.Test != nil {
 		ev.in.Facts = ev.factsOfTest(in.Test)
 	}
+	ev.outputs = ev.outputsOfTest(in.Test)
 	p.secrets.begin(ev.secretsOfTest(in.Test), in.Test != nil)
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
 	levels := p.levels(&ev.reports, t)

@@ -17,6 +17,10 @@ func (ev *evaluator) result(in *instance) (cty.Value, bool) {
 	if !ok {
 		return cty.NilVal, false
 	}
+	ev.asked[in.id] = true
+	if text, given := ev.outputs[in.id]; given {
+		return cty.StringVal(text), true
+	}
 	if text, known := ev.in.Outputs[a]; known {
 		return cty.StringVal(text), true
 	}

@@ -30,6 +30,8 @@ type evaluator struct {
 	all     []*scope // the top level and the modules, in order
 	owners  owners
 	factSet map[*body]map[string]cty.Value
+	outputs map[string]string // that a test gives, by state
+	asked   map[string]bool   // states whose output is used
 }
 
 // frame is one value on the way, for the message about a circle.

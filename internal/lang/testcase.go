@@ -23,8 +23,8 @@ type Test struct {
 	// Expect is what is wanted of the result.
 	Expect Expect
 
-	dir                                  string // of the module, "" at the top
-	target, labels, facts, vars, secrets *hclsyntax.Attribute
+	dir                                           string // of the module, "" at the top
+	target, labels, facts, vars, secrets, outputs *hclsyntax.Attribute
 }
 
 // Want is one text of an expectation.
@@ -36,6 +36,7 @@ type Want struct {
 // Expect is what a test wants. Steps are texts in which * stands for any text.
 type Expect struct {
 	States, NoStates []Want // how states are referred to, in the module or from the top
+	Held             []Want // states that wait for what a run gives
 	Steps, NoSteps   []Want
 	Order            []Want // steps that come one after the other
 	List             string // a file beside the test that holds the whole list
@@ -116,9 +117,9 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "vars"}, []string{"expect"})
+	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "outputs", "vars"}, []string{"expect"})
 	at := b.Body.Attributes
-	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"], secrets: at["secrets"]}
+	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"], secrets: at["secrets"], outputs: at["outputs"]}
 	if old, twice := r.seen[t.ID()]; twice {
 		ps.errorf(rng, "Test twice", "There is a test %q at %s already.", name, old)
 		return
@@ -145,7 +146,7 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 // expect reads what a test wants. Everything is known before anything runs.
 func (ps *parser) expect(b *hclsyntax.Block) Expect {
 	e := Expect{Range: rangeOf(b.DefRange())}
-	lists := map[string]*[]Want{"states": &e.States, "no_states": &e.NoStates, "steps": &e.Steps, "no_steps": &e.NoSteps, "order": &e.Order}
+	lists := map[string]*[]Want{"states": &e.States, "no_states": &e.NoStates, "held": &e.Held, "steps": &e.Steps, "no_steps": &e.NoSteps, "order": &e.Order}
 	texts := map[string]*string{"list": &e.List, "error": &e.Error}
 	ps.only(b, append(sortedKeys(lists), sortedKeys(texts)...), nil)
 	for name, into := range lists {
@@ -224,17 +225,57 @@ func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
 // secretsOfTest are the secrets that a test gives in the place of the
 // repository's.
 func (ev *evaluator) secretsOfTest(t *Test) map[string]string {
-	if t == nil || t.secrets == nil {
+	if t == nil {
 		return nil
 	}
-	v, hds := t.secrets.Expr.Value(ev.prog.pure)
+	return ev.textsOfTest(t.secrets, "Secrets are an object of texts", `Write secrets = { "db/password" = "for the test" }.`)
+}
+
+// outputsOfTest are what commands gave, by their states as they are called from the
+// top.
+func (ev *evaluator) outputsOfTest(t *Test) map[string]string {
+	out := map[string]string{}
+	if t == nil {
+		return out
+	}
+	for name, text := range ev.textsOfTest(t.outputs, "Outputs are an object of texts", `Write outputs = { "exec.certificate" = "what it prints" }.`) {
+		if prefix := t.Prefix(); !strings.HasPrefix(name, prefix) {
+			name = prefix + name
+		}
+		out[name] = text
+	}
+	return out
+}
+
+// unusedOutputs refuses outputs that a test gives of what has none, or of which
+// nobody asks.
+func (ev *evaluator) unusedOutputs(t *Test) {
+	if t == nil {
+		return
+	}
+	var asked []string
+	for _, id := range sortedKeys(ev.asked) {
+		asked = append(asked, strings.TrimPrefix(id, t.Prefix()))
+	}
+	for _, id := range sortedKeys(ev.outputs) {
+		if name := strings.TrimPrefix(id, t.Prefix()); !ev.asked[id] {
+			ev.errorf(rangeOf(t.outputs.Expr.Range()), "Output that nobody uses", "Nothing here uses the result of %s.%s", name, Suggest(name, asked))
+		}
+	}
+}
+
+func (ev *evaluator) textsOfTest(a *hclsyntax.Attribute, summary, example string) map[string]string {
+	if a == nil {
+		return nil
+	}
+	v, hds := a.Expr.Value(ev.prog.pure)
 	ev.add(fromHCL(hds)...)
 	if hds.HasErrors() {
 		return nil
 	}
 	m, err := convert.Convert(v, cty.Map(cty.String))
 	if err != nil || m.IsNull() || !m.IsWhollyKnown() {
-		ev.errorf(rangeOf(t.secrets.Expr.Range()), "Secrets are an object of texts", `Write secrets = { "db/password" = "for the test" }.`)
+		ev.errorf(rangeOf(a.Expr.Range()), summary, "%s", example)
 		return nil
 	}
 	out := map[string]string{}

@@ -164,6 +164,7 @@ func testAttrs() []kind.Attr {
 		labels(cty.Map(cty.String), "labels of the target"),
 		{Name: "facts", Type: cty.DynamicPseudoType, Doc: "facts by name; there are no others"},
 		{Name: "secrets", Type: cty.Map(cty.String), Doc: "secrets by name, in the place of the repository's"},
+		{Name: "outputs", Type: cty.Map(cty.String), Doc: "what commands gave, by state as it is referred to; every other result is not known yet"},
 		varsAttr("variables, above every other level"),
 	}
 }
@@ -173,6 +174,7 @@ func expectAttrs() []kind.Attr {
 	return []kind.Attr{
 		list("states", "states that are there, as they are referred to"),
 		list("no_states", "states that are not there"),
+		list("held", "states that wait for what a run gives"),
 		list("steps", "steps that are there; * is any text"),
 		list("no_steps", "steps that are not there"),
 		list("order", "steps that come one after the other"),
