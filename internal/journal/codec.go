@@ -3,6 +3,8 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -27,11 +29,30 @@ func Unmarshal(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return err
 	}
+	restore(b, v)
+	return nil
+}
+
+// UnmarshalStrict is Unmarshal that refuses fields which v does not have, and
+// anything behind the value: for what another program wrote.
+func UnmarshalStrict(b []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows the value")
+	}
+	restore(b, v)
+	return nil
+}
+
+func restore(b []byte, v any) {
 	if hasEscape(b) {
 		e := reflect.ValueOf(v).Elem()
 		e.Set(mapStrings(e, unescape))
 	}
-	return nil
 }
 
 // hasEscape looks for a character from U+10FF80 to U+10FFFF.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
@@ -89,4 +90,18 @@ func text(r io.Reader) (string, bool) {
 		return "", false
 	}
 	return string(b), true
+}
+
+// Diffs fills in the differences of a plan that was made without. Content that the
+// store lacks is read from the request. It looks at the machine as it is now.
+func (x *Executor) Diffs(p *plan.Plan, r executor.Request) { x.diffs(p, r.Blobs) }
+
+// Content gives content that the store has, by digest; ok is false where it has
+// none that is sound. The caller closes the reader.
+func (x *Executor) Content(digest string) (r io.ReadCloser, ok bool) {
+	if !x.store.Has(digest) || x.store.Verify(digest) != nil {
+		return nil, false
+	}
+	r, _, err := x.store.Open(digest)
+	return r, err == nil
 }

@@ -25,7 +25,7 @@ import (
 type machine struct {
 	t     *testing.T
 	root  string
-	x     *local.Executor
+	x     executor.Executor
 	clock time.Time
 	// guarded is the deadline that the engine asked to be watched.
 	guarded time.Time
@@ -66,9 +66,11 @@ func (m *machine) open() {
 	if m.wrap != nil {
 		seen = m.wrap(h)
 	}
-	if m.x, err = local.New(seen, st, local.Options{Now: func() time.Time { return m.clock }, Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }}); err != nil {
+	x, err := local.New(seen, st, local.Options{Now: func() time.Time { return m.clock }, Guard: func(_ context.Context, d time.Time) error { m.guarded = d; return nil }})
+	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.x = asked(m.t, x)
 }
 
 func (m *machine) write(p, text string) {

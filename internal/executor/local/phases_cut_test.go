@@ -40,7 +40,7 @@ func newMortal(t *testing.T, n int) *mortal {
 	s.state = mem.New(mem.Options{Count: count})
 	x, err := local.New(s.h, s.state, local.Options{Now: func() time.Time { return s.now }})
 	s.must(err)
-	s.x = x
+	s.x = asked(s.t, x)
 	s.prepare()
 	s.must(s.h.SyncFS("/"))
 	s.left = n

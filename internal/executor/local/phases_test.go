@@ -28,7 +28,7 @@ type site struct {
 	t       *testing.T
 	h       *mem.Host
 	state   host.FS
-	x       *local.Executor
+	x       executor.Executor
 	now     time.Time
 	trace   []string // what was done on the machine
 	fails   map[string]bool
@@ -48,7 +48,7 @@ func newSite(t *testing.T) *site {
 func (s *site) open() {
 	x, err := local.New(s.h, s.state, local.Options{Now: func() time.Time { return s.now }, Guard: func(context.Context, time.Time) error { return nil }})
 	s.must(err)
-	s.x = x
+	s.x = asked(s.t, x)
 }
 
 func (s *site) must(err error) {

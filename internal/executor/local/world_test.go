@@ -41,7 +41,7 @@ type world struct {
 	ops   *fault.Recorder
 	hits  *touches
 	state host.FS
-	x     *local.Executor
+	x     executor.Executor
 	skip  string // a tree that snapshots leave out
 	fake  bool   // in memory, with packages and units
 	root  string // on disk
@@ -132,10 +132,11 @@ func (w *world) open() {
 	if w.fake { // its clock never gives one time twice, so nothing is racy
 		o.Program, o.Now = "test", func() time.Time { return time.Now().Add(time.Hour) }
 	}
-	var err error
-	if w.x, err = local.New(w.h, w.state, o); err != nil {
+	x, err := local.New(w.h, w.state, o)
+	if err != nil {
 		w.t.Fatalf("open: %v", err)
 	}
+	w.x = asked(w.t, x)
 }
 
 func (w *world) must(err error) {

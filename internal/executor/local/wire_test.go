@@ -1,0 +1,54 @@
+package local_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/local"
+	"fettle.dev/fettle/internal/executor/wire"
+)
+
+// viaWire in the environment puts a connection between these tests and the engine.
+const viaWire = "FETTLE_TEST_VIA_WIRE"
+
+func overWire() bool { return os.Getenv(viaWire) != "" }
+
+// hooked are tests that take hold of a run from its events, which over a connection
+// come when it has gone on.
+const hooked = "TestOverTheWire|TestLocked|TestPhasesUndone|TestTraps"
+
+// TestOverTheWire runs the tests of this package once more with the engine that they
+// ask at the other end of a connection: there is one suite for both.
+func TestOverTheWire(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.short", "-test.skip=^("+hooked+")$")
+	cmd.Env = append(os.Environ(), viaWire+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// asked is the engine as a test asks it: itself, or from the other end of a
+// connection. Connections end with the process, as those of programs do.
+func asked(t fataler, x *local.Executor) executor.Executor {
+	t.Helper()
+	if !overWire() {
+		return x
+	}
+	near, far := net.Pipe()
+	go func() {
+		_ = wire.Serve(context.Background(), far, wire.Served{Hello: wire.Hello{Version: "test"}, Now: time.Now, From: "test",
+			Open: func(context.Context, bool) (executor.Executor, func() error, error) {
+				return x, func() error { return nil }, nil
+			}})
+	}()
+	c, err := wire.Dial(context.Background(), near, wire.Options{})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return c
+}

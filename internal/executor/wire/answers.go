@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"context"
+
+	"fettle.dev/fettle/internal/executor"
+)
+
+func (v *server) drift(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in drifted
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	p, err := x.Drift(ctx, in.Diffs, in.Verify)
+	return planAnswer{p}, err
+}
+
+func (v *server) confirm(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in asked
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	run, err := x.Confirm(ctx, v.options(in.Options))
+	return &ran{Run: run}, err
+}
+
+func (v *server) freeze(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in frozen
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	return nil, x.Freeze(ctx, in.Frozen, v.options(in.Options))
+}
+
+func (v *server) unfreeze(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in asked
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	return nil, x.Unfreeze(ctx, v.options(in.Options))
+}
+
+func (v *server) collect(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in collecting
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	return x.Collect(ctx, in.Keep, v.options(in.Options))
+}
+
+func (v *server) show(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var run int
+	if err := c.params(&run); err != nil {
+		return nil, err
+	}
+	return x.Show(ctx, run)
+}
+
+func (v *server) runOf(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var commit string
+	if err := c.params(&commit); err != nil {
+		return nil, err
+	}
+	run, ok, err := x.RunOf(ctx, commit)
+	return ran{run, ok}, err
+}
+
+func (v *server) list(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var run int
+	if err := c.params(&run); err != nil {
+		return nil, err
+	}
+	l, err := x.List(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	text, err := encodeList(l)
+	return listed{text}, err
+}

@@ -1,0 +1,365 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/secret/vault"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Options say how this end behaves. The zero value is right for a pipe.
+type Options struct {
+	// OnDisconnect is what happens to a run when the connection is lost: Finish (the
+	// default), Stop or Revert.
+	OnDisconnect string
+	// Silence is how long nothing may be heard before the other end is asked for a
+	// sign of life, and the same again until it is given up; 0: for ever.
+	Silence time.Duration
+	// Identities open the sealing key of a list's secrets, which is then handed over
+	// sealed to the target's own identity. nil, or none that fits, leaves it as it is.
+	Identities func() (vault.Identities, error)
+}
+
+// Client is the executor at the other end of a stream. It is used by one goroutine
+// at a time, but for Close.
+type Client struct {
+	conn    *conn
+	hello   Hello
+	facts   map[string]cty.Value
+	options Options
+	ended   chan error
+
+	mu      sync.Mutex
+	current executor.Request
+	blobs   map[string]kind.Blob
+}
+
+var _ executor.Executor = (*Client)(nil)
+
+// Dial takes the stream of a served executor and waits for it to introduce itself.
+// The client owns the stream; Close closes it. When ctx ends before that, so does
+// the stream.
+func Dial(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Client, error) {
+	x := &Client{options: o, ended: make(chan error, 1), blobs: map[string]kind.Blob{}}
+	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content})
+	r := newReader(stream)
+	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
+	var err error
+	if x.hello, err = hear(r); err == nil {
+		x.facts, err = decodeFacts(x.hello.Facts)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = stream.Close()
+		return nil, err
+	}
+	go func() { x.ended <- x.conn.run(context.WithoutCancel(ctx), r) }()
+	if o.Silence > 0 {
+		go x.conn.watch(o.Silence, o.Silence)
+	}
+	return x, nil
+}
+
+// Hello is how the target introduced itself.
+func (x *Client) Hello() Hello { return x.hello }
+
+// Facts are all facts of the target, as they were when the connection was made.
+func (x *Client) Facts() map[string]cty.Value { return x.facts }
+
+// Close ends the connection. What runs on the target goes on as OnDisconnect says.
+func (x *Client) Close() error {
+	x.conn.lose(nil)
+	<-x.ended
+	return nil
+}
+
+// Collected tells the target that these reports were seen.
+func (x *Client) Collected(ctx context.Context, names []string) error {
+	return x.conn.call(ctx, "collected", names, nil, nil, nil)
+}
+
+// take makes a request the one that the target asks back about.
+func (x *Client) take(r executor.Request) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.current = r
+	for d, b := range r.Blobs {
+		x.blobs[d] = b
+	}
+}
+
+// send encodes a request. The list comes along where it is at hand and not the one
+// that the target has.
+func (x *Client) send(ctx context.Context, r executor.Request) (request, error) {
+	x.take(r)
+	w := encodeRequest(&r)
+	if r.Load != nil || w.Digest == x.hello.Applied {
+		return w, nil
+	}
+	var err error
+	w.Loaded, err = encodeLoaded(&r, x.resealer(ctx))
+	return w, err
+}
+
+// resealer hands the sealing key over to the target's own identity. Who cannot open
+// it leaves it: the target may be one of those it was sealed to.
+func (x *Client) resealer(ctx context.Context) func(secret.Bundle) (secret.Bundle, error) {
+	return func(b secret.Bundle) (secret.Bundle, error) {
+		if b.Key == "" || x.options.Identities == nil {
+			return b, nil
+		}
+		ids, err := x.options.Identities()
+		if err != nil || len(ids) == 0 {
+			return b, err
+		}
+		public := x.hello.Public
+		if public == "" {
+			if err := x.conn.call(ctx, "identity", nil, &public, nil, nil); err != nil {
+				return b, err
+			}
+		}
+		file, err := vault.HandOver(b.KeyFile, ids, public)
+		if err != nil {
+			return b, err
+		}
+		b.KeyFile = file
+		return b, nil
+	}
+}
+
+func (x *Client) filled() (executor.Request, error) {
+	x.mu.Lock()
+	r := x.current
+	x.mu.Unlock()
+	err := r.Fill()
+	if err == nil {
+		x.take(r)
+	}
+	return r, err
+}
+
+// load answers the target's question for the list.
+func (x *Client) load(ctx context.Context, _ *incoming) (any, error) {
+	r, err := x.filled()
+	if err != nil {
+		return nil, err
+	}
+	return encodeLoaded(&r, x.resealer(ctx))
+}
+
+// nextRequest answers what the request is with outputs that are known by now.
+func (x *Client) nextRequest(ctx context.Context, c *incoming) (any, error) {
+	var k known
+	if err := c.params(&k); err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	next := x.current.Next
+	x.mu.Unlock()
+	if next == nil {
+		return nil, fmt.Errorf("cannot make the list with other outputs: it uses none")
+	}
+	r, err := next(k.Known)
+	if err != nil {
+		return nil, err
+	}
+	return x.send(ctx, r)
+}
+
+// content sends what the target lacks, one after the other.
+func (x *Client) content(ctx context.Context, c *incoming) (any, error) {
+	var w wantedContent
+	if err := c.params(&w); err != nil {
+		return nil, err
+	}
+	defer c.stopWriting(ctx)()
+	for _, d := range w.Digests {
+		if err := x.sendContent(c, d); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+func (x *Client) sendContent(to io.Writer, digest string) error {
+	x.mu.Lock()
+	b, ok := x.blobs[digest]
+	x.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("cannot send %s: the list does not name it", digest)
+	}
+	if b.Tree == nil {
+		_, err := to.Write(b.Data)
+		return err
+	}
+	from, err := b.Tree.Open(b.Path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	n, err := io.CopyBuffer(onlyWriter{to}, io.LimitReader(from, b.Size+1), make([]byte, maxFrame))
+	if err == nil && n != b.Size {
+		err = fmt.Errorf("%s changed while it was read: run fettle again", b.Path)
+	}
+	return err
+}
+
+// onlyWriter has io.CopyBuffer use the buffer.
+type onlyWriter struct{ io.Writer }
+
+// Plan implements executor.Executor.
+func (x *Client) Plan(ctx context.Context, r executor.Request) (*plan.Plan, error) {
+	w, err := x.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return x.planCall(ctx, "plan", planned{w})
+}
+
+func (x *Client) planCall(ctx context.Context, method string, params any) (*plan.Plan, error) {
+	var a planAnswer
+	err := x.conn.call(ctx, method, params, &a, nil, nil)
+	return a.Plan, err
+}
+
+// Apply implements executor.Executor.
+func (x *Client) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	w, err := x.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return x.run(ctx, "apply", applied{w, digestOf(p), o, x.options.OnDisconnect}, show)
+}
+
+func digestOf(p *plan.Plan) string {
+	if p == nil {
+		return ""
+	}
+	return p.Digest()
+}
+
+// run calls what gives a report, and tells the target that it has come.
+func (x *Client) run(ctx context.Context, method string, params any, show func(executor.Event)) (*executor.Report, error) {
+	var rep *executor.Report
+	err := x.conn.call(ctx, method, params, &rep, events(show), nil)
+	_ = x.conn.w.sendMessage(typeEvent, 0, []byte(`"heard"`))
+	return rep, err
+}
+
+func events(show func(executor.Event)) func([]byte) {
+	if show == nil {
+		return nil
+	}
+	return func(text []byte) {
+		var e executor.Event
+		if journal.Unmarshal(text, &e) == nil {
+			show(e)
+		}
+	}
+}
+
+// PlanRollback implements executor.Executor.
+func (x *Client) PlanRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, error) {
+	return x.planCall(ctx, "plan-rollback", r)
+}
+
+// Rollback implements executor.Executor.
+func (x *Client) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	return x.run(ctx, "rollback", rolledBack{r, digestOf(p), o, x.options.OnDisconnect}, show)
+}
+
+// Drift implements executor.Executor.
+func (x *Client) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, error) {
+	return x.planCall(ctx, "drift", drifted{diffs, verify})
+}
+
+// Recover implements executor.Executor.
+func (x *Client) Recover(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	return x.run(ctx, "recover", asked{o}, show)
+}
+
+// Confirm implements executor.Executor.
+func (x *Client) Confirm(ctx context.Context, o executor.Options) (int, error) {
+	var r ran
+	err := x.conn.call(ctx, "confirm", asked{o}, &r, nil, nil)
+	return r.Run, err
+}
+
+type frozen struct {
+	Frozen  journal.Frozen   `json:"frozen"`
+	Options executor.Options `json:"options"`
+}
+
+// Freeze implements executor.Executor.
+func (x *Client) Freeze(ctx context.Context, f journal.Frozen, o executor.Options) error {
+	return x.conn.call(ctx, "freeze", frozen{f, o}, nil, nil, nil)
+}
+
+// Unfreeze implements executor.Executor.
+func (x *Client) Unfreeze(ctx context.Context, o executor.Options) error {
+	return x.conn.call(ctx, "unfreeze", asked{o}, nil, nil, nil)
+}
+
+// Status implements executor.Executor.
+func (x *Client) Status(ctx context.Context) (st executor.Status, err error) {
+	err = x.conn.call(ctx, "status", nil, &st, nil, nil)
+	return st, err
+}
+
+// Condition implements executor.Executor.
+func (x *Client) Condition(ctx context.Context) (c executor.Condition, err error) {
+	err = x.conn.call(ctx, "condition", nil, &c, nil, nil)
+	return c, err
+}
+
+// Runs implements executor.Executor.
+func (x *Client) Runs(ctx context.Context) (runs []journal.RunInfo, err error) {
+	err = x.conn.call(ctx, "runs", nil, &runs, nil, nil)
+	return runs, err
+}
+
+// Show implements executor.Executor.
+func (x *Client) Show(ctx context.Context, run int) (s executor.Shown, err error) {
+	err = x.conn.call(ctx, "show", run, &s, nil, nil)
+	return s, err
+}
+
+// RunOf implements executor.Executor.
+func (x *Client) RunOf(ctx context.Context, commit string) (int, bool, error) {
+	var r ran
+	err := x.conn.call(ctx, "run-of", commit, &r, nil, nil)
+	return r.Run, r.OK, err
+}
+
+// List implements executor.Executor.
+func (x *Client) List(ctx context.Context, run int) (step.List, error) {
+	var l listed
+	if err := x.conn.call(ctx, "list", run, &l, nil, nil); err != nil {
+		return nil, err
+	}
+	return decodeList(l.List)
+}
+
+type collecting struct {
+	Keep    journal.Keep     `json:"keep"`
+	Options executor.Options `json:"options"`
+}
+
+// Collect implements executor.Executor.
+func (x *Client) Collect(ctx context.Context, keep journal.Keep, o executor.Options) (c journal.Collected, err error) {
+	err = x.conn.call(ctx, "collect", collecting{keep, o}, &c, nil, nil)
+	return c, err
+}

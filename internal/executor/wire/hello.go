@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// Magic is the line with which the served end begins. What comes before it, from
+// login scripts, is noise.
+const Magic = "fettle-wire 1"
+
+// maxNoise is how much may come before the magic line, in bytes.
+const maxNoise = 64 << 10
+
+// Hello is what the served end says of itself first.
+type Hello struct {
+	Version string `json:"version"`
+	Host    string `json:"host"`           // how the machine calls itself
+	Applied string `json:"applied"`        // digest of the list in force, "" for none
+	New     bool   `json:"new,omitempty"`  // fettle has never changed anything there
+	User    string `json:"user,omitempty"` // who the process runs as
+	// Public is the key of the machine's own identity, to which secrets are handed
+	// over; "" for none yet.
+	Public string `json:"public,omitempty"`
+	// Facts are those of the machine, in JSON with their types.
+	Facts map[string]json.RawMessage `json:"facts,omitempty"`
+	// Ended are runs that ended after the connection that began them was lost.
+	Ended []Ended `json:"ended,omitempty"`
+	// Trouble says what the machine could not tell, in a sentence.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Ended is a run whose report nobody was there to hear.
+type Ended struct {
+	Name    string           `json:"name"` // of the kept report
+	Report  *executor.Report `json:"report,omitempty"`
+	Error   string           `json:"error,omitempty"`
+	Command string           `json:"command,omitempty"` // what was typed
+	User    string           `json:"user,omitempty"`
+	Started int64            `json:"started"` // ns since 1970
+	Ended   int64            `json:"ended"`
+}
+
+// EncodeFacts makes facts ready for Hello.
+func EncodeFacts(facts map[string]cty.Value) (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage, len(facts))
+	for name, v := range facts {
+		text, err := ctyjson.Marshal(v, cty.DynamicPseudoType)
+		if err != nil {
+			return nil, fmt.Errorf("cannot send the fact %s: %w", name, err)
+		}
+		out[name] = text
+	}
+	return out, nil
+}
+
+func decodeFacts(facts map[string]json.RawMessage) (map[string]cty.Value, error) {
+	out := make(map[string]cty.Value, len(facts))
+	for name, text := range facts {
+		v, err := ctyjson.Unmarshal(text, cty.DynamicPseudoType)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the fact %q: %w", name, err)
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// greet is the served end's beginning.
+func (c *conn) greet(h Hello) error {
+	if _, err := io.WriteString(c.stream, Magic+"\n"); err != nil {
+		return err
+	}
+	text, err := journal.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return c.w.sendMessage(typeEvent, 0, text)
+}
+
+// NoiseError: what came is not fettle. Text is what it said instead.
+type NoiseError struct{ Text string }
+
+func (e *NoiseError) Error() string {
+	if e.Text == "" {
+		return "the other end closed the connection without a word"
+	}
+	return "the other end is no fettle; it says: " + e.Text
+}
+
+// awaitMagic skips what login scripts print.
+func awaitMagic(r *bufio.Reader) error {
+	var noise bytes.Buffer
+	for noise.Len() < maxNoise {
+		line, err := r.ReadSlice('\n')
+		if string(bytes.TrimRight(line, "\r\n")) == Magic {
+			return nil
+		}
+		noise.Write(line)
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return &NoiseError{Text: lastLines(noise.String())}
+		}
+	}
+	return &NoiseError{Text: lastLines(noise.String())}
+}
+
+// lastLines are the last lines of a text, on one.
+func lastLines(s string) string {
+	const most = 600
+	s = strings.TrimSpace(s)
+	if len(s) > most {
+		s = "…" + s[len(s)-most:]
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// hear reads the hello behind the magic line.
+func hear(r *reader) (Hello, error) {
+	var h Hello
+	if err := awaitMagic(r.from); err != nil {
+		return h, err
+	}
+	var text []byte
+	for {
+		f, err := r.next()
+		if err != nil {
+			return h, fmt.Errorf("the other end began and fell silent: %w", err)
+		}
+		if f.kind != typeEvent || f.stream != 0 || len(text)+len(f.payload) > maxMessage {
+			return h, errMalformed
+		}
+		if text = append(text, f.payload...); !f.more {
+			break
+		}
+	}
+	if err := journal.UnmarshalStrict(text, &h); err != nil {
+		return h, fmt.Errorf("cannot read how the other end introduces itself: %w", err)
+	}
+	return h, nil
+}

@@ -1,0 +1,264 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret/vault"
+	"fettle.dev/fettle/internal/step"
+)
+
+const (
+	// smallContent is up to which size content comes in batches, in bytes.
+	smallContent = 256 << 10
+	// batchContent is how much of it comes at once, and is held in memory.
+	batchContent = 16 << 20
+)
+
+// content is what lists name, as the target sees it: its own store first, then the
+// other end, which is asked for many small files at once.
+type content struct {
+	conn *conn
+	kept func(digest string) (io.ReadCloser, bool)
+
+	mu    sync.Mutex
+	sizes map[string]int64
+	want  []string // what the plan at hand will write, in order
+	held  map[string][]byte
+	size  int
+}
+
+func newContent(c *conn) *content {
+	return &content{conn: c, sizes: map[string]int64{}, held: map[string][]byte{}}
+}
+
+// know takes the sizes of content that a list names.
+func (c *content) know(sizes map[string]int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for d, n := range sizes {
+		c.sizes[d] = n
+	}
+}
+
+// expect tells what will be wanted soon.
+func (c *content) expect(p *plan.Plan) {
+	var want []string
+	for _, ch := range p.Changes {
+		if !ch.Action.Mutates() || ch.Step == "" {
+			continue
+		}
+		if l, ds := step.Parse("plan", []byte(ch.Step)); ds.Err() == nil && len(l) == 1 {
+			want = append(want, l[0].Blobs()...)
+		}
+	}
+	c.mu.Lock()
+	c.want = want
+	c.mu.Unlock()
+}
+
+// blobs are all that is known, as files of a tree.
+func (c *content) blobs() map[string]kind.Blob {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]kind.Blob, len(c.sizes))
+	for d, n := range c.sizes {
+		out[d] = kind.Blob{Digest: d, Size: n, Tree: tree{c}, Path: d}
+	}
+	return out
+}
+
+func (c *content) of(sizes map[string]int64) map[string]kind.Blob {
+	out := make(map[string]kind.Blob, len(sizes))
+	for d, n := range sizes {
+		out[d] = kind.Blob{Digest: d, Size: n, Tree: tree{c}, Path: d}
+	}
+	return out
+}
+
+// open gives content from wherever it is.
+func (c *content) open(digest string) (io.ReadCloser, error) {
+	if c.kept != nil {
+		if r, ok := c.kept(digest); ok {
+			return r, nil
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size, ok := c.sizes[digest]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", digest, fs.ErrNotExist)
+	}
+	if size > smallContent {
+		return c.stream(digest), nil
+	}
+	b, ok := c.held[digest]
+	if !ok {
+		batch := c.batch(digest)
+		err := c.fetch(batch)
+		if err != nil && len(batch) > 1 { // whose fault it is, only that one tells
+			err = c.fetch(batch[:1])
+		}
+		if err != nil {
+			return nil, err
+		}
+		b = c.held[digest]
+	}
+	return io.NopCloser(bytes.NewReader(b)), nil
+}
+
+// batch is a digest with what is wanted next and lacking.
+func (c *content) batch(first string) []string {
+	out, size := []string{first}, c.sizes[first]
+	taken := map[string]bool{first: true}
+	begun := false
+	for _, d := range c.want {
+		if begun = begun || d == first; !begun || taken[d] {
+			continue
+		}
+		taken[d] = true
+		n, known := c.sizes[d]
+		if _, have := c.held[d]; !known || have || n > smallContent || c.has(d) {
+			continue
+		}
+		if size += n; size > batchContent {
+			break
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func (c *content) has(digest string) bool {
+	if c.kept == nil {
+		return false
+	}
+	r, ok := c.kept(digest)
+	if ok {
+		_ = r.Close()
+	}
+	return ok
+}
+
+// fetch brings a batch into memory, in the place of what is there when that would
+// be too much.
+func (c *content) fetch(digests []string) error {
+	var size int64
+	for _, d := range digests {
+		size += c.sizes[d]
+	}
+	if c.size+int(size) > 2*batchContent {
+		c.held, c.size = map[string][]byte{}, 0
+	}
+	return c.conn.call(context.Background(), "content", wantedContent{digests}, nil, nil, func(r io.Reader) error {
+		for _, d := range digests {
+			b := make([]byte, c.sizes[d])
+			if _, err := io.ReadFull(r, b); err != nil {
+				return fmt.Errorf("cannot get %s: %w", d, err)
+			}
+			if sum := sha256.Sum256(b); "sha256:"+hex.EncodeToString(sum[:]) != d {
+				return fmt.Errorf("cannot get %s: what came is something else", d)
+			}
+			c.held[d] = b
+			c.size += len(b)
+		}
+		return nil
+	})
+}
+
+// stream gives large content as it comes. Who reads it checks its digest.
+func (c *content) stream(digest string) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		_ = w.CloseWithError(c.conn.call(context.Background(), "content", wantedContent{[]string{digest}}, nil, nil, func(from io.Reader) error {
+			_, err := io.CopyBuffer(w, struct{ io.Reader }{from}, make([]byte, maxFrame))
+			return err
+		}))
+	}()
+	return r
+}
+
+// tree is content as the files of a repository, each named by its digest.
+type tree struct{ c *content }
+
+var errNoTree = errors.New("there are only files, by their digests")
+
+func (t tree) Open(path string) (io.ReadCloser, error) { return t.c.open(path) }
+
+func (t tree) ReadFile(path string) ([]byte, error) {
+	r, err := t.c.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, vault.Largest+1<<20))
+}
+
+func (t tree) Stat(path string) (repo.Entry, error) {
+	_, size, err := t.Digest(path)
+	return repo.Entry{Path: path, Size: size}, err
+}
+
+func (t tree) ReadDir(string) ([]repo.Entry, error) { return nil, errNoTree }
+func (t tree) Readlink(string) (string, error)      { return "", errNoTree }
+func (t tree) Digest(path string) (string, int64, error) {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	n, ok := t.c.sizes[path]
+	if !ok {
+		return "", 0, fs.ErrNotExist
+	}
+	return path, n, nil
+}
+
+// request makes what came into what executors take.
+func (v *server) request(ctx context.Context, in request) executor.Request {
+	r := executor.Request{Target: in.Target, Revision: in.Revision, ListDigest: in.Digest, Outputs: in.Outputs, Known: in.Known,
+		Held: in.Held, Policy: in.Policy, Repair: in.Repair, Diffs: in.Diffs, Verify: in.Verify}
+	if in.Loaded != nil {
+		v.lists[in.Digest] = in.Loaded
+	}
+	r.Load = func() (executor.Loaded, error) { return v.load(ctx, in.Digest) }
+	if in.Next {
+		r.Next = func(k executor.Known) (executor.Request, error) {
+			var next request
+			if err := v.conn.call(ctx, "next", known{k}, &next, nil, nil); err != nil {
+				return executor.Request{}, err
+			}
+			return v.request(ctx, next), nil
+		}
+	}
+	return r
+}
+
+// load gives the list that came, or asks for it.
+func (v *server) load(ctx context.Context, digest string) (executor.Loaded, error) {
+	l := v.lists[digest]
+	if l == nil {
+		l = &loaded{}
+		if err := v.conn.call(ctx, "load", nil, l, nil, nil); err != nil {
+			return executor.Loaded{}, err
+		}
+		v.lists[digest] = l
+	}
+	list, err := decodeList(l.List)
+	if err != nil {
+		return executor.Loaded{}, err
+	}
+	if list.Digest() != digest {
+		return executor.Loaded{}, fmt.Errorf("cannot use the list that came: it is not %s", digest)
+	}
+	v.store.know(l.Sizes)
+	return executor.Loaded{List: list, Blobs: v.store.of(l.Sizes), States: l.States, Secrets: l.Secrets}, nil
+}

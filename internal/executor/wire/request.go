@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
+	"fettle.dev/fettle/internal/step"
+)
+
+// request is executor.Request under way: what it does is asked back for.
+type request struct {
+	Target   string               `json:"target,omitempty"`
+	Revision repo.Revision        `json:"revision"`
+	Digest   string               `json:"digest"` // of the list
+	Outputs  []executor.OutputRef `json:"outputs,omitempty"`
+	Known    executor.Known       `json:"known,omitempty"`
+	Next     bool                 `json:"next,omitempty"` // there is a Next
+	Held     []executor.Held      `json:"held,omitempty"`
+	Policy   catalog.Policy       `json:"policy"`
+	Repair   bool                 `json:"repair,omitempty"`
+	Diffs    bool                 `json:"diffs,omitempty"`
+	Verify   bool                 `json:"verify,omitempty"`
+	// Loaded comes along where the target will want it; else it is asked for.
+	Loaded *loaded `json:"loaded,omitempty"`
+}
+
+// loaded is the list with all that belongs to it but for the content.
+type loaded struct {
+	List    string              `json:"list"`
+	Sizes   map[string]int64    `json:"sizes,omitempty"` // of content, in bytes, by digest
+	States  []executor.StateRef `json:"states,omitempty"`
+	Secrets secret.Bundle       `json:"secrets"`
+}
+
+func encodeRequest(r *executor.Request) request {
+	return request{Target: r.Target, Revision: r.Revision, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
+		Held: r.Held, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify}
+}
+
+// encodeLoaded needs a request that has been filled.
+func encodeLoaded(r *executor.Request, reseal func(secret.Bundle) (secret.Bundle, error)) (*loaded, error) {
+	text, err := encodeList(r.List)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{List: text, Sizes: map[string]int64{}, States: r.States}
+	for _, d := range slices.Sorted(maps.Keys(r.Blobs)) {
+		l.Sizes[d] = r.Blobs[d].Size
+	}
+	l.Secrets, err = reseal(r.Secrets)
+	return l, err
+}
+
+func encodeList(l step.List) (string, error) {
+	var b bytes.Buffer
+	if err := step.Print(&b, l, step.PrintOptions{Source: true}); err != nil {
+		return "", fmt.Errorf("cannot send the list: %w", err)
+	}
+	return b.String(), nil
+}
+
+// decodeList reads a list that was compiled at the other end: its places are those
+// of the repository, not lines of what came.
+func decodeList(text string) (step.List, error) {
+	l, ds := step.Parse("list", []byte(text))
+	if err := ds.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read the list that came: %w", err)
+	}
+	for i := range l {
+		if l[i].Verb == step.Include {
+			return nil, fmt.Errorf("cannot read the list that came: it includes %s", l[i].Path())
+		}
+		l[i].Range, l[i].Written = diag.Range{}, ""
+	}
+	return l, nil
+}
+
+// What calls come with and give.
+type (
+	planned struct {
+		Request request `json:"request"`
+	}
+	applied struct {
+		Request request `json:"request"`
+		// Plan is the digest of the plan that was looked at, "" for none.
+		Plan         string           `json:"plan,omitempty"`
+		Options      executor.Options `json:"options"`
+		OnDisconnect string           `json:"on_disconnect,omitempty"`
+	}
+	rolledBack struct {
+		Request      executor.RollbackRequest `json:"request"`
+		Plan         string                   `json:"plan,omitempty"`
+		Options      executor.Options         `json:"options"`
+		OnDisconnect string                   `json:"on_disconnect,omitempty"`
+	}
+	drifted struct {
+		Diffs  bool `json:"diffs,omitempty"`
+		Verify bool `json:"verify,omitempty"`
+	}
+	asked struct {
+		Options executor.Options `json:"options"`
+	}
+	ran struct {
+		Run int  `json:"run"`
+		OK  bool `json:"ok,omitempty"`
+	}
+	listed struct {
+		List string `json:"list"`
+	}
+	known struct {
+		Known executor.Known `json:"known"`
+	}
+	wantedContent struct {
+		Digests []string `json:"digests"`
+	}
+	planAnswer struct {
+		Plan *plan.Plan `json:"plan"`
+	}
+)
+
+// What happens to a run that is under way when the connection is lost.
+const (
+	// Finish lets it go on to its end.
+	Finish = "finish"
+	// Stop ends it cleanly, as an interrupt does.
+	Stop = "stop"
+	// Revert ends it cleanly and takes back what it did.
+	Revert = "undo"
+)

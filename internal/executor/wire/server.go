@@ -1,0 +1,349 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// Served is what Serve needs of the target's side.
+type Served struct {
+	Hello Hello
+	// Open opens the executor; the function with it frees it. looks tells that
+	// nothing may be made: a machine without a state directory counts as one that
+	// fettle has never touched.
+	Open func(ctx context.Context, looks bool) (executor.Executor, func() error, error)
+	// Identity makes the machine's own identity if there is none, and gives its
+	// public key.
+	Identity func() (string, error)
+	// Keep keeps the report of a run that nobody was there to hear, durably; Forget
+	// removes some by name. nil keeps none.
+	Keep   func(Ended) error
+	Forget func(names []string) error
+	// From says where the connection comes from, for the history.
+	From string
+	// Silence is as in Options.
+	Silence time.Duration
+	Now     func() time.Time
+}
+
+// server serves one connection.
+type server struct {
+	Served
+	conn *conn
+
+	mu     sync.Mutex // of the executor
+	x      executor.Executor
+	done   func() error
+	looks  bool
+	plan   *plan.Plan // the last that was made, and of what
+	lists  map[string]*loaded
+	store  *content
+	states sync.Mutex
+	kept   *Ended // a run that ended, until the other end has heard it
+}
+
+// Serve serves executors to the other end of a stream until it closes the stream or
+// the connection is lost, and until what was begun has ended. It owns the stream.
+// The error says why the connection ended, nil for good order.
+func Serve(ctx context.Context, stream io.ReadWriteCloser, s Served) error {
+	v := &server{Served: s, lists: map[string]*loaded{}}
+	v.conn = newConn(stream, 2, v.methods())
+	v.conn.note = func([]byte) { v.heard() }
+	v.store = newContent(v.conn)
+	if err := v.conn.greet(s.Hello); err != nil {
+		return errors.Join(err, stream.Close())
+	}
+	if s.Silence > 0 {
+		go v.conn.watch(s.Silence, s.Silence)
+	}
+	err := v.conn.run(ctx, newReader(stream))
+	return errors.Join(err, v.end())
+}
+
+// end closes the executor and keeps a report that was not heard.
+func (v *server) end() error {
+	v.states.Lock()
+	kept := v.kept
+	v.states.Unlock()
+	var err error
+	if kept != nil && v.Keep != nil {
+		err = v.Keep(*kept)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.done != nil {
+		err = errors.Join(err, v.done())
+	}
+	return err
+}
+
+func (v *server) heard() {
+	v.states.Lock()
+	v.kept = nil
+	v.states.Unlock()
+}
+
+// open gives the executor. One that may only look is exchanged when something is to
+// be recorded. The caller holds mu.
+func (v *server) open(ctx context.Context, looks bool) (executor.Executor, error) {
+	if v.x != nil && (!v.looks || looks) {
+		return v.x, nil
+	}
+	if v.done != nil {
+		if err := v.done(); err != nil {
+			return nil, err
+		}
+		v.x, v.done = nil, nil
+	}
+	x, done, err := v.Open(ctx, looks)
+	if err != nil {
+		return nil, err
+	}
+	v.x, v.done, v.looks = x, done, looks
+	if c, ok := x.(keeper); ok {
+		v.store.kept = c.Content
+	}
+	return x, nil
+}
+
+// keeper is an executor that can give content which it has, by digest.
+type keeper interface {
+	Content(digest string) (io.ReadCloser, bool)
+}
+
+// differ is an executor that can fill in the differences of a plan later.
+type differ interface {
+	Diffs(p *plan.Plan, r executor.Request)
+}
+
+// looking is a handler that changes nothing.
+func (v *server) looking(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
+	return v.with(true, f)
+}
+
+// changing is a handler that records something.
+func (v *server) changing(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
+	return v.with(false, f)
+}
+
+func (v *server) with(looks bool, f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
+	return func(ctx context.Context, c *incoming) (any, error) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		x, err := v.open(ctx, looks)
+		if err != nil {
+			return nil, err
+		}
+		return f(ctx, x, c)
+	}
+}
+
+func (v *server) methods() map[string]handler {
+	return map[string]handler{
+		"plan": v.looking(v.makePlan), "plan-rollback": v.looking(v.makeRollback), "drift": v.looking(v.drift),
+		"apply": v.changing(v.apply), "rollback": v.changing(v.rollback), "recover": v.changing(v.recover),
+		"confirm": v.changing(v.confirm), "freeze": v.changing(v.freeze), "unfreeze": v.changing(v.unfreeze), "collect": v.changing(v.collect),
+		"status":    v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Status(ctx) }),
+		"condition": v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Condition(ctx) }),
+		"runs":      v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Runs(ctx) }),
+		"show":      v.looking(v.show), "run-of": v.looking(v.runOf), "list": v.looking(v.list),
+		"identity":  func(context.Context, *incoming) (any, error) { return v.identity() },
+		"collected": func(_ context.Context, c *incoming) (any, error) { return nil, v.collected(c) },
+	}
+}
+
+func (v *server) identity() (string, error) {
+	if v.Identity == nil {
+		return "", errors.New("cannot hand over secrets: the target makes no identity")
+	}
+	return v.Identity()
+}
+
+func (v *server) collected(c *incoming) error {
+	var names []string
+	if err := c.params(&names); err != nil || v.Forget == nil {
+		return err
+	}
+	return v.Forget(names)
+}
+
+// options marks where a command came from.
+func (v *server) options(o executor.Options) executor.Options {
+	if o.From = v.From; o.From == "" {
+		o.From = "remote"
+	}
+	return o
+}
+
+func (v *server) makePlan(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in planned
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	p, err := v.planOf(ctx, x, in.Request)
+	return planAnswer{p}, err
+}
+
+// planOf plans, and compares content only once it is known what differs: only that
+// has to come from the other end.
+func (v *server) planOf(ctx context.Context, x executor.Executor, in request) (*plan.Plan, error) {
+	r := v.request(ctx, in)
+	d, can := x.(differ)
+	if can {
+		r.Diffs = false
+	}
+	p, err := x.Plan(ctx, r)
+	v.plan = p
+	if p != nil {
+		v.store.expect(p)
+	}
+	if err == nil && can && in.Diffs {
+		d.Diffs(p, executor.Request{Blobs: v.store.blobs()})
+	}
+	return p, err
+}
+
+func (v *server) apply(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in applied
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	p, err := v.planOrStale(in.Plan, "type: fettle plan", func() (*plan.Plan, error) {
+		in.Request.Diffs = false
+		return v.planOf(ctx, x, in.Request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := v.runContext(ctx, in.OnDisconnect)
+	defer cancel()
+	began, base := v.Now(), p.Base
+	rep, err := x.Apply(ctx, v.request(ctx, in.Request), p, v.options(in.Options), v.shower(c))
+	return v.ran(ctx, x, in.Options, in.OnDisconnect, base, began, rep, err)
+}
+
+// planOrStale gives the plan that the other end has seen. It is made again where it
+// is not the last that was made here.
+func (v *server) planOrStale(digest, hint string, again func() (*plan.Plan, error)) (*plan.Plan, error) {
+	if digest != "" && v.plan != nil && v.plan.Digest() == digest {
+		return v.plan, nil
+	}
+	p, err := again()
+	if err == nil && digest != "" && p.Digest() != digest {
+		err = fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; %s", executor.ErrStale, hint)
+	}
+	return p, err
+}
+
+// runContext is what a run lives in: it outlives the connection where it is to
+// finish, and ends cleanly when the other end says so.
+func (v *server) runContext(ctx context.Context, onDisconnect string) (context.Context, context.CancelFunc) {
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		lost := errors.Is(context.Cause(ctx), ErrLost)
+		if lost && (onDisconnect == "" || onDisconnect == Finish) {
+			return
+		}
+		cancel(cancelled{context.Cause(ctx).Error()})
+	})
+	return run, func() { stop(); cancel(nil) }
+}
+
+// ran takes back what a lost connection has left half done, where that is asked for,
+// and notes the report until it is heard.
+func (v *server) ran(ctx context.Context, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
+	if onDisconnect == Revert && v.isGone() && errors.Is(err, context.Canceled) {
+		back, berr := v.takeBack(context.WithoutCancel(ctx), x, o, base)
+		if err = errors.Join(err, berr); back != nil {
+			rep = back
+		}
+	}
+	if rep == nil {
+		return nil, err
+	}
+	e := Ended{Report: rep, Command: o.Command, User: o.User, Started: began.UnixNano(), Ended: v.Now().UnixNano()}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	v.states.Lock()
+	v.kept = &e
+	v.states.Unlock()
+	return rep, err
+}
+
+func (v *server) isGone() bool {
+	select {
+	case <-v.conn.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (v *server) takeBack(ctx context.Context, x executor.Executor, o executor.Options, base int) (*executor.Report, error) {
+	o = v.options(o)
+	o.Command = "the connection was lost: " + o.Command
+	r := executor.RollbackRequest{To: base}
+	p, err := x.PlanRollback(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return x.Rollback(ctx, r, p, o, nil)
+}
+
+// shower sends events without ever holding up the run.
+func (v *server) shower(c *incoming) func(executor.Event) {
+	q := newQueue(func(text []byte) { _ = v.conn.w.sendMessage(typeEvent, c.stream, text) })
+	c.events = q
+	return func(e executor.Event) {
+		if text, err := journal.Marshal(e); err == nil {
+			q.put(text)
+		}
+	}
+}
+
+func (v *server) makeRollback(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var r executor.RollbackRequest
+	if err := c.params(&r); err != nil {
+		return nil, err
+	}
+	p, err := x.PlanRollback(ctx, r)
+	v.plan = p
+	return planAnswer{p}, err
+}
+
+func (v *server) rollback(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in rolledBack
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	p, err := v.planOrStale(in.Plan, "look at it again", func() (*plan.Plan, error) { return x.PlanRollback(ctx, in.Request) })
+	if err != nil {
+		return nil, err
+	}
+	began := v.Now()
+	run, cancel := v.runContext(ctx, Finish) // going back is never left half done
+	defer cancel()
+	rep, err := x.Rollback(run, in.Request, p, v.options(in.Options), v.shower(c))
+	return v.ran(run, x, in.Options, Finish, 0, began, rep, err)
+}
+
+func (v *server) recover(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
+	var in asked
+	if err := c.params(&in); err != nil {
+		return nil, err
+	}
+	began := v.Now()
+	run, cancel := v.runContext(ctx, Finish)
+	defer cancel()
+	rep, err := x.Recover(run, v.options(in.Options), v.shower(c))
+	return v.ran(run, x, in.Options, Finish, 0, began, rep, err)
+}
