@@ -1,0 +1,152 @@
+package ssh
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"fettle.dev/fettle/internal/executor/wire"
+)
+
+// Address is how a target is reached. The zero value of a field leaves it to
+// ssh_config.
+type Address struct {
+	Host string // a host name, an address, or an alias of ssh_config
+	User string
+	Port int
+	// Sudo has the program run as SudoUser, root where that is "".
+	Sudo     bool
+	SudoUser string
+	// Options are more of ssh_config, such as ProxyJump.
+	Options map[string]string
+}
+
+// String is the address as people write it.
+func (a Address) String() string {
+	s := a.Host
+	if a.User != "" {
+		s = a.User + "@" + s
+	}
+	if a.Port != 0 {
+		s += ":" + strconv.Itoa(a.Port)
+	}
+	return s
+}
+
+// Options say how to connect.
+type Options struct {
+	// Programs finds this program for the processors of targets.
+	Programs *Programs
+	// Root and State are where the machine and the state directory are on the
+	// target; "" for / and its own.
+	Root, State string
+	// AcceptNew trusts the key of a host that is not known, and remembers it. A key
+	// that changed is refused all the same.
+	AcceptNew bool
+	// SudoPassword is asked when sudo asks; nil or "": there is none.
+	SudoPassword func() (string, error)
+	// Control is a folder of the user's own, for the sockets of connections that are
+	// kept for the next contact; "" keeps none.
+	Control string
+	// Keep is how long one is kept, 60 s where it is 0.
+	Keep time.Duration
+	// Ask lets OpenSSH ask on the terminal, for passphrases.
+	Ask bool
+	// Connect is how long the connection may take, Start how long the program there;
+	// 0 for 10 s and 60 s.
+	Connect, Start time.Duration
+	// Upload is how long the program may take to come to the target, 0 for 10 min.
+	Upload time.Duration
+	// Binary is the ssh to run, "" for the one on the path.
+	Binary string
+	Wire   wire.Options
+}
+
+func (o Options) defaults() Options {
+	if o.Connect == 0 {
+		o.Connect = 10 * time.Second
+	}
+	if o.Start == 0 {
+		o.Start = time.Minute
+	}
+	if o.Upload == 0 {
+		o.Upload = 10 * time.Minute
+	}
+	if o.Keep == 0 {
+		o.Keep = time.Minute
+	}
+	if o.Binary == "" {
+		o.Binary = "ssh"
+	}
+	if o.Wire.Silence == 0 {
+		o.Wire.Silence = 15 * time.Second
+	}
+	return o
+}
+
+// argv is the command line of ssh for one remote command. The first value of an
+// option counts, so that those of this package stand before the address's own.
+func (o Options) argv(a Address, command string) []string {
+	argv := []string{o.Binary, "-T", "-a", "-x"}
+	option := func(k, v string) { argv = append(argv, "-o", k+"="+v) }
+	option("BatchMode", yesNo(!o.Ask))
+	option("StrictHostKeyChecking", map[bool]string{true: "accept-new", false: "yes"}[o.AcceptNew])
+	option("ConnectTimeout", strconv.Itoa(max(1, int(o.Connect/time.Second))))
+	option("ServerAliveInterval", "15")
+	option("ServerAliveCountMax", "3")
+	option("LogLevel", "ERROR")
+	option("ClearAllForwardings", "yes")
+	option("PermitLocalCommand", "no")
+	option("RemoteCommand", "none")
+	option("EscapeChar", "none")
+	if o.Control == "" {
+		option("ControlPath", "none")
+	} else {
+		option("ControlMaster", "auto")
+		option("ControlPath", o.Control+"/%C")
+		option("ControlPersist", strconv.Itoa(int(o.Keep/time.Second)))
+	}
+	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
+		option(k, a.Options[k])
+	}
+	if a.User != "" {
+		argv = append(argv, "-l", a.User)
+	}
+	if a.Port != 0 {
+		argv = append(argv, "-p", strconv.Itoa(a.Port))
+	}
+	return append(argv, "--", a.Host, command)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// serveArgs start the program there as the far end of the protocol.
+func (o Options) serveArgs() []string {
+	args := []string{ServeCommand}
+	if o.Root != "" {
+		args = append(args, "--root", o.Root)
+	}
+	if o.State != "" {
+		args = append(args, "--state", o.State)
+	}
+	return args
+}
+
+// ServeCommand is the hidden command of this program that serves the machine it runs
+// on to its standard streams.
+const ServeCommand = "serve-stdio"
+
+// check refuses what ssh would take for something else.
+func (a Address) check() error {
+	if a.Host == "" || a.Host[0] == '-' {
+		return fmt.Errorf("cannot connect to %q: it is no host", a.Host)
+	}
+	return nil
+}

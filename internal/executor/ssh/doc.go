@@ -1,0 +1,16 @@
+// Package ssh reaches executors over OpenSSH: it starts the user's own ssh, brings
+// this program to the target if it is not there yet, starts it, and speaks the
+// protocol of package wire over its standard streams.
+//
+//	s, err := ssh.Open(ctx, ssh.Address{Host: "web1", Sudo: true}, ssh.Options{Programs: programs})
+//	defer s.Close()
+//	p, err := s.Plan(ctx, request)
+//
+// Because it is OpenSSH that connects, everything in ssh_config holds: Match,
+// ProxyJump, certificates, agents, hardware keys. What this package sets itself is in
+// Options and never weakens the check of host keys.
+//
+// All that is asked of the target's shell is one line that starts sh with a short
+// script (boot.sh), which is the only thing there until the program has come. It needs
+// a POSIX shell, and head, gzip and sha256sum for the first contact.
+package ssh

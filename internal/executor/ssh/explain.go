@@ -1,0 +1,178 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/executor/wire"
+)
+
+// Class says what kind of thing kept a target from being reached.
+type Class string
+
+// The classes.
+const (
+	Unreachable   Class = "unreachable"    // no such name, nobody listens, no answer
+	HostUnknown   Class = "host-unknown"   // its key was never seen
+	HostChanged   Class = "host-changed"   // it shows another key than before
+	Denied        Class = "denied"         // it does not let us in
+	SudoAsks      Class = "sudo-asks"      // for a password, and there is none
+	SudoWrong     Class = "sudo-wrong"     // the password is wrong
+	SudoDenied    Class = "sudo-denied"    // the account may not
+	Unfit         Class = "unfit"          // there is no program for its processor
+	NoRoom        Class = "no-room"        // its disk is full, or not to be written
+	Interrupted   Class = "interrupted"    // we gave it up
+	NotUnderstood Class = "not-understood" // something else answered
+)
+
+// Error is why a target could not be reached.
+type Error struct {
+	Address Address
+	Class   Class
+	Text    string // the reason, without the address
+	Advice  string // what to type, or to do
+	Cause   error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("cannot reach %s: %s", e.Address, e.Text) }
+
+// Hint is what to type.
+func (e *Error) Hint() string { return e.Advice }
+
+// Unwrap is what went wrong underneath.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// rule tells one way to fail by what OpenSSH or sudo says.
+type rule struct {
+	says   string
+	class  Class
+	text   string
+	advice string
+}
+
+// rules are tried in turn. %h is the host as it was asked for.
+func rules() []rule {
+	return []rule{
+		{"REMOTE HOST IDENTIFICATION HAS CHANGED", HostChanged, "its host key has changed", "If the machine was installed anew, and you know its new fingerprint: ssh-keygen -R %h\nElse somebody may stand between you and it: do not go on."},
+		{"host key is known for", HostUnknown, "its host key is not known", "Compare its fingerprint with what the machine shows: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nThen log in once: ssh %h — or trust it unseen: --accept-new"},
+		{"Host key verification failed", HostUnknown, "its host key was not accepted", "Log in once to see why: ssh %h"},
+		{"Permission denied", Denied, "it does not let you in", "Try: ssh -v %h"},
+		{"Too many authentication failures", Denied, "it does not let you in: too many keys were tried", "Name the one for it in ssh_config: IdentityFile, with IdentitiesOnly yes"},
+		{"Could not resolve hostname", Unreachable, "its name is not known", "Try: ssh %h"},
+		{"Connection refused", Unreachable, "nobody listens there", "Is sshd running, and on this port? Try: ssh %h"},
+		{"Connection timed out", Unreachable, "no answer", "Try: ssh -v %h"},
+		{"No route to host", Unreachable, "there is no route to it", "Try: ssh -v %h"},
+		{"Network is unreachable", Unreachable, "the network is unreachable", "Try: ssh -v %h"},
+		{"Connection closed by", Unreachable, "it closed the connection", "Try: ssh -v %h"},
+		{"Connection reset by", Unreachable, "it reset the connection", "Try: ssh -v %h"},
+		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Let it: visudo, or group sudo"},
+		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this", "fettle needs to run as root: visudo"},
+		{"sudo: a terminal is required", SudoAsks, "sudo there wants a terminal", "Take requiretty out of its sudoers file"},
+		{"sudo: not found", SudoDenied, "there is no sudo", "Log in as root, or install sudo"},
+		{"No space left on device", NoRoom, "its disk is full", "Make room there, then try again"},
+	}
+}
+
+var fingerprint = regexp.MustCompile(`(?m)^(SHA256:\S+?)\.?$`)
+var offending = regexp.MustCompile(`Offending (\S+) key in (\S+:\d+)`)
+
+// explain makes what happened into an *Error. ssh has a moment to end by itself, for
+// that is when it says why.
+func (p *process) explain(a Address, o Options, err error) error {
+	if e := explainBoot(a, err); e != nil {
+		return e
+	}
+	select {
+	case <-p.ended:
+	case <-time.After(grace):
+	}
+	text, code, trouble := p.errs.all()
+	e := &Error{Address: a, Cause: err}
+	switch {
+	case errors.Is(trouble, errSudoAsks):
+		e.Class, e.Text, e.Advice = SudoAsks, "sudo there asks for a password", "Give it: --ask-sudo-password"
+		return e
+	case errors.Is(trouble, errSudoWrong):
+		e.Class, e.Text, e.Advice = SudoWrong, "sudo there did not take the password", "Type it again: --ask-sudo-password"
+		return e
+	case trouble != nil:
+		e.Class, e.Text = SudoAsks, trouble.Error()
+		return e
+	}
+	for _, r := range rules() {
+		if strings.Contains(text, r.says) {
+			e.Class, e.Text, e.Advice = r.class, r.text, strings.ReplaceAll(r.advice, "%h", a.Host)
+			e.keys(text)
+			return e
+		}
+	}
+	e.rest(p, o, err, text, code)
+	return e
+}
+
+// keys adds which key it shows, and where another one stands.
+func (e *Error) keys(text string) {
+	if e.Class != HostChanged {
+		return
+	}
+	if m := fingerprint.FindStringSubmatch(text); m != nil {
+		e.Text += ": it shows " + m[1]
+	}
+	if m := offending.FindStringSubmatch(text); m != nil {
+		e.Text += fmt.Sprintf(", and %s has another %s key", m[2], m[1])
+	}
+}
+
+// rest is for what no rule knows.
+func (e *Error) rest(p *process, o Options, err error, text string, code int) {
+	e.Class = Unreachable
+	e.Advice = "Try: ssh -v " + e.Address.Host
+	said := strings.Join(strings.Fields(text+" "+p.noise.String()), " ")
+	if len(said) > 400 {
+		said = said[:400] + "…"
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Text = err.Error()
+	case errors.Is(err, context.Canceled):
+		e.Class, e.Text, e.Advice = Interrupted, "interrupted", ""
+	case said != "":
+		e.Text = said
+	case code == 255:
+		e.Text = "ssh ended without saying why"
+	default:
+		e.Class, e.Text = NotUnderstood, err.Error()
+	}
+	var noise *wire.NoiseError
+	if errors.As(err, &noise) {
+		e.Class = NotUnderstood
+	}
+}
+
+// explainBoot is for what the script said.
+func explainBoot(a Address, err error) *Error {
+	var b *bootError
+	if !errors.As(err, &b) {
+		return nil
+	}
+	word, rest, _ := strings.Cut(b.said, " ")
+	e := &Error{Address: a, Cause: err, Class: NoRoom}
+	switch word {
+	case "unfit":
+		e.Class, e.Text = Unfit, fmt.Sprintf("there is no fettle for it: it is %s", rest)
+		e.Advice = "fettle runs on Linux on amd64 and arm64. For the other one put a program of the same build beside this one: make programs"
+	case "full":
+		e.Text, e.Advice = "the program does not fit into "+rest, "Make room there, then try again"
+	case "unwritable":
+		e.Text, e.Advice = "nothing can be written to "+rest, "Is the disk full or read-only? Whose is the folder?"
+	case "damaged":
+		e.Text, e.Advice = "the program did not come whole to "+rest, "Try again; if it stays so, look at the disk there"
+	default:
+		e.Class, e.Text = NotUnderstood, b.said
+	}
+	return e
+}

@@ -1,0 +1,166 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/executor/wire"
+)
+
+//go:embed boot.sh
+var bootScript string
+
+// Session is the executor of a target, over a connection of its own.
+type Session struct {
+	*wire.Client
+	proc *process
+	// Uploaded is how many bytes of program had to travel, 0 where it was there.
+	Uploaded int64
+}
+
+// Open connects, brings the program if it is not there, and starts it. When ctx ends
+// before that, the connection does; afterwards it has no say. The errors are *Error.
+func Open(ctx context.Context, a Address, o Options) (*Session, error) {
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	o = o.defaults()
+	p, err := o.start(a, o.bootArgs(a))
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{proc: p}
+	if err := p.within(ctx, o.Connect+o.Start, func(ctx context.Context) error { return s.boot(ctx, a, o) }); err != nil {
+		p.kill()
+		return nil, p.explain(a, o, err)
+	}
+	return s, nil
+}
+
+// bootArgs are those of the script.
+func (o Options) bootArgs(a Address) func() ([]string, error) {
+	mode, user := "plain", "root"
+	if a.Sudo {
+		mode = "sudo"
+	}
+	if a.SudoUser != "" {
+		user = a.SudoUser
+	}
+	return func() ([]string, error) { return o.scriptArgs(mode, user, o.serveArgs()) }
+}
+
+func (o Options) scriptArgs(mode, user string, rest []string) ([]string, error) {
+	var args []string
+	for _, arch := range architectures() {
+		f, err := o.Programs.For(arch)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			args = append(args, "-", "0")
+			continue
+		}
+		args = append(args, f.Digest, strconv.Itoa(len(f.Packed)))
+	}
+	return append(append(args, mode, user), rest...), nil
+}
+
+// quote makes one word for any shell that people log in with.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// start runs ssh with the script as its command.
+func (o Options) start(a Address, args func() ([]string, error)) (*process, error) {
+	words, err := args()
+	if err != nil {
+		return nil, err
+	}
+	command := "exec sh -c " + quote(bootScript) + " fettle"
+	for _, w := range words {
+		command += " " + quote(w)
+	}
+	argv := o.argv(a, command)
+	p, err := startProcess(exec.Command(argv[0], argv[1:]...), o.SudoPassword)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("cannot connect to %s: there is no program %q here; install OpenSSH: apt install openssh-client", a, argv[0])
+	}
+	return p, err
+}
+
+// boot answers the script until the program speaks.
+func (s *Session) boot(ctx context.Context, a Address, o Options) error {
+	for {
+		said, err := s.proc.bootLine()
+		if err != nil {
+			return err
+		}
+		arch, lacks := strings.CutPrefix(said, "lack ")
+		switch {
+		case said == "": // the program's own beginning
+			s.Client, err = wire.Dial(ctx, s.proc, o.Wire)
+			return err
+		case !lacks:
+			return &bootError{said}
+		}
+		if err := s.upload(arch, o); err != nil {
+			return err
+		}
+	}
+}
+
+// upload sends the program for the target's processor.
+func (s *Session) upload(arch string, o Options) error {
+	f, err := o.Programs.For(arch)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return &bootError{"unfit Linux " + arch}
+	}
+	s.proc.extend(o.Upload)
+	n, err := io.Copy(s.proc.in, bytes.NewReader(f.Packed))
+	s.Uploaded = n
+	return err
+}
+
+// Close ends the connection. What runs on the target goes on as wire.Options say.
+func (s *Session) Close() error {
+	err := s.Client.Close()
+	s.proc.kill()
+	return err
+}
+
+// Forget removes the program from the target's cache.
+func Forget(ctx context.Context, a Address, o Options) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	o = o.defaults()
+	p, err := o.start(a, func() ([]string, error) { return []string{"-", "0", "-", "0", "forget", "root"}, nil })
+	if err != nil {
+		return err
+	}
+	defer p.kill()
+	err = p.within(ctx, o.Connect+o.Start, func(context.Context) error {
+		said, err := p.bootLine()
+		if err == nil && said != "forgotten" {
+			err = &bootError{said}
+		}
+		return err
+	})
+	if err != nil {
+		return p.explain(a, o, err)
+	}
+	return nil
+}
+
+// bootError is what the script could not do.
+type bootError struct{ said string }
+
+func (e *bootError) Error() string { return e.said }
