@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/outside"
@@ -40,6 +41,9 @@ func run(args []string) int {
 		code, err := sandbox.EnterProgram(args[1:])
 		fmt.Fprint(os.Stderr, err)
 		return code
+	}
+	if len(args) > 0 && args[0] == ssh.ServeCommand {
+		signal.Ignore(syscall.SIGHUP) // a lost connection is no reason to stop
 	}
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -64,6 +68,8 @@ func run(args []string) int {
 		Version:      versionText(),
 		Build:        buildText(),
 		Support:      support,
+		Connect:      connector(),
+		Password:     password,
 		Ask:          ask,
 		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
 			return outside.Generate(ctx, tree, g, programChild)

@@ -1,12 +1,12 @@
 say() { printf 'fettle-boot %s\n' "$1"; }
 dir=${XDG_CACHE_HOME:-${HOME:-/tmp/fettle-$(id -u)}/.cache}/fettle
-if [ "$5" = forget ]; then
+if [ "$3" = forget ]; then
 	rm -rf "$dir" && say forgotten
 	exit
 fi
 case $(uname -s)-$(uname -m) in
-Linux-x86_64) arch=amd64 digest=$1 size=$2 ;;
-Linux-aarch64) arch=arm64 digest=$3 size=$4 ;;
+Linux-x86_64) arch=amd64 digest=$1 ;;
+Linux-aarch64) arch=arm64 digest=$2 ;;
 *) digest=- ;;
 esac
 if [ "$digest" = - ]; then
@@ -20,6 +20,7 @@ if ! [ -x "$program" ]; then
 	mkdir -p "$dir" && : >"$part" || { say "unwritable $dir"; exit 3; }
 	trap 'rm -f "$part"' EXIT
 	say "lack $arch"
+	IFS= read -r size
 	head -c "$size" | gzip -dc >"$part" && sync "$part" || { say "full $dir"; exit 3; }
 	sum=$(sha256sum "$part")
 	[ "${sum%% *}" = "$digest" ] || { say "damaged $dir"; exit 3; }
@@ -28,8 +29,8 @@ if ! [ -x "$program" ]; then
 	ls -t "$dir"/fettle-* 2>/dev/null | tail -n +4 | while IFS= read -r old; do rm -f "$old"; done
 fi
 from=${SSH_CONNECTION%% *}
-mode=$5 user=$6
-shift 6
+mode=$3 user=$4
+shift 4
 if [ "$mode" = sudo ]; then
 	exec sudo -S -p 'fettle-sudo-password:' -u "$user" -- "$program" "$@" --from "$from"
 fi

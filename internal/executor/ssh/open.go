@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strconv"
 	"strings"
 
 	"fettle.dev/fettle/internal/executor/wire"
@@ -64,10 +63,10 @@ func (o Options) scriptArgs(mode, user string, rest []string) ([]string, error) 
 			return nil, err
 		}
 		if f == nil {
-			args = append(args, "-", "0")
+			args = append(args, "-")
 			continue
 		}
-		args = append(args, f.Digest, strconv.Itoa(len(f.Packed)))
+		args = append(args, f.Digest)
 	}
 	return append(append(args, mode, user), rest...), nil
 }
@@ -123,9 +122,15 @@ func (s *Session) upload(arch string, o Options) error {
 	if f == nil {
 		return &bootError{"unfit Linux " + arch}
 	}
+	packed, err := f.Packed()
+	if err != nil {
+		return err
+	}
 	s.proc.extend(o.Upload)
-	n, err := io.Copy(s.proc.in, bytes.NewReader(f.Packed))
-	s.Uploaded = n
+	if _, err := fmt.Fprintf(s.proc.in, "%d\n", len(packed)); err != nil {
+		return err
+	}
+	s.Uploaded, err = io.Copy(s.proc.in, bytes.NewReader(packed))
 	return err
 }
 
@@ -142,7 +147,7 @@ func Forget(ctx context.Context, a Address, o Options) error {
 		return err
 	}
 	o = o.defaults()
-	p, err := o.start(a, func() ([]string, error) { return []string{"-", "0", "-", "0", "forget", "root"}, nil })
+	p, err := o.start(a, func() ([]string, error) { return []string{"-", "-", "forget", "root"}, nil })
 	if err != nil {
 		return err
 	}

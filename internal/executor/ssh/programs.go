@@ -25,8 +25,8 @@ type Programs struct {
 
 // Program is one file of this program, ready to travel.
 type Program struct {
-	Digest string // sha256 in hex
-	Packed []byte // gzip
+	Digest string                 // sha256 in hex
+	Packed func() ([]byte, error) // gzip of it
 }
 
 // NewPrograms knows the program that runs, and looks for fettle-amd64 and
@@ -50,7 +50,7 @@ func (p *Programs) For(arch string) (*Program, error) {
 		p.found[arch] = nil
 		return nil, err
 	}
-	f, err := pack(file)
+	f, err := read(file)
 	if err == nil {
 		p.found[arch] = f
 	}
@@ -101,20 +101,28 @@ func setting(b *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-func pack(file string) (*Program, error) {
+// read digests a program, and packs it when somebody wants that.
+func read(file string) (*Program, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read this program to bring it to a target: %w", err)
 	}
 	defer f.Close()
 	sum := sha256.New()
-	var out bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // a level that there is
-	if _, err := io.Copy(io.MultiWriter(z, sum), f); err != nil {
+	if _, err := io.Copy(sum, f); err != nil {
 		return nil, fmt.Errorf("cannot read this program to bring it to a target: %w", err)
 	}
-	if err := z.Close(); err != nil {
-		return nil, err
+	return &Program{Digest: hex.EncodeToString(sum.Sum(nil)), Packed: sync.OnceValues(func() ([]byte, error) { return pack(file) })}, nil
+}
+
+func pack(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read this program to bring it to a target: %w", err)
 	}
-	return &Program{Digest: hex.EncodeToString(sum.Sum(nil)), Packed: out.Bytes()}, nil
+	var out bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // a level that there is
+	_, _ = z.Write(text)                              // into memory
+	err = z.Close()
+	return out.Bytes(), err
 }

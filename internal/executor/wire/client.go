@@ -101,12 +101,15 @@ func (x *Client) take(r executor.Request) {
 	}
 }
 
-// send encodes a request. The list comes along where it is at hand and not the one
-// that the target has.
+// pushed is up to which number of steps a list comes along unasked, which costs less
+// than to be asked for it.
+const pushed = 2000
+
+// send encodes a request.
 func (x *Client) send(ctx context.Context, r executor.Request) (request, error) {
 	x.take(r)
 	w := encodeRequest(&r)
-	if r.Load != nil || w.Digest == x.hello.Applied {
+	if r.Load != nil || len(r.List) > pushed {
 		return w, nil
 	}
 	var err error

@@ -27,8 +27,6 @@ const maxNoise = 64 << 10
 type Hello struct {
 	Version string `json:"version"`
 	Host    string `json:"host"`           // how the machine calls itself
-	Applied string `json:"applied"`        // digest of the list in force, "" for none
-	New     bool   `json:"new,omitempty"`  // fettle has never changed anything there
 	User    string `json:"user,omitempty"` // who the process runs as
 	// Public is the key of the machine's own identity, to which secrets are handed
 	// over; "" for none yet.

@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
@@ -72,6 +73,11 @@ type App struct {
 	Ask func(ctx context.Context, l lang.Lookup, dir string) ([]byte, error)
 	// Generate runs a generator of a repository in a sandbox.
 	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
+	// Connect reaches another machine over SSH; kept tells whether a connection may be
+	// one that is kept from before, and is kept for the next. nil: none can be reached.
+	Connect func(ctx context.Context, a ssh.Address, o ssh.Options, kept bool) (Remote, error)
+	// Password asks for one on the terminal, which does not show it; nil: cannot.
+	Password func(prompt string) (string, error)
 	// Support looks at what only a support bundle needs; nil: nothing more.
 	Support func(ctx context.Context, m Machine) Support
 	// Interactive runs a program on the terminal: an editor; nil: there is none.
@@ -154,6 +160,7 @@ type Layer struct {
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
 	s := &session{app: a, command: typed(args)}
+	defer s.closeRemote()
 	root := newRoot(s)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -62,40 +63,50 @@ func memoryName(top, rev string) string {
 	return "revision\x00" + strconv.Itoa(int(crc32.ChecksumIEEE([]byte(rev))%4)) + "\x00" + top
 }
 
-// targets are the names that the repository declares. They follow from its
-// content, so those of a committed one are read once.
-func (s *session) targets(src *source) (names []string, err error) {
+// targets are the names that the repository declares.
+func (s *session) targets(src *source) ([]string, error) {
+	all, err := s.inventory(src)
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.Name
+	}
+	return names, err
+}
+
+// inventory is what is known of the targets without facts. It follows from the
+// content of the repository, so that of a committed one is read once.
+func (s *session) inventory(src *source) (all []lang.Target, err error) {
 	ask := func() error {
-		found, ds := s.app.Language.Targets(src.tree)
-		names = found
+		found, ds := s.app.Language.Inventory(src.tree)
+		all = found
 		return ds.Err()
 	}
 	if !src.committed() {
-		return names, ask()
+		return all, ask()
 	}
 	s.withCache(func(dir *listcache.Dir) {
 		if dir == nil {
 			err = ask()
 			return
 		}
-		slot := "targets\x00" + src.prefix
+		slot := "inventory\x00" + src.prefix
 		var was struct {
-			Tree  string
-			Names []string
+			Tree    string
+			Targets []lang.Target
 		}
 		if json.Unmarshal(dir.Load(slot), &was) == nil && was.Tree == src.rev.Digest {
-			names = was.Names
+			all = was.Targets
 			return
 		}
 		if err = ask(); err != nil {
 			return
 		}
-		was.Tree, was.Names = src.rev.Digest, names
+		was.Tree, was.Targets = src.rev.Digest, all
 		if b, err := json.Marshal(was); err == nil {
 			_ = dir.Save(slot, b)
 		}
 	})
-	return names, err
+	return all, err
 }
 
 // listOf is compile and request for a revision: a committed one is compiled

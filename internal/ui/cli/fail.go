@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/ssh"
 )
 
 // errorDoc is the document of a command that failed.
@@ -82,6 +83,10 @@ func hintOf(err error) string {
 	var h *hinted
 	if errors.As(err, &h) {
 		return h.hint
+	}
+	var unreached *ssh.Error
+	if errors.As(err, &unreached) {
+		return unreached.Hint()
 	}
 	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "type the command") {
 		return ""

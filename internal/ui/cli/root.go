@@ -56,7 +56,7 @@ func newRoot(s *session) *cobra.Command {
 		}
 	}
 	root.SetHelpCommandGroupID("more")
-	root.AddCommand(newMan(s), newWatch(s))
+	root.AddCommand(newMan(s), newWatch(s), newServe(s))
 	return root
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,12 @@ type session struct {
 	maxFiles       int
 	maxFileSize    int64 // MiB
 
+	reach    reachFlags
+	remote   Remote // the machine that is worked on, once it is reached; nil: this one
+	sudoOnce sync.Once
+	sudoText string
+	sudoErr  error
+
 	documented bool   // a JSON document has been printed
 	command    string // what was typed, for the history
 	warned     int    // warnings so far, shown or not
@@ -52,6 +59,7 @@ func (s *session) flags(c *cobra.Command) {
 	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "end compiling a repository at this much memory, in `MIB`")
 	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository of more than this `NUMBER` of files")
 	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a file of a repository above this size, in `MIB`")
+	s.reach.flags(f)
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 
@@ -118,7 +126,7 @@ func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) e
 		return err
 	}
 	m.Looks = !fileExists(m.State)
-	return s.open(ctx, m, fn)
+	return s.onTarget(ctx, m, fn)
 }
 
 // withState is withExecutor that makes the state directory: for what is
@@ -127,6 +135,18 @@ func (s *session) withState(ctx context.Context, fn func(executor.Executor) erro
 	m, err := s.machine()
 	if err != nil {
 		return err
+	}
+	return s.onTarget(ctx, m, fn)
+}
+
+// onTarget is open for the machine that -t and --ssh name, which may be another one.
+func (s *session) onTarget(ctx context.Context, m Machine, fn func(executor.Executor) error) error {
+	x, err := s.connected(ctx, s.target)
+	switch {
+	case err != nil:
+		return err
+	case x != nil:
+		return fn(x)
 	}
 	return s.open(ctx, m, fn)
 }
@@ -139,13 +159,20 @@ func (s *session) decideAndDo(ctx context.Context, decide, do func(executor.Exec
 	if err != nil {
 		return err
 	}
+	both := func(x executor.Executor) error {
+		if err := decide(x); err != nil {
+			return err
+		}
+		return do(x)
+	}
+	if x, err := s.connected(ctx, s.target); err != nil || x != nil {
+		if err != nil {
+			return err
+		}
+		return both(x)
+	}
 	if fileExists(m.State) {
-		return s.open(ctx, m, func(x executor.Executor) error {
-			if err := decide(x); err != nil {
-				return err
-			}
-			return do(x)
-		})
+		return s.open(ctx, m, both)
 	}
 	looking := m
 	looking.Looks = true

@@ -197,8 +197,13 @@ func (s *session) input(ctx context.Context, tree repo.Tree, target string) (com
 	if err != nil {
 		return compile.Input{}, err
 	}
-	facts, err := s.app.Facts(ctx, m)
-	return compile.Input{Tree: tree, Target: target, Facts: facts, Vars: vars}, err
+	in := compile.Input{Tree: tree, Target: target, Vars: vars}
+	if s.remote != nil {
+		in.Facts = s.remote.Facts()
+		return in, nil
+	}
+	in.Facts, err = s.app.Facts(ctx, m)
+	return in, err
 }
 
 func (s *session) warnings(ds diag.List) {
@@ -218,6 +223,9 @@ func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Req
 	}
 	closing = func() { _ = src.repo.Close() }
 	target, err := s.chooseTarget(src)
+	if err == nil && forMachine {
+		err = s.reachTarget(ctx, src, target)
+	}
 	if err == nil {
 		var in compile.Input
 		if in, err = s.input(ctx, src.tree, target); err == nil {

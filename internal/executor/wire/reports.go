@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// Reports keeps, in a state directory, the reports of runs that nobody was there to
+// hear. The journal has the runs themselves: what is lost here is only the telling.
+type Reports struct{ FS host.FS }
+
+const (
+	reportsDir = "/reports"
+	// maxReport bounds one report, maxReports how many are kept.
+	maxReport  = 4 << 20
+	maxReports = 100
+)
+
+// Keep keeps a report, durably. Its name follows from when it ended.
+func (r Reports) Keep(e Ended) error {
+	if err := r.FS.Mkdir(reportsDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("cannot keep the report: %w", err)
+	}
+	e.Name = fmt.Sprintf("%019d.json", e.Ended)
+	text, err := journal.Marshal(e)
+	if err != nil || len(text) > maxReport {
+		return errors.Join(err, errors.New("cannot keep the report: it is too large"))
+	}
+	p := path.Join(reportsDir, e.Name)
+	f, err := r.FS.Create(p + ".new")
+	if err != nil {
+		return fmt.Errorf("cannot keep the report: %w", err)
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("cannot keep the report: %w", err)
+	}
+	return errors.Join(r.FS.Rename(p+".new", p), r.FS.SyncDir(reportsDir))
+}
+
+// List gives what is kept, oldest first. What cannot be read is left out.
+func (r Reports) List() []Ended {
+	names, err := r.FS.ReadDir(reportsDir)
+	if err != nil {
+		return nil
+	}
+	var out []Ended
+	for _, name := range names {
+		if e, err := r.read(name); err == nil && strings.HasSuffix(name, ".json") {
+			out = append(out, e)
+		}
+	}
+	return out[max(0, len(out)-maxReports):]
+}
+
+func (r Reports) read(name string) (Ended, error) {
+	f, err := r.FS.Open(path.Join(reportsDir, name))
+	if err != nil {
+		return Ended{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxReport))
+	if err != nil {
+		return Ended{}, err
+	}
+	var e Ended
+	err = journal.Unmarshal(text, &e)
+	e.Name = name
+	return e, err
+}
+
+// Forget removes reports by name. One that is not there is no error.
+func (r Reports) Forget(names []string) error {
+	for _, name := range names {
+		if path.Base(name) != name || !strings.HasSuffix(name, ".json") {
+			return fmt.Errorf("cannot forget the report %q: there is none of that name", name)
+		}
+		if err := r.FS.Remove(path.Join(reportsDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

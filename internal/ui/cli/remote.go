@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/ssh"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// Remote is a machine at the other end of a connection.
+type Remote interface {
+	executor.Executor
+	Hello() wire.Hello
+	Facts() map[string]cty.Value
+	// Collected tells it that these reports were seen.
+	Collected(ctx context.Context, names []string) error
+	Close() error
+}
+
+// reachFlags are how a target is reached, where the command line says so.
+type reachFlags struct {
+	ssh          string
+	sudo         bool
+	askSudo      bool
+	sudoFile     string // of the password
+	acceptNew    bool
+	onDisconnect choice
+}
+
+// address is where a target is; nil for this machine.
+func (s *session) address(ctx context.Context, target string) (*ssh.Address, error) {
+	if s.reach.ssh != "" {
+		return s.given()
+	}
+	if target == "" || s.isThisHost(target) {
+		return nil, nil
+	}
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = src.repo.Close() }()
+	return s.declared(src, target)
+}
+
+// isThisHost tells whether a target is the machine that this runs on.
+func (s *session) isThisHost(target string) bool {
+	host, err := s.app.Hostname()
+	short, _, _ := strings.Cut(host, ".")
+	return err == nil && (target == host || target == short)
+}
+
+// given reads --ssh, as one would write it behind ssh.
+func (s *session) given() (*ssh.Address, error) {
+	a := ssh.Address{Host: s.reach.ssh, Sudo: s.reach.sudo}
+	if user, host, ok := strings.Cut(a.Host, "@"); ok {
+		a.User, a.Host = user, host
+	}
+	if err := (lang.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
+		return nil, refuse("Write it as --ssh USER@HOST; a port and the like stand in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.reach.ssh, err))
+	}
+	return &a, nil
+}
+
+// declared is what the repository says about a target.
+func (s *session) declared(src *source, target string) (*ssh.Address, error) {
+	all, err := s.inventory(src)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		if t.Name == target {
+			return s.addressOf(t), nil
+		}
+	}
+	return nil, nil // compiling tells which there are
+}
+
+// addressOf is where a target of the inventory is; nil for this machine.
+func (s *session) addressOf(t lang.Target) *ssh.Address {
+	if t.SSH == nil {
+		return nil
+	}
+	return &ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo || s.reach.sudo, Options: t.SSH.Options}
+}
+
+// connected gives the machine that a target is, which is reached once: nil for this
+// one.
+func (s *session) connected(ctx context.Context, target string) (Remote, error) {
+	if s.remote != nil {
+		return s.remote, nil
+	}
+	if s.reach.ssh == "" && target == "" {
+		return nil, nil
+	}
+	a, err := s.address(ctx, target)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return s.use(ctx, *a)
+}
+
+// reachTarget reaches a target of an open repository, if it is another machine.
+func (s *session) reachTarget(ctx context.Context, src *source, target string) error {
+	if s.remote != nil || s.reach.ssh == "" && s.isThisHost(target) {
+		return nil
+	}
+	if s.reach.ssh != "" {
+		_, err := s.connected(ctx, target)
+		return err
+	}
+	a, err := s.declared(src, target)
+	if err == nil && a != nil {
+		_, err = s.use(ctx, *a)
+	}
+	return err
+}
+
+func (s *session) use(ctx context.Context, a ssh.Address) (Remote, error) {
+	x, err := s.connect(ctx, a, true)
+	if err != nil {
+		return nil, err
+	}
+	s.remote = x
+	return x, s.tellEnded(ctx, x)
+}
+
+// connect reaches a machine. kept uses a connection that is kept from before, and
+// keeps this one.
+func (s *session) connect(ctx context.Context, a ssh.Address, kept bool) (Remote, error) {
+	if s.app.Connect == nil {
+		return nil, errors.New("cannot reach other machines: this fettle was built without SSH")
+	}
+	o := ssh.Options{AcceptNew: s.reach.acceptNew, SudoPassword: s.sudoPassword, Ask: s.app.Terminal.In,
+		Wire: wire.Options{OnDisconnect: s.reach.onDisconnect.value, Identities: s.identities}}
+	if s.root != "/" {
+		o.Root = s.root
+	}
+	o.State = s.state
+	x, err := s.app.Connect(ctx, a, o, kept)
+	if err != nil {
+		return nil, err
+	}
+	if text := x.Hello().Trouble; text != "" {
+		return nil, errors.Join(fmt.Errorf("cannot work on %s: %s", a, text), x.Close())
+	}
+	return x, nil
+}
+
+// sudoPassword is what sudo on targets is given, asked for once.
+func (s *session) sudoPassword() (string, error) {
+	s.sudoOnce.Do(func() { s.sudoText, s.sudoErr = s.readSudoPassword() })
+	return s.sudoText, s.sudoErr
+}
+
+func (s *session) readSudoPassword() (string, error) {
+	switch {
+	case s.reach.sudoFile != "":
+		b, err := os.ReadFile(s.reach.sudoFile)
+		if err != nil {
+			return "", fmt.Errorf("cannot read the password of sudo: %w", err)
+		}
+		line, _, _ := strings.Cut(string(b), "\n")
+		return line, nil
+	case !s.reach.askSudo:
+		return "", nil
+	case s.app.Password == nil || !s.app.Terminal.In:
+		return "", refuse("Write it into a file of your own: --sudo-password-file FILE\nOr give sudo there a rule with NOPASSWD", "cannot ask for the password of sudo: there is no terminal")
+	}
+	return s.app.Password("Password for sudo: ")
+}
+
+func (r *reachFlags) flags(f *pflag.FlagSet) {
+	r.onDisconnect = choice{value: wire.Finish, of: []string{wire.Finish, wire.Stop, wire.Revert}}
+	f.StringVar(&r.ssh, "ssh", "", "work on `[USER@]HOST` over SSH, whatever the repository says")
+	f.BoolVar(&r.sudo, "sudo", false, "over SSH: become root there by sudo")
+	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: ask for the password of sudo")
+	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: the password of sudo is the first line of this `FILE`")
+	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of a host that was never seen")
+	f.Var(&r.onDisconnect, "on-disconnect", "over SSH: when the connection is lost, finish the run, stop it, or undo it")
+}
+
+// tellEnded says how runs ended that lost their connection, and has the machine
+// forget it.
+func (s *session) tellEnded(ctx context.Context, x Remote) error {
+	ended := x.Hello().Ended
+	if len(ended) == 0 {
+		return nil
+	}
+	var names []string
+	for _, e := range ended {
+		names = append(names, e.Name)
+		fmt.Fprint(s.app.Stderr, s.endedText(x.Hello().Host, e))
+	}
+	return x.Collected(ctx, names)
+}
+
+func (s *session) endedText(host string, e wire.Ended) string {
+	var b strings.Builder
+	how := "nothing had to run"
+	if e.Report != nil && e.Report.Run > 0 {
+		how = fmt.Sprintf("run %d: %s, %d changed", e.Report.Run, e.Report.Outcome, e.Report.Changed)
+	}
+	fmt.Fprintf(&b, "On %s a run went on when its connection was lost at %s (%s).\n", render.Escape(host), s.moment(e.Started), render.Escape(e.Command))
+	fmt.Fprintf(&b, "  It ended at %s: %s\n", s.moment(e.Ended), how)
+	if e.Error != "" {
+		fmt.Fprintf(&b, "  %s\n", render.Escape(e.Error))
+	}
+	return b.String() + "\n"
+}
+
+// closeRemote ends the connection of this command line.
+func (s *session) closeRemote() {
+	if s.remote != nil {
+		_ = s.remote.Close()
+	}
+}
