@@ -148,6 +148,9 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 			rep, err = x.Apply(ctx, req, p, o, show)
 			return rep, err
 		})
+		if err == nil && s.remote != nil && o.LockOut > 0 {
+			return s.confirmAnew(ctx, rep)
+		}
 		if err != nil || f.yes {
 			return err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -105,5 +106,43 @@ func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executo
 	if err == nil {
 		s.printf("Run %d is confirmed and stays.\n", run)
 	}
+	return err
+}
+
+// confirmPause is how long sshd on a machine is given between two tries.
+const confirmPause = 2 * time.Second
+
+// confirmAnew keeps a run that may have locked people out by what shows that it has
+// not: a connection of its own, made after it. Where none comes about in time the
+// machine takes the run back.
+func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
+	if rep == nil || rep.ConfirmBy == 0 {
+		return nil
+	}
+	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d goes back at %s", executor.ErrRolledBack, s.at, rep.Run, s.moment(rep.ConfirmBy))
+	ctx, cancel := context.WithDeadlineCause(ctx, time.Unix(0, rep.ConfirmBy), late)
+	defer cancel()
+	for {
+		err := s.confirmOver(ctx)
+		if err == nil {
+			s.printf("A new connection reached %s, so run %d stays.\n", s.at, rep.Run)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		if s.sleepUntil(ctx, s.app.Now().Add(confirmPause)) != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+func (s *session) confirmOver(ctx context.Context) error {
+	x, err := s.connect(ctx, s.at, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = x.Close() }()
+	_, err = x.Confirm(ctx, s.runOptions())
 	return err
 }

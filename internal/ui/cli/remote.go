@@ -131,7 +131,7 @@ func (s *session) use(ctx context.Context, a ssh.Address) (Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.remote = x
+	s.remote, s.at = x, a
 	return x, s.tellEnded(ctx, x)
 }
 

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
@@ -54,13 +55,14 @@ func runFake() {
 func toyLanguage() cli.Language {
 	return cli.Language{
 		Compile: toyCompile,
-		Targets: func(t repo.Tree) ([]string, diag.List) {
-			text, err := t.ReadFile("fettle.hcl")
-			if err != nil {
-				return nil, diag.List{diag.Errorf(diag.Range{File: "fettle.hcl"}, "File cannot be read", "%v", err)}
+		Targets: toyTargets,
+		Inventory: func(t repo.Tree) ([]lang.Target, diag.List) {
+			names, ds := toyTargets(t)
+			var out []lang.Target
+			for _, n := range names {
+				out = append(out, lang.Target{Name: n})
 			}
-			first, _, _ := strings.Cut(string(text), "\n")
-			return strings.Fields(strings.TrimPrefix(first, "# targets:")), nil
+			return out, ds
 		},
 		Format: func(path string, src []byte) ([]byte, diag.List) {
 			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil
@@ -172,4 +174,14 @@ func cmdSchema(ts *testscript.TestScript, dir string, args []string) {
 	if err := checkSchema(dir, doc); err != nil {
 		ts.Fatalf("%v\n%s", err, text)
 	}
+}
+
+// toyTargets are in the first line.
+func toyTargets(t repo.Tree) ([]string, diag.List) {
+	text, err := t.ReadFile("fettle.hcl")
+	if err != nil {
+		return nil, diag.List{diag.Errorf(diag.Range{File: "fettle.hcl"}, "File cannot be read", "%v", err)}
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.Fields(strings.TrimPrefix(first, "# targets:")), nil
 }

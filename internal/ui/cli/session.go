@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -34,6 +35,7 @@ type session struct {
 
 	reach    reachFlags
 	remote   Remote // the machine that is worked on, once it is reached; nil: this one
+	at       ssh.Address
 	sudoOnce sync.Once
 	sudoText string
 	sudoErr  error
