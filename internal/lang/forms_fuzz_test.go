@@ -13,7 +13,10 @@ func fuzzForm(f *testing.F, file string, seeds []string) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		_, ds := load(map[string]string{file: string(src), "t": "${a}"})
+		p, ds := load(map[string]string{file: string(src), "t": "${a}"})
+		if !ds.HasErrors() {
+			_, ds = p.Targets()
+		}
 		for _, d := range ds {
 			if d.Summary == "" || d.Range.File == "" && d.Severity == diag.Error {
 				t.Fatalf("a mistake without a place: %v", d)
@@ -27,7 +30,7 @@ func FuzzYAML(f *testing.F) {
 		"vars: {a: 1}\nfile: {/a: {content: \"${var.a}\\u00fc\\\n  x\"}}\n",
 		"- package: [a, b]\n- block: {b: {when: var.x, file: {/x: {content: |\n      %{ if true }\n      x\n}}}}\n",
 		"define:\n  k:\n    main: a\n    variable: {a: {type: string, validation: [{condition: 'true', error_message: x}]}}\n    file: {f: {path: '${var.a}', content: >-\n        it''s\n        folded ${var.b}\n    }}\n",
-		"target: {a: {modules: [m], module: {b: {source: m}}, policy: {drift: report}}}\nlocals: {a: [1, {b: ~}]}\n",
+		"target: {a: {modules: [m], module: {b: {source: m}}, policy: {drift: report}, ssh: {port: 22, host: \"${target.name}.x\", options: {ProxyJump: b}}}}\nssh:\nlocals: {a: [1, {b: ~}]}\n",
 		"file: {a: {content: x, after: [package.x, 'immediate(service.y.reload)'], listen: {reload: file.a}}}",
 		"a: &x {b: *x}\n<<: 1\n? [a]\n: !t x\n--- y",
 	})
@@ -38,7 +41,7 @@ func FuzzJSON(f *testing.F) {
 		`{"vars": {"a": 1}, "file": {"/a": {"content": "${var.a}\u00fc\ud83d\ude00 %{ if true }x%{ endif }"}}}`,
 		`[{"package": ["a", "b"]}, {"locals": {"a": [1, -2.5e3, null, true]}}]`,
 		`{"define": {"k": [{"main": "a"}, {"variable": {"a": {"type": "list(string)", "default": []}}}]}, "k": {"x": {"when": "${1 == 1}"}}}`,
-		`{"target": {"a": {"policy": {"drift": "report"}}}, "service": {"n": {"listen": {"reload": ["file.a"]}}}}`,
+		`{"target": {"a": {"policy": {"drift": "report"}, "ssh": [{"enabled": true}]}}, "ssh": {"host": "${target.labels.x}", "options": {"Tag": 1, "tag": null}}, "service": {"n": {"listen": {"reload": ["file.a"]}}}}`,
 	})
 }
 

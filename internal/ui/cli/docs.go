@@ -10,15 +10,25 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// docsDoc describes kinds and verbs.
+// docsDoc describes kinds, the other blocks of the language, and verbs.
 type docsDoc struct {
-	Format string    `json:"format"` // fettle.docs/1
-	Kinds  []kindDoc `json:"kinds"`
-	Verbs  []verbDoc `json:"verbs"`
+	Format string     `json:"format"` // fettle.docs/1
+	Kinds  []kindDoc  `json:"kinds"`
+	Blocks []blockDoc `json:"blocks"`
+	Verbs  []verbDoc  `json:"verbs"`
+}
+
+type blockDoc struct {
+	Name   string    `json:"name"`
+	Label  string    `json:"label,omitempty"` // what the label is; "" for a block without one
+	Doc    string    `json:"doc"`
+	Attrs  []attrDoc `json:"attrs"`
+	Inside []string  `json:"inside,omitempty"` // blocks that it may hold
 }
 
 type kindDoc struct {
@@ -50,11 +60,11 @@ type verbDoc struct {
 
 func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "docs [KIND|VERB]",
-		Short: "Explain the kinds of states and the verbs of steps",
+		Use:   "docs [KIND|BLOCK|VERB]",
+		Short: "Explain the kinds of states, the other blocks and the verbs of steps",
 		Long: `In a repository it knows the kinds that the repository defines too, each with the
 descriptions that stand in its variables and outputs.`,
-		Example: "  fettle docs\n  fettle docs file\n  fettle docs COPY",
+		Example: "  fettle docs\n  fettle docs file\n  fettle docs target_group\n  fettle docs COPY",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			doc := s.docs(c.Context())
@@ -71,11 +81,14 @@ descriptions that stand in its variables and outputs.`,
 }
 
 func (s *session) docs(ctx context.Context) docsDoc {
-	doc := docsDoc{Format: "fettle.docs/1", Kinds: []kindDoc{}, Verbs: []verbDoc{}}
+	doc := docsDoc{Format: "fettle.docs/1", Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}}
 	for _, k := range s.app.Language.Kinds() {
 		doc.Kinds = append(doc.Kinds, describeKind(k))
 	}
 	doc.Kinds = append(doc.Kinds, s.ownKinds(ctx)...)
+	for _, b := range schema.Blocks() {
+		doc.Blocks = append(doc.Blocks, blockDoc{b.Name, b.Label, b.Doc, describeAttrs(b.Attrs), b.Inside})
+	}
 	for _, v := range step.Schemas() {
 		d := verbDoc{Name: string(v.Verb), Args: v.Args, Doc: v.Doc, Keys: []attrDoc{}}
 		for _, k := range v.Keys {
@@ -108,10 +121,7 @@ func (s *session) ownKinds(ctx context.Context) []kindDoc {
 }
 
 func describeKind(k kind.Kind) kindDoc {
-	d := kindDoc{Name: k.Name, Doc: strings.TrimSpace(k.Doc), Main: k.Main, Attrs: []attrDoc{}}
-	for _, a := range k.Attrs {
-		d.Attrs = append(d.Attrs, attrDoc{a.Name, typeName(a.Type), a.Required, defaultText(a.Default), a.OneOf, a.Doc})
-	}
+	d := kindDoc{Name: k.Name, Doc: strings.TrimSpace(k.Doc), Main: k.Main, Attrs: describeAttrs(k.Attrs)}
 	for _, a := range k.Outputs {
 		d.Outputs = append(d.Outputs, attrDoc{Name: a.Name, Doc: a.Doc})
 	}
@@ -119,6 +129,14 @@ func describeKind(k kind.Kind) kindDoc {
 		d.Actions = append(d.Actions, attrDoc{Name: a.Name, Doc: a.Doc})
 	}
 	return d
+}
+
+func describeAttrs(attrs []kind.Attr) []attrDoc {
+	out := []attrDoc{}
+	for _, a := range attrs {
+		out = append(out, attrDoc{a.Name, typeName(a.Type), a.Required, defaultText(a.Default), a.OneOf, a.Doc})
+	}
+	return out
 }
 
 // typeName is a type as it is written in the language.
@@ -155,7 +173,7 @@ func defaultText(v cty.Value) string {
 
 func (s *session) listDocs(doc docsDoc) {
 	s.printf("Kinds of states (fettle docs KIND):\n")
-	var kinds, verbs []render.Pair
+	var kinds, blocks, verbs []render.Pair
 	for _, k := range doc.Kinds {
 		first, _, _ := strings.Cut(k.Doc, "\n")
 		if k.Folder != "" && k.Folder != "." {
@@ -164,6 +182,11 @@ func (s *session) listDocs(doc docsDoc) {
 		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: join(first, "")})
 	}
 	s.style().Pairs(s.app.Stdout, kinds)
+	s.printf("\nOther blocks (fettle docs BLOCK):\n")
+	for _, b := range doc.Blocks {
+		blocks = append(blocks, render.Pair{Name: "  " + b.Name, Value: b.Doc})
+	}
+	s.style().Pairs(s.app.Stdout, blocks)
 	s.printf("\nVerbs of steps (fettle docs VERB):\n")
 	for _, v := range doc.Verbs {
 		verbs = append(verbs, render.Pair{Name: "  " + v.Name, Value: v.Doc})
@@ -173,14 +196,17 @@ func (s *session) listDocs(doc docsDoc) {
 
 func (s *session) showDoc(doc docsDoc, name string) error {
 	kinds := slices.DeleteFunc(slices.Clone(doc.Kinds), func(k kindDoc) bool { return k.Name != name })
+	b := slices.IndexFunc(doc.Blocks, func(b blockDoc) bool { return b.Name == name })
 	v := slices.IndexFunc(doc.Verbs, func(v verbDoc) bool { return v.Name == strings.ToUpper(name) })
 	switch {
 	case len(kinds) > 0:
-		doc.Kinds, doc.Verbs = kinds, []verbDoc{}
+		doc.Kinds, doc.Blocks, doc.Verbs = kinds, []blockDoc{}, []verbDoc{}
+	case b >= 0:
+		doc.Kinds, doc.Blocks, doc.Verbs = []kindDoc{}, doc.Blocks[b:b+1], []verbDoc{}
 	case v >= 0:
-		doc.Kinds, doc.Verbs = []kindDoc{}, doc.Verbs[v:v+1]
+		doc.Kinds, doc.Blocks, doc.Verbs = []kindDoc{}, []blockDoc{}, doc.Verbs[v:v+1]
 	default:
-		return refuse("See what there is: fettle docs", fmt.Sprintf("there is no kind or verb %q", name))
+		return refuse("See what there is: fettle docs", fmt.Sprintf("there is no kind, block or verb %q", name))
 	}
 	if s.json {
 		return s.document(doc)
@@ -191,8 +217,11 @@ func (s *session) showDoc(doc docsDoc, name string) error {
 		}
 		s.showKind(k)
 	}
-	if len(kinds) == 0 {
-		s.showVerb(doc.Verbs[0])
+	for _, b := range doc.Blocks {
+		s.showBlock(b)
+	}
+	for _, v := range doc.Verbs {
+		s.showVerb(v)
 	}
 	return nil
 }
@@ -207,6 +236,17 @@ func (s *session) showKind(k kindDoc) {
 	s.showAttrs("Actions, for notify:", k.Actions)
 	if k.Source != "" {
 		s.printf("\nDefined at %s.\n", k.Source)
+	}
+}
+
+func (s *session) showBlock(b blockDoc) {
+	s.printf("%s\n\n%s\n", b.Name, b.Doc)
+	if b.Label != "" {
+		s.printf("\nLabel: %s.\n", b.Label)
+	}
+	s.showAttrs("Attributes:", b.Attrs)
+	if len(b.Inside) > 0 {
+		s.printf("\nHolds: %s.\n", strings.Join(b.Inside, ", "))
 	}
 }
 
