@@ -210,3 +210,33 @@ func TestSSHMistakeOnce(t *testing.T) {
 		t.Error(ds)
 	}
 }
+
+// Targets with the same levels share the list of their modules, and only those.
+func TestTargetModules(t *testing.T) {
+	p, _ := lang.Load(repo.MapTree(map[string]string{
+		"fettle.hcl": `role "r" { modules = ["a"] }
+role "s" { modules = ["b"] }
+target "t1" { roles = ["r"] }
+target "t2" {
+  roles   = ["r"]
+  modules = ["b"]
+}
+target "t3" { roles = ["r"] }
+target "t4" { roles = ["s"] }
+target "t5" {
+  roles = ["r"]
+  module "c" { source = "modules/b" }
+}
+target "t6" { roles = ["r", "s"] }
+`,
+		"modules/a/m.hcl": "", "modules/b/m.hcl": "",
+	}), lang.Options{})
+	list, ds := p.Targets()
+	var got []string
+	for _, x := range list {
+		got = append(got, x.Name+strings.ReplaceAll(strings.Join(x.Modules, ""), "modules/", " "))
+	}
+	if want := "t1 a, t2 a b, t3 a, t4 b, t5 a b, t6 a b"; len(ds) > 0 || strings.Join(got, ", ") != want {
+		t.Errorf("%s\nwant %s\n%v", strings.Join(got, ", "), want, ds)
+	}
+}

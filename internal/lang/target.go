@@ -3,6 +3,7 @@ package lang
 import (
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -64,7 +65,7 @@ func (p *Program) Targets() ([]Target, diag.List) {
 	if len(p.targets) == 0 {
 		w.nowhere()
 	}
-	out := []Target{}
+	out, shared := []Target{}, map[string][]string{}
 	for _, t := range p.targets {
 		x := Target{Name: t.name, Range: t.rng, Labels: p.targetLabels(r, t)}
 		levels := p.levelsBy(r, t, x.Labels)
@@ -76,9 +77,7 @@ func (p *Program) Targets() ([]Target, diag.List) {
 				x.Groups = append(x.Groups, l.name)
 			}
 		}
-		for _, u := range p.targetModules(r, levels) {
-			x.Modules = append(x.Modules, u.dir)
-		}
+		x.Modules = p.moduleFolders(r, levels, shared)
 		x.SSH = w.of(x, levels)
 		out = append(out, x)
 	}
@@ -89,6 +88,30 @@ func (p *Program) Targets() ([]Target, diag.List) {
 		out = append(out, Target{Name: LocalTarget, Labels: map[string]string{}})
 	}
 	return out, finish(p, r.list)
+}
+
+// moduleFolders are the folders of a target's modules. Targets that name none
+// themselves and have the same levels below them share the list.
+func (p *Program) moduleFolders(r *reports, levels []*level, shared map[string][]string) []string {
+	own := levels[len(levels)-1]
+	alone := own.modules != nil || len(own.uses) > 0
+	var key strings.Builder
+	for _, l := range levels[:len(levels)-1] {
+		key.WriteString(l.what)
+		key.WriteString(l.name)
+		key.WriteByte(0)
+	}
+	if dirs, ok := shared[key.String()]; ok && !alone {
+		return slices.Clone(dirs)
+	}
+	var dirs []string
+	for _, u := range p.targetModules(r, levels) {
+		dirs = append(dirs, u.dir)
+	}
+	if !alone {
+		shared[key.String()] = slices.Clone(dirs)
+	}
+	return dirs
 }
 
 // choose finds the target that is meant.
