@@ -24,7 +24,7 @@ func Enter(args []string) (*Inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(limit(memory, seconds), drop(), wall())
+	err = errors.Join(limit(memory, seconds), drop(), wall(), KeepMemory())
 	if err != nil {
 		return nil, fmt.Errorf("cannot limit the compiler's process: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -212,11 +211,11 @@ func TestNothingShows(t *testing.T) {
 	s.ok("", "secret", "list")
 	s.run("", "support-bundle", "-o", filepath.Join(s.home, "bundle.tar.gz"))
 	s.run("", "explain", filepath.Join(s.srv, "app/conf"))
-	s.dump()
+	s.dumps()
 
 	leaks := leak("what was said", s.said.Bytes(), wanted())
 	files := 0
-	for _, dir := range []string{s.state, s.home, s.repo, "/run/fettle"} {
+	for _, dir := range []string{s.state, s.home, s.repo, s.cores, "/run/fettle"} {
 		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
@@ -252,32 +251,4 @@ func (s *site) sound() {
 	if err != nil || st.Mode().Perm() != 0o600 {
 		s.t.Errorf("the mode is %v (%v)", st.Mode(), err)
 	}
-}
-
-// dump ends a run with SIGQUIT while a command has the secrets: the trace of
-// every goroutine is what it says then.
-func (s *site) dump() {
-	s.t.Helper()
-	s.write("fettle.hcl", `target "local" {}
-directory "SRV" {}
-directory "SRV/app" {}
-file "SRV/app/token" { secret = "lines" }
-exec "long" {
-  command = ["sh", "-c", "touch SRV/begun; sleep 60"]
-  env     = { TOKEN = secret("token"), ODD = secret("odd") }
-  after   = [file["SRV/app/token"]]
-}
-`)
-	s.commit()
-	c := s.command("", "apply", "--yes")
-	c.Stdout, c.Stderr = &s.said, &s.said
-	before := s.said.Len()
-	s.must(c.Start())
-	s.until(filepath.Join(s.srv, "begun"))
-	s.must(c.Process.Signal(syscall.SIGQUIT))
-	_ = c.Wait()
-	if text := s.said.String()[before:]; !strings.Contains(text, "goroutine ") {
-		s.t.Errorf("there is no dump:\n%s", text)
-	}
-	s.run("", "recover") // the command cannot be taken back, which is told
 }

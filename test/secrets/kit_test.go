@@ -20,7 +20,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // site is a repository with secrets, and a machine that it is for: this one,
@@ -29,6 +28,7 @@ type site struct {
 	t                      *testing.T
 	bin                    string
 	home, repo, state, srv string
+	cores                  string       // where commands leave their cores
 	said                   bytes.Buffer // by every command
 	commands               int
 }
@@ -40,12 +40,12 @@ func newSite(t *testing.T) *site {
 	}
 	dir := t.TempDir()
 	s := &site{t: t, bin: filepath.Join(dir, "fettle"), home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "repo"),
-		state: filepath.Join(dir, "state")}
+		state: filepath.Join(dir, "state"), cores: filepath.Join(dir, "cores")}
 	srv, err := os.MkdirTemp("/tmp", "fettle-secrets-") // where a list may write without naming what is above
 	s.must(err)
 	s.srv = srv
 	t.Cleanup(func() { s.must(os.RemoveAll(srv)) })
-	for _, d := range []string{s.home, s.repo} {
+	for _, d := range []string{s.home, s.repo, s.cores} {
 		s.must(os.Mkdir(d, 0o755))
 	}
 	build := exec.Command("go", "build", "-o", s.bin, "fettle.dev/fettle/cmd/fettle")
@@ -195,12 +195,8 @@ func (s *site) files(dir string, secrets map[string]string) (n int, leaks []stri
 // until waits for a file.
 func (s *site) until(path string) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("%s does not come", path)
-		}
-	}
+	s.await(path, func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }

@@ -31,6 +31,10 @@ func Connect(r io.Reader, w io.Writer, tree repo.Tree) (*Client, error) {
 // each is a placeholder.
 func (c *Client) Open(v Vault) { c.secrets.vault = v }
 
+// Knows tells whether the child was given a secret, so that whatever it says may
+// hold one.
+func (c *Client) Knows() bool { return len(c.secrets.used) > 0 }
+
 // Compile is compile.Compile in the child. The input's tree is that of the
 // client. The error tells that the child failed, not the configuration.
 func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {

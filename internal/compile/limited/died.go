@@ -49,17 +49,17 @@ func cannotStart(err error) diag.List {
 }
 
 // died says why a child has ended, where it was, and what to do.
-func (c *Compiler) died(tree repo.Tree, end sandbox.End, err, cause error) diag.List {
+func (c *Compiler) died(tree repo.Tree, end sandbox.End, words string, err, cause error) diag.List {
 	rng, src := place(tree, end.Note)
 	where := "This is what was worked on last."
 	if rng.File == "" {
 		where = "It had not begun to read files."
 	}
-	summary, detail := c.reason(end, err, cause)
+	summary, detail := c.reason(end, words, err, cause)
 	return diag.List{diag.Errorf(rng, summary, "%s %s", detail, where).WithLine(src)}
 }
 
-func (c *Compiler) reason(end sandbox.End, err, cause error) (summary, detail string) {
+func (c *Compiler) reason(end sandbox.End, words string, err, cause error) (summary, detail string) {
 	limits := c.limits()
 	memory := limits.Memory
 	if memory <= 0 {
@@ -81,7 +81,7 @@ func (c *Compiler) reason(end sandbox.End, err, cause error) (summary, detail st
 	case errors.Is(err, child.ErrNonsense):
 		return "Compiler made no sense", fmt.Sprintf("What came back is not what a compiler says: %v. Do not trust this repository; if you do, this is a mistake of fettle, and a report helps.", err)
 	}
-	return "Compiler broke", fmt.Sprintf("It ended by itself (%s). This is a mistake of fettle, and a report helps. Until then, leave out what is at this place.", firstLine(end.Stderr, err))
+	return "Compiler broke", fmt.Sprintf("It ended by itself (%s). This is a mistake of fettle, and a report helps. Until then, leave out what is at this place.", words)
 }
 
 // firstLine is the first line of what the child printed that says anything,

@@ -257,8 +257,12 @@ func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.
 		return nil
 	}
 	end := c.proc.End()
+	words := firstLine(end.Stderr, err)
+	if c.client != nil && c.client.Knows() {
+		words = "its last words are not shown, for it knew secrets"
+	}
 	c.end()
-	return c.died(tree, end, err, context.Cause(ctx))
+	return c.died(tree, end, words, err, context.Cause(ctx))
 }
 
 func (c *Compiler) connected(tree repo.Tree, question func(*child.Client) error) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"fettle.dev/fettle/internal/sandbox"
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
@@ -74,6 +75,9 @@ func (s *session) personalIdentity() string {
 
 func readIdentity(file string) (vault.Identities, error) {
 	text, err := os.ReadFile(file)
+	if err == nil {
+		err = sandbox.KeepMemory() // from here on there are secrets in it
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the identity: %w", err)
 	}
