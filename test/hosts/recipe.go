@@ -39,7 +39,10 @@ func newRecipe() recipe {
 			"acl", "adduser", "apt", "attr", "ca-certificates", "dbus", "iproute2", "iputils-ping",
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
-		pool:    []string{"cron", "curl", "git", "jq", "kmod", "locales", "logrotate", "nftables", "nginx", "rsync", "sudo", "systemd-resolved", "systemd-timesyncd"},
+		pool: []string{
+			"cron", "curl", "git", "jq", "kmod", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
+			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "unbound",
+		},
 		sources: machineSources("/etc/apt", "bookworm"),
 		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},
 		script:  finish,

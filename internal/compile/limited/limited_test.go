@@ -53,8 +53,8 @@ type teller struct{ in io.Reader }
 func (r *teller) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
 	if strings.Contains(string(b[:n]), hush) {
-		go func() { panic("what is this " + hush) }() // where no function of the language catches it
-		select {}
+		fmt.Fprintln(os.Stderr, "what is this "+hush)
+		os.Exit(2)
 	}
 	return n, err
 }
