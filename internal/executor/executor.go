@@ -132,7 +132,12 @@ type StateRef struct {
 	ID     string      `json:"id"`
 	Source string      `json:"source"` // file:line
 	Addrs  []addr.Addr `json:"addrs"`
+	// Phases are those in which it writes an address, where that is not the first.
+	Phases map[addr.Addr]int `json:"phases,omitempty"`
 }
+
+// Phase is the phase in which the state writes one of its addresses, from 1.
+func (s StateRef) Phase(a addr.Addr) int { return max(1, s.Phases[a]) }
 
 // RollbackRequest says where to go back to.
 type RollbackRequest struct {
@@ -160,6 +165,9 @@ type Options struct {
 	// Unasked says that nobody was asked since the plan was made, so that it
 	// need not be made again where nothing else can have changed it.
 	Unasked bool
+	// Exact refuses a later phase that would do what the plan given to Apply does
+	// not tell, with ErrStale; the phases before it stay.
+	Exact bool
 	// Continues is the run of the phase before, 0 for none.
 	Continues int
 	User      string // who asks, for the history

@@ -55,8 +55,8 @@ func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan
 	run := x.runner(o, show)
 	run.Blobs = r.Blobs
 	list, states := listOfPlan(r, p), r.States
-	if p.Stage < p.Stages {
-		states = statesIn(states, list)
+	if p.Stages > 1 {
+		states = statesIn(states, list.Final())
 	}
 	return x.run(ctx, run, apply.Job{Plan: withoutDiffs(p), List: list, Base: st}, states, o)
 }

@@ -315,3 +315,45 @@ func TestPhasesByHand(t *testing.T) {
 		}
 	}
 }
+
+// listed is a request of a list.
+func (s *site) listed(text string) executor.Request {
+	list, ds := step.Parse("list", []byte(text))
+	s.must(ds.Err())
+	return executor.Request{Repair: true, List: list, Revision: repo.Revision{Digest: list.Digest()}}
+}
+
+// TestExactPhases: an apply of a plan that was saved does what that tells of later
+// phases too, and stops before one that would do more.
+func TestExactPhases(t *testing.T) {
+	const first = "EDIT /etc/cert line=ours create=true\n"
+	const phases = first + "LINK one /etc/link\nEXEC gen gen\nLINK two /etc/link phase=2\n"
+	for _, exact := range []bool{true, false} {
+		s := newSite(t).prepare()
+		_, err := s.x.Apply(t.Context(), s.listed(first), nil, executor.Options{}, nil)
+		s.must(err)
+		r := s.listed(phases)
+		p, err := s.x.Plan(t.Context(), r)
+		s.must(err)
+		if len(p.Later) != 1 || p.Later[0].Addr != "file:/etc/link" {
+			t.Fatalf("later: %+v", p.Later)
+		}
+		rep, err := s.x.Apply(t.Context(), r, p, executor.Options{Exact: exact}, nil) // gen takes the line away
+		to, lerr := s.h.Readlink("/etc/link")
+		s.must(lerr)
+		if !exact && (err != nil || to != "two" || s.read("/etc/cert") != "oneours\n" && s.read("/etc/cert") != "one\nours\n") {
+			t.Errorf("%v, %+v, %s, %q", err, rep, to, s.read("/etc/cert"))
+		}
+		if exact && (!errors.Is(err, executor.ErrStale) || !strings.Contains(err.Error(), "what follows would also repair edit:/etc/cert") || to != "one" || rep.Outcome != journal.Succeeded) {
+			t.Errorf("%v, %+v, %s", err, rep, to)
+		}
+	}
+	s := newSite(t).prepare()
+	r := s.listed("LINK one /etc/link\nEXEC gen gen\nLINK two /etc/link phase=2\n")
+	p, err := s.x.Plan(t.Context(), r)
+	s.must(err)
+	rep, err := s.x.Apply(t.Context(), r, p, executor.Options{Exact: true}, nil)
+	if to, lerr := s.h.Readlink("/etc/link"); err != nil || lerr != nil || to != "two" || len(rep.Runs) != 2 {
+		t.Errorf("%v, %+v, %s", err, rep, to)
+	}
+}

@@ -58,7 +58,7 @@ func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.La
 		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || more, nil
 		next, ds := plan.Make(in)
 		if ds.HasErrors() {
-			return out
+			return append(out, plan.Later{Why: fmt.Sprintf("phase %d: planned when what is before it is done", p.Stage+k+1)})
 		}
 		for _, c := range next.Changes {
 			if c.Action.Mutates() {
@@ -185,15 +185,15 @@ func listOfPlan(r executor.Request, p *plan.Plan) step.List {
 	return r.List
 }
 
-// statesIn are the states that have steps in the list.
+// statesIn are the states that have steps in a list which has each address once.
 func statesIn(states []executor.StateRef, list step.List) []executor.StateRef {
-	there := make(map[addr.Addr]bool, len(list))
+	there := make(map[addr.Addr]int, len(list))
 	for _, s := range list {
-		there[s.Addr()] = true
+		there[s.Addr()] = s.Phase()
 	}
 	var out []executor.StateRef
 	for _, st := range states {
-		st.Addrs = slices.DeleteFunc(slices.Clone(st.Addrs), func(a addr.Addr) bool { return !there[a] })
+		st.Addrs = slices.DeleteFunc(slices.Clone(st.Addrs), func(a addr.Addr) bool { return there[a] != st.Phase(a) })
 		if len(st.Addrs) > 0 {
 			out = append(out, st)
 		}
@@ -204,7 +204,7 @@ func statesIn(states []executor.StateRef, list step.List) []executor.StateRef {
 // follow runs what comes after a run that went well, each phase a run of its own,
 // until nothing is left to do. What was done before is in rep.
 func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Plan, rep *executor.Report, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	first, waits := rep.Run, ""
+	first, waits, told := rep.Run, "", done.Later
 	seen := map[string]bool{unbased(done): true}
 	for done.More() || r.Next != nil {
 		known := r.Known
@@ -221,6 +221,9 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 		}
 		if seen[unbased(now)] {
 			return rep, fmt.Errorf("cannot come to an end: run %d did what was planned, and just that is to be done again; fettle plan shows it", rep.Run)
+		}
+		if err := untold(now, told); o.Exact && err != nil {
+			return rep, err
 		}
 		seen[unbased(now)] = true
 		o.Continues = rep.Run
@@ -239,6 +242,18 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 		return rep, errors.New(waits)
 	}
 	return x.confirmed(rep, nil, o)
+}
+
+// untold is an error when a plan would change what was not told before it.
+func untold(now *plan.Plan, told []plan.Later) error {
+	removes := func(a plan.Action) bool { return a == plan.Remove || a == plan.Purge }
+	for _, c := range now.Changes {
+		was := slices.ContainsFunc(told, func(l plan.Later) bool { return l.Addr == c.Addr && removes(l.Action) == removes(c.Action) })
+		if c.Action.Mutates() && !was {
+			return fmt.Errorf("%w: what follows would also %s %s, and it does not tell that; what was done before stays, and fettle plan shows the rest", executor.ErrStale, c.Action, c.Addr)
+		}
+	}
+	return nil
 }
 
 // unbased names a plan whatever run it starts from.

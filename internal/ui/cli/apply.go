@@ -116,7 +116,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 	if s.target != "" && s.target != req.Target {
 		return refuse("Plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
-	req.Diffs, req.Verify = f.wants(s), req.Verify || f.verify
+	req.Diffs, req.Verify, o.Exact = f.wants(s), req.Verify || f.verify, true
 	return s.apply(ctx, req, digest, f.runFlags, o)
 }
 

@@ -34,7 +34,9 @@ func newExplain(s *session) *cobra.Command {
   var NAME        the value of a variable for a target, and every layer of it
 
 What is applied is told from the journal. The repository adds the source line
-and the commit that last wrote it, and what is wanted but not applied yet.`,
+and the commit that last wrote it, and what is wanted but not applied yet. Of an
+address with phases each is shown with the state that it comes from; a state that
+waits for what a run gives says for which command.`,
 		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1",
 		Args:    args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -55,6 +57,7 @@ type known struct {
 	runs   map[int]journal.RunInfo
 	states []executor.StateRef // of the applied list
 	wanted *executor.Request   // nil where there is no repository, or it does not compile
+	waits  []executor.Held     // states that are wanted and wait for what a run gives
 	source *source             // nil where there is no repository
 }
 
@@ -69,6 +72,9 @@ func (s *session) explain(ctx context.Context, x executor.Executor, what string)
 	doc := explainDoc{Format: "fettle.explain/1", What: what}
 	for _, a := range k.find(what) {
 		doc.Items = append(doc.Items, s.explainAddr(ctx, k, a))
+	}
+	for _, h := range k.findWaiting(what, doc.Items) {
+		doc.Items = append(doc.Items, s.explainWaiting(ctx, k, h))
 	}
 	if len(doc.Items) == 0 {
 		return refuse("See what is managed: fettle compile\nSee what was done: fettle log", fmt.Sprintf("cannot explain %q: nothing that is applied or wanted here has to do with it", what))
@@ -98,13 +104,13 @@ func (s *session) gather(ctx context.Context, x executor.Executor) (*known, erro
 			k.states = shown.States
 		}
 	}
-	s.gatherWanted(ctx, k)
+	s.gatherWanted(ctx, x, k)
 	return k, nil
 }
 
 // gatherWanted adds the repository as far as it can be had. What is applied is
 // explained without it, so none of its errors stops anything.
-func (s *session) gatherWanted(ctx context.Context, k *known) {
+func (s *session) gatherWanted(ctx context.Context, x executor.Executor, k *known) {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return
@@ -114,12 +120,45 @@ func (s *session) gatherWanted(ctx context.Context, k *known) {
 	if err != nil {
 		return
 	}
-	res, err := s.compile(ctx, src.tree, target)
+	in, err := s.input(ctx, src.tree, target)
+	if err != nil {
+		return
+	}
+	res, err := s.compileInput(in)
 	if err != nil {
 		return
 	}
 	req := request(res, src.rev)
-	k.wanted = &req
+	s.goesOn(&req, res, in)
+	k.wanted = informed(ctx, x, req)
+	k.waits = k.wanted.Held
+}
+
+// informed is a request made with the outputs of commands that a machine knows. An
+// executor asks for it when it plans.
+func informed(ctx context.Context, x executor.Executor, req executor.Request) *executor.Request {
+	last := &req
+	if req.Next == nil {
+		return last
+	}
+	asking := req
+	var watch func(next func(executor.Known) (executor.Request, error)) func(executor.Known) (executor.Request, error)
+	watch = func(next func(executor.Known) (executor.Request, error)) func(executor.Known) (executor.Request, error) {
+		if next == nil {
+			return nil
+		}
+		return func(known executor.Known) (executor.Request, error) {
+			r, err := next(known)
+			if err == nil {
+				made := r
+				last, r.Next = &made, watch(r.Next)
+			}
+			return r, err
+		}
+	}
+	asking.Next = watch(req.Next)
+	_, _ = x.Plan(ctx, asking) // what it knows by then counts, whatever comes after
+	return last
 }
 
 var fileLine = regexp.MustCompile(`^([^:]+):(\d+)(:\d+)?$`)
@@ -176,7 +215,7 @@ func (k *known) allStates() []executor.StateRef {
 func (k *known) ofState(id string) []addr.Addr {
 	in := map[addr.Addr]bool{}
 	for _, st := range k.allStates() {
-		if st.ID == id || strings.HasSuffix(st.ID, "."+id) && strings.Contains(id, ".") {
+		if isCalled(st.ID, id) {
 			for _, a := range st.Addrs {
 				in[a] = true
 			}
@@ -188,20 +227,36 @@ func (k *known) ofState(id string) []addr.Addr {
 // atLine finds what a source line comes to: the steps whose source begins
 // there, else those of the last state that begins above it.
 func (k *known) atLine(file string, line int) []addr.Addr {
-	best, in := 0, map[addr.Addr]bool{}
+	best := k.beginsAt(file, line)
+	in := map[addr.Addr]bool{}
 	for a, source := range k.sources() {
 		for _, src := range source {
-			f, n := splitSource(src)
-			if n == 0 || n > line || n < best || !sameFile(f, file) {
-				continue
+			if f, n := splitSource(src); n > 0 && n == best && sameFile(f, file) {
+				in[a] = true
 			}
-			if n > best {
-				best, in = n, map[addr.Addr]bool{}
-			}
-			in[a] = true
 		}
 	}
 	return k.addrs(func(a addr.Addr) bool { return in[a] })
+}
+
+// beginsAt is the line at which the last state that begins at a line or above it
+// does, 0 for none.
+func (k *known) beginsAt(file string, line int) int {
+	best := 0
+	look := func(src string) {
+		if f, n := splitSource(src); n <= line && n > best && sameFile(f, file) {
+			best = n
+		}
+	}
+	for _, source := range k.sources() {
+		for _, src := range source {
+			look(src)
+		}
+	}
+	for _, h := range k.waits {
+		look(h.Source)
+	}
+	return best
 }
 
 // sources are the places that each address comes from.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -8,7 +9,6 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
@@ -29,6 +29,11 @@ type explanation struct {
 	First  int            `json:"first,omitempty"` // the run that first managed it
 	Origin string         `json:"origin,omitempty"`
 	By     addr.Addr      `json:"by,omitempty"` // the directory whose purge removed it
+	// Held says what the state waits for: a run has to tell more of it first.
+	Held string `json:"held,omitempty"`
+	// Phases are the states of the address, one after the other, where it has
+	// several.
+	Phases []phaseDoc `json:"phases,omitempty"`
 }
 
 func (s *session) explainAddr(ctx context.Context, k *known, a addr.Addr) explanation {
@@ -40,18 +45,9 @@ func (s *session) explainAddr(ctx context.Context, k *known, a addr.Addr) explan
 		}
 	}
 	if k.wanted != nil {
-		for _, st := range k.wanted.List {
-			if st.Addr() == a {
-				e.Wanted = st.String()
-				if e.Source == "" {
-					e.Source = st.Source
-				}
-			}
-		}
+		k.want(&e)
 	}
-	if st, ok := stateOf(k.allStates(), func(r executor.StateRef) bool { return holds(r.Addrs, a) }); ok {
-		e.State = st.ID
-	}
+	e.State = k.stateAt(a, phaseOf(cmp.Or(e.Applied, e.Wanted)))
 	k.sourceLine(ctx, &e, commit)
 	return e
 }
@@ -144,7 +140,7 @@ func (s *session) showExplanations(items []explanation) {
 		if i > 0 {
 			s.printf("\n")
 		}
-		s.printf("%s\n", render.Escape(e.Addr.String()))
+		s.printf("%s\n", render.Escape(cmp.Or(e.Addr.String(), e.State)))
 		s.style().Pairs(s.app.Stdout, s.explanationPairs(e))
 	}
 }
@@ -152,7 +148,7 @@ func (s *session) showExplanations(items []explanation) {
 func (s *session) explanationPairs(e explanation) []render.Pair {
 	applied, wanted := e.Applied, e.Wanted
 	switch {
-	case applied == wanted:
+	case applied == wanted && applied != "":
 		wanted = ""
 	case applied == "":
 		applied = "not yet: fettle apply"
@@ -166,9 +162,13 @@ func (s *session) explanationPairs(e explanation) []render.Pair {
 	pairs := []render.Pair{
 		{Name: "  applied", Value: applied},
 		{Name: "  wanted", Value: wanted},
+		{Name: "  held", Value: e.Held},
 		{Name: "  removed by", Value: e.By.String()},
 		{Name: "  state", Value: e.State},
 		{Name: "  source", Value: source},
+	}
+	for _, p := range e.Phases {
+		pairs = append(pairs, render.Pair{Name: fmt.Sprintf("  phase %d", p.Phase), Value: p.State + "\n" + cmp.Or(p.Step, "(known after apply)")})
 	}
 	if c := e.Commit; c != nil {
 		pairs = append(pairs, render.Pair{Name: "  commit", Value: render.Style{}.Revision(*c)}, render.Pair{Name: "  author", Value: c.Author})

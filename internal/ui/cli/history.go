@@ -98,13 +98,3 @@ func newestFirst(runs []journal.RunInfo) []journal.RunInfo {
 	}
 	return out
 }
-
-// stateOf finds the state that an address came from.
-func stateOf(states []executor.StateRef, match func(executor.StateRef) bool) (executor.StateRef, bool) {
-	for _, st := range states {
-		if match(st) {
-			return st, true
-		}
-	}
-	return executor.StateRef{}, false
-}

@@ -69,7 +69,8 @@ Each line begins with what happens:
   *  later     what only the run can tell: (known after apply)
 
 A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
-because the machine has changed since. The file holds all content that the plan
+because the machine has changed since. Of later phases it does what this plan
+tells, and ends with 5 before one that would do more. The file holds all content that the plan
 needs, secret content too, and is readable by its owner alone.
 
 Where apply would be armed, because it may lock you out, the plan says so.
@@ -102,8 +103,8 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 		return err
 	}
 	if f.out != "" {
-		if p.More() {
-			return refuse("Apply it as it comes: fettle apply", "cannot save the plan: it has later phases, and what they do is known only when those before are done")
+		if err := savable(p); err != nil {
+			return err
 		}
 		if err := savePlan(f.out, s.app.Version, req, p); err != nil {
 			return err
@@ -131,6 +132,22 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 		return err
 	}
 	return changesIn(p)
+}
+
+// savable refuses a plan of which nobody can see now what it comes to.
+func savable(p *plan.Plan) error {
+	for _, l := range p.Later {
+		if l.Action != "" {
+			continue
+		}
+		what := l.State
+		if what == "" {
+			what = "a later phase"
+		}
+		return refuse("Apply it as it comes: fettle apply\nOr save the rest when that is known: fettle apply, then fettle plan -o FILE",
+			fmt.Sprintf("cannot save the plan: what becomes of %s is known only after apply (%s), so that nobody could have seen it", what, l.Why))
+	}
+	return nil
 }
 
 // changesIn is errChanges for a plan that would change something, or that

@@ -249,9 +249,16 @@ func stateRefs(res compile.Result) []executor.StateRef {
 		ref := executor.StateRef{ID: st.ID, Source: fmt.Sprintf("%s:%d", st.Range.File, st.Range.Start.Line)}
 		seen := map[addr.Addr]bool{}
 		for _, i := range st.Steps {
-			if a := res.List[i].Addr(); !seen[a] {
+			a := res.List[i].Addr()
+			if !seen[a] {
 				seen[a] = true
 				ref.Addrs = append(ref.Addrs, a)
+			}
+			if k := res.List[i].Phase(); k > 1 {
+				if ref.Phases == nil {
+					ref.Phases = map[addr.Addr]int{}
+				}
+				ref.Phases[a] = k
 			}
 		}
 		out = append(out, ref)

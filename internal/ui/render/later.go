@@ -32,6 +32,9 @@ func laterName(l plan.Later) string {
 	if l.Addr != "" {
 		return Escape(l.Addr.String())
 	}
+	if l.State == "" {
+		return "more"
+	}
 	return Escape(l.State)
 }
 

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/step"
+)
+
+// phaseDoc is one of several states that the repository wants of an address.
+type phaseDoc struct {
+	Phase  int    `json:"phase"`
+	State  string `json:"state,omitempty"`
+	Source string `json:"source,omitempty"`
+	Step   string `json:"step,omitempty"` // "" while it is held
+}
+
+// want fills in what the repository wants of an address: the last of its phases,
+// and all of them where there are several.
+func (k *known) want(e *explanation) {
+	var phases []phaseDoc
+	for _, st := range k.wanted.List {
+		if st.Addr() != e.Addr {
+			continue
+		}
+		e.Wanted = st.String()
+		if e.Source == "" {
+			e.Source = st.Source
+		}
+		if st.Verb != step.Act {
+			phases = append(phases, phaseDoc{Phase: st.Phase(), State: k.stateAt(e.Addr, st.Phase()), Source: st.Source, Step: e.Wanted})
+		}
+	}
+	for _, h := range k.waits {
+		if h.Addr == e.Addr {
+			e.Held = waitsFor(h)
+			phases = append(phases, phaseDoc{Phase: len(phases) + 1, State: h.ID, Source: h.Source})
+		}
+	}
+	if len(phases) > 1 {
+		e.Phases = phases
+	}
+}
+
+// stateAt is the state that writes an address in a phase, else any that writes it.
+func (k *known) stateAt(a addr.Addr, phase int) string {
+	other := ""
+	for _, st := range k.allStates() {
+		switch {
+		case !holds(st.Addrs, a):
+		case st.Phase(a) == phase:
+			return st.ID
+		case other == "":
+			other = st.ID
+		}
+	}
+	return other
+}
+
+// phaseOf is the phase of a step, from 1.
+func phaseOf(line string) int {
+	if l, ds := step.Parse("", []byte(line)); !ds.HasErrors() && len(l) == 1 {
+		return l[0].Phase()
+	}
+	return 1
+}
+
+// waitsFor says why a state is held.
+func waitsFor(h executor.Held) string {
+	if len(h.Needs) == 0 {
+		return "comes after a state that waits for what a run gives"
+	}
+	names := make([]string, len(h.Needs))
+	for i, a := range h.Needs {
+		names[i] = a.String()
+	}
+	return "waits for the output of " + strings.Join(names, ", ")
+}
+
+// findWaiting are the states that wait, and that what is about, but for those that
+// are explained already.
+func (k *known) findWaiting(what string, done []explanation) []executor.Held {
+	file, line := "", 0
+	if m := fileLine.FindStringSubmatch(what); m != nil && !isAddr(what) {
+		typed, _ := strconv.Atoi(m[2])
+		file, line = m[1], k.beginsAt(m[1], typed)
+	}
+	var out []executor.Held
+	for _, h := range k.waits {
+		f, n := splitSource(h.Source)
+		here := line > 0 && n == line && sameFile(f, file)
+		writes := h.Addr != "" && slices.Contains([]string{h.Addr.String(), h.Addr.Path(), h.Addr.Name()}, what)
+		told := h.Addr != "" && slices.ContainsFunc(done, func(e explanation) bool { return e.Addr == h.Addr })
+		if (here || writes || isCalled(h.ID, what)) && !told {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// isCalled tells whether a state is called so, from the top or from within a module.
+func isCalled(id, what string) bool {
+	return id == what || strings.HasSuffix(id, "."+what) && strings.Contains(what, ".")
+}
+
+// explainWaiting is the way from a state that waits to its source.
+func (s *session) explainWaiting(ctx context.Context, k *known, h executor.Held) explanation {
+	e := explanation{Addr: h.Addr, State: h.ID, Source: h.Source, Held: waitsFor(h)}
+	k.sourceLine(ctx, &e, "")
+	return e
+}
