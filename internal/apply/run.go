@@ -126,12 +126,14 @@ func addrs(in []string) []addr.Addr {
 func (r *Runner) blobSize(digest string) int64 { return r.Blobs[digest].Size }
 
 // keepBlobs brings everything that the plan will write into the store, so that
-// neither a rollback nor a finish after a crash needs the repository.
+// neither a rollback nor a finish after a crash needs the repository. A step that
+// refers to a secret needs it to be looked at, written or not.
 func (r *run) keepBlobs() error {
 	for i, c := range r.plan.Changes {
-		for _, d := range r.m.Step(i).Blobs() {
+		s := r.m.Step(i)
+		for _, d := range s.Blobs() {
 			b, ok := r.Blobs[d]
-			if !c.Action.Mutates() || !ok {
+			if !c.Action.Mutates() && s.Verb == step.Copy || !ok {
 				continue // what is not given is kept already, or prepare says so
 			}
 			if err := r.keepBlob(d, b); err != nil {

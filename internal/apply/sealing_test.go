@@ -130,6 +130,33 @@ func TestSecretRegions(t *testing.T) {
 	}
 }
 
+// TestSecretAdopted: a region and an account that had their secrets before are
+// looked at afterwards with what the machine has kept, and stay when they are let go.
+func TestSecretAdopted(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, "/etc/app.ini", "[db]\npassword=hush 1\n")
+	w.write(t, "/etc/shadow", "root:*:1::::::\nbob:$y$hush1:1::::::\n")
+	for _, list := range []string{"EDIT /etc/app.ini key=db.password value=HUSH(hush_1) format=ini\nUSER bob uid=1000 password=HUSH($y$hush1)\n", ""} {
+		rep, err := w.apply(t, list, executor.Options{})
+		must(t, err)
+		if rep.Changed != 0 {
+			t.Errorf("%d changes: %+v", rep.Changed, rep)
+		}
+		x, err := w.open()
+		must(t, err)
+		p, err := x.Drift(t.Context(), true, false)
+		if err != nil || len(p.Changes) > 0 {
+			t.Errorf("drift: %+v, %v", p, err)
+		}
+	}
+	if text, err := read(w.h, "/etc/app.ini"); err != nil || text != "[db]\npassword=hush 1\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, told := range w.tells(t) {
+		t.Error(told)
+	}
+}
+
 // seals is what a repository and a host have for secrets.
 type seals struct {
 	key    secret.Key
