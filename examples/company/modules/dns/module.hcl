@@ -13,6 +13,7 @@ variable "zones" {
 }
 
 package "unbound" {}
+package "dns-root-data" {} # its trust anchor; unbound only recommends it
 file "/etc/unbound/unbound.conf.d/shop.conf" {
   template = "templates/shop.conf.tmpl"
   vars     = { forwarders = var.forwarders }
