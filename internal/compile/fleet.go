@@ -156,7 +156,7 @@ func (m *made) free(n int, old, s step.Step, fresh map[addr.Addr]bool) bool {
 	}
 	fresh[a] = true
 	for _, x := range m.b.acts {
-		if slices.Contains(x.on, n) || slices.Contains(x.failure, n) {
+		if x.block >= 0 || slices.Contains(x.on, n) || slices.Contains(x.failure, n) { // a rescue names all behind its block
 			return false
 		}
 	}

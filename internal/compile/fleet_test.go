@@ -98,6 +98,20 @@ exec "tell" {
   command = ["true"]
   lazy    = true
 }`,
+		"a rescue that names it": `block "b" {
+  rescue = [exec.tell.run]
+  file "/etc/x" { content = "x" }
+}
+file_line "x" {
+  path  = "/etc/hosts"
+  match = "^${var.own}"
+  line  = "${var.own} 1"
+  after = [block.b]
+}
+exec "tell" {
+  command = ["true"]
+  lazy    = true
+}`,
 		"an action of its own": `file "/etc/x" {
   content = "x"
   notify  = [exec.tell.run]

@@ -7,17 +7,29 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
+// mostBehind bounds what comes after a block, in bytes of a line. A block with more
+// than that behind it ends the run when it fails.
+const mostBehind = step.MaxLine / 2
+
 // rescues are the attributes by which an action says which block it rescues, and
 // what is not reached when one in it failed; members are the addresses in it.
 func (b *builder) rescues(a *act, members []addr.Addr, pos map[int]int) []step.Attr {
 	if a.block < 0 {
 		return nil
 	}
-	attrs := []step.Attr{{Key: "rescue", Value: b.c.Nodes[a.block].ID}}
+	attrs, size := []step.Attr{{Key: "rescue", Value: b.c.Nodes[a.block].ID}}, 0
+	inside := make(map[addr.Addr]bool, len(members))
+	for _, x := range members {
+		inside[x] = true
+	}
 	for _, x := range b.behindBlock(a.block, pos) {
-		if !slices.Contains(members, x) {
-			attrs = append(attrs, step.Attr{Key: "behind", Value: string(x)})
+		if inside[x] {
+			continue
 		}
+		if size += len(" behind=") + len(x); size > mostBehind {
+			return nil
+		}
+		attrs = append(attrs, step.Attr{Key: "behind", Value: string(x)})
 	}
 	return attrs
 }

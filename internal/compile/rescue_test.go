@@ -1,0 +1,42 @@
+package compile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// TestRescueOfMany: a block with more behind it than a line can name ends the run
+// when it fails, and is no mistake.
+func TestRescueOfMany(t *testing.T) {
+	const text = `block "base" {
+  rescue = [exec.tell.run]
+  file "/etc/base" { content = "x" }
+}
+file "many" {
+  for_each = toset([for n in range(%d) : tostring(n)])
+  path     = "/srv/%s-${each.key}"
+  content  = "x"
+  after    = [block.base]
+}
+exec "tell" {
+  command = ["true"]
+  lazy    = true
+}
+`
+	for n, behind := range map[int]int{10: 10, 9000: 0} {
+		res, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, n, strings.Repeat("long", 12))})})
+		if len(ds) > 0 {
+			t.Fatal(ds)
+		}
+		last := res.List[len(res.List)-1]
+		_, rescues := last.Lookup("rescue")
+		if last.Verb != step.Act || len(last.All("on_failure")) != 1 || rescues != (behind > 0) || len(last.All("behind")) != behind {
+			t.Errorf("%d: %.200s", n, last)
+		}
+	}
+}
