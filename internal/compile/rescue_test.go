@@ -18,7 +18,7 @@ func TestRescueOfMany(t *testing.T) {
   file "/etc/base" { content = "x" }
 }
 file "many" {
-  for_each = toset([for n in range(%d) : tostring(n)])
+  for_each = toset(flatten([for n in range(%d) : [for m in range(10) : "${n}-${m}"]]))
   path     = "/srv/%s-${each.key}"
   content  = "x"
   after    = [block.base]
@@ -28,7 +28,7 @@ exec "tell" {
   lazy    = true
 }
 `
-	for n, behind := range map[int]int{10: 10, 9000: 0} {
+	for n, behind := range map[int]int{1: 10, 900: 0} {
 		res, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, n, strings.Repeat("long", 12))})})
 		if len(ds) > 0 {
 			t.Fatal(ds)
