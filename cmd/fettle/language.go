@@ -25,17 +25,21 @@ const programChild = "program-child"
 
 // language is the front half as the command line wants it. Repositories are
 // compiled in a child process, tests in several.
-func language(c *limited.Compiler, more *limited.Pool) cli.Language {
+func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 	return cli.Language{
 		Limit: func(timeout time.Duration, memory int64) {
 			c.Limit(timeout, memory)
 			more.Limit(timeout, memory)
+			many.Limit(timeout, memory)
 		},
 		Secrets: func(ids func() (vault.Identities, error)) {
-			c.Secrets(func(tree repo.Tree) child.Vault { return vault.New(tree, ids) })
+			of := func(tree repo.Tree) child.Vault { return vault.New(tree, ids) }
+			c.Secrets(of)
+			many.Secrets(of)
 		},
 		Prepare: c.Prepare,
 		Compile: c.Compile,
+		Many:    many.Compile,
 		Fleet:   more.Fleet,
 		Targets: func(tree repo.Tree) (names []string, ds diag.List) {
 			list, ds := inventory(c, tree)

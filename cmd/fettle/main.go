@@ -45,16 +45,19 @@ func run(args []string) int {
 	if len(args) > 0 && args[0] == ssh.ServeCommand {
 		signal.Ignore(syscall.SIGHUP) // a lost connection is no reason to stop
 	}
-	ctx, stop := withSignals(context.Background())
-	defer stop()
+	signals := newSignals(context.Background())
+	defer signals.stop()
+	ctx := signals.ctx
 	compiler := limited.New(ctx, compileChild)
 	defer compiler.Close()
 	testers := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
 	defer testers.Close()
+	many := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
+	defer many.Close()
 	app := &cli.App{
 		OpenExecutor: openExecutor,
 		Facts:        gatherFacts,
-		Language:     language(compiler, testers),
+		Language:     language(compiler, testers, many),
 		Cache:        openCache,
 		Stdin:        os.Stdin,
 		Stdout:       os.Stdout,
@@ -69,6 +72,7 @@ func run(args []string) int {
 		Build:        buildText(),
 		Support:      support,
 		Connect:      connector(),
+		Interrupts:   signals.take,
 		Password:     password,
 		Ask:          ask,
 		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
@@ -92,27 +96,6 @@ func runChild(args []string) int {
 // interactive runs an editor on this process's terminal.
 func interactive(ctx context.Context, argv []string) error {
 	return local.Interactive(ctx, argv, os.Stdin, os.Stdout, os.Stderr)
-}
-
-// withSignals cancels the context at the first signal, and ends the process at
-// the second as if nobody had caught it. A reader that went away is no reason
-// to die in the middle of a run: SIGPIPE becomes an error of the write.
-func withSignals(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		first := <-ch
-		fmt.Fprintf(os.Stderr, "\nfettle: %s: stopping cleanly; once more ends it at once\n", first)
-		cancel(interrupted{first})
-		second := <-ch
-		signal.Reset(second)
-		if s, ok := second.(syscall.Signal); ok {
-			_ = syscall.Kill(os.Getpid(), s)
-		}
-	}()
-	return ctx, func() { signal.Stop(ch); cancel(nil) }
 }
 
 // interrupted is the cause of a cancelled context. It is context.Canceled with

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/compile/child"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -35,6 +37,20 @@ func (p *Pool) Limit(timeout time.Duration, memory int64) {
 	for _, c := range p.all {
 		c.Limit(timeout, memory)
 	}
+}
+
+// Secrets is Compiler.Secrets for all.
+func (p *Pool) Secrets(of func(repo.Tree) child.Vault) {
+	for _, c := range p.all {
+		c.Secrets(of)
+	}
+}
+
+// Compile is compile.Compile, in one that is free.
+func (p *Pool) Compile(in compile.Input) (compile.Result, diag.List) {
+	c := p.take(in.Tree)
+	defer func() { p.free <- c }()
+	return c.Compile(in)
 }
 
 // Close ends the children that are left.

@@ -78,6 +78,9 @@ type App struct {
 	Connect func(ctx context.Context, a ssh.Address, o ssh.Options, kept bool) (Remote, error)
 	// Password asks for one on the terminal, which does not show it; nil: cannot.
 	Password func(prompt string) (string, error)
+	// Interrupts takes the signals of a person until the function is called, for a
+	// command that stops gently first; nil: they cancel the context.
+	Interrupts func() (<-chan struct{}, func())
 	// Support looks at what only a support bundle needs; nil: nothing more.
 	Support func(ctx context.Context, m Machine) Support
 	// Interactive runs a program on the terminal: an editor; nil: there is none.
@@ -106,6 +109,8 @@ type Language struct {
 	// Prepare is told that something will be compiled soon; may be nil.
 	Prepare func()
 	Compile func(compile.Input) (compile.Result, diag.List)
+	// Many is Compile for several goroutines at once; nil: Compile.
+	Many func(compile.Input) (compile.Result, diag.List)
 	// Fleet is Compile for many targets, with their lists or only the digests of
 	// those; the input's target does not count. A target with a mistake is
 	// missing in what it gives; nil: Compile, one after the other.
@@ -159,7 +164,7 @@ type Layer struct {
 // Main runs one command line and gives the exit code. It prints every error
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
-	s := &session{app: a, command: typed(args)}
+	s := &session{app: a, command: typed(args), sudo: &sudoAnswer{}}
 	defer s.closeRemote()
 	root := newRoot(s)
 	root.SetArgs(args)

@@ -49,6 +49,7 @@ func (f *runFlags) options(s *session) (executor.Options, error) {
 
 type applyFlags struct {
 	runFlags
+	many            manyFlags
 	dirty, noRepair bool
 }
 
@@ -81,6 +82,7 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 	}
 	f.flags(c)
 	f.arms(c)
+	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
@@ -88,6 +90,9 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 
 func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 	ctx := c.Context()
+	if s.isMany() && len(a) == 0 {
+		return s.applyMany(c, f)
+	}
 	o, err := f.options(s)
 	if err != nil {
 		return err
@@ -140,7 +145,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if p = now; saved != "" && saved != p.Digest() {
 			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
 		}
-		return s.approve(ctx, p, f, armingOf(p, o).text("So it", o.ChecksConfirm), "Apply this plan?")
+		return s.approve(ctx, p, f, s.warnsOf(p, o), "Apply this plan?")
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
 		var rep *executor.Report

@@ -10,6 +10,7 @@ import (
 
 func newDrift(s *session) *cobra.Command {
 	var f viewFlags
+	var many manyFlags
 	c := &cobra.Command{
 		Use:   "drift",
 		Short: "Show what is not as it was applied",
@@ -21,6 +22,9 @@ Ends with 2 when something differs.`,
 		Example: "  fettle drift\n  fettle drift --verify --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if s.isMany() {
+				return s.driftMany(c.Context(), f, many)
+			}
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
 				p, err := x.Drift(c.Context(), f.wants(s), f.verify)
 				if err != nil {
@@ -31,6 +35,7 @@ Ends with 2 when something differs.`,
 		},
 	}
 	f.flags(c)
+	many.flags(c)
 	return c
 }
 

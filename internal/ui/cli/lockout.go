@@ -64,6 +64,16 @@ func (a *arming) text(so string, checks bool) string {
 	return text
 }
 
+// warnsOf says why a run is armed that nobody asked to arm, and what keeps it; "" for
+// any other.
+func (s *session) warnsOf(p *plan.Plan, o executor.Options) string {
+	a := armingOf(p, o)
+	if a == nil || a.ByChecks || s.remote == nil {
+		return a.text("So it", o.ChecksConfirm)
+	}
+	return fmt.Sprintf("This may lock you out: it changes %s.\nSo it undoes itself unless a new connection reaches %s within %s of its end.", some(a.Changes), s.at, time.Duration(a.Within))
+}
+
 // backMayLockOut warns of a rollback that may lock an operator out.
 func backMayLockOut(p *plan.Plan) string {
 	if out := plan.LockOut(p); len(out) > 0 {

@@ -44,6 +44,7 @@ func (v *viewFlags) options(s *session) render.PlanOptions {
 
 type planFlags struct {
 	viewFlags
+	many     manyFlags
 	out      string
 	noRepair bool
 }
@@ -81,6 +82,7 @@ Ends with 2 when there are changes.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
 	f.flags(c)
+	f.many.flags(c)
 	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
@@ -88,6 +90,9 @@ Ends with 2 when there are changes.`,
 
 func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	ctx := c.Context()
+	if s.isMany() {
+		return s.planMany(c, f)
+	}
 	req, closing, err := s.wanted(ctx, true)
 	if err != nil {
 		return err

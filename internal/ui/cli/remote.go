@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 	"github.com/zclconf/go-cty/cty"
@@ -159,8 +160,15 @@ func (s *session) connect(ctx context.Context, a ssh.Address, kept bool) (Remote
 
 // sudoPassword is what sudo on targets is given, asked for once.
 func (s *session) sudoPassword() (string, error) {
-	s.sudoOnce.Do(func() { s.sudoText, s.sudoErr = s.readSudoPassword() })
-	return s.sudoText, s.sudoErr
+	s.sudo.once.Do(func() { s.sudo.text, s.sudo.err = s.readSudoPassword() })
+	return s.sudo.text, s.sudo.err
+}
+
+// sudoAnswer is the password of sudo, which is read once for all targets.
+type sudoAnswer struct {
+	once sync.Once
+	text string
+	err  error
 }
 
 func (s *session) readSudoPassword() (string, error) {

@@ -19,6 +19,7 @@ import (
 
 type rollbackFlags struct {
 	runFlags
+	many  manyFlags
 	cross bool
 }
 
@@ -48,10 +49,14 @@ takes a rollback back by itself, even if it may lock you out.`,
 			if len(a) == 1 {
 				to = a[0]
 			}
+			if s.isMany() {
+				return s.rollbackMany(c, f, to)
+			}
 			return s.runRollback(c.Context(), f, to)
 		},
 	}
 	f.flags(c)
+	f.many.flags(c)
 	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "go back although some steps cannot be undone")
 	return c
 }

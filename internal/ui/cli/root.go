@@ -41,6 +41,7 @@ func newRoot(s *session) *cobra.Command {
 		Args:          args(0, 0),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return s.chooseOne(c) }
 	s.flags(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return withHint(fmt.Errorf("cannot read the flags: %w", err), "See: "+c.CommandPath()+" --help")
@@ -70,7 +71,7 @@ func groups() []group {
 	return []group{
 		{"repository", "The repository:", list{newInit, newValidate, newTest, newFmt, newCompile, newDiff, newSecret, newDocs, newSchema, newGenerate, newLookup, newModule}},
 		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
-		{"history", "What was done, and why:", list{newStatus, newLog, newShow, newExplain, newGC}},
+		{"history", "What was done, and why:", list{newStatus, newFacts, newLog, newShow, newExplain, newGC}},
 		{"more", "More:", list{newSteps, newVersion, newCompletion, newSupportBundle}},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,22 +22,22 @@ import (
 type session struct {
 	app *App
 
-	dir, rev, target, root, state string
-	identity                      string
-	json, noColor, verbose        bool
-	vars                          []string
+	dir, rev, root, state  string
+	target                 string // the one that -t names, or that was chosen
+	identity               string
+	json, noColor, verbose bool
+	vars                   []string
 
 	compileTimeout time.Duration
 	compileMemory  int64 // MiB
 	maxFiles       int
 	maxFileSize    int64 // MiB
 
-	reach    reachFlags
-	remote   Remote // the machine that is worked on, once it is reached; nil: this one
-	at       ssh.Address
-	sudoOnce sync.Once
-	sudoText string
-	sudoErr  error
+	reach  reachFlags
+	remote Remote // the machine that is worked on, once it is reached; nil: this one
+	at     ssh.Address
+	sudo   *sudoAnswer
+	words  []string // of -t, as they were typed
 
 	documented bool   // a JSON document has been printed
 	command    string // what was typed, for the history
@@ -50,7 +49,7 @@ func (s *session) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.StringVarP(&s.dir, "chdir", "C", ".", "work with the repository in `DIR`")
 	f.StringVar(&s.rev, "rev", "", "use this `REV`: a branch, tag or commit (default: the files as they are)")
-	f.StringVarP(&s.target, "target", "t", "", "`TARGET` to work for (default: this host's name if it is declared, else the only one)")
+	f.StringArrayVarP(&s.words, "target", "t", nil, "`TARGET` to work for (default: this host's name if it is declared, else the only one); many commands take a selection, see fettle docs targets")
 	f.StringVar(&s.root, "root", "/", "work on the machine whose / is this `DIR`")
 	f.StringVar(&s.state, "state", "", "`DIR` of the journal and its objects (default: ROOT/var/lib/fettle)")
 	f.StringVar(&s.identity, "identity", "", "open secrets with the private key in this `FILE` (also: FETTLE_IDENTITY)")

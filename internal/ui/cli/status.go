@@ -32,7 +32,8 @@ type statusDoc struct {
 }
 
 func newStatus(s *session) *cobra.Command {
-	return &cobra.Command{
+	var many manyFlags
+	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is applied on this machine",
 		Long: `Shows which revision is applied, how the last run ended, and what waits for you:
@@ -41,6 +42,9 @@ a freeze, a run to confirm, a crashed run. It does not look at what is managed;
 		Example: "  fettle status\n  fettle status --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if s.isMany() {
+				return s.statusMany(c.Context(), many)
+			}
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
 				st, err := x.Status(c.Context())
 				if err != nil {
@@ -54,6 +58,8 @@ a freeze, a run to confirm, a crashed run. It does not look at what is managed;
 			})
 		},
 	}
+	many.flags(c)
+	return c
 }
 
 func statusJSON(st executor.Status) statusDoc {

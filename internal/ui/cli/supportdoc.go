@@ -214,6 +214,6 @@ func factsJSON(facts map[string]cty.Value) map[string]json.RawMessage {
 	return out
 }
 
-func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func unixTime(sec int64) time.Time { return time.Unix(sec, 0).UTC() }

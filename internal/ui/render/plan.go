@@ -71,11 +71,19 @@ func (s Style) Plan(w io.Writer, p *plan.Plan, o PlanOptions) {
 	fmt.Fprintln(w, s.heading(p))
 	if len(p.Changes) > 0 {
 		fmt.Fprintln(w)
+	}
+	s.PlanBody(w, p, o)
+	fmt.Fprintf(w, "\n%s\n", s.Summary(p))
+}
+
+// PlanBody prints what a plan does, without what differs between targets for which
+// it is the same.
+func (s Style) PlanBody(w io.Writer, p *plan.Plan, o PlanOptions) {
+	if len(p.Changes) > 0 {
 		s.changes(w, p.Changes, o)
 	}
 	s.irreversible(w, p.Irreversible())
 	s.later(w, p.Later)
-	fmt.Fprintf(w, "\n%s\n", s.Summary(p))
 }
 
 func (s Style) heading(p *plan.Plan) string {

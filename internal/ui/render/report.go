@@ -18,6 +18,14 @@ const remainingLimit = 10
 // in which times are shown.
 func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Location) {
 	fmt.Fprintln(w, s.outcome(verb, r))
+	s.needs(w, r)
+	if r.ConfirmBy > 0 {
+		fmt.Fprintf(w, "\nRun %d undoes itself at %s unless you confirm it. Type: %s\n", r.Run, Time(time.Unix(0, r.ConfirmBy).In(at)), s.paint(bold, "fettle confirm"))
+	}
+}
+
+// needs prints what needs attention after a run.
+func (s Style) needs(w io.Writer, r *executor.Report) {
 	s.checks(w, r.Checks)
 	for _, f := range r.Rescued {
 		s.failure(w, "rescued:", f)
@@ -32,9 +40,28 @@ func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Loc
 		fmt.Fprintf(w, "  %s %s was notified and has not run; the next apply runs it\n", s.paint(yellow, "pending:"), Escape(a.String()))
 	}
 	s.remaining(w, r)
-	if r.ConfirmBy > 0 {
-		fmt.Fprintf(w, "\nRun %d undoes itself at %s unless you confirm it. Type: %s\n", r.Run, Time(time.Unix(0, r.ConfirmBy).In(at)), s.paint(bold, "fettle confirm"))
+}
+
+// GroupReport prints how runs ended that ended alike: without their times and numbers.
+func (s Style) GroupReport(w io.Writer, verb string, r *executor.Report) {
+	fmt.Fprintln(w, s.OutcomeWords(verb, r)+".")
+	s.needs(w, r)
+}
+
+// OutcomeWords is how a run ended, in a few words.
+func (s Style) OutcomeWords(verb string, r *executor.Report) string {
+	switch r.Outcome {
+	case journal.Failed, journal.Interrupted:
+		return fmt.Sprintf("%s: %d changed, %d not reached", r.Outcome, r.Changed, len(r.Remaining))
+	case journal.CheckFailed:
+		return fmt.Sprintf("a check failed: %d changed", r.Changed)
+	case journal.RolledBack:
+		return "taken back: everything is as it was before"
 	}
+	if r.Run == 0 {
+		return "nothing had to change"
+	}
+	return fmt.Sprintf("%s: %d changed", verb, r.Changed)
 }
 
 func (s Style) outcome(verb string, r *executor.Report) string {

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// factsDoc is what was observed of a machine.
+type factsDoc struct {
+	Format string                     `json:"format"` // fettle.facts/1
+	Facts  map[string]json.RawMessage `json:"facts"`  // null where the machine cannot tell
+}
+
+func newFacts(s *session) *cobra.Command {
+	var many manyFlags
+	c := &cobra.Command{
+		Use:   "facts [NAME…]",
+		Short: "Show what is observed of a machine",
+		Long: `Shows the facts of this machine, or of those that -t names. A repository that uses
+one declares it: fact "hostname" { type = string }. What each means is in
+docs/language.md.`,
+		Example: "  fettle facts\n  fettle facts hostname memory\n  fettle facts -t 'web*' kernel --json",
+		Args:    args(0, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.runFacts(c.Context(), many, a) },
+	}
+	many.flags(c)
+	return c
+}
+
+func (s *session) runFacts(ctx context.Context, many manyFlags, names []string) error {
+	if s.isMany() {
+		return s.lookMany(ctx, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, _ executor.Executor) outcome {
+			doc, err := m.facts(ctx, names)
+			if err != nil {
+				return failed(err)
+			}
+			var b bytes.Buffer
+			s.showFacts(&b, doc)
+			return outcome{status: fanout.OK, body: b.String(), doc: doc}
+		})
+	}
+	if _, err := s.connected(ctx, s.target); err != nil {
+		return err
+	}
+	doc, err := s.facts(ctx, names)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	s.showFacts(s.app.Stdout, doc)
+	return nil
+}
+
+// facts are those with these names of the machine that is worked on, all where none
+// is named.
+func (s *session) facts(ctx context.Context, names []string) (factsDoc, error) {
+	doc := factsDoc{Format: "fettle.facts/1", Facts: map[string]json.RawMessage{}}
+	var all map[string]cty.Value
+	if s.remote != nil {
+		all = s.remote.Facts()
+	} else {
+		m, err := s.machine()
+		if err != nil {
+			return doc, err
+		}
+		if all, err = s.app.Facts(ctx, m); err != nil {
+			return doc, err
+		}
+	}
+	if len(names) == 0 {
+		names = sortedNames(all)
+	}
+	for _, name := range names {
+		v, ok := all[name]
+		if !ok {
+			return doc, refuse("See which there are: fettle facts", fmt.Sprintf("cannot show the fact %q: there is none of that name", name))
+		}
+		text, err := ctyjson.Marshal(v, v.Type())
+		if err != nil {
+			return doc, fmt.Errorf("cannot show the fact %s: %w", name, err)
+		}
+		doc.Facts[name] = text
+	}
+	return doc, nil
+}
+
+func (s *session) showFacts(w io.Writer, doc factsDoc) {
+	var pairs []render.Pair
+	for _, name := range sortedNames(doc.Facts) {
+		text := string(doc.Facts[name])
+		var plain string
+		if json.Unmarshal(doc.Facts[name], &plain) == nil {
+			text = plain
+		}
+		pairs = append(pairs, render.Pair{Name: name, Value: text})
+	}
+	s.style().Pairs(w, pairs)
+}

@@ -1,0 +1,357 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/ssh"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/fleet/selection"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// manyFlags are those of commands that work on many targets at once.
+type manyFlags struct {
+	parallel         int
+	batch, maxFailed string
+}
+
+// manyMark on a command tells that it takes a selection of targets.
+const manyMark = "many"
+
+func (f *manyFlags) flags(c *cobra.Command) {
+	c.Annotations = map[string]string{manyMark: "yes"}
+	c.Flags().IntVar(&f.parallel, "parallel", fanout.DefaultParallel, "work on this `NUMBER` of targets at once")
+	c.Flags().StringVar(&f.batch, "batch", "", "finish so many targets before the next begin, such as 5 or 10%: `AMOUNT`")
+	c.Flags().StringVar(&f.maxFailed, "max-failed", "", "begin no more targets when more than this `AMOUNT` failed, such as 0 or 10%")
+}
+
+func (f *manyFlags) options() (fanout.Options, error) {
+	o := fanout.Options{Parallel: f.parallel}
+	if f.parallel < 1 {
+		return o, refuse("Give 1 or more, or leave it out", fmt.Sprintf("cannot work on %d targets at once", f.parallel))
+	}
+	var err error
+	if f.batch != "" {
+		if o.Batch, err = fanout.ParseAmount(f.batch); err != nil {
+			return o, fmt.Errorf("cannot use --batch: %w", err)
+		}
+	}
+	if f.maxFailed != "" {
+		most, err := fanout.ParseAmount(f.maxFailed)
+		if err != nil {
+			return o, fmt.Errorf("cannot use --max-failed: %w", err)
+		}
+		o.MaxFailed = &most
+	}
+	return o, nil
+}
+
+// chooseOne reads -t for a command: one plain name is the target, anything else a
+// selection, which only some commands take.
+func (s *session) chooseOne(c *cobra.Command) error {
+	if len(s.words) == 0 {
+		return nil
+	}
+	if len(s.words) == 1 && oneName(s.words[0]) {
+		s.target = s.words[0]
+		return nil
+	}
+	if c.Annotations[manyMark] == "" {
+		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target", c.CommandPath(), strings.Join(s.words, ",")))
+	}
+	if s.reach.ssh != "" {
+		return refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one machine")
+	}
+	return nil
+}
+
+// oneName tells whether a word of -t is the name of one target.
+func oneName(word string) bool {
+	return selection.Quote(word) == word && !strings.Contains(word, ":")
+}
+
+// isMany tells whether the command line names a selection of targets.
+func (s *session) isMany() bool { return len(s.words) > 0 && s.target == "" }
+
+// crowd is the targets that a command works on, each with a session of its own.
+type crowd struct {
+	s       *session
+	src     *source
+	options fanout.Options
+	names   []string
+	members map[string]*member
+	keep    bool // connections between two rounds
+	changes bool // what becomes of targets is remembered, for @failed
+}
+
+// member is one target of many. Nothing that it prints reaches anybody.
+type member struct {
+	*session
+	entry lang.Target
+	work  any // what a round leaves for the next
+}
+
+// outcome is what one target came to.
+type outcome struct {
+	status fanout.Status
+	line   string // in a few words, for one line
+	body   string // what people read; targets with the same one are shown once
+	doc    any
+	err    error
+}
+
+// crowd finds the targets that -t selects. The caller closes it.
+func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return nil, err
+	}
+	cr := &crowd{s: s, src: src, options: o, members: map[string]*member{}}
+	chosen, err := s.selected(src)
+	if err != nil {
+		cr.close()
+		return nil, err
+	}
+	for _, t := range chosen {
+		cr.names = append(cr.names, t.Name)
+		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t}
+	}
+	cr.keep = len(cr.names) <= o.Parallel
+	return cr, nil
+}
+
+func (s *session) selected(src *source) ([]lang.Target, error) {
+	sel, err := selection.Parse(s.words)
+	if err != nil {
+		return nil, withHint(err, selection.Grammar)
+	}
+	all, err := s.inventory(src)
+	if err != nil {
+		return nil, err
+	}
+	given := selection.Given{Files: map[string]string{}}
+	for _, name := range sel.Files() {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the targets in %q: %w", name, err)
+		}
+		given.Files[name] = string(text)
+	}
+	if sel.Failed() {
+		if given.Failed, err = s.lastFailed(src); err != nil {
+			return nil, err
+		}
+	}
+	return sel.Choose(all, given)
+}
+
+// apart is a session for one target of many: it has what the command line says and
+// neither a terminal nor a cache.
+func (s *session) apart(target string) *session {
+	app := *s.app
+	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), discard{}, discard{}
+	app.Terminal, app.Cache = Terminal{}, nil
+	if s.app.Language.Many != nil {
+		app.Language.Compile = s.app.Language.Many
+	}
+	sub := *s
+	sub.app, sub.target, sub.words, sub.json, sub.lines, sub.remote = &app, target, nil, false, nil, nil
+	return &sub
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+func (cr *crowd) close() {
+	for _, m := range cr.members {
+		m.leave()
+	}
+	_ = cr.src.repo.Close()
+}
+
+func (m *member) leave() {
+	m.closeRemote()
+	m.remote = nil
+}
+
+// round does something on targets, and shows it while it happens. report has every
+// outcome printed as a document line where --json asks for it.
+func (cr *crowd) round(ctx context.Context, names []string, doing string, report bool, one func(context.Context, *member, executor.Executor) outcome) map[string]outcome {
+	out := make(map[string]outcome, len(names))
+	done := make(chan struct {
+		name string
+		o    outcome
+	}, len(names))
+	work := func(ctx context.Context, name string) fanout.Outcome {
+		o := cr.on(ctx, cr.members[name], one)
+		done <- struct {
+			name string
+			o    outcome
+		}{name, o}
+		return fanout.Outcome{Status: o.status, Why: o.line}
+	}
+	board := cr.s.board(doing, len(names))
+	interrupts, release := cr.s.interrupts()
+	defer release()
+	observe := func(e fanout.Event) {
+		for len(done) > 0 {
+			d := <-done
+			out[d.name] = d.o
+		}
+		if e.What == fanout.Ended {
+			o, ok := out[e.Target]
+			if !ok {
+				o = outcome{status: e.Outcome.Status, line: e.Outcome.Why}
+				out[e.Target] = o
+			}
+			if report {
+				cr.s.targetLine(e.Target, o)
+			}
+		}
+		board.Show(e)
+	}
+	fanout.Run(ctx, names, cr.options, work, interrupts, observe)
+	board.Close()
+	return out
+}
+
+// on works on one target: it is reached, and left again if there are too many to
+// stay.
+func (cr *crowd) on(ctx context.Context, m *member, one func(context.Context, *member, executor.Executor) outcome) outcome {
+	x, done, err := m.reachMember(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() {
+		_ = done()
+		if !cr.keep {
+			m.leave()
+		}
+	}()
+	return one(ctx, m, x)
+}
+
+// reachMember gives the machine that a target is.
+func (m *member) reachMember(ctx context.Context) (executor.Executor, func() error, error) {
+	nothing := func() error { return nil }
+	if m.remote != nil {
+		return m.remote, nothing, nil
+	}
+	if m.isThisHost(m.target) {
+		mach, err := m.machine()
+		if err != nil {
+			return nil, nil, err
+		}
+		mach.Looks = !fileExists(mach.State)
+		return m.app.OpenExecutor(ctx, mach)
+	}
+	a := m.addressOf(m.entry)
+	if a == nil {
+		return nil, nil, &unreached{refuse(`Say how, in the target or in a target_group: ssh {}`, fmt.Sprintf("cannot reach %s: the repository does not say how", m.target))}
+	}
+	x, err := m.connect(ctx, *a, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.remote, m.at = x, *a
+	return x, nothing, nil
+}
+
+// unreached marks an error of a target that nobody came to.
+type unreached struct{ error }
+
+func (u *unreached) Unwrap() error { return u.error }
+
+// failed is the outcome of an error.
+func failed(err error) outcome {
+	o := outcome{status: fanout.Failed, err: err, line: firstOf(err.Error())}
+	var far *ssh.Error
+	var near *unreached
+	if errors.As(err, &far) || errors.As(err, &near) {
+		o.status = fanout.Unreachable
+	}
+	if errors.Is(err, wire.ErrLost) {
+		o.status = fanout.Unreachable
+		o.err = withHint(err, "See how it ended, when the target can be reached: fettle status")
+	}
+	o.body = "error: " + err.Error() + "\n"
+	if far != nil {
+		o.line = far.Text
+		o.body = "error: cannot be reached: " + far.Text + "\n"
+	}
+	if hint := hintOf(o.err); hint != "" {
+		o.body += "hint: " + strings.ReplaceAll(hint, "\n", "\n      ") + "\n"
+	}
+	return o
+}
+
+func firstOf(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// wantedFor compiles what a member should be, from a repository that is open.
+func (cr *crowd) wantedFor(ctx context.Context, m *member) (executor.Request, error) {
+	in, err := m.input(ctx, cr.src.tree, m.target)
+	if err != nil {
+		return executor.Request{}, err
+	}
+	in.NeedSecrets = true
+	return m.listOf(cr.src, in)
+}
+
+// exitOf is the error that many outcomes come to: none, changes, or the one class of
+// all that failed.
+func exitOf(all map[string]outcome) error {
+	var errs []error
+	changes := false
+	for _, name := range sortedNames(all) {
+		o := all[name]
+		switch {
+		case errors.Is(o.err, errChanges):
+			changes = true
+		case o.err != nil:
+			errs = append(errs, o.err)
+		case o.status == fanout.Skipped:
+			errs = append(errs, errors.New(o.line))
+		}
+	}
+	if len(errs) == 0 {
+		if changes {
+			return errChanges
+		}
+		return nil
+	}
+	class := ExitCode(errs[0])
+	for _, err := range errs {
+		if ExitCode(err) != class {
+			return reported(errors.New("some targets failed"))
+		}
+	}
+	return reported(errs[0])
+}
+
+// stateHome is where this workstation remembers what it did on others.
+func (s *session) stateHome() string {
+	if dir := s.app.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "fettle")
+	}
+	if home := s.app.Env("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "fettle")
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// lookMany does one thing that needs no plan on every target, shows what each came
+// to, and those that are alike once.
+func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string, words map[fanout.Status]string, one func(context.Context, *member, executor.Executor) outcome) error {
+	cr, err := s.crowd(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	return cr.finish(verb, cr.round(ctx, cr.names, doing, true, one), words)
+}
+
+func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags) error {
+	return s.lookMany(ctx, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "as applied", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
+		p, err := x.Drift(ctx, f.wants(s), f.verify)
+		if err != nil {
+			return failed(err)
+		}
+		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d as applied", p.Unchanged), doc: planJSON("fettle.drift/1", p)}
+		if len(p.Changes) > 0 {
+			var b bytes.Buffer
+			s.style().Drift(&b, p, f.options(s))
+			o.status, o.err, o.body, o.line = fanout.Changed, errChanges, b.String(), render.Count(len(p.Changes), "address")+" not as applied"
+		}
+		return o
+	})
+}
+
+// statusMany shows a table: a target a line.
+func (s *session) statusMany(ctx context.Context, many manyFlags) error {
+	cr, err := s.crowd(ctx, many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	all := cr.round(ctx, cr.names, "Asking", true, func(ctx context.Context, _ *member, x executor.Executor) outcome {
+		st, err := x.Status(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		return outcome{status: fanout.OK, line: s.statusLine(st), doc: statusJSON(st), body: "\x00"}
+	})
+	if !s.json {
+		var rows [][]string
+		for _, name := range cr.names {
+			o := all[name]
+			doc, ok := o.doc.(statusDoc)
+			if !ok {
+				rows = append(rows, []string{name, "", "", o.status.String() + ": " + o.line})
+				continue
+			}
+			rows = append(rows, append([]string{name}, s.statusRow(doc)...))
+		}
+		s.style().Table(s.app.Stdout, []string{"TARGET", "APPLIED", "LAST RUN", "STATE"}, rows)
+		s.printf("\n")
+	}
+	err = exitOf(all)
+	s.showCounts("Asked", all, map[fanout.Status]string{fanout.OK: "answered"}, err)
+	return err
+}
+
+func (s *session) statusLine(st executor.Status) string {
+	return strings.Join(s.statusRow(statusJSON(st)), ", ")
+}
+
+// statusRow is what is applied, how the last run ended, and what waits for somebody.
+func (s *session) statusRow(d statusDoc) []string {
+	applied, last := "nothing", ""
+	if d.Run > 0 {
+		applied = fmt.Sprintf("run %d %s", d.Run, render.Short(d.Revision.Commit))
+	}
+	if d.Last != nil {
+		last = fmt.Sprintf("%s %s", s.moment(d.Last.Started), d.Last.Outcome)
+	}
+	var waits []string
+	add := func(is bool, text string) {
+		if is {
+			waits = append(waits, text)
+		}
+	}
+	add(d.Locked != "", "locked")
+	add(d.Unfinished > 0 && d.Locked == "", "unfinished run")
+	add(d.Armed != nil, "to confirm")
+	add(d.Frozen != nil, "frozen")
+	add(len(d.Pending) > 0, "pending actions")
+	add(!d.Complete && d.Run > 0, "not done to its end")
+	return []string{applied, last, strings.Join(waits, ", ")}
+}
+
+func (s *session) logMany(ctx context.Context, many manyFlags, limit int) error {
+	return s.lookMany(ctx, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, x executor.Executor) outcome {
+		runs, err := x.Runs(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		var b bytes.Buffer
+		print := *m.session
+		app := *m.app
+		app.Stdout = &b
+		print.app = &app
+		err = print.showLog(newestFirst(runs), limit)
+		return outcome{status: fanout.OK, line: render.Count(len(runs), "run"), body: b.String(), doc: logJSON(newestFirst(runs), limit), err: err}
+	})
+}
+
+// memory is what this workstation remembers of the last command on many targets.
+type memory struct {
+	At      int64             `json:"at"` // ns since 1970
+	Command string            `json:"command"`
+	Targets map[string]string `json:"targets"` // what became of each
+}
+
+// memoryFile is where that of a repository is, "" where there is no place for it.
+func (s *session) memoryFile(src *source) string {
+	home := s.stateHome()
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "last-"+strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(src.repo.Top()+"\x00"+src.prefix))), 16)+".json")
+}
+
+// remember keeps what became of targets, for @failed.
+func (s *session) remember(src *source, all map[string]outcome) {
+	file := s.memoryFile(src)
+	if file == "" {
+		return
+	}
+	m := memory{At: s.app.Now().UnixNano(), Command: s.command, Targets: map[string]string{}}
+	for name, o := range all {
+		m.Targets[name] = o.status.String()
+	}
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(file+".new", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
+		fmt.Fprintf(s.app.Stderr, "warning: cannot remember which targets failed: %v\n", err)
+	}
+}
+
+// lastFailed are the targets that the last command on many did not succeed on.
+func (s *session) lastFailed(src *source) ([]string, error) {
+	file := s.memoryFile(src)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, refuse("Name them: -t NAME,…", "cannot tell which targets failed: nothing was run on many targets of this repository from here")
+	}
+	var m memory
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	var out []string
+	for _, name := range sortedNames(m.Targets) {
+		switch m.Targets[name] {
+		case fanout.Failed.String(), fanout.Unreachable.String(), fanout.Skipped.String():
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}

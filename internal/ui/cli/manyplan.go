@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// seen is what the first round leaves for the second: what was planned, and of what.
+type seen struct {
+	request executor.Request
+	to      int // of a rollback
+	plan    *plan.Plan
+	options executor.Options
+}
+
+// asked is what a plan of many targets takes from the command line.
+func (cr *crowd) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *member, executor.Executor) (*seen, error) {
+	return func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
+		req, err := cr.wantedFor(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		req.Repair, req.Diffs, req.Verify = repairs(c, noRepair, req.Policy), v.wants(cr.s), v.verify
+		p, err := x.Plan(ctx, req)
+		return &seen{request: req, plan: p}, err
+	}
+}
+
+// planned is the outcome of planning.
+func (cr *crowd) planned(p *plan.Plan, warning string, v viewFlags) outcome {
+	var b strings.Builder
+	st := cr.s.style()
+	if len(p.Changes) > 0 {
+		st.PlanBody(&b, p, v.options(cr.s))
+	}
+	if warning != "" {
+		b.WriteString("\n" + warning + "\n")
+	}
+	o := outcome{status: fanout.OK, line: render.Style{}.Summary(p), body: b.String(), doc: planJSON("fettle.plan/1", p), err: changesIn(p)}
+	if o.err != nil {
+		o.status = fanout.Changed
+	} else {
+		o.body = ""
+	}
+	return o
+}
+
+func (s *session) planMany(c *cobra.Command, f planFlags) error {
+	ctx := c.Context()
+	if f.out != "" {
+		return refuse("Name one: -t NAME -o "+f.out, "cannot save the plans of many targets in one file")
+	}
+	cr, err := s.crowd(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	look := cr.wantedPlan(c, f.noRepair, f.viewFlags)
+	all := cr.round(ctx, cr.names, "Planning", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
+		seen, err := look(ctx, m, x)
+		if err != nil {
+			return failed(err)
+		}
+		return cr.planned(seen.plan, "", f.viewFlags)
+	})
+	return cr.finish("Planned", all, planWords())
+}
+
+func planWords() map[fanout.Status]string {
+	return map[fanout.Status]string{fanout.OK: "as wanted", fanout.Changed: "with changes"}
+}
+
+// finish shows how a command ended on its targets.
+func (cr *crowd) finish(verb string, all map[string]outcome, words map[fanout.Status]string) error {
+	err := exitOf(all)
+	cr.s.showGroups(all, words)
+	cr.s.showCounts(verb, all, words, err)
+	if cr.changes {
+		cr.s.remember(cr.src, all)
+	}
+	return err
+}
+
+func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
+	ctx := c.Context()
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	cr, err := s.crowd(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	if cr.src.rev.Dirty && !f.dirty {
+		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
+	}
+	look := cr.wantedPlan(c, f.noRepair, f.viewFlags)
+	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
+		if err := m.mayRun(ctx, x, o); err != nil {
+			return nil, err
+		}
+		w, err := look(ctx, m, x)
+		if err != nil {
+			return nil, err
+		}
+		w.options, err = m.lockOut(f.runFlags, f.withPolicy(o, w.request.Policy), w.request.Policy)
+		w.options.Unasked = f.yes
+		return w, err
+	}
+	do := func(ctx context.Context, m *member, x executor.Executor, w *seen) (*executor.Report, error) {
+		rep, err := x.Apply(ctx, w.request, w.plan, w.options, nil)
+		if err == nil && m.remote != nil && w.options.LockOut > 0 {
+			err = m.confirmAnew(ctx, rep)
+		}
+		return rep, err
+	}
+	return cr.planAndDo(ctx, f.runFlags, "Apply these plans?", "Applied", decide, do)
+}
+
+func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) error {
+	ctx := c.Context()
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	cr, err := s.crowd(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
+		if err := m.mayRun(ctx, x, o); err != nil {
+			return nil, err
+		}
+		run, err := m.findRun(ctx, x, to)
+		if err != nil {
+			return nil, err
+		}
+		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, Diffs: f.wants(cr.s)})
+		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
+			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Go back all the same, leaving their effects: add --cross-irreversible")
+		}
+		return &seen{to: run, plan: p}, err
+	}
+	do := func(ctx context.Context, _ *member, x executor.Executor, w *seen) (*executor.Report, error) {
+		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross}, w.plan, o, nil)
+	}
+	return cr.planAndDo(ctx, f.runFlags, "Roll these back?", "Rolled back", decide, do)
+}
+
+// planAndDo plans on every target, shows it once for those that are alike, asks, and
+// does it. With --yes nobody is asked, and each target is worked on in one contact.
+func (cr *crowd) planAndDo(ctx context.Context, f runFlags, question, verb string,
+	decide func(context.Context, *member, executor.Executor) (*seen, error),
+	do func(context.Context, *member, executor.Executor, *seen) (*executor.Report, error)) error {
+	act := func(ctx context.Context, m *member, x executor.Executor) outcome {
+		w, _ := m.work.(*seen)
+		if w == nil {
+			var err error
+			if w, err = decide(ctx, m, x); err != nil {
+				return failed(err)
+			}
+		}
+		rep, err := do(ctx, m, x, w)
+		return cr.done(verb, rep, w.plan, err)
+	}
+	cr.changes = true
+	names, left := cr.names, map[string]outcome{}
+	if !f.yes {
+		var err error
+		if names, left, err = cr.approve(ctx, f, question, decide); err != nil {
+			return err
+		}
+	}
+	all := cr.round(ctx, names, "Applying", true, act)
+	for name, o := range left {
+		all[name] = o
+		cr.s.targetLine(name, o)
+	}
+	return cr.finish(verb, all, map[fanout.Status]string{fanout.OK: "as wanted"})
+}
+
+// approve shows the plans and asks. What it gives has changes; the rest has come to
+// its outcome.
+func (cr *crowd) approve(ctx context.Context, f runFlags, question string, decide func(context.Context, *member, executor.Executor) (*seen, error)) ([]string, map[string]outcome, error) {
+	if cr.s.json || !cr.s.app.Terminal.In {
+		return nil, nil, cr.s.ask(ctx, false, question)
+	}
+	plans := cr.round(ctx, cr.names, "Planning", false, func(ctx context.Context, m *member, x executor.Executor) outcome {
+		w, err := decide(ctx, m, x)
+		if err != nil {
+			return failed(err)
+		}
+		m.work = w
+		return cr.planned(w.plan, m.warnsOf(w.plan, w.options), f.viewFlags)
+	})
+	cr.s.showGroups(plans, planWords())
+	var names []string
+	left := map[string]outcome{}
+	for _, name := range cr.names {
+		if o := plans[name]; o.status == fanout.Changed || o.status == fanout.OK {
+			names = append(names, name)
+			o.err = nil
+		} else {
+			left[name] = o
+		}
+	}
+	changes := 0
+	for _, o := range plans {
+		if o.status == fanout.Changed {
+			changes++
+		}
+	}
+	if changes == 0 {
+		return names, left, nil
+	}
+	return names, left, cr.s.ask(ctx, false, fmt.Sprintf("%s (%s)", question, render.Count(changes, "target")))
+}
+
+// done is the outcome of a run.
+func (cr *crowd) done(verb string, rep *executor.Report, p *plan.Plan, err error) outcome {
+	err = outcomeError(rep, err)
+	if rep == nil {
+		return failed(err)
+	}
+	var b strings.Builder
+	cr.s.style().GroupReport(&b, verb, rep)
+	o := outcome{status: fanout.OK, line: render.Style{}.OutcomeWords(verb, rep), body: b.String(), doc: reportJSON(rep, p, err), err: err}
+	switch {
+	case err != nil:
+		o.status = fanout.Failed
+		if rep.Failed == nil && !explained(rep) {
+			o.body += "error: " + err.Error() + "\n"
+		}
+	case rep.Changed > 0:
+		o.status = fanout.Changed
+	default:
+		o.body = ""
+	}
+	return o
+}

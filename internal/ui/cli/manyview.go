@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// targetDoc is what one target of many came to, a line of its own.
+type targetDoc struct {
+	Format string `json:"format"` // fettle.target/1
+	Target string `json:"target"`
+	Status string `json:"status"` // ok, changed, failed, unreachable, skipped
+	Exit   int    `json:"exit"`
+	Text   string `json:"text,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+	Result any    `json:"result,omitempty"` // the document that the command prints for one target
+}
+
+// targetsDoc is the last line: how many came to what.
+type targetsDoc struct {
+	Format string         `json:"format"` // fettle.targets/1
+	Exit   int            `json:"exit"`
+	Count  map[string]int `json:"count"`
+}
+
+// targetLine prints the document of one target, on one line.
+func (s *session) targetLine(name string, o outcome) {
+	if !s.json {
+		return
+	}
+	doc := targetDoc{Format: "fettle.target/1", Target: name, Status: o.status.String(), Exit: ExitCode(o.err), Text: o.line, Result: o.doc}
+	if o.err != nil && ExitCode(o.err) != ExitChanges {
+		doc.Error, doc.Hint = o.err.Error(), hintOf(o.err)
+	}
+	s.lineDocument(doc)
+}
+
+func (s *session) lineDocument(doc any) {
+	s.documented = true
+	enc := json.NewEncoder(s.app.Stdout)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(doc) // a reader that went away is told of by the exit
+}
+
+// board shows targets while they are worked on.
+func (s *session) board(doing string, n int) *render.Board {
+	if s.json {
+		return render.NewBoard(discard{}, render.Style{}, false, doing, n)
+	}
+	return render.NewBoard(s.app.Stderr, s.errStyle(), s.app.Terminal.Err && s.colored(true), doing, n)
+}
+
+// interrupts are the signals of a person, which stop gently first. The function
+// gives them back.
+func (s *session) interrupts() (<-chan struct{}, func()) {
+	if s.app.Interrupts == nil {
+		return nil, func() {}
+	}
+	return s.app.Interrupts()
+}
+
+// statusOrder is the order of groups: what needs a person comes last, where it is
+// seen.
+func statusOrder() []fanout.Status {
+	return []fanout.Status{fanout.OK, fanout.Changed, fanout.Skipped, fanout.Unreachable, fanout.Failed}
+}
+
+// showGroups prints what targets came to, those with the same outcome once.
+func (s *session) showGroups(all map[string]outcome, words map[fanout.Status]string) {
+	if s.json {
+		return
+	}
+	var groups []render.Group
+	for _, st := range statusOrder() {
+		at := map[string]int{}
+		for _, name := range sortedNames(all) {
+			o := all[name]
+			if o.status != st {
+				continue
+			}
+			body := o.body
+			if body == "" && o.status == fanout.Skipped {
+				body = o.line + "\n"
+			}
+			key := strings.ReplaceAll(body, name, "\x00") // of each its own name
+			i, ok := at[key]
+			if !ok {
+				i = len(groups)
+				at[key] = i
+				groups = append(groups, render.Group{Status: st, Word: wordOf(st, words), Body: body})
+			}
+			groups[i].Targets = append(groups[i].Targets, name)
+		}
+	}
+	s.style().Groups(s.app.Stdout, groups, s.verbose)
+}
+
+func wordOf(st fanout.Status, words map[fanout.Status]string) string {
+	if w := words[st]; w != "" {
+		return w
+	}
+	return st.String()
+}
+
+// showCounts prints the last line.
+func (s *session) showCounts(verb string, all map[string]outcome, words map[fanout.Status]string, err error) {
+	count := map[fanout.Status]int{}
+	for _, o := range all {
+		count[o.status]++
+	}
+	if s.json {
+		doc := targetsDoc{Format: "fettle.targets/1", Exit: ExitCode(err), Count: map[string]int{}}
+		for st, n := range count {
+			doc.Count[st.String()] = n
+		}
+		s.lineDocument(doc)
+		return
+	}
+	var parts []string
+	for _, st := range statusOrder() {
+		if count[st] > 0 {
+			parts = append(parts, s.style().Status(st, fmt.Sprintf("%d %s", count[st], wordOf(st, words))))
+		}
+	}
+	s.printf("%s %s: %s\n", verb, render.Count(len(all), "target"), strings.Join(parts, ", "))
+}
