@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/step"
@@ -63,10 +64,15 @@ func newDocs(s *session) *cobra.Command {
 		Use:   "docs [KIND|BLOCK|VERB]",
 		Short: "Explain the kinds of states, the other blocks and the verbs of steps",
 		Long: `In a repository it knows the kinds that the repository defines too, each with the
-descriptions that stand in its variables and outputs.`,
-		Example: "  fettle docs\n  fettle docs file\n  fettle docs target_group\n  fettle docs COPY",
+descriptions that stand in its variables and outputs. "fettle docs targets" tells
+what -t takes.`,
+		Example: "  fettle docs\n  fettle docs file\n  fettle docs target_group\n  fettle docs COPY\n  fettle docs targets",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
+			if len(a) == 1 && a[0] == "targets" && !s.json {
+				s.printf("%s", selection.Grammar)
+				return nil
+			}
 			doc := s.docs(c.Context())
 			if len(a) == 1 {
 				return s.showDoc(doc, a[0])

@@ -77,7 +77,7 @@ func (s *session) statusMany(ctx context.Context, many manyFlags) error {
 }
 
 func (s *session) statusLine(st executor.Status) string {
-	return strings.Join(s.statusRow(statusJSON(st)), ", ")
+	return join(s.statusRow(statusJSON(st))...)
 }
 
 // statusRow is what is applied, how the last run ended, and what waits for somebody.

@@ -21,7 +21,7 @@ func documents() map[string]any {
 		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
 		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{}, "fettle.modules/1": modulesDoc{},
 		"fettle.secret/1": secretDoc{}, "fettle.secrets/1": secretListDoc{},
-		"fettle.fleetdiff/1": fleetDiffDoc{},
+		"fettle.fleetdiff/1": fleetDiffDoc{}, "fettle.target/1": targetDoc{}, "fettle.targets/1": targetsDoc{}, "fettle.facts/1": factsDoc{},
 	}
 }
 
