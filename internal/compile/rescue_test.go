@@ -17,10 +17,10 @@ func TestRescueOfMany(t *testing.T) {
   rescue = [exec.tell.run]
   file "/etc/base" { content = "x" }
 }
-file "many" {
+exec "many" {
   for_each = toset(flatten([for n in range(%d) : [for m in range(10) : "${n}-${m}"]]))
-  path     = "/srv/%s${each.key}"
-  content  = "x"
+  name     = "%s${each.key}"
+  command  = ["true"]
   after    = [block.base]
 }
 exec "tell" {
@@ -29,9 +29,9 @@ exec "tell" {
 }
 `
 	for n, behind := range map[int]int{1: 10, 30: 0} {
-		res, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, n, strings.Repeat(strings.Repeat("long", 50)+"/", 10))})})
+		res, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, n, strings.Repeat("long", 500))})})
 		if len(ds) > 0 {
-			t.Fatal(ds)
+			t.Fatalf("%d mistakes: %.300s", len(ds), ds)
 		}
 		last := res.List[len(res.List)-1]
 		_, rescues := last.Lookup("rescue")
