@@ -41,6 +41,8 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 		Compile: c.Compile,
 		Many:    many.Compile,
 		Fleet:   more.Fleet,
+		Names:   more.Names,
+		Diff:    more.Diff,
 		Targets: func(tree repo.Tree) (names []string, ds diag.List) {
 			list, ds := inventory(c, tree)
 			for _, t := range list {

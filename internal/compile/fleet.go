@@ -54,7 +54,17 @@ func (f *Fleet) List(in Input) (step.List, diag.List) {
 	if f.sharing == nil {
 		return f.alone(in)
 	}
-	c, ds := f.sharing.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
+	c, ds := f.sharing.Catalog(in.lang())
+	return f.listOf(in, c, ds, &outcome{})
+}
+
+func (in Input) lang() lang.Input {
+	return lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}
+}
+
+// listOf is the list of a catalog. What states came to that others may be made of
+// is in o.
+func (f *Fleet) listOf(in Input, c lang.Shared, ds diag.List, o *outcome) (step.List, diag.List) {
 	switch m := f.made[c.Like]; {
 	case len(ds) > 0:
 	case c.Catalog != nil && c.Like != nil:
@@ -70,7 +80,7 @@ func (f *Fleet) List(in Input) (step.List, diag.List) {
 			return res.List, f.placeholders(res.List)
 		}
 	case m != nil:
-		if list, ok := m.like(c); ok {
+		if list, ok := m.like(c, o); ok {
 			f.alike++
 			return list, f.placeholders(list)
 		}
@@ -117,18 +127,35 @@ func newMade(b *builder, order []int, list step.List) *made {
 	return m
 }
 
+// outcome is what the states of Shared.Changed came to. was is that of the same
+// target at the revision before.
+type outcome struct {
+	steps [][]step.Step
+	was   *outcome
+}
+
+// of are the steps of a state.
+func (o *outcome) of(k int, node catalog.Node, c lang.Shared) ([]step.Step, bool) {
+	if c.From != nil && c.From[k] >= 0 {
+		return o.was.steps[c.From[k]], true
+	}
+	out, ds := node.Kind.Steps(c.States[k])
+	return out.Steps, len(ds) == 0
+}
+
 // like makes the list of a catalog that differs in the attributes of some
 // states. ok is false when their steps may not stand where they stood.
-func (m *made) like(c lang.Shared) (step.List, bool) {
+func (m *made) like(c lang.Shared, o *outcome) (step.List, bool) {
 	list := slices.Clone(m.list)
 	fresh := map[addr.Addr]bool{}
 	for k, n := range c.Changed {
 		node := m.b.c.Nodes[n]
-		out, ds := node.Kind.Steps(c.States[k])
-		if len(ds) > 0 || len(out.Steps) != len(m.b.of[n]) || !m.sameActs(n, c.States[k]) {
+		steps, ok := o.of(k, node, c)
+		if !ok || len(steps) != len(m.b.of[n]) || !m.sameActs(n, c.States[k]) {
 			return nil, false
 		}
-		for j, s := range out.Steps {
+		o.steps = append(o.steps, steps)
+		for j, s := range steps {
 			i := m.b.of[n][j]
 			old := m.b.items[i]
 			if s.Same(old.step) {

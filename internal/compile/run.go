@@ -27,8 +27,14 @@ type Repository struct {
 }
 
 // Open reads the top of a repository with every kind there is.
-func Open(tree repo.Tree) *Repository {
-	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files()})
+func Open(tree repo.Tree) *Repository { return open(tree, nil) }
+
+// Beside is Open for another revision of the repository. What is written the same
+// in both is parsed once.
+func (r *Repository) Beside(tree repo.Tree) *Repository { return open(tree, r.program) }
+
+func open(tree repo.Tree, beside *lang.Program) *Repository {
+	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files(), Beside: beside})
 	return &Repository{tree, p, ds}
 }
 
@@ -91,6 +97,16 @@ func (r *Repository) Targets() ([]lang.Target, diag.List) {
 	}
 	ts, more := r.program.Targets()
 	return ts, append(slices.Clone(r.ds), more...)
+}
+
+// Names are the names of Targets, with what is wrong with any of them.
+func (r *Repository) Names() ([]string, diag.List) {
+	list, ds := r.Targets()
+	var names []string
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return names, ds
 }
 
 // Kinds gives the schema of every kind that is built in, sorted by name.

@@ -69,7 +69,8 @@ func (ev *evaluator) dataFiles(l *level, good *bool) []dataName {
 
 // dataFile reads the variables of a file: HCL, YAML or JSON by its name.
 func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValue, bool) {
-	root := ev.prog.root.folder
+	root := *ev.prog.root.folder
+	root.unseen = true
 	if e, err := root.Stat(name); err == nil && e.Path != name {
 		name = e.Path
 	}

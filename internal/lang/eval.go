@@ -53,7 +53,7 @@ func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.
 // evalAny is eval for places where both may stand: a value that only a run gives,
 // and one that came of a secret, with its mark.
 func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
-	traversals := e.Variables()
+	traversals := ev.prog.namesIn(e)
 	ctx := s.fctx
 	var refs []ref
 	if len(traversals) > 0 {

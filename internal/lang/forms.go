@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -65,6 +66,9 @@ func (ps *parser) file(f form, name string, src []byte) {
 	}
 	if body := ps.read(f, name, src, in); body != nil {
 		ps.contents(body)
+		if ps.top {
+			ps.prog.onlyLevels[name] = onlyLevels(body)
+		}
 	}
 }
 
@@ -126,6 +130,10 @@ func (ps *parser) load(name string) (*front.Source, error) {
 }
 
 func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {
+	if b := ps.prog.beside; b != nil && b.bodies[name] != nil && bytes.Equal(b.sources[name], src) {
+		ps.prog.bodies[name] = b.bodies[name]
+		return b.bodies[name]
+	}
 	if ds := guard(src, name, configSyntax); ds.HasErrors() {
 		ps.add(ds...)
 		return nil
@@ -134,6 +142,9 @@ func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {
 	ps.add(fromHCL(hds)...)
 	if hds.HasErrors() {
 		return nil
+	}
+	if body := f.Body.(*hclsyntax.Body); len(hds) == 0 {
+		ps.prog.bodies[name] = body
 	}
 	return f.Body.(*hclsyntax.Body)
 }

@@ -119,6 +119,8 @@ type folder struct {
 	// builtin marks the standard library's folder: its files are no part of
 	// the repository.
 	builtin bool
+	// unseen marks reads that are no input of a module: see read.
+	unseen  bool
 	lookups map[string]*lookup // those that the module declares
 }
 
@@ -136,7 +138,9 @@ func (f *folder) within(p string) (string, error) {
 	if c == ".." || strings.HasPrefix(c, "../") {
 		return "", fmt.Errorf("cannot open %q: it leads out of the module's folder, %s", p, f.name())
 	}
-	return path.Join(f.dir, c), nil
+	full := path.Join(f.dir, c)
+	f.note(full)
+	return full, nil
 }
 
 // use records that a file of the repository took part.

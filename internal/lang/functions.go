@@ -38,7 +38,7 @@ func stringFunctions() map[string]function.Function {
 		"substr": stdlib.SubstrFunc, "join": stdlib.JoinFunc, "split": stdlib.SplitFunc, "chomp": stdlib.ChompFunc,
 		"indent": bounded(stdlib.IndentFunc, 0), "trim": stdlib.TrimFunc, "trimspace": stdlib.TrimSpaceFunc,
 		"trimprefix": stdlib.TrimPrefixFunc, "trimsuffix": stdlib.TrimSuffixFunc,
-		"replace": stdlib.ReplaceFunc, "regex": remembered(stdlib.RegexFunc), "regexall": stdlib.RegexAllFunc, "regexreplace": stdlib.RegexReplaceFunc,
+		"replace": stdlib.ReplaceFunc, "regex": regexFunc(), "regexall": stdlib.RegexAllFunc, "regexreplace": stdlib.RegexReplaceFunc,
 		"format": formatFunc(stdlib.FormatFunc), "formatlist": formatFunc(stdlib.FormatListFunc),
 		"startswith": startsWith(), "endswith": endsWith(), "strcontains": strContains(), "repeat": repeatFunc(),
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,

@@ -1,52 +1,90 @@
 package lang
 
 import (
+	"errors"
+	"regexp"
+
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// mostRemembered bounds what a function remembers.
-const mostRemembered = 1 << 12
+// mostPatterns bounds how many regular expressions are kept.
+const mostPatterns = 1 << 10
 
-// remembered is a function of two texts that keeps what it gave: expressions are
-// compiled at each call, and many targets ask for the same of the same.
-func remembered(f function.Function) function.Function {
-	type answer struct {
-		val cty.Value
-		err error
-	}
-	known := map[[2]string]answer{}
-	ask := func(args []cty.Value) (answer, bool) {
-		var key [2]string
-		for i, a := range args {
-			if !a.IsKnown() || a.IsNull() || a.Type() != cty.String || len(args) != len(key) {
-				return answer{}, false
-			}
-			key[i] = a.AsString()
+// pattern is a regular expression with the type of what it finds.
+type expression struct {
+	re  *regexp.Regexp
+	typ cty.Type
+}
+
+// regexFunc is the standard library's regex that keeps its patterns: each is
+// compiled once, and not at each call for each target.
+func regexFunc() function.Function {
+	known := map[string]expression{}
+	compiled := func(pattern cty.Value) (expression, error) {
+		got, ok := known[pattern.AsString()]
+		if ok {
+			return got, nil
 		}
-		got, ok := known[key]
-		if !ok {
-			if got.val, got.err = f.Call(args); len(known) >= mostRemembered {
-				clear(known)
-			}
-			known[key] = got
+		typ, err := stdlib.RegexFunc.ReturnTypeForValues([]cty.Value{pattern, cty.UnknownVal(cty.String)})
+		if err != nil {
+			return expression{}, err
 		}
-		return got, true
+		got.typ = typ
+		if got.re, err = regexp.Compile(pattern.AsString()); err != nil {
+			return expression{}, err
+		}
+		if len(known) >= mostPatterns {
+			clear(known)
+		}
+		known[pattern.AsString()] = got
+		return got, nil
 	}
 	return function.New(&function.Spec{
-		Params: f.Params(), VarParam: f.VarParam(),
+		Params: stdlib.RegexFunc.Params(), RefineResult: func(b *cty.RefinementBuilder) *cty.RefinementBuilder { return b.NotNull() },
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if got, ok := ask(args); ok && got.err == nil {
-				return got.val.Type(), nil
+			if !args[0].IsKnown() {
+				return cty.DynamicPseudoType, nil
 			}
-			return f.ReturnTypeForValues(args)
+			got, err := compiled(args[0])
+			return got.typ, err
 		},
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			got, ok := ask(args)
-			if !ok {
-				return f.Call(args)
+			got, err := compiled(args[0])
+			if err != nil {
+				return cty.NilVal, err
 			}
-			return got.val, got.err
+			return got.first(args[1].AsString())
 		},
 	})
+}
+
+// first is what the first match holds: all of it, or its groups.
+func (p expression) first(text string) (cty.Value, error) {
+	at := p.re.FindStringSubmatchIndex(text)
+	if at == nil {
+		return cty.NilVal, errors.New("pattern did not match any part of the given string")
+	}
+	part := func(i int) cty.Value {
+		if at[2*i] < 0 {
+			return cty.NullVal(cty.String)
+		}
+		return cty.StringVal(text[at[2*i]:at[2*i+1]])
+	}
+	switch {
+	case p.typ.IsObjectType():
+		out := map[string]cty.Value{}
+		for i, name := range p.re.SubexpNames()[1:] {
+			out[name] = part(i + 1)
+		}
+		return cty.ObjectVal(out), nil
+	case p.typ.IsTupleType():
+		out := make([]cty.Value, p.re.NumSubexp())
+		for i := range out {
+			out[i] = part(i + 1)
+		}
+		return cty.TupleVal(out), nil
+	}
+	return part(0), nil
 }

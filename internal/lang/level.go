@@ -2,6 +2,7 @@ package lang
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -92,13 +93,25 @@ func (ps *parser) role(b *hclsyntax.Block) {
 
 // levels are what a target is made of, low to high: the roles of its groups and
 // its own, each after those that it names; its groups in the order of their
-// declaration; and itself.
+// declaration; and itself. They are only read.
 func (p *Program) levels(r *reports, t *target) []*level {
 	return p.levelsBy(r, t, p.targetLabels(r, t))
 }
 
 // levelsBy is levels with the labels of the target.
 func (p *Program) levelsBy(r *reports, t *target, labels map[string]string) []*level {
+	if t.placed.levels != nil {
+		return t.placed.levels
+	}
+	own := &reports{}
+	out := slices.Clip(p.findLevels(own, t, labels))
+	if r.add(own.list...); len(own.list) == 0 && t.placed.labels != nil {
+		t.placed.levels = out
+	}
+	return out
+}
+
+func (p *Program) findLevels(r *reports, t *target, labels map[string]string) []*level {
 	var own []*level
 	for _, g := range p.groups {
 		if g.matches(t, labels) {

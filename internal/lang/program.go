@@ -29,6 +29,9 @@ type Options struct {
 	Kinds []kind.Kind
 	// Stdlib holds *.hcl files with define blocks, visible everywhere. nil: none.
 	Stdlib fs.FS
+	// Beside is another revision of the repository: a file that is the same in it
+	// is not parsed again. nil: there is none.
+	Beside *Program
 }
 
 // Input is what one target's catalog depends on besides the repository.
@@ -64,14 +67,20 @@ type Program struct {
 	modules  map[string]parsed // by folder
 	anywhere map[string]bool   // variables that any module declares; nil until it is asked for
 
-	working   func(diag.Range)
-	sources   map[string][]byte
-	templates map[string]hclsyntax.Expression
-	contexts  map[*folder]*hcl.EvalContext
-	pure      *hcl.EvalContext
-	used      map[string]bool
-	rendering int
-	secrets   secrets
+	working    func(diag.Range)
+	sources    map[string][]byte
+	templates  map[string]hclsyntax.Expression
+	contexts   map[*folder]*hcl.EvalContext
+	pure       *hcl.EvalContext
+	used       map[string]bool
+	reads      map[string]map[string]bool // what was asked of the tree, by folder
+	readOrder  []read
+	beside     *Program
+	bodies     map[string]*hclsyntax.Body // of the files in HCL
+	onlyLevels map[string]bool            // files of the top that declare levels and nothing else
+	rendering  int
+	named      map[hclsyntax.Expression][]hcl.Traversal // the references in expressions
+	secrets    secrets
 }
 
 // Load reads the top level of a repository. Modules are read when a target
@@ -82,6 +91,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 		tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
+		reads: map[string]map[string]bool{}, onlyLevels: map[string]bool{}, beside: o.Beside, named: map[hclsyntax.Expression][]hcl.Traversal{}, bodies: map[string]*hclsyntax.Body{},
 		pure:    &hcl.EvalContext{Functions: pureFunctions()},
 		working: func(diag.Range) {},
 	}
@@ -99,6 +109,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	root, more := p.parseFolder(p.newFolder(tree, "."), true)
 	ds = append(ds, more...)
 	p.root = root
+	p.forget(root)
 	if root != nil && len(root.files) == 0 {
 		ds = append(ds, diag.Errorf(diag.Range{File: "fettle.hcl"}, "Nothing is configured",
 			"There is no configuration at the top of the repository: no *.hcl, and no other file that the language knows. Run fettle init, or write fettle.hcl."))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/diag"
@@ -183,6 +184,7 @@ func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 			ev.errorf(rng, "Unknown module", "The target has no module %q.%s", name, Suggest(name, keysOf(ev.modules)))
 			return ref{}, 0, false
 		}
+		ev.linked(s, m)
 		if output, ok := stepName(t, 2); len(t) == 2 || ok && m.body.outputs[output] != nil {
 			return ref{scope: m, rng: rng}, 2, true
 		}
@@ -339,4 +341,14 @@ func traversalText(t hcl.Traversal) string {
 		}
 	}
 	return b.String()
+}
+
+// namesIn are the references in an expression, which is walked once.
+func (p *Program) namesIn(e hclsyntax.Expression) []hcl.Traversal {
+	found, known := p.named[e]
+	if !known {
+		found = e.Variables()
+		p.named[e] = found
+	}
+	return found
 }

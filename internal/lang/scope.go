@@ -258,3 +258,11 @@ func (ev *evaluator) inside(in *instance) *scope {
 }
 
 func sourceOf(r diag.Range) string { return r.File + ":" + itoa(r.Start.Line) }
+
+// module is the scope of the module, or of the top level, that a scope is in.
+func (s *scope) module() *scope {
+	for s.call != nil {
+		s = s.call.st.scope
+	}
+	return s
+}

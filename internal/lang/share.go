@@ -61,11 +61,24 @@ type Shared struct {
 	Like    *catalog.Catalog
 	Changed []int
 	States  []kind.State
+	// From are the places in Changed, of the catalog of the same target at the
+	// revision before, of states that are the same there; -1 for the others. nil
+	// where there is no such catalog. See Revisions.
+	From []int
+
+	model *model
 }
 
 // Catalog comes to what Program.Catalog gives. It belongs to nobody: it is only
 // read.
-func (s *Sharing) Catalog(in Input) (Shared, diag.List) {
+func (s *Sharing) Catalog(in Input) (Shared, diag.List) { return s.catalog(in, (*model).make) }
+
+// maker gives the catalog of another target of a model's class. ok is false when
+// more differs than attributes, or something is wrong: then the whole target has
+// to be evaluated.
+type maker func(m *model, t *target, levels []*level, in Input) (out Shared, ok bool)
+
+func (s *Sharing) catalog(in Input, make maker) (Shared, diag.List) {
 	t := s.targets[in.Target]
 	if t == nil || in.Test != nil || len(in.Outputs) > 0 || t.data != nil || t.merge != nil || t.policy != nil || len(t.uses) > 0 {
 		c, ds := s.prog.Catalog(in)
@@ -76,12 +89,12 @@ func (s *Sharing) Catalog(in Input) (Shared, diag.List) {
 	key := s.class(t, levels, in)
 	if len(r.list) == 0 {
 		for _, m := range s.classes[key] {
-			if out, ok := m.make(t, levels, in); ok {
+			if out, ok := make(m, t, levels, in); ok {
 				return out, nil
 			}
 		}
 	}
-	tr := &trail{own: map[*scope]map[string]bool{}, given: ownNames(t)}
+	tr := &trail{own: map[*scope]map[string]bool{}, given: ownNames(t), links: map[[2]*scope]bool{}}
 	c, ev, ds := s.prog.catalog(in, tr)
 	out := Shared{Catalog: c}
 	if ev != nil && len(ds) == 0 && !tr.broken && plainStates(c) {
@@ -183,10 +196,14 @@ func (m *model) find(list []*state) {
 	}
 }
 
-// make gives the catalog of another target of the class. ok is false when more
-// differs than attributes, or something is wrong: then the whole target has to
-// be evaluated.
+// make is a maker that evaluates all that came of the target.
 func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
+	return m.makeBeside(t, levels, in, nil)
+}
+
+// makeBeside is make that takes from a twin what is the same there; nil has
+// nothing.
+func (m *model) makeBeside(t *target, levels []*level, in Input, w *twin) (Shared, bool) {
 	ev := m.ev
 	if ev.trail.broken {
 		return Shared{}, false
@@ -194,36 +211,45 @@ func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
 	old := ev.cat
 	r := &reports{}
 	labels := ev.prog.targetLabels(r, t)
-	if len(r.list) > 0 || !m.again(t, in, targetValue(t.name, labels, levels)) {
+	value := targetValue(t.name, labels, levels)
+	if len(r.list) > 0 || w != nil && !w.was.model.ev.target.RawEquals(value) || !m.again(t, in, value, w) {
 		return Shared{}, false
 	}
-	out := Shared{Like: old, Changed: m.nodes, States: make([]kind.State, len(m.nodes))}
+	out := Shared{Like: old, Changed: m.nodes, States: make([]kind.State, len(m.nodes)), model: m}
 	for i, inst := range m.states {
+		if from := w.from(i); from >= 0 {
+			out.States[i] = w.was.States[from]
+			continue
+		}
 		out.States[i] = old.Nodes[m.nodes[i]].State
 		out.States[i].Attrs = m.attrs(inst, out.States[i])
+	}
+	if w != nil {
+		out.From = w.states
 	}
 	return out, !ev.trail.broken
 }
 
-// again evaluates for another target what came of the first one.
-func (m *model) again(t *target, in Input, value cty.Value) bool {
+// again evaluates for another target what came of the first one and is not in the
+// twin.
+func (m *model) again(t *target, in Input, value cty.Value, w *twin) bool {
 	ev := m.ev
 	ev.reports, ev.in, ev.target = reports{}, in, value
 	for _, memo := range ev.trail.memos {
 		memo.done = false
 	}
 	own, ok := ev.layerOf(t.String(), t.vars)
-	if !ok || !m.vars(own) {
+	if !ok || !m.vars(own, w) {
 		return false
 	}
-	for _, u := range ev.trail.units {
+	for _, u := range w.units(m) {
 		if !ev.sameUnit(u) {
 			return false
 		}
 	}
-	for _, inst := range m.states {
+	for i, inst := range m.states {
 		for n, memo := range inst.vals {
-			if memo.own && n != "for_each" && !ev.attr(inst, n).ok {
+			if memo.own && n != "for_each" && w.from(i) < 0 && !ev.attr(inst, n).ok {
 				return false
 			}
 		}
@@ -232,7 +258,7 @@ func (m *model) again(t *target, in Input, value cty.Value) bool {
 }
 
 // vars gives the variables of modules that are the target's own their values.
-func (m *model) vars(own layer) bool {
+func (m *model) vars(own layer, w *twin) bool {
 	ev := m.ev
 	for _, s := range m.scopes {
 		layers := slices.Clone(s.layers)
@@ -254,7 +280,7 @@ func (m *model) vars(own layer) bool {
 			s.vars[name] = val
 		}
 		s.varObj = cty.ObjectVal(s.vars)
-		if !ev.validate(s) {
+		if same, ok := w.sameVars(s, ev.trail.own[s]); !ok || !same && !ev.validate(s) {
 			return false
 		}
 	}

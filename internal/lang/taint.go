@@ -11,6 +11,7 @@ type trail struct {
 	touched int                        // how often something of the target was read
 	memos   []*memo                    // values that came of it
 	units   []unit                     // decisions and scopes, in the order in which they were made
+	links   map[[2]*scope]bool         // modules that name one another
 	again   bool                       // another target is being made of it
 	broken  bool                       // no other target can be made of it
 }
@@ -102,5 +103,12 @@ func (ev *evaluator) decided(u unit, mark int) {
 func (ev *evaluator) unshared(mark int) {
 	if ev.trail != nil && ev.since(mark) {
 		ev.trail.broken = true
+	}
+}
+
+// linked notes that a module names another one.
+func (ev *evaluator) linked(from, to *scope) {
+	if t := ev.trail; t != nil {
+		t.links[[2]*scope{from.module(), to}] = true
 	}
 }

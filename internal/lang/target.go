@@ -22,6 +22,13 @@ const LocalTarget = "local"
 type target struct {
 	level
 	labels *hclsyntax.Attribute
+	placed placed
+}
+
+// placed is what labels and levels came to, kept where nothing was wrong.
+type placed struct {
+	labels map[string]string
+	levels []*level
 }
 
 // moduleUse is one module of a target.
@@ -138,8 +145,21 @@ func (p *Program) choose(name string) (*target, diag.List) {
 	return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no target %q.%s", name, Suggest(name, names))}
 }
 
-// targetLabels evaluates a target's labels: texts, with functions.
+// targetLabels are a target's labels. They are only read.
 func (p *Program) targetLabels(r *reports, t *target) map[string]string {
+	if t.placed.labels != nil {
+		return t.placed.labels
+	}
+	own := &reports{}
+	out := p.evalLabels(own, t)
+	if r.add(own.list...); len(own.list) == 0 {
+		t.placed.labels = out
+	}
+	return out
+}
+
+// evalLabels evaluates labels: texts, with functions.
+func (p *Program) evalLabels(r *reports, t *target) map[string]string {
 	out := map[string]string{}
 	if t.labels == nil {
 		return out

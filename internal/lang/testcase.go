@@ -198,6 +198,7 @@ func (p *Program) chosen(t *Test) (*target, diag.List) {
 			return nil, ds
 		}
 		*out = *known
+		out.placed = placed{}
 	}
 	if t.labels != nil {
 		out.labels = t.labels

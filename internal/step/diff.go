@@ -1,6 +1,7 @@
 package step
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +24,9 @@ type Change struct {
 // What went comes first, in the reverse order of old, as it is taken back. What
 // came and what changed follows in the order of new. The result is empty
 // when nothing is to be done.
-func Diff(old, new List) []Change {
+func Diff(old, new List) []Change { return diffWhole(narrowed(old, new)) }
+
+func diffWhole(old, new List) []Change {
 	before, after := index(old), index(new)
 	var out []Change
 	for i := range slices.Backward(old) {
@@ -41,6 +44,32 @@ func Diff(old, new List) []Change {
 		}
 	}
 	return out
+}
+
+// narrowed takes the same beginning and the same end off two lists, which is most
+// of them where little was changed. What is left has the same difference: an end
+// is taken off only where it does not matter which of the steps of an address that
+// stands more than once are in it.
+func narrowed(old, new List) (List, List) {
+	for len(old) > 0 && len(new) > 0 && old[0].Same(new[0]) {
+		old, new = old[1:], new[1:]
+	}
+	a, b := len(old), len(new)
+	for a > 0 && b > 0 && old[a-1].Same(new[b-1]) {
+		a, b = a-1, b-1
+	}
+	more := map[addr.Addr]int{} // in one of the middles than in the other
+	for _, s := range old[:a] {
+		more[identity(s)]++
+	}
+	for _, s := range new[:b] {
+		more[identity(s)]--
+	}
+	maps.DeleteFunc(more, func(_ addr.Addr, n int) bool { return n == 0 })
+	if len(more) > 0 && slices.ContainsFunc(old[a:], func(s Step) bool { return more[identity(s)] != 0 }) {
+		return old, new
+	}
+	return old[:a], new[:b]
 }
 
 // occurrence names a step of a list: its address, and how many of the same

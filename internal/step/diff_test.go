@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,6 +95,19 @@ func TestDiffApplied(t *testing.T) {
 		}
 		if d := step.Diff(new, new); len(d) != 0 {
 			t.Fatalf("a list differs from itself: %s", step.FormatDiff(d))
+		}
+	})
+}
+
+// What two lists have in common at both ends has no part in how they differ.
+func TestDiffNarrowed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, last := drawList(t, "first"), drawList(t, "last")
+		old := slices.Concat(first, drawList(t, "old"), last)
+		new := slices.Concat(first, drawList(t, "new"), last)
+		want := step.FormatDiff(step.DiffWhole(old, new))
+		if got := step.FormatDiff(step.Diff(old, new)); got != want {
+			t.Fatalf("got\n%swant\n%s", got, want)
 		}
 	})
 }

@@ -17,6 +17,9 @@
 //	holder ── 'A' its content, or the error ─────────►  child
 //	holder ◄── 'E' result ─────────────────────────────  child   then the next 'Q'
 //
+// Before a question that compares two revisions the holder sends the names of the
+// earlier one as 'O', once; the child asks for its files with 'P' in place of 'R'.
+//
 // What 'T' does not hold is asked for, so the child gets the very answers and
 // errors that the tree gives. Content that is only copied never crosses: a
 // result names it by digest and path.
@@ -39,11 +42,13 @@ import (
 const MaxMessage = 64 << 20
 
 const (
-	kindTree     = 'T'
-	kindQuestion = 'Q'
-	kindRequest  = 'R'
-	kindAnswer   = 'A'
-	kindResult   = 'E'
+	kindTree          = 'T'
+	kindOther         = 'O'
+	kindQuestion      = 'Q'
+	kindRequest       = 'R'
+	kindRequestBefore = 'P'
+	kindAnswer        = 'A'
+	kindResult        = 'E'
 )
 
 // ErrNonsense is in the chain of every error about a message that no correct

@@ -18,6 +18,13 @@ type Client struct {
 	conn    conn
 	tree    repo.Tree
 	secrets secrets
+	before  side // of the revision before, once one was asked about
+}
+
+// side is a tree with its secrets.
+type side struct {
+	tree    repo.Tree
+	secrets secrets
 }
 
 // Connect sends the names of a tree to a child whose output is r and whose
@@ -164,15 +171,25 @@ func (c *Client) ask(q question) (*reader, error) {
 		case kindResult:
 			return &reader{b: payload}, nil
 		case kindRequest:
-			reply, err := answer(c.tree, &c.secrets, payload)
-			if err != nil {
-				return nil, err
-			}
-			if err := c.conn.send(kindAnswer, reply); err != nil {
-				return nil, err
+			err = c.serve(c.tree, &c.secrets, payload)
+		case kindRequestBefore:
+			err = nonsense("a request for a revision that it was not told of")
+			if c.before.tree != nil {
+				err = c.serve(c.before.tree, &c.before.secrets, payload)
 			}
 		default:
-			return nil, nonsense("a message of kind %q", kind)
+			err = nonsense("a message of kind %q", kind)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
+}
+
+func (c *Client) serve(tree repo.Tree, s *secrets, payload []byte) error {
+	reply, err := answer(tree, s, payload)
+	if err != nil {
+		return err
+	}
+	return c.conn.send(kindAnswer, reply)
 }

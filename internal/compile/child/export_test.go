@@ -51,6 +51,7 @@ func Decode(b []byte, tree repo.Tree) {
 	readRuns(&reader{b: b})
 	(&reader{b: b}).diags()
 	_, _ = DecodeResult(b, tree)
+	(&fleetReader{reader: &reader{b: b}, lists: true}).changes()
 	for _, lists := range []bool{false, true} {
 		x := fleetReader{reader: &reader{b: b}, lists: lists}
 		for range x.count(3) {

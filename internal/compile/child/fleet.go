@@ -79,16 +79,20 @@ func (w *fleetWriter) member(target string, list step.List, whole bool) {
 		return
 	}
 	for _, s := range list {
-		line := s.String()
-		n, known := w.lines[line]
-		if !known {
-			n = len(w.lines)
-			w.lines[line] = n
-		}
-		w.int(n)
-		if !known {
-			w.text(line)
-		}
+		w.line(s)
+	}
+}
+
+func (w *fleetWriter) line(s step.Step) {
+	line := s.String()
+	n, known := w.lines[line]
+	if !known {
+		n = len(w.lines)
+		w.lines[line] = n
+	}
+	w.int(n)
+	if !known {
+		w.text(line)
 	}
 }
 
@@ -105,17 +109,26 @@ func (r *fleetReader) member() compile.Member {
 		return m
 	}
 	for range m.Steps {
-		n := r.int()
-		if n == len(r.lines) && r.err == nil {
-			r.lines = append(r.lines, r.line())
-		}
-		if r.err != nil || n >= len(r.lines) {
-			r.fail("line %d of %d", n, len(r.lines))
+		s := r.known()
+		if r.err != nil {
 			return m
 		}
-		m.List = append(m.List, r.lines[n])
+		m.List = append(m.List, s)
 	}
 	return m
+}
+
+// known reads the number of a line, and a new one whole.
+func (r *fleetReader) known() step.Step {
+	n := r.int()
+	if n == len(r.lines) && r.err == nil {
+		r.lines = append(r.lines, r.line())
+	}
+	if r.err != nil || n >= len(r.lines) {
+		r.fail("line %d of %d", n, len(r.lines))
+		return step.Step{}
+	}
+	return r.lines[n]
 }
 
 // line reads one step in its canonical form.

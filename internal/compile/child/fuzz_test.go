@@ -45,6 +45,8 @@ func FuzzHolder(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, said string) {
 		if c, err := child.Connect(strings.NewReader(said), io.Discard, tree); err == nil {
 			_, _, _ = c.Compile(compile.Input{})
+			_ = c.Before(tree, nil)
+			_, _, _ = c.Diff(compile.Input{}, []compile.Compared{{Target: "a", Has: [2]bool{true, true}}})
 		}
 		_ = child.Serve(bytes.NewReader([]byte(said)), io.Discard, nil)
 	})

@@ -24,6 +24,8 @@ const (
 	askLookups
 	askGenerators
 	askFleet
+	askDiff
+	askNames
 )
 
 // question is one message 'Q'.
@@ -32,6 +34,7 @@ type question struct {
 	in    compile.Input // without its tree
 	name  string        // of the variables, the ID of a test, or the part of a schema
 	names []string      // of targets
+	has   []byte        // askDiff: at which revisions each of them is declared
 }
 
 func (q question) encode() ([]byte, error) {
@@ -39,6 +42,7 @@ func (q question) encode() ([]byte, error) {
 	w.num(q.ask)
 	w.text(q.name)
 	w.texts(q.names)
+	w.text(string(q.has))
 	w.text(q.in.Target)
 	w.int(len(q.in.Facts))
 	for _, name := range slices.Sorted(maps.Keys(q.in.Facts)) {
@@ -76,7 +80,7 @@ func encodeValue(v cty.Value) (typ, val []byte, err error) {
 
 func readQuestion(payload []byte) (question, error) {
 	r := &reader{b: payload}
-	q := question{ask: r.num(), name: r.text(), names: r.texts()}
+	q := question{ask: r.num(), name: r.text(), names: r.texts(), has: r.bytes()}
 	q.in = compile.Input{Target: r.text(), Facts: map[string]cty.Value{}, Vars: map[string]string{}}
 	for range r.count(3) {
 		name := r.text()
@@ -99,7 +103,7 @@ func readQuestion(payload []byte) (question, error) {
 		a := addr.Addr(r.text())
 		q.in.Outputs[a] = r.text()
 	}
-	if q.ask > askFleet {
+	if q.ask > askNames || q.ask == askDiff && len(q.has) != len(q.names) {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -15,7 +15,7 @@ import (
 // read or evaluated, so that somebody can tell where a child died; nil tells
 // nobody.
 func Serve(r io.Reader, w io.Writer, at func(diag.Range)) error {
-	t := &remoteTree{conn: conn{r, w}, at: at}
+	t := &remoteTree{conn: conn{r, w}, asks: kindRequest, at: at}
 	kind, payload, err := t.conn.receive()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -44,6 +44,9 @@ func (t *remoteTree) question() error {
 	if err != nil {
 		return err
 	}
+	if kind == kindOther {
+		return t.other(payload)
+	}
 	if kind != kindQuestion {
 		return nonsense("a message of kind %q instead of a question", kind)
 	}
@@ -55,13 +58,26 @@ func (t *remoteTree) question() error {
 		t.repository = compile.Open(t)
 	}
 	var w *writer
-	if q.ask == askFleet {
+	of := t.repository
+	if q.ask == askDiff || q.ask == askNames && q.name == beforeName {
+		if err := t.openBefore(); err != nil {
+			return err
+		}
+		of = t.before.repository
+	}
+	switch q.ask {
+	case askFleet:
 		w = t.fleet(q)
-	} else {
-		w = result(t.repository, q)
+	case askDiff:
+		w = t.diff(q)
+	default:
+		w = result(of, q)
 	}
 	if t.broken != nil {
 		return whole(t.broken)
+	}
+	if t.before != nil && t.before.broken != nil {
+		return whole(t.before.broken)
 	}
 	if len(w.b) > MaxMessage {
 		w = &writer{}
@@ -88,6 +104,10 @@ func result(r *compile.Repository, q question) *writer {
 		list, ds := r.Targets()
 		w.diags(ds)
 		writeTargets(w, list)
+	case askNames:
+		names, ds := r.Names()
+		w.diags(ds)
+		w.texts(names)
 	case askTests:
 		ids, ds := r.Tests()
 		w.diags(ds)

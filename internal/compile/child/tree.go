@@ -36,12 +36,15 @@ const (
 // makes every further use an error; Serve ends with it.
 type remoteTree struct {
 	conn   conn
+	asks   byte // the kind of its requests
 	known  *known
 	at     func(diag.Range)
 	broken error
 
 	repository *compile.Repository // nil until the first question
 	shared     *compile.Fleet      // nil until the first question about many targets
+	before     *remoteTree         // the revision before, nil until the holder tells of one
+	revisions  *compile.Revisions  // nil until the first question about both
 }
 
 var _ repo.Tree = (*remoteTree)(nil)
@@ -78,7 +81,7 @@ func (t *remoteTree) ask(op uint64, path string) (*reader, error) {
 }
 
 func (t *remoteTree) exchange(request []byte) (*reader, error) {
-	if err := t.conn.send(kindRequest, request); err != nil {
+	if err := t.conn.send(t.asks, request); err != nil {
 		return nil, err
 	}
 	kind, payload, err := t.conn.receive()

@@ -2,12 +2,14 @@ package limited
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sync"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
 )
 
 // batch is how many targets are asked for at once: few enough that a slow machine
@@ -41,6 +43,92 @@ func (p *Pool) Fleet(in compile.Input, targets []string, lists bool) ([]compile.
 	ds := slices.Concat(wrong...)
 	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int { return cmp.Compare(a.Range.File, b.Range.File) })
 	return slices.Concat(found...), ds
+}
+
+// Names gives the names of compile.Repository.Names for two revisions of a
+// repository, both at the same time.
+func (p *Pool) Names(before, now repo.Tree) (names [2][]string, ds [2]diag.List) {
+	var wait sync.WaitGroup
+	for i := range names {
+		wait.Go(func() {
+			c := p.take(now)
+			defer func() { p.free <- c }()
+			failed := c.both(before, now, func(k *child.Client) (err error) {
+				names[i], ds[i], err = k.Names(i == 0)
+				return err
+			})
+			if failed != nil {
+				names[i], ds[i] = nil, failed
+			}
+		})
+	}
+	wait.Wait()
+	return names, ds
+}
+
+// Diff is compile.Revisions.Diff for many targets at the revision before and that
+// of the input's tree, in all compilers of the pool at the same time. It gives
+// the differences of some targets at a time, in the order of targets, and what is
+// wrong with them; then there are none. Whoever ranges over it may stop.
+func (p *Pool) Diff(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List] {
+	return func(yield func([]compile.Difference, diag.List) bool) {
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		ahead := make(chan chan answer, len(p.all)) // in the order of targets
+		stop := make(chan struct{})
+		defer close(stop)
+		wait.Go(func() {
+			defer close(ahead)
+			for part := range slices.Chunk(targets, batch) {
+				got := make(chan answer, 1)
+				select {
+				case ahead <- got:
+				case <-stop:
+					return
+				}
+				wait.Go(func() { got <- p.diff(before, in, part) })
+			}
+		})
+		for got := range ahead {
+			a := <-got
+			if !yield(a.found, a.wrong) {
+				return
+			}
+		}
+	}
+}
+
+// answer is what one question about differences came to.
+type answer struct {
+	found []compile.Difference
+	wrong diag.List
+}
+
+func (p *Pool) diff(before repo.Tree, in compile.Input, part []compile.Compared) (a answer) {
+	c := p.take(in.Tree)
+	defer func() { p.free <- c }()
+	failed := c.both(before, in.Tree, func(k *child.Client) (err error) {
+		a.found, a.wrong, err = k.Diff(in, part)
+		return err
+	})
+	if failed != nil {
+		return answer{wrong: failed}
+	}
+	return a
+}
+
+// both is ask for a child that knows the revision before, too.
+func (c *Compiler) both(before, now repo.Tree, question func(*child.Client) error) diag.List {
+	return c.ask(now, func(k *child.Client) error {
+		var v child.Vault
+		if c.vault != nil {
+			v = c.vault(before)
+		}
+		if err := k.Before(before, v); err != nil {
+			return err
+		}
+		return question(k)
+	})
 }
 
 // fleet is compile.Fleet.List for many targets.

@@ -178,3 +178,45 @@ func TestInterrupted(t *testing.T) {
 	_, ds := c.Compile(compile.Input{Tree: tree("")})
 	died(t, ds, "Compiling was interrupted", "")
 }
+
+// Differences come in the order of targets, whoever found them, and stop when
+// nobody wants more.
+func TestDiff(t *testing.T) {
+	p := limited.NewPool(t.Context(), "compile", 2)
+	t.Cleanup(p.Close)
+	var text strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&text, "target \"t%03d\" {}\n", i)
+	}
+	before := repo.MapTree(map[string]string{"fettle.hcl": text.String() + "file \"/x\" { content = \"${target.name} one\" }\n"})
+	now := repo.MapTree(map[string]string{"fettle.hcl": text.String() + "file \"/x\" { content = \"${target.name} two\" }\n"})
+	names, ds := p.Names(before, now)
+	if len(names[0]) != 200 || len(names[1]) != 200 || len(ds[0])+len(ds[1]) > 0 {
+		t.Fatal(names, ds)
+	}
+	var asked []compile.Compared
+	for _, n := range names[0] {
+		asked = append(asked, compile.Compared{Target: n, Has: [2]bool{true, true}})
+	}
+	at := 0
+	for found, ds := range p.Diff(before, compile.Input{Tree: now}, asked) {
+		if len(ds) > 0 {
+			t.Fatal(ds)
+		}
+		for _, d := range found {
+			if d.Target != asked[at].Target || len(d.Changes) != 1 {
+				t.Fatalf("%+v at %d", d, at)
+			}
+			at++
+		}
+	}
+	if at != len(asked) {
+		t.Errorf("%d of %d", at, len(asked))
+	}
+	for found := range p.Diff(before, compile.Input{Tree: now}, asked) {
+		if len(found) == 0 || found[0].Target != "t000" {
+			t.Error(found)
+		}
+		break
+	}
+}

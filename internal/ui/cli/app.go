@@ -11,6 +11,7 @@ package cli
 import (
 	"context"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -115,6 +116,11 @@ type Language struct {
 	// those; the input's target does not count. A target with a mistake is
 	// missing in what it gives; nil: Compile, one after the other.
 	Fleet func(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List)
+	// Names are Targets of two revisions of a repository, in any order. Diff compares the lists of targets at both, some at a time and
+	// in their order. What is wrong may be told in other words than Compile's, so
+	// whoever sees a mistake compiles. nil: Compile, one after the other.
+	Names func(before, now repo.Tree) ([2][]string, [2]diag.List)
+	Diff  func(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List]
 	// Targets are the names of the targets that a repository declares, sorted.
 	Targets func(tree repo.Tree) ([]string, diag.List)
 	// Inventory is what is known of those targets without facts, with the way to

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,54 +32,100 @@ type fleetDiff struct {
 	Lines   []string `json:"lines"`
 }
 
+// diffFleet compares every target of either revision.
+func (s *session) diffFleet(ctx context.Context, sides [2]*source, old, now string) error {
+	in, err := s.input(ctx, sides[1].tree, "")
+	if err != nil {
+		return err
+	}
+	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
+	if s.app.Language.Diff == nil || !s.diffTogether(sides, in, g) {
+		if err := s.diffApart(sides, in, g); err != nil {
+			return err
+		}
+	}
+	return s.showFleetDiff(fleetDiffDoc{Format: "fettle.fleetdiff/1", Old: old, New: now, Targets: g.seen, Groups: g.sorted()})
+}
+
+// diffTogether compares where both revisions are compiled at once. It gives false
+// when something is wrong, and then has gathered what comes before that.
+func (s *session) diffTogether(sides [2]*source, in compile.Input, g *fleetGroups) bool {
+	names, wrong := s.app.Language.Names(sides[0].tree, sides[1].tree)
+	if wrong[0].HasErrors() || wrong[1].HasErrors() {
+		return false
+	}
+	for found, ds := range s.app.Language.Diff(sides[0].tree, in, inEither(names)) {
+		if ds.HasErrors() {
+			return false
+		}
+		for _, d := range found {
+			g.add(d.Target, d.Changes)
+		}
+	}
+	return true
+}
+
+// inEither are the targets of two revisions, by name.
+func inEither(names [2][]string) []compile.Compared {
+	has := map[string][2]bool{}
+	for i := range names {
+		for _, n := range names[i] {
+			h := has[n]
+			h[i] = true
+			has[n] = h
+		}
+	}
+	var out []compile.Compared
+	for _, n := range slices.Sorted(maps.Keys(has)) {
+		out = append(out, compile.Compared{Target: n, Has: has[n]})
+	}
+	return out
+}
+
 // diffChunk is how many targets are compared at a time, which bounds memory. It
 // is one question to a compiler, so that each side keeps its own.
 const diffChunk = 50
 
-// diffFleet compares every target of either revision.
-func (s *session) diffFleet(ctx context.Context, sides [2]*source, old, now string) error {
-	targets, err := s.diffTargets(sides, true)
-	if err != nil {
-		return err
-	}
-	var ins [2]compile.Input
-	var has [2]map[string]bool
+// diffApart compares the lists of each revision, for the targets that are not
+// gathered yet.
+func (s *session) diffApart(sides [2]*source, in compile.Input, g *fleetGroups) error {
+	var names [2][]string
+	var err error
 	for i, side := range sides {
-		if ins[i], err = s.input(ctx, side.tree, ""); err != nil {
+		if names[i], err = s.targets(side); err != nil {
 			return err
-		}
-		names, err := s.targets(side)
-		if err != nil {
-			return err
-		}
-		has[i] = map[string]bool{}
-		for _, n := range names {
-			has[i][n] = true
 		}
 	}
-	g := fleetGroups{byKey: map[string]*fleetDiff{}}
-	for chunk := range slices.Chunk(targets, diffChunk) {
-		lists, ds := s.bothLists(ins, has, chunk)
+	targets := inEither(names)
+	for chunk := range slices.Chunk(targets[min(g.seen, len(targets)):], diffChunk) {
+		lists, ds := s.bothLists(sides, in, chunk)
 		if err := ds.Err(); err != nil {
 			return err
 		}
 		for _, t := range chunk {
-			g.add(t, lists[0][t], lists[1][t])
+			g.add(t.Target, step.Diff(lists[0][t.Target], lists[1][t.Target]))
 		}
 	}
-	return s.showFleetDiff(fleetDiffDoc{Format: "fettle.fleetdiff/1", Old: old, New: now, Targets: len(targets), Groups: g.sorted()})
+	return nil
 }
 
 // bothLists compiles targets at both revisions at the same time.
-func (s *session) bothLists(ins [2]compile.Input, has [2]map[string]bool, targets []string) ([2]map[string]step.List, diag.List) {
+func (s *session) bothLists(sides [2]*source, in compile.Input, targets []compile.Compared) ([2]map[string]step.List, diag.List) {
 	var lists [2]map[string]step.List
 	var wrong [2]diag.List
 	var wait sync.WaitGroup
-	for i := range ins {
-		here := slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return !has[i][t] })
+	for i, side := range sides {
+		var here []string
+		for _, t := range targets {
+			if t.Has[i] {
+				here = append(here, t.Target)
+			}
+		}
 		wait.Go(func() {
+			own := in
+			own.Tree = side.tree
 			var members []compile.Member
-			members, wrong[i] = s.members(ins[i], here, true)
+			members, wrong[i] = s.members(own, here, true)
 			lists[i] = map[string]step.List{}
 			for _, m := range members {
 				lists[i][m.Target] = m.List
@@ -93,19 +140,17 @@ func (s *session) bothLists(ins [2]compile.Input, has [2]map[string]bool, target
 type fleetGroups struct {
 	byKey map[string]*fleetDiff
 	order []*fleetDiff
+	seen  int // targets, with those that do not differ
 }
 
 var digests = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 
-func (g *fleetGroups) add(target string, old, now step.List) {
-	if slices.EqualFunc(old, now, step.Step.Same) {
-		return
+func (g *fleetGroups) add(target string, changes []step.Change) {
+	g.seen++
+	text := withoutName(strings.TrimSuffix(step.FormatDiff(changes), "\n"), target)
+	if text == "" {
+		return // at most the order is another one
 	}
-	lines := diffLinesOf(old, now)
-	if len(lines) == 0 {
-		return // only the order is another one
-	}
-	text := withoutName(strings.Join(lines, "\n"), target)
 	key := digests.ReplaceAllString(text, "sha256:…")
 	d := g.byKey[key]
 	if d == nil {

@@ -41,10 +41,10 @@ func TestFleetGroups(t *testing.T) {
 	g := fleetGroups{byKey: map[string]*fleetDiff{}}
 	for i, name := range []string{"a1", "a2", "a3"} {
 		d := fmt.Sprint(i)
-		g.add(name, list("PKG xx\n"+copied("9", "/etc/"+name)), list("PKG xx\n"+copied(d, "/etc/"+name)+copied("8", "/etc/all")))
+		g.add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)), list("PKG xx\n"+copied(d, "/etc/"+name)+copied("8", "/etc/all"))))
 	}
-	g.add("b", list("PKG xx\n"), list("PKG yy\n"))
-	g.add("c", list("PKG xx\n"), list("PKG xx\n"))
+	g.add("b", step.Diff(list("PKG xx\n"), list("PKG yy\n")))
+	g.add("c", step.Diff(list("PKG xx\n"), list("PKG xx\n")))
 	all := g.sorted()
 	if len(all) != 2 || strings.Join(all[0].Targets, " ") != "a1 a2 a3" || strings.Join(all[1].Targets, " ") != "b" {
 		t.Fatalf("%+v", all)

@@ -2,10 +2,12 @@ package scale_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/test/bench/scale"
 )
@@ -63,5 +65,30 @@ func BenchmarkFleet(b *testing.B) {
 			b.Fatal(ds)
 		}
 		list.Digest()
+	}
+}
+
+// changed is the repository with a line of a module that is another one.
+func changed(b *testing.B, n int) (old, now repo.Tree) {
+	files, err := scale.Files(company, n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	old = repo.MapTree(maps.Clone(files))
+	const module = "modules/base/module.hcl"
+	files[module] = strings.Replace(files[module], "# See /etc/apt", "# Look at /etc/apt", 1)
+	return old, repo.MapTree(files)
+}
+
+func BenchmarkRevisions(b *testing.B) {
+	old, now := changed(b, 2000)
+	r := compile.Open(now)
+	both := compile.Between(r.Beside(old), r)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		d, ds := both.Diff(compile.Input{}, compile.Compared{Target: scale.Name(i % 2000), Has: [2]bool{true, true}})
+		if ds.HasErrors() || len(d.Changes) != 1 {
+			b.Fatal(ds, d)
+		}
 	}
 }

@@ -1,0 +1,145 @@
+package child
+
+import (
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// At which revisions a target is declared.
+const (
+	hasBefore = 1 << iota
+	hasNow
+)
+
+// Before tells the child of an earlier revision of its repository, once; v is nil
+// where all of its secrets are placeholders.
+func (c *Client) Before(tree repo.Tree, v Vault) error {
+	if c.before.tree == tree {
+		return nil
+	}
+	c.before = side{tree: tree}
+	c.before.secrets.vault = v
+	return c.conn.send(kindOther, index(tree))
+}
+
+// Names gives the names of compile.Repository.Names, of the client's revision or
+// of the one that Before was told of.
+func (c *Client) Names(before bool) ([]string, diag.List, error) {
+	q := question{ask: askNames}
+	if before {
+		q.name = beforeName
+	}
+	r, err := c.ask(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, names := r.diags(), r.texts()
+	return names, ds, r.end()
+}
+
+// beforeName is the name of a question about the revision before.
+const beforeName = "before"
+
+// Diff is compile.Revisions.Diff for many targets, of the revision that Before was
+// told of and the client's. There is a difference for each target in their order,
+// unless a diagnostic is an error. The steps are as the child says: they are for
+// people to look at, and nothing is applied on their word.
+func (c *Client) Diff(in compile.Input, targets []compile.Compared) ([]compile.Difference, diag.List, error) {
+	q := question{ask: askDiff, in: in}
+	for _, t := range targets {
+		flags := byte(0)
+		if t.Has[0] {
+			flags |= hasBefore
+		}
+		if t.Has[1] {
+			flags |= hasNow
+		}
+		q.names, q.has = append(q.names, t.Target), append(q.has, flags)
+	}
+	r, err := c.ask(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	ds := r.diags()
+	if r.err != nil || ds.HasErrors() {
+		return nil, ds, r.end()
+	}
+	x := fleetReader{reader: r, lists: true}
+	out := make([]compile.Difference, len(targets))
+	for i, t := range targets {
+		out[i] = compile.Difference{Target: t.Target, Changes: x.changes()}
+	}
+	return out, ds, r.end()
+}
+
+// other takes in the names of another revision.
+func (t *remoteTree) other(payload []byte) (err error) {
+	t.before, t.revisions = &remoteTree{conn: t.conn, asks: kindRequestBefore, at: t.at}, nil
+	t.before.known, err = readIndex(payload)
+	return err
+}
+
+// openBefore reads the revision before.
+func (t *remoteTree) openBefore() error {
+	switch {
+	case t.before == nil:
+		return nonsense("a question about a revision that was not told of")
+	case t.before.repository == nil:
+		t.before.repository = t.repository.Beside(t.before)
+	}
+	return nil
+}
+
+// diff answers a question about two revisions. What is wrong ends it: the holder
+// asks about the lists alone then.
+func (t *remoteTree) diff(q question) *writer {
+	if t.revisions == nil {
+		t.revisions = compile.Between(t.before.repository, t.repository)
+	}
+	x, w := fleetWriter{lines: map[string]int{}}, &writer{}
+	for i, name := range q.names {
+		d, ds := t.revisions.Diff(q.in, compile.Compared{Target: name, Has: [2]bool{q.has[i]&hasBefore != 0, q.has[i]&hasNow != 0}})
+		if ds.HasErrors() {
+			w.diags(ds)
+			return w
+		}
+		x.changes(d.Changes)
+	}
+	w.diags(nil)
+	w.b = append(w.b, x.b...)
+	return w
+}
+
+// changes writes each change as its old line, its new one or both.
+func (w *fleetWriter) changes(list []step.Change) {
+	w.int(len(list))
+	for _, c := range list {
+		for _, s := range []*step.Step{c.Old, c.New} {
+			w.bool(s != nil)
+			if s != nil {
+				w.line(*s)
+			}
+		}
+	}
+}
+
+func (r *fleetReader) changes() []step.Change {
+	var out []step.Change
+	for range r.count(3) {
+		var c step.Change
+		for _, s := range []**step.Step{&c.Old, &c.New} {
+			if r.bool() {
+				found := r.known()
+				*s = &found
+				c.Addr = found.Addr()
+			}
+		}
+		if c.Old == nil && c.New == nil {
+			r.fail("a change of nothing")
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package compile
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Difference is what differs in the lists of one target at two revisions: the
+// changes of step.Diff, each step in its canonical form. It is empty too where the
+// steps are the same in another order.
+type Difference struct {
+	Target  string
+	Changes []step.Change
+}
+
+// Compared is a target whose lists are compared, and which revisions declare it.
+type Compared struct {
+	Target string
+	Has    [2]bool
+}
+
+// Revisions compares the lists of targets at two revisions of a repository, and
+// does once what targets have in common and what the revisions have. The lists are
+// those of Repository.Compile. It is not safe for concurrent use.
+type Revisions struct {
+	sides  [2]*Fleet
+	shared *lang.Revisions // nil where one of them has a mistake
+	taken  int             // how many lists were made of those of the other revision
+}
+
+// Between begins to compare.
+func Between(old, now *Repository) *Revisions {
+	r := &Revisions{sides: [2]*Fleet{old.Fleet(), now.Fleet()}}
+	if len(old.ds)+len(now.ds) == 0 {
+		r.shared = lang.Between(r.sides[0].sharing, r.sides[1].sharing)
+	}
+	return r
+}
+
+// Diff compares the lists of a target; the input's does not count. At a revision that does not have
+// it its list is empty. The diagnostics are those of both.
+func (r *Revisions) Diff(in Input, t Compared) (Difference, diag.List) {
+	in.Target = t.Target
+	lists, ds := r.lists(in, t.Has)
+	d := Difference{Target: in.Target}
+	if ds.HasErrors() || slices.EqualFunc(lists[0], lists[1], step.Step.Same) {
+		return d, ds
+	}
+	d.Changes = step.Diff(lists[0], lists[1])
+	return d, ds
+}
+
+func (r *Revisions) lists(in Input, has [2]bool) (lists [2]step.List, ds diag.List) {
+	if r.shared == nil || has != [2]bool{true, true} {
+		for i, f := range r.sides {
+			if has[i] {
+				list, more := f.List(in)
+				lists[i], ds = list, append(ds, more...)
+			}
+		}
+		return lists, ds
+	}
+	was := &outcome{}
+	c, ds := r.shared.Old(in.lang())
+	lists[0], ds = r.sides[0].listOf(in, c, ds, was)
+	if len(was.steps) != len(c.Changed) || ds.HasErrors() { // it was made alone
+		c = lang.Shared{}
+	}
+	c, more := r.shared.Now(in.lang(), c)
+	if c.From != nil {
+		r.taken++
+	}
+	lists[1], more = r.sides[1].listOf(in, c, more, &outcome{was: was})
+	return lists, append(ds, more...)
+}

@@ -1,0 +1,143 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/secret"
+)
+
+// Revisions makes the catalogs of targets at two revisions of a repository. What
+// a target comes to in modules that are the same in both is evaluated once. The
+// catalogs are those that each revision's Program.Catalog gives. It is not safe
+// for concurrent use.
+type Revisions struct {
+	sides [2]*Sharing
+	twins map[[2]*model]*twins
+	same  map[string]bool // by path: whether both trees give the same
+	dirty map[string]bool // folders of which a read is not the same
+	seen  [2]int          // how many reads of each side were compared
+	top   bool            // the top levels are the same, but for levels
+	// secrets tells whether both trees have the same; nil until it is asked.
+	secrets *bool
+}
+
+// mostTwins bounds how many are kept.
+const mostTwins = 1 << 10
+
+// Between begins to compare. Both programs are without mistakes.
+func Between(a, b *Sharing) *Revisions {
+	old, now := a.prog, b.prog
+	r := &Revisions{sides: [2]*Sharing{a, b}, twins: map[[2]*model]*twins{}, same: map[string]bool{}, dirty: map[string]bool{}, top: true}
+	for _, f := range slices.Concat(old.root.files, now.root.files) {
+		r.top = r.top && (old.levelsIn(f) && now.levelsIn(f) || r.samePath(f))
+	}
+	return r
+}
+
+// levelsIn tells whether a file of the top level is not there, or declares levels
+// alone.
+func (p *Program) levelsIn(file string) bool {
+	return p.onlyLevels[file] || !contains(p.root.files, file)
+}
+
+// Old is Sharing.Catalog at the first revision.
+func (r *Revisions) Old(in Input) (Shared, diag.List) { return r.sides[0].Catalog(in) }
+
+// Now is Sharing.Catalog at the second one. was is what Old gave last, for the very
+// same input, if that is how the target is to be compared; the zero value else.
+func (r *Revisions) Now(in Input, was Shared) (Shared, diag.List) {
+	if was.model == nil {
+		return r.sides[1].Catalog(in)
+	}
+	return r.sides[1].catalog(in, func(m *model, t *target, levels []*level, in Input) (Shared, bool) {
+		if w := r.twin(m, was); w != nil {
+			if out, ok := m.makeBeside(t, levels, in, w); ok {
+				return out, true
+			}
+		}
+		return m.make(t, levels, in)
+	})
+}
+
+// twin finds what a model of the second revision can take from the catalog of the
+// same target at the first, nil for nothing.
+func (r *Revisions) twin(m *model, was Shared) *twin {
+	r.compare()
+	if !r.top || r.dirty["."] || !r.sameSecrets() {
+		return nil
+	}
+	key := [2]*model{was.model, m}
+	t := r.twins[key]
+	if t == nil || t.dirty != len(r.dirty) {
+		if len(r.twins) >= mostTwins {
+			clear(r.twins)
+		}
+		t = r.newTwins(was.model, m)
+		r.twins[key] = t
+	}
+	if len(t.scopes) == 0 {
+		return nil
+	}
+	return &twin{twins: t, was: was}
+}
+
+// compare looks at what was read since it looked last.
+func (r *Revisions) compare() {
+	for i, s := range r.sides {
+		for _, x := range s.prog.readOrder[r.seen[i]:] {
+			if !r.dirty[x.dir] && !r.samePath(x.path) {
+				r.dirty[x.dir] = true
+			}
+		}
+		r.seen[i] = len(s.prog.readOrder)
+	}
+}
+
+func (r *Revisions) samePath(p string) bool {
+	same, known := r.same[p]
+	if !known {
+		same = samePath(r.sides[0].prog.tree, r.sides[1].prog.tree, p)
+		r.same[p] = same
+	}
+	return same
+}
+
+// sameSecrets tells whether no secret has a part, or all are the same.
+func (r *Revisions) sameSecrets() bool {
+	if len(r.sides[0].prog.secrets.known)+len(r.sides[1].prog.secrets.known) == 0 {
+		return true
+	}
+	if r.secrets == nil {
+		same := r.sameBelow(secret.Folder)
+		r.secrets = &same
+	}
+	return *r.secrets
+}
+
+// sameBelow compares a folder with all that is in it.
+func (r *Revisions) sameBelow(p string) bool {
+	if !r.samePath(p) {
+		return false
+	}
+	list, err := r.sides[0].prog.tree.ReadDir(p)
+	if err != nil { // it is a file, or not there
+		return true
+	}
+	for _, e := range list {
+		if !r.sameBelow(e.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameValue tells whether two values are the very same.
+func sameValue(a, b cty.Value) bool {
+	if a == cty.NilVal || b == cty.NilVal {
+		return a == b
+	}
+	return a.RawEquals(b)
+}
