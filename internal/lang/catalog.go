@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/zclconf/go-cty/cty"
@@ -239,24 +238,14 @@ func (p *Program) declaredAnywhere() map[string]bool {
 	p.anywhere = map[string]bool{}
 	defer func(used map[string]bool) { p.used = used }(p.used) // the target has no part in them
 	p.used = map[string]bool{}
-	quiet, ids, seen := &reports{}, map[*level]int{}, map[string]bool{}
+	quiet, shared, seen := &reports{}, map[string][]string{}, map[string]bool{}
 	for _, t := range p.targets {
-		levels := p.levels(quiet, t)
-		if t.modules == nil && len(t.uses) == 0 {
-			var key []byte // targets of the same levels have the same modules
-			for _, l := range levels[:len(levels)-1] {
-				if ids[l] == 0 {
-					ids[l] = len(ids) + 1
-				}
-				key = binary.AppendUvarint(key, uint64(ids[l]))
-			}
-			if seen[string(key)] {
+		for _, dir := range p.moduleFolders(quiet, p.levels(quiet, t), shared) {
+			if seen[dir] {
 				continue
 			}
-			seen[string(key)] = true
-		}
-		for _, u := range p.targetModules(quiet, levels) {
-			b, _ := p.module(u.dir)
+			seen[dir] = true
+			b, _ := p.module(dir)
 			for n := range b.vars {
 				p.anywhere[n] = true
 			}
