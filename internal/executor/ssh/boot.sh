@@ -26,7 +26,7 @@ if ! [ -x "$program" ]; then
 	[ "${sum%% *}" = "$digest" ] || { say "damaged $dir"; exit 3; }
 	chmod 700 "$part" && mv -f "$part" "$program" || { say "unwritable $dir"; exit 3; }
 	trap - EXIT
-	ls -t "$dir"/fettle-* 2>/dev/null | tail -n +4 | while IFS= read -r old; do rm -f "$old"; done
+	find "$dir" -name 'fettle-*' -mtime +30 -exec rm -f {} +
 fi
 from=${SSH_CONNECTION%% *}
 mode=$3 user=$4

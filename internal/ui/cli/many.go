@@ -242,7 +242,7 @@ func (cr *crowd) on(ctx context.Context, m *member, one func(context.Context, *m
 			m.leave()
 		}
 	}()
-	return one(ctx, m, x)
+	return one(ctx, m, m.patient(x))
 }
 
 // reachMember gives the machine that a target is.

@@ -117,7 +117,7 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 		return w, err
 	}
 	do := func(ctx context.Context, m *member, x executor.Executor, w *seen) (*executor.Report, error) {
-		rep, err := x.Apply(ctx, w.request, w.plan, w.options, nil)
+		rep, err := x.Apply(ctx, w.request, w.plan, w.options, func(executor.Event) {})
 		if err == nil && m.remote != nil && w.options.LockOut > 0 {
 			err = m.confirmAnew(ctx, rep)
 		}
@@ -152,7 +152,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		return &seen{to: run, plan: p}, err
 	}
 	do := func(ctx context.Context, _ *member, x executor.Executor, w *seen) (*executor.Report, error) {
-		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross}, w.plan, o, nil)
+		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross}, w.plan, o, func(executor.Event) {})
 	}
 	return cr.planAndDo(ctx, f.runFlags, "Roll these back?", "Rolled back", decide, do)
 }

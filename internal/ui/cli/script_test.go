@@ -45,6 +45,7 @@ func runFake() {
 		Hostname: func() (string, error) { return "web1.example.org", nil },
 		Env:      os.Getenv,
 		Version:  "test",
+		Connect:  connectFake,
 	}
 	if os.Getenv("FETTLE_TTY") != "" {
 		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}
@@ -60,7 +61,7 @@ func toyLanguage() cli.Language {
 			names, ds := toyTargets(t)
 			var out []lang.Target
 			for _, n := range names {
-				out = append(out, lang.Target{Name: n})
+				out = append(out, toyTarget(n))
 			}
 			return out, ds
 		},

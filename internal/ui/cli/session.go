@@ -28,6 +28,7 @@ type session struct {
 	json, noColor, verbose bool
 	vars                   []string
 
+	lockWait       time.Duration
 	compileTimeout time.Duration
 	compileMemory  int64 // MiB
 	maxFiles       int
@@ -61,6 +62,7 @@ func (s *session) flags(c *cobra.Command) {
 	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository of more than this `NUMBER` of files")
 	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a file of a repository above this size, in `MIB`")
 	s.reach.flags(f)
+	f.DurationVar(&s.lockWait, "lock-wait", 0, "wait up to this `TIME` while another fettle works on the machine")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 
@@ -147,7 +149,7 @@ func (s *session) onTarget(ctx context.Context, m Machine, fn func(executor.Exec
 	case err != nil:
 		return err
 	case x != nil:
-		return fn(x)
+		return fn(s.patient(x))
 	}
 	return s.open(ctx, m, fn)
 }
@@ -170,7 +172,7 @@ func (s *session) decideAndDo(ctx context.Context, decide, do func(executor.Exec
 		if err != nil {
 			return err
 		}
-		return both(x)
+		return both(s.patient(x))
 	}
 	if fileExists(m.State) {
 		return s.open(ctx, m, both)
@@ -193,7 +195,14 @@ func (s *session) open(ctx context.Context, m Machine, fn func(executor.Executor
 			err = cerr
 		}
 	}()
-	return fn(x)
+	return fn(s.patient(x))
+}
+
+// patient waits for whoever has the lock, where the command line says so.
+func (s *session) patient(x executor.Executor) executor.Executor {
+	return executor.Patient(x, executor.Patience{For: s.lockWait, Told: func(err error) {
+		fmt.Fprintf(s.app.Stderr, "Waiting up to %s: %v\n", s.lockWait, err)
+	}})
 }
 
 // variables reads the --var flags. The last of a name wins.
