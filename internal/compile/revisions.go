@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"slices"
-
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/step"
@@ -46,10 +44,9 @@ func (r *Revisions) Diff(in Input, t Compared) (Difference, diag.List) {
 	in.Target = t.Target
 	lists, ds := r.lists(in, t.Has)
 	d := Difference{Target: in.Target}
-	if ds.HasErrors() || slices.EqualFunc(lists[0], lists[1], step.Step.Same) {
-		return d, ds
+	if !ds.HasErrors() {
+		d.Changes = step.Diff(lists[0], lists[1])
 	}
-	d.Changes = step.Diff(lists[0], lists[1])
 	return d, ds
 }
 
