@@ -116,6 +116,7 @@ func TestDiagnostics(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var b bytes.Buffer
+	saved := &executor.Failure{Addr: "exec:migrate", Error: "exit code 1", Step: "EXEC migrate migrate", Source: "m.hcl:5"}
 	for _, r := range []executor.Report{
 		{Outcome: journal.Succeeded},
 		{Run: 4, Outcome: journal.Succeeded, Changed: 3, Duration: 42 * time.Millisecond, Checks: []executor.CheckResult{{Addr: "check:up", OK: true}},
@@ -126,6 +127,9 @@ func TestReport(t *testing.T) {
 		{Run: 6, Outcome: journal.CheckFailed, Changed: 1, Duration: time.Second, Checks: []executor.CheckResult{{Addr: "check:up", Error: "status 500", Source: "m.hcl:9"}}},
 		{Run: 7, Outcome: journal.RolledBack, Duration: time.Microsecond},
 		{Run: 8, Outcome: journal.Interrupted, Changed: 2, Duration: time.Second},
+		{Run: 9, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: saved, Rescued: []*executor.Failure{saved},
+			Notes: []string{"block.deploy failed and was rescued; what does not come after it goes on"}, Remaining: []addr.Addr{"exec:behind"}},
+		{Run: 10, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: &executor.Failure{Addr: "pkg:x", Error: "no network"}, Rescued: []*executor.Failure{saved}},
 	} {
 		render.Style{}.Report(&b, "Applied", &r, time.UTC)
 		b.WriteString("---\n")
