@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
@@ -26,6 +28,9 @@ type Key struct {
 	Target  string // as compile.Input has it
 	Vars    map[string]string
 	Facts   map[string]cty.Value
+	// Outputs are the outputs of commands that are known. Lists with so many of them
+	// have a place of their own, for one look can need several.
+	Outputs map[addr.Addr]string
 }
 
 // Kept is a list that was kept. The rest of it lies in a file of its own, which
@@ -34,6 +39,9 @@ type Kept struct {
 	Target string
 	List   string // its digest
 	Policy catalog.Policy
+	// Outputs and Held are those of the result.
+	Outputs []compile.Output
+	Held    []compile.Held
 
 	key Key
 	of  inputs
@@ -53,6 +61,8 @@ type note struct {
 	Target    string
 	List      string
 	Policy    catalog.Policy
+	Outputs   []compile.Output
+	Held      []compile.Held
 }
 
 var (
@@ -97,7 +107,13 @@ func digest(b []byte) string {
 
 // slot is where the list of a target stands: a new commit takes the old one's
 // place.
-func (k Key) slot() string { return "list\x00" + k.Prefix + "\x00" + k.Target }
+func (k Key) slot() string {
+	s := "list\x00" + k.Prefix + "\x00" + k.Target
+	if n := len(k.Outputs); n > 0 {
+		s += "\x00known " + strconv.Itoa(n)
+	}
+	return s
+}
 
 // body is the slot of the second file.
 func (k Key) body() string { return k.slot() + "\x00body" }
@@ -119,7 +135,7 @@ func (d Dir) Find(k Key) (*Kept, bool) {
 	if of, err := k.inputs(n.FactsUsed); err != nil || of != n.inputs {
 		return nil, false
 	}
-	return &Kept{Target: n.Target, List: n.List, Policy: n.Policy, key: k, of: n.inputs}, true
+	return &Kept{Target: n.Target, List: n.List, Policy: n.Policy, Outputs: n.Outputs, Held: n.Held, key: k, of: n.inputs}, true
 }
 
 // Result reads all of a list that Find found. Content that is not inline is
@@ -185,7 +201,7 @@ func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
 	for _, part := range [][]byte{inputs, more, text.Bytes(), blobs} {
 		body = appendText(body, part)
 	}
-	first, err := json.Marshal(note{of, res.FactsUsed, res.Target, res.List.Digest(), res.Policy})
+	first, err := json.Marshal(note{of, res.FactsUsed, res.Target, res.List.Digest(), res.Policy, res.Outputs, res.Held})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/listcache"
@@ -98,7 +99,8 @@ func TestEveryField(t *testing.T) {
 	}
 	got, err := dir.Result(kept, tree())
 	got.List, got.Blobs = nil, nil
-	if err != nil || !reflect.DeepEqual(got, res) || kept.Policy != res.Policy || kept.Target != res.Target {
+	if err != nil || !reflect.DeepEqual(got, res) || kept.Policy != res.Policy || kept.Target != res.Target ||
+		!reflect.DeepEqual(kept.Outputs, res.Outputs) || !reflect.DeepEqual(kept.Held, res.Held) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, res)
 	}
 }
@@ -154,6 +156,7 @@ func TestInputs(t *testing.T) {
 		{"prefix", func(k *listcache.Key) { k.Prefix = "x" }, false},
 		{"target", func(k *listcache.Key) { k.Target = "two" }, false},
 		{"a variable", func(k *listcache.Key) { k.Vars = map[string]string{"a": "2"} }, false},
+		{"an output", func(k *listcache.Key) { k.Outputs = map[addr.Addr]string{"exec:a": "x"} }, false},
 		{"one variable more", func(k *listcache.Key) { k.Vars = map[string]string{"a": "1", "b": ""} }, false},
 	} {
 		k := key()

@@ -115,7 +115,7 @@ func (s *session) listOf(src *source, in compile.Input) (req executor.Request, e
 	fresh := func() (compile.Result, error) {
 		res, err := s.compileInput(in)
 		if req = request(res, src.rev); err == nil {
-			s.goesOn(&req, res, in)
+			s.goesOn(&req, res.Outputs, res.Held, src, in)
 		}
 		return res, err
 	}
@@ -128,14 +128,15 @@ func (s *session) listOf(src *source, in compile.Input) (req executor.Request, e
 			_, err = fresh()
 			return
 		}
-		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts}
+		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts, Outputs: in.Outputs}
 		if kept, ok := dir.Find(k); ok {
 			req = s.keptRequest(kept, in, src.rev)
+			s.goesOn(&req, kept.Outputs, kept.Held, src, in)
 			return
 		}
 		warned := s.warned
 		var res compile.Result
-		if res, err = fresh(); err == nil && s.warned == warned && len(res.Outputs) == 0 {
+		if res, err = fresh(); err == nil && s.warned == warned {
 			_ = dir.Keep(in.Tree, k, res)
 		}
 	})
@@ -144,27 +145,20 @@ func (s *session) listOf(src *source, in compile.Input) (req executor.Request, e
 
 // goesOn adds to a request what it was made with of the outputs of commands, and
 // how to make it with others.
-func (s *session) goesOn(req *executor.Request, res compile.Result, in compile.Input) {
-	if len(res.Outputs) == 0 {
+func (s *session) goesOn(req *executor.Request, outputs []compile.Output, held []compile.Held, src *source, in compile.Input) {
+	if len(outputs) == 0 {
 		return
 	}
-	rev := req.Revision
-	req.Known, req.Outputs = in.Outputs, make([]executor.OutputRef, len(res.Outputs))
-	for i, o := range res.Outputs {
+	req.Known, req.Outputs = in.Outputs, make([]executor.OutputRef, len(outputs))
+	for i, o := range outputs {
 		req.Outputs[i] = executor.OutputRef{Addr: o.Addr, Step: o.Step}
 	}
-	for _, h := range res.Held {
+	for _, h := range held {
 		req.Held = append(req.Held, executor.Held{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs})
 	}
 	req.Next = func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
-		res, err := s.compileInput(in)
-		if err != nil {
-			return executor.Request{}, err
-		}
-		next := request(res, rev)
-		s.goesOn(&next, res, in)
-		return next, nil
+		return s.listOf(src, in)
 	}
 }
 

@@ -124,14 +124,13 @@ func (s *session) gatherWanted(ctx context.Context, x executor.Executor, k *know
 	if err != nil {
 		return
 	}
-	res, err := s.compileInput(in)
+	req, err := s.listOf(src, in)
 	if err != nil {
 		return
 	}
-	req := request(res, src.rev)
-	s.goesOn(&req, res, in)
-	k.wanted = informed(ctx, x, req)
-	k.waits = k.wanted.Held
+	if made := informed(ctx, x, req); made.Fill() == nil {
+		k.wanted, k.waits = made, made.Held
+	}
 }
 
 // informed is a request made with the outputs of commands that a machine knows. An
