@@ -118,9 +118,9 @@ func (b *blocks) trace() string {
 // TestRescuedBlocks: of any blocks, orders and failures, exactly that runs which is
 // neither in a block that failed nor after one, until something fails outside.
 func TestRescuedBlocks(t *testing.T) {
-	drawn := 0
+	drawn, wrong := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if drawn++; drawn > rounds {
+		if drawn++; drawn > rounds && !wrong { // what is wrong is drawn again, to make it small
 			return
 		}
 		b := drawBlocks(rt)
@@ -129,6 +129,7 @@ func TestRescuedBlocks(t *testing.T) {
 			m.fails[fmt.Sprintf("c%d", i)] = fails
 		}
 		if got := m.apply(repo.MapTree(map[string]string{"fettle.hcl": b.text()})); got != b.trace() {
+			wrong = true
 			rt.Fatalf("%s\ngives\n%s\nwant\n%s", b.text(), got, b.trace())
 		}
 	})
