@@ -23,7 +23,6 @@ var confinements = []confinement{
 		only: []allowed{
 			{"internal/host/local", "the driver itself"},
 			{"internal/repo", "git"},
-			{"internal/executor/ssh", "OpenSSH, which reaches another machine's host.Host"},
 			{"internal/sandbox", "this program again, as the process that compiles or that keeps a program in: design/0008, design/0012"},
 			{"test/...", "boots hosts and runs the binary"},
 		},

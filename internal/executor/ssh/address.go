@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,8 +53,9 @@ type Options struct {
 	Control string
 	// Keep is how long one is kept, 60 s where it is 0.
 	Keep time.Duration
-	// Ask lets OpenSSH ask on the terminal, for passphrases.
-	Ask bool
+	// Login runs a command line of ssh on the terminal, where it can ask for a
+	// passphrase; nil: nobody is there. It wants Control.
+	Login func(ctx context.Context, argv []string) error
 	// Connect is how long the connection may take, Start how long the program there;
 	// 0 for 10 s and 60 s.
 	Connect, Start time.Duration
@@ -86,12 +88,12 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// argv is the command line of ssh for one remote command. The first value of an
+// argv is the command line of ssh for one remote command, which may ask a person. The first value of an
 // option counts, so that those of this package stand before the address's own.
-func (o Options) argv(a Address, command string) []string {
+func (o Options) argv(a Address, command string, asks bool) []string {
 	argv := []string{o.Binary, "-T", "-a", "-x"}
 	option := func(k, v string) { argv = append(argv, "-o", k+"="+v) }
-	option("BatchMode", yesNo(!o.Ask))
+	option("BatchMode", yesNo(!asks))
 	option("StrictHostKeyChecking", map[bool]string{true: "accept-new", false: "yes"}[o.AcceptNew])
 	option("ConnectTimeout", strconv.Itoa(max(1, int(o.Connect/time.Second))))
 	option("ServerAliveInterval", "15")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/executor/wire"
 )
@@ -82,15 +81,12 @@ var offending = regexp.MustCompile(`Offending (\S+) key in (\S+:\d+)`)
 
 // explain makes what happened into an *Error. ssh has a moment to end by itself, for
 // that is when it says why.
-func (p *process) explain(a Address, o Options, err error) error {
+func (p *process) explain(a Address, err error) error {
 	if e := explainBoot(a, err); e != nil {
 		return e
 	}
-	select {
-	case <-p.ended:
-	case <-time.After(grace):
-	}
-	text, code, trouble := p.errs.all()
+	p.lastWords()
+	text, trouble := p.errs.all()
 	e := &Error{Address: a, Cause: err}
 	switch {
 	case errors.Is(trouble, errSudoAsks):
@@ -110,7 +106,7 @@ func (p *process) explain(a Address, o Options, err error) error {
 			return e
 		}
 	}
-	e.rest(p, o, err, text, code)
+	e.rest(p, err, text)
 	return e
 }
 
@@ -128,7 +124,7 @@ func (e *Error) keys(text string) {
 }
 
 // rest is for what no rule knows.
-func (e *Error) rest(p *process, o Options, err error, text string, code int) {
+func (e *Error) rest(p *process, err error, text string) {
 	e.Class = Unreachable
 	e.Advice = "Try: ssh -v " + e.Address.Host
 	said := strings.Join(strings.Fields(text+" "+p.noise.String()), " ")
@@ -142,7 +138,7 @@ func (e *Error) rest(p *process, o Options, err error, text string, code int) {
 		e.Class, e.Text, e.Advice = Interrupted, "interrupted", ""
 	case said != "":
 		e.Text = said
-	case code == 255:
+	case p.silent():
 		e.Text = "ssh ended without saying why"
 	default:
 		e.Class, e.Text = NotUnderstood, err.Error()
@@ -175,4 +171,14 @@ func explainBoot(a Address, err error) *Error {
 		e.Class, e.Text = NotUnderstood, b.said
 	}
 	return e
+}
+
+// silent tells whether ssh itself gave up, without a word.
+func (p *process) silent() bool {
+	select {
+	case <-p.Ended:
+		return p.Code() == 255
+	default:
+		return false
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 
 	"fettle.dev/fettle/internal/executor/wire"
@@ -31,14 +30,28 @@ func Open(ctx context.Context, a Address, o Options) (*Session, error) {
 		return nil, err
 	}
 	o = o.defaults()
+	s, err := open(ctx, a, o)
+	var e *Error
+	if errors.As(err, &e) && e.Class == Denied && o.Login != nil && o.Control != "" {
+		// A key may want its passphrase, or a touch. OpenSSH asks for that itself, on the
+		// terminal; the connection that it makes then is kept, and used at once.
+		if lerr := o.Login(ctx, o.argv(a, "true", true)); lerr != nil {
+			return nil, err
+		}
+		s, err = open(ctx, a, o)
+	}
+	return s, err
+}
+
+func open(ctx context.Context, a Address, o Options) (*Session, error) {
 	p, err := o.start(a, o.bootArgs(a))
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{proc: p}
 	if err := p.within(ctx, o.Connect+o.Start, func(ctx context.Context) error { return s.boot(ctx, a, o) }); err != nil {
-		p.kill()
-		return nil, p.explain(a, o, err)
+		p.Kill()
+		return nil, p.explain(a, err)
 	}
 	return s, nil
 }
@@ -84,12 +97,12 @@ func (o Options) start(a Address, args func() ([]string, error)) (*process, erro
 	for _, w := range words {
 		command += " " + quote(w)
 	}
-	argv := o.argv(a, command)
-	p, err := startProcess(exec.Command(argv[0], argv[1:]...), o.SudoPassword)
-	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("cannot connect to %s: there is no program %q here; install OpenSSH: apt install openssh-client", a, argv[0])
+	argv := o.argv(a, command, false)
+	p, err := startProcess(argv, o.SudoPassword)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to %s: %w; is OpenSSH installed? apt install openssh-client", a, err)
 	}
-	return p, err
+	return p, nil
 }
 
 // boot answers the script until the program speaks.
@@ -127,17 +140,17 @@ func (s *Session) upload(arch string, o Options) error {
 		return err
 	}
 	s.proc.extend(o.Upload)
-	if _, err := fmt.Fprintf(s.proc.in, "%d\n", len(packed)); err != nil {
+	if _, err := fmt.Fprintf(s.proc.In, "%d\n", len(packed)); err != nil {
 		return err
 	}
-	s.Uploaded, err = io.Copy(s.proc.in, bytes.NewReader(packed))
+	s.Uploaded, err = io.Copy(s.proc.In, bytes.NewReader(packed))
 	return err
 }
 
 // Close ends the connection. What runs on the target goes on as wire.Options say.
 func (s *Session) Close() error {
 	err := s.Client.Close()
-	s.proc.kill()
+	s.proc.Kill()
 	return err
 }
 
@@ -151,7 +164,7 @@ func Forget(ctx context.Context, a Address, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.Kill()
 	err = p.within(ctx, o.Connect+o.Start, func(context.Context) error {
 		said, err := p.bootLine()
 		if err == nil && said != "forgotten" {
@@ -160,7 +173,7 @@ func Forget(ctx context.Context, a Address, o Options) error {
 		return err
 	})
 	if err != nil {
-		return p.explain(a, o, err)
+		return p.explain(a, err)
 	}
 	return nil
 }

@@ -6,24 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/host/local"
 )
 
 // process is a running ssh. It is the stream to what runs on the target.
 type process struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
+	*local.Stream
 	line *bufio.Reader
 	out  io.Reader // what comes, once the script has nothing to say any more
 
 	password func() (string, error)
 	errs     said
-	ended    chan struct{} // closed when ssh has ended
+	read     chan struct{} // closed when the error stream has ended
 	timer    *time.Timer
 	noise    strings.Builder
 }
@@ -31,46 +30,39 @@ type process struct {
 // grace is how long ssh may take to end by itself.
 const grace = 2 * time.Second
 
-func startProcess(cmd *exec.Cmd, password func() (string, error)) (*process, error) {
-	p := &process{cmd: cmd, password: password, ended: make(chan struct{})}
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
+func startProcess(argv []string, password func() (string, error)) (*process, error) {
+	stream, err := local.StartStream(argv)
 	if err != nil {
 		return nil, err
 	}
-	errs, err := cmd.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	p.line = bufio.NewReaderSize(out, 64<<10)
+	p := &process{Stream: stream, password: password, read: make(chan struct{})}
+	p.line = bufio.NewReaderSize(stream.Out, 64<<10)
 	p.out = p.line
-	read := make(chan struct{})
-	go func() { defer close(read); p.watch(errs) }()
 	go func() {
-		// A connection that is kept holds the pipe of errors open: ssh has said what it
-		// had to say when it ends.
-		state, _ := cmd.Process.Wait()
-		select {
-		case <-read:
-		case <-time.After(grace / 10):
-		}
-		p.errs.end(state.ExitCode())
-		close(p.ended)
+		defer close(p.read)
+		p.watch(stream.Err)
 	}()
 	return p, nil
+}
+
+// lastWords waits until ssh has ended and said why. A connection that is kept may
+// hold the stream of errors open, so that is not waited for as long.
+func (p *process) lastWords() {
+	select {
+	case <-p.Ended:
+	case <-time.After(grace):
+		return
+	}
+	select {
+	case <-p.read:
+	case <-time.After(grace / 10):
+	}
 }
 
 // said is what came on the error stream.
 type said struct {
 	mu      sync.Mutex
 	text    strings.Builder
-	code    int
 	trouble error // with the password of sudo
 }
 
@@ -82,16 +74,10 @@ func (s *said) add(b []byte) {
 	}
 }
 
-func (s *said) end(code int) {
+func (s *said) all() (text string, trouble error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.code = code
-}
-
-func (s *said) all() (text string, code int, trouble error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String(), s.code, s.trouble
+	return s.text.String(), s.trouble
 }
 
 func (s *said) blame(err error) {
@@ -126,7 +112,7 @@ func (p *process) watch(r io.Reader) {
 				p.errs.add([]byte(before))
 				tail = after
 				if asked++; !p.answer(asked) {
-					p.kill()
+					p.Kill()
 				}
 			}
 			if keep := len(tail) - len(prompt); keep > 0 {
@@ -159,15 +145,18 @@ func (p *process) answer(time int) bool {
 		p.errs.blame(errSudoAsks)
 		return false
 	}
-	_, err := io.WriteString(p.in, text+"\n")
+	_, err := io.WriteString(p.In, text+"\n")
 	return err == nil
 }
 
 // bootLine is what the script says next, "" when the program speaks instead.
 func (p *process) bootLine() (string, error) {
 	for p.noise.Len() < maxSaid {
-		text, err := p.line.ReadString('\n')
-		text = strings.TrimRight(text, "\r\n")
+		b, err := p.line.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = nil
+		}
+		text := strings.TrimRight(string(b), "\r\n")
 		if said, ok := strings.CutPrefix(text, "fettle-boot "); ok {
 			return said, nil
 		}
@@ -189,7 +178,7 @@ func (p *process) within(ctx context.Context, most time.Duration, f func(context
 	defer cancel(nil)
 	p.timer = time.AfterFunc(most, func() { cancel(fmt.Errorf("it took more than %s: %w", most, context.DeadlineExceeded)) })
 	defer p.timer.Stop()
-	stop := context.AfterFunc(ctx, p.kill)
+	stop := context.AfterFunc(ctx, p.Kill)
 	defer stop()
 	err := f(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -205,24 +194,8 @@ func (p *process) extend(by time.Duration) { p.timer.Reset(by) }
 func (p *process) Read(b []byte) (int, error) { return p.out.Read(b) }
 
 // Write implements io.Writer.
-func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+func (p *process) Write(b []byte) (int, error) { return p.In.Write(b) }
 
 // Close lets the other end know that nothing more comes, and ends ssh if that is not
 // enough.
-func (p *process) Close() error {
-	err := p.in.Close()
-	go func() {
-		select {
-		case <-p.ended:
-		case <-time.After(grace):
-			p.kill()
-		}
-	}()
-	return err
-}
-
-// kill ends ssh at once. It may be called again.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.in.Close()
-}
+func (p *process) Close() error { return p.EndSoon(grace) }

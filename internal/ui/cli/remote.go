@@ -142,12 +142,15 @@ func (s *session) connect(ctx context.Context, a ssh.Address, kept bool) (Remote
 	if s.app.Connect == nil {
 		return nil, errors.New("cannot reach other machines: this fettle was built without SSH")
 	}
-	o := ssh.Options{AcceptNew: s.reach.acceptNew, SudoPassword: s.sudoPassword, Ask: s.app.Terminal.In,
+	o := ssh.Options{AcceptNew: s.reach.acceptNew, SudoPassword: s.sudoPassword,
 		Wire: wire.Options{OnDisconnect: s.reach.onDisconnect.value, Identities: s.identities}}
 	if s.root != "/" {
 		o.Root = s.root
 	}
 	o.State = s.state
+	if s.app.Terminal.In && !s.json {
+		o.Login = s.app.Interactive
+	}
 	x, err := s.app.Connect(ctx, a, o, kept)
 	if err != nil {
 		return nil, err
