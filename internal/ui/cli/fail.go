@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
+	"fettle.dev/fettle/internal/executor/wire"
 )
 
 // errorDoc is the document of a command that failed.
@@ -92,6 +93,8 @@ func hintOf(err error) string {
 		return ""
 	}
 	switch {
+	case errors.Is(err, wire.ErrLost):
+		return "A run that had begun there goes on, stops or goes back, as --on-disconnect says. See how it ended: fettle status"
 	case errors.Is(err, executor.ErrLocked):
 		return "Wait until it has finished, or see what runs: fettle status"
 	case errors.Is(err, executor.ErrStale):

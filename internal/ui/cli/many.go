@@ -286,7 +286,6 @@ func failed(err error) outcome {
 	}
 	if errors.Is(err, wire.ErrLost) {
 		o.status = fanout.Unreachable
-		o.err = withHint(err, "See how it ended, when the target can be reached: fettle status")
 	}
 	o.body = "error: " + err.Error() + "\n"
 	if far != nil {

@@ -101,7 +101,7 @@ func (b *Board) numbers() string {
 // clear takes the lines that are redrawn off the screen.
 func (b *Board) clear() {
 	if b.drawn > 0 {
-		fmt.Fprintf(b.w, "\x1b[%dA\x1b[J", b.drawn)
+		fmt.Fprintf(b.w, "\r\x1b[%dA\x1b[J", b.drawn) // what was typed has moved the cursor
 		b.drawn = 0
 	}
 }
