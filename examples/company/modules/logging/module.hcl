@@ -35,7 +35,7 @@ service "rsyslog" {
 
 logrotate "shop" {
   paths   = ["/var/log/shop/*.log"]
-  options = ["daily", "rotate 14", "compress", "delaycompress", "missingok", "notifempty"]
+  options = ["su root adm", "daily", "rotate 14", "compress", "delaycompress", "missingok", "notifempty"] # a group writes there
 }
 directory "/var/log/shop" {
   group = "adm"
