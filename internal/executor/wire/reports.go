@@ -42,7 +42,21 @@ func (r Reports) Keep(e Ended) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("cannot keep the report: %w", err)
 	}
-	return errors.Join(r.FS.Rename(p+".new", p), r.FS.SyncDir(reportsDir))
+	return errors.Join(r.FS.Rename(p+".new", p), r.FS.SyncDir(reportsDir), r.prune())
+}
+
+// prune removes the oldest of too many.
+func (r Reports) prune() error {
+	names, err := r.FS.ReadDir(reportsDir)
+	if err != nil || len(names) <= maxReports {
+		return err
+	}
+	for _, name := range names[:len(names)-maxReports] {
+		if err := r.FS.Remove(path.Join(reportsDir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // List gives what is kept, oldest first. What cannot be read is left out.
@@ -57,7 +71,7 @@ func (r Reports) List() []Ended {
 			out = append(out, e)
 		}
 	}
-	return out[max(0, len(out)-maxReports):]
+	return out
 }
 
 func (r Reports) read(name string) (Ended, error) {
