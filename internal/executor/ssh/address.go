@@ -61,6 +61,8 @@ type Options struct {
 	Connect, Start time.Duration
 	// Upload is how long the program may take to come to the target, 0 for 10 min.
 	Upload time.Duration
+	// Jitter gives a pause up to the longest one; nil: a random one.
+	Jitter func(most time.Duration) time.Duration
 	// Binary is the ssh to run, "" for the one on the path.
 	Binary string
 	Wire   wire.Options
@@ -78,6 +80,9 @@ func (o Options) defaults() Options {
 	}
 	if o.Keep == 0 {
 		o.Keep = time.Minute
+	}
+	if o.Jitter == nil {
+		o.Jitter = jitter
 	}
 	if o.Binary == "" {
 		o.Binary = "ssh"

@@ -34,6 +34,7 @@ type Error struct {
 	Class   Class
 	Text    string // the reason, without the address
 	Advice  string // what to type, or to do
+	Said    string // what OpenSSH said, as it said it
 	Cause   error
 }
 
@@ -87,7 +88,7 @@ func (p *process) explain(a Address, err error) error {
 	}
 	p.lastWords()
 	text, trouble := p.errs.all()
-	e := &Error{Address: a, Cause: err}
+	e := &Error{Address: a, Cause: err, Said: text}
 	switch {
 	case errors.Is(trouble, errSudoAsks):
 		e.Class, e.Text, e.Advice = SudoAsks, "sudo there asks for a password", "Give it: --ask-sudo-password"

@@ -30,7 +30,7 @@ func Open(ctx context.Context, a Address, o Options) (*Session, error) {
 		return nil, err
 	}
 	o = o.defaults()
-	s, err := open(ctx, a, o)
+	s, err := openPatiently(ctx, a, o)
 	var e *Error
 	if errors.As(err, &e) && e.Class == Denied && o.Login != nil && o.Control != "" {
 		// A key may want its passphrase, or a touch. OpenSSH asks for that itself, on the
