@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,19 +25,26 @@ type manyFlags struct {
 	batch, maxFailed string
 }
 
+// perProcessor is how many targets at once a processor here keeps up with: for each it
+// encrypts, compiles and compares.
+const perProcessor = 25
+
 // manyMark on a command tells that it takes a selection of targets.
 const manyMark = "many"
 
 func (f *manyFlags) flags(c *cobra.Command) {
 	c.Annotations = map[string]string{manyMark: "yes"}
-	c.Flags().IntVar(&f.parallel, "parallel", fanout.DefaultParallel, "work on this `NUMBER` of targets at once")
+	c.Flags().IntVar(&f.parallel, "parallel", 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each processor here if that is less)")
 	c.Flags().StringVar(&f.batch, "batch", "", "finish so many targets before the next begin, such as 5 or 10%: `AMOUNT`")
 	c.Flags().StringVar(&f.maxFailed, "max-failed", "", "begin no more targets when more than this `AMOUNT` failed, such as 0 or 10%")
 }
 
 func (f *manyFlags) options() (fanout.Options, error) {
 	o := fanout.Options{Parallel: f.parallel}
-	if f.parallel < 1 {
+	if f.parallel == 0 {
+		o.Parallel = min(fanout.DefaultParallel, perProcessor*runtime.NumCPU())
+	}
+	if f.parallel < 0 {
 		return o, refuse("Give 1 or more, or leave it out", fmt.Sprintf("cannot work on %d targets at once", f.parallel))
 	}
 	var err error
