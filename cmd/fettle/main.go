@@ -73,6 +73,7 @@ func run(args []string) int {
 		Support:      support,
 		Connect:      connector(),
 		Interrupts:   signals.take,
+		Forget:       ssh.Forget,
 		Password:     password,
 		Ask:          ask,
 		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 // onlyLook are the commands that take no lock, and those that touch no machine.
-const onlyLook = "compile completion diff docs drift explain facts fmt init log plan show status support-bundle validate version steps test schema lookup generate module secret"
+const onlyLook = "compile completion diff docs drift explain facts fmt init log plan show status support-bundle validate version steps test schema lookup generate module secret target"
 
 // TestEveryCommandIsKnown fails for a command that is neither a way in of these
 // tests nor known to only look, so that nobody forgets a new one here.

@@ -1,7 +1,8 @@
 say() { printf 'fettle-boot %s\n' "$1"; }
-dir=${XDG_CACHE_HOME:-${HOME:-/tmp/fettle-$(id -u)}/.cache}/fettle
+give_up() { say "$1"; exit 3; }
+dir=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/fettle
 if [ "$3" = forget ]; then
-	rm -rf "$dir" && say forgotten
+	rm -f "$dir"/fettle-* && { rmdir "$dir" 2>/dev/null; say forgotten; }
 	exit
 fi
 case $(uname -s)-$(uname -m) in
@@ -9,23 +10,25 @@ Linux-x86_64) arch=amd64 digest=$1 ;;
 Linux-aarch64) arch=arm64 digest=$2 ;;
 *) digest=- ;;
 esac
-if [ "$digest" = - ]; then
-	say "unfit $(uname -s) $(uname -m)"
-	exit 3
-fi
+[ "$digest" != - ] || give_up "unfit $(uname -s) $(uname -m)"
 program=$dir/fettle-$digest
 if ! [ -x "$program" ]; then
 	umask 077
 	part=$program.$$
-	mkdir -p "$dir" && : >"$part" || { say "unwritable $dir"; exit 3; }
 	trap 'rm -f "$part"' EXIT
+	trap 'rm -f "$part"; exit 3' HUP INT PIPE TERM
+	{ mkdir -p "$dir" && : >"$part"; } 2>/dev/null || give_up "unwritable $dir"
+	# What a connection left that broke off, unless it may still be coming.
+	find "$dir" -name 'fettle-*.*' -mmin +60 -exec rm -f {} + 2>/dev/null
+	chmod 700 "$part"
+	[ -x "$part" ] || give_up "noexec $dir"
 	say "lack $arch"
 	IFS= read -r size
-	head -c "$size" | gzip -dc >"$part" && sync "$part" || { say "full $dir"; exit 3; }
+	head -c "$size" | gzip -dc >"$part" && sync "$part" || give_up "full $dir"
 	sum=$(sha256sum "$part")
-	[ "${sum%% *}" = "$digest" ] || { say "damaged $dir"; exit 3; }
-	chmod 700 "$part" && mv -f "$part" "$program" || { say "unwritable $dir"; exit 3; }
-	trap - EXIT
+	[ "${sum%% *}" = "$digest" ] || give_up "damaged $dir"
+	mv -f "$part" "$program" || give_up "unwritable $dir"
+	trap - EXIT HUP INT PIPE TERM
 	find "$dir" -name 'fettle-*' -mtime +30 -exec rm -f {} +
 fi
 from=${SSH_CONNECTION%% *}

@@ -12,5 +12,5 @@
 //
 // All that is asked of the target's shell is one line that starts sh with a short
 // script (boot.sh), which is the only thing there until the program has come. It needs
-// a POSIX shell, and head, gzip and sha256sum for the first contact.
+// a POSIX shell and base64, and head, gzip and sha256sum for the first contact.
 package ssh

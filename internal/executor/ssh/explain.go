@@ -24,6 +24,7 @@ const (
 	SudoDenied    Class = "sudo-denied"    // the account may not
 	Unfit         Class = "unfit"          // there is no program for its processor
 	NoRoom        Class = "no-room"        // its disk is full, or not to be written
+	NotRun        Class = "not-run"        // it runs no program from where ours is
 	Interrupted   Class = "interrupted"    // we gave it up
 	NotUnderstood Class = "not-understood" // something else answered
 )
@@ -77,7 +78,7 @@ func rules() []rule {
 	}
 }
 
-var fingerprint = regexp.MustCompile(`(?m)^(SHA256:\S+?)\.?$`)
+var fingerprint = regexp.MustCompile(`(?m)^(SHA256:[A-Za-z0-9+/=]+)`)
 var offending = regexp.MustCompile(`Offending (\S+) key in (\S+:\d+)`)
 
 // explain makes what happened into an *Error. ssh has a moment to end by itself, for
@@ -97,7 +98,7 @@ func (p *process) explain(a Address, err error) error {
 		e.Class, e.Text, e.Advice = SudoWrong, "sudo there did not take the password", "Type it again: --ask-sudo-password"
 		return e
 	case trouble != nil:
-		e.Class, e.Text = SudoAsks, trouble.Error()
+		e.Class, e.Text, e.Cause = SudoAsks, trouble.Error(), trouble
 		return e
 	}
 	for _, r := range rules() {
@@ -164,6 +165,9 @@ func explainBoot(a Address, err error) *Error {
 		e.Advice = "fettle runs on Linux on amd64 and arm64. For the other one put a program of the same build beside this one: make programs"
 	case "full":
 		e.Text, e.Advice = "the program does not fit into "+rest, "Make room there, then try again"
+	case "noexec":
+		e.Class, e.Text = NotRun, "no program may be run from "+rest
+		e.Advice = "That file system is mounted noexec. Log in as another user, or have sshd there set another folder: SetEnv XDG_CACHE_HOME=DIR"
 	case "unwritable":
 		e.Text, e.Advice = "nothing can be written to "+rest, "Is the disk full or read-only? Whose is the folder?"
 	case "damaged":

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +85,17 @@ func (o Options) scriptArgs(mode, user string, rest []string) ([]string, error) 
 	return append(append(args, mode, user), rest...), nil
 }
 
+// commandLine starts the script. It is one line without an exclamation mark, which is
+// what csh takes as well.
+func commandLine(words []string) string {
+	script := base64.StdEncoding.EncodeToString([]byte(bootScript))
+	line := "exec sh -c 'eval \"$(echo " + script + " | base64 -d)\"' fettle"
+	for _, w := range words {
+		line += " " + quote(w)
+	}
+	return line
+}
+
 // quote makes one word for any shell that people log in with.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
@@ -93,11 +105,7 @@ func (o Options) start(a Address, args func() ([]string, error)) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	command := "exec sh -c " + quote(bootScript) + " fettle"
-	for _, w := range words {
-		command += " " + quote(w)
-	}
-	argv := o.argv(a, command, false)
+	argv := o.argv(a, commandLine(words), false)
 	p, err := startProcess(argv, o.SudoPassword)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w; is OpenSSH installed? apt install openssh-client", a, err)

@@ -77,6 +77,8 @@ type App struct {
 	// Connect reaches another machine over SSH; kept tells whether a connection may be
 	// one that is kept from before, and is kept for the next. nil: none can be reached.
 	Connect func(ctx context.Context, a ssh.Address, o ssh.Options, kept bool) (Remote, error)
+	// Forget removes this program from another machine; nil: none can be reached.
+	Forget func(ctx context.Context, a ssh.Address, o ssh.Options) error
 	// Password asks for one on the terminal, which does not show it; nil: cannot.
 	Password func(prompt string) (string, error)
 	// Interrupts takes the signals of a person until the function is called, for a

@@ -142,16 +142,7 @@ func (s *session) connect(ctx context.Context, a ssh.Address, kept bool) (Remote
 	if s.app.Connect == nil {
 		return nil, errors.New("cannot reach other machines: this fettle was built without SSH")
 	}
-	o := ssh.Options{AcceptNew: s.reach.acceptNew, SudoPassword: s.sudoPassword,
-		Wire: wire.Options{OnDisconnect: s.reach.onDisconnect.value, Identities: s.identities}}
-	if s.root != "/" {
-		o.Root = s.root
-	}
-	o.State = s.state
-	if s.app.Terminal.In && !s.json {
-		o.Login = s.app.Interactive
-	}
-	x, err := s.app.Connect(ctx, a, o, kept)
+	x, err := s.app.Connect(ctx, a, s.sshOptions(), kept)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +150,19 @@ func (s *session) connect(ctx context.Context, a ssh.Address, kept bool) (Remote
 		return nil, errors.Join(fmt.Errorf("cannot work on %s: %s", a, text), x.Close())
 	}
 	return x, nil
+}
+
+// sshOptions are what the command line says about connections.
+func (s *session) sshOptions() ssh.Options {
+	o := ssh.Options{AcceptNew: s.reach.acceptNew, SudoPassword: s.sudoPassword, State: s.state,
+		Wire: wire.Options{OnDisconnect: s.reach.onDisconnect.value, Identities: s.identities}}
+	if s.root != "/" {
+		o.Root = s.root
+	}
+	if s.app.Terminal.In && !s.json {
+		o.Login = s.app.Interactive
+	}
+	return o
 }
 
 // sudoPassword is what sudo on targets is given, asked for once.

@@ -70,7 +70,7 @@ func groups() []group {
 	type list = []func(*session) *cobra.Command
 	return []group{
 		{"repository", "The repository:", list{newInit, newValidate, newTest, newFmt, newCompile, newDiff, newSecret, newDocs, newSchema, newGenerate, newLookup, newModule}},
-		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
+		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover, newTarget}},
 		{"history", "What was done, and why:", list{newStatus, newFacts, newLog, newShow, newExplain, newGC}},
 		{"more", "More:", list{newSteps, newVersion, newCompletion, newSupportBundle}},
 	}

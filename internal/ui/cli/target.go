@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newTarget(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "target",
+		Short: "Care for the connection to a target",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(&cobra.Command{
+		Use:   "forget",
+		Short: "Remove this program from a target that is reached over SSH",
+		Long: `Removes what the first contact brought there: this program, in the cache of the
+account. What was done stays recorded in the state directory, so that it can still be
+taken back: the next contact brings the program again.`,
+		Example: "  fettle target forget -t web1\n  fettle target forget --ssh ann@web1",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.forgetTarget(c.Context()) },
+	})
+	return c
+}
+
+func (s *session) forgetTarget(ctx context.Context) error {
+	if s.target == "" && s.reach.ssh == "" {
+		return refuse("Type: fettle target forget -t TARGET", "cannot forget a target: none is named")
+	}
+	a, err := s.address(ctx, s.target)
+	switch {
+	case err != nil:
+		return err
+	case a == nil:
+		return refuse("See how targets are reached: docs/ssh.md", fmt.Sprintf("cannot forget %q: it is not reached over SSH", s.target))
+	case s.app.Forget == nil:
+		return errors.New("cannot reach other machines: this fettle was built without SSH")
+	}
+	if err := s.app.Forget(ctx, *a, s.sshOptions()); err != nil {
+		return err
+	}
+	state := s.state
+	if state == "" {
+		state = "/var/lib/fettle"
+	}
+	return s.done("forget", 0, fmt.Sprintf("The program is gone from %s. What was done there, and the way back, stays in %s.", a, state))
+}

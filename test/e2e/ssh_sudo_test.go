@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// sudoPassword is ann's on the host.
+const sudoPassword = "correct-horse-5b1f"
+
+// TestSudoOverSSH: an ordinary account becomes root by sudo, with a password or
+// without, and the password is nowhere to be seen.
+func TestSudoOverSSH(t *testing.T) {
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	d := newDesk(t)
+	m := plainMachine(d, hosts.NewWorld(t), "web1", repo)
+	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "sudo")
+	m.Run(t, "useradd", "-m", "-s", "/bin/sh", "ann")
+	m.welcomes(d, "ann")
+	r := m.ExecInput(strings.NewReader("ann:"+sudoPassword+"\n"), "chpasswd")
+	if r.ExitCode != 0 {
+		t.Fatal(r.Stderr)
+	}
+	d.knows(m, "ann")
+	d.put("password", sudoPassword+"\nnot this line\n", 0o600)
+	d.put("wrong", "incorrect\n", 0o600)
+	d.targets("ssh { sudo = true }", "file \"/etc/story\" { content = \"hello\\n\" }\n")
+	story := func(name string, f func(*desk, *machine)) {
+		t.Run(name, func(t *testing.T) { f(d.with(t), &machine{m.Host, t}) })
+	}
+	story("NotASudoer", notASudoer)
+	story("Password", sudoWithPassword)
+	story("NoPassword", sudoWithout)
+}
+
+func notASudoer(d *desk, m *machine) {
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "sudo there asks for a password", "--ask-sudo-password")
+	d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("password")), "the account may not use sudo there")
+	if m.has("/var/lib/fettle") {
+		d.t.Error("something was made all the same")
+	}
+}
+
+func sudoWithPassword(d *desk, m *machine) {
+	for _, pty := range []string{"use_pty", "!use_pty"} {
+		m.WriteFile(d.t, "/etc/sudoers.d/ann", "Defaults "+pty+"\nann ALL=(ALL) ALL\n", 0o440)
+		d.says(d.fettle(failed, "plan", "-t", "web1"), "sudo there asks for a password", "--ask-sudo-password")
+		d.says(d.fettle(failed, "plan", "-t", "web1", "--ask-sudo-password"), "there is no terminal", "--sudo-password-file FILE")
+		d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("wrong")), "sudo there did not take the password")
+
+		m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
+		d.targets("ssh { sudo = true }", waitStep)
+		p := d.begin("apply", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
+		m.awaitMiddle(p)
+		commandLinesLack(d.t, sudoPassword)
+		m.goOn()
+		if d.end(p) != asWanted {
+			d.t.Fatal("the apply failed")
+		}
+		m.want("root", "stat", "-c", "%U", "/etc/story/after")
+		d.says(d.fettle(asWanted, "log", "-t", "web1", "--sudo-password-file", d.at("password")), "succeeded")
+		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
+	}
+	if found := m.holds(sudoPassword); len(found) > 0 {
+		d.t.Errorf("the password is in %v", found)
+	}
+	if strings.Contains(m.Run(d.t, "journalctl", "-q", "--no-pager"), sudoPassword) {
+		d.t.Error("the password is in the journal of the host")
+	}
+}
+
+// sudoWithout: no password is needed, and one that is given all the same goes nowhere.
+func sudoWithout(d *desk, m *machine) {
+	for _, pty := range []string{"use_pty", "!use_pty"} {
+		m.WriteFile(d.t, "/etc/sudoers.d/ann", "Defaults "+pty+"\nann ALL=(ALL) NOPASSWD: ALL\n", 0o440)
+		d.targets("ssh { sudo = true }", "file \"/etc/story\" { content = \"hello\\n\" }\n")
+		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+		d.fettle(asWanted, "apply", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
+		m.want("root", "stat", "-c", "%U", "/etc/story")
+		m.want("ann", "sh", "-c", "stat -c %U /home/ann/.cache/fettle/fettle-*")
+		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	}
+	d.targets("ssh {}", "file \"/etc/story\" { content = \"hello\\n\" }\n")
+	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "permission denied", "--sudo")
+}
+
+// awaitMiddle waits until a run is held up.
+func (m *machine) awaitMiddle(p *process) {
+	m.t.Helper()
+	m.await("the middle of the run", func() bool {
+		if p.over() {
+			m.t.Fatalf("the run was over too early:\n%s", p.out)
+		}
+		return m.has("/run/waits")
+	})
+}
+
+// commandLinesLack looks at every process of the world, and so of its hosts.
+func commandLinesLack(t *testing.T, text string) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(lines) < 5 {
+		t.Fatalf("%v %v", lines, err)
+	}
+	for _, name := range lines {
+		for _, of := range []string{name, filepath.Join(filepath.Dir(name), "environ")} {
+			if b, err := os.ReadFile(of); err == nil && strings.Contains(string(b), text) {
+				t.Errorf("%s holds it: %q", of, b)
+			}
+		}
+	}
+}
