@@ -5,38 +5,29 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"fettle.dev/fettle/test/hosts"
 )
 
 // sudoPassword is ann's on the host.
 const sudoPassword = "correct-horse-5b1f"
 
-// TestSudoOverSSH: an ordinary account becomes root by sudo, with a password or
-// without, and the password is nowhere to be seen.
-func TestSudoOverSSH(t *testing.T) {
-	repo := hosts.NewRepo(t)
-	repo.AddDebian(t)
-	repo.Publish(t)
-	d := newDesk(t)
-	m := plainMachine(d, hosts.NewWorld(t), "web1", repo)
-	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "sudo")
-	m.Run(t, "useradd", "-m", "-s", "/bin/sh", "ann")
+// sudoOverSSH: an ordinary account becomes root by sudo, with a password or without,
+// and the password is nowhere to be seen.
+func sudoOverSSH(d *desk, m *machine) {
+	m.Run(d.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "sudo")
+	m.Run(d.t, "useradd", "-m", "-s", "/bin/sh", "ann")
 	m.welcomes(d, "ann")
 	r := m.ExecInput(strings.NewReader("ann:"+sudoPassword+"\n"), "chpasswd")
 	if r.ExitCode != 0 {
-		t.Fatal(r.Stderr)
+		d.t.Fatal(r.Stderr)
 	}
+	d.put(".ssh/config", "", 0o600)
 	d.knows(m, "ann")
 	d.put("password", sudoPassword+"\nnot this line\n", 0o600)
 	d.put("wrong", "incorrect\n", 0o600)
 	d.targets("ssh { sudo = true }", "file \"/etc/story\" { content = \"hello\\n\" }\n")
-	story := func(name string, f func(*desk, *machine)) {
-		t.Run(name, func(t *testing.T) { f(d.with(t), &machine{m.Host, t}) })
-	}
-	story("NotASudoer", notASudoer)
-	story("Password", sudoWithPassword)
-	story("NoPassword", sudoWithout)
+	notASudoer(d, m)
+	sudoWithPassword(d, m)
+	sudoWithout(d, m)
 }
 
 func notASudoer(d *desk, m *machine) {

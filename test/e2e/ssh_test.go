@@ -40,11 +40,28 @@ func TestSSH(t *testing.T) {
 	d := newDesk(t)
 	m := plainMachine(d, hosts.NewWorld(t), "web1", repo)
 	story := func(name string, f func(*desk, *machine)) {
-		t.Run(name, func(t *testing.T) { f(d.with(t), &machine{m.Host, t}) })
+		t.Run(name, func(t *testing.T) {
+			d, m := d.with(t), &machine{m.Host, t}
+			f(d, m)
+			d.hangUp()
+			m.Run(t, "rm", "-rf", "/root/.cache", "/var/lib/fettle", "/etc/story", "/etc/hello", "/etc/big")
+		})
 	}
 	story("HostKeys", hostKeys)
 	story("FirstContact", firstContact)
 	story("Forget", forgetProgram)
+	story("BeforeHello", cutBeforeHello)
+	story("Upload", cutUpload)
+	story("Finish", cutFinish)
+	story("Stop", cutStop)
+	story("Undo", cutUndo)
+	story("ServerKilled", serverKilled)
+	story("Locked", lockedOverSSH)
+	story("AtEveryPoint", cutEverywhere)
+	if os.Getenv("FETTLE_LONG") != "" {
+		story("Silence", cutSilently)
+	}
+	story("Sudo", sudoOverSSH)
 }
 
 // hostKeys: a key that nobody knows is refused, and so is another one than before;

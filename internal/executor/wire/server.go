@@ -258,9 +258,10 @@ func (v *server) runContext(ctx context.Context, onDisconnect string) (context.C
 }
 
 // ran takes back what a lost connection has left half done, where that is asked for,
-// and notes the report until it is heard.
+// and notes the report until it is heard. ctx is the run's: a step that was ended with
+// it counts as one that failed, so the error does not tell.
 func (v *server) ran(ctx context.Context, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
-	if onDisconnect == Revert && v.isGone() && errors.Is(err, context.Canceled) {
+	if onDisconnect == Revert && v.isGone() && ctx.Err() != nil && err != nil && !errors.Is(err, executor.ErrRolledBack) {
 		back, berr := v.takeBack(context.WithoutCancel(ctx), x, o, base)
 		if err = errors.Join(err, berr); back != nil {
 			rep = back

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -45,6 +46,12 @@ func (s *session) fail(err error) {
 		return
 	}
 	hint := hintOf(err)
+	if s.remote != nil && !s.at.Sudo && errors.Is(err, fs.ErrPermission) {
+		hint = "Become root there: --sudo, or sudo = true in the ssh block of the target"
+	}
+	if s.remote != nil && errors.Is(err, wire.ErrLost) {
+		hint = s.lostHint()
+	}
 	var list *diag.ListError
 	isList := errors.As(err, &list)
 	if s.json {
@@ -64,6 +71,16 @@ func (s *session) fail(err error) {
 		return
 	}
 	s.errStyle().Error(s.app.Stderr, err.Error(), hint)
+}
+
+// lostHint says what becomes of a run whose connection was lost.
+func (s *session) lostHint() string {
+	how := map[string]string{wire.Finish: "goes on", wire.Stop: "stops", wire.Revert: "is taken back"}[s.reach.onDisconnect.value]
+	where := ""
+	if s.target != "" {
+		where = " -t " + s.target
+	}
+	return fmt.Sprintf("A run that had begun there %s. The next contact tells how it ended: fettle status%s", how, where)
 }
 
 // errReported marks an error whose report has been shown: the exit code is all

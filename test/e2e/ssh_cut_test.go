@@ -1,0 +1,226 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// cutBeforeHello: who waits for a host that does not begin can give up.
+func cutBeforeHello(d *desk, m *machine) {
+	m.WriteFile(d.t, "/root/.ssh/rc", waits+"\n", 0o755)
+	m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
+	d.targets("ssh {}", waitStep)
+	p := d.begin("apply", "--yes", "-t", "web1")
+	m.awaitMiddle(p)
+	_ = p.Process.Signal(os.Interrupt)
+	if d.end(p) != failed || !strings.Contains(p.out.String(), "interrupted") {
+		d.t.Error("it was not interrupted")
+	}
+	m.goOn()
+	m.Run(d.t, "rm", "/root/.ssh/rc")
+	if m.has("/root/.cache/fettle") || m.has("/var/lib/fettle") {
+		d.t.Error("something was left behind")
+	}
+}
+
+// cutUpload: half a program is never run, and goes.
+func cutUpload(d *desk, m *machine) {
+	m.WriteFile(d.t, "/usr/local/bin/gzip", "#!/bin/sh\n"+waits+"\nexec /usr/bin/gzip \"$@\"\n", 0o755)
+	m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
+	d.targets("ssh {}", waitStep)
+	p := d.begin("plan", "-t", "web1")
+	m.awaitMiddle(p)
+	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+	if d.end(p) != failed {
+		d.t.Error("nobody noticed")
+	}
+	m.goOn()
+	m.awaitNobody()
+	if got := m.programs("/root"); len(got) > 0 {
+		d.t.Errorf("half a program stays: %v", got)
+	}
+	m.Run(d.t, "rm", "/usr/local/bin/gzip")
+
+	m.WriteFile(d.t, "/root/.cache/fettle/fettle-old.77", "of a machine that lost its power", 0o700)
+	m.Run(d.t, "touch", "-d", "2 hours ago", "/root/.cache/fettle/fettle-old.77")
+	d.fettle(changes, "plan", "-t", "web1")
+	m.theProgram(d)
+}
+
+// awaitNobody waits until nothing of a connection runs any more.
+func (m *machine) awaitNobody() {
+	m.t.Helper()
+	m.await("the end of what was started", func() bool {
+		return m.Exec("pgrep", "-f", "serve-stdio|fettle-boot|base64 -d").ExitCode != 0
+	})
+}
+
+// heldUpFrom starts an apply from the desk and waits until it is in the middle.
+func (d *desk) heldUpFrom(m *machine, text string, args ...string) *process {
+	d.t.Helper()
+	m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
+	d.targets("ssh {}", text)
+	p := d.begin(append([]string{"apply", "--yes", "-t", "web1"}, args...)...)
+	m.awaitMiddle(p)
+	return p
+}
+
+// cutFinish: the run goes on to its end, and tells so once to who comes next.
+func cutFinish(d *desk, m *machine) {
+	for name, cut := range d.cuts(m) {
+		p := d.heldUpFrom(m, waitStep)
+		cut(p)
+		d.end(p)
+		m.goOn()
+		m.awaitNobody()
+		m.want("new", "cat", "/etc/story/after")
+		d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
+		d.saysNot(d.fettle(asWanted, "drift", "-t", "web1"), "connection was lost")
+		d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "Nothing had to change")
+		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+		d.t.Logf("%s is survived", name)
+	}
+}
+
+// cuts are ways to lose a connection.
+func (d *desk) cuts(m *machine) map[string]func(*process) {
+	return map[string]func(*process){
+		"the death of who asked": func(p *process) { _ = p.Process.Kill() },
+		"the death of ssh":       func(*process) { d.must("pkill", "-KILL", "-f", "^/usr/bin/ssh -F "+d.home) },
+		"the death of sshd's session": func(p *process) {
+			m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+			d.end(p)
+			if !strings.Contains(p.out.String(), "A run that had begun there goes on. The next contact tells how it ended: fettle status -t web1") || p.ProcessState.ExitCode() != failed {
+				d.t.Error("it does not say that the connection was lost")
+			}
+		},
+	}
+}
+
+// cutStop: the run ends cleanly, as by an interrupt.
+func cutStop(d *desk, m *machine) {
+	p := d.heldUpFrom(m, waitStep, "--on-disconnect", "stop")
+	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+	d.end(p)
+	m.awaitNobody()
+	if !m.has("/etc/story/before") || m.has("/etc/story/after") {
+		d.t.Error("it did not stop in the middle")
+	}
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "run 1: failed")
+	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run went on", "did not end")
+	m.goOn()
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	m.want("new", "cat", "/etc/story/after")
+	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+}
+
+// cutUndo: the host is as it was before, byte by byte.
+func cutUndo(d *desk, m *machine) {
+	m.WriteFile(d.t, "/etc/story/before", "somebody else's\n", 0o640)
+	a := &ann{machine: m}
+	before := a.settings()
+	p := d.heldUpFrom(m, waitStep, "--on-disconnect", "undo")
+	m.want("new", "cat", "/etc/story/before")
+	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+	d.end(p)
+	m.awaitNobody()
+	if after := a.settings(); after != before {
+		d.t.Errorf("not all is as it was before:\n%s", differing(before, after))
+	}
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "connection was lost")
+	d.says(d.fettle(asWanted, "log", "-t", "web1"), "rollback")
+}
+
+// serverKilled: what was killed on the host is settled by who comes next.
+func serverKilled(d *desk, m *machine) {
+	p := d.heldUpFrom(m, waitStep)
+	m.Run(d.t, "pkill", "-KILL", "-f", "serve-stdio")
+	if d.end(p) != failed || !strings.Contains(p.out.String(), "connection was lost") {
+		d.t.Error("it does not say that the connection was lost")
+	}
+	m.await("the end of its command", func() bool { return m.Exec("pgrep", "-f", "touch /run/waits").ExitCode != 0 })
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "did not end")
+	m.goOn()
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	m.want("new", "cat", "/etc/story/after")
+	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+}
+
+// lockedOverSSH: a second one is told who is at work, since when and at what.
+func lockedOverSSH(d *desk, m *machine) {
+	p := d.heldUpFrom(m, waitStep)
+	o := d.fettle(locked, "apply", "--yes", "-t", "web1")
+	d.says(o, "ann", "fettle apply --yes -t web1", "since")
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "is under way")
+	m.goOn()
+	if d.end(p) != asWanted {
+		d.t.Error("the first one failed")
+	}
+	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+}
+
+// cutEverywhere breaks the line after so and so many bytes of a first contact that
+// brings a program and content, and demands that the next contact mends it all.
+func cutEverywhere(d *desk, m *machine) {
+	n := newLine(d.t, m)
+	was := d.get(".ssh/config")
+	d.goesOver(n, m)
+	defer func() { d.put(".ssh/config", was, 0o600) }()
+	big := make([]byte, 8<<20)
+	_, _ = rand.Read(big)
+	d.targets("ssh {}", `file "/etc/big" { source = "big" }`)
+	d.put("repo/big", string(big), 0o644)
+
+	n.breaksAfter(0)
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	all := n.sent.Load()
+	points := 6
+	if os.Getenv("FETTLE_LONG") != "" {
+		points = 60
+	}
+	for i := range points {
+		d.hangUp()
+		m.awaitNobody()
+		m.Run(d.t, "rm", "-rf", "/root/.cache", "/var/lib/fettle", "/etc/big")
+		at := 3000 + (all-3000)*int64(i)/int64(points)
+		n.breaksAfter(at)
+		d.t.Logf("the line breaks after %d of %d bytes", at, all)
+		d.fettle(failed, "apply", "--yes", "-t", "web1")
+		m.awaitNobody()
+		if got := m.programs("/root"); len(got) > 1 || strings.Contains(strings.Join(got, ""), ".") {
+			d.t.Errorf("the cache has %v", got)
+		}
+		if m.has("/etc/big") {
+			d.t.Error("a run began without all that it needs")
+		}
+		n.breaksAfter(0)
+		d.hangUp()
+		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+		m.want(fmt.Sprint(len(big)), "stat", "-c", "%s", "/etc/big")
+	}
+}
+
+// cutSilently: a cable that is pulled is noticed at both ends.
+func cutSilently(d *desk, m *machine) {
+	p := d.heldUpFrom(m, waitStep)
+	m.Unplug(d.t)
+	began := time.Now()
+	if d.end(p) != failed || time.Since(began) > 90*time.Second {
+		d.t.Errorf("it took %s to notice", time.Since(began))
+	}
+	m.goOn()
+	for m.Exec("pgrep", "-f", "serve-stdio").ExitCode == 0 {
+		if time.Since(began) > 3*time.Minute {
+			d.t.Fatal("the host does not notice")
+		}
+		time.Sleep(time.Second)
+	}
+	m.Plug(d.t)
+	d.hangUp()
+	m.want("new", "cat", "/etc/story/after")
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "succeeded")
+	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+}
