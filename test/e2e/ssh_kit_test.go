@@ -222,12 +222,6 @@ func (d *desk) hangUp() {
 	}
 }
 
-// kept tells whether a connection is kept.
-func (d *desk) kept() bool {
-	sockets, _ := filepath.Glob(d.at("run/fettle/ssh/*"))
-	return len(sockets) > 0
-}
-
 // welcomes lets the desk's key in to an account of a host.
 func (m *machine) welcomes(d *desk, user string) {
 	m.t.Helper()
