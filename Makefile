@@ -1,5 +1,6 @@
 # make demo     what fettle does, on a throwaway root, in a few seconds
 # make build    bin/fettle, static
+# make programs bin/fettle, and beside it the same for the processors of targets
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
 # make cover    what the engine's own tests run, against floors; in dist/cover.html
@@ -17,13 +18,17 @@ SEED = $(shell date +%Y%m%d)
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build deb bench test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
+.PHONY: demo build programs deb bench test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/fettle ./cmd/fettle
+
+programs: build
+	CGO_ENABLED=0 GOARCH=amd64 go build -trimpath -ldflags '-s -w' -o bin/fettle-amd64 ./cmd/fettle
+	CGO_ENABLED=0 GOARCH=arm64 go build -trimpath -ldflags '-s -w' -o bin/fettle-arm64 ./cmd/fettle
 
 deb:
 	packaging/build.sh dist

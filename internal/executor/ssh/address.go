@@ -93,16 +93,14 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// argv is the command line of ssh for one remote command, which may ask a person. The first value of an
-// option counts, so that those of this package stand before the address's own.
+// argv is the command line of ssh for one remote command, which may ask a person. The
+// first value of an option counts, so that what this package insists on stands before
+// the address's own.
 func (o Options) argv(a Address, command string, asks bool) []string {
 	argv := []string{o.Binary, "-T", "-a", "-x"}
 	option := func(k, v string) { argv = append(argv, "-o", k+"="+v) }
 	option("BatchMode", yesNo(!asks))
 	option("StrictHostKeyChecking", map[bool]string{true: "accept-new", false: "yes"}[o.AcceptNew])
-	option("ConnectTimeout", strconv.Itoa(max(1, int(o.Connect/time.Second))))
-	option("ServerAliveInterval", "15")
-	option("ServerAliveCountMax", "3")
 	option("LogLevel", "ERROR")
 	option("ClearAllForwardings", "yes")
 	option("PermitLocalCommand", "no")
@@ -118,6 +116,10 @@ func (o Options) argv(a Address, command string, asks bool) []string {
 	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
 		option(k, a.Options[k])
 	}
+	// Those an address may set as well.
+	option("ConnectTimeout", strconv.Itoa(max(1, int(o.Connect/time.Second))))
+	option("ServerAliveInterval", "15")
+	option("ServerAliveCountMax", "3")
 	if a.User != "" {
 		argv = append(argv, "-l", a.User)
 	}
