@@ -166,12 +166,18 @@ type Command struct {
 	// Mutates tells that running it may change the machine: one mutating
 	// operation before it starts.
 	Mutates bool
+	// Watch gets the output as it comes, in order of arrival, from one goroutine
+	// at a time. It may hold the program up; when ctx ends it returns. p is lent.
+	// nil: nobody watches.
+	Watch func(stderr bool, p []byte)
 }
 
 // CommandResult is how a program ended. Output beyond 1 MiB a stream is cut in
 // the middle and the cut is marked.
 type CommandResult struct {
 	ExitCode int // -1 when a signal or the timeout ended it
+	// Signal is the name of the signal that ended it, such as "killed"; "" for none.
+	Signal   string
 	Stdout   []byte
 	Stderr   []byte
 	TimedOut bool

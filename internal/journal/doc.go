@@ -18,6 +18,7 @@
 //	objects/ab/…      content, named by the other 62 hex digits of its SHA-256
 //	state/000007.json what was applied after run 7
 //	current           the run whose state is in force: a cache, journals decide
+//	commands/000003.json a command that was run besides the runs, and how it ended
 //	frozen, armed     settings that outlive a restart
 //	ballast           room for undo on a full disk
 //

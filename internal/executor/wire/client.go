@@ -43,6 +43,7 @@ type Client struct {
 	mu      sync.Mutex
 	current executor.Request
 	blobs   map[string]kind.Blob
+	putting func() (io.ReadCloser, error) // what Put sends
 }
 
 var _ executor.Executor = (*Client)(nil)
@@ -52,7 +53,7 @@ var _ executor.Executor = (*Client)(nil)
 // the stream.
 func Dial(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Client, error) {
 	x := &Client{options: o, ended: make(chan error, 1), blobs: map[string]kind.Blob{}}
-	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content})
+	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content, "file": x.file})
 	r := newReader(stream)
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	var err error

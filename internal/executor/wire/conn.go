@@ -296,7 +296,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any, show
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	if data != nil {
-		return c.receive(ctx, id, out, data)
+		return c.receive(ctx, id, out, result, data)
 	}
 	return c.await(ctx, id, out, result)
 }

@@ -162,10 +162,10 @@ func (c *conn) takeData(f frame) error {
 }
 
 // receive reads the content of a call as it comes. The answer comes behind it.
-func (c *conn) receive(ctx context.Context, id uint32, out *outgoing, read func(io.Reader) error) error {
+func (c *conn) receive(ctx context.Context, id uint32, out *outgoing, result any, read func(io.Reader) error) error {
 	ended := make(chan error, 1)
 	go func() {
-		err := c.await(ctx, id, out, nil)
+		err := c.await(ctx, id, out, result)
 		end := err
 		if end == nil {
 			end = io.EOF

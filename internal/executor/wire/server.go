@@ -155,6 +155,8 @@ func (v *server) methods() map[string]handler {
 		"condition": v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Condition(ctx) }),
 		"runs":      v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Runs(ctx) }),
 		"show":      v.looking(v.show), "run-of": v.looking(v.runOf), "list": v.looking(v.list),
+		"command": v.command, "put": v.changing(v.put), "get": v.looking(v.get),
+		"commands":  v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return commandsOf(ctx, x) }),
 		"identity":  func(context.Context, *incoming) (any, error) { return v.identity() },
 		"collected": func(_ context.Context, c *incoming) (any, error) { return nil, v.collected(c) },
 	}

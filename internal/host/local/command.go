@@ -39,7 +39,7 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 		}
 	}
 	defer h.dirs.dropAll()
-	return h.execute(ctx, cmd, c.Timeout)
+	return h.execute(ctx, cmd, c.Timeout, c.Watch)
 }
 
 // command prepares a program without starting it.
@@ -82,9 +82,9 @@ func newCmd(path string, argv []string, dir string, env []string, stdin []byte, 
 }
 
 // execute runs a prepared command to its end or to its limit.
-func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration) (host.CommandResult, error) {
-	var stdout, stderr capped
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, watch func(bool, []byte)) (host.CommandResult, error) {
+	out := &outputs{watch: watch}
+	cmd.Stdout, cmd.Stderr = stream{out, 0}, stream{out, 1}
 	tree := &tree{mark: markName + rand.Text()}
 	cmd.Env = append(cmd.Env, tree.mark)
 	if mark := host.MarkOf(ctx); mark != "" {
@@ -112,11 +112,8 @@ func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration
 	case <-ctx.Done():
 		err = errors.Join(context.Cause(ctx), h.end(cmd, tree, ended))
 	}
-	res.Stdout, res.Stderr = stdout.Bytes(), stderr.Bytes()
-	res.ExitCode = -1
-	if cmd.ProcessState != nil {
-		res.ExitCode = cmd.ProcessState.ExitCode()
-	}
+	res.Stdout, res.Stderr = out.kept(0), out.kept(1)
+	res.ExitCode, res.Signal = howEnded(cmd.ProcessState)
 	if err != nil {
 		err = fmt.Errorf("cannot run %q: %w", cmd.Args[0], err)
 	}

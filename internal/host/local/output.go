@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"sync"
+	"syscall"
 )
 
 // outputCap is how much of each stream is kept: half from either end.
@@ -49,4 +52,50 @@ func (c *capped) Bytes() []byte {
 	}
 	out = append(out, c.tail[c.at:]...)
 	return append(out, c.tail[:c.at]...)
+}
+
+// outputs are both streams of a program. What comes is kept, and shown to who
+// watches.
+type outputs struct {
+	mu    sync.Mutex // of kept streams
+	both  [2]capped
+	shows sync.Mutex // one piece at a time
+	watch func(stderr bool, p []byte)
+}
+
+// stream is one of them as a writer, which never fails.
+type stream struct {
+	*outputs
+	which int
+}
+
+// Write implements io.Writer.
+func (s stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	_, _ = s.both[s.which].Write(p)
+	s.mu.Unlock()
+	if s.watch != nil {
+		s.shows.Lock()
+		defer s.shows.Unlock()
+		s.watch(s.which == 1, p)
+	}
+	return len(p), nil
+}
+
+// kept is what is kept of a stream so far.
+func (o *outputs) kept(which int) []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.both[which].Bytes()
+}
+
+// howEnded gives the exit code, or -1 and the signal.
+func howEnded(p *os.ProcessState) (code int, signal string) {
+	if p == nil {
+		return -1, ""
+	}
+	if st, ok := p.Sys().(syscall.WaitStatus); ok && st.Signaled() {
+		return -1, st.Signal().String()
+	}
+	return p.ExitCode(), ""
 }

@@ -163,8 +163,14 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 		return host.CommandResult{}, err
 	}
 	c.Env = env
-	res, err := h.Host.Run(ctx, c)
 	m := h.keys.Masker()
+	if c.Watch != nil && m != nil {
+		lines := &maskedLines{masker: m, watch: c.Watch}
+		defer lines.flush()
+		c.Watch = lines.write
+	}
+	res, err := h.Host.Run(ctx, c)
+	m = h.keys.Masker() // the program may have been given a new one
 	res.Stdout, res.Stderr = m.Bytes(res.Stdout), m.Bytes(res.Stderr)
 	return res, err
 }

@@ -1,0 +1,47 @@
+package sealed
+
+import (
+	"bytes"
+
+	"fettle.dev/fettle/internal/secret"
+)
+
+// longestLine is how much of a line is held back until its end comes, in bytes.
+const longestLine = 64 << 10
+
+// maskedLines hands output on line by line, without what is secret: a secret that
+// came in two pieces would not be known. It is used by one goroutine at a time.
+type maskedLines struct {
+	masker *secret.Masker
+	watch  func(stderr bool, p []byte)
+	held   [2][]byte
+}
+
+func (l *maskedLines) write(stderr bool, p []byte) {
+	held := &l.held[streamOf(stderr)]
+	*held = append(*held, p...)
+	end := bytes.LastIndexByte(*held, '\n') + 1
+	if end == 0 && len(*held) > longestLine {
+		end = len(*held)
+	}
+	if end > 0 {
+		l.watch(stderr, l.masker.Bytes((*held)[:end]))
+		*held = append((*held)[:0], (*held)[end:]...)
+	}
+}
+
+// flush hands on what has no end of line.
+func (l *maskedLines) flush() {
+	for _, stderr := range []bool{false, true} {
+		if held := l.held[streamOf(stderr)]; len(held) > 0 {
+			l.watch(stderr, l.masker.Bytes(held))
+		}
+	}
+}
+
+func streamOf(stderr bool) int {
+	if stderr {
+		return 1
+	}
+	return 0
+}

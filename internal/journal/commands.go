@@ -1,0 +1,164 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// Command is one command that was run on the machine besides the runs: it has no
+// part in what is applied, and nothing takes it back.
+type Command struct {
+	Format int `json:"format"` // 1
+	ID     int `json:"id"`     // from 1, never used twice
+	// Action is the name of the action that it was run for, "" for an ad-hoc one.
+	Action string     `json:"action,omitempty"`
+	Argv   [][]string `json:"argv"` // one or several commands, without what is secret
+	Dir    string     `json:"dir,omitempty"`
+	As     string     `json:"as,omitempty"` // the user that it ran as, "" for fettle's own
+	// Looks tells that it was said to change nothing.
+	Looks    bool   `json:"looks,omitempty"`
+	User     string `json:"user"` // who asked for it
+	From     string `json:"from"`
+	Typed    string `json:"command"`
+	Version  string `json:"version"`
+	PID      int    `json:"pid,omitempty"`
+	Started  int64  `json:"started"`  // ns since 1970
+	Deadline int64  `json:"deadline"` // ns since 1970: it has ended by then
+	Ended    int64  `json:"ended,omitempty"`
+	// Outcome is Succeeded, Failed, or Interrupted where nobody saw its end; ""
+	// while it runs.
+	Outcome Outcome `json:"outcome,omitempty"`
+	Exit    int     `json:"exit"` // of the last command; -1 when a signal or the timeout ended it
+	Signal  string  `json:"signal,omitempty"`
+	Error   string  `json:"error,omitempty"`
+	// Stdout and Stderr are the ends of what it said, without what is secret.
+	Stdout string `json:"stdout,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+}
+
+// keepCommands is how many commands stay in the history.
+const keepCommands = 500
+
+func commandPath(id int) string { return fmt.Sprintf("/commands/%06d.json", id) }
+
+// BeginCommand records durably that a command is about to run, and gives it its ID.
+// It needs no lock. The oldest commands go.
+func (s *Store) BeginCommand(c Command) (Command, error) {
+	all, err := s.commandFolder()
+	if err != nil {
+		return c, fmt.Errorf("cannot record the command: %w", err)
+	}
+	c.Format, c.ID = format, 1
+	if n := len(all); n > 0 {
+		c.ID = all[n-1] + 1
+	}
+	for {
+		err := s.claim(c)
+		if errors.Is(err, fs.ErrExist) { // another command began just now
+			c.ID++
+			continue
+		}
+		if err == nil {
+			err = s.fs.SyncDir("/commands")
+		}
+		if err != nil {
+			return c, fmt.Errorf("cannot record the command: %w", err)
+		}
+		s.dropCommands(all)
+		return c, nil
+	}
+}
+
+// commandFolder makes the folder of commands where it is missing, and lists it.
+func (s *Store) commandFolder() ([]int, error) {
+	there, err := host.Exists(s.fs, "/commands")
+	if err == nil && !there {
+		if err = s.fs.Mkdir("/commands", 0o700); err == nil {
+			err = s.fs.SyncDir("/")
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return s.numbers("/commands", ".json")
+}
+
+// claim writes the record under a name that nobody has.
+func (s *Store) claim(c Command) error {
+	b, err := seal(c)
+	if err != nil {
+		return err
+	}
+	return s.writeFile(commandPath(c.ID), b)
+}
+
+// dropCommands is best effort: what it leaves, the next command takes.
+func (s *Store) dropCommands(all []int) {
+	for len(all) >= keepCommands {
+		_ = s.fs.Remove(commandPath(all[0]))
+		all = all[1:]
+	}
+}
+
+// EndCommand records durably how a command ended, which sets Ended.
+func (s *Store) EndCommand(c Command) error {
+	c.Ended = s.opts.Now().UnixNano()
+	if err := s.saveSealed(commandPath(c.ID), c); err != nil {
+		return fmt.Errorf("cannot record how the command ended: %w", err)
+	}
+	return nil
+}
+
+// Commands lists the commands that are kept, newest last. One whose record a crash
+// has cut short never began.
+func (s *Store) Commands() ([]Command, error) {
+	if _, err := s.fs.Lstat("/commands"); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	all, err := s.numbers("/commands", ".json")
+	if err != nil {
+		return nil, err
+	}
+	var out []Command
+	for _, id := range all {
+		var c Command
+		err := s.loadSealed(commandPath(id), &c)
+		if errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c.Format > format {
+			return nil, &NewerFormatError{What: fmt.Sprintf("command c%d", id)}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// SettleCommands ends the records of commands whose end nobody saw: what they did
+// stays. The caller holds the lock, so that none which changes something is running;
+// those that only look have ended when their time is over.
+func (s *Store) SettleCommands() error {
+	all, err := s.Commands()
+	if err != nil {
+		return err
+	}
+	now := s.opts.Now()
+	for _, c := range slices.Backward(all) {
+		if c.Outcome != "" || c.Looks && now.Before(time.Unix(0, c.Deadline)) {
+			continue
+		}
+		c.Outcome, c.Exit, c.Error = Interrupted, -1, "fettle was cut short while it ran: how it ended is not known, and what it did stays"
+		if err := s.EndCommand(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
