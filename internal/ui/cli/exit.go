@@ -10,7 +10,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// The exit codes. They are part of the interface: scripts depend on them.
+// The exit codes. They are part of the interface: scripts depend on them. A command
+// that fettle run ran on one target gives its own.
 const (
 	ExitOK          = 0 // as wanted
 	ExitError       = 1
@@ -29,9 +30,12 @@ var errChanges = errors.New("there are changes")
 // a check and was then taken back counts as rolled back.
 func ExitCode(err error) int {
 	var locked *host.LockedError
+	var own errExit
 	switch {
 	case err == nil:
 		return ExitOK
+	case errors.As(err, &own):
+		return int(own)
 	case errors.Is(err, errChanges):
 		return ExitChanges
 	case errors.Is(err, executor.ErrRolledBack):

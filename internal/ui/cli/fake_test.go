@@ -34,6 +34,7 @@ type fakeState struct {
 	Past   []fakeRun
 	Frozen *journal.Frozen
 	Armed  *journal.Arming
+	Ran    []journal.Command
 }
 
 type fakeRun struct {

@@ -13,18 +13,24 @@ import (
 type logDoc struct {
 	Format string   `json:"format"` // fettle.log/1
 	Runs   []runDoc `json:"runs"`   // newest first
+	// Commands are those that fettle run and the like ran, newest first.
+	Commands []ranDoc `json:"commands"`
 }
 
 func newLog(s *session) *cobra.Command {
 	limit := 20
+	here := false
 	var many manyFlags
 	c := &cobra.Command{
 		Use:     "log [RUN]",
 		Short:   "List the runs, newest first",
-		Long:    "Lists who ran what, when, and how it ended. With a number it shows that run, as\n\"fettle show\" does.",
-		Example: "  fettle log\n  fettle log -n 0 --json\n  fettle log 12",
+		Long:    "Lists who ran what, when, and how it ended. Commands that\nfettle run and the like ran are among the runs, as c1, c2, … With a number it shows\nthat run, as \"fettle show\" does.\n\nWith --here it lists what was done on targets from this workstation: commands, and\napply and rollback on many targets.",
+		Example: "  fettle log\n  fettle log -n 0 --json\n  fettle log 12\n  fettle log --here",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
+			if here {
+				return s.logHere(limit)
+			}
 			if s.isMany() && len(a) == 0 {
 				return s.logMany(c.Context(), many, limit)
 			}
@@ -32,35 +38,28 @@ func newLog(s *session) *cobra.Command {
 				if len(a) == 1 {
 					return s.showOne(c, x, a)
 				}
-				runs, err := x.Runs(c.Context())
+				h, left, err := historyOf(c.Context(), x, limit)
 				if err != nil {
 					return err
 				}
-				return s.showLog(newestFirst(runs), limit)
+				return s.showLog(h, left)
 			})
 		},
 	}
 	many.flags(c)
+	c.Flags().BoolVar(&here, "here", false, "list what was done on targets from this workstation")
 	c.Flags().IntVarP(&limit, "number", "n", limit, "show this many; 0 is all")
 	return c
 }
 
-func (s *session) showLog(runs []journal.RunInfo, limit int) error {
+func (s *session) showLog(h history, left int) error {
 	if s.json {
-		return s.document(logJSON(runs, limit))
+		return s.document(logJSON(h))
 	}
-	left := 0
-	if limit > 0 && len(runs) > limit {
-		left = len(runs) - limit
-		runs = runs[:limit]
-	}
-	if len(runs) == 0 {
+	rows := s.rows(h)
+	if len(rows) == 0 {
 		s.printf("Nothing was run on this machine yet.\n")
 		return nil
-	}
-	var rows [][]string
-	for _, r := range runs {
-		rows = append(rows, s.logRow(r))
 	}
 	s.style().Table(s.app.Stdout, []string{"RUN", "WHEN", "WHO", "OPERATION", "CHANGED", "OUTCOME", "REVISION"}, rows)
 	if left > 0 {
@@ -74,14 +73,13 @@ func (s *session) logRow(r journal.RunInfo) []string {
 	return []string{strconv.Itoa(h.Run), s.moment(r.Started), h.User, operation(h), strconv.Itoa(r.Changed), outcomeOf(r), render.Style{}.Revision(h.Revision)}
 }
 
-// logJSON has the newest so many runs, all where limit is 0.
-func logJSON(runs []journal.RunInfo, limit int) logDoc {
-	doc := logDoc{Format: "fettle.log/1", Runs: []runDoc{}}
-	for i, r := range runs {
-		if limit > 0 && i == limit {
-			break
-		}
+func logJSON(h history) logDoc {
+	doc := logDoc{Format: "fettle.log/1", Runs: []runDoc{}, Commands: []ranDoc{}}
+	for _, r := range h.runs {
 		doc.Runs = append(doc.Runs, runJSON(r))
+	}
+	for _, c := range h.commands {
+		doc.Commands = append(doc.Commands, ranJSON(c))
 	}
 	return doc
 }

@@ -99,6 +99,8 @@ type crowd struct {
 	members map[string]*member
 	keep    bool // connections between two rounds
 	changes bool // what becomes of targets is remembered, for @failed
+	acts    bool // this round records something on targets
+	quiet   bool // rounds are not shown while they happen
 }
 
 // member is one target of many. Nothing that it prints reaches anybody.
@@ -115,6 +117,7 @@ type outcome struct {
 	body   string // what people read; targets with the same one are shown once
 	doc    any
 	err    error
+	said   bool // body is what the target said: its own name in it is no other's
 }
 
 // crowd finds the targets that -t selects. The caller closes it.
@@ -212,7 +215,7 @@ func (cr *crowd) round(ctx context.Context, names []string, doing string, report
 		}{name, o}
 		return fanout.Outcome{Status: o.status, Why: o.line}
 	}
-	board := cr.s.board(doing, len(names))
+	board := cr.s.board(doing, len(names), cr.quiet)
 	interrupts, release := cr.s.interrupts()
 	defer release()
 	observe := func(e fanout.Event) {
@@ -240,7 +243,7 @@ func (cr *crowd) round(ctx context.Context, names []string, doing string, report
 // on works on one target: it is reached, and left again if there are too many to
 // stay.
 func (cr *crowd) on(ctx context.Context, m *member, one func(context.Context, *member, executor.Executor) outcome) outcome {
-	x, done, err := m.reachMember(ctx)
+	x, done, err := m.reachMember(ctx, cr.acts)
 	if err != nil {
 		return failed(err)
 	}
@@ -253,8 +256,9 @@ func (cr *crowd) on(ctx context.Context, m *member, one func(context.Context, *m
 	return one(ctx, m, m.patient(x))
 }
 
-// reachMember gives the machine that a target is.
-func (m *member) reachMember(ctx context.Context) (executor.Executor, func() error, error) {
+// reachMember gives the machine that a target is. On this one a state directory is
+// made only by who acts.
+func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor, func() error, error) {
 	nothing := func() error { return nil }
 	if m.remote != nil {
 		return m.remote, nothing, nil
@@ -264,12 +268,12 @@ func (m *member) reachMember(ctx context.Context) (executor.Executor, func() err
 		if err != nil {
 			return nil, nil, err
 		}
-		mach.Looks = !fileExists(mach.State)
+		mach.Looks = !acts && !fileExists(mach.State)
 		return m.app.OpenExecutor(ctx, mach)
 	}
 	a := m.addressOf(m.entry)
 	if a == nil {
-		return nil, nil, &unreached{refuse(`Say how, in the target or in a target_group: ssh {}`, fmt.Sprintf("cannot reach %s: the repository does not say how", m.target))}
+		return nil, nil, &unreached{noWay(m.target)}
 	}
 	x, err := m.connect(ctx, *a, true)
 	if err != nil {
@@ -277,6 +281,11 @@ func (m *member) reachMember(ctx context.Context) (executor.Executor, func() err
 	}
 	m.remote, m.at = x, *a
 	return x, nothing, nil
+}
+
+// noWay refuses a target that is not this machine and that nothing leads to.
+func noWay(target string) error {
+	return refuse(`Say how, in the target or in a target_group: ssh {}`, fmt.Sprintf("cannot reach %s: the repository does not say how", target))
 }
 
 // unreached marks an error of a target that nobody came to.

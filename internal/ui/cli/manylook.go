@@ -106,7 +106,7 @@ func (s *session) statusRow(d statusDoc) []string {
 
 func (s *session) logMany(ctx context.Context, many manyFlags, limit int) error {
 	return s.lookMany(ctx, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, x executor.Executor) outcome {
-		runs, err := x.Runs(ctx)
+		h, left, err := historyOf(ctx, x, limit)
 		if err != nil {
 			return failed(err)
 		}
@@ -115,8 +115,8 @@ func (s *session) logMany(ctx context.Context, many manyFlags, limit int) error 
 		app := *m.app
 		app.Stdout = &b
 		print.app = &app
-		err = print.showLog(newestFirst(runs), limit)
-		return outcome{status: fanout.OK, line: render.Count(len(runs), "run"), body: b.String(), doc: logJSON(newestFirst(runs), limit), err: err}
+		err = print.showLog(h, left)
+		return outcome{status: fanout.OK, line: render.Count(len(h.runs)+left, "run"), body: b.String(), doc: logJSON(h), err: err}
 	})
 }
 

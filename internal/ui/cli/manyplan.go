@@ -85,6 +85,11 @@ func (cr *crowd) finish(verb string, all map[string]outcome, words map[fanout.St
 	cr.s.showCounts(verb, all, words, err)
 	if cr.changes {
 		cr.s.remember(cr.src, all)
+		became := map[string]string{}
+		for name, o := range all {
+			became[name] = o.status.String()
+		}
+		cr.s.note(became)
 	}
 	return err
 }
@@ -181,6 +186,7 @@ func (cr *crowd) planAndDo(ctx context.Context, f runFlags, question, verb strin
 			return err
 		}
 	}
+	cr.acts = true
 	all := cr.round(ctx, names, "Applying", true, act)
 	for name, o := range left {
 		all[name] = o

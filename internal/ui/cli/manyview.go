@@ -48,8 +48,8 @@ func (s *session) lineDocument(doc any) {
 }
 
 // board shows targets while they are worked on.
-func (s *session) board(doing string, n int) *render.Board {
-	if s.json {
+func (s *session) board(doing string, n int, quiet bool) *render.Board {
+	if s.json || quiet {
 		return render.NewBoard(discard{}, render.Style{}, false, doing, n)
 	}
 	return render.NewBoard(s.app.Stderr, s.errStyle(), s.app.Terminal.Err && s.colored(true), doing, n)
@@ -87,7 +87,10 @@ func (s *session) showGroups(all map[string]outcome, words map[fanout.Status]str
 			if body == "" && o.status == fanout.Skipped {
 				body = o.line + "\n"
 			}
-			key := strings.ReplaceAll(body, name, "\x00") // of each its own name
+			key := body
+			if !o.said {
+				key = strings.ReplaceAll(body, name, "\x00") // of each its own name
+			}
 			i, ok := at[key]
 			if !ok {
 				i = len(groups)

@@ -25,8 +25,8 @@ func newShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show [RUN]",
 		Short:   "Show one run: its states, their causes and parts",
-		Long:    "Shows a run as invocations: which states ran, what caused them, and what became of\neach part. Without a number it shows the last run.",
-		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v",
+		Long:    "Shows a run as invocations: which states ran, what caused them, and what became of\neach part. Without a number it shows the last run. c3 is\na command that fettle run or the like ran, with the end of what it said.",
+		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showOne(c, x, a) })
@@ -36,6 +36,11 @@ func newShow(s *session) *cobra.Command {
 
 // showOne shows the run that is named, else the last.
 func (s *session) showOne(c *cobra.Command, x executor.Executor, a []string) error {
+	if len(a) == 1 {
+		if id, ok := commandNumber(a[0]); ok {
+			return s.showCommand(c.Context(), x, id)
+		}
+	}
 	run, err := s.runNumber(c, x, a)
 	if err != nil {
 		return err

@@ -45,19 +45,22 @@ func (s *session) from() string {
 	return "script"
 }
 
-// typed is the command line for the history. Values of variables may be
-// anything, secrets too, and stay out of it.
+// typed is the command line for the history. Values of variables and of
+// the environment may be anything, secrets too, and stay out of it.
 func typed(args []string) string {
 	words := []string{"fettle"}
-	hide := false
+	hide, behind := false, false
 	for _, a := range args {
 		switch {
+		case behind:
+		case a == "--":
+			behind = true
 		case hide:
 			a, hide = hideValue(a), false
-		case a == "--var":
+		case a == "--var" || a == "--env":
 			hide = true
-		case strings.HasPrefix(a, "--var="):
-			a = "--var=" + hideValue(strings.TrimPrefix(a, "--var="))
+		case strings.HasPrefix(a, "--var=") || strings.HasPrefix(a, "--env="):
+			a = a[:len("--var=")] + hideValue(a[len("--var="):])
 		}
 		words = append(words, a)
 	}

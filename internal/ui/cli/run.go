@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// runningFlags are those of fettle run.
+type runningFlags struct {
+	timeout      time.Duration
+	env          []string
+	dir, user    string
+	shell, looks bool
+	dryRun       bool
+	many         manyFlags
+}
+
+func newRun(s *session) *cobra.Command {
+	var f runningFlags
+	c := &cobra.Command{
+		Use:   "run -- PROGRAM [WORD]…",
+		Short: "Run a command on this machine, or on targets",
+		Long: `Runs a program with its words, as they are: no shell takes part unless --shell asks
+for one. On few targets what it says is shown line by line while it runs, behind
+the name of the target; on many it is shown when all have ended, once for those
+that said the same. -v shows the lines in any case.
+
+It ends with 0 if the command did so everywhere, with the command's own exit code
+where there is one target, and else with 1. When it is interrupted, or takes longer
+than --timeout, the whole process tree ends.
+
+A command is no part of what is applied: no plan sees it and no rollback takes it
+back. The target's history has it (fettle log, fettle show c12), with the end of
+what it said. It waits for nobody: where an apply is at work it ends with 4. One
+that changes nothing may run beside it: --looks.`,
+		Example: `  fettle run -- systemctl status nginx
+  fettle run -t 'web*' -- uptime
+  fettle run -t 'web*' --looks --timeout 10s -- df -h /
+  fettle run -t web1 --shell -- 'journalctl -u nginx | tail -n 3'
+  fettle run -t 'web*' --dry-run -- systemctl restart nginx`,
+		Args: args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error { return s.run(c, f, a) },
+	}
+	f.many.flags(c)
+	fl := c.Flags()
+	fl.DurationVar(&f.timeout, "timeout", executor.DefaultTimeout, "end it after this `TIME`")
+	fl.StringArrayVar(&f.env, "env", nil, "give it `NAME=VALUE` in its environment; may be repeated")
+	fl.StringVar(&f.dir, "dir", "", "start it in this `DIR` (default: /)")
+	fl.StringVar(&f.user, "user", "", "run it as this `USER`")
+	fl.BoolVar(&f.shell, "shell", false, "give the words to sh -c, joined by spaces")
+	fl.BoolVar(&f.looks, "looks", false, "it changes nothing, and need not wait for who does")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and where")
+	return c
+}
+
+func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
+	if c.ArgsLenAtDash() != 0 || len(a) == 0 {
+		return refuse("Write: fettle run -- PROGRAM [WORD]…", "cannot tell what to run: the command stands behind --")
+	}
+	cmd, err := f.command(a)
+	if err != nil {
+		return err
+	}
+	return s.runCommand(c.Context(), f, cmd)
+}
+
+// runCommand runs a command where -t says.
+func (s *session) runCommand(ctx context.Context, f runningFlags, cmd executor.Command) error {
+	if s.isMany() {
+		return s.runMany(ctx, f, cmd)
+	}
+	return s.runOne(ctx, f, cmd)
+}
+
+// command is an ad-hoc command of the words behind --.
+func (f runningFlags) command(words []string) (executor.Command, error) {
+	if f.timeout <= 0 {
+		return executor.Command{}, refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
+	}
+	for _, e := range f.env {
+		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
+			return executor.Command{}, refuse("Write it as --env NAME=VALUE", "cannot read --env: it has no name and value")
+		}
+	}
+	if f.dir != "" && !strings.HasPrefix(f.dir, "/") {
+		return executor.Command{}, refuse("Write it from the root of the target on, such as --dir /srv", fmt.Sprintf("cannot use --dir %q: it is not absolute", f.dir))
+	}
+	if f.shell {
+		words = []string{"sh", "-c", strings.Join(words, " ")}
+	}
+	return executor.Command{Argv: [][]string{words}, Env: f.env, Dir: f.dir, User: f.user, Timeout: f.timeout, Looks: f.looks}, nil
+}
+
+// errExit is the exit code of a command that ran on one target.
+type errExit int
+
+func (e errExit) Error() string { return fmt.Sprintf("the command ended with %d", int(e)) }
+
+// commandDoc is a command that was run, or would be.
+type commandDoc struct {
+	Format   string        `json:"format"` // fettle.command/1
+	ID       int           `json:"id"`     // in the history of commands: c12; 0 for a dry run
+	Action   string        `json:"action,omitempty"`
+	Argv     [][]string    `json:"argv"`
+	Targets  []string      `json:"targets,omitempty"` // of a dry run
+	DryRun   bool          `json:"dry_run,omitempty"`
+	Exit     int           `json:"exit"` // -1 when a signal or the timeout ended it
+	Signal   string        `json:"signal,omitempty"`
+	TimedOut bool          `json:"timed_out,omitempty"`
+	Stdout   string        `json:"stdout"`
+	Stderr   string        `json:"stderr"`
+	Duration time.Duration `json:"duration_ns"`
+}
+
+func commandJSON(c executor.Command, r *executor.CommandResult) commandDoc {
+	return commandDoc{Format: "fettle.command/1", ID: r.ID, Action: c.Action, Argv: c.Argv, Exit: r.Exit, Signal: r.Signal,
+		TimedOut: r.TimedOut, Stdout: r.Stdout, Stderr: r.Stderr, Duration: r.Duration}
+}
+
+// wouldRun says what a dry run leaves out.
+func (s *session) wouldRun(c executor.Command, targets []string) error {
+	if s.json {
+		return s.document(commandDoc{Format: "fettle.command/1", Action: c.Action, Argv: c.Argv, Targets: targets, DryRun: true})
+	}
+	on := "this machine"
+	if len(targets) > 0 {
+		on = render.Count(len(targets), "target") + ": " + strings.Join(targets, ", ")
+	}
+	s.printf("Would run on %s\n", render.Escape(on))
+	for _, argv := range c.Argv {
+		s.printf("  %s\n", render.Escape(wordsText(argv)))
+	}
+	return nil
+}
+
+// wordsText is a command for people, with quotes where words have blanks.
+func wordsText(argv []string) string {
+	out := make([]string, len(argv))
+	for i, w := range argv {
+		if out[i] = w; w == "" || strings.ContainsAny(w, " \t\n'\"\\|&;<>()$`*?") {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// runOne runs a command on the one machine that is meant; what it says comes out as
+// it is.
+func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Command) error {
+	if f.dryRun {
+		var on []string
+		if name := s.named(); name != "" {
+			on = []string{name}
+		}
+		return s.wouldRun(cmd, on)
+	}
+	return s.withNamed(ctx, cmd.Looks, func(x executor.Executor) error {
+		cx, ok := x.(executor.Commander)
+		if !ok {
+			return errors.New("cannot run commands there: it runs lists only")
+		}
+		res, err := cx.Command(ctx, cmd, s.runOptions(), s.passOn())
+		s.note(map[string]string{s.named(): outcomeOfCommand(res, err).status.String()})
+		if res == nil || err != nil {
+			return err
+		}
+		if s.json {
+			if err := s.document(commandJSON(cmd, res)); err != nil {
+				return err
+			}
+		}
+		return s.endOfOne(res, cmd)
+	})
+}
+
+// withNamed is withState, or withExecutor for what only looks, that never takes this
+// machine for another one.
+func (s *session) withNamed(ctx context.Context, looks bool, fn func(executor.Executor) error) error {
+	x, err := s.connected(ctx, s.target)
+	if err != nil {
+		return err
+	}
+	if x == nil && s.target != "" && !s.isThisHost(s.target) {
+		return noWay(s.target)
+	}
+	if looks {
+		return s.withExecutor(ctx, fn)
+	}
+	return s.withState(ctx, fn)
+}
+
+// named is the machine that is worked on as it was named; "" for this one.
+func (s *session) named() string {
+	if s.reach.ssh != "" {
+		return s.reach.ssh
+	}
+	return s.target
+}
+
+// passOn gives output to this command's own streams.
+func (s *session) passOn() func(executor.Output) {
+	if s.json {
+		return nil
+	}
+	return func(o executor.Output) {
+		w := s.app.Stdout
+		if o.Stderr {
+			w = s.app.Stderr
+		}
+		_, _ = w.Write(o.Text) // a reader that went away is told of by the exit
+	}
+}
+
+// endOfOne is the exit of a command on one target.
+func (s *session) endOfOne(r *executor.CommandResult, c executor.Command) error {
+	switch {
+	case r.OK():
+		return nil
+	case r.TimedOut:
+		return refuse("Give it longer: --timeout TIME", fmt.Sprintf("cannot go on: the command took longer than %s, and was ended", render.Duration(c.Timeout)))
+	case r.Exit < 0:
+		return fmt.Errorf("cannot go on: the command was ended by a signal: %s", r.Signal)
+	}
+	return reported(errExit(r.Exit))
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// fewTargets is up to how many targets lines are shown while they come.
+const fewTargets = 4
+
+// runMany runs a command on every target that is selected.
+func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Command) error {
+	cr, err := s.crowd(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	if f.dryRun {
+		return s.wouldRun(cmd, cr.names)
+	}
+	return cr.command(ctx, func(context.Context, *member) (executor.Command, error) { return cmd, nil })
+}
+
+// command runs on every target what it is given for it.
+func (cr *crowd) command(ctx context.Context, of func(context.Context, *member) (executor.Command, error)) error {
+	cr.changes, cr.acts = true, true
+	lines := cr.lines()
+	cr.quiet = lines != nil
+	all := cr.round(ctx, cr.names, "Running", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
+		cmd, err := of(ctx, m)
+		if err != nil {
+			return failed(err)
+		}
+		cx, ok := x.(executor.Commander)
+		if !ok {
+			return failed(errors.New("cannot run commands there: it runs lists only"))
+		}
+		show, flush := lines.of(m.target)
+		res, err := cx.Command(ctx, cmd, m.runOptions(), show)
+		flush()
+		o := outcomeOfCommand(res, err)
+		if err == nil {
+			o.doc = commandJSON(cmd, res)
+			if len(cr.names) == 1 && res.Exit > 0 {
+				o.err = errExit(res.Exit)
+			}
+		}
+		if lines == nil && res != nil {
+			o.body = outputText(res) + o.body
+		}
+		return o
+	})
+	return cr.finish("Ran it on", all, map[fanout.Status]string{fanout.OK: "succeeded"})
+}
+
+// outcomeOfCommand says how a command ended, without what it said.
+func outcomeOfCommand(r *executor.CommandResult, err error) outcome {
+	if err != nil || r == nil {
+		o := failed(err)
+		o.said = true
+		return o
+	}
+	o := outcome{status: fanout.OK, line: "exit 0", said: true}
+	switch {
+	case r.OK():
+		return o
+	case r.TimedOut:
+		o.line = "ended at its timeout"
+	case r.Exit < 0:
+		o.line = "ended by a signal: " + r.Signal
+	default:
+		o.line = fmt.Sprintf("exit %d", r.Exit)
+	}
+	o.status, o.body, o.err = fanout.Failed, o.line+"\n", errors.New("the command failed: "+o.line)
+	return o
+}
+
+// outputText is what a command has said, for people.
+func outputText(r *executor.CommandResult) string {
+	var b strings.Builder
+	for _, text := range []string{r.Stdout, r.Stderr} {
+		for line := range strings.Lines(text) {
+			b.WriteString(render.Escape(strings.TrimRight(line, "\r\n")) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// prefixed prints lines of several targets, each behind the name of its own.
+type prefixed struct {
+	mu       sync.Mutex
+	out, err io.Writer
+	width    int
+	style    render.Style
+}
+
+// lines gives nil where lines are not shown while they come.
+func (cr *crowd) lines() *prefixed {
+	s := cr.s
+	if s.json || len(cr.names) > fewTargets && !s.verbose {
+		return nil
+	}
+	p := &prefixed{out: s.app.Stdout, err: s.app.Stderr, style: s.style()}
+	for _, n := range cr.names {
+		p.width = max(p.width, len(n))
+	}
+	return p
+}
+
+// of shows the output of one target; the second prints what has no end of line.
+func (p *prefixed) of(target string) (show func(executor.Output), flush func()) {
+	if p == nil {
+		return nil, func() {}
+	}
+	var held [2][]byte
+	put := func(i int, line []byte) {
+		w := []io.Writer{p.out, p.err}[i]
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		fmt.Fprintf(w, "%s | %s\n", p.style.Status(fanout.Skipped, fmt.Sprintf("%-*s", p.width, target)), render.Escape(strings.TrimRight(string(line), "\r")))
+	}
+	show = func(o executor.Output) {
+		i := 0
+		if o.Stderr {
+			i = 1
+		}
+		held[i] = append(held[i], o.Text...)
+		for {
+			line, rest, ok := bytes.Cut(held[i], []byte("\n"))
+			if !ok && len(held[i]) < maxLine {
+				return
+			}
+			put(i, line)
+			held[i] = append([]byte(nil), rest...)
+		}
+	}
+	return show, func() {
+		for i := range held {
+			if len(held[i]) > 0 {
+				put(i, held[i])
+			}
+		}
+	}
+}
+
+// maxLine is how much is held until the end of a line comes, in bytes.
+const maxLine = 64 << 10
