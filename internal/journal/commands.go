@@ -35,7 +35,9 @@ type Command struct {
 	Outcome Outcome `json:"outcome,omitempty"`
 	Exit    int     `json:"exit"` // of the last command; -1 when a signal or the timeout ended it
 	Signal  string  `json:"signal,omitempty"`
-	Error   string  `json:"error,omitempty"`
+	// TimedOut tells that it was ended because it took too long.
+	TimedOut bool   `json:"timed_out,omitempty"`
+	Error    string `json:"error,omitempty"`
 	// Stdout and Stderr are the ends of what it said, without what is secret.
 	Stdout string `json:"stdout,omitempty"`
 	Stderr string `json:"stderr,omitempty"`

@@ -105,7 +105,7 @@ func (x *Executor) ended(rec journal.Command, res *executor.CommandResult, err e
 	case err != nil:
 		rec.Outcome, rec.Error = journal.Failed, x.keys.mask(err.Error())
 	case res.TimedOut:
-		rec.Outcome, rec.Error = journal.Failed, "it took longer than its timeout"
+		rec.Outcome, rec.TimedOut = journal.Failed, true
 	case !res.OK():
 		rec.Outcome = journal.Failed
 	}

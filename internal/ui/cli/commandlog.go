@@ -15,30 +15,31 @@ import (
 
 // ranDoc is a command of the history.
 type ranDoc struct {
-	Format  string     `json:"format,omitempty"` // fettle.ran/1 where it is a document of its own
-	ID      int        `json:"id"`
-	Action  string     `json:"action,omitempty"`
-	Argv    [][]string `json:"argv"`
-	Dir     string     `json:"dir,omitempty"`
-	As      string     `json:"as,omitempty"` // the user that it ran as
-	Looks   bool       `json:"looks,omitempty"`
-	Started int64      `json:"started"`         // ns since 1970
-	Ended   int64      `json:"ended,omitempty"` // ns since 1970; 0 while unfinished
-	Outcome string     `json:"outcome"`         // succeeded, failed, interrupted, unfinished
-	Exit    int        `json:"exit"`
-	Signal  string     `json:"signal,omitempty"`
-	Error   string     `json:"error,omitempty"`
-	User    string     `json:"user"`
-	From    string     `json:"from"`
-	Command string     `json:"command"`
-	Version string     `json:"version"`
-	Stdout  string     `json:"stdout,omitempty"` // in fettle show
-	Stderr  string     `json:"stderr,omitempty"`
+	Format   string     `json:"format,omitempty"` // fettle.ran/1 where it is a document of its own
+	ID       int        `json:"id"`
+	Action   string     `json:"action,omitempty"`
+	Argv     [][]string `json:"argv"`
+	Dir      string     `json:"dir,omitempty"`
+	As       string     `json:"as,omitempty"` // the user that it ran as
+	Looks    bool       `json:"looks,omitempty"`
+	Started  int64      `json:"started"`         // ns since 1970
+	Ended    int64      `json:"ended,omitempty"` // ns since 1970; 0 while unfinished
+	Outcome  string     `json:"outcome"`         // succeeded, failed, interrupted, unfinished
+	Exit     int        `json:"exit"`
+	Signal   string     `json:"signal,omitempty"`
+	TimedOut bool       `json:"timed_out,omitempty"`
+	Error    string     `json:"error,omitempty"`
+	User     string     `json:"user"`
+	From     string     `json:"from"`
+	Command  string     `json:"command"`
+	Version  string     `json:"version"`
+	Stdout   string     `json:"stdout,omitempty"` // in fettle show
+	Stderr   string     `json:"stderr,omitempty"`
 }
 
 func ranJSON(c journal.Command) ranDoc {
 	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, Looks: c.Looks, Started: c.Started, Ended: c.Ended,
-		Outcome: endOfCommand(c), Exit: c.Exit, Signal: c.Signal, Error: c.Error, User: c.User, From: c.From, Command: c.Typed, Version: c.Version}
+		Outcome: endOfCommand(c), Exit: c.Exit, Signal: c.Signal, TimedOut: c.TimedOut, Error: c.Error, User: c.User, From: c.From, Command: c.Typed, Version: c.Version}
 }
 
 func endOfCommand(c journal.Command) string {
@@ -120,6 +121,8 @@ func commandOperation(c journal.Command) string {
 
 func howCommandEnded(c journal.Command) string {
 	switch {
+	case c.TimedOut:
+		return "failed, timed out"
 	case c.Outcome == journal.Failed && c.Exit > 0:
 		return fmt.Sprintf("failed, exit %d", c.Exit)
 	case c.Outcome == journal.Failed && c.Signal != "":

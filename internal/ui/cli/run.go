@@ -169,6 +169,9 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		}
 		res, err := cx.Command(ctx, cmd, s.runOptions(), s.passOn())
 		s.note(map[string]string{s.named(): outcomeOfCommand(res, err).status.String()})
+		if errors.Is(err, context.Canceled) {
+			return withHint(err, "What it did until then stays. See it: fettle log")
+		}
 		if res == nil || err != nil {
 			return err
 		}
