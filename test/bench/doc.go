@@ -15,6 +15,11 @@
 //	go run ./test/bench -fettle bin/fettle -date 2026-01-31
 //	go run ./test/bench -works '^no change$' -tools 'limit|one tree' -sizes 10000
 //
+// and with -chapters the works that were chosen are written into the report that is
+// there, each with its own date:
+//
+//	go run ./test/bench -works 'fleet|catalog' -chapters -date 2026-01-31
+//
 // # How it measures
 //
 // All tools do one work after the other within a round, and the first one

@@ -19,6 +19,7 @@ type settings struct {
 	rounds, once           int
 	slow, within           time.Duration
 	peers                  bool
+	chapters               bool           // only those of works go into the report that is there
 	works, tools           *regexp.Regexp // nil is all
 }
 
@@ -36,6 +37,7 @@ func parseFlags(args []string) (settings, error) {
 	f.DurationVar(&s.slow, "slow", 5*time.Second, "measure a peer whose runs take longer than this in one round only")
 	f.DurationVar(&s.within, "within", 12*time.Minute, "begin no further round of the same after this time")
 	f.BoolVar(&s.peers, "peers", true, "measure the peers too; as root they are installed when missing")
+	f.BoolVar(&s.chapters, "chapters", false, "with -works: put the chapters of these works into the report that is there")
 	f.StringVar(&works, "works", "", "measure only the works that this expression matches, such as '^no change$'")
 	f.StringVar(&tools, "tools", "", "measure only the tools that this expression matches, such as 'limit|one tree'")
 	if err := f.Parse(args); err != nil {
@@ -66,7 +68,10 @@ func (s settings) complete(sizes, works, tools string) (settings, error) {
 	if s.tools, err = expression("tools", tools); err != nil {
 		return s, err
 	}
-	if s.works != nil || s.tools != nil {
+	switch {
+	case s.chapters && (s.works == nil || s.tools != nil):
+		return s, errors.New("cannot use -chapters: it goes with -works, and without -tools")
+	case !s.chapters && (s.works != nil || s.tools != nil):
 		s.out = ""
 	}
 	s.fettle, err = filepath.Abs(s.fettle)

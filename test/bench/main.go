@@ -135,8 +135,16 @@ func (b *bench) publish() error {
 	if b.out == "" {
 		return nil
 	}
+	file := filepath.Join(b.out, "performance.md")
+	if b.chapters {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(file, []byte(merge(string(page), b, m)), 0o644)
+	}
 	if err := os.WriteFile(filepath.Join(b.out, "performance.svg"), []byte(plot(b)), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(b.out, "performance.md"), []byte(report(b, m)), 0o644)
+	return os.WriteFile(file, []byte(report(b, m)), 0o644)
 }

@@ -56,6 +56,17 @@ func about(w work) (title, text string) {
 	return string(w), ""
 }
 
+// toolLines say how each tool was told what to do.
+func toolLines(b *bench) []string {
+	var out []string
+	for _, f := range b.fields {
+		for _, tool := range f.tools {
+			out = append(out, fmt.Sprintf("- %s, **%s**: %s\n", f.title, tool.name, tool.about))
+		}
+	}
+	return out
+}
+
 // report is docs/performance.md.
 func report(b *bench, facts []fact) string {
 	var t strings.Builder
@@ -66,12 +77,7 @@ func report(b *bench, facts []fact) string {
 			fmt.Fprintf(&t, "## %s\n\n%s\n\n%s\n", title, text, markdownTable(rows))
 		}
 	}
-	t.WriteString("## How each tool was told\n\n")
-	for _, f := range b.fields {
-		for _, tool := range f.tools {
-			fmt.Fprintf(&t, "- %s, **%s**: %s\n", f.title, tool.name, tool.about)
-		}
-	}
+	t.WriteString("## " + toolsTitle + "\n\n" + strings.Join(toolLines(b), ""))
 	t.WriteString("\n## Where\n\n")
 	for _, f := range facts {
 		fmt.Fprintf(&t, "- %s: %s\n", f.name, f.value)
