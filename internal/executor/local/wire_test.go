@@ -22,10 +22,17 @@ func overWire() bool { return os.Getenv(viaWire) != "" }
 // come when it has gone on.
 const hooked = "TestOverTheWire|TestLocked|TestPhasesUndone|TestTraps"
 
+// slow are tests that ask much and in which a connection changes little.
+const slow = "TestPhasesCutShort|TestLawsOnDisk|TestEveryLookThatFails|TestNames|TestLargeSparseFilesGoThrough"
+
 // TestOverTheWire runs the tests of this package once more with the engine that they
 // ask at the other end of a connection: there is one suite for both.
 func TestOverTheWire(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.short", "-test.skip=^("+hooked+")$")
+	skip := hooked + "|" + slow
+	if os.Getenv("FETTLE_LONG") != "" {
+		skip = hooked
+	}
+	cmd := exec.Command(os.Args[0], "-test.short", "-test.skip=^("+skip+")$")
 	cmd.Env = append(os.Environ(), viaWire+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
