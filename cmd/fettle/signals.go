@@ -76,7 +76,7 @@ func (s *signals) take() (<-chan struct{}, func()) {
 	return ch, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.taken = nil
+		s.taken, s.count = nil, 0
 	}
 }
 
