@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fettle.dev/fettle/test/bench/machine"
 )
 
 // invented is a small result without any measuring.
@@ -66,7 +68,7 @@ func TestListRows(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	got := report(invented(), []fact{{"date", "2026-01-31"}})
+	got := report(invented(), []machine.Fact{{Name: "date", Value: "2026-01-31"}})
 	for _, want := range []string{"## No change\n", "| number | tool |", "|--:|---|--:|", "1.000†", "- date: 2026-01-31\n", "or there are 100,000 files"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q", want)

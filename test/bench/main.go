@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
+
+	"fettle.dev/fettle/test/bench/machine"
 )
 
 func main() {
@@ -58,37 +58,10 @@ func start(base string, args []string) error {
 	if err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
-	argv := append([]string{self, "within", base}, args...)
-	cmd := child(argv, syscall.CLONE_NEWNS)
-	if err = cmd.Start(); errors.Is(err, syscall.EPERM) {
-		cmd = child(argv, 0)
-		err = cmd.Start()
-	}
-	if err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err = <-done:
-	case <-signals:
-		err = errors.Join(cmd.Process.Kill(), <-done)
-	}
-	if err != nil {
+	if err := machine.Apart(append([]string{self, "within", base}, args...), syscall.CLONE_NEWNS); err != nil {
 		return errReported
 	}
 	return nil
-}
-
-// child is a process that speaks where this one does and dies with it.
-func child(argv []string, namespaces uintptr) *exec.Cmd {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
-	return cmd
 }
 
 // within is the benchmark in its folder.

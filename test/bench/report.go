@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"fettle.dev/fettle/test/bench/machine"
 )
 
 const introduction = `# Performance
@@ -68,7 +70,7 @@ func toolLines(b *bench) []string {
 }
 
 // report is docs/performance.md.
-func report(b *bench, facts []fact) string {
+func report(b *bench, facts []machine.Fact) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, introduction, b.slow, thousands(b.once))
 	for _, w := range works() {
@@ -80,7 +82,7 @@ func report(b *bench, facts []fact) string {
 	t.WriteString("## " + toolsTitle + "\n\n" + strings.Join(toolLines(b), ""))
 	t.WriteString("\n## Where\n\n")
 	for _, f := range facts {
-		fmt.Fprintf(&t, "- %s: %s\n", f.name, f.value)
+		fmt.Fprintf(&t, "- %s: %s\n", f.Name, f.Value)
 	}
 	if len(b.notes) > 0 {
 		t.WriteString("\n## Notes\n\n")
