@@ -7,6 +7,7 @@
 # make mutants  break the engine's code in small ways and see whether tests notice
 # make deb      the Debian package, in dist/
 # make bench    measure beside cf-agent, Puppet, Ansible and the physical limit; writes docs/performance.md
+# make bench-hosts  many hosts over SSH, beside Ansible and OpenSSH alone; writes docs/performance-hosts.md
 # make fuzz     every fuzz target for FUZZTIME each
 
 STATICCHECK_VERSION = v0.8.2
@@ -18,7 +19,7 @@ SEED = $(shell date +%Y%m%d)
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build programs deb bench test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
+.PHONY: demo build programs deb bench bench-hosts test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
@@ -72,6 +73,11 @@ mutants:
 # missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"
 bench: build
 	go run ./test/bench -date "$$(date -u +%F)" $(BENCHFLAGS)
+
+# As root, on Linux with control groups; it installs openssh-server and ansible-core
+# when they are missing. A part: make bench-hosts BENCHFLAGS="-hosts 20 -tools 'limit|fettle'"
+bench-hosts: build
+	go run ./test/bench/hosts -date "$$(date -u +%F)" $(BENCHFLAGS)
 
 fuzz:
 	test/fuzz.sh $(FUZZTIME)

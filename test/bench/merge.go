@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fettle.dev/fettle/test/bench/machine"
 )
 
 // section is one chapter of the report, from its heading to the next one.
@@ -23,7 +25,7 @@ func sections(page string) []section {
 
 // merge puts the chapters of works that were measured by themselves into a report, in
 // the place of what is there of them. Each says when and where it was measured.
-func merge(page string, b *bench, facts []fact) string {
+func merge(page string, b *bench, facts []machine.Fact) string {
 	old := sections(page)
 	for _, w := range works() {
 		rows := b.rows(w)
@@ -82,11 +84,11 @@ func told(page []section, b *bench) string {
 }
 
 // inShort is when and how loaded the machine was.
-func inShort(facts []fact) string {
+func inShort(facts []machine.Fact) string {
 	var parts []string
 	for _, f := range facts {
-		if f.name == "date" || strings.HasPrefix(f.name, "load average") {
-			parts = append(parts, f.name+" "+f.value)
+		if f.Name == "date" || strings.HasPrefix(f.Name, "load average") {
+			parts = append(parts, f.Name+" "+f.Value)
 		}
 	}
 	return strings.Join(parts, ", ")

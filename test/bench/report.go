@@ -9,7 +9,7 @@ import (
 
 const introduction = `# Performance
 
-This page is written by ` + "`make bench`" + `; do not edit it.
+This page is written by ` + "`make bench`" + `; do not edit it. Many hosts over SSH are in [performance-hosts.md](performance-hosts.md).
 
 Whole processes, from their start to their end. A figure is the median of
 several rounds; in a round all tools do a work one after another, and ratios are

@@ -13,6 +13,7 @@ esac
 [ "$digest" != - ] || give_up "unfit $(uname -s) $(uname -m)"
 program=$dir/fettle-$digest
 if ! [ -x "$program" ]; then
+	mask=$(umask)
 	umask 077
 	part=$program.$$
 	trap 'rm -f "$part"' EXIT
@@ -30,6 +31,7 @@ if ! [ -x "$program" ]; then
 	mv -f "$part" "$program" || give_up "unwritable $dir"
 	trap - EXIT HUP INT PIPE TERM
 	find "$dir" -name 'fettle-*' -mtime +30 -exec rm -f {} +
+	umask "$mask" # what the program starts gets the account's own
 fi
 from=${SSH_CONNECTION%% *}
 mode=$3 user=$4

@@ -1,6 +1,11 @@
 package ssh
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,5 +99,23 @@ func TestBootCleans(t *testing.T) {
 	left, _ = filepath.Glob(filepath.Join(dir, "*"))
 	if got := strings.Join(left, " "); got != dir+"/mine.3" {
 		t.Errorf("forgetting leaves %s", got)
+	}
+}
+
+// A program that has just come works with the account's own umask, like one that was
+// there: what its commands make has the same modes.
+func TestBootMask(t *testing.T) {
+	program := []byte("#!/bin/sh\numask\n")
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write(program)
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	home, w := t.TempDir(), words(fmt.Sprintf("%x", sha256.Sum256(program)))
+	came := boot(t, home, fmt.Sprintf("%d\n%s", packed.Len(), packed.Bytes()), w...)
+	there := boot(t, home, "", w...)
+	if !strings.HasSuffix(came, "\n"+there) || there == "" {
+		t.Errorf("the first time it says %q, the second %q", came, there)
 	}
 }
