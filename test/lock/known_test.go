@@ -11,7 +11,7 @@ const onlyLook = "compile completion diff docs drift explain facts fmt init log 
 
 // runsPrograms are the commands that run programs of the machine, which the machines
 // of these tests lack. That they take the lock is tested where they are done.
-const runsPrograms = "run"
+const runsPrograms = "run copy reboot wait"
 
 // TestEveryCommandIsKnown fails for a command that is neither a way in of these
 // tests nor known to only look, so that nobody forgets a new one here.

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// copyFlags are those of fettle copy.
+type copyFlags struct {
+	from, dryRun       bool
+	owner, group, mode string
+	many               manyFlags
+}
+
+func newCopy(s *session) *cobra.Command {
+	var f copyFlags
+	c := &cobra.Command{
+		Use:   "copy FILE… DEST",
+		Short: "Copy files to targets, or from them",
+		Long: `Copies files to a path on each target; where several are copied, or DEST ends with a
+slash, it is a folder that is there. A file is exchanged whole, and only where its
+content, owner or mode differs; of a large one that is there already nothing is
+sent. Without --owner, --group and --mode a file keeps those that it has there,
+and a new one is root's with 0644.
+
+With --from a file of the targets is copied to this machine: to DEST from one
+target, to DEST/TARGET/NAME from many.
+
+What is copied is no part of what is applied: neither a plan nor a rollback sees it.
+What should stay belongs into the repository.`,
+		Example: "  fettle copy -t 'web*' motd /etc/motd\n  fettle copy -t web1 --mode 0755 a.sh b.sh /usr/local/bin/\n  fettle copy -t 'web*' --from /var/log/dpkg.log logs",
+		Args:    args(2, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.copy(c.Context(), f, a[:len(a)-1], a[len(a)-1]) },
+	}
+	f.many.flags(c)
+	fl := c.Flags()
+	fl.BoolVar(&f.from, "from", false, "copy from the targets to this machine")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be copied, and where to")
+	fl.StringVar(&f.owner, "owner", "", "`USER` that owns the file there")
+	fl.StringVar(&f.group, "group", "", "`GROUP` of the file there")
+	fl.StringVar(&f.mode, "mode", "", "octal `MODE` of the file there")
+	return c
+}
+
+func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest string) error {
+	if f.from {
+		return s.copyFrom(ctx, f, sources, dest)
+	}
+	if !path.IsAbs(dest) {
+		return refuse("Write the path on the target from its root on, such as /etc/motd", fmt.Sprintf("cannot copy to %q: it is not absolute", dest))
+	}
+	var files []executor.File
+	for _, src := range sources {
+		to := path.Clean(dest)
+		if len(sources) > 1 || strings.HasSuffix(dest, "/") {
+			to = path.Join(dest, filepath.Base(src))
+		}
+		file, err := describe(src)
+		if err != nil {
+			return err
+		}
+		file.Path, file.Owner, file.Group, file.Mode = to, f.owner, f.group, f.mode
+		files = append(files, file)
+	}
+	if f.dryRun {
+		return s.wouldCopy(ctx, f, sources, files)
+	}
+	return s.each(ctx, f.many, errand{doing: "Copying to", verb: "Copied to", words: map[fanout.Status]string{fanout.OK: "as wanted"},
+		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
+			return m.put(ctx, x, sources, files)
+		}})
+}
+
+// describe reads a file of this machine once, for its digest.
+func describe(name string) (executor.File, error) {
+	var out executor.File
+	st, err := os.Stat(name)
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file; name files", name)
+	}
+	if err != nil {
+		return out, fmt.Errorf("cannot copy: %w", err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return out, fmt.Errorf("cannot copy: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if out.Size, err = io.Copy(h, f); err != nil {
+		return out, fmt.Errorf("cannot copy %s: %w", name, err)
+	}
+	out.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return out, nil
+}
+
+func (s *session) wouldCopy(ctx context.Context, f copyFlags, sources []string, files []executor.File) error {
+	names, err := s.meant(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	cmd := executor.Command{Action: "copy"}
+	for i, file := range files {
+		cmd.Argv = append(cmd.Argv, []string{"copy", sources[i], file.Path})
+	}
+	return s.wouldRun(cmd, names)
+}
+
+// put copies the files to one target.
+func (m *member) put(ctx context.Context, x executor.Executor, sources []string, files []executor.File) outcome {
+	fx, ok := x.(executor.Files)
+	if !ok {
+		return failed(errors.New("cannot copy there: it runs lists only"))
+	}
+	changed := 0
+	for i, f := range files {
+		res, err := fx.Put(ctx, f, func() (io.ReadCloser, error) { return os.Open(sources[i]) }, m.runOptions())
+		if err != nil {
+			return failed(err)
+		}
+		if res.Changed {
+			changed++
+		}
+	}
+	if changed == 0 {
+		return outcome{status: fanout.OK, line: "as wanted already"}
+	}
+	return outcome{status: fanout.Changed, line: render.Count(changed, "file") + " copied"}
+}
+
+func (s *session) copyFrom(ctx context.Context, f copyFlags, sources []string, dest string) error {
+	for _, src := range sources {
+		if !path.IsAbs(src) || path.Clean(src) != src {
+			return refuse("Write the path on the target from its root on, such as /etc/motd", fmt.Sprintf("cannot copy %q: it is not absolute", src))
+		}
+	}
+	names, err := s.meant(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	place := func(target, src string) string {
+		switch {
+		case s.isMany():
+			return filepath.Join(dest, target, path.Base(src))
+		case len(sources) > 1 || strings.HasSuffix(dest, "/"):
+			return filepath.Join(dest, path.Base(src))
+		}
+		return dest
+	}
+	if f.dryRun {
+		cmd := executor.Command{Action: "copy"}
+		for _, src := range sources {
+			cmd.Argv = append(cmd.Argv, []string{"copy", "--from", src, dest})
+		}
+		return s.wouldRun(cmd, names)
+	}
+	return s.each(ctx, f.many, errand{doing: "Copying from", verb: "Copied from", looks: true, words: map[fanout.Status]string{fanout.OK: "copied"},
+		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
+			for _, src := range sources {
+				if err := fetch(ctx, x, src, place(m.target, src)); err != nil {
+					return failed(err)
+				}
+			}
+			return outcome{status: fanout.OK, line: render.Count(len(sources), "file") + " copied"}
+		}})
+}
+
+// fetch writes a file of a target beside its place, and then into it.
+func fetch(ctx context.Context, x executor.Executor, src, to string) error {
+	fx, ok := x.(executor.Files)
+	if !ok {
+		return errors.New("cannot copy from there: it runs lists only")
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(to), ".fettle-*")
+	if err != nil {
+		return err
+	}
+	_, err = fx.Get(ctx, src, temp)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), to)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// rebootFlags are those of fettle reboot.
+type rebootFlags struct {
+	wait, yes, dryRun bool
+	timeout           time.Duration
+	many              manyFlags
+}
+
+func newReboot(s *session) *cobra.Command {
+	f := rebootFlags{wait: true, timeout: 10 * time.Minute}
+	c := &cobra.Command{
+		Use:   "reboot",
+		Short: "Reboot targets, and wait until they are back",
+		Long: `Reboots a machine and waits until it has booted anew and answers. With --batch so
+many are down at a time, and --max-failed ends it when too many do not come back.
+It asks first; --yes answers. Without -t this machine is rebooted, which cannot be
+waited for.`,
+		Example: "  fettle reboot -t web1\n  fettle reboot -t 'web*' --batch 1 --max-failed 0 --yes",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.reboot(c.Context(), f) },
+	}
+	f.many.flags(c)
+	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each is back")
+	c.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "give up waiting for one after this `TIME`")
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be rebooted")
+	return c
+}
+
+func (s *session) reboot(ctx context.Context, f rebootFlags) error {
+	names, err := s.meant(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	cmd := executor.Command{Action: "reboot", Argv: [][]string{{"systemctl", "reboot"}}, Timeout: time.Minute}
+	if f.dryRun {
+		return s.wouldRun(cmd, names)
+	}
+	if err := s.ask(ctx, f.yes, "Reboot "+machinesText(names)+"?"); err != nil {
+		return err
+	}
+	return s.each(ctx, f.many, errand{doing: "Rebooting", verb: "Rebooted", words: map[fanout.Status]string{fanout.Changed: "rebooted"},
+		one: func(ctx context.Context, m *member, x executor.Executor) outcome { return m.reboot(ctx, x, cmd, f) }})
+}
+
+// machinesText names a few machines, and counts many.
+func machinesText(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "this machine"
+	case len(names) <= fewTargets:
+		return render.Escape(strings.Join(names, ", "))
+	}
+	return render.Count(len(names), "target")
+}
+
+// meant are the names of the machines that a command would work on; none for this
+// one.
+func (s *session) meant(ctx context.Context, many manyFlags) ([]string, error) {
+	if s.reach.ssh != "" {
+		return []string{s.reach.ssh}, nil
+	}
+	if len(s.words) == 0 {
+		return nil, nil
+	}
+	cr, err := s.crowd(ctx, many)
+	if err != nil {
+		return nil, err
+	}
+	defer cr.close()
+	return cr.names, nil
+}
+
+func (m *member) reboot(ctx context.Context, x executor.Executor, cmd executor.Command, f rebootFlags) outcome {
+	cx, ok := x.(executor.Commander)
+	if !ok {
+		return failed(fmt.Errorf("cannot reboot it: it runs lists only"))
+	}
+	before, err := bootID(ctx, x)
+	if err != nil {
+		return failed(err)
+	}
+	began := m.app.Now()
+	res, err := cx.Command(ctx, cmd, m.runOptions(), nil)
+	if err != nil && !wentDown(err) {
+		return failed(err)
+	}
+	if err == nil && !res.OK() {
+		o := outcomeOfCommand(res, nil)
+		o.body = outputText(res) + o.body
+		return o
+	}
+	if !f.wait || m.remote == nil {
+		return outcome{status: fanout.Changed, line: "told to reboot"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	err = m.until(ctx, func(x executor.Executor) (bool, error) {
+		now, err := bootID(ctx, x)
+		return err == nil && now != before, err
+	})
+	if err != nil {
+		return failed(fmt.Errorf("it was told to reboot and did not come back within %s: %w", f.timeout, err))
+	}
+	return outcome{status: fanout.Changed, line: "rebooted in " + render.Duration(m.app.Now().Sub(began))}
+}

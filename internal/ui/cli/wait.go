@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+func newWait(s *session) *cobra.Command {
+	var many manyFlags
+	what, timeout := "ssh", 5*time.Minute
+	c := &cobra.Command{
+		Use:   "wait",
+		Short: "Wait until targets are ready",
+		Long: `Waits until something holds on every target:
+
+  ssh               it can be reached
+  boot              it has booted: all its units were started
+  unit=NAME         the unit is active
+  port=NUMBER       something answers on that TCP port of the target, asked from there
+
+It ends with 1 if that is not so in time on one of them.`,
+		Example: "  fettle wait -t 'web*'\n  fettle wait -t web1 --for unit=nginx.service --timeout 30s\n  fettle wait -t db1 --for port=5432",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			argv, err := waitedFor(what)
+			if err != nil {
+				return err
+			}
+			return s.each(c.Context(), many, errand{doing: "Waiting for", verb: "Waited for", looks: true, words: map[fanout.Status]string{fanout.OK: "ready"},
+				one: func(ctx context.Context, m *member, x executor.Executor) outcome {
+					return m.wait(ctx, x, what, argv, timeout)
+				}})
+		},
+	}
+	many.flags(c)
+	c.Flags().StringVar(&what, "for", what, "`WHAT` to wait for: ssh, boot, unit=NAME or port=NUMBER")
+	c.Flags().DurationVar(&timeout, "timeout", timeout, "give up after this `TIME`")
+	return c
+}
+
+// waitedFor is the command that ends when what is waited for holds; none for ssh.
+func waitedFor(what string) ([]string, error) {
+	name, value, _ := strings.Cut(what, "=")
+	switch {
+	case what == "ssh":
+		return nil, nil
+	case what == "boot":
+		return []string{"systemctl", "is-system-running", "--wait"}, nil
+	case name == "unit" && value != "" && !strings.HasPrefix(value, "-"):
+		return []string{"sh", "-c", `until systemctl is-active --quiet -- "$1"; do sleep 1; done`, "sh", value}, nil
+	case name == "port":
+		if n, err := strconv.ParseUint(value, 10, 16); err == nil && n > 0 {
+			return []string{"bash", "-c", `until (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; do sleep 1; done`, "bash", value}, nil
+		}
+	}
+	return nil, refuse("Write --for ssh, --for boot, --for unit=NAME or --for port=NUMBER", fmt.Sprintf("cannot wait for %q", what))
+}
+
+// wait has the target wait itself, and asks it again when the connection was lost
+// meanwhile.
+func (m *member) wait(ctx context.Context, x executor.Executor, what string, argv []string, timeout time.Duration) outcome {
+	began := m.app.Now()
+	ready := func() outcome {
+		return outcome{status: fanout.OK, line: "ready after " + render.Duration(m.app.Now().Sub(began))}
+	}
+	if argv == nil {
+		return ready()
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	try := func(x executor.Executor) (bool, error) {
+		cx, ok := x.(executor.Commander)
+		if !ok {
+			return false, errors.New("it runs lists only")
+		}
+		left, _ := ctx.Deadline()
+		res, err := cx.Command(ctx, executor.Command{Action: "wait", Argv: [][]string{argv}, Timeout: max(time.Until(left), time.Millisecond), Looks: true}, m.runOptions(), nil)
+		if err != nil {
+			return false, err
+		}
+		if what == "boot" { // degraded is booted, too
+			return !res.TimedOut && res.Exit >= 0, nil
+		}
+		return res.OK(), nil
+	}
+	done, err := try(x)
+	if !done && err != nil && wentDown(err) {
+		err = m.until(ctx, try)
+		done = err == nil
+	}
+	if done {
+		return ready()
+	}
+	if err == nil {
+		err = errors.New("it is not so yet")
+	}
+	return failed(fmt.Errorf("cannot wait longer than %s for %s: %w", timeout, what, err))
+}
