@@ -61,8 +61,10 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds
 		},
-		Tests:   c.Tests,
-		RunTest: more.RunTest,
+		Actions:    c.Actions,
+		CallAction: many.CallAction,
+		Tests:      c.Tests,
+		RunTest:    more.RunTest,
 	}
 }
 

@@ -22,6 +22,7 @@ type body struct {
 	facts   map[string]*fact
 	defines map[string]*define
 	outputs map[string]*output
+	actions map[string]*action
 	decls   []*decl // in the order of declaration
 }
 
@@ -75,7 +76,7 @@ type decl struct {
 
 func newBody(f *folder) *body {
 	return &body{folder: f, vars: map[string]*variable{}, locals: map[string]*hclsyntax.Attribute{},
-		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}}
+		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}, actions: map[string]*action{}}
 }
 
 // metaAttributes stand on every state; kinds cannot have attributes of the
@@ -89,7 +90,7 @@ func blockAttributes() []string { return []string{"rescue", "always"} }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "output", "lookup", "block", "target", "role", "target_group", "test", "module", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "param", "block", "target", "role", "target_group", "test", "module", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the

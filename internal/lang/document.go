@@ -27,6 +27,7 @@ const (
 	blockBody
 	targetBody
 	variableBody
+	actionBody
 	testsBody // a file of tests
 	testBody
 	validationBody
@@ -49,6 +50,8 @@ func (k bodyKind) isBlock(key string) bool {
 		return key == "module" || key == "policy" || key == "ssh"
 	case variableBody:
 		return key == "validation"
+	case actionBody:
+		return key == "param"
 	case testsBody:
 		return true
 	case testBody:
@@ -60,8 +63,10 @@ func (k bodyKind) isBlock(key string) bool {
 // inside is what a block of this type holds.
 func inside(block string) bodyKind {
 	switch block {
-	case "variable", "fact":
+	case "variable", "fact", "param":
 		return variableBody
+	case "action":
+		return actionBody
 	case "validation":
 		return validationBody
 	case "locals", "policy", "ssh", "module", "expect", "output", "lookup":

@@ -104,6 +104,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.output(b)
 	case "lookup":
 		ps.lookup(b)
+	case "action":
+		ps.action(b)
 	case "target":
 		if ps.in != nil || !ps.top {
 			ps.errorf(rangeOf(b.DefRange()), "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl.")
@@ -182,7 +184,7 @@ func (ps *parser) only(b *hclsyntax.Block, attrs, blocks []string) {
 // oneOf is a block in a sentence.
 func oneOf(block string) string {
 	switch block {
-	case "expect", "output":
+	case "expect", "output", "action":
 		return "An " + block
 	case "ssh":
 		return "An ssh block"
@@ -344,7 +346,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "output", "lookup", "target", "role", "target_group", "policy", "ssh":
+		case "variable", "locals", "fact", "define", "output", "lookup", "action", "target", "role", "target_group", "policy", "ssh":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

@@ -78,6 +78,12 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 		return ev.localRef(s, t, tree)
 	case "lookup":
 		return nil, ev.lookupRef(s, t, tree)
+	case "param":
+		if s.params == nil {
+			ev.errorf(rng, "No action here", "param is known only inside of an action, which has parameters.")
+			return nil, false
+		}
+		return nil, ev.known(s.params, t, tree, s.params.vars, "parameter", "Declare it: param %q { type = string }.")
 	case "target":
 		ev.touch()
 		tree.set([]string{"target"}, ev.target)

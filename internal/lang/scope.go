@@ -64,7 +64,8 @@ type scope struct {
 	call     *instance // whose inside it is, nil for a module
 	source   string    // the source map of everything inside, "" for its own lines
 	trace    []diag.Range
-	node     int // of the group that it is, -1 when there is none or it is off
+	params   *scope // of an action that is called
+	node     int    // of the group that it is, -1 when there is none or it is off
 }
 
 // state is a declaration in a scope. It has one instance, or one for each key.

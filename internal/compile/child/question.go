@@ -26,6 +26,8 @@ const (
 	askFleet
 	askDiff
 	askNames
+	askActions
+	askAction
 )
 
 // question is one message 'Q'.
@@ -103,7 +105,7 @@ func readQuestion(payload []byte) (question, error) {
 		a := addr.Addr(r.text())
 		q.in.Outputs[a] = r.text()
 	}
-	if q.ask > askNames || q.ask == askDiff && len(q.has) != len(q.names) {
+	if q.ask > askAction || q.ask == askDiff && len(q.has) != len(q.names) {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -7,6 +7,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 )
 
@@ -130,6 +131,17 @@ func result(r *compile.Repository, q question) *writer {
 		list, ds := r.Generators(q.in)
 		w.diags(ds)
 		writeRuns(w, list)
+	case askActions:
+		list, ds := r.Actions(q.in)
+		w.diags(ds)
+		writeActions(w, list)
+	case askAction:
+		call, ds := r.CallAction(q.in, q.name, paramsOf(q.names), len(q.has) > 0)
+		w.diags(ds)
+		if !ds.HasErrors() {
+			writeActions(w, []lang.Action{call.Action})
+			writeResult(w, call.Result)
+		}
 	case askVariables:
 		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)

@@ -142,3 +142,10 @@ func (c *Compiler) fleet(in compile.Input, targets []string, lists bool) (out []
 	}
 	return out, ds
 }
+
+// CallAction is the function of that name of one of its compilers.
+func (p *Pool) CallAction(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {
+	c := p.take(in.Tree)
+	defer func() { p.free <- c }()
+	return c.CallAction(in, name, params, dry)
+}

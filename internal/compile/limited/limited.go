@@ -185,6 +185,30 @@ func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained
 	return list, ds
 }
 
+// Actions is compile.Repository.Actions.
+func (c *Compiler) Actions(in compile.Input) (list []lang.Action, ds diag.List) {
+	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
+		list, ds, err = k.Actions(in)
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return list, ds
+}
+
+// CallAction is compile.Repository.CallAction.
+func (c *Compiler) CallAction(in compile.Input, name string, params map[string]string, dry bool) (call compile.ActionCall, ds diag.List) {
+	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
+		call, ds, err = k.CallAction(in, name, params, dry)
+		return err
+	})
+	if failed != nil {
+		return call, failed
+	}
+	return call, ds
+}
+
 // Schema is compile.Repository.Schema.
 func (c *Compiler) Schema(tree repo.Tree, part schema.Part) (text []byte, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {

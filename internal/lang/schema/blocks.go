@@ -28,6 +28,7 @@ type Block struct {
 // slice is fresh at each call.
 func Blocks() []Block {
 	return []Block{
+		{Name: "action", Label: "name", Doc: "Something that fettle run does when it is asked to.", Attrs: actionAttrs(), Inside: []string{"param"}},
 		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
 		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
@@ -36,6 +37,7 @@ func Blocks() []Block {
 		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
 		{Name: "module", Label: "name", Doc: "A module with parameters, or a second time.", Attrs: moduleAttrs()},
 		{Name: "output", Label: "name", Doc: "A value that a module or kind gives to those who use it.", Attrs: outputAttrs()},
+		{Name: "param", Label: "name", Doc: "A parameter of an action.", Attrs: variableAttrs(), Inside: []string{"validation"}},
 		{Name: "policy", Doc: "How runs behave.", Attrs: policyAttrs()},
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
 		{Name: "ssh", Doc: "How targets are reached: by OpenSSH.", Attrs: sshAttrs()},
@@ -108,6 +110,17 @@ func lookupAttrs() []kind.Attr {
 		plainText("format", "what the answer is: json when left out", "json", "yaml", "text"),
 		plainText("max_age", "after which fettle lookup status calls the snapshot stale, such as 24h"),
 		plainText("timeout", "how long the answer may take: 30s when left out"), docAttr(),
+	}
+}
+
+func actionAttrs() []kind.Attr {
+	return []kind.Attr{
+		{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or several such lists, which run one after the other until one fails"},
+		{Name: "dry_run", Type: cty.DynamicPseudoType, Doc: "commands that say what it would do, for fettle run --dry-run"},
+		{Name: "changes", Type: cty.Bool, Doc: "false for an action that only looks, which waits for no lock"},
+		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables; a secret among them is shown nowhere"},
+		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
+		{Name: "timeout", Type: cty.String, Doc: "of each command, such as 30s; 5m when left out"}, docAttr(),
 	}
 }
 

@@ -143,6 +143,11 @@ type Language struct {
 	// Variables are the variables of a target that have this name, one for each
 	// module that declares it, with every layer that sets it, lowest first.
 	Variables func(in compile.Input, name string) ([]Variable, diag.List)
+	// Actions are those of a target; nil: there are none. CallAction gives the commands
+	// of one, several at the same time: those of its dry run where dry is set and it
+	// has some.
+	Actions    func(in compile.Input) ([]lang.Action, diag.List)
+	CallAction func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
 	// Tests are the IDs of a repository's tests. RunTest runs one of them, several
 	// at the same time.
 	Tests   func(tree repo.Tree) ([]string, diag.List)

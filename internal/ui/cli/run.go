@@ -19,15 +19,15 @@ type runningFlags struct {
 	env          []string
 	dir, user    string
 	shell, looks bool
-	dryRun       bool
+	dryRun, list bool
 	many         manyFlags
 }
 
 func newRun(s *session) *cobra.Command {
 	var f runningFlags
 	c := &cobra.Command{
-		Use:   "run -- PROGRAM [WORD]…",
-		Short: "Run a command on this machine, or on targets",
+		Use:   "run {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
+		Short: "Run a command or an action on this machine, or on targets",
 		Long: `Runs a program with its words, as they are: no shell takes part unless --shell asks
 for one. On few targets what it says is shown line by line while it runs, behind
 the name of the target; on many it is shown when all have ended, once for those
@@ -37,6 +37,10 @@ It ends with 0 if the command did so everywhere, with the command's own exit cod
 where there is one target, and else with 1. When it is interrupted, or takes longer
 than --timeout, the whole process tree ends.
 
+Without -- it runs an action that the repository declares for the target, with its
+parameters; --list tells which there are, and --dry-run runs what the action has for
+that, or says what would run.
+
 A command is no part of what is applied: no plan sees it and no rollback takes it
 back. The target's history has it (fettle log, fettle show c12), with the end of
 what it said. It waits for nobody: where an apply is at work it ends with 4. One
@@ -45,7 +49,9 @@ that changes nothing may run beside it: --looks.`,
   fettle run -t 'web*' -- uptime
   fettle run -t 'web*' --looks --timeout 10s -- df -h /
   fettle run -t web1 --shell -- 'journalctl -u nginx | tail -n 3'
-  fettle run -t 'web*' --dry-run -- systemctl restart nginx`,
+  fettle run -t 'web*' --dry-run -- systemctl restart nginx
+  fettle run -t web1 --list
+  fettle run -t 'web*' drain seconds=60`,
 		Args: args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error { return s.run(c, f, a) },
 	}
@@ -57,13 +63,19 @@ that changes nothing may run beside it: --looks.`,
 	fl.StringVar(&f.user, "user", "", "run it as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "give the words to sh -c, joined by spaces")
 	fl.BoolVar(&f.looks, "looks", false, "it changes nothing, and need not wait for who does")
+	fl.BoolVar(&f.list, "list", false, "list the actions of the target")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and where")
 	return c
 }
 
 func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
-	if c.ArgsLenAtDash() != 0 || len(a) == 0 {
-		return refuse("Write: fettle run -- PROGRAM [WORD]…", "cannot tell what to run: the command stands behind --")
+	switch {
+	case f.list:
+		return s.listActions(c.Context())
+	case len(a) == 0 || c.ArgsLenAtDash() > 0:
+		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action: fettle run ACTION [NAME=VALUE]…", "cannot tell what to run: a command stands behind --")
+	case c.ArgsLenAtDash() < 0:
+		return s.runAction(c.Context(), f, a)
 	}
 	cmd, err := f.command(a)
 	if err != nil {

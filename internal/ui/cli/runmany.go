@@ -27,18 +27,22 @@ func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Comm
 	if f.dryRun {
 		return s.wouldRun(cmd, cr.names)
 	}
-	return cr.command(ctx, func(context.Context, *member) (executor.Command, error) { return cmd, nil })
+	return cr.command(ctx, func(context.Context, *member) (executor.Command, *outcome, error) { return cmd, nil, nil })
 }
 
-// command runs on every target what it is given for it.
-func (cr *crowd) command(ctx context.Context, of func(context.Context, *member) (executor.Command, error)) error {
+// command runs on every target what it is given for it: a command, or what becomes of
+// the target without one.
+func (cr *crowd) command(ctx context.Context, of func(context.Context, *member) (executor.Command, *outcome, error)) error {
 	cr.changes, cr.acts = true, true
 	lines := cr.lines()
 	cr.quiet = lines != nil
 	all := cr.round(ctx, cr.names, "Running", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
-		cmd, err := of(ctx, m)
+		cmd, instead, err := of(ctx, m)
 		if err != nil {
 			return failed(err)
+		}
+		if instead != nil {
+			return *instead
 		}
 		cx, ok := x.(executor.Commander)
 		if !ok {
