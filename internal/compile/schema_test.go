@@ -338,6 +338,8 @@ func blockText(b schema.Block, attr string) string {
 	switch b.Name {
 	case "validation":
 		return "variable \"x\" {\n" + text + "}\n"
+	case "param":
+		return "action \"x\" {\ncommand = [\"true\"]\n" + text + "}\n"
 	case "module":
 		return "target \"x\" {\n" + text + "}\n"
 	case "expect":

@@ -26,17 +26,29 @@ func TestRun(t *testing.T) {
 	text := ""
 	for _, m := range ms {
 		d.knows(m, "root")
-		text += "target \"" + m.Name + "\" {\n  ssh {}\n}\n"
+		text += "target \"" + m.Name + "\" {\n  modules = " + map[bool]string{true: "[]", false: `["ops"]`}[m.Name == "web3"] + "\n  ssh {}\n}\n"
 	}
-	d.repo(map[string]string{"fettle.hcl": text})
+	d.repo(map[string]string{"fettle.hcl": text, "modules/ops/module.hcl": opsModule})
 	d.must("git", "init", "-q", ".")
 	for _, s := range []struct {
 		name string
 		f    func(*desk, []*machine)
-	}{{"Together", runTogether}, {"Timeout", runTimeout}, {"Copy", runCopy}, {"Reboot", runReboot}} {
+	}{{"Together", runTogether}, {"Timeout", runTimeout}, {"Action", runAction}, {"Copy", runCopy}, {"Reboot", runReboot}} {
 		t.Run(s.name, func(t *testing.T) { s.f(d.with(t), ms) })
 	}
 }
+
+const opsModule = `fact "hostname" { type = string }
+action "mark" {
+  param "text" { type = string }
+  param "times" {
+    type    = number
+    default = 1
+  }
+  command = [["install", "-D", "/dev/null", "/srv/mark/${param.text}"], ["echo", fact.hostname, "${param.times}"]]
+  dry_run = ["echo", "would mark", param.text]
+}
+`
 
 // runTogether: the same output is shown once, lines have their host's name while they
 // come, and both histories know of it.
@@ -100,4 +112,20 @@ func runReboot(d *desk, ms []*machine) {
 	d.says(d.fettle(asWanted, "wait", "-t", "web2", "--for", "port=22"), "1 ready")
 	d.says(d.fettle(failed, "wait", "-t", "web2", "--for", "unit=nothing.service", "--timeout", "1s"), "cannot wait longer than 1s")
 	d.says(d.fettle(asWanted, "log", "-t", "web2"), "reboot", "succeeded")
+}
+
+// runAction: an action of a module runs where the module is, with the facts of each
+// target, and its dry run changes nothing.
+func runAction(d *desk, ms []*machine) {
+	d.says(d.fettle(asWanted, "run", "-t", "web1", "--list"), "ops.mark", "times=1")
+	d.says(d.fettle(asWanted, "run", "-t", "web[12]", "--dry-run", "mark", "text=a"), "web1 | would mark a", "web2 | would mark a")
+	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
+		d.t.Error("the dry run changed something")
+	}
+	d.says(d.fettle(failed, "run", "-t", "web*", "mark", "text=a", "times=2"), "web1 | web1 2", "web2 | web2 2", `The target web3 has no action "mark"`)
+	for _, m := range ms[:2] {
+		m.Run(d.t, "test", "-e", "/srv/mark/a")
+	}
+	d.says(d.fettle(failed, "run", "-t", "web1", "mark", "text=a", "times=x"), "is a number")
+	d.says(d.fettle(asWanted, "log", "-t", "web1"), "ops.mark")
 }

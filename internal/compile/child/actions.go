@@ -42,6 +42,15 @@ func readActions(r *reader) []lang.Action {
 	return out
 }
 
+func writeCall(w *writer, r *compile.Repository, q question) {
+	call, ds := r.CallAction(q.in, q.name, paramsOf(q.names), len(q.has) > 0)
+	w.diags(ds)
+	if !ds.HasErrors() {
+		writeActions(w, []lang.Action{call.Action})
+		writeResult(w, call.Result)
+	}
+}
+
 // paramsOf reads parameters as NAME=VALUE.
 func paramsOf(words []string) map[string]string {
 	out := map[string]string{}

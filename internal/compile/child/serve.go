@@ -7,7 +7,6 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 )
 
@@ -136,12 +135,7 @@ func result(r *compile.Repository, q question) *writer {
 		w.diags(ds)
 		writeActions(w, list)
 	case askAction:
-		call, ds := r.CallAction(q.in, q.name, paramsOf(q.names), len(q.has) > 0)
-		w.diags(ds)
-		if !ds.HasErrors() {
-			writeActions(w, []lang.Action{call.Action})
-			writeResult(w, call.Result)
-		}
+		writeCall(w, r, q)
 	case askVariables:
 		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)
