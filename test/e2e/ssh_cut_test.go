@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"crypto/rand"
 	"fmt"
 	"os"
 	"strings"
@@ -170,10 +169,9 @@ func cutEverywhere(d *desk, m *machine) {
 	was := d.get(".ssh/config")
 	d.goesOver(n, m)
 	defer func() { d.put(".ssh/config", was, 0o600) }()
-	big := make([]byte, 8<<20)
-	_, _ = rand.Read(big)
+	big := random(8 << 20)
 	d.targets("ssh {}", `file "/etc/big" { source = "big" }`)
-	d.put("repo/big", string(big), 0o644)
+	d.put("repo/big", big, 0o644)
 
 	n.breaksAfter(0)
 	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
@@ -213,15 +211,20 @@ func cutSilently(d *desk, m *machine) {
 		d.t.Errorf("it took %s to notice", time.Since(began))
 	}
 	m.goOn()
-	for m.Exec("pgrep", "-f", "serve-stdio").ExitCode == 0 {
-		if time.Since(began) > 3*time.Minute {
-			d.t.Fatal("the host does not notice")
-		}
-		time.Sleep(time.Second)
-	}
+	m.awaitLong("the end of what serves", func() bool { return m.Exec("pgrep", "-f", "serve-stdio").ExitCode != 0 })
 	m.Plug(d.t)
 	d.hangUp()
 	m.want("new", "cat", "/etc/story/after")
 	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "succeeded")
 	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+}
+
+// awaitLong is await for what takes minutes.
+func (m *machine) awaitLong(what string, ok func() bool) {
+	m.t.Helper()
+	for end := time.Now().Add(10 * time.Minute); !ok(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			m.t.Fatalf("%s: %s did not come", m.Name, what)
+		}
+	}
 }

@@ -38,13 +38,16 @@ func TestSSH(t *testing.T) {
 	repo.AddDebian(t)
 	repo.Publish(t)
 	d := newDesk(t)
-	m := plainMachine(d, hosts.NewWorld(t), "web1", repo)
+	w := hosts.NewWorld(t)
+	m := plainMachine(d, w, "web1", repo)
 	story := func(name string, f func(*desk, *machine)) {
 		t.Run(name, func(t *testing.T) {
 			d, m := d.with(t), &machine{m.Host, t}
+			defer func() {
+				d.hangUp()
+				m.Run(t, "rm", "-rf", "/root/.cache", "/var/lib/fettle", "/etc/story", "/etc/hello", "/etc/big")
+			}()
 			f(d, m)
-			d.hangUp()
-			m.Run(t, "rm", "-rf", "/root/.cache", "/var/lib/fettle", "/etc/story", "/etc/hello", "/etc/big")
 		})
 	}
 	story("HostKeys", hostKeys)
@@ -58,8 +61,18 @@ func TestSSH(t *testing.T) {
 	story("ServerKilled", serverKilled)
 	story("Locked", lockedOverSSH)
 	story("AtEveryPoint", cutEverywhere)
+	story("LittleRoom", littleRoom)
+	story("OtherProcessor", otherProcessor)
+	story("Noise", noise)
+	story("LockedOut", lockedOutOverSSH)
+	story("ContentOnce", contentOnce)
+	story("Secrets", secretsOverSSH)
+	story("Bastion", func(d *desk, m *machine) {
+		throughBastion(d, m, &machine{w.Boot(d.t, "jump", hosts.Options{}), d.t})
+	})
 	if os.Getenv("FETTLE_LONG") != "" {
 		story("Silence", cutSilently)
+		story("Gigabyte", gigabyte)
 	}
 	story("Sudo", sudoOverSSH)
 }

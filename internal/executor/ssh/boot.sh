@@ -1,4 +1,5 @@
-say() { printf 'fettle-boot %s\n' "$1"; }
+# What a login script printed may lack its line break.
+say() { printf '\nfettle-boot %s\n' "$1"; }
 give_up() { say "$1"; exit 3; }
 dir=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/fettle
 if [ "$3" = forget ]; then
@@ -36,6 +37,7 @@ fi
 from=${SSH_CONNECTION%% *}
 mode=$3 user=$4
 shift 4
+echo
 if [ "$mode" = sudo ]; then
 	exec sudo -S -p 'fettle-sudo-password:' -u "$user" -- "$program" "$@" --from "$from"
 fi

@@ -101,6 +101,11 @@ func (p *process) explain(a Address, err error) error {
 		e.Class, e.Text, e.Cause = SudoAsks, trouble.Error(), trouble
 		return e
 	}
+	if p.notRun(text) {
+		e.Class, e.Text = NotRun, "the program does not run there: "+oneLine(text)
+		e.Advice = "Is it the right machine, and may programs be run from the home of the account? Try: ssh " + a.Host + " uname -a"
+		return e
+	}
 	for _, r := range rules() {
 		if strings.Contains(text, r.says) {
 			e.Class, e.Text, e.Advice = r.class, r.text, strings.ReplaceAll(r.advice, "%h", a.Host)
@@ -129,15 +134,21 @@ func (e *Error) keys(text string) {
 func (e *Error) rest(p *process, err error, text string) {
 	e.Class = Unreachable
 	e.Advice = "Try: ssh -v " + e.Address.Host
-	said := strings.Join(strings.Fields(text+" "+p.noise.String()), " ")
-	if len(said) > 400 {
-		said = said[:400] + "…"
-	}
+	said := oneLine(text + " " + p.noise.String())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Text = err.Error()
+		e.Text = strings.TrimSuffix(err.Error(), ": "+context.DeadlineExceeded.Error())
+		if said != "" {
+			e.Text += "; it says: " + said
+		}
 	case errors.Is(err, context.Canceled):
 		e.Class, e.Text, e.Advice = Interrupted, "interrupted", ""
+	case p.answered():
+		e.Class, e.Text = NotUnderstood, "something else than fettle answers, without a word"
+		if said != "" {
+			e.Text = "something else than fettle answers: " + said
+		}
+		e.Advice = "Has the key a forced command there (command= in authorized_keys), or the account no shell? Try: ssh " + e.Address.Host + " uname -a"
 	case said != "":
 		e.Text = said
 	case p.silent():
@@ -178,12 +189,34 @@ func explainBoot(a Address, err error) *Error {
 	return e
 }
 
-// silent tells whether ssh itself gave up, without a word.
-func (p *process) silent() bool {
+// oneLine is a text without its line breaks, and not too much of it.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 400 {
+		text = text[:400] + "…"
+	}
+	return text
+}
+
+// code is what ssh ended with, -1 while it runs or when it was killed.
+func (p *process) code() int {
 	select {
 	case <-p.Ended:
-		return p.Code() == 255
+		return p.Code()
 	default:
-		return false
+		return -1
 	}
 }
+
+// answered tells whether the target ended what it was asked to run: ssh gives its
+// code, and 255 for its own troubles.
+func (p *process) answered() bool { c := p.code(); return c >= 0 && c != 255 }
+
+// notRun tells whether the shell there, or sudo, could not start the program.
+func (p *process) notRun(text string) bool {
+	c := p.code()
+	return (c == 126 || c == 127) && strings.Contains(text, "/fettle-") || strings.Contains(text, "sudo: unable to execute")
+}
+
+// silent tells whether ssh itself gave up, without a word.
+func (p *process) silent() bool { return p.code() == 255 }

@@ -129,9 +129,17 @@ func (s *Session) boot(ctx context.Context, a Address, o Options) error {
 			return &bootError{said}
 		}
 		if err := s.upload(arch, o); err != nil {
-			return err
+			return s.whyNot(err)
 		}
 	}
+}
+
+// whyNot is what the script said before it would take no more, or the error.
+func (s *Session) whyNot(err error) error {
+	if said, lerr := s.proc.bootLine(); lerr == nil && said != "" {
+		return &bootError{said}
+	}
+	return err
 }
 
 // upload sends the program for the target's processor.

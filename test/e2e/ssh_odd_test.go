@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+)
+
+// littleRoom: a home that is full, not to be written or not to be run from is told as
+// that, and nothing is left half done.
+func littleRoom(d *desk, m *machine) {
+	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
+	m.Run(d.t, "mkdir", "-p", "/root/.cache")
+	for options, says := range map[string][]string{
+		"size=2M": {"the program does not fit into /root/.cache/fettle", "Make room there"},
+		"ro":      {"nothing can be written to /root/.cache/fettle", "Whose is the folder?"},
+		"noexec":  {"no program may be run from /root/.cache/fettle", "noexec", "XDG_CACHE_HOME"},
+	} {
+		m.Run(d.t, "mount", "-t", "tmpfs", "-o", options, "small", "/root/.cache")
+		d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), says...)
+		if got := m.programs("/root"); len(got) > 0 {
+			d.t.Errorf("%s: it leaves %v", options, got)
+		}
+		m.Run(d.t, "umount", "/root/.cache")
+	}
+	if m.has("/etc/hello") || m.has("/var/lib/fettle") {
+		d.t.Error("something was done all the same")
+	}
+	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`+"\n"+`file "/etc/big" { source = "big" }`)
+	d.put("repo/big", random(8<<20), 0o644)
+	m.Run(d.t, "mkdir", "-p", "/var/lib/fettle")
+	m.Run(d.t, "mount", "-t", "tmpfs", "-o", "size=4M", "small", "/var/lib/fettle")
+	o := d.fettle(failed, "apply", "--yes", "-t", "web1")
+	d.says(o, "no space left on device")
+	if m.has("/etc/hello") || m.has("/etc/big") {
+		d.t.Error("it is half applied")
+	}
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "nothing yet")
+	m.Run(d.t, "umount", "/var/lib/fettle")
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+}
+
+// otherProcessor: a machine for which there is no program is told so, and one for
+// which there is gets that one.
+func otherProcessor(d *desk, m *machine) {
+	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
+	m.WriteFile(d.t, "/usr/local/bin/uname", "#!/bin/sh\ncase $1 in -m) echo aarch64 ;; *) exec /usr/bin/uname \"$@\" ;; esac\n", 0o755)
+	defer m.Run(d.t, "rm", "/usr/local/bin/uname")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "there is no fettle for it: it is Linux aarch64", "make programs")
+	if m.has("/root/.cache/fettle") {
+		d.t.Error("something was made all the same")
+	}
+	if os.Getenv("FETTLE_LONG") == "" {
+		return
+	}
+	d.build(d.at("bin/fettle-arm64"), "GOARCH=arm64")
+	defer func() { _ = os.Remove(d.at("bin/fettle-arm64")) }()
+	sum, _, _ := strings.Cut(d.must("sha256sum", d.at("bin/fettle-arm64")), " ")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "the program does not run there")
+	if got := m.programs("/root"); len(got) != 1 || got[0] != "fettle-"+sum {
+		d.t.Errorf("the cache has %v, want the program for arm64, %s", got, sum)
+	}
+}
+
+// noise: what login scripts print does no harm, and what is no shell is told as such.
+func noise(d *desk, m *machine) {
+	rc := m.ReadFile(d.t, "/root/.bashrc")
+	keys := m.ReadFile(d.t, "/root/.ssh/authorized_keys")
+	m.WriteFile(d.t, "/root/.bashrc", "echo Welcome to web1; printf 'fettle-wire 1 is not it\\nno line break'; echo mind the gap >&2\n", 0o644)
+	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
+	d.saysNot(d.fettle(changes, "plan", "-t", "web1"), "Welcome", "mind the gap")
+	m.WriteFile(d.t, "/root/.bashrc", rc, 0o644)
+
+	d.hangUp()
+	m.WriteFile(d.t, "/root/.ssh/authorized_keys", "command=\"echo only backups here\" "+keys, 0o600)
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "something else than fettle answers: only backups here", "forced command")
+	m.WriteFile(d.t, "/root/.ssh/authorized_keys", keys, 0o600)
+	d.hangUp()
+	m.Run(d.t, "usermod", "-s", "/usr/sbin/nologin", "root")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "something else than fettle answers: This account is currently not available", "no shell")
+	m.Run(d.t, "usermod", "-s", "/bin/bash", "root")
+}
+
+// lockedOutOverSSH: a run after which nobody gets in is not confirmed, and goes back;
+// one after which somebody does is confirmed by that.
+func lockedOutOverSSH(d *desk, m *machine) {
+	a := &ann{machine: m}
+	before := a.settings()
+	policy := "policy { confirm_within = \"6s\" }\n"
+	d.targets("ssh {}", policy+`sshd_config "10-lock" { settings = { AllowUsers = "nobody" } }`)
+	d.says(d.fettle(rolledBack, "apply", "--yes", "-t", "web1"), "This may lock you out", "no new connection reached web1 in time")
+	d.hangUp()
+	m.await("the way back", func() bool { return d.command(d.bin, "status", "-t", "web1").Run() == nil })
+	m.await("the end of the run that takes it back", func() bool {
+		return m.Exec("systemctl", "list-units", "-q", "--no-legend", "fettle-watch-*").Stdout == ""
+	})
+	if after := a.settings(); after != before {
+		d.t.Errorf("not all is as it was before:\n%s", differing(before, after))
+	}
+	d.says(d.fettle(asWanted, "log", "-t", "web1"), "not confirmed in time")
+
+	d.targets("ssh {}", policy+`sshd_config "10-tries" { settings = { MaxAuthTries = "5" } }`)
+	d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "A new connection reached web1", "stays")
+	a.stays("/etc/ssh/sshd_config.d/10-tries.conf")
+	d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
+}
+
+// throughBastion: a host that is reached through another one, as ssh_config says and
+// as the repository says.
+func throughBastion(d *desk, m, jump *machine) {
+	jump.welcomes(d, "root")
+	d.knows(jump, "root")
+	was := d.get(".ssh/config")
+	d.put(".ssh/config", strings.Replace(was, "HostName "+m.Addr+"\n", "HostName "+m.Addr+"\n  ProxyJump jump\n", 1), 0o600)
+	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.says(d.fettle(asWanted, "show", "1", "-t", "web1"), "ssh "+jump.Addr+")")
+	d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
+	d.hangUp()
+
+	d.put(".ssh/config", was, 0o600)
+	d.targets(`ssh { options = { ProxyJump = "jump" } }`, `file "/etc/hello" { content = "hello\n" }`)
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.says(d.fettle(asWanted, "show", "3", "-t", "web1"), "ssh "+jump.Addr+")")
+}
+
+const planted = "swordfish-over-ssh-41d9aa"
+
+// secretsOverSSH: the desk alone can open a secret, and hands it over to a host that
+// had no identity. Later the host goes back and forth without the desk.
+func secretsOverSSH(d *desk, m *machine) {
+	d.targets("ssh {}", "")
+	_ = os.RemoveAll(d.at("repo/.git"))
+	d.must("git", "init", "-q", "-b", "main")
+	d.fettle(asWanted, "secret", "init")
+	d.put("plain", planted+"\n", 0o600)
+	d.must("sh", "-c", "fettle secret set db/password < $HOME/plain")
+	d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\nfile \"/etc/hello\" { secret = \"db/password\" }\nfile \"/etc/story\" { content = \"one\\n\" }\n", 0o644)
+	d.must("git", "add", "-A")
+	d.must("git", "commit", "-q", "-m", "Secret")
+	if m.has("/etc/fettle/identity") {
+		d.t.Fatal("the host has an identity to begin with")
+	}
+	d.saysNot(d.fettle(asWanted, "apply", "--yes", "-v", "-t", "web1"), planted)
+	m.want(planted, "cat", "/etc/hello")
+	m.want("600 root", "stat", "-c", "%a %U", "/etc/fettle/identity")
+	d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "Nothing had to change")
+
+	d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\nfile \"/etc/story\" { content = \"two\\n\" }\n", 0o644)
+	d.must("git", "commit", "-q", "-a", "-m", "Without")
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	if got := m.holds(planted); len(got) > 0 {
+		d.t.Errorf("a secret that is used no more is in %v", got)
+	}
+	m.Run(d.t, m.theProgram(d), "rollback", "--yes") // by itself
+	m.want(planted, "cat", "/etc/hello")
+	if got := strings.Join(m.holds(planted), " "); got != "/etc/hello" {
+		d.t.Errorf("the secret is in %s", got)
+	}
+	for _, secret := range []string{planted, "AGE-SECRET-KEY"} {
+		if strings.Contains(m.Run(d.t, "journalctl", "-q", "--no-pager"), secret) || strings.Contains(m.Run(d.t, "sh", "-c", "cat /run/fettle/* 2>/dev/null || true"), secret) {
+			d.t.Errorf("%s is in the journal of the host", secret)
+		}
+	}
+	m.Run(d.t, "rm", "-r", "/etc/fettle")
+	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	_ = os.RemoveAll(d.at("repo/.git"))
+}
