@@ -161,7 +161,7 @@ func secretsOverSSH(d *desk, m *machine) {
 			d.t.Errorf("%s is in the journal of the host", secret)
 		}
 	}
-	m.Run(d.t, "rm", "-r", "/etc/fettle")
 	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	m.Run(d.t, "rm", "-r", "/etc/fettle")
 	_ = os.RemoveAll(d.at("repo/.git"))
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"fettle.dev/fettle/internal/executor/wire"
 )
@@ -166,6 +167,10 @@ func (s *Session) upload(arch string, o Options) error {
 // Close ends the connection. What runs on the target goes on as wire.Options say.
 func (s *Session) Close() error {
 	err := s.Client.Close()
+	select { // what was written last is still on its way, such as that a report was heard
+	case <-s.proc.Ended:
+	case <-time.After(grace):
+	}
 	s.proc.Kill()
 	return err
 }

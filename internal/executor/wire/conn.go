@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fettle.dev/fettle/internal/journal"
@@ -19,6 +20,10 @@ var ErrLost = errors.New("the connection was lost")
 // maxMessage bounds a call or an answer, in bytes: a plan for 100,000 files has a
 // tenth of it.
 const maxMessage = 1 << 30
+
+// maxCalls bounds how many calls of the other end are worked at, and how many
+// messages come in pieces, at the same time.
+const maxCalls = 64
 
 // handler answers one call of the other end. ctx ends when the other end cancels
 // the call or the connection is lost.
@@ -35,9 +40,12 @@ type conn struct {
 	calls map[uint32]*outgoing // ours that wait for an answer
 	work  map[uint32]*incoming // theirs that we work at
 	parts map[uint32][]byte    // of messages that come in pieces
+	held  int                  // bytes of parts
+	most  int                  // of held
 	err   error
 	heard chan struct{} // something came; of one
 
+	pong atomic.Bool   // one is being sent
 	gone chan struct{} // closed when the connection is lost
 	busy sync.WaitGroup
 	note func([]byte) // gets what the other end says by the way; nil: nobody does
@@ -45,7 +53,7 @@ type conn struct {
 
 // newConn makes a connection whose own calls count from first in steps of two.
 func newConn(stream io.ReadWriteCloser, first uint32, handle map[string]handler) *conn {
-	return &conn{stream: stream, w: &writer{to: stream}, handle: handle, next: first,
+	return &conn{stream: stream, w: &writer{to: stream}, handle: handle, next: first, most: maxMessage,
 		calls: map[uint32]*outgoing{}, work: map[uint32]*incoming{}, parts: map[uint32][]byte{},
 		heard: make(chan struct{}, 1), gone: make(chan struct{})}
 }
@@ -122,7 +130,7 @@ func (c *conn) read(ctx context.Context, r *reader) error {
 func (c *conn) take(ctx context.Context, f frame) error {
 	switch f.kind {
 	case typePing:
-		go func() { _ = c.w.send(frame{kind: typePong}) }()
+		c.answerPing()
 		return nil
 	case typePong:
 		return nil
@@ -150,16 +158,33 @@ func (c *conn) join(f frame) ([]byte, bool, error) {
 	if !f.more && !begun {
 		return f.payload, true, nil
 	}
-	if len(part)+len(f.payload) > maxMessage {
-		return nil, false, fmt.Errorf("%w: a message above %d bytes", errMalformed, maxMessage)
+	if c.held+len(f.payload) > c.most {
+		return nil, false, fmt.Errorf("%w: a message above %d bytes", errMalformed, c.most)
 	}
 	part = append(part, f.payload...)
 	if f.more {
 		c.parts[f.stream] = part
+		c.held += len(f.payload)
+		if len(c.parts) > maxCalls {
+			return nil, false, fmt.Errorf("%w: too many messages at the same time", errMalformed)
+		}
 		return nil, false, nil
 	}
 	delete(c.parts, f.stream)
+	c.held -= len(part) - len(f.payload)
 	return part, true, nil
+}
+
+// answerPing sends a sign of life. Where one is on its way, because nobody reads, that
+// one will do.
+func (c *conn) answerPing() {
+	if !c.pong.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		_ = c.w.send(frame{kind: typePong})
+		c.pong.Store(false)
+	}()
 }
 
 func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
@@ -170,10 +195,14 @@ func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	c.mu.Lock()
 	_, twice := c.work[stream]
-	c.work[stream] = in
+	many := len(c.work) >= maxCalls
+	if !twice && !many {
+		c.work[stream] = in
+	}
 	c.mu.Unlock()
-	if twice {
-		return fmt.Errorf("%w: two calls of one number", errMalformed)
+	if twice || many {
+		in.cancel(nil)
+		return fmt.Errorf("%w: two calls of one number, or too many", errMalformed)
 	}
 	c.busy.Add(1)
 	go c.serve(ctx, in)
@@ -225,7 +254,9 @@ func (c *conn) answered(f frame, text []byte) error {
 	}
 	switch f.kind {
 	case typeEvent:
-		out.events.put(text)
+		if !out.events.put(text) {
+			return fmt.Errorf("%w: more events than anybody reads", errMalformed)
+		}
 	case typeFault:
 		out.done <- answer{err: errorOf(text), result: text}
 	default:

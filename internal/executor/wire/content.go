@@ -184,11 +184,15 @@ func (c *conn) receive(ctx context.Context, id uint32, out *outgoing, result any
 	return err
 }
 
+// maxQueue bounds the events that wait for who looks at them, in bytes.
+const maxQueue = 64 << 20
+
 // queue hands events on, in order, without ever making the one who puts them wait.
 type queue struct {
 	mu    sync.Mutex
 	more  *sync.Cond
 	held  [][]byte
+	size  int // bytes held
 	ended bool
 	done  chan struct{}
 }
@@ -212,7 +216,7 @@ func (q *queue) pump(show func([]byte)) {
 			q.more.Wait()
 		}
 		batch := q.held
-		q.held = nil
+		q.held, q.size = nil, 0
 		q.mu.Unlock()
 		if len(batch) == 0 {
 			return
@@ -223,14 +227,19 @@ func (q *queue) pump(show func([]byte)) {
 	}
 }
 
-func (q *queue) put(text []byte) {
+// put tells whether there was room.
+func (q *queue) put(text []byte) bool {
 	if q == nil {
-		return
+		return true
 	}
 	q.mu.Lock()
-	q.held = append(q.held, text)
-	q.mu.Unlock()
+	defer q.mu.Unlock()
+	if q.size+len(text) > maxQueue {
+		return false
+	}
+	q.held, q.size = append(q.held, text), q.size+len(text)
 	q.more.Signal()
+	return true
 }
 
 // close waits until all was shown.

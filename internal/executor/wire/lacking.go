@@ -259,6 +259,11 @@ func (v *server) load(ctx context.Context, digest string) (executor.Loaded, erro
 	if list.Digest() != digest {
 		return executor.Loaded{}, fmt.Errorf("cannot use the list that came: it is not %s", digest)
 	}
+	for d, n := range l.Sizes {
+		if n < 0 {
+			return executor.Loaded{}, fmt.Errorf("cannot use the list that came: %s has %d bytes", d, n)
+		}
+	}
 	v.store.know(l.Sizes)
 	return executor.Loaded{List: list, Blobs: v.store.of(l.Sizes), States: l.States, Secrets: l.Secrets}, nil
 }
