@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"fettle.dev/fettle/internal/journal"
 )
@@ -173,18 +172,6 @@ func (c *conn) join(f frame) ([]byte, bool, error) {
 	delete(c.parts, f.stream)
 	c.held -= len(part) - len(f.payload)
 	return part, true, nil
-}
-
-// answerPing sends a sign of life. Where one is on its way, because nobody reads, that
-// one will do.
-func (c *conn) answerPing() {
-	if !c.pong.CompareAndSwap(false, true) {
-		return
-	}
-	go func() {
-		_ = c.w.send(frame{kind: typePong})
-		c.pong.Store(false)
-	}()
 }
 
 func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
@@ -388,30 +375,4 @@ func (c *conn) forget(id uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.calls, id)
-}
-
-// watch asks for a sign of life when nothing came for every, and gives the
-// connection up when nothing came for dead after that. It returns when the
-// connection is gone.
-func (c *conn) watch(every, dead time.Duration) {
-	silent := time.NewTimer(every)
-	defer silent.Stop()
-	asked := false
-	for {
-		select {
-		case <-c.gone:
-			return
-		case <-c.heard:
-			asked = false
-			silent.Reset(every)
-		case <-silent.C:
-			if asked {
-				c.lose(fmt.Errorf("nothing was heard for %s", every+dead))
-				return
-			}
-			asked = true
-			silent.Reset(dead)
-			go func() { _ = c.w.send(frame{kind: typePing}) }()
-		}
-	}
 }
