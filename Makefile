@@ -1,5 +1,5 @@
 # make demo     what fettle does, on a throwaway root, in a few seconds
-# make build    bin/fettle, static
+# make build    bin/fettle, static, without symbols: it travels to targets
 # make programs bin/fettle, and beside it the same for the processors of targets
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
@@ -25,7 +25,7 @@ demo: build
 	@examples/demo/demo.sh
 
 build:
-	CGO_ENABLED=0 go build -trimpath -o bin/fettle ./cmd/fettle
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/fettle ./cmd/fettle
 
 programs: build
 	CGO_ENABLED=0 GOARCH=amd64 go build -trimpath -ldflags '-s -w' -o bin/fettle-amd64 ./cmd/fettle

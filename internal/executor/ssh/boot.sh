@@ -6,12 +6,13 @@ if [ "$3" = forget ]; then
 	rm -f "$dir"/fettle-* && { rmdir "$dir" 2>/dev/null; say forgotten; }
 	exit
 fi
-case $(uname -s)-$(uname -m) in
-Linux-x86_64) arch=amd64 digest=$1 ;;
-Linux-aarch64) arch=arm64 digest=$2 ;;
+machine=$(uname -sm)
+case $machine in
+'Linux x86_64') arch=amd64 digest=$1 ;;
+'Linux aarch64') arch=arm64 digest=$2 ;;
 *) digest=- ;;
 esac
-[ "$digest" != - ] || give_up "unfit $(uname -s) $(uname -m)"
+[ "$digest" != - ] || give_up "unfit $machine"
 program=$dir/fettle-$digest
 if ! [ -x "$program" ]; then
 	mask=$(umask)

@@ -84,7 +84,7 @@ func (b *bench) field(n int, far bool) error {
 			}
 			for i := range tools {
 				t := tools[(i+round)%len(tools)]
-				if !b.wanted(w, t.name) || t.once && round > 0 {
+				if !b.wanted(w, t.name) || t.argv(w) == nil || t.once && round > 0 {
 					continue
 				}
 				if err := b.measure(t, w, n, round); err != nil {

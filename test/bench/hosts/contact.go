@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// contactMain is the limit: LIST PARALLEL CONTROLPATH, where a line of the list is
-// NAME ADDRESS and the last is empty to keep no connections.
+// contactMain is the limit: LIST PARALLEL CONTROLPATH [PROGRAM], where a line of the
+// list is NAME ADDRESS and the control path is empty to keep no connections. A program
+// is brought along first.
 func contactMain(args []string) error {
 	list, err := os.ReadFile(args[0])
 	if err != nil {
@@ -20,6 +26,13 @@ func contactMain(args []string) error {
 	parallel, err := strconv.Atoi(args[1])
 	if err != nil {
 		return err
+	}
+	command, packed := "sh -s", []byte(nil)
+	if len(args) > 3 {
+		if packed, err = pack(args[3]); err != nil {
+			return err
+		}
+		command = fmt.Sprintf("head -c %d | gzip -dc >/root/program && sha256sum /root/program >/root/sum && sh -s", len(packed))
 	}
 	options := []string{"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"}
 	if args[2] != "" {
@@ -30,8 +43,8 @@ func contactMain(args []string) error {
 	for line := range strings.Lines(string(list)) {
 		all.Go(func() error {
 			name, address, _ := strings.Cut(strings.TrimSpace(line), " ")
-			cmd := exec.Command("ssh", append(options, address, "sh -s")...)
-			cmd.Stdin = strings.NewReader(script(name))
+			cmd := exec.Command("ssh", append(slices.Clone(options), address, command)...)
+			cmd.Stdin = io.MultiReader(bytes.NewReader(packed), strings.NewReader(script(name)))
 			cmd.Stderr = os.Stderr
 			if err := cmd.Run(); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -40,6 +53,21 @@ func contactMain(args []string) error {
 		})
 	}
 	return all.Wait()
+}
+
+// pack is a program as it travels.
+func pack(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err == nil {
+		_, err = z.Write(text)
+		err = errors.Join(err, z.Close())
+	}
+	return out.Bytes(), err
 }
 
 // script does the four operations on a host, each where it is needed.

@@ -12,15 +12,16 @@ import (
 // tool is one way of doing the work on some hosts.
 type tool struct {
 	name, about string
-	settles     bool // it leaves something on the hosts for the next time
-	once        bool // it is measured in one round
-	argv        func(w work) []string
+	settles     bool                  // it leaves something on the hosts for the next time
+	once        bool                  // it is measured in one round
+	argv        func(w work) []string // nil: it does not do this work
 	env         []string
 }
 
 // The tools that ratios are taken to.
 const (
 	limitName   = "limit"
+	uploadName  = "limit, upload"
 	fettleName  = "fettle"
 	ansibleName = "ansible"
 )
@@ -43,7 +44,10 @@ func (b *bench) toolsFor(n int, far bool) ([]tool, error) {
 	if err := os.Mkdir(p.dir, 0o755); err != nil {
 		return nil, err
 	}
-	makers := []func(place) (tool, error){b.limit, b.fettleTool}
+	limit := func(upload bool) func(place) (tool, error) {
+		return func(p place) (tool, error) { return b.limit(p, upload) }
+	}
+	makers := []func(place) (tool, error){limit(false), limit(true), b.fettleTool}
 	if b.peers && n <= b.ansible {
 		makers = append(makers, b.ansibleTool)
 	}
@@ -58,8 +62,8 @@ func (b *bench) toolsFor(n int, far bool) ([]tool, error) {
 	return all, nil
 }
 
-// limit is OpenSSH alone.
-func (b *bench) limit(p place) (tool, error) {
+// limit is OpenSSH alone, which may bring fettle's program along.
+func (b *bench) limit(p place, upload bool) (tool, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return tool{}, err
@@ -69,6 +73,18 @@ func (b *bench) limit(p place) (tool, error) {
 		fmt.Fprintf(&list, "%s %s\n", h.name, p.address(i))
 	}
 	file := filepath.Join(p.dir, "list")
+	err = os.WriteFile(file, []byte(list.String()), 0o644)
+	if upload {
+		return tool{
+			name: uploadName, about: "the same with fettle's program brought along: what a first contact that leaves a program cannot do without",
+			argv: func(w work) []string {
+				if !w.isFirst() {
+					return nil
+				}
+				return []string{self, "contact", file, strconv.Itoa(b.parallel), "", b.fettle}
+			},
+		}, err
+	}
 	return tool{
 		name: limitName, about: "ssh HOST 'sh -s' with the four operations as one script, each behind its test; so many at once; it neither compares nor reports",
 		argv: func(w work) []string {
@@ -78,7 +94,7 @@ func (b *bench) limit(p place) (tool, error) {
 			}
 			return []string{self, "contact", file, strconv.Itoa(b.parallel), control}
 		},
-	}, os.WriteFile(file, []byte(list.String()), 0o644)
+	}, err
 }
 
 // fettleTool is fettle with its repository.
