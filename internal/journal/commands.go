@@ -144,7 +144,7 @@ func (s *Store) Commands() ([]Command, error) {
 	return out, nil
 }
 
-// SettleCommands ends the records of commands whose end nobody saw: what they did
+// SettleCommands, which does nothing where all have ended, ends the records of commands whose end nobody saw: what they did
 // stays. The caller holds the lock, so that none which changes something is running;
 // those that only look have ended when their time is over.
 func (s *Store) SettleCommands() error {

@@ -276,6 +276,9 @@ func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(ex
 	}
 	defer l.Close()
 	rep, err := x.settle(ctx, o, show)
+	if err == nil {
+		err = x.store.SettleCommands()
+	}
 	if rep == nil && err == nil {
 		err = x.runner(o, show).SettlePackages(ctx)
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/executor/local"
 	hostlocal "fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/journal"
 )
@@ -25,20 +24,7 @@ import (
 func commander(t *testing.T) (executor.Executor, string) {
 	t.Helper()
 	state := t.TempDir()
-	h, err := hostlocal.Open("/", hostlocal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := hostlocal.Open(state, hostlocal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close(); st.Close() })
-	x, err := local.New(h, st, local.Options{Ballast: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return asked(t, x), state
+	return asked(t, localCommander(t, state)), state
 }
 
 func runCommand(t *testing.T, x executor.Executor, c executor.Command, show func(executor.Output)) (*executor.CommandResult, journal.Command, error) {

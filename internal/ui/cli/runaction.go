@@ -51,6 +51,12 @@ func (s *session) runAction(ctx context.Context, f runningFlags, words []string)
 	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.looks {
 		return refuse("Leave them out: the action says that itself", "cannot use --env, --dir, --user, --shell or --looks with an action")
 	}
+	if cmd, ok, err := builtin(words[0], params, f); ok || err != nil {
+		if err != nil {
+			return err
+		}
+		return s.runCommand(ctx, f, cmd)
+	}
 	if s.isMany() {
 		return s.actionMany(ctx, f, words[0], params)
 	}
@@ -152,8 +158,14 @@ func (s *session) listActions(ctx context.Context) error {
 		}
 		doc := actionsDoc{Format: "fettle.actions/1", Target: in.Target, Actions: []actionDoc{}}
 		var rows [][]string
+		for _, b := range builtinActions() {
+			list = append(list, b.Action)
+		}
 		for _, a := range list {
-			d := actionDoc{Name: a.Name, Module: a.Module, Doc: a.Doc, Changes: a.Changes, DryRun: a.DryRun, Params: []paramDoc{}, Source: placeText(a.Range)}
+			d := actionDoc{Name: a.Name, Module: a.Module, Doc: a.Doc, Changes: a.Changes, DryRun: a.DryRun, Params: []paramDoc{}, Source: builtIn}
+			if a.Range.File != "" {
+				d.Source = placeText(a.Range)
+			}
 			var words []string
 			for _, p := range a.Params {
 				d.Params = append(d.Params, paramDoc(p))
@@ -165,14 +177,13 @@ func (s *session) listActions(ctx context.Context) error {
 		if s.json {
 			return s.document(doc)
 		}
-		if len(rows) == 0 {
-			s.printf("%s has no actions.\n", render.Escape(in.Target))
-			return nil
-		}
 		s.style().Table(s.app.Stdout, []string{"ACTION", "PARAMETERS", ""}, rows)
 		return nil
 	})
 }
+
+// builtIn is the source of an action that no repository declares.
+const builtIn = "built in"
 
 // orDots stands for a value that has to be given.
 func orDots(text string) string {
