@@ -9,6 +9,7 @@ import (
 
 // cutBeforeHello: who waits for a host that does not begin can give up.
 func cutBeforeHello(d *desk, m *machine) {
+	m.Run(d.t, "rm", "-rf", "/root/.cache")
 	m.WriteFile(d.t, "/root/.ssh/rc", waits+"\n", 0o755)
 	m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
 	d.targets("ssh {}", waitStep)
@@ -28,6 +29,7 @@ func cutBeforeHello(d *desk, m *machine) {
 
 // cutUpload: half a program is never run, and goes.
 func cutUpload(d *desk, m *machine) {
+	m.Run(d.t, "rm", "-rf", "/root/.cache")
 	m.WriteFile(d.t, "/usr/local/bin/gzip", "#!/bin/sh\n"+waits+"\nexec /usr/bin/gzip \"$@\"\n", 0o755)
 	m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
 	d.targets("ssh {}", waitStep)
@@ -169,14 +171,15 @@ func cutEverywhere(d *desk, m *machine) {
 	was := d.get(".ssh/config")
 	d.goesOver(n, m)
 	defer func() { d.put(".ssh/config", was, 0o600) }()
-	big := random(8 << 20)
+	big := random(4 << 20)
 	d.targets("ssh {}", `file "/etc/big" { source = "big" }`)
 	d.put("repo/big", big, 0o644)
 
+	m.Run(d.t, "rm", "-rf", "/root/.cache")
 	n.breaksAfter(0)
 	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
 	all := n.sent.Load()
-	points := 4
+	points := 3
 	if os.Getenv("FETTLE_LONG") != "" {
 		points = 60
 	}

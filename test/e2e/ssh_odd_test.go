@@ -42,6 +42,7 @@ func littleRoom(d *desk, m *machine) {
 // otherProcessor: a machine for which there is no program is told so, and one for
 // which there is gets that one.
 func otherProcessor(d *desk, m *machine) {
+	m.Run(d.t, "rm", "-rf", "/root/.cache")
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	m.WriteFile(d.t, "/usr/local/bin/uname", "#!/bin/sh\ncase $1 in -m) echo aarch64 ;; *) exec /usr/bin/uname \"$@\" ;; esac\n", 0o755)
 	defer m.Run(d.t, "rm", "/usr/local/bin/uname")
@@ -85,7 +86,7 @@ func noise(d *desk, m *machine) {
 func lockedOutOverSSH(d *desk, m *machine) {
 	a := &ann{machine: m}
 	before := a.settings()
-	policy := "policy { confirm_within = \"6s\" }\n"
+	policy := "policy { confirm_within = \"4s\" }\n"
 	d.targets("ssh {}", policy+`sshd_config "10-lock" { settings = { AllowUsers = "nobody" } }`)
 	d.says(d.fettle(rolledBack, "apply", "--yes", "-t", "web1"), "This may lock you out", "no new connection reached web1 in time")
 	d.hangUp()

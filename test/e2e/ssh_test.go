@@ -45,7 +45,7 @@ func TestSSH(t *testing.T) {
 			d, m := d.with(t), &machine{m.Host, t}
 			defer func() {
 				d.hangUp()
-				m.Run(t, "rm", "-rf", "/root/.cache", "/var/lib/fettle", "/etc/story", "/etc/hello", "/etc/big")
+				m.Run(t, "rm", "-rf", "/var/lib/fettle", "/etc/story", "/etc/hello", "/etc/big")
 			}()
 			f(d, m)
 		})

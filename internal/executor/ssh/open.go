@@ -107,7 +107,11 @@ func (o Options) start(a Address, args func() ([]string, error)) (*process, erro
 		return nil, err
 	}
 	argv := o.argv(a, commandLine(words), false)
-	p, err := startProcess(argv, o.SudoPassword)
+	password := o.SudoPassword
+	if !a.Sudo {
+		password = nil // whatever asks, it is not sudo
+	}
+	p, err := startProcess(argv, password)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w; is OpenSSH installed? apt install openssh-client", a, err)
 	}
