@@ -73,7 +73,6 @@ func gigabyte(d *desk, m *machine) {
 	if near > 150 || far > 150 || far == 0 {
 		d.t.Errorf("a gigabyte takes %d MiB here and %d MiB there", near, far)
 	}
-	d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
 	if err := os.Remove(d.at("repo/big")); err != nil {
 		d.t.Error(err)
 	}
