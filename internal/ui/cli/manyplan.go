@@ -83,6 +83,7 @@ func (cr *crowd) finish(verb string, all map[string]outcome, words map[fanout.St
 	err := exitOf(all)
 	cr.s.showGroups(all, words)
 	cr.s.showCounts(verb, all, words, err)
+	cr.showWarned()
 	if cr.changes {
 		cr.s.remember(cr.src, all)
 		became := map[string]string{}
@@ -92,6 +93,17 @@ func (cr *crowd) finish(verb string, all map[string]outcome, words map[fanout.St
 		cr.s.note(became)
 	}
 	return err
+}
+
+// showWarned says that there were warnings, which are mostly the same for all.
+func (cr *crowd) showWarned() {
+	n := 0
+	for _, m := range cr.members {
+		n += m.warned
+	}
+	if n > 0 && !cr.s.json {
+		cr.s.errStyle().Warning(cr.s.app.Stderr, fmt.Sprintf("compiling told of %s; see them: fettle validate", render.Count(n, "warning")))
+	}
 }
 
 func (s *session) applyMany(c *cobra.Command, f applyFlags) error {

@@ -101,6 +101,9 @@ func toyCompile(in compile.Input) (compile.Result, diag.List) {
 		return compile.Result{}, diag.List{diag.Errorf(diag.Range{File: "fettle.hcl"}, "File cannot be read", "%v", err)}
 	}
 	list, ds := step.Parse("fettle.hcl", text)
+	if strings.Contains(string(text), "# odd") {
+		ds = append(ds, diag.Warningf(diag.Range{File: "fettle.hcl"}, "Odd", "It is odd."))
+	}
 	res := compile.Result{Target: in.Target, Blobs: map[string]kind.Blob{}}
 	for i, s := range list {
 		if s.Verb == step.Copy {
