@@ -133,3 +133,19 @@ func TestActionsInAllForms(t *testing.T) {
 		}
 	}
 }
+
+// TestActionNames: names that nothing declares are told when the repository is
+// compiled, before anybody calls the action.
+func TestActionNames(t *testing.T) {
+	module := strings.Replace(actionModule, `"--check", "${param.seconds}"`, `"--check", "${param.secnds}", var.unti, local.x, each.key`, 1)
+	_, ds := actionRepository(module).Compile(compile.Input{Target: "h"})
+	text := shown(ds)
+	for _, want := range []string{`There is no parameter "secnds" in action drain. Did you mean "seconds"?`, `There is no variable "unti" here. Did you mean "unit"?`, `There is no local "x" here.`, "No for_each here", "modules/web/module.hcl:14:37"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if _, ds := actionRepository(actionModule).Compile(compile.Input{Target: "h"}); ds.HasErrors() {
+		t.Errorf("the module without mistakes: %s", shown(ds))
+	}
+}

@@ -47,6 +47,7 @@ func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.Li
 		b.files = append(b.files, name)
 		ps.file(form, name, src)
 	}
+	ps.checkActions()
 	return b, ps.list
 }
 
