@@ -102,6 +102,7 @@ func (s *site) core(args ...string) *exec.Cmd {
 	c.Dir, c.Stdout, c.Stderr = s.cores, &s.said, &s.said
 	c.Env = append(c.Env, "GOTRACEBACK=crash")
 	s.commands++
+	s.heard = s.said.Len() // while the command runs it writes there
 	s.must(c.Start())
 	s.must(unix.Prlimit(c.Process.Pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, nil))
 	return c
@@ -110,10 +111,9 @@ func (s *site) core(args ...string) *exec.Cmd {
 // dies ends a process of a command and wants to be told.
 func (s *site) dies(c *exec.Cmd, pid int, sig syscall.Signal) {
 	s.t.Helper()
-	before := s.said.Len()
 	s.must(syscall.Kill(pid, sig))
 	_ = c.Wait()
-	text := s.said.String()[before:]
+	text := s.said.String()[s.heard:]
 	if pid == c.Process.Pid && !strings.Contains(text, "goroutine ") {
 		s.t.Errorf("%v: there is no dump:\n%s", sig, text)
 	}

@@ -30,6 +30,7 @@ type site struct {
 	home, repo, state, srv string
 	cores                  string       // where commands leave their cores
 	said                   bytes.Buffer // by every command
+	heard                  int          // how much of it was there before the command under way
 	commands               int
 }
 
