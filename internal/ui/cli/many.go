@@ -107,7 +107,8 @@ type crowd struct {
 type member struct {
 	*session
 	entry lang.Target
-	work  any // what a round leaves for the next
+	work  any  // what a round leaves for the next
+	here  bool // it is this machine
 }
 
 // outcome is what one target came to.
@@ -136,9 +137,16 @@ func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
 		cr.close()
 		return nil, err
 	}
+	all, err := s.targets(src)
+	if err != nil {
+		cr.close()
+		return nil, err
+	}
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
-		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t}
+		// The only target of a repository is this machine, as where nobody names one.
+		here := s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil
+		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 	}
 	cr.keep = len(cr.names) <= o.Parallel
 	return cr, nil
@@ -263,7 +271,7 @@ func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor,
 	if m.remote != nil {
 		return m.remote, nothing, nil
 	}
-	if m.isThisHost(m.target) {
+	if m.here {
 		mach, err := m.machine()
 		if err != nil {
 			return nil, nil, err
