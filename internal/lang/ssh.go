@@ -17,7 +17,12 @@ func sshAttrs() []string { return []string{"enabled", "host", "user", "port", "s
 // sshBlock takes an ssh block in: at the top for all targets, inside a target
 // group or a target for those.
 func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
-	ps.only(b, sshAttrs(), nil)
+	known := sshAttrs()
+	if a := b.Body.Attributes["sudo_user"]; a != nil {
+		ps.errorf(rangeOf(a.NameRange), "No sudo to another user", "fettle runs there as the account that logs in, or with sudo = true as root. To work as somebody else log in as them: user = NAME.")
+		known = append(known, a.Name)
+	}
+	ps.only(b, known, nil)
 	switch {
 	case len(b.Labels) > 0:
 		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "An ssh block has no label. Write ssh { host = %q }.", b.Labels[0])

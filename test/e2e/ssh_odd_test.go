@@ -5,23 +5,16 @@ import (
 	"strings"
 )
 
-// littleRoom: a home that is full, not to be written or not to be run from is told as
-// that, and nothing is left half done.
+// littleRoom: a home that is full is told as that, and nothing is left half done.
 func littleRoom(d *desk, m *machine) {
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	m.Run(d.t, "mkdir", "-p", "/root/.cache")
-	for options, says := range map[string][]string{
-		"size=2M": {"the program does not fit into /root/.cache/fettle", "Make room there"},
-		"ro":      {"nothing can be written to /root/.cache/fettle", "Whose is the folder?"},
-		"noexec":  {"no program may be run from /root/.cache/fettle", "noexec", "XDG_CACHE_HOME"},
-	} {
-		m.Run(d.t, "mount", "-t", "tmpfs", "-o", options, "small", "/root/.cache")
-		d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), says...)
-		if got := m.programs("/root"); len(got) > 0 {
-			d.t.Errorf("%s: it leaves %v", options, got)
-		}
-		m.Run(d.t, "umount", "/root/.cache")
+	m.Run(d.t, "mount", "-t", "tmpfs", "-o", "size=2M", "small", "/root/.cache")
+	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "the program does not fit into /root/.cache/fettle", "Make room there")
+	if got := m.programs("/root"); len(got) > 0 {
+		d.t.Errorf("it leaves %v", got)
 	}
+	m.Run(d.t, "umount", "/root/.cache")
 	if m.has("/etc/hello") || m.has("/var/lib/fettle") {
 		d.t.Error("something was done all the same")
 	}
@@ -37,6 +30,64 @@ func littleRoom(d *desk, m *machine) {
 	d.says(d.fettle(asWanted, "status", "-t", "web1"), "nothing yet")
 	m.Run(d.t, "umount", "/var/lib/fettle")
 	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+}
+
+// noProgramsAtHome: from a home that is read-only or noexec the program goes to another
+// folder of the account's own, and where there is none it is told what was tried.
+func noProgramsAtHome(d *desk, m *machine) {
+	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
+	m.Run(d.t, "rm", "-rf", "/root/.cache")
+	m.Run(d.t, "mkdir", "-p", "/root/.cache", "/run/user")
+	for _, options := range []string{"ro", "noexec"} {
+		m.Run(d.t, "mount", "-t", "tmpfs", "-o", options, "small", "/root/.cache")
+		d.fettle(changes, "plan", "-t", "web1")
+		m.want("700 root", "sh", "-c", "stat -c '%a %U' /var/cache/fettle/fettle-* /var/cache/fettle | sort -u")
+		came := m.Run(d.t, "sh", "-c", "stat -c '%i %Z' /var/cache/fettle/fettle-*")
+		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+		m.want(strings.TrimSpace(came), "sh", "-c", "stat -c '%i %Z' /var/cache/fettle/fettle-*")
+		d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
+		d.fettle(asWanted, "target", "forget", "-t", "web1")
+		if m.has("/var/cache/fettle") || len(m.programs("/root")) > 0 {
+			d.t.Error("the program is not forgotten")
+		}
+		m.Run(d.t, "umount", "/root/.cache")
+	}
+	places := []string{"/root/.cache", "/var/cache", "/var/tmp", "/run/user"}
+	for _, p := range places {
+		m.Run(d.t, "mount", "-t", "tmpfs", "-o", "noexec", "small", p)
+	}
+	o := d.fettle(failed, "plan", "-t", "web1")
+	d.says(o, "no folder there can hold the program: /root/.cache/fettle is mounted noexec; /var/cache/fettle is mounted noexec; /var/tmp/fettle-0 is mounted noexec; /run/user/0/fettle ")
+	d.says(o, "XDG_CACHE_HOME")
+	for _, p := range places {
+		m.want("", "sh", "-c", "find "+p+" -type f")
+		m.Run(d.t, "umount", p)
+	}
+}
+
+// shells: it does not matter which shell people log in with, unless it is one that
+// lets them do nothing.
+func shells(d *desk, m *machine) {
+	m.Run(d.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "fish", "csh", "tcsh")
+	d.targets("ssh {}", `file "/etc/hello" { content = "it's hello\n" }`)
+	m.WriteFile(d.t, "/root/.cshrc", "echo Welcome to a C shell; printf 'no line break'\n", 0o644)
+	m.WriteFile(d.t, "/root/.config/fish/config.fish", "echo Welcome to fish; printf 'no line break'\n", 0o644)
+	for _, shell := range []string{"/usr/bin/fish", "/bin/bsd-csh", "/bin/tcsh"} {
+		d.hangUp()
+		m.Run(d.t, "usermod", "-s", shell, "root")
+		m.Run(d.t, "rm", "-rf", "/root/.cache")
+		for range 2 { // the program comes, and is there
+			d.saysNot(d.fettle(changes, "plan", "-t", "web1"), "Welcome")
+		}
+		m.theProgram(d)
+		d.t.Logf("%s does no harm", shell)
+	}
+	d.hangUp()
+	m.Run(d.t, "usermod", "-s", "/bin/rbash", "root")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "the login shell of the account there is a restricted one", "chsh")
+	d.hangUp()
+	m.Run(d.t, "usermod", "-s", "/bin/bash", "root")
+	m.Run(d.t, "rm", "-r", "/root/.cshrc", "/root/.config/fish")
 }
 
 // otherProcessor: a machine for which there is no program is told so, and one for

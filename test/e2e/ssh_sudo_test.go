@@ -77,8 +77,34 @@ func sudoWithout(d *desk, m *machine) {
 		m.want("ann", "sh", "-c", "stat -c %U /home/ann/.cache/fettle/fettle-*")
 		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
 	}
+	sudoWithoutHome(d, m)
 	d.targets("ssh {}", "file \"/etc/story\" { content = \"hello\\n\" }\n")
 	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "permission denied", "--sudo")
+}
+
+// sudoWithoutHome: where ann may run nothing from her home the program goes to a folder
+// that only she can write to, whatever somebody else has put in its place.
+func sudoWithoutHome(d *desk, m *machine) {
+	m.Run(d.t, "mount", "-t", "tmpfs", "-o", "noexec,uid=ann,mode=0700", "small", "/home/ann/.cache")
+	dir := "/var/tmp/fettle-" + strings.TrimSpace(m.Run(d.t, "id", "-u", "ann"))
+	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	m.want("700 ann", "sh", "-c", "stat -c '%a %U' "+dir+" "+dir+"/fettle-* | sort -u")
+	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(asWanted, "target", "forget", "-t", "web1")
+
+	m.Run(d.t, "install", "-d", "-o", "nobody", "-m", "0777", dir)
+	m.WriteFile(d.t, dir+"/fettle-mine", "somebody else's\n", 0o666)
+	sum, _, _ := strings.Cut(d.must("sha256sum", d.bin), " ")
+	m.Run(d.t, "ln", "-s", "/bin/false", dir+"/fettle-"+sum)
+	if r := m.Exec("test", "-d", "/run/user/"+strings.TrimPrefix(dir, "/var/tmp/fettle-")); r.ExitCode == 0 {
+		d.fettle(changes, "plan", "-t", "web1")
+	} else {
+		d.says(d.fettle(failed, "plan", "-t", "web1"), "/home/ann/.cache/fettle is mounted noexec", dir+" cannot be written to")
+	}
+	d.fettle(asWanted, "target", "forget", "-t", "web1")
+	m.want("somebody else's", "cat", dir+"/fettle-mine")
+	m.Run(d.t, "rm", "-r", dir)
+	m.Run(d.t, "umount", "/home/ann/.cache")
 }
 
 // awaitMiddle waits until a run is held up.

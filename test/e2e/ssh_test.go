@@ -62,6 +62,8 @@ func TestSSH(t *testing.T) {
 	story("Locked", lockedOverSSH)
 	story("AtEveryPoint", cutEverywhere)
 	story("LittleRoom", littleRoom)
+	story("NoProgramsAtHome", noProgramsAtHome)
+	story("Shells", shells)
 	story("OtherProcessor", otherProcessor)
 	story("Noise", noise)
 	story("LockedOut", lockedOutOverSSH)

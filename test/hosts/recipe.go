@@ -40,8 +40,8 @@ func newRecipe() recipe {
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
 		pool: []string{
-			"cron", "curl", "git", "jq", "kmod", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
-			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "unbound",
+			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
+			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},
 		sources: machineSources("/etc/apt", "bookworm"),
 		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},

@@ -17,9 +17,8 @@ type Address struct {
 	Host string // a host name, an address, or an alias of ssh_config
 	User string
 	Port int
-	// Sudo has the program run as SudoUser, root where that is "".
-	Sudo     bool
-	SudoUser string
+	// Sudo has the program run as root, by sudo.
+	Sudo bool
 	// Options are more of ssh_config, such as ProxyJump.
 	Options map[string]string
 }

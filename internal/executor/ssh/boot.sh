@@ -1,9 +1,42 @@
 # What a login script printed may lack its line break.
 say() { printf '\nfettle-boot %s\n' "$1"; }
 give_up() { say "$1"; exit 3; }
-dir=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/fettle
+# First gives where the program may be to a command, best place first, until it succeeds.
+first() {
+	: "${uid:=$(id -u)}"
+	for dir in "$cache" /var/cache/fettle "/var/tmp/fettle-$uid" "/run/user/$uid/fettle"; do
+		"$@" && return
+	done
+	return 1
+}
+# Besides the cache a folder counts only if nobody else can have put something into it.
+own() { [ "$dir" = "$cache" ] || [ -n "$(find "$dir" -prune -type d -user "$uid" -perm 700 2>/dev/null)" ]; }
+forget() {
+	own || return
+	rm -f "$dir"/fettle-* || exit 3
+	rmdir "$dir" 2>/dev/null
+	return 1 # there may be more
+}
+there() { [ -x "$dir/fettle-$digest" ] && own; }
+make() {
+	if [ "$dir" = "$cache" ]; then mkdir -p "$dir"; else mkdir "$dir"; fi 2>/dev/null
+	own && rm -f "$part" && (set -C; : >"$part") && chmod 700 "$part"
+}
+room() {
+	part=$dir/fettle-$digest.$$
+	if ! make 2>/dev/null; then
+		tried="$tried$dir cannot be written to; "
+		return 1
+	fi
+	[ -x "$part" ] && return
+	rm -f "$part"
+	tried="$tried$dir is mounted noexec; "
+	return 1
+}
+cache=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/fettle
 if [ "$3" = forget ]; then
-	rm -f "$dir"/fettle-* && { rmdir "$dir" 2>/dev/null; say forgotten; }
+	first forget
+	say forgotten
 	exit
 fi
 machine=$(uname -sm)
@@ -13,33 +46,30 @@ case $machine in
 *) digest=- ;;
 esac
 [ "$digest" != - ] || give_up "unfit $machine"
-program=$dir/fettle-$digest
-if ! [ -x "$program" ]; then
+dir=$cache
+if ! [ -x "$dir/fettle-$digest" ] && ! first there; then
 	mask=$(umask)
 	umask 077
-	part=$program.$$
 	trap 'rm -f "$part"' EXIT
 	trap 'rm -f "$part"; exit 3' HUP INT PIPE TERM
-	{ mkdir -p "$dir" && : >"$part"; } 2>/dev/null || give_up "unwritable $dir"
+	first room || give_up "nowhere ${tried%; }"
 	# What a connection left that broke off, unless it may still be coming.
 	find "$dir" -name 'fettle-*.*' -mmin +60 -exec rm -f {} + 2>/dev/null
-	chmod 700 "$part"
-	[ -x "$part" ] || give_up "noexec $dir"
 	say "lack $arch"
 	IFS= read -r size
 	head -c "$size" | gzip -dc >"$part" && sync "$part" || give_up "full $dir"
 	sum=$(sha256sum "$part")
 	[ "${sum%% *}" = "$digest" ] || give_up "damaged $dir"
-	mv -f "$part" "$program" || give_up "unwritable $dir"
+	mv -f "$part" "$dir/fettle-$digest" || give_up "full $dir"
 	trap - EXIT HUP INT PIPE TERM
 	find "$dir" -name 'fettle-*' -mtime +30 -exec rm -f {} +
 	umask "$mask" # what the program starts gets the account's own
 fi
 from=${SSH_CONNECTION%% *}
-mode=$3 user=$4
-shift 4
+mode=$3
+shift 3
 echo
 if [ "$mode" = sudo ]; then
-	exec sudo -S -p 'fettle-sudo-password:' -u "$user" -- "$program" "$@" --from "$from"
+	exec sudo -S -p 'fettle-sudo-password:' -u root -- "$dir/fettle-$digest" "$@" --from "$from"
 fi
-exec "$program" "$@" --from "$from"
+exec "$dir/fettle-$digest" "$@" --from "$from"

@@ -24,7 +24,7 @@ const (
 	SudoDenied    Class = "sudo-denied"    // the account may not
 	Unfit         Class = "unfit"          // there is no program for its processor
 	NoRoom        Class = "no-room"        // its disk is full, or not to be written
-	NotRun        Class = "not-run"        // it runs no program from where ours is
+	NotRun        Class = "not-run"        // it runs no program from where ours can be
 	Interrupted   Class = "interrupted"    // we gave it up
 	NotUnderstood Class = "not-understood" // something else answered
 )
@@ -74,6 +74,7 @@ func rules() []rule {
 		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this", "fettle needs to run as root: visudo"},
 		{"sudo: a terminal is required", SudoAsks, "sudo there wants a terminal", "Take requiretty out of its sudoers file"},
 		{"sudo: not found", SudoDenied, "there is no sudo", "Log in as root, or install sudo"},
+		{"exec: restricted", NotUnderstood, "the login shell of the account there is a restricted one", "Give it another one: chsh -s /bin/sh USER — or log in as somebody else"},
 		{"No space left on device", NoRoom, "its disk is full", "Make room there, then try again"},
 	}
 }
@@ -103,7 +104,7 @@ func (p *process) explain(a Address, err error) error {
 	}
 	if p.notRun(text) {
 		e.Class, e.Text = NotRun, "the program does not run there: "+oneLine(text)
-		e.Advice = "Is it the right machine, and may programs be run from the home of the account? Try: ssh " + a.Host + " uname -a"
+		e.Advice = "Is it the right machine, and may programs be run from where it lies? Try: ssh " + a.Host + " uname -a"
 		return e
 	}
 	for _, r := range rules() {
@@ -176,11 +177,9 @@ func explainBoot(a Address, err error) *Error {
 		e.Advice = "fettle runs on Linux on amd64 and arm64. For the other one put a program of the same build beside this one: make programs"
 	case "full":
 		e.Text, e.Advice = "the program does not fit into "+rest, "Make room there, then try again"
-	case "noexec":
-		e.Class, e.Text = NotRun, "no program may be run from "+rest
-		e.Advice = "That file system is mounted noexec. Log in as another user, or have sshd there set another folder: SetEnv XDG_CACHE_HOME=DIR"
-	case "unwritable":
-		e.Text, e.Advice = "nothing can be written to "+rest, "Is the disk full or read-only? Whose is the folder?"
+	case "nowhere":
+		e.Class, e.Text = NotRun, "no folder there can hold the program: "+rest
+		e.Advice = "Make one of them writable and mount it without noexec, or have sshd there set another one: SetEnv XDG_CACHE_HOME=DIR"
 	case "damaged":
 		e.Text, e.Advice = "the program did not come whole to "+rest, "Try again; if it stays so, look at the disk there"
 	default:

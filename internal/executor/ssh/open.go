@@ -60,17 +60,14 @@ func open(ctx context.Context, a Address, o Options) (*Session, error) {
 
 // bootArgs are those of the script.
 func (o Options) bootArgs(a Address) func() ([]string, error) {
-	mode, user := "plain", "root"
+	mode := "plain"
 	if a.Sudo {
 		mode = "sudo"
 	}
-	if a.SudoUser != "" {
-		user = a.SudoUser
-	}
-	return func() ([]string, error) { return o.scriptArgs(mode, user, o.serveArgs()) }
+	return func() ([]string, error) { return o.scriptArgs(mode, o.serveArgs()) }
 }
 
-func (o Options) scriptArgs(mode, user string, rest []string) ([]string, error) {
+func (o Options) scriptArgs(mode string, rest []string) ([]string, error) {
 	var args []string
 	for _, arch := range architectures() {
 		f, err := o.Programs.For(arch)
@@ -83,7 +80,7 @@ func (o Options) scriptArgs(mode, user string, rest []string) ([]string, error) 
 		}
 		args = append(args, f.Digest)
 	}
-	return append(append(args, mode, user), rest...), nil
+	return append(append(args, mode), rest...), nil
 }
 
 // commandLine starts the script. It is one line without an exclamation mark, which is
@@ -185,7 +182,7 @@ func Forget(ctx context.Context, a Address, o Options) error {
 		return err
 	}
 	o = o.defaults()
-	p, err := o.start(a, func() ([]string, error) { return []string{"-", "-", "forget", "root"}, nil })
+	p, err := o.start(a, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
 	if err != nil {
 		return err
 	}

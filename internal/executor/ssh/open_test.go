@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 // The command line is for whatever shell people log in with: csh takes neither line
 // breaks nor exclamation marks between quotes.
 func TestCommandLine(t *testing.T) {
-	line := commandLine([]string{"-", "-", "plain", "root", "it's", "a\\b"})
+	line := commandLine([]string{"-", "-", "plain", "it's", "a\\b"})
 	if strings.ContainsAny(line, "\n!") {
 		t.Errorf("csh does not take %q", line)
 	}
@@ -33,10 +34,11 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// boot runs the script in a home of its own.
+// boot runs the script in a home of its own, which has the other places as well.
 func boot(t *testing.T, home, input string, words ...string) string {
 	t.Helper()
-	cmd := exec.Command("sh", append([]string{"-c", bootScript, "fettle"}, words...)...)
+	script := strings.NewReplacer("/var/", home+"/var/", "/run/user", home+"/run/user").Replace(bootScript)
+	cmd := exec.Command("sh", append([]string{"-c", script, "fettle"}, words...)...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME=")
 	cmd.Stdin = strings.NewReader(input)
 	out, _ := cmd.Output()
@@ -45,9 +47,9 @@ func boot(t *testing.T, home, input string, words ...string) string {
 
 func words(digest string) []string {
 	if runtime.GOARCH == "arm64" {
-		return []string{"-", digest, "plain", "root", "version"}
+		return []string{"-", digest, "plain", "version"}
 	}
-	return []string{digest, "-", "plain", "root", "version"}
+	return []string{digest, "-", "plain", "version"}
 }
 
 // What comes half, or is something else, is not run and not kept.
@@ -93,7 +95,7 @@ func TestBootCleans(t *testing.T) {
 	if got := strings.Join(left, " "); got != dir+"/fettle-x.2 "+dir+"/mine.3" {
 		t.Errorf("it leaves %s", got)
 	}
-	if said := boot(t, home, "", "-", "-", "forget", "root"); said != "fettle-boot forgotten" {
+	if said := boot(t, home, "", "-", "-", "forget"); said != "fettle-boot forgotten" {
 		t.Errorf("it says %q", said)
 	}
 	left, _ = filepath.Glob(filepath.Join(dir, "*"))
@@ -102,20 +104,74 @@ func TestBootCleans(t *testing.T) {
 	}
 }
 
-// A program that has just come works with the account's own umask, like one that was
-// there: what its commands make has the same modes.
-func TestBootMask(t *testing.T) {
-	program := []byte("#!/bin/sh\numask\n")
+// brought is a program, as it comes, and the words that ask for it.
+func brought(t *testing.T, program string) (input string, ask []string) {
+	t.Helper()
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	_, err := z.Write(program)
+	_, err := z.Write([]byte(program))
 	if err = errors.Join(err, z.Close()); err != nil {
 		t.Fatal(err)
 	}
-	home, w := t.TempDir(), words(fmt.Sprintf("%x", sha256.Sum256(program)))
-	came := boot(t, home, fmt.Sprintf("%d\n%s", packed.Len(), packed.Bytes()), w...)
-	there := boot(t, home, "", w...)
+	return fmt.Sprintf("%d\n%s", packed.Len(), packed.Bytes()), words(fmt.Sprintf("%x", sha256.Sum256([]byte(program))))
+}
+
+// A program that has just come works with the account's own umask, like one that was
+// there: what its commands make has the same modes.
+func TestBootMask(t *testing.T) {
+	home := t.TempDir()
+	input, ask := brought(t, "#!/bin/sh\numask\n")
+	came := boot(t, home, input, ask...)
+	there := boot(t, home, "", ask...)
 	if !strings.HasSuffix(came, "\n"+there) || there == "" {
 		t.Errorf("the first time it says %q, the second %q", came, there)
+	}
+}
+
+// Where the cache cannot be made the program goes to the next folder, but never into
+// one into which somebody else may have put something, and forgetting finds it there.
+func TestBootElsewhere(t *testing.T) {
+	uid := strconv.Itoa(os.Getuid())
+	places := []string{"var/cache/fettle", "var/tmp/fettle-" + uid, "run/user/" + uid + "/fettle"}
+	input, ask := brought(t, "#!/bin/sh\necho \"$0\"\n")
+	for bad, spoil := range map[string]func(string) error{
+		"a link":         func(p string) error { return os.Symlink(t.TempDir(), p) },
+		"open to others": func(p string) error { return errors.Join(os.Mkdir(p, 0o700), os.Chmod(p, 0o770)) },
+		"no folder":      func(p string) error { return os.WriteFile(p, nil, 0o600) },
+	} {
+		for i := range len(places) + 1 {
+			home := t.TempDir()
+			mustDo(t, os.WriteFile(filepath.Join(home, ".cache"), nil, 0o600))
+			for j, p := range places {
+				p = filepath.Join(home, p)
+				mustDo(t, os.MkdirAll(filepath.Dir(p), 0o755))
+				if j < i {
+					mustDo(t, spoil(p))
+				}
+			}
+			said := boot(t, home, input, ask...)
+			if i == len(places) {
+				want := "fettle-boot nowhere " + home + "/.cache/fettle cannot be written to; " + home + "/" + strings.Join(places, " cannot be written to; "+home+"/") + " cannot be written to"
+				if said != want {
+					t.Errorf("%s everywhere: it says\n%s, want\n%s", bad, said, want)
+				}
+				continue
+			}
+			program := filepath.Join(home, places[i], "fettle-"+max(ask[0], ask[1]))
+			if !strings.HasSuffix(said, "\n"+program) || boot(t, home, "", ask...) != program {
+				t.Errorf("%s %d times: it says %q, want the program %s", bad, i, said, program)
+			}
+			boot(t, home, "", "-", "-", "forget")
+			if _, err := os.Lstat(filepath.Dir(program)); err == nil {
+				t.Errorf("%s %d times: the program is not forgotten", bad, i)
+			}
+		}
+	}
+}
+
+func mustDo(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
