@@ -24,7 +24,7 @@ var floors = []floor{
 	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/outside", "internal/verb/...", "internal/kind/kindtest"}},
 	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
-	{"fleet", []string{"internal/fleet/..."}},
+	{"fleet", []string{"internal/fleet", "internal/fleet/..."}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "internal/arch"}},
 }

@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// AssignmentFormat is the format that this program writes and reads.
+const AssignmentFormat = "fettle.assignment/1"
+
+// MaxAssignment bounds an assignment as it travels, in bytes.
+const MaxAssignment = 1 << 20
+
+// Assignment is all that a target is to be: the one object that a fleet keeps for it.
+// It is immutable once it is signed.
+type Assignment struct {
+	Format     string   `json:"format"`
+	Target     TargetID `json:"target"`
+	Name       string   `json:"name"` // the target's, which is what is compiled
+	Epoch      uint64   `json:"epoch"`
+	Generation uint64   `json:"generation"`
+	Issued     int64    `json:"issued"` // seconds since 1970, by the hub
+	// Labels and Fleet are the target's, as the catalog sees them.
+	Labels map[string]string `json:"labels,omitempty"`
+	Fleet  string            `json:"fleet,omitempty"`
+	// Top is everything of the repository that is no module.
+	Top Assigned `json:"top"`
+	// Modules are in the order in which the catalog has them, each once.
+	Modules []Assigned `json:"modules"`
+	// Frozen keeps the agent from applying; the reason is for people.
+	Frozen string `json:"frozen,omitempty"`
+	// Withdrawn is why the hub gives nothing to a target that it has suspended.
+	Withdrawn string `json:"withdrawn,omitempty"`
+}
+
+// Assigned is one bundle at one revision.
+type Assigned struct {
+	Module   string   `json:"module,omitempty"` // the folder: "modules/web"; "" for the top
+	Revision Revision `json:"revision"`
+	Bundle   Bundle   `json:"bundle"`
+	// Rollout, Wave and NotBefore (seconds since 1970) say which grant this is.
+	Rollout   string `json:"rollout,omitempty"`
+	Wave      string `json:"wave,omitempty"`
+	NotBefore int64  `json:"not_before,omitempty"`
+	Needs     []Need `json:"needs,omitempty"` // sorted by Module; all of them, imposed ones too
+}
+
+// Revision is a commit, exactly.
+type Revision struct {
+	Repository string `json:"repository"` // the name that the hub knows it by
+	Commit     string `json:"commit"`     // 40 or 64 hex digits
+	Time       int64  `json:"time"`       // of the commit, seconds since 1970
+	Subject    string `json:"subject,omitempty"`
+	Branch     string `json:"branch,omitempty"` // from which it was resolved, for people
+}
+
+// Bundle is content by the digest of its canonical form.
+type Bundle struct {
+	Digest string `json:"digest"` // sha256:hex
+	Size   int64  `json:"size"`   // bytes
+}
+
+// Level is how far a module has to be before one that needs it may go on.
+type Level string
+
+// Levels of readiness, rising.
+const (
+	Completed Level = "completion"   // applied without an error once
+	Available Level = "availability" // applied, and its checks hold
+	Exact     Level = "version"      // available at the revision that is assigned now
+)
+
+// Need is a dependence of one module on another of the same target.
+type Need struct {
+	Module string `json:"module"`
+	Level  Level  `json:"level"`
+	// Layer says that it was imposed from outside: all others depend on Module.
+	Layer bool `json:"layer,omitempty"`
+}
+
+// Marshal is the canonical form: the same assignment has the same bytes.
+func (a Assignment) Marshal() []byte {
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // there is nothing in it that has no JSON
+	}
+	return b
+}
+
+var (
+	commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	digest   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
+
+// CheckDigest says whether a text is the digest of content.
+func CheckDigest(s string) error {
+	if !digest.MatchString(s) {
+		return fmt.Errorf("cannot read %.80q as a digest: it is sha256: and 64 hex digits", s)
+	}
+	return nil
+}
+
+// ParseAssignment reads one strictly: what this program does not know is refused.
+func ParseAssignment(b []byte) (Assignment, error) {
+	if len(b) > MaxAssignment {
+		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes: %d are the most", len(b), MaxAssignment)
+	}
+	var a Assignment
+	if err := decode(b, &a); err != nil {
+		return Assignment{}, fmt.Errorf("cannot read an assignment: %w", err)
+	}
+	return a, a.check()
+}
+
+func decode(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return errors.New("there is more behind it")
+	}
+	return nil
+}
+
+func (a Assignment) check() error {
+	if a.Format != AssignmentFormat {
+		return fmt.Errorf("cannot read an assignment of the format %.40q: this program knows %s", a.Format, AssignmentFormat)
+	}
+	if _, err := ParseTargetID(string(a.Target)); err != nil {
+		return err
+	}
+	if a.Epoch == 0 || a.Generation == 0 {
+		return errors.New("cannot take an assignment without epoch and generation")
+	}
+	seen := map[string]bool{}
+	for i, m := range slices.Concat([]Assigned{a.Top}, a.Modules) {
+		if err := m.check(i == 0); err != nil {
+			return err
+		}
+		if seen[m.Module] {
+			return fmt.Errorf("cannot take an assignment that has %s twice", m.Module)
+		}
+		seen[m.Module] = true
+	}
+	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels))
+}
+
+func (m Assigned) check(top bool) error {
+	inModules := strings.HasPrefix(m.Module, "modules/") && path.Clean(m.Module) == m.Module
+	switch {
+	case top && m.Module != "" || !top && !inModules:
+		return fmt.Errorf("cannot take an assignment of the module %.80q", m.Module)
+	case !commitID.MatchString(m.Revision.Commit):
+		return fmt.Errorf("cannot take an assignment of the commit %.80q", m.Revision.Commit)
+	case m.Bundle.Size < 0:
+		return fmt.Errorf("cannot take a bundle of %d bytes", m.Bundle.Size)
+	}
+	return CheckDigest(m.Bundle.Digest)
+}
+
+// Newer compares the order of two assignments: below 0 when a is older than b.
+func (a Assignment) Newer(b Assignment) int {
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Generation, b.Generation))
+}
+
+// Same tells whether two assignments want the same of their target, whatever their
+// numbers and times are.
+func (a Assignment) Same(b Assignment) bool {
+	a.Epoch, a.Generation, a.Issued = b.Epoch, b.Generation, b.Issued
+	return bytes.Equal(a.Marshal(), b.Marshal())
+}

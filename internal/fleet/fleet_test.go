@@ -1,0 +1,119 @@
+package fleet_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+func sample() fleet.Assignment {
+	rev := fleet.Revision{Repository: "site", Commit: strings.Repeat("a", 40), Time: 5}
+	bundle := fleet.Bundle{Digest: "sha256:" + strings.Repeat("0", 64), Size: 3}
+	return fleet.Assignment{
+		Format: fleet.AssignmentFormat, Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Epoch: 1, Generation: 7,
+		Top:     fleet.Assigned{Revision: rev, Bundle: bundle},
+		Modules: []fleet.Assigned{{Module: "modules/web", Revision: rev, Bundle: bundle}},
+	}
+}
+
+func key(seed byte) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize))
+}
+
+func publicOf(k ed25519.PrivateKey) ed25519.PublicKey { return k.Public().(ed25519.PublicKey) }
+
+func Example() {
+	hub := key(1)
+	envelope, _ := fleet.Sign(sample().Marshal(), fleet.AssignmentType, hub)
+	a, err := fleet.OpenAssignment(envelope, fleet.KeysOf(publicOf(hub)))
+	fmt.Println(a.Name, a.Generation, err)
+	_, err = fleet.OpenAssignment(envelope, fleet.KeysOf(publicOf(key(2))))
+	fmt.Println(err)
+	// Output:
+	// web1 7 <nil>
+	// cannot believe what is signed: no key that is believed here signed it
+}
+
+// Each byte of an envelope that is changed makes it worth nothing, or leaves the same
+// assignment.
+func TestForgedAssignments(t *testing.T) {
+	hub := key(1)
+	envelope, err := fleet.Sign(sample().Marshal(), fleet.AssignmentType, hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := fleet.KeysOf(publicOf(hub))
+	for i := range envelope {
+		forged := bytes.Clone(envelope)
+		forged[i] ^= 1
+		if a, err := fleet.OpenAssignment(forged, keys); err == nil && !bytes.Equal(a.Marshal(), sample().Marshal()) {
+			t.Fatalf("byte %d: a forged assignment is believed", i)
+		}
+	}
+	if _, err := fleet.Open(envelope, fleet.FactType, keys); err == nil {
+		t.Error("an assignment is taken for another type")
+	}
+}
+
+func TestAssignmentsThatAreRefused(t *testing.T) {
+	cases := map[string]func(*fleet.Assignment){
+		"format":                func(a *fleet.Assignment) { a.Format = "fettle.assignment/2" },
+		"without":               func(a *fleet.Assignment) { a.Generation = 0 },
+		"identity":              func(a *fleet.Assignment) { a.Target = "../x" },
+		"the module":            func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
+		"twice":                 func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) },
+		"the commit":            func(a *fleet.Assignment) { a.Top.Revision.Commit = "main" },
+		"digest":                func(a *fleet.Assignment) { a.Top.Bundle.Digest = "md5:0" },
+		"call a target":         func(a *fleet.Assignment) { a.Name = "a/b" },
+		"cannot take the label": func(a *fleet.Assignment) { a.Labels = map[string]string{"a b": ""} },
+	}
+	for want, change := range cases {
+		a := sample()
+		change(&a)
+		if _, err := fleet.ParseAssignment(a.Marshal()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, err := fleet.ParseAssignment(bytes.Replace(sample().Marshal(), []byte(`"name"`), []byte(`"nome"`), 1)); err == nil {
+		t.Error("a field that nobody knows is taken")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sample().Marshal())
+	f.Add([]byte(`{"format":"fettle.report/1","seq":1,"target":"aaaaaaaaaaaaaaaaaaaaaaaaaa","event":{"kind":"started"}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if a, err := fleet.ParseAssignment(b); err == nil {
+			if again, err := fleet.ParseAssignment(a.Marshal()); err != nil || !a.Same(again) {
+				t.Errorf("%v: does not come back", err)
+			}
+		}
+		_, _ = fleet.ParseReport(b)
+		if _, err := fleet.Open(b, fleet.FactType, nil); err == nil {
+			t.Error("believed without a key")
+		}
+	})
+}
+
+func TestTargetIDs(t *testing.T) {
+	id, err := fleet.NewTargetID(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := fleet.ParseTargetID(string(id)); err != nil || again != id {
+		t.Errorf("%q, %v", again, err)
+	}
+	if _, err := fleet.NewTargetID(strings.NewReader("short")); err == nil {
+		t.Error("an identity of too little randomness")
+	}
+	if _, err := fleet.ParseTargetID(strings.ToUpper(string(id))); err == nil {
+		t.Error("one identity is written in two ways")
+	}
+	if a, b := sample(), sample(); func() bool { b.Generation++; return a.Newer(b) >= 0 || !a.Same(b) }() {
+		t.Error("generations do not compare")
+	}
+}

@@ -1,0 +1,135 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Errors of stores and links. They survive the way from a hub to an agent.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrConflict = errors.New("somebody else was faster")
+	ErrOffline  = errors.New("the target is not connected")
+	ErrNoHub    = errors.New("no hub answers")
+	ErrDenied   = errors.New("not allowed")
+)
+
+// Entry is a value of a Store. Rev rises with each change of its key; 0 is none.
+type Entry struct {
+	Key   string
+	Value []byte
+	Rev   uint64
+	// Gone says that the key was deleted; Value is nil then.
+	Gone bool
+}
+
+// Store is a bucket of small values that all hubs share. What it has acknowledged is
+// durable. Keys are of letters, digits and - _ . / =; values have up to 1 MiB. Its
+// methods may be called from any goroutine; values are the caller's.
+type Store interface {
+	// Get gives ErrNotFound for what is not there.
+	Get(ctx context.Context, key string) (Entry, error)
+	// Put writes whatever was there.
+	Put(ctx context.Context, key string, value []byte) (rev uint64, err error)
+	// Update writes only if the key is at the revision; 0 means that it must not
+	// exist. ErrConflict otherwise.
+	Update(ctx context.Context, key string, value []byte, rev uint64) (newer uint64, err error)
+	// Delete removes a key at a revision, whatever it is at when that is 0.
+	Delete(ctx context.Context, key string, rev uint64) error
+	// All gives every key with its value, in no order.
+	All(ctx context.Context) ([]Entry, error)
+	// Watch calls each for all that is there, then once ready, then each for what
+	// changes, in order and from one goroutine, until ctx ends. It may give a value
+	// again after the connection was lost.
+	Watch(ctx context.Context, each func(Entry), ready func()) error
+}
+
+// Log is what happened, in one order for all hubs. What it has acknowledged is durable.
+type Log interface {
+	// Append writes records as one: all of them or none. seq is that of the whole.
+	Append(ctx context.Context, records [][]byte) (seq uint64, err error)
+	// Follow calls each for the records of every seq above from, in order and from
+	// one goroutine, until ctx ends or each fails.
+	Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error
+}
+
+// Exchange is the hub's end of the links to all agents.
+type Exchange interface {
+	// Serve answers what agents ask under a word. One hub of all that serve a word
+	// gets each question. The handler runs in a goroutine of its own; who asks is
+	// proved by its certificate, not by what it says.
+	Serve(word string, handle func(ctx context.Context, from TargetID, body []byte) ([]byte, error)) error
+	// Ask asks one agent, and gives ErrOffline when none listens.
+	Ask(ctx context.Context, to TargetID, word string, body []byte) ([]byte, error)
+	// Tell is Ask without an answer: nobody may be listening.
+	Tell(to TargetID, word string, body []byte) error
+	// Open opens a stream to an agent that takes streams under the word.
+	Open(ctx context.Context, to TargetID, word string, header []byte) (io.ReadWriteCloser, error)
+	// Connected are the agents that are connected to this hub, and Presence calls
+	// each for every one that comes and goes from now on.
+	Connected() []TargetID
+	Presence(each func(id TargetID, here bool))
+	// Kick ends the connections of a target.
+	Kick(id TargetID)
+}
+
+// Link is the agent's end.
+type Link interface {
+	// Ask asks the hubs, and gives ErrNoHub when none answers.
+	Ask(ctx context.Context, word string, body []byte) ([]byte, error)
+	// Tell is Ask without an answer.
+	Tell(word string, body []byte) error
+	// Serve answers what hubs ask under a word.
+	Serve(word string, handle func(ctx context.Context, body []byte) ([]byte, error)) error
+	// ServeStreams takes streams that hubs open under a word. The handler closes its
+	// stream.
+	ServeStreams(word string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error
+	// Changes calls each when the connection comes (true) and goes.
+	Changes(each func(up bool))
+	Close() error
+}
+
+// The words that agents ask hubs under.
+const (
+	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
+	WordReport     = "report"     // body: a Report; the answer is empty, and the report durable
+	WordBeat       = "beat"       // told, not asked; body: Beat
+	WordAsk        = "ask"        // body: a Request of the agent, by policy
+)
+
+// The words that hubs ask agents under.
+const (
+	WordAssigned = "assigned" // told; body: a Signed assignment
+	WordDo       = "do"       // body: Do; the answer is Done
+	WordExecutor = "executor" // a stream: the target's executor, see executor/wire
+)
+
+// Have is what an agent has.
+type Have struct {
+	Epoch      uint64 `json:"epoch"`
+	Generation uint64 `json:"generation"`
+	Seq        uint64 `json:"seq"` // of its newest report
+}
+
+// Beat says that an agent lives. It is never stored.
+type Beat struct {
+	Have
+	Ready bool  `json:"ready"`
+	Clock int64 `json:"clock"` // ns since 1970, the agent's
+}
+
+// Do is a request to an agent that is kept until it is acknowledged.
+type Do struct {
+	ID   string `json:"id"`
+	What string `json:"what"` // "apply", "report", "verify", "forget-certificate"
+	Arg  string `json:"arg,omitempty"`
+	By   string `json:"by"`
+	At   int64  `json:"at"` // seconds since 1970
+}
+
+// Done acknowledges one.
+type Done struct {
+	ID    string `json:"id"`
+	Error string `json:"error,omitempty"`
+}

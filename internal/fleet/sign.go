@@ -1,0 +1,106 @@
+package fleet
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Types of what is signed, as DSSE has them.
+const (
+	AssignmentType = "application/vnd.fettle.assignment+json"
+	FactType       = "application/vnd.fettle.fact+json" // revocations, holds, floors
+)
+
+// Signed is an envelope of DSSE 1.0 (github.com/secure-systems-lab/dsse): the type of
+// the payload is signed with it, so that one thing is never taken for another.
+type Signed struct {
+	PayloadType string      `json:"payloadType"`
+	Payload     string      `json:"payload"` // base64
+	Signatures  []Signature `json:"signatures"`
+}
+
+// Signature is one of an envelope.
+type Signature struct {
+	KeyID string `json:"keyid"`
+	Sig   string `json:"sig"` // base64
+}
+
+// Keys are public keys that are believed, by KeyID.
+type Keys map[string]ed25519.PublicKey
+
+// KeyID names a public key by its SHA-256, in hex.
+func KeyID(k ed25519.PublicKey) string {
+	sum := sha256.Sum256(k)
+	return hex.EncodeToString(sum[:])
+}
+
+// KeysOf is the set of some keys.
+func KeysOf(keys ...ed25519.PublicKey) Keys {
+	out := Keys{}
+	for _, k := range keys {
+		out[KeyID(k)] = k
+	}
+	return out
+}
+
+// ErrUnsigned is in the chain of the error about an envelope that no believed key signed.
+var ErrUnsigned = errors.New("no key that is believed here signed it")
+
+// preauth is the pre-authentication encoding of DSSE.
+func preauth(payloadType string, payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
+}
+
+// Sign makes the envelope, as one line of JSON.
+func Sign(payload []byte, payloadType string, key ed25519.PrivateKey) ([]byte, error) {
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok || len(key) != ed25519.PrivateKeySize {
+		return nil, errors.New("cannot sign without a key")
+	}
+	return json.Marshal(Signed{
+		PayloadType: payloadType,
+		Payload:     base64.StdEncoding.EncodeToString(payload),
+		Signatures:  []Signature{{KeyID: KeyID(public), Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(key, preauth(payloadType, payload)))}},
+	})
+}
+
+// Open gives the payload of an envelope that one of the keys signed.
+func Open(envelope []byte, payloadType string, keys Keys) ([]byte, error) {
+	var s Signed
+	if err := json.NewDecoder(bytes.NewReader(envelope)).Decode(&s); err != nil {
+		return nil, fmt.Errorf("cannot read what is signed: %w", err)
+	}
+	if s.PayloadType != payloadType {
+		return nil, fmt.Errorf("cannot take %.60q for %s", s.PayloadType, payloadType)
+	}
+	payload, err := base64.StdEncoding.Strict().DecodeString(s.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what is signed: %w", err)
+	}
+	for _, sig := range s.Signatures {
+		key, known := keys[sig.KeyID]
+		raw, err := base64.StdEncoding.DecodeString(sig.Sig)
+		if known && err == nil && ed25519.Verify(key, preauth(payloadType, payload), raw) {
+			return payload, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot believe what is signed: %w", ErrUnsigned)
+}
+
+// OpenAssignment opens and parses an assignment, in this order.
+func OpenAssignment(envelope []byte, keys Keys) (Assignment, error) {
+	if len(envelope) > 2*MaxAssignment {
+		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes", len(envelope))
+	}
+	payload, err := Open(envelope, AssignmentType, keys)
+	if err != nil {
+		return Assignment{}, err
+	}
+	return ParseAssignment(payload)
+}
