@@ -37,11 +37,11 @@ func objectPath(digest string) (string, bool) {
 
 // Put stores everything that r gives, at most once however often it comes, and
 // keeps the holes of a sparse host.File. The object is not durable before
-// SyncObjects. After an error nothing is stored.
+// SyncObjects. After an error nothing is stored, but for the Part of a Breakable r.
 func (s *Store) Put(r io.Reader) (digest string, size int64, err error) {
 	if f, ok := r.(sparse); ok {
 		if end, err := fileSize(f); err == nil && end > smallObject {
-			return s.putLarge(func(w *staging) error { return w.copySparse(f, end) })
+			return s.putLarge(r, func(w *staging) error { return w.copySparse(f, end) })
 		}
 	}
 	head, err := io.ReadAll(io.LimitReader(r, smallObject+1))
@@ -52,7 +52,7 @@ func (s *Store) Put(r io.Reader) (digest string, size int64, err error) {
 		digest, err = s.PutBytes(head)
 		return digest, int64(len(head)), err
 	}
-	return s.putLarge(func(w *staging) error {
+	return s.putLarge(r, func(w *staging) error {
 		_, err := io.Copy(onlyWriter{w}, io.MultiReader(bytes.NewReader(head), r))
 		return err
 	})
@@ -81,14 +81,17 @@ func (s *Store) PutBytes(b []byte) (string, error) {
 	return digest, w.commit(digest)
 }
 
-// putLarge learns the name of content while it is written.
-func (s *Store) putLarge(fill func(*staging) error) (string, int64, error) {
+// putLarge learns the name of content while it is written, with fill from r.
+func (s *Store) putLarge(r io.Reader, fill func(*staging) error) (string, int64, error) {
 	w, err := s.stage()
 	if err != nil {
 		return "", 0, err
 	}
 	if err := fill(w); err != nil {
-		return "", 0, w.abort(err)
+		return "", 0, w.brokeOff(r, err)
+	}
+	if b, ok := r.(Breakable); ok {
+		s.DropPart(b.Wanted()) // all is here, or something else came
 	}
 	digest := named(w.hash.Sum(nil))
 	if s.trusted(digest, w.size) {

@@ -41,6 +41,8 @@ type staging struct {
 	path string
 	hash hash.Hash
 	size int64
+	// failed is why it could not be written to.
+	failed error
 }
 
 func (s *Store) stage() (*staging, error) {
@@ -64,6 +66,7 @@ func (w *staging) Write(b []byte) (int, error) {
 	n, err := w.f.Write(b)
 	w.hash.Write(b[:n])
 	w.size += int64(n)
+	w.failed = err
 	return n, err
 }
 

@@ -45,6 +45,37 @@ func contentOnce(d *desk, m *machine) {
 	step("nothing new", big+"file \"/etc/hello\" { source = \"text\" }\n", 0, 64<<10)
 }
 
+// contentGoesOn: what came of content whose transfer was cut does not travel again,
+// neither for an apply nor for a copy.
+func contentGoesOn(d *desk, m *machine) {
+	const size, slack = 64 << 20, 10 << 20 // what is in buffers when the line breaks is lost
+	n := newLine(d.t, m)
+	was := d.get(".ssh/config")
+	d.goesOver(n, m)
+	defer func() { d.hangUp(); d.put(".ssh/config", was, 0o600) }()
+	d.targets("ssh {}", "")
+	d.fettle(asWanted, "plan", "-t", "web1")
+	d.targets("ssh {}", "file \"/etc/big\" { source = \"big\" }\n")
+	d.put("repo/big", random(size), 0o644)
+	for _, args := range [][]string{{"apply", "--yes", "-t", "web1", "--max-file-size", "100"}, {"copy", "--max-file-size", "100", "-t", "web1", "big", "/etc/hello"}} {
+		n.breaksAfter(size / 2)
+		d.fettle(failed, args...)
+		m.awaitNobody()
+		m.want("1", "sh", "-c", "ls /var/lib/fettle/objects/tmp-part-* | wc -l")
+		n.breaksAfter(0)
+		d.fettle(asWanted, args...)
+		sent := n.sent.Load()
+		d.t.Logf("%s: %d KiB travel the second time", args[0], sent>>10)
+		if sent > size/2+slack {
+			d.t.Errorf("%s: %d bytes travel the second time", args[0], sent)
+		}
+		m.want("0", "sh", "-c", "ls /var/lib/fettle/objects | grep -c tmp- || true")
+		d.hangUp()
+	}
+	sum, _, _ := strings.Cut(d.must("sha256sum", "big"), " ")
+	m.want(sum+" 2", "sh", "-c", "sha256sum /etc/big /etc/hello | cut -d' ' -f1 | uniq -c | awk '{print $2, $1}'")
+}
+
 // gigabyte travels in little memory at both ends.
 func gigabyte(d *desk, m *machine) {
 	d.targets("ssh {}", "file \"/etc/big\" { source = \"big\" }\n")

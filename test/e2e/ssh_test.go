@@ -68,6 +68,7 @@ func TestSSH(t *testing.T) {
 	story("Noise", noise)
 	story("LockedOut", lockedOutOverSSH)
 	story("ContentOnce", contentOnce)
+	story("ContentGoesOn", contentGoesOn)
 	story("Secrets", secretsOverSSH)
 	story("Bastion", func(d *desk, m *machine) {
 		throughBastion(d, m, &machine{w.Boot(d.t, "jump", hosts.Options{}), d.t})

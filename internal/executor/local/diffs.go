@@ -105,3 +105,8 @@ func (x *Executor) Content(digest string) (r io.ReadCloser, ok bool) {
 	r, _, err := x.store.Open(digest)
 	return r, err == nil
 }
+
+// Part gives what came of content whose transfer broke off; see journal.Store.Part.
+func (x *Executor) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
+	return x.store.Part(digest)
+}

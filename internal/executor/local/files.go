@@ -142,7 +142,10 @@ func (x *Executor) replaceFile(ctx context.Context, f executor.File, want owners
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = content.Close() })
-	err = x.stage(temp, f, want, content)
+	seen := &watched{Reader: content}
+	if err = x.stage(temp, f, want, seen); err != nil && seen.broke {
+		x.keepPart(temp, f.Digest)
+	}
 	if !stop() && err != nil {
 		err = context.Cause(ctx)
 	} else {
@@ -155,7 +158,33 @@ func (x *Executor) replaceFile(ctx context.Context, f executor.File, want owners
 		_ = x.host.Remove(temp)
 		return err
 	}
+	x.store.DropPart(f.Digest)
 	return x.host.SyncDir(dir)
+}
+
+// watched tells whether a reader broke off before its end.
+type watched struct {
+	io.Reader
+	broke bool
+}
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	w.broke = err != nil && err != io.EOF
+	return n, err
+}
+
+// keepPart keeps what has come of a file for the next attempt to copy it. Where that
+// cannot be, the next one begins anew.
+func (x *Executor) keepPart(temp, digest string) {
+	f, err := x.host.Open(temp)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Size > 0 {
+		_ = x.store.KeepPart(digest, plainReader{f})
+	}
 }
 
 // stage writes a file with its owner and mode, durably, and refuses content that is

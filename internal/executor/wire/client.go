@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ type Client struct {
 	mu      sync.Mutex
 	current executor.Request
 	blobs   map[string]kind.Blob
-	putting func() (io.ReadCloser, error) // what Put sends
+	putting *putting // what Put sends
 }
 
 var _ executor.Executor = (*Client)(nil)
@@ -53,7 +54,7 @@ var _ executor.Executor = (*Client)(nil)
 // the stream.
 func Dial(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Client, error) {
 	x := &Client{options: o, ended: make(chan error, 1), blobs: map[string]kind.Blob{}}
-	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content, "file": x.file})
+	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content, "file": x.file, "begins": x.begins})
 	r := newReader(stream)
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	var err error
@@ -190,35 +191,54 @@ func (x *Client) content(ctx context.Context, c *incoming) (any, error) {
 		return nil, err
 	}
 	defer c.stopWriting(ctx)()
-	for _, d := range w.Digests {
-		if err := x.sendContent(c, d); err != nil {
+	for i, d := range w.Digests {
+		if i > 0 {
+			w.From = 0
+		}
+		if err := x.sendContent(c, d, w.From); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-func (x *Client) sendContent(to io.Writer, digest string) error {
-	x.mu.Lock()
-	b, ok := x.blobs[digest]
-	x.mu.Unlock()
-	if !ok {
-		return fmt.Errorf("cannot send %s: the list does not name it", digest)
-	}
-	if b.Tree == nil {
-		_, err := to.Write(b.Data)
+// sendContent sends content but for its first bytes.
+func (x *Client) sendContent(to io.Writer, digest string, begin int64) error {
+	b, err := x.blob(digest)
+	if err != nil {
 		return err
 	}
-	from, err := b.Tree.Open(b.Path)
+	from, err := openBlob(b)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	n, err := io.CopyBuffer(onlyWriter{to}, io.LimitReader(from, b.Size+1), make([]byte, maxFrame))
-	if err == nil && n != b.Size {
+	if err := skip(from, begin); err != nil {
+		return err
+	}
+	n, err := io.CopyBuffer(onlyWriter{to}, io.LimitReader(from, b.Size+1-begin), make([]byte, maxFrame))
+	if err == nil && n != b.Size-begin {
 		err = fmt.Errorf("%s changed while it was read: run fettle again", b.Path)
 	}
 	return err
+}
+
+// blob is content that the list at hand names.
+func (x *Client) blob(digest string) (kind.Blob, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b, ok := x.blobs[digest]
+	if !ok {
+		return b, fmt.Errorf("cannot send %s: the list does not name it", digest)
+	}
+	return b, nil
+}
+
+func openBlob(b kind.Blob) (io.ReadCloser, error) {
+	if b.Tree == nil {
+		return io.NopCloser(bytes.NewReader(b.Data)), nil
+	}
+	return b.Tree.Open(b.Path)
 }
 
 // onlyWriter has io.CopyBuffer use the buffer.

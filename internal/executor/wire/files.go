@@ -24,7 +24,7 @@ func (v *server) put(ctx context.Context, x executor.Executor, c *incoming) (any
 	if !ok {
 		return nil, errNoFiles()
 	}
-	return fx.Put(ctx, in.File, func() (io.ReadCloser, error) { return v.fetch(ctx), nil }, v.options(in.Options))
+	return fx.Put(ctx, in.File, func() (io.ReadCloser, error) { return v.fetch(ctx, in.File.Digest), nil }, v.options(in.Options))
 }
 
 // fetched is a file that the other end sends while it is read.
@@ -39,17 +39,18 @@ func (f *fetched) Close() error {
 	return err
 }
 
-func (v *server) fetch(ctx context.Context) io.ReadCloser {
+func (v *server) fetch(ctx context.Context, digest string) io.ReadCloser {
+	p := v.store.begun(ctx, digest)
 	r, w := io.Pipe()
 	f := &fetched{r, make(chan struct{})}
 	go func() {
 		defer close(f.ended)
-		_ = w.CloseWithError(v.conn.call(ctx, "file", nil, nil, nil, func(from io.Reader) error {
+		_ = w.CloseWithError(v.conn.call(ctx, "file", wantedFile{p.size}, nil, nil, func(from io.Reader) error {
 			_, err := io.CopyBuffer(onlyWriter{w}, onlyReader{from}, make([]byte, maxFrame))
 			return err
 		}))
 	}()
-	return f
+	return p.with(f, digest)
 }
 
 // onlyReader has io.CopyBuffer use the buffer.
@@ -68,19 +69,32 @@ func (v *server) get(ctx context.Context, x executor.Executor, c *incoming) (any
 	return fx.Get(ctx, path, c)
 }
 
+// putting is a file that is being copied to the target.
+type putting struct {
+	digest string
+	open   func() (io.ReadCloser, error)
+}
+
 // file sends what Put was given.
 func (x *Client) file(ctx context.Context, c *incoming) (any, error) {
+	var w wantedFile
+	if err := c.params(&w); err != nil {
+		return nil, err
+	}
 	x.mu.Lock()
-	open := x.putting
+	p := x.putting
 	x.mu.Unlock()
-	if open == nil {
+	if p == nil {
 		return nil, errors.New("cannot send a file: none is being copied")
 	}
-	from, err := open()
+	from, err := p.open()
 	if err != nil {
 		return nil, err
 	}
 	defer from.Close()
+	if err := skip(from, w.From); err != nil {
+		return nil, err
+	}
 	defer c.stopWriting(ctx)()
 	_, err = io.CopyBuffer(onlyWriter{c}, onlyReader{from}, make([]byte, maxFrame))
 	return nil, err
@@ -89,7 +103,7 @@ func (x *Client) file(ctx context.Context, c *incoming) (any, error) {
 // Put implements executor.Files.
 func (x *Client) Put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error), o executor.Options) (*executor.PutResult, error) {
 	x.mu.Lock()
-	x.putting = from
+	x.putting = &putting{f.Digest, from}
 	x.mu.Unlock()
 	var res *executor.PutResult
 	err := x.conn.call(ctx, "put", putCall{f, o}, &res, nil, nil)

@@ -31,6 +31,7 @@ const (
 type content struct {
 	conn *conn
 	kept func(digest string) (io.ReadCloser, bool)
+	part func(digest string) (io.ReadCloser, int64, bool)
 
 	mu    sync.Mutex
 	sizes map[string]int64
@@ -161,7 +162,7 @@ func (c *content) fetch(digests []string) error {
 	if c.size+int(size) > 2*batchContent {
 		c.held, c.size = map[string][]byte{}, 0
 	}
-	return c.conn.call(context.Background(), "content", wantedContent{digests}, nil, nil, func(r io.Reader) error {
+	return c.conn.call(context.Background(), "content", wantedContent{Digests: digests}, nil, nil, func(r io.Reader) error {
 		for _, d := range digests {
 			b := make([]byte, c.sizes[d])
 			if _, err := io.ReadFull(r, b); err != nil {
@@ -177,16 +178,18 @@ func (c *content) fetch(digests []string) error {
 	})
 }
 
-// stream gives large content as it comes. Who reads it checks its digest.
+// stream gives large content as it comes, behind what has come already. Who reads it
+// checks its digest.
 func (c *content) stream(digest string) io.ReadCloser {
+	p := c.begun(context.Background(), digest)
 	r, w := io.Pipe()
 	go func() {
-		_ = w.CloseWithError(c.conn.call(context.Background(), "content", wantedContent{[]string{digest}}, nil, nil, func(from io.Reader) error {
+		_ = w.CloseWithError(c.conn.call(context.Background(), "content", wantedContent{[]string{digest}, p.size}, nil, nil, func(from io.Reader) error {
 			_, err := io.CopyBuffer(w, struct{ io.Reader }{from}, make([]byte, maxFrame))
 			return err
 		}))
 	}()
-	return r
+	return p.with(r, digest)
 }
 
 // tree is content as the files of a repository, each named by its digest.

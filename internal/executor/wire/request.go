@@ -120,6 +120,17 @@ type (
 	}
 	wantedContent struct {
 		Digests []string `json:"digests"`
+		// From is how many bytes of the first one the target has.
+		From int64 `json:"from,omitempty"`
+	}
+	wantedFile struct {
+		From int64 `json:"from,omitempty"`
+	}
+	// beginning asks whether content begins with what the target has of it.
+	beginning struct {
+		Digest string `json:"digest"` // of all the content
+		Bytes  int64  `json:"bytes"`
+		Sum    string `json:"sum"` // sha256 in hex of so many bytes
 	}
 	planAnswer struct {
 		Plan *plan.Plan `json:"plan"`

@@ -111,6 +111,9 @@ func (v *server) open(ctx context.Context, looks bool) (executor.Executor, error
 	if c, ok := x.(keeper); ok {
 		v.store.kept = c.Content
 	}
+	if p, ok := x.(beginner); ok {
+		v.store.part = p.Part
+	}
 	return x, nil
 }
 

@@ -198,7 +198,7 @@ func TestUninvited(t *testing.T) {
 	go func() {
 		_ = c.greet(Hello{})
 		go func() { _ = c.run(context.Background(), newReader(at)) }()
-		errs <- c.call(context.Background(), "content", wantedContent{[]string{"../../etc/shadow"}}, nil, nil, func(r io.Reader) error {
+		errs <- c.call(context.Background(), "content", wantedContent{Digests: []string{"../../etc/shadow"}}, nil, nil, func(r io.Reader) error {
 			_, err := io.Copy(io.Discard, r)
 			return err
 		})

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// beginner is an executor that keeps what came of content whose transfer broke off,
+// for who reads it again.
+type beginner interface {
+	Part(digest string) (r io.ReadCloser, size int64, ok bool)
+}
+
+// begun is the beginning of content that is on the target already; the zero value is
+// none.
+type begun struct {
+	part io.ReadCloser
+	size int64
+}
+
+// begun gives what has come of content, if the other end has the same: a part is
+// never durable, and a power cut may have spoilt it. Whatever goes wrong, content
+// that comes as a whole is right as well.
+func (c *content) begun(ctx context.Context, digest string) begun {
+	if c.part == nil {
+		return begun{}
+	}
+	sum, size := c.sumOfPart(digest)
+	if size == 0 {
+		return begun{}
+	}
+	same := false
+	err := c.conn.call(ctx, "begins", beginning{digest, size, sum}, &same, nil, nil)
+	if err != nil || !same {
+		return begun{}
+	}
+	r, again, ok := c.part(digest)
+	if ok && again != size {
+		_ = r.Close()
+		ok = false
+	}
+	if !ok {
+		return begun{}
+	}
+	return begun{r, size}
+}
+
+func (c *content) sumOfPart(digest string) (sum string, size int64) {
+	r, _, ok := c.part(digest)
+	if !ok {
+		return "", 0
+	}
+	defer r.Close()
+	h := sha256.New()
+	size, err := io.Copy(h, onlyReader{r})
+	if err != nil {
+		return "", 0
+	}
+	return hex.EncodeToString(h.Sum(nil)), size
+}
+
+// with is the whole content: rest comes behind the part.
+func (b begun) with(rest io.ReadCloser, digest string) io.ReadCloser {
+	if b.part == nil {
+		return breakable{rest, rest, digest}
+	}
+	return breakable{io.MultiReader(b.part, rest), both{b.part, rest}, digest}
+}
+
+// breakable is content that may break off. It is a journal.Breakable.
+type breakable struct {
+	io.Reader
+	io.Closer
+	digest string
+}
+
+// Wanted is the digest of all the content.
+func (b breakable) Wanted() string { return b.digest }
+
+type both [2]io.Closer
+
+func (b both) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
+
+// begins answers whether content begins with what the target has of it.
+func (x *Client) begins(_ context.Context, c *incoming) (any, error) {
+	var b beginning
+	if err := c.params(&b); err != nil {
+		return nil, err
+	}
+	from, err := x.openContent(b.Digest)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, io.LimitReader(from, b.Bytes), make([]byte, maxFrame))
+	return n == b.Bytes && hex.EncodeToString(h.Sum(nil)) == b.Sum, err
+}
+
+// openContent opens what is being copied, or what the list at hand names.
+func (x *Client) openContent(digest string) (io.ReadCloser, error) {
+	x.mu.Lock()
+	p := x.putting
+	x.mu.Unlock()
+	if p != nil && p.digest == digest {
+		return p.open()
+	}
+	b, err := x.blob(digest)
+	if err != nil {
+		return nil, err
+	}
+	return openBlob(b)
+}
+
+// skip reads over the first bytes of content that the target has already.
+func skip(r io.Reader, bytes int64) error {
+	if _, err := io.CopyN(io.Discard, r, bytes); err != nil && bytes > 0 {
+		return fmt.Errorf("cannot send the rest of a file: it is shorter than before: %w", err)
+	}
+	return nil
+}

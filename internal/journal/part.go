@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Breakable is a reader of content that comes from afar and may break off. What came
+// of it until then is kept for the next attempt: see Store.Part.
+type Breakable interface {
+	io.Reader
+	// Wanted is the digest of all the content.
+	Wanted() string
+}
+
+// partPrefix is of files with the beginning of an object. Collect takes them for what
+// a crash left, and removes them.
+const partPrefix = "/objects/tmp-part-"
+
+func partPath(digest string) (string, bool) {
+	_, ok := objectPath(digest)
+	return partPrefix + strings.TrimPrefix(digest, "sha256:"), ok
+}
+
+// Part gives the beginning of content whose transfer broke off, and how many bytes of
+// it there are; ok is false where there is none. It need not be sound: it was never
+// durable, and nobody has checked it. The caller closes the reader.
+func (s *Store) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
+	path, ok := partPath(digest)
+	if !ok {
+		return nil, 0, false
+	}
+	f, err := s.fs.Open(path)
+	if err != nil {
+		return nil, 0, false
+	}
+	if size, err = fileSize(f); err != nil || size == 0 {
+		_ = f.Close()
+		return nil, 0, false
+	}
+	return f, size, true
+}
+
+// KeepPart keeps what r gives as the beginning of content, in the place of any other
+// beginning: there is one at most. The caller holds the lock.
+func (s *Store) KeepPart(digest string, r io.Reader) error {
+	w, err := s.stage()
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(onlyWriter{w}, r); err != nil {
+		return w.abort(err)
+	}
+	return w.leave(digest)
+}
+
+// leave has the temporary stay as the beginning of content.
+func (w *staging) leave(digest string) error {
+	path, ok := partPath(digest)
+	err := w.f.Close()
+	if err == nil && !ok {
+		err = errors.New("it has no digest")
+	}
+	if err == nil {
+		err = w.s.dropParts()
+	}
+	if err == nil {
+		err = w.s.fs.Rename(w.path, path)
+	}
+	if err != nil {
+		_ = w.s.fs.Remove(w.path)
+		return fmt.Errorf("cannot keep what came of an object: %w", err)
+	}
+	return nil
+}
+
+// DropPart forgets the beginning of content, if there is one.
+func (s *Store) DropPart(digest string) {
+	if path, ok := partPath(digest); ok {
+		_ = s.fs.Remove(path)
+	}
+}
+
+// dropParts removes every beginning that is kept.
+func (s *Store) dropParts() error {
+	names, err := s.fs.ReadDir("/objects")
+	for _, name := range names {
+		if p := "/objects/" + name; err == nil && strings.HasPrefix(p, partPrefix) {
+			err = s.fs.Remove(p)
+		}
+	}
+	return err
+}
+
+// brokeOff keeps what has come when r broke off, which is then err, and removes an
+// older beginning where that was not it, for it is of no use or takes room.
+func (w *staging) brokeOff(r io.Reader, err error) error {
+	b, ok := r.(Breakable)
+	if ok && w.failed == nil && w.leave(b.Wanted()) == nil {
+		return fmt.Errorf("cannot store an object: %w", err)
+	}
+	if ok {
+		w.s.DropPart(b.Wanted())
+	}
+	return w.abort(err)
+}
