@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -175,6 +176,11 @@ func (a Assignment) Newer(b Assignment) int {
 // Same tells whether two assignments want the same of their target, whatever their
 // numbers and times are.
 func (a Assignment) Same(b Assignment) bool {
-	a.Epoch, a.Generation, a.Issued = b.Epoch, b.Generation, b.Issued
-	return bytes.Equal(a.Marshal(), b.Marshal())
+	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
+		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && slices.EqualFunc(a.Modules, b.Modules, Assigned.same)
+}
+
+func (m Assigned) same(o Assigned) bool {
+	return m.Module == o.Module && m.Revision == o.Revision && m.Bundle == o.Bundle && m.Rollout == o.Rollout && m.Wave == o.Wave && m.NotBefore == o.NotBefore &&
+		slices.Equal(m.Needs, o.Needs)
 }
