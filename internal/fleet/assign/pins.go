@@ -1,0 +1,209 @@
+package assign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// readPins gathers the pins that are in force, by target.
+func (c *computing) readPins() {
+	add := func(id fleet.TargetID, p fleet.Pin) {
+		if p.Until != 0 {
+			c.at(p.Until)
+		}
+		if p.Until == 0 || c.in.Now < p.Until {
+			c.pinsOf[id] = append(c.pinsOf[id], p)
+		}
+	}
+	here := map[fleet.TargetID]bool{}
+	for _, d := range c.all {
+		if d.target.Standing != fleet.Active {
+			continue
+		}
+		here[d.target.ID] = true
+		if d.target.Pin != nil {
+			add(d.target.ID, *d.target.Pin)
+		}
+	}
+	for _, p := range c.in.Pins {
+		if here[p.Target] {
+			add(p.Target, p.Pin)
+		}
+	}
+	for _, d := range c.all {
+		c.settlePins(d)
+	}
+}
+
+// settlePins puts the pins of a target in order: one for each module, and one for all.
+func (c *computing) settlePins(d *decision) {
+	pins := c.pinsOf[d.target.ID]
+	slices.SortFunc(pins, func(a, b fleet.Pin) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.By, b.By), cmp.Compare(a.Until, b.Until), cmp.Compare(a.Reason, b.Reason))
+	})
+	for i, p := range pins {
+		if i > 0 && pins[i-1].Module == p.Module && pins[i-1].Ref != p.Ref {
+			what := cmp.Or(p.Module, "all of it")
+			d.keep(fmt.Sprintf("%s is pinned to %s and to %s", what, pins[i-1].Ref, p.Ref))
+			c.alarms.add(Conflict, d.target.ID, "The target %s stays as it is, for %s. Take one of the pins away.", d.target.Name, d.kept)
+		}
+	}
+	d.pins = slices.CompactFunc(slices.Clone(pins), func(a, b fleet.Pin) bool { return a.Module == b.Module })
+}
+
+// boundPins holds back the pins above the bound, the newest ones: those that are in
+// force stay.
+func (c *computing) boundPins() {
+	bound := c.in.MaxPinned
+	if bound == 0 {
+		bound = max(c.active/20, 3)
+	}
+	var pinned, fresh []*decision
+	for _, d := range c.all {
+		if len(d.pins) == 0 {
+			continue
+		}
+		if pinned = append(pinned, d); !d.follows() {
+			fresh = append(fresh, d)
+		}
+	}
+	if len(pinned) <= bound || len(fresh) == 0 {
+		return
+	}
+	digest := setDigest("pins", ids(pinned))
+	if c.approved(digest) {
+		return
+	}
+	for i := max(0, bound-(len(pinned)-len(fresh))); i < len(fresh); i++ {
+		fresh[i].keep("too many targets are pinned")
+		c.alarms.addWith(Alarm{Kind: TooManyPinned, Digest: digest,
+			Text: fmt.Sprintf("%d targets are pinned, and %d may be. The new pins wait until some are taken away, or somebody approves them.", len(pinned), bound)}, fresh[i].target.ID)
+	}
+}
+
+// follows tells whether a target already has what its pins are for.
+func (d *decision) follows() bool {
+	if d.was == nil {
+		return false
+	}
+	for _, p := range d.pins {
+		at := &d.was.Top
+		if p.Module != "" {
+			at = find(d.was.Modules, p.Module, 0)
+		}
+		if at != nil && at.Rollout == PinRollout && at.Revision.Branch == p.Ref {
+			return true
+		}
+	}
+	return false
+}
+
+// pinned puts the modules that have a pin of their own at its revision.
+func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assigned, why string) {
+	own := false
+	for _, p := range d.pins {
+		if p.Module == "" {
+			continue
+		}
+		i := slices.IndexFunc(list, func(a fleet.Assigned) bool { return a.Module == p.Module })
+		if i < 0 {
+			c.alarms.add(Unresolved, d.target.ID, "The pin of %s on %s has no effect: the target does not have that module.", p.Module, d.target.Name)
+			continue
+		}
+		if !own {
+			list, own = slices.Clone(list), true
+		}
+		if list[i], why = c.pinnedModule(d, p, list[i]); why != "" {
+			return nil, why
+		}
+	}
+	if own {
+		if why = badNeeds(list); why != "" {
+			why = "its pins do not go together: " + why
+			c.alarms.add(Mistaken, d.target.ID, "The target %s stays as it is, since %s.", d.target.Name, why)
+			return nil, why
+		}
+	}
+	return list, ""
+}
+
+// pinnedModule is a module at the revision of its pin. What it needs by itself is what it
+// says there; what is imposed on it stays.
+func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fleet.Assigned, string) {
+	got, why := c.contents(p.Ref)
+	if why != "" {
+		return m, why
+	}
+	bundle, ok := got.Bundles[p.Module]
+	if !ok {
+		why = fmt.Sprintf("the revision %.12s of %s has no %s", got.Revision.Commit, p.Ref, p.Module)
+		c.alarms.add(NoBundle, d.target.ID, "The target %s stays as it is: %s, to which it is pinned.", d.target.Name, why)
+		return m, why
+	}
+	for _, there := range got.Targets[d.target.Name].Modules {
+		if there.Folder == p.Module {
+			m.Needs = united(m.Needs, there.Needs)
+		}
+	}
+	m.Revision, m.Bundle, m.Rollout = got.at(p.Ref), bundle, PinRollout
+	return m, ""
+}
+
+// united are the needs that are imposed here, and those that a module itself has there.
+func united(here, there []fleet.Need) []fleet.Need {
+	var out []fleet.Need
+	for _, n := range there {
+		if !n.Layer {
+			out = append(out, n)
+		}
+	}
+	for _, n := range here {
+		if n.Layer && !slices.ContainsFunc(out, func(o fleet.Need) bool { return o.Module == n.Module }) {
+			out = append(out, n)
+		}
+	}
+	slices.SortFunc(out, func(a, b fleet.Need) int { return cmp.Compare(a.Module, b.Module) })
+	return out
+}
+
+// badNeeds says what is wrong with the needs of a list: one that is not there, or a
+// circle.
+func badNeeds(list []fleet.Assigned) string {
+	needs := map[string][]fleet.Need{}
+	for _, m := range list {
+		needs[m.Module] = m.Needs
+	}
+	state := map[string]int{} // 1: on the way, 2: done
+	var way []string
+	var walk func(m string) string
+	walk = func(m string) string {
+		if state[m] == 2 {
+			return ""
+		}
+		if way = append(way, m); state[m] == 1 {
+			return strings.Join(way[slices.Index(way, m):], " needs ")
+		}
+		state[m] = 1
+		for _, n := range needs[m] {
+			if _, ok := needs[n.Module]; !ok {
+				return fmt.Sprintf("%s needs %s, which the target does not have", m, n.Module)
+			}
+			if why := walk(n.Module); why != "" {
+				return why
+			}
+		}
+		state[m] = 2
+		way = way[:len(way)-1]
+		return ""
+	}
+	for _, m := range list {
+		if why := walk(m.Module); why != "" {
+			return why
+		}
+	}
+	return ""
+}

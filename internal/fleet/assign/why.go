@@ -1,0 +1,115 @@
+package assign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Why explains what a target has, and, when module is the folder of one, that module: a
+// sentence a line, from the cause to what came of it. It is for people.
+func (o Output) Why(target fleet.TargetID, module string) []string {
+	d, ok := o.decisions[target]
+	if !ok {
+		return []string{"the registry has no such target"}
+	}
+	lines := []string{fmt.Sprintf("%s is %s%s", d.target.Name, d.target.Standing, labelText(d.target.Labels))}
+	for _, p := range d.pins {
+		lines = append(lines, pinText(p))
+	}
+	if len(d.pins) == 0 || d.pins[0].Module != "" {
+		lines = append(lines, fmt.Sprintf("it follows %s, which is %.12s", o.in.Branch, o.in.Refs[o.in.Branch].Commit))
+	}
+	if module != "" {
+		lines = append(lines, o.whyModule(d, module)...)
+	}
+	if d.frozen != "" {
+		lines = append(lines, "it is frozen: "+d.frozen)
+	}
+	if d.kept != "" {
+		lines = append(lines, "it stays as it is: "+d.kept)
+	}
+	if d.grant != "" {
+		lines = append(lines, d.grant)
+	}
+	switch {
+	case d.issued > 0:
+		lines = append(lines, fmt.Sprintf("it gets generation %d of epoch %d", d.issued, o.in.Epoch))
+	case d.was != nil:
+		lines = append(lines, fmt.Sprintf("it has generation %d of epoch %d", d.was.Generation, d.was.Epoch))
+	default:
+		lines = append(lines, "it has no assignment")
+	}
+	return lines
+}
+
+// whyModule says what gives a module, at which revision, what it needs and who needs it.
+func (o Output) whyModule(d decision, module string) []string {
+	ref := o.in.Branch
+	if len(d.pins) > 0 && d.pins[0].Module == "" {
+		ref = d.pins[0].Ref
+	}
+	var lines []string
+	conf := o.in.Revisions[o.in.Refs[ref].Commit].Targets[d.target.Name]
+	if i := slices.IndexFunc(conf.Modules, func(m Module) bool { return m.Folder == module }); i >= 0 {
+		lines = append(lines, module+" is given by "+strings.Join(conf.Modules[i].From, ", "))
+	} else {
+		lines = append(lines, "nothing gives it "+module)
+	}
+	if d.want == nil {
+		return lines
+	}
+	for _, m := range d.want.Modules {
+		if m.Module == module {
+			lines = append(lines, fmt.Sprintf("%s is at %.12s of %s", module, m.Revision.Commit, m.Revision.Branch))
+			for _, n := range m.Needs {
+				lines = append(lines, "it needs "+needText(n.Module, n))
+			}
+		}
+	}
+	for _, m := range d.want.Modules {
+		for _, n := range m.Needs {
+			if n.Module == module {
+				lines = append(lines, "it is needed by "+needText(m.Module, n))
+			}
+		}
+	}
+	return lines
+}
+
+func needText(other string, n fleet.Need) string {
+	if n.Layer {
+		return fmt.Sprintf("%s (%s, a layer)", other, n.Level)
+	}
+	return fmt.Sprintf("%s (%s)", other, n.Level)
+}
+
+func labelText(labels map[string]string) string {
+	if len(labels) == 0 {
+		return ""
+	}
+	var out []string
+	for k, v := range labels {
+		out = append(out, k+"="+v)
+	}
+	slices.Sort(out)
+	return ", with " + strings.Join(out, " ")
+}
+
+func pinText(p fleet.Pin) string {
+	text := "it is pinned"
+	if p.Module != "" {
+		text = p.Module + " is pinned"
+	}
+	text += " to " + p.Ref + " by " + p.By
+	if p.Until != 0 {
+		text += " until " + time.Unix(p.Until, 0).UTC().Format("2006-01-02 15:04 MST")
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
