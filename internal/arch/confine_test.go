@@ -49,6 +49,7 @@ var confinements = []confinement{
 			{"internal/repo", "a new repository, and temporary folders for git"},
 			{"internal/ui/cli", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
 			{"internal/kind/kindtest", "golden files under -update"},
+			{"internal/fleet/view", "takes away the read model, which SQLite writes by itself"},
 			{"internal/outside", "the folder of a sandbox"},
 			{"cmd/fettle", "the state directory itself"},
 			{"test/...", "roots of test hosts"},
@@ -94,6 +95,7 @@ var confinements = []confinement{
 			{"internal/fact", "the addresses of interfaces"},
 			{"internal/step", "parses addresses, opens nothing"},
 			{"internal/host/local", "systemd's socket"},
+			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
 			{"test/...", "networks of test hosts"},
 		},
 	},
@@ -126,6 +128,11 @@ var confinements = []confinement{
 		law:     "Landlock is put on by the sandbox",
 		imports: []string{"github.com/landlock-lsm/..."},
 		only:    []allowed{{"internal/sandbox", "the limits themselves"}},
+	},
+	{
+		law:     "SQLite holds the read model and nothing else",
+		imports: []string{"modernc.org/...", "database/sql", "database/sql/..."},
+		only:    []allowed{{"internal/fleet/view", "the read model"}},
 	},
 	{
 		law:     "no cgo, no unsafe, no plugins",

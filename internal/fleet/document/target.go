@@ -1,0 +1,114 @@
+package document
+
+import "fettle.dev/fettle/internal/fleet"
+
+// Formats of what is told of targets.
+const (
+	TargetPageFormat   = "fettle.fleet.targets/1"
+	TargetDetailFormat = "fettle.fleet.target/1"
+	StatusFormat       = "fettle.fleet.status/1"
+)
+
+// State is a target in one word: the worst that is true of it.
+type State string
+
+// States of targets, the worst first. Those that are not active have their standing.
+const (
+	Failed   State = "failed"   // a run or a module failed
+	Silent   State = "silent"   // it should be heard of, and is not
+	Drifted  State = "drifted"  // something is other than applied
+	Unknown  State = "unknown"  // it never reported
+	Held     State = "held"     // frozen, or nothing is given to it
+	Applying State = "applying" // a run is under way
+	Blocked  State = "blocked"  // a module waits for another; no error
+	Pending  State = "pending"  // something is assigned and not applied yet
+	Ready    State = "ready"    // all that is assigned is applied and holds
+	Outside  State = "outside"  // not active: its standing says what it is
+)
+
+// States are all of them, the worst first.
+func States() []State {
+	return []State{Failed, Silent, Drifted, Unknown, Held, Applying, Blocked, Pending, Ready, Outside}
+}
+
+// Order is a place in the order of assignments.
+type Order struct {
+	Epoch      uint64 `json:"epoch"`
+	Generation uint64 `json:"generation"`
+}
+
+// Target is one target in a list.
+type Target struct {
+	ID        fleet.TargetID    `json:"id"`
+	Name      string            `json:"name"`
+	Fleet     string            `json:"fleet,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Standing  fleet.Standing    `json:"standing"`
+	State     State             `json:"state"`
+	Connected bool              `json:"connected"` // to any hub that this one knows of
+	Contact   int64             `json:"contact"`   // when it was last heard of; 0 is never
+	Assigned  Order             `json:"assigned"`
+	Accepted  Order             `json:"accepted"`
+	Modules   int               `json:"modules"` // that are assigned
+	Behind    int               `json:"behind"`  // of them not applied as assigned
+	Drift     int               `json:"drift"`   // addresses
+	Error     string            `json:"error,omitempty"`
+	Waits     string            `json:"waits,omitempty"` // for what, for people
+	Frozen    string            `json:"frozen,omitempty"`
+	Pin       *fleet.Pin        `json:"pin,omitempty"`
+	Version   string            `json:"version,omitempty"` // of the agent
+	Run       int               `json:"run"`               // the newest
+	Changed   int64             `json:"changed"`           // the last run that changed something; 0 is never
+}
+
+// TargetPage is a part of the targets that were asked for.
+type TargetPage struct {
+	Format  string   `json:"format"`
+	Total   int      `json:"total"` // that fit, on all pages
+	Targets []Target `json:"targets"`
+}
+
+// TargetDetail is all that is known of one target.
+type TargetDetail struct {
+	Format    string              `json:"format"`
+	Target    Target              `json:"target"`
+	Key       string              `json:"key"`
+	Serials   []string            `json:"serials"`
+	Token     string              `json:"token,omitempty"`
+	Enrolled  int64               `json:"enrolled"`
+	By        string              `json:"by,omitempty"`
+	Issued    int64               `json:"issued"` // the assignment; 0 is never
+	Withdrawn string              `json:"withdrawn,omitempty"`
+	Top       *fleet.Revision     `json:"top,omitempty"`
+	Modules   []ModuleOnTarget    `json:"modules"` // in the order of the assignment, then what is left of others
+	Facts     map[string]string   `json:"facts,omitempty"`
+	Serves    map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
+}
+
+// ModuleOnTarget is one module on one target: what is assigned, and what is applied.
+type ModuleOnTarget struct {
+	Module   string          `json:"module"` // the folder; "" is all that is no module
+	Assigned *fleet.Revision `json:"assigned,omitempty"`
+	Applied  string          `json:"applied,omitempty"` // a commit
+	Behind   bool            `json:"behind"`
+	State    fleet.Readiness `json:"state"`
+	Since    int64           `json:"since"`
+	Waits    string          `json:"waits,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Needs    []fleet.Need    `json:"needs"`
+}
+
+// Status is the fleet in numbers.
+type Status struct {
+	Format    string                 `json:"format"`
+	Targets   int                    `json:"targets"` // active
+	Standings map[fleet.Standing]int `json:"standings"`
+	States    map[State]int          `json:"states"` // of active ones
+	Connected int                    `json:"connected"`
+	Behind    int                    `json:"behind"` // targets with a module that is not applied as assigned
+	Drift     int                    `json:"drift"`  // addresses
+	Errors    int                    `json:"errors"` // targets with one
+	Pinned    int                    `json:"pinned"`
+	Modules   int                    `json:"modules"`
+	Position  uint64                 `json:"position"` // in the log, of this hub's read model
+}

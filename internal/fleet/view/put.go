@@ -1,0 +1,106 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// PutTarget replaces what is known of a target.
+func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
+	doc, err := asJSON(target)
+	if err != nil {
+		return err
+	}
+	gone := target.Standing == fleet.Retired || target.Standing == fleet.Revoked
+	return v.update(ctx, "a target", func(t *tx) error {
+		n, err := t.word(string(target.ID))
+		if err != nil {
+			return err
+		}
+		return t.exec("INSERT OR REPLACE INTO targets VALUES (?, ?, ?, ?, ?)", n, target.Name, gone, target.Standing == fleet.Active, doc)
+	})
+}
+
+// RemoveTarget forgets what a store has no more. Its events stay as long as they would.
+func (v *View) RemoveTarget(ctx context.Context, id fleet.TargetID) error {
+	return v.update(ctx, "that a target went", func(t *tx) error {
+		n, err := t.word(string(id))
+		if err != nil {
+			return err
+		}
+		return t.exec("DELETE FROM targets WHERE target = ?", n)
+	})
+}
+
+// PutAssignment replaces what a target is assigned.
+func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
+	return v.update(ctx, "an assignment", func(t *tx) error {
+		n, err := t.word(string(a.Target))
+		if err != nil {
+			return err
+		}
+		top, err := t.part(a.Top)
+		if err != nil {
+			return err
+		}
+		err = t.exec("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?, ?, ?)", n, int64(a.Epoch), int64(a.Generation), a.Issued, a.Frozen, a.Withdrawn, top)
+		if err == nil {
+			err = t.exec("DELETE FROM assigned WHERE target = ?", n)
+		}
+		for i, m := range a.Modules {
+			if err == nil {
+				err = t.assign(n, i, m)
+			}
+		}
+		return cmp.Or(err, t.sum(n))
+	})
+}
+
+// RemoveAssignment forgets what a target was assigned.
+func (v *View) RemoveAssignment(ctx context.Context, id fleet.TargetID) error {
+	return v.update(ctx, "that an assignment went", func(t *tx) error {
+		n, err := t.word(string(id))
+		if err == nil {
+			err = t.exec("DELETE FROM assignments WHERE target = ?", n)
+		}
+		if err == nil {
+			err = t.exec("DELETE FROM assigned WHERE target = ?", n)
+		}
+		return cmp.Or(err, t.sum(n))
+	})
+}
+
+func (t *tx) assign(target int64, place int, m fleet.Assigned) error {
+	part, err := t.part(m)
+	if err != nil {
+		return err
+	}
+	module, err := t.word(m.Module)
+	if err != nil {
+		return err
+	}
+	return t.exec("INSERT INTO assigned VALUES (?, ?, ?, ?)", target, place, module, part)
+}
+
+// part is the number of what assignments have in common.
+func (t *tx) part(m fleet.Assigned) (int64, error) {
+	doc, err := asJSON(m)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	err = t.QueryRowContext(t.ctx, "SELECT n FROM parts WHERE doc = ?", doc).Scan(&n)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return n, err
+	}
+	words, err := t.numbers(m.Module, m.Revision.Commit, m.Bundle.Digest)
+	if err != nil {
+		return 0, err
+	}
+	err = t.QueryRowContext(t.ctx, "INSERT INTO parts (module, commit_, bundle, doc) VALUES (?, ?, ?, ?) RETURNING n", words[0], words[1], words[2], doc).Scan(&n)
+	return n, err
+}

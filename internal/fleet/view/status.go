@@ -1,0 +1,44 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// Status counts the fleet.
+func (v *View) Status(ctx context.Context, now time.Time) (document.Status, error) {
+	s := document.Status{Format: document.StatusFormat, Standings: map[fleet.Standing]int{}, States: map[document.State]int{}}
+	all, err := v.targets(ctx, "", now)
+	if err != nil {
+		return s, err
+	}
+	for _, t := range all {
+		s.Standings[t.Standing]++
+		if t.Standing == fleet.Active {
+			count(&s, t)
+		}
+	}
+	err = v.read.QueryRowContext(ctx, "SELECT COUNT(DISTINCT a.module) FROM assigned a JOIN targets t ON t.target = a.target AND t.active").Scan(&s.Modules)
+	if err != nil {
+		return s, unread(err)
+	}
+	s.Position, err = v.Position(ctx)
+	return s, err
+}
+
+func count(s *document.Status, t document.Target) {
+	s.Targets++
+	s.States[t.State]++
+	s.Drift += t.Drift
+	for _, c := range []struct {
+		is bool
+		of *int
+	}{{t.Connected, &s.Connected}, {t.Behind > 0, &s.Behind}, {t.Error != "", &s.Errors}, {t.Pin != nil, &s.Pinned}} {
+		if c.is {
+			*c.of++
+		}
+	}
+}

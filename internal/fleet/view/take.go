@@ -1,0 +1,140 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Take writes the records of one place of the log. What was taken already, and records
+// that nobody can read, change nothing.
+func (v *View) Take(ctx context.Context, seq uint64, records [][]byte) error {
+	if seq > math.MaxInt64 {
+		return errors.New("cannot take a record of the log with so high a number")
+	}
+	return v.update(ctx, "the log", func(t *tx) error {
+		var at int64
+		if err := t.QueryRowContext(ctx, "SELECT seq FROM position").Scan(&at); err != nil || int64(seq) <= at {
+			return err
+		}
+		for i, r := range records {
+			if err := t.record(place{int64(seq), i}, r); err != nil {
+				return err
+			}
+		}
+		return t.exec("UPDATE position SET seq = ?", int64(seq))
+	})
+}
+
+// place is one record of the log.
+type place struct {
+	seq   int64
+	place int
+}
+
+// format finds out what a record is, before it is read strictly.
+func format(record []byte) string {
+	var doc struct {
+		Format string `json:"format"`
+	}
+	_ = json.NewDecoder(bytes.NewReader(record)).Decode(&doc) // what is no JSON has no format
+	return doc.Format
+}
+
+func (t *tx) record(p place, record []byte) error {
+	switch format(record) {
+	case fleet.ReportFormat:
+		if r, err := fleet.ParseReport(record); err == nil && r.Seq <= math.MaxInt64 {
+			return t.report(p, r)
+		}
+	case fleet.HubEventFormat:
+		if e, err := fleet.ParseHubEvent(record); err == nil {
+			return t.hubEvent(p, e)
+		}
+	}
+	return nil // a newer hub wrote it, or nobody did: the rest still counts
+}
+
+func (t *tx) report(p place, r fleet.Report) error {
+	words, err := t.numbers(string(r.Target), string(r.Event.Kind), r.Event.Module)
+	if err != nil {
+		return err
+	}
+	err = t.event(p, words[0], 0, int64(r.Seq), r.At, words[1], words[2], r.Event.Run, r.Event.Changes, r.Event.Text, r.Event.Error, 0)
+	if err != nil {
+		return err
+	}
+	var newest int64
+	err = t.QueryRowContext(t.ctx, "SELECT seq FROM statuses WHERE target = ?", words[0]).Scan(&newest)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) || int64(r.Seq) <= newest {
+		return err
+	}
+	return t.status(words[0], r)
+}
+
+// status replaces what a target is.
+func (t *tx) status(target int64, r fleet.Report) error {
+	s := r.Status
+	facts := ""
+	if len(s.Facts) > 0 {
+		var err error
+		if facts, err = asJSON(s.Facts); err != nil {
+			return err
+		}
+	}
+	words, err := t.numbers(s.Version, facts)
+	if err != nil {
+		return err
+	}
+	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run, s.Changed, s.Error, words[1])
+	if err == nil {
+		err = t.exec("DELETE FROM modules WHERE target = ?", target)
+	}
+	for _, m := range s.Modules {
+		if err == nil {
+			err = t.module(target, m)
+		}
+	}
+	return cmp.Or(err, t.sum(target))
+}
+
+func (t *tx) module(target int64, m fleet.ModuleStatus) error {
+	words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
+	if err != nil {
+		return err
+	}
+	return t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", target, words[0], words[1], words[2], words[3], m.Since, m.Waits, m.Error)
+}
+
+func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
+	words, err := t.numbers(string(e.Target), string(e.Kind), e.Module, e.By)
+	if err != nil {
+		return err
+	}
+	number := p.seq<<16 + int64(min(p.place, math.MaxUint16)) // unique, and in the order of the log
+	return t.event(p, words[0], 1, number, e.At, words[1], words[2], 0, 0, e.Text, e.Error, words[3])
+}
+
+// event keeps one, unless it is there already, and lets the oldest go.
+func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
+	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
+	if err != nil {
+		return err
+	}
+	most := t.v.o.Events
+	if target == 0 {
+		most *= ofTheHub
+	}
+	return t.exec(`DELETE FROM events WHERE target = ?1 AND hub = ?2 AND number <= (
+		SELECT number FROM events WHERE target = ?1 AND hub = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)`, target, hub, most)
+}
+
+// ofTheHub is how many times more events are kept that are about no target.
+const ofTheHub = 20

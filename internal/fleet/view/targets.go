@@ -1,0 +1,181 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/selection"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// Targets gives a page of the targets that are chosen. An error about the selection says
+// what is wrong with it, and has ErrSelection in its chain.
+func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage, error) {
+	page := document.TargetPage{Format: document.TargetPageFormat, Targets: []document.Target{}}
+	order, err := sorting(q.Sort)
+	if err != nil {
+		return page, err
+	}
+	all, err := v.targets(ctx, "", q.Now)
+	if err != nil {
+		return page, err
+	}
+	if !q.All {
+		all = slices.DeleteFunc(all, func(t document.Target) bool { return t.Standing == fleet.Retired || t.Standing == fleet.Revoked })
+	}
+	if all, err = v.chosen(all, q.Select); err != nil {
+		return page, err
+	}
+	slices.SortFunc(all, order)
+	page.Total = len(all)
+	page.Targets = append(page.Targets, part(all, q.Offset, q.Limit)...)
+	return page, nil
+}
+
+// ErrSelection is in the chain of errors about what was asked for.
+var ErrSelection = errors.New("nothing was looked up")
+
+// asked marks an error as one about what was asked for.
+func asked(err error) error { return fmt.Errorf("%w: %w", ErrSelection, err) }
+
+// part is one page.
+func part[T any](all []T, offset, limit int) []T {
+	if limit <= 0 || limit > MaxPage {
+		limit = MaxPage
+	}
+	offset = min(max(offset, 0), len(all))
+	return all[offset:min(offset+limit, len(all))]
+}
+
+// sorting reads the order of targets. Those that are equal come by name.
+func sorting(name string) (func(a, b document.Target) int, error) {
+	field, back := strings.CutPrefix(name, "-")
+	states := document.States()
+	orders := map[string]func(a, b document.Target) int{
+		"":     func(a, b document.Target) int { return 0 },
+		"name": func(a, b document.Target) int { return cmp.Compare(a.Name, b.Name) },
+		"state": func(a, b document.Target) int {
+			return cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State))
+		},
+		"contact": func(a, b document.Target) int { return cmp.Compare(a.Contact, b.Contact) },
+		"drift":   func(a, b document.Target) int { return cmp.Compare(b.Drift, a.Drift) },
+		"behind":  func(a, b document.Target) int { return cmp.Compare(b.Behind, a.Behind) },
+		"changed": func(a, b document.Target) int { return cmp.Compare(b.Changed, a.Changed) },
+	}
+	order, ok := orders[field]
+	if !ok {
+		return nil, asked(fmt.Errorf("cannot sort by %.40q: there are name, state, contact, drift, behind and changed, each with - before it to turn it round", name))
+	}
+	sign := 1
+	if back {
+		sign = -1
+	}
+	return func(a, b document.Target) int {
+		return cmp.Or(sign*order(a, b), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	}, nil
+}
+
+// chosen keeps those that a selection means. A name that a target which is gone shares
+// with one that is not means both.
+func (v *View) chosen(all []document.Target, words []string) ([]document.Target, error) {
+	if len(words) == 0 {
+		return all, nil
+	}
+	s, err := selection.Parse(words)
+	if err != nil {
+		return nil, asked(err)
+	}
+	v.mu.Lock()
+	belongs := v.belongs
+	v.mu.Unlock()
+	inventory := make([]lang.Target, 0, len(all))
+	given := selection.Given{}
+	for _, t := range slices.Backward(all) { // of one name the last counts, which is not gone
+		b := belongs[t.Name]
+		inventory = append(inventory, lang.Target{Name: t.Name, Labels: t.Labels, Roles: b.Roles, Groups: b.Groups})
+		if t.State == document.Failed {
+			given.Failed = append(given.Failed, t.Name)
+		}
+	}
+	found, err := s.Choose(inventory, given)
+	if err != nil {
+		return nil, asked(err)
+	}
+	names := make(map[string]bool, len(found))
+	for _, t := range found {
+		names[t.Name] = true
+	}
+	return slices.DeleteFunc(all, func(t document.Target) bool { return !names[t.Name] }), nil
+}
+
+const targetQuery = `
+	SELECT t.doc, COALESCE(a.epoch, 0), COALESCE(a.generation, 0), COALESCE(a.frozen, ''), COALESCE(a.withdrawn, ''),
+		COALESCE(s.seq, 0), COALESCE(s.at, 0), COALESCE(s.epoch, 0), COALESCE(s.generation, 0), COALESCE(w.text, ''), COALESCE(s.drift, 0), COALESCE(s.frozen, ''), COALESCE(s.run, 0), COALESCE(s.changed, 0), COALESCE(s.error, ''),
+		COALESCE(c.modules, 0), COALESCE(c.behind, 0), COALESCE(c.states, 0), COALESCE(c.error, ''), COALESCE(c.waits, '')
+	FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN statuses s USING (target) LEFT JOIN words w ON w.n = s.version LEFT JOIN sums c USING (target)
+	%s ORDER BY t.gone DESC, t.name, t.target`
+
+// targets are all of them, or those that where says; those that are gone come first.
+func (v *View) targets(ctx context.Context, where string, now time.Time, args ...any) ([]document.Target, error) {
+	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(targetQuery, where), args...)
+	if err != nil {
+		return nil, unread(err)
+	}
+	defer rows.Close()
+	var out []document.Target
+	for rows.Next() {
+		t, err := v.target(rows, now)
+		if err != nil {
+			return nil, unread(err)
+		}
+		out = append(out, t)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, unread(err)
+	}
+	return out, nil
+}
+
+func unread(err error) error { return fmt.Errorf("cannot read the read model: %w", err) }
+
+func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
+	var doc, withdrawn, said, failure string
+	var seq int64
+	var k known
+	var t document.Target
+	err := rows.Scan(&doc, &t.Assigned.Epoch, &t.Assigned.Generation, &t.Frozen, &withdrawn,
+		&seq, &t.Contact, &t.Accepted.Epoch, &t.Accepted.Generation, &t.Version, &t.Drift, &said, &t.Run, &t.Changed, &t.Error,
+		&t.Modules, &t.Behind, &k.states, &failure, &t.Waits)
+	if err != nil {
+		return t, err
+	}
+	var stored fleet.Target
+	if err := json.Unmarshal([]byte(doc), &stored); err != nil {
+		return t, err
+	}
+	t.ID, t.Name, t.Fleet, t.Labels, t.Standing = stored.ID, stored.Name, stored.Fleet, stored.Labels, stored.Standing
+	if p := stored.Pin; p != nil && (p.Until == 0 || p.Until > now.Unix()) {
+		t.Pin = p
+	}
+	v.mu.Lock()
+	c := v.contacts[t.ID]
+	v.mu.Unlock()
+	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
+	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
+	t.Error = cmp.Or(t.Error, failure)
+	k.active, k.reported = t.Standing == fleet.Active, seq > 0
+	k.silent = !t.Connected && now.UnixNano()-t.Contact > int64(v.o.Silence)
+	k.held, k.failed, k.drift, k.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
+	k.assigned, k.accepted = t.Assigned, t.Accepted
+	t.State = k.state()
+	return t, nil
+}

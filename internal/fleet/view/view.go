@@ -1,0 +1,209 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Options bound what is kept. The zero value has the defaults.
+type Options struct {
+	Events int           // of each target; 0 is 50
+	Age    time.Duration // of events; 0 is 90 days
+	// Silence is how long an active target may say nothing before it counts as silent;
+	// 0 is 5 minutes.
+	Silence time.Duration
+}
+
+// The defaults of Options.
+const (
+	DefaultEvents  = 50
+	DefaultAge     = 90 * 24 * time.Hour
+	DefaultSilence = 5 * time.Minute
+)
+
+// View is an open read model. Its methods may be called from any goroutine.
+type View struct {
+	o       Options
+	write   *sql.DB // one connection
+	read    *sql.DB
+	writing sync.Mutex
+	words   map[string]int64 // what is known of the table; under writing
+
+	mu       sync.Mutex
+	contacts map[fleet.TargetID]contact
+	belongs  map[string]Belongs // by the target's name
+	more     chan struct{}      // closed and made anew at each change
+}
+
+// contact is when an agent was heard of, and whether it is connected.
+type contact struct {
+	at        int64
+	connected bool
+}
+
+// Belongs is what a repository says of a target by its name.
+type Belongs struct{ Roles, Groups []string }
+
+// Open opens the read model of a file, which is made when it is missing, of another
+// version or damaged.
+func Open(file string, o Options) (*View, error) {
+	o.Events = cmp.Or(o.Events, DefaultEvents)
+	o.Age = cmp.Or(o.Age, DefaultAge)
+	o.Silence = cmp.Or(o.Silence, DefaultSilence)
+	v, err := open(file, o)
+	if err == nil {
+		return v, nil
+	}
+	if rerr := Remove(file); rerr != nil {
+		return nil, errors.Join(err, rerr)
+	}
+	return open(file, o)
+}
+
+// Remove deletes a read model that nobody has open. One that is not there is no error.
+func Remove(file string) error {
+	for _, name := range []string{file, file + "-wal", file + "-shm"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot remove the read model: %w", err)
+		}
+	}
+	return nil
+}
+
+func open(file string, o Options) (*View, error) {
+	v := &View{o: o, words: map[string]int64{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
+	var err error
+	// What the last transactions wrote may be lost with the power, never half of one: the
+	// position goes with them.
+	if v.write, err = connect(file, 1, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"); err != nil {
+		return nil, err
+	}
+	if err := v.prepare(); err != nil {
+		return nil, errors.Join(err, v.write.Close())
+	}
+	if v.read, err = connect(file, 4, "_pragma=query_only(1)"); err != nil {
+		return nil, errors.Join(err, v.write.Close())
+	}
+	return v, nil
+}
+
+func connect(file string, most int, pragmas string) (*sql.DB, error) {
+	name := (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: pragmas + "&_pragma=busy_timeout(10000)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-8192)"}).String()
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the read model: %w", err)
+	}
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return db, nil
+}
+
+// prepare makes the tables of a new file, and refuses one that is not as it should be.
+func (v *View) prepare() error {
+	var has int
+	var health string
+	err := v.write.QueryRow("PRAGMA user_version").Scan(&has)
+	if err == nil {
+		err = v.write.QueryRow("PRAGMA quick_check(1)").Scan(&health)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot read the read model: %w", err)
+	case health != "ok":
+		return fmt.Errorf("cannot use the read model: %s", health)
+	case has == version:
+		return nil
+	case has != 0:
+		return fmt.Errorf("cannot use a read model of version %d", has)
+	}
+	if _, err := v.write.Exec(fmt.Sprintf("BEGIN; %s PRAGMA user_version = %d; COMMIT", schema, version)); err != nil {
+		return fmt.Errorf("cannot make the read model: %w", err)
+	}
+	return nil
+}
+
+// Close frees the file. No method may be called afterwards.
+func (v *View) Close() error { return errors.Join(v.read.Close(), v.write.Close()) }
+
+// Position is the newest of the log that is in the model; 0 is none.
+func (v *View) Position(ctx context.Context) (uint64, error) {
+	var seq int64
+	if err := v.read.QueryRowContext(ctx, "SELECT seq FROM position").Scan(&seq); err != nil {
+		return 0, fmt.Errorf("cannot read the read model: %w", err)
+	}
+	return uint64(seq), nil
+}
+
+// Changed is closed when something has changed since it was called.
+func (v *View) Changed() <-chan struct{} {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.more
+}
+
+func (v *View) changed() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	close(v.more)
+	v.more = make(chan struct{})
+}
+
+// Heard says that an agent was heard of, by the hub's clock.
+func (v *View) Heard(id fleet.TargetID, at time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := v.contacts[id]
+	c.at = max(c.at, at.UnixNano())
+	v.contacts[id] = c
+}
+
+// Connected says that an agent is connected, or no more.
+func (v *View) Connected(id fleet.TargetID, here bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := v.contacts[id]
+	c.connected = here
+	v.contacts[id] = c
+}
+
+// Belong replaces what the repository says of targets by their names, which selections
+// by role and group look at. The map is the view's from now on.
+func (v *View) Belong(all map[string]Belongs) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.belongs = all
+}
+
+// update runs one transaction that writes. What it learned of words is forgotten when
+// it fails: they may not be there.
+func (v *View) update(ctx context.Context, what string, f func(*tx) error) error {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	raw, err := v.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
+	}
+	t := &tx{Tx: raw, ctx: ctx, v: v}
+	if err = f(t); err == nil {
+		err = raw.Commit()
+	}
+	if err != nil {
+		_ = raw.Rollback() // the error that led here is the one to tell
+		clear(v.words)
+		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
+	}
+	v.changed()
+	return nil
+}
