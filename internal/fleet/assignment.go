@@ -46,6 +46,12 @@ type Assigned struct {
 	Module   string   `json:"module,omitempty"` // the folder: "modules/web"; "" for the top
 	Revision Revision `json:"revision"`
 	Bundle   Bundle   `json:"bundle"`
+	// Proof says that the bundle is of the commit; the signature is the commit's
+	// own. It is content as the bundle is. None where nobody asks for one.
+	Proof *Bundle `json:"proof,omitempty"`
+	// Permit is the way back to an older commit, signed by a believed key: the text
+	// of its statement with the signature behind it.
+	Permit string `json:"permit,omitempty"`
 	// Rollout, Wave and NotBefore (seconds since 1970) say which grant this is.
 	Rollout   string `json:"rollout,omitempty"`
 	Wave      string `json:"wave,omitempty"`
@@ -164,6 +170,14 @@ func (m Assigned) check(top bool) error {
 		return fmt.Errorf("cannot take an assignment of the commit %.80q", m.Revision.Commit)
 	case m.Bundle.Size < 0:
 		return fmt.Errorf("cannot take a bundle of %d bytes", m.Bundle.Size)
+	}
+	if m.Proof != nil {
+		if m.Proof.Size < 0 {
+			return fmt.Errorf("cannot take a proof of %d bytes", m.Proof.Size)
+		}
+		if err := CheckDigest(m.Proof.Digest); err != nil {
+			return err
+		}
 	}
 	return CheckDigest(m.Bundle.Digest)
 }
