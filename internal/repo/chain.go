@@ -1,0 +1,84 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxRaw is how large a commit or tree object may be that is given whole, in bytes.
+const maxRaw = 8 << 20
+
+// Chain is what ties a folder to a commit: the objects as git names them, without
+// the headers that git digests with them.
+type Chain struct {
+	Commit []byte
+	// Trees are the tree objects from the top down to the folder that holds the
+	// one that was asked for; of the top itself, the top's alone.
+	Trees [][]byte
+}
+
+// Chain reads the objects between a commit, given by its whole name, and a folder
+// of it, "." for the top. Each is what its name says.
+func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
+	if r.git == nil || !isObjectID(commit) {
+		return Chain{}, fmt.Errorf("cannot read the objects of %q: it is no commit of a git repository", shorten(commit))
+	}
+	dir, err := cleanPath("find folder", dir)
+	if err != nil {
+		return Chain{}, err
+	}
+	raw, err := r.rawObject(ctx, commit, "commit")
+	if err != nil {
+		return Chain{}, err
+	}
+	line, _, _ := bytes.Cut(raw, []byte("\n"))
+	out, next := Chain{Commit: raw}, strings.TrimPrefix(string(line), "tree ")
+	parts := strings.Split(dir, "/")
+	for _, name := range parts {
+		if !isObjectID(next) {
+			return Chain{}, fmt.Errorf("cannot find the folder %q in commit %s", dir, commit)
+		}
+		tree, err := r.rawObject(ctx, next, "tree")
+		if err != nil {
+			return Chain{}, err
+		}
+		out.Trees = append(out.Trees, tree)
+		next = childFolder(tree, name, len(next)/2)
+	}
+	if dir != "." && next == "" {
+		return Chain{}, fmt.Errorf("cannot find the folder %q in commit %s", dir, commit)
+	}
+	return out, nil
+}
+
+func (r *Repo) rawObject(ctx context.Context, id, typ string) (raw []byte, err error) {
+	err = r.batch.each(ctx, []string{id}, func(_ int, o object) error {
+		if o.typ != typ || o.size > maxRaw {
+			return &objectError{id, fmt.Sprintf("it is a %s of %d bytes where a %s of at most %d was looked for", o.typ, o.size, typ, maxRaw)}
+		}
+		var err error
+		raw, err = io.ReadAll(o.r)
+		return err
+	})
+	return raw, err
+}
+
+// childFolder is the name of the tree object of a folder in a tree object, "" when
+// there is none.
+func childFolder(tree []byte, name string, idSize int) string {
+	for len(tree) > 0 {
+		head, rest, ok := bytes.Cut(tree, []byte{0})
+		if !ok || len(rest) < idSize {
+			return ""
+		}
+		if string(head) == "40000 "+name {
+			return hex.EncodeToString(rest[:idSize])
+		}
+		tree = rest[idSize:]
+	}
+	return ""
+}
