@@ -1,0 +1,141 @@
+package content
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// commit is what a commit object says, as far as it matters.
+type commit struct {
+	tree      string
+	time      int64 // of the committer
+	subject   string
+	signature []byte // nil for none
+	payload   []byte // what is signed: the object without its signature
+}
+
+// maxCommit bounds a commit object, in bytes.
+const maxCommit = 1 << 20
+
+// parseCommit reads a commit object strictly: each header that matters once, in git's
+// order, so that nothing can be read in two ways.
+func (n naming) parseCommit(raw []byte) (commit, error) {
+	header, message, ok := bytes.Cut(raw, []byte("\n\n"))
+	if !ok || len(raw) > maxCommit || bytes.ContainsRune(header, 0) {
+		return commit{}, errors.New("its commit cannot be read")
+	}
+	p := commitParser{naming: n, seen: map[string]int{}}
+	for line := range bytes.Lines(append(header[:len(header):len(header)], '\n')) {
+		if err := p.line(line); err != nil {
+			return commit{}, err
+		}
+	}
+	for _, name := range []string{"tree", "author", "committer"} {
+		if p.seen[name] != 1 {
+			return commit{}, fmt.Errorf("its commit has the header %s %d times", name, p.seen[name])
+		}
+	}
+	p.payload = append(append(p.payload, '\n'), message...)
+	p.subject = subjectOf(message)
+	return p.commit, nil
+}
+
+func subjectOf(message []byte) string {
+	first, _, _ := strings.Cut(strings.TrimLeft(string(message), "\n"), "\n")
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(first[:min(len(first), 200)], "?"))
+}
+
+type commitParser struct {
+	commit
+	naming naming
+	seen   map[string]int
+	last   string // the header that a line with a blank in front continues
+}
+
+func (p *commitParser) line(line []byte) error {
+	if line[0] == ' ' {
+		if p.last == p.naming.header {
+			p.signature = append(p.signature, line[1:]...)
+			return nil
+		}
+		if p.last == "" || strings.HasPrefix(p.last, "gpgsig") {
+			return errors.New("its commit cannot be read")
+		}
+		p.payload = append(p.payload, line...)
+		return nil
+	}
+	name, value, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+	if !ok || name == "" {
+		return errors.New("its commit has a header that cannot be read")
+	}
+	p.seen[name]++
+	if len(p.seen) == 1 && name != "tree" {
+		return errors.New("its commit does not begin with its tree")
+	}
+	p.last = name
+	return p.header(name, value, line)
+}
+
+func (p *commitParser) header(name, value string, line []byte) error {
+	switch {
+	case name == p.naming.header:
+		if p.seen[name] > 1 {
+			return errors.New("its commit has two signatures")
+		}
+		p.signature = append([]byte(value), '\n')
+		return nil
+	case strings.HasPrefix(name, "gpgsig"):
+		return fmt.Errorf("its commit has a signature of another kind, %.40q", name)
+	case name == "tree":
+		if len(value) != 2*p.naming.size || strings.Trim(value, "0123456789abcdef") != "" {
+			return errors.New("its commit names no tree")
+		}
+		p.tree = value
+	case name == "committer":
+		t, err := personTime(value)
+		if err != nil {
+			return err
+		}
+		p.time = t
+	}
+	p.payload = append(p.payload, line...)
+	return nil
+}
+
+// personTime reads the time of "Name <mail> 1700000000 +0100".
+func personTime(s string) (int64, error) {
+	f := strings.Fields(s[strings.LastIndexByte(s, '>')+1:])
+	if len(f) == 2 {
+		if t, err := strconv.ParseInt(f[0], 10, 64); err == nil && t >= 0 {
+			return t, nil
+		}
+	}
+	return 0, errors.New("its commit does not say when it was made")
+}
+
+// signedBy finds who signed a commit.
+func (c commit) signedBy(t Trust) (Signed, error) {
+	if c.signature == nil {
+		return Signed{}, errors.New("its commit is not signed, and this target takes signed ones only; sign with: git commit -S, after git config gpg.format ssh and git config user.signingkey FILE.pub")
+	}
+	if t.Now != 0 && c.time > t.Now+ahead {
+		return Signed{}, fmt.Errorf("its commit is from the future, %s; set the clock of whoever made it, or of this target", day(c.time))
+	}
+	key, err := verifySSH(c.signature, c.payload, CommitNamespace)
+	if err != nil {
+		return Signed{}, err
+	}
+	by, err := t.Signers.find(key, CommitNamespace, c.time)
+	return Signed{By: by, Key: ssh.FingerprintSHA256(key), Time: c.time, Subject: c.subject}, err
+}

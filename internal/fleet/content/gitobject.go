@@ -1,0 +1,159 @@
+package content
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/repo"
+)
+
+// naming is how a repository names its objects: by SHA-1 or SHA-256.
+type naming struct {
+	size   int    // bytes of a name
+	header string // the header of a commit that holds its signature
+	hash   func() hash.Hash
+}
+
+// namingOf tells from the name of a commit how the others are made.
+func namingOf(commit string) (naming, error) {
+	switch {
+	case strings.Trim(commit, "0123456789abcdef") != "":
+	case len(commit) == 2*sha1.Size:
+		return naming{sha1.Size, "gpgsig", sha1.New}, nil
+	case len(commit) == 2*sha256.Size:
+		return naming{sha256.Size, "gpgsig-sha256", sha256.New}, nil
+	}
+	return naming{}, fmt.Errorf("%.80q is no name of a commit", commit)
+}
+
+func (n naming) start(typ string, size int64) hash.Hash {
+	h := n.hash()
+	fmt.Fprintf(h, "%s %d\x00", typ, size)
+	return h
+}
+
+// object is the name of an object, in hex.
+func (n naming) object(typ string, raw []byte) string {
+	h := n.start(typ, int64(len(raw)))
+	h.Write(raw)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// gitEntry is one line of a tree object.
+type gitEntry struct{ mode, name, id string }
+
+const folderMode = "40000"
+
+// sortKey is by what git sorts: folders as if their names ended in a slash.
+func (e gitEntry) sortKey() string {
+	if e.mode == folderMode {
+		return e.name + "/"
+	}
+	return e.name
+}
+
+var gitModes = []string{folderMode, "100644", "100755", "120000"}
+
+// parseTree reads a tree object strictly: what git writes, and nothing else that git
+// would read as well.
+func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
+	var out []gitEntry
+	for len(raw) > 0 {
+		head, rest, ok := bytes.Cut(raw, []byte{0})
+		mode, name, spaced := strings.Cut(string(head), " ")
+		switch {
+		case !ok || !spaced || len(rest) < n.size:
+			return nil, errors.New("a tree object ends in the middle of an entry")
+		case !slices.Contains(gitModes, mode):
+			return nil, fmt.Errorf("%.80q has the mode %.20q; files, executable files, links and folders are all that is understood", name, mode)
+		case name == "" || strings.ContainsRune(name, '/'):
+			return nil, fmt.Errorf("a tree object has an entry of the name %.80q", name)
+		}
+		e := gitEntry{mode, name, hex.EncodeToString(rest[:n.size])}
+		if len(out) > 0 && out[len(out)-1].sortKey() >= e.sortKey() {
+			return nil, fmt.Errorf("a tree object has %.80q not in its order", name)
+		}
+		out, raw = append(out, e), rest[n.size:]
+	}
+	return out, nil
+}
+
+// tree is the name of the tree object of some entries, in any order.
+func (n naming) tree(entries []gitEntry) string {
+	slices.SortFunc(entries, func(a, b gitEntry) int { return cmp.Compare(a.sortKey(), b.sortKey()) })
+	var b []byte
+	for _, e := range entries {
+		id, _ := hex.DecodeString(e.id)
+		b = append(append(b, e.mode+" "+e.name+"\x00"...), id...)
+	}
+	return n.object("tree", b)
+}
+
+// entries are what the tree object of a bundle's folder holds, computed from the
+// content of all that is in it.
+func (n naming) entries(b *Bundle) ([]gitEntry, error) {
+	folders := map[string][]gitEntry{}
+	for _, it := range b.items {
+		e, err := n.leaf(b, it)
+		if err != nil {
+			return nil, err
+		}
+		dir, name := splitPath(it.Path)
+		e.name = name
+		folders[dir] = append(folders[dir], e)
+		for dir != "" { // every folder above is there, if only with folders in it
+			dir, _ = splitPath(dir)
+			folders[dir] = folders[dir]
+		}
+	}
+	dirs := make([]string, 0, len(folders))
+	for dir := range folders {
+		dirs = append(dirs, dir)
+	}
+	// Longer paths first, so that a folder comes after all that is in it.
+	slices.SortFunc(dirs, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		above, name := splitPath(dir)
+		folders[above] = append(folders[above], gitEntry{folderMode, name, n.tree(folders[dir])})
+	}
+	out := folders[""]
+	slices.SortFunc(out, func(a, b gitEntry) int { return cmp.Compare(a.sortKey(), b.sortKey()) })
+	return out, nil
+}
+
+func splitPath(p string) (dir, name string) {
+	i := strings.LastIndexByte(p, '/')
+	return p[:max(i, 0)], p[i+1:]
+}
+
+func (n naming) leaf(b *Bundle, it repo.Item) (gitEntry, error) {
+	if it.Type == repo.Symlink {
+		return gitEntry{mode: "120000", id: n.object("blob", []byte(it.Target))}, nil
+	}
+	mode := "100644"
+	if it.Exec {
+		mode = "100755"
+	}
+	h := n.start("blob", it.Size)
+	r, err := b.tree.Open(it.Path)
+	if err != nil {
+		return gitEntry{}, err
+	}
+	defer r.Close()
+	_, err = io.Copy(h, r)
+	return gitEntry{mode: mode, id: hex.EncodeToString(h.Sum(nil))}, err
+}

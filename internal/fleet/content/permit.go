@@ -1,0 +1,115 @@
+package content
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// PermitFormat is the format that this program writes and reads.
+const PermitFormat = "fettle.permit/1"
+
+// maxPermit bounds a permit with its signature, in bytes.
+const maxPermit = 32 << 10
+
+// Permit is the way back to a commit that is older than what targets had. Whoever may
+// sign commits may sign it:
+//
+//	ssh-keygen -Y sign -n fettle-rollback -f KEY permit.json
+//	cat permit.json permit.json.sig
+//
+// The two together are the permit as it travels.
+type Permit struct {
+	Format     string `json:"format"`
+	Repository string `json:"repository"`
+	Commit     string `json:"commit"` // that may be gone back to
+	// Targets are names of targets, in which * and ? stand for others, or
+	// label:KEY=VALUE. One that fits is enough; none fits nobody.
+	Targets []string `json:"targets"`
+	Expires int64    `json:"expires"` // seconds since 1970
+}
+
+// Text is what has to be signed.
+func (p Permit) Text() []byte {
+	p.Format = PermitFormat
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // there is nothing in it that has no JSON
+	}
+	return append(b, '\n')
+}
+
+// permitted tells who permits the claim.
+func permitted(c Claim, t Trust) (by string, err error) {
+	text, armor, ok := strings.Cut(c.Permit, armorBegin)
+	switch {
+	case c.Permit == "":
+		return "", errors.New("going back needs a permit: whoever signs commits may sign one (ssh-keygen -Y sign -n fettle-rollback), or commits what is wanted anew")
+	case !ok || len(c.Permit) > maxPermit:
+		return "", errors.New("the permit to go back is not signed")
+	}
+	key, err := verifySSH([]byte(armorBegin+armor), []byte(text), PermitNamespace)
+	if err != nil {
+		return "", fmt.Errorf("the permit to go back does not hold: %w", err)
+	}
+	if by, err = t.Signers.find(key, PermitNamespace, t.Now); err != nil {
+		return "", fmt.Errorf("the permit to go back does not hold: %w", err)
+	}
+	var p Permit
+	if err := decodeStrictly([]byte(text), &p); err != nil || p.Format != PermitFormat {
+		return "", fmt.Errorf("the permit to go back, signed by %s, cannot be read: it is of the format %s", by, PermitFormat)
+	}
+	if why := p.refuses(c, t); why != "" {
+		return "", fmt.Errorf("the permit to go back, signed by %s, is %s", by, why)
+	}
+	return by, nil
+}
+
+// refuses says why a permit is not one for the claim, "" when it is.
+func (p Permit) refuses(c Claim, t Trust) string {
+	switch {
+	case p.Repository != c.Repository:
+		return fmt.Sprintf("for the repository %.80q", p.Repository)
+	case p.Commit != c.Commit:
+		return fmt.Sprintf("for the commit %.64q", p.Commit)
+	case t.Now >= p.Expires:
+		return "of use until " + day(p.Expires) + " only; sign a new one"
+	case !slices.ContainsFunc(p.Targets, func(s string) bool { return fits(s, c) }):
+		return fmt.Sprintf("not for this target: it is for %.200q", p.Targets)
+	}
+	return ""
+}
+
+// fits tells whether a pattern is about a target. A broken pattern is about none.
+func fits(pattern string, c Claim) bool {
+	label, is := strings.CutPrefix(pattern, "label:")
+	if !is {
+		ok, err := path.Match(pattern, c.Target)
+		return ok && err == nil
+	}
+	name, value, ok := strings.Cut(label, "=")
+	have, there := c.Labels[name]
+	return ok && there && have == value
+}
+
+// Floors are the commit times below which nothing is taken, by repository and part. A
+// target keeps them durably. It is per part since parts of one repository are rightly
+// assigned at different commits.
+type Floors map[string]int64
+
+func floorKey(repository, part string) string { return repository + "\x00" + part }
+
+// Of is the floor of a part, 0 when nothing of it was ever taken.
+func (f Floors) Of(repository, part string) int64 { return f[floorKey(repository, part)] }
+
+// Take notes that a commit of this time was taken. With a permit the floor goes down to
+// it: what was permitted is the new present.
+func (f Floors) Take(repository, part string, s Signed) {
+	k := floorKey(repository, part)
+	if s.Permit != "" || s.Time > f[k] {
+		f[k] = s.Time
+	}
+}

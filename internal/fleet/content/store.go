@@ -1,0 +1,363 @@
+package content
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host"
+)
+
+// Errors of a store that callers act on.
+var (
+	// ErrFull: Collect makes room, or the bound is too low.
+	ErrFull = errors.New("the store of content is full")
+	// ErrBusy: the same content is being written by somebody else.
+	ErrBusy = errors.New("the same content is being written")
+	// ErrWrong: what came is not what was named; none of it was kept.
+	ErrWrong = errors.New("it is other content than its digest says")
+)
+
+// DefaultLimit is how much a store holds where nobody says, in bytes.
+const DefaultLimit = 4 << 30
+
+// Store keeps content by digest in a folder of its own: bundles and proofs, on hubs and
+// agents. Each is written once, whole and durable or not at all, and read only as it
+// was written. It is safe for concurrent use by one process.
+//
+//	DIR/HEX            content, named by its SHA-256
+//	DIR/partial/HEX    the beginning of some
+//	DIR/new/N          content whose name is not known yet
+type Store struct {
+	fs    host.FS
+	dir   string
+	limit int64
+
+	mu       sync.Mutex
+	have     map[string]int64 // digest to size
+	partial  map[string]int64
+	busy     map[string]int64 // being written, to the bytes that are to come
+	verified map[string]stamp
+	next     int
+}
+
+// stamp is a file as it was when its content was verified. No program can set the
+// change time.
+type stamp struct {
+	ino         uint64
+	ctime, size int64
+}
+
+// OpenStore opens the store in a folder of the host's, and makes it when it is not
+// there. limit bounds all that is in it, in bytes; 0 is DefaultLimit. What a stopped
+// process left half written goes, but for the beginnings of downloads.
+func OpenStore(files host.FS, dir string, limit int64) (*Store, error) {
+	s := &Store{fs: files, dir: path.Clean(dir), limit: cmp.Or(limit, DefaultLimit),
+		busy: map[string]int64{}, verified: map[string]stamp{}}
+	for _, d := range []string{s.dir, s.dir + "/partial", s.dir + "/new"} {
+		if err := files.Mkdir(d, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("cannot open the store of content: %w", err)
+		}
+	}
+	var err error
+	if s.have, err = s.list(s.dir); err == nil {
+		s.partial, err = s.list(s.dir + "/partial")
+	}
+	if err == nil {
+		err = s.clear(s.dir + "/new")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the store of content: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Store) list(dir string) (map[string]int64, error) {
+	names, err := s.fs.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int64{}
+	for _, name := range names {
+		if fleet.CheckDigest("sha256:"+name) != nil {
+			continue
+		}
+		st, err := s.fs.Lstat(path.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		out["sha256:"+name] = st.Size
+	}
+	return out, nil
+}
+
+func (s *Store) clear(dir string) error {
+	names, err := s.fs.ReadDir(dir)
+	for _, name := range names {
+		err = errors.Join(err, s.fs.Remove(path.Join(dir, name)))
+	}
+	return err
+}
+
+func (s *Store) path(digest string) string {
+	return path.Join(s.dir, strings.TrimPrefix(digest, "sha256:"))
+}
+
+func (s *Store) partialPath(digest string) string {
+	return path.Join(s.dir, "partial", strings.TrimPrefix(digest, "sha256:"))
+}
+
+// Has tells whether content is there. It is verified when it is opened.
+func (s *Store) Has(b fleet.Bundle) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size, ok := s.have[b.Digest]
+	return ok && size == b.Size
+}
+
+// Used is how many bytes there are, and those that are to come.
+func (s *Store) Used() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used()
+}
+
+func (s *Store) used() (sum int64) {
+	for _, sizes := range []map[string]int64{s.have, s.partial, s.busy} {
+		for _, n := range sizes {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// Open opens content that is there, verified: nothing is given that is not what was
+// named. What was damaged since is removed, and then it is fleet.ErrNotFound as if it
+// had never been there. The caller closes the file.
+func (s *Store) Open(b fleet.Bundle) (host.File, error) {
+	if err := fleet.CheckDigest(b.Digest); err != nil {
+		return nil, err
+	}
+	f, err := s.fs.Open(s.path(b.Digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot open the content %s: %w", b.Digest, fleet.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ok, err := s.verify(f, b)
+	if ok && err == nil {
+		return f, nil
+	}
+	_ = f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the content %s: %w", b.Digest, err)
+	}
+	return nil, errors.Join(fmt.Errorf("cannot open the content %s: it was damaged and is removed: %w", b.Digest, fleet.ErrNotFound), s.drop(b.Digest))
+}
+
+// verify reads a file to its end, unless it was read and is as it was.
+func (s *Store) verify(f host.File, b fleet.Bundle) (bool, error) {
+	st, err := f.Stat()
+	if err != nil || st.Size != b.Size {
+		return false, err
+	}
+	now := stamp{st.Ino, st.CTime, st.Size}
+	s.mu.Lock()
+	known := s.verified[b.Digest] == now
+	s.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, st.Size)); err != nil {
+		return false, err
+	}
+	if digestText(sum.Sum(nil)) != b.Digest {
+		return false, nil
+	}
+	s.mu.Lock()
+	s.verified[b.Digest] = now
+	s.mu.Unlock()
+	return true, nil
+}
+
+func (s *Store) drop(digest string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.have, digest)
+	delete(s.verified, digest)
+	if err := s.fs.Remove(s.path(digest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Read gives content that is small, such as a proof.
+func (s *Store) Read(b fleet.Bundle, most int64) ([]byte, error) {
+	if b.Size > most {
+		return nil, fmt.Errorf("cannot read the content %s: it has %d bytes, more than %d", b.Digest, b.Size, most)
+	}
+	f, err := s.Open(b)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	out := make([]byte, b.Size)
+	_, err = io.ReadFull(f, out)
+	return out, err
+}
+
+// Add keeps what write writes, and tells its name. It is durable then. The same content
+// twice is kept once.
+func (s *Store) Add(write func(io.Writer) error) (b fleet.Bundle, err error) {
+	s.mu.Lock()
+	s.next++
+	temp := fmt.Sprintf("%s/new/%d", s.dir, s.next)
+	s.mu.Unlock()
+	f, err := s.fs.Create(temp)
+	if err != nil {
+		return b, fmt.Errorf("cannot keep content: %w", err)
+	}
+	w := &adding{store: s, file: f, sum: sha256.New(), key: temp}
+	err = write(w)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		b = fleet.Bundle{Digest: digestText(w.sum.Sum(nil)), Size: w.size}
+		err = s.settle(temp, b)
+	}
+	s.mu.Lock()
+	delete(s.busy, temp)
+	s.mu.Unlock()
+	if err != nil {
+		_ = s.fs.Remove(temp)
+		return fleet.Bundle{}, fmt.Errorf("cannot keep content: %w", err)
+	}
+	return b, nil
+}
+
+type adding struct {
+	store *Store
+	file  host.File
+	sum   hash.Hash
+	size  int64
+	key   string
+}
+
+func (a *adding) Write(p []byte) (int, error) {
+	a.store.mu.Lock()
+	full := a.store.used()+int64(len(p)) > a.store.limit
+	if !full {
+		a.store.busy[a.key] += int64(len(p))
+	}
+	a.store.mu.Unlock()
+	if full {
+		return 0, ErrFull
+	}
+	n, err := a.file.Write(p)
+	a.sum.Write(p[:n])
+	a.size += int64(n)
+	return n, err
+}
+
+// settle gives a durable file its name.
+func (s *Store) settle(temp string, b fleet.Bundle) error {
+	err := s.fs.RenameNew(temp, s.path(b.Digest))
+	if errors.Is(err, fs.ErrExist) {
+		return s.settleAgain(temp, b)
+	}
+	if err == nil {
+		err = s.fs.SyncDir(s.dir)
+	}
+	if err == nil {
+		s.mu.Lock()
+		s.have[b.Digest] = b.Size
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// settleAgain is for content that is there: if it is damaged, the new file takes its
+// place.
+func (s *Store) settleAgain(temp string, b fleet.Bundle) error {
+	f, err := s.Open(b)
+	if err == nil {
+		return errors.Join(f.Close(), s.fs.Remove(temp))
+	}
+	if !errors.Is(err, fleet.ErrNotFound) {
+		return err
+	}
+	if err := s.fs.Rename(temp, s.path(b.Digest)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.have[b.Digest] = b.Size
+	s.mu.Unlock()
+	return s.fs.SyncDir(s.dir)
+}
+
+// Collect removes what keep does not name, oldest first, until room bytes can be
+// written. It removes nothing that keep names, and nothing that is being written, even
+// if that leaves less room: then the error is ErrFull. Between writing content and the
+// first keep that names it the caller lets nobody collect.
+func (s *Store) Collect(keep func(digest string) bool, room int64) (freed int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.victims(keep) {
+		if s.used()+room <= s.limit {
+			return freed, nil
+		}
+		if err := s.fs.Remove(v.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return freed, fmt.Errorf("cannot make room: %w", err)
+		}
+		delete(v.of, v.digest)
+		delete(s.verified, v.digest)
+		freed += v.size
+	}
+	if s.used()+room > s.limit {
+		return freed, fmt.Errorf("cannot make room for %d bytes: all that is kept is in use: %w", room, ErrFull)
+	}
+	return freed, nil
+}
+
+// victim is what may go.
+type victim struct {
+	digest, path string
+	size, time   int64
+	of           map[string]int64
+}
+
+// victims are in the order in which they go: beginnings of what nobody asks for any
+// more, then the oldest.
+func (s *Store) victims(keep func(string) bool) []victim {
+	var out []victim
+	add := func(of map[string]int64, path func(string) string, first int64) {
+		for digest, size := range of {
+			if _, busy := s.busy[digest]; busy || keep(digest) {
+				continue
+			}
+			v := victim{digest: digest, path: path(digest), size: size, of: of}
+			if st, err := s.fs.Lstat(v.path); err == nil && first == 0 {
+				v.time = st.MTime
+			}
+			out = append(out, v)
+		}
+	}
+	add(s.partial, s.partialPath, 1)
+	add(s.have, s.path, 0)
+	slices.SortFunc(out, func(a, b victim) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), strings.Compare(a.path, b.path))
+	})
+	return out
+}
