@@ -29,7 +29,7 @@ type HubEventKind string
 
 // What hubs tell.
 const (
-	Enrolled  HubEventKind = "enrolled"
+	Joined    HubEventKind = "enrolled"
 	Approved  HubEventKind = "approved"
 	Labelled  HubEventKind = "labelled"
 	Pinned    HubEventKind = "pinned"
