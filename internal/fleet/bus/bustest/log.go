@@ -1,0 +1,94 @@
+package bustest
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Log is a fleet.Log in memory. Delay and Break are for tests of those who append.
+type Log struct {
+	mu     sync.Mutex
+	list   [][][]byte // of seq 1 and on
+	more   chan struct{}
+	broken error
+	delay  time.Duration
+}
+
+var _ fleet.Log = (*Log)(nil)
+
+// NewLog makes an empty one.
+func NewLog() *Log { return &Log{more: make(chan struct{})} }
+
+// Break makes every Append fail with an error until it is nil again.
+func (l *Log) Break(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = err
+}
+
+// Delay makes every Append take some time.
+func (l *Log) Delay(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = d
+}
+
+func cloned(records [][]byte) [][]byte {
+	out := make([][]byte, len(records))
+	for i, r := range records {
+		out[i] = bytes.Clone(r)
+	}
+	return out
+}
+
+// Append implements fleet.Log.
+func (l *Log) Append(ctx context.Context, records [][]byte) (uint64, error) {
+	l.mu.Lock()
+	d := l.delay
+	l.mu.Unlock()
+	if d > 0 {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return 0, l.broken
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	l.list = append(l.list, cloned(records))
+	close(l.more)
+	l.more = make(chan struct{})
+	return uint64(len(l.list)), nil
+}
+
+// Follow implements fleet.Log.
+func (l *Log) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
+	for {
+		l.mu.Lock()
+		next, more := l.list[min(from, uint64(len(l.list))):], l.more
+		l.mu.Unlock()
+		for _, records := range next {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			from++
+			if err := each(from, cloned(records)); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-more:
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package bustest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus"
+)
+
+// Faults are what happens to messages between agents and the hub. Messages of one
+// subject stay in order, as those of one connection do; those of several do not as soon
+// as their delays differ. Each function is asked for every message, nil for none, from
+// one goroutine at a time.
+type Faults struct {
+	Delay     func(subject string) time.Duration
+	Duplicate func(subject string) bool
+	Drop      func(subject string) bool // it vanishes, and nobody is told
+}
+
+// Net is a bus of subjects in memory, and the hub on it.
+type Net struct {
+	hub *conn
+	x   *bus.Exchange
+
+	mu     sync.Mutex
+	faults Faults
+	last   uint64
+	conns  map[uint64]*conn
+	away   map[fleet.TargetID]bool
+	turn   int
+}
+
+// errClosed is about a connection that ended.
+var errClosed = errors.New("the connection is closed")
+
+// NewNet makes one. It lives as long as ctx.
+func NewNet(ctx context.Context, f Faults) *Net {
+	n := &Net{faults: f, conns: map[uint64]*conn{}, away: map[fleet.TargetID]bool{}}
+	n.hub = n.connect("")
+	x, err := bus.NewExchange(ctx, n.hub, func(c uint64) { go n.end(c) })
+	if err != nil {
+		panic(err) // its subjects are constants
+	}
+	n.x = x
+	return n
+}
+
+// Exchange is the hub's end.
+func (n *Net) Exchange() *bus.Exchange { return n.x }
+
+// Link makes a link of a target, and may be called again for the same one.
+func (n *Net) Link(ctx context.Context, id fleet.TargetID) *bus.Link {
+	return bus.NewLink(ctx, id, func(context.Context) (bus.Carrier, <-chan struct{}, error) {
+		n.mu.Lock()
+		away := n.away[id]
+		n.mu.Unlock()
+		if away {
+			return nil, nil, errors.New("cannot reach the hub")
+		}
+		c := n.connect(id)
+		n.x.Admit(id, c.number)
+		return c, c.lost, nil
+	}, bus.Backoff{})
+}
+
+// Cut ends the connections of a target. Its link makes another one.
+func (n *Net) Cut(id fleet.TargetID) {
+	n.mu.Lock()
+	var ends []uint64
+	for number, c := range n.conns {
+		if c.id == id {
+			ends = append(ends, number)
+		}
+	}
+	n.mu.Unlock()
+	for _, number := range ends {
+		n.end(number)
+	}
+}
+
+// Partition ends the connections of a target, and refuses new ones while it is away.
+func (n *Net) Partition(id fleet.TargetID, away bool) {
+	n.mu.Lock()
+	n.away[id] = away
+	n.mu.Unlock()
+	if away {
+		n.Cut(id)
+	}
+}
+
+// SetFaults replaces the faults.
+func (n *Net) SetFaults(f Faults) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.faults = f
+}
+
+func (n *Net) connect(id fleet.TargetID) *conn {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.last++
+	c := &conn{net: n, id: id, number: n.last, lost: make(chan struct{})}
+	n.conns[c.number] = c
+	return c
+}
+
+func (n *Net) end(number uint64) {
+	n.mu.Lock()
+	c := n.conns[number]
+	delete(n.conns, number)
+	if c != nil {
+		close(c.lost)
+	}
+	n.mu.Unlock()
+	if c != nil {
+		n.x.Gone(number)
+	}
+}
+
+// conn is one connection: a bus.Carrier.
+type conn struct {
+	net    *Net
+	id     fleet.TargetID
+	number uint64
+	lost   chan struct{}
+	subs   []*sub // under the lock of the net
+}
+
+func (c *conn) Place() (string, uint64) { return "memory", c.number }
+func (c *conn) Close()                  { c.net.end(c.number) }
+
+func (c *conn) alive() bool { return c.net.conns[c.number] != nil }
+
+func (c *conn) Receive(subject, group string, each func(bus.Message)) error {
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
+	if !c.alive() {
+		return errClosed
+	}
+	if c.id != "" && !strings.HasPrefix(subject, "f."+string(c.id)+".down.") && !strings.HasPrefix(subject, "_I."+string(c.id)+".") {
+		return fmt.Errorf("cannot hear %s: %w", subject, fleet.ErrDenied)
+	}
+	c.subs = append(c.subs, &sub{conn: c, subject: strings.Split(subject, "."), group: group, each: each, queues: map[string][]delivery{}})
+	return nil
+}
+
+func (c *conn) Send(subject, reply string, body []byte) error {
+	n := c.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case !c.alive():
+		return errClosed
+	case c.id != "" && !strings.HasPrefix(subject, "f."+string(c.id)+".up."):
+		return nil // as the server: it is not sent, and nobody is told
+	}
+	m := bus.Message{Subject: subject, Reply: reply, Body: bytes.Clone(body)}
+	if to := n.receivers(subject); len(to) > 0 {
+		n.deliver(to, m)
+	} else if reply != "" {
+		n.deliver(n.receivers(reply), bus.Message{Subject: reply, Nobody: true})
+	}
+	return nil
+}
+
+// receivers are those who hear a subject, one of each group. It needs the lock.
+func (n *Net) receivers(subject string) []*sub {
+	var out []*sub
+	groups := map[string][]*sub{}
+	for _, c := range n.conns {
+		for _, s := range c.subs {
+			switch {
+			case !covers(s.subject, strings.Split(subject, ".")):
+			case s.group == "":
+				out = append(out, s)
+			default:
+				groups[s.group] = append(groups[s.group], s)
+			}
+		}
+	}
+	for _, g := range groups {
+		n.turn++
+		out = append(out, g[n.turn%len(g)])
+	}
+	return out
+}
+
+func covers(pattern, subject []string) bool {
+	for i, p := range pattern {
+		switch {
+		case i >= len(subject):
+			return false
+		case p == ">":
+			return true
+		case p != "*" && p != subject[i]:
+			return false
+		}
+	}
+	return len(pattern) == len(subject)
+}
+
+// deliver needs the lock.
+func (n *Net) deliver(to []*sub, m bus.Message) {
+	f := n.faults
+	if f.Drop != nil && f.Drop(m.Subject) {
+		return
+	}
+	d := delivery{m: m}
+	if f.Delay != nil {
+		d.after = f.Delay(m.Subject)
+	}
+	times := 1
+	if f.Duplicate != nil && f.Duplicate(m.Subject) {
+		times = 2
+	}
+	for _, s := range to {
+		for range times {
+			s.add(d)
+		}
+	}
+}
+
+// sub is one Receive. Each subject has a queue, and a goroutine while there is anything
+// in it.
+type sub struct {
+	conn    *conn
+	subject []string
+	group   string
+	each    func(bus.Message)
+	calling sync.Mutex
+	queues  map[string][]delivery // under the lock of the net
+}
+
+type delivery struct {
+	m     bus.Message
+	after time.Duration
+}
+
+// add needs the lock of the net.
+func (s *sub) add(d delivery) {
+	q, running := s.queues[d.m.Subject]
+	s.queues[d.m.Subject] = append(q, d)
+	if !running {
+		go s.drain(d.m.Subject)
+	}
+}
+
+func (s *sub) drain(subject string) {
+	for {
+		s.conn.net.mu.Lock()
+		q := s.queues[subject]
+		if len(q) == 0 || !s.conn.alive() {
+			delete(s.queues, subject)
+			s.conn.net.mu.Unlock()
+			return
+		}
+		s.queues[subject] = q[1:]
+		s.conn.net.mu.Unlock()
+		if q[0].after > 0 {
+			time.Sleep(q[0].after)
+		}
+		s.calling.Lock()
+		s.each(q[0].m)
+		s.calling.Unlock()
+	}
+}

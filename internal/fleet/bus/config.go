@@ -1,0 +1,153 @@
+package bus
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Config is what a Server is. Dir is always needed; Listen, TLS and Identify are unless
+// DontListen is set.
+type Config struct {
+	Dir    string // everything durable is below it
+	Name   string // of this hub, unique among those that form a cluster
+	Listen string // HOST:PORT for agents; port 0 takes any that is free
+	// DontListen keeps the server within the process: for tests.
+	DontListen bool
+	// TLS has the certificate and the authorities. That it is TLS 1.3, and that agents
+	// show a certificate, is seen to here.
+	TLS *tls.Config
+	// Identify tells whose a verified connection is. It is asked once for each, from
+	// many goroutines, and refuses with an error who is revoked.
+	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
+
+	MaxConnections int           // 0 is 20,000
+	Handshakes     int64         // new connections in a second, the others being told to come back; 0 is 1,000
+	Ping           time.Duration // how often a silent agent is looked at; 0 is two minutes
+	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
+	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
+	// Cluster joins hubs to one bus; nil is a hub alone.
+	Cluster *Cluster
+	// Warn is told what the server has to say, nil when nobody is.
+	Warn func(text string)
+}
+
+// Cluster is a bus of several hubs.
+type Cluster struct {
+	Name   string
+	Listen string   // HOST:PORT for the other hubs
+	Routes []string // HOST:PORT of the others
+	// TLS is used in both directions: a hub shows its certificate and wants one.
+	TLS *tls.Config
+	// Identify refuses with an error who is no hub of this fleet.
+	Identify func(*tls.ConnectionState) error
+	// Replicas is how many hubs keep each thing: 1, 3 or 5; 0 is 1.
+	Replicas int
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Dir == "":
+		return errors.New("cannot start a bus without a folder")
+	case !c.DontListen && (c.TLS == nil || c.Identify == nil):
+		return errors.New("cannot start a bus without a certificate and a way to tell whose a connection is")
+	case c.Cluster != nil && (c.Name == "" || c.Cluster.Name == "" || c.Cluster.TLS == nil || c.Cluster.Identify == nil):
+		return errors.New("cannot join a cluster without a name for it and for the hub, a certificate, and a way to tell who is a hub")
+	}
+	return nil
+}
+
+func (c Config) replicas() int {
+	if c.Cluster == nil {
+		return 1
+	}
+	return orElse(c.Cluster.Replicas, 1)
+}
+
+// options are those of the server. Nothing is left to a default that opens something:
+// no HTTP, no leaf nodes, no gateways, no websockets, no MQTT, no user without a name.
+func (c Config) options() (*server.Options, error) {
+	o := &server.Options{
+		ServerName: c.Name, DontListen: c.DontListen, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: c.Dir, SyncAlways: true, DisableJetStreamBanner: true,
+		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
+		MaxConn:         orElse(c.MaxConnections, 20_000),
+		MaxPayload:      MaxQuestion + 64<<10, MaxPending: 16 << 20, MaxControlLine: 4 << 10, MaxSubs: 256,
+		PingInterval: orElse(c.Ping, 2*time.Minute), MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
+		// A herd of new connections takes its time: see the bound on handshakes.
+		TLSTimeout: 15, AuthTimeout: 20, MaxClosedClients: 100,
+		LameDuckDuration: c.LameDuck, LameDuckGracePeriod: -min(c.LameDuck/10, time.Second),
+	}
+	if c.DontListen {
+		return o, errors.Join(c.cluster(o))
+	}
+	var err error
+	if o.Host, o.Port, err = address(c.Listen); err != nil {
+		return nil, err
+	}
+	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.TLS), true, true, true
+	o.TLSRateLimit = orElse(c.Handshakes, 1000)
+	return o, c.cluster(o)
+}
+
+func (c Config) cluster(o *server.Options) error {
+	if c.Cluster == nil {
+		return nil
+	}
+	host, port, err := address(c.Cluster.Listen)
+	if err != nil {
+		return err
+	}
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.Cluster.TLS)}
+	for _, r := range c.Cluster.Routes {
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: r})
+	}
+	o.CustomRouterAuthentication = hubsOnly{c.Cluster.Identify}
+	return nil
+}
+
+// address takes HOST:PORT apart; no host is all of them, and port 0 any that is free.
+func address(s string) (host string, port int, err error) {
+	host, p, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot listen on %.200q: %w", s, err)
+	}
+	if port, err = strconv.Atoi(p); err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("cannot listen on %.200q: the port is a number up to 65535", s)
+	}
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	return host, port, nil
+}
+
+// strict is a configuration that wants TLS 1.3 and a certificate that verifies,
+// whatever its own function for single connections gives.
+func strict(c *tls.Config) *tls.Config {
+	c = c.Clone()
+	c.MinVersion, c.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
+	if each := c.GetConfigForClient; each != nil {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			own, err := each(hello)
+			if err != nil || own == nil {
+				return nil, err
+			}
+			own = own.Clone()
+			own.MinVersion, own.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
+			return own, nil
+		}
+	}
+	return c
+}

@@ -1,0 +1,197 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// handleTime is how long a question of an agent may take a hub.
+const handleTime = time.Minute
+
+// Exchange is the hub's end of the links to all agents: a fleet.Exchange over any
+// Carrier that keeps each agent to its own subjects. Server.Exchange gives one.
+type Exchange struct {
+	carrier Carrier
+	kick    func(connection uint64)
+	self    string // the part of subjects that is this hub's
+	ctx     context.Context
+	calls   *calls
+	streams *streams
+	members *members
+	gate    *gate
+
+	mu    sync.Mutex
+	words map[string]bool
+}
+
+var _ fleet.Exchange = (*Exchange)(nil)
+
+// NewExchange makes one over a carrier with all rights. Whoever runs the bus tells it
+// with Admit and Gone who comes and goes; kick ends a connection, and may be called
+// while Admit is. When ctx ends, so do its streams and the contexts of its handlers.
+func NewExchange(ctx context.Context, c Carrier, kick func(connection uint64)) (*Exchange, error) {
+	x := &Exchange{
+		carrier: c, kick: kick, self: newToken(), ctx: ctx,
+		calls: newCalls(), streams: newStreams(maxHubStreams), members: newMembers(), gate: newGate(), words: map[string]bool{},
+	}
+	context.AfterFunc(ctx, func() { x.streams.failAll(ErrLost) })
+	return x, errors.Join(
+		c.Receive("f.*.up.r."+x.self+".*", "", x.answered),
+		c.Receive("f.*.up.d."+x.self+".*", "", x.frame),
+		c.Receive("f.*.up.here", "", x.arrived),
+	)
+}
+
+// Admit notes a connection of a target before anything comes from it. The oldest ones
+// of a target that has too many are kicked.
+func (x *Exchange) Admit(id fleet.TargetID, connection uint64) {
+	for _, old := range x.members.admit(id, connection) {
+		x.kick(old)
+	}
+}
+
+// Gone notes that a connection ended. One that is not known is ignored.
+func (x *Exchange) Gone(connection uint64) {
+	if id, last := x.members.gone(connection); last {
+		x.streams.failOf(string(id), ErrLost)
+	}
+}
+
+// arrived believes no more than that a connection which is the sender's hears.
+func (x *Exchange) arrived(m Message) {
+	id, _, ok := senderOf(m.Subject)
+	var server string
+	var connection uint64
+	n, err := fmt.Sscanf(string(m.Body), "%s %d", &server, &connection)
+	if place, _ := x.carrier.Place(); ok && err == nil && n == 2 && server == place {
+		x.members.arrived(id, connection)
+	}
+}
+
+func (x *Exchange) answered(m Message) {
+	parts := strings.Split(m.Subject, ".")
+	x.calls.answered(parts[1], parts[len(parts)-1], m)
+}
+
+func (x *Exchange) frame(m Message) {
+	if id, _, ok := senderOf(m.Subject); ok {
+		x.streams.frame(string(id), lastOf(m.Subject), m.Body)
+	}
+}
+
+// Serve implements fleet.Exchange. A word is served once; what asks too much at once is
+// told so, and tells too much is not heard.
+func (x *Exchange) Serve(word string, handle func(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error)) error {
+	if err := checkWord(word); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.words[word] {
+		return fmt.Errorf("cannot serve the word %s twice", word)
+	}
+	x.words[word] = true
+	return x.carrier.Receive("f.*.up.q."+word, "hubs", func(m Message) { x.question(m, handle) })
+}
+
+func (x *Exchange) question(m Message, handle func(context.Context, fleet.TargetID, []byte) ([]byte, error)) {
+	id, _, ok := senderOf(m.Subject)
+	if !ok || m.Reply != "" && !mayAnswer(id, m.Reply) {
+		return
+	}
+	if !x.gate.enter(id, len(m.Body)) {
+		x.reply(m, nil, errors.New("cannot take more questions of this target at once: ask again when the others are answered"))
+		return
+	}
+	go func() {
+		defer x.gate.leave(id, len(m.Body))
+		ctx, cancel := context.WithTimeout(x.ctx, handleTime)
+		defer cancel()
+		body, err := handle(ctx, id, m.Body)
+		x.reply(m, body, err)
+	}()
+}
+
+// reply sends an answer. Who does not get it asks again.
+func (x *Exchange) reply(m Message, body []byte, err error) {
+	if m.Reply != "" {
+		_ = x.carrier.Send(m.Reply, "", packAnswer(body, err))
+	}
+}
+
+// Ask implements fleet.Exchange. It waits a minute where ctx has no end.
+func (x *Exchange) Ask(ctx context.Context, to fleet.TargetID, word string, body []byte) ([]byte, error) {
+	return x.ask(ctx, to, "q."+word, word, body)
+}
+
+func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, word string, body []byte) ([]byte, error) {
+	if err := checkDown(to, word, body); err != nil {
+		return nil, err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	number, answer, end := x.calls.begin(string(to))
+	defer end()
+	if err := x.carrier.Send(downOf(to, rest), upOf(to, "r."+x.self+"."+number), body); err != nil {
+		return nil, fmt.Errorf("cannot ask %s: %w", to, err)
+	}
+	return wait(ctx, answer, fleet.ErrOffline)
+}
+
+// Tell implements fleet.Exchange.
+func (x *Exchange) Tell(to fleet.TargetID, word string, body []byte) error {
+	if err := checkDown(to, word, body); err != nil {
+		return err
+	}
+	return x.carrier.Send(downOf(to, "q."+word), "", body)
+}
+
+func checkDown(to fleet.TargetID, word string, body []byte) error {
+	_, err := fleet.ParseTargetID(string(to))
+	return errors.Join(err, checkWord(word), checkSize(body))
+}
+
+func checkSize(body []byte) error {
+	if len(body) > MaxQuestion {
+		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxQuestion)
+	}
+	return nil
+}
+
+// Open implements fleet.Exchange. ctx bounds the opening only; ErrOffline is for an
+// agent that takes no streams under the word too.
+func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, header []byte) (io.ReadWriteCloser, error) {
+	sid := newToken()
+	s, err := x.streams.begin(string(to), sid, func(frame []byte) error {
+		return x.carrier.Send(downOf(to, "d."+sid), "", frame)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := x.ask(ctx, to, "s."+word, word, packOpen(x.self, sid, header)); err != nil {
+		s.abort(err)
+		return nil, err
+	}
+	return s, nil
+}
+
+// Connected implements fleet.Exchange; it is sorted.
+func (x *Exchange) Connected() []fleet.TargetID { return x.members.list() }
+
+// Presence implements fleet.Exchange: each is called in order, and one call after the
+// other.
+func (x *Exchange) Presence(each func(id fleet.TargetID, here bool)) { x.members.watch(each) }
+
+// Kick implements fleet.Exchange. A target that is still believed comes back.
+func (x *Exchange) Kick(id fleet.TargetID) {
+	for _, c := range x.members.connections(id) {
+		x.kick(c)
+	}
+}

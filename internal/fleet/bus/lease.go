@@ -1,0 +1,175 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// LeaseConfig is what is held, and by whom.
+type LeaseConfig struct {
+	Key string // of the store
+	// Holder names this process: never two at once. Who begins with a name that holds
+	// the lease is taken for its successor, and does not wait.
+	Holder string
+	// Good is how long the lease is good without a renewal; 0 is 10 seconds. It is
+	// renewed after a third of it, and taken over after one and a quarter.
+	Good time.Duration
+}
+
+// Lead calls lead whenever this process holds a lease, one call after the other, until
+// ctx ends or lead returns while it is held, which gives it back. The context of lead
+// ends when the lease is lost. The fence rises with each holder: whoever writes for the
+// lease puts it into what is written, and whoever reads refuses a lower one than seen.
+func Lead(ctx context.Context, s fleet.Store, c LeaseConfig, lead func(ctx context.Context, fence uint64)) error {
+	if err := CheckEntry(c.Key, nil); err != nil || c.Holder == "" {
+		return errors.Join(err, errors.New("cannot hold a lease without a key and a name"))
+	}
+	watching, stop := context.WithCancel(ctx)
+	l := &lease{
+		store: s, key: c.Key, lead: lead, election: election{self: c.Holder, good: orElse(c.Good, 10*time.Second)},
+		entries: make(chan fleet.Entry), wrote: make(chan outcome, 1), watched: make(chan struct{}),
+	}
+	go l.watch(watching)
+	l.run(ctx)
+	stop()
+	<-l.watched
+	return ctx.Err()
+}
+
+// lease drives an election.
+type lease struct {
+	store    fleet.Store
+	key      string
+	lead     func(context.Context, uint64)
+	election election
+
+	entries chan fleet.Entry
+	wrote   chan outcome
+	watched chan struct{}
+
+	cancel   context.CancelFunc // of lead, nil while it does not run
+	fence    uint64             // that it runs with
+	returned chan struct{}
+}
+
+type outcome struct {
+	rev uint64
+	err error
+}
+
+// watch hands on what the store has under the key; that there is nothing, too.
+func (l *lease) watch(ctx context.Context) {
+	defer close(l.watched)
+	send := func(e fleet.Entry) {
+		select {
+		case l.entries <- e:
+		case <-ctx.Done():
+		}
+	}
+	_ = l.store.Watch(ctx, func(e fleet.Entry) { // it ends with ctx
+		if e.Key == l.key {
+			send(e)
+		}
+	}, func() { send(fleet.Entry{Key: l.key, Gone: true}) })
+}
+
+func (l *lease) run(ctx context.Context) {
+	for {
+		wake := l.step(ctx)
+		t := time.NewTimer(time.Until(wake))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			l.end(ctx)
+			return
+		case <-l.returned:
+			t.Stop()
+			if l.election.held {
+				l.end(ctx)
+				return
+			}
+			l.cancel, l.returned = nil, nil
+		case e := <-l.entries:
+			l.election.saw(l.claimOf(e), e.Rev, e.Gone, time.Now())
+		case o := <-l.wrote:
+			l.election.wrote(o.rev, o.err, time.Now())
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}
+
+// claimOf reads a claim. What nobody can read is nobody's claim, and its number is lost:
+// that of the store, which rises too, takes its place.
+func (l *lease) claimOf(e fleet.Entry) claim {
+	var c claim
+	if err := json.Unmarshal(e.Value, &c); err != nil {
+		return claim{Fence: e.Rev}
+	}
+	return c
+}
+
+// step does what the election wants, and gives when to look again.
+func (l *lease) step(ctx context.Context) time.Time {
+	do, wake := l.election.tick(time.Now())
+	switch {
+	case l.cancel != nil && (!l.election.held || l.election.seen.Fence != l.fence):
+		l.cancel()
+	case l.cancel == nil && l.election.held:
+		l.begin(ctx)
+	}
+	if do != nil {
+		go l.write(ctx, *do)
+	}
+	return wake
+}
+
+func (l *lease) begin(ctx context.Context) {
+	leading, cancel := context.WithCancel(ctx)
+	returned, fence := make(chan struct{}), l.election.seen.Fence
+	l.cancel, l.returned, l.fence = cancel, returned, fence
+	go func() {
+		defer close(returned)
+		defer cancel()
+		l.lead(leading, fence)
+	}()
+}
+
+func (l *lease) write(ctx context.Context, w write) {
+	ctx, cancel := context.WithTimeout(ctx, l.election.good)
+	defer cancel()
+	l.wrote <- l.put(ctx, w)
+}
+
+func (l *lease) put(ctx context.Context, w write) outcome {
+	b, err := json.Marshal(w.Claim)
+	if err != nil {
+		return outcome{err: fmt.Errorf("cannot write a claim: %w", err)}
+	}
+	rev, err := l.store.Update(ctx, l.key, b, w.Rev)
+	return outcome{rev, err}
+}
+
+// end waits for lead, and gives back what is held, so that the next need not wait.
+func (l *lease) end(ctx context.Context) {
+	if l.cancel != nil {
+		l.cancel()
+		<-l.returned
+	}
+	e := &l.election
+	if e.asking {
+		o := <-l.wrote
+		e.wrote(o.rev, o.err, time.Now())
+	}
+	if !e.held {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.good/4)
+	defer cancel()
+	l.put(ctx, write{Claim: claim{Fence: e.seen.Fence, Beat: e.seen.Beat + 1}, Rev: e.rev}) // it ends by itself otherwise
+}

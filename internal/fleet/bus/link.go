@@ -1,0 +1,274 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// maxHandled is how many questions of hubs an agent answers at once.
+const maxHandled = 64
+
+// Dialer makes a connection to a hub. It is one attempt; lost is closed when the
+// connection ends, whoever ended it.
+type Dialer func(ctx context.Context) (c Carrier, lost <-chan struct{}, err error)
+
+// Link is the agent's end: a fleet.Link. It connects in the background, and connects
+// again, until it is closed.
+type Link struct {
+	id      fleet.TargetID
+	self    string
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    chan struct{}
+	calls   *calls
+	streams *streams
+	slots   chan struct{}
+
+	mu      sync.Mutex
+	now     *session // nil while there is no connection
+	handle  map[string]func(context.Context, []byte) ([]byte, error)
+	take    map[string]func(context.Context, []byte, io.ReadWriteCloser)
+	changes []func(bool)
+}
+
+// session is one connection from its beginning to its end.
+type session struct {
+	carrier Carrier
+	ctx     context.Context
+}
+
+var _ fleet.Link = (*Link)(nil)
+
+// NewLink makes a link of a target over what dial connects to. It returns at once; when
+// ctx ends the link closes.
+func NewLink(ctx context.Context, id fleet.TargetID, dial Dialer, b Backoff) *Link {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &Link{
+		id: id, self: newToken(), ctx: ctx, cancel: cancel, done: make(chan struct{}),
+		calls: newCalls(), streams: newStreams(maxLinkStreams), slots: make(chan struct{}, maxHandled),
+		handle: map[string]func(context.Context, []byte) ([]byte, error){},
+		take:   map[string]func(context.Context, []byte, io.ReadWriteCloser){},
+	}
+	go l.run(dial, b)
+	return l
+}
+
+// Close ends the connection, and waits until it is.
+func (l *Link) Close() error {
+	l.cancel()
+	<-l.done
+	return nil
+}
+
+// run connects again and again. A connection that ended soon counts as an attempt that
+// failed, so that two hosts with one identity do not chase each other.
+func (l *Link) run(dial Dialer, b Backoff) {
+	defer close(l.done)
+	for attempt := 0; l.ctx.Err() == nil; attempt++ {
+		c, lost, err := dial(l.ctx)
+		if err == nil {
+			long := b.longEnough()
+			l.serve(c, lost)
+			if long() {
+				attempt = 0
+			}
+		}
+		b.sleep(l.ctx, attempt)
+	}
+}
+
+// serve keeps one connection until it ends.
+func (l *Link) serve(c Carrier, lost <-chan struct{}) {
+	ctx, cancel := context.WithCancelCause(l.ctx)
+	defer c.Close()
+	defer cancel(fleet.ErrNoHub)
+	s := &session{carrier: c, ctx: ctx}
+	server, connection := c.Place()
+	err := errors.Join(
+		c.Receive(inboxOf(l.id)+l.self+".*", "", func(m Message) { l.calls.answered("", lastOf(m.Subject), m) }),
+		c.Receive(downOf(l.id, ">"), "", func(m Message) { l.heard(s, m) }),
+		c.Send(upOf(l.id, "here"), "", fmt.Appendf(nil, "%s %d", server, connection)),
+	)
+	if err != nil {
+		return
+	}
+	l.become(s)
+	select {
+	case <-lost:
+	case <-l.ctx.Done():
+	}
+	cancel(fleet.ErrNoHub)
+	l.become(nil)
+	l.streams.failAll(ErrLost)
+}
+
+// become tells of a connection that came or went.
+func (l *Link) become(s *session) {
+	l.mu.Lock()
+	l.now = s
+	changes := l.changes
+	l.mu.Unlock()
+	for _, each := range changes {
+		each(s != nil)
+	}
+}
+
+func (l *Link) session() (*session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now == nil {
+		return nil, fleet.ErrNoHub
+	}
+	return l.now, nil
+}
+
+// Changes implements fleet.Link. Each is called from the goroutine that connects, so
+// that the order is right, and should not take long; if there is a connection already
+// it is called at once.
+func (l *Link) Changes(each func(up bool)) {
+	l.mu.Lock()
+	l.changes = append(l.changes, each)
+	up := l.now != nil
+	l.mu.Unlock()
+	if up {
+		each(true)
+	}
+}
+
+// Ask implements fleet.Link. It fails at once while there is no connection, and when
+// the connection ends. It waits a minute where ctx has no end.
+func (l *Link) Ask(ctx context.Context, word string, body []byte) ([]byte, error) {
+	if err := errors.Join(checkWord(word), checkSize(body)); err != nil {
+		return nil, err
+	}
+	s, err := l.session()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	number, answer, end := l.calls.begin("")
+	defer end()
+	if err := s.carrier.Send(upOf(l.id, "q."+word), inboxOf(l.id)+l.self+"."+number, body); err != nil {
+		return nil, fmt.Errorf("cannot ask a hub: %w: %w", fleet.ErrNoHub, err)
+	}
+	both, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(s.ctx, func() { stop(context.Cause(s.ctx)) })()
+	return wait(both, answer, fleet.ErrNoHub)
+}
+
+// Tell implements fleet.Link.
+func (l *Link) Tell(word string, body []byte) error {
+	if err := errors.Join(checkWord(word), checkSize(body)); err != nil {
+		return err
+	}
+	s, err := l.session()
+	if err != nil {
+		return err
+	}
+	return s.carrier.Send(upOf(l.id, "q."+word), "", body)
+}
+
+// Serve implements fleet.Link. The context of the handler ends with the link, not with
+// the connection.
+func (l *Link) Serve(word string, handle func(ctx context.Context, body []byte) ([]byte, error)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.handle[word] != nil {
+		return fmt.Errorf("cannot serve the word %s twice", word)
+	}
+	l.handle[word] = handle
+	return checkWord(word)
+}
+
+// ServeStreams implements fleet.Link. The context of the handler ends with the link;
+// its stream ends with the connection, and is closed when the handler returns.
+func (l *Link) ServeStreams(word string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.take[word] != nil {
+		return fmt.Errorf("cannot serve streams of the word %s twice", word)
+	}
+	l.take[word] = handle
+	return checkWord(word)
+}
+
+// heard takes what hubs send.
+func (l *Link) heard(s *session, m Message) {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(m.Subject, downOf(l.id, "")), ".")
+	switch kind {
+	case "q":
+		l.asked(s, rest, m)
+	case "s":
+		l.opened(s, rest, m)
+	case "d":
+		l.streams.frame("", rest, m.Body)
+	}
+}
+
+func (s *session) reply(m Message, body []byte, err error) {
+	if m.Reply != "" {
+		_ = s.carrier.Send(m.Reply, "", packAnswer(body, err)) // who does not get it asks again
+	}
+}
+
+// asked answers a question in a goroutine of its own.
+func (l *Link) asked(s *session, word string, m Message) {
+	l.mu.Lock()
+	handle := l.handle[word]
+	l.mu.Unlock()
+	if handle == nil {
+		s.reply(m, nil, fmt.Errorf("cannot answer %.40q: %w under this word", word, fleet.ErrOffline))
+		return
+	}
+	l.begin(s, m, func() {
+		body, err := handle(l.ctx, m.Body)
+		s.reply(m, body, err)
+	})
+}
+
+// opened takes a stream. The hub knows that it is open before the handler begins.
+func (l *Link) opened(s *session, word string, m Message) {
+	l.mu.Lock()
+	handle := l.take[word]
+	l.mu.Unlock()
+	hub, sid, header, err := parseOpen(m.Body)
+	if handle == nil && err == nil {
+		err = fmt.Errorf("cannot open a stream for %.40q: %w under this word", word, fleet.ErrOffline)
+	}
+	if err != nil {
+		s.reply(m, nil, err)
+		return
+	}
+	st, err := l.streams.begin("", sid, func(frame []byte) error {
+		return s.carrier.Send(upOf(l.id, "d."+hub+"."+sid), "", frame)
+	})
+	s.reply(m, nil, err)
+	if err != nil {
+		return
+	}
+	go func() {
+		defer st.Close()
+		handle(l.ctx, header, st)
+	}()
+}
+
+func (l *Link) begin(s *session, m Message, do func()) {
+	select {
+	case l.slots <- struct{}{}:
+	default:
+		s.reply(m, nil, errors.New("cannot answer more questions at once"))
+		return
+	}
+	go func() {
+		defer func() { <-l.slots }()
+		do()
+	}()
+}

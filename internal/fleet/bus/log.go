@@ -1,0 +1,131 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// LogConfig is what a Log is.
+type LogConfig struct {
+	Name string // letters, digits, - and _
+	// The oldest goes when it is older than MaxAge, or when there are more than MaxBytes
+	// as they are stored; 0 is 400 days, and 4 GiB.
+	MaxAge   time.Duration
+	MaxBytes int64
+}
+
+// CorruptError is about a message of a log that is not what was written. Who follows
+// goes on behind it with Follow from Seq.
+type CorruptError struct {
+	Seq uint64
+	Err error
+}
+
+func (e *CorruptError) Error() string { return fmt.Sprintf("message %d of the log: %v", e.Seq, e.Err) }
+
+// Unwrap is what is wrong with it.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// eventLog is a stream of JetStream; a message of it holds the records of one Append.
+type eventLog struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	name   string
+}
+
+var _ fleet.Log = (*eventLog)(nil)
+
+// Log opens a log, and makes it where there is none.
+func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+		MaxAge: orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
+		MaxMsgSize: MaxBatch + 64<<10, DenyDelete: true, AllowDirect: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the log %s: %w", c.Name, err)
+	}
+	return &eventLog{js: s.js, stream: stream, name: c.Name}, nil
+}
+
+// Append implements fleet.Log. After an error it may be there all the same: what is
+// appended has to bear being there twice.
+func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error) {
+	b, err := packBatch(records)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	ack, err := l.js.Publish(ctx, "log."+l.name, b)
+	if err != nil {
+		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, err)
+	}
+	return ack.Sequence, nil
+}
+
+// Follow implements fleet.Log. It gives the error of ctx or of each, and a CorruptError
+// for what cannot be read.
+func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
+	for {
+		err := l.follow(ctx, &from, each)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rewatchTime):
+		}
+	}
+}
+
+// follow gives nil when the connection was lost, and it is worth another attempt.
+func (l *eventLog) follow(ctx context.Context, from *uint64, each func(uint64, [][]byte) error) error {
+	c, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from + 1})
+	if err != nil {
+		return ctx.Err()
+	}
+	messages, err := c.Messages(jetstream.PullMaxMessages(256))
+	if err != nil {
+		return ctx.Err()
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
+	for {
+		m, err := messages.Next()
+		if err != nil {
+			return ctx.Err()
+		}
+		if err := l.give(m, from, each); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *eventLog) give(m jetstream.Msg, from *uint64, each func(uint64, [][]byte) error) error {
+	meta, err := m.Metadata()
+	if err != nil {
+		return fmt.Errorf("cannot read the log %s: %w", l.name, err)
+	}
+	seq := meta.Sequence.Stream
+	if seq <= *from {
+		return nil
+	}
+	records, err := openBatch(m.Data())
+	if err != nil {
+		return &CorruptError{Seq: seq, Err: err}
+	}
+	if err := each(seq, records); err != nil {
+		return err
+	}
+	*from = seq
+	return nil
+}

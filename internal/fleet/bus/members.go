@@ -1,0 +1,136 @@
+package bus
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// maxOfTarget is how many connections one target may have: a second one is what a host
+// makes before the server has noticed that the first is dead.
+const maxOfTarget = 2
+
+// members are the connections of targets to one server.
+type members struct {
+	mu     sync.Mutex
+	of     map[fleet.TargetID][]*member // oldest first
+	owner  map[uint64]fleet.TargetID
+	each   []func(fleet.TargetID, bool)
+	events []event
+	busy   bool
+}
+
+type member struct {
+	connection uint64
+	here       bool // it has said so, and hears
+}
+
+type event struct {
+	id   fleet.TargetID
+	here bool
+}
+
+func newMembers() *members {
+	return &members{of: map[fleet.TargetID][]*member{}, owner: map[uint64]fleet.TargetID{}}
+}
+
+// admit notes a new connection, and gives those that have to go for it.
+func (m *members) admit(id fleet.TargetID, connection uint64) (tooMany []uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owner[connection] = id
+	m.of[id] = append(m.of[id], &member{connection: connection})
+	for _, old := range m.of[id][:max(0, len(m.of[id])-maxOfTarget)] {
+		tooMany = append(tooMany, old.connection)
+	}
+	return tooMany
+}
+
+// arrived notes that a connection hears. A number that is another's is ignored.
+func (m *members) arrived(id fleet.TargetID, connection uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.here(id)
+	for _, c := range m.of[id] {
+		c.here = c.here || c.connection == connection
+	}
+	if !before && m.here(id) {
+		m.tell(event{id, true})
+	}
+}
+
+// gone notes the end of a connection, and tells whose last one that heard it was.
+func (m *members) gone(connection uint64) (id fleet.TargetID, last bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id = m.owner[connection]
+	before := m.here(id)
+	delete(m.owner, connection)
+	m.of[id] = slices.DeleteFunc(m.of[id], func(c *member) bool { return c.connection == connection })
+	if len(m.of[id]) == 0 {
+		delete(m.of, id)
+	}
+	last = before && !m.here(id)
+	if last {
+		m.tell(event{id, false})
+	}
+	return id, last
+}
+
+// here needs the lock.
+func (m *members) here(id fleet.TargetID) bool {
+	return slices.ContainsFunc(m.of[id], func(c *member) bool { return c.here })
+}
+
+// connections are those of one target.
+func (m *members) connections(id fleet.TargetID) []uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []uint64
+	for _, c := range m.of[id] {
+		out = append(out, c.connection)
+	}
+	return out
+}
+
+// list is sorted.
+func (m *members) list() []fleet.TargetID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(m.of))
+	return slices.DeleteFunc(ids, func(id fleet.TargetID) bool { return !m.here(id) })
+}
+
+func (m *members) watch(each func(fleet.TargetID, bool)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.each = append(m.each, each)
+}
+
+// tell needs the lock. Those who watch are called in order and without it, by a
+// goroutine that lives as long as there is something to tell.
+func (m *members) tell(e event) {
+	m.events = append(m.events, e)
+	if m.busy {
+		return
+	}
+	m.busy = true
+	go m.deliver()
+}
+
+func (m *members) deliver() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.events) > 0 {
+		e, each := m.events[0], slices.Clone(m.each)
+		m.events = m.events[1:]
+		m.mu.Unlock()
+		for _, f := range each {
+			f(e.id, e.here)
+		}
+		m.mu.Lock()
+	}
+	m.busy = false
+}

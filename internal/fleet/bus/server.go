@@ -1,0 +1,216 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// readyTime is how long a server may take until it answers: recovery reads its folder.
+const readyTime = time.Minute
+
+// Server is a bus, in this process.
+type Server struct {
+	config Config
+	nats   *server.Server
+	secret string // of connections within the process
+
+	exchange atomic.Pointer[Exchange] // nil until agents may come
+	js       jetstream.JetStream
+	owned    []*nats.Conn
+	cancel   context.CancelFunc
+	closing  sync.Once
+}
+
+// Start starts a bus in its folder, and returns when it can be used. A cluster can when
+// most of its hubs are there. What was acknowledged before an unclean stop is there
+// again. When ctx ends the server closes.
+func Start(ctx context.Context, c Config) (*Server, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	o, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{config: c, secret: newToken() + newToken(), cancel: cancel}
+	o.CustomClientAuthentication = s
+	if s.nats, err = server.NewServer(o); err != nil {
+		cancel()
+		return nil, fmt.Errorf("cannot make a bus: %w", err)
+	}
+	s.nats.SetLoggerV2(sayings{s}, false, false, false)
+	if err := s.begin(inner); err != nil {
+		s.Close()
+		return nil, err
+	}
+	context.AfterFunc(ctx, s.Close)
+	return s, nil
+}
+
+// begin starts the server and the hub's own connections. Agents are let in when all of
+// it hears, so that nobody comes or goes unnoticed.
+func (s *Server) begin(ctx context.Context) error {
+	go s.nats.Start()
+	if !s.nats.ReadyForConnections(readyTime) {
+		return fmt.Errorf("cannot start the bus: it was not ready within %s", readyTime)
+	}
+	for _, user := range []string{userSystem, userHub, userHub} {
+		nc, err := s.own(user)
+		if err != nil {
+			return err
+		}
+		s.owned = append(s.owned, nc)
+	}
+	system, hub, keeper := s.owned[0], s.owned[1], s.owned[2]
+	x, err := NewExchange(ctx, overNATS{hub}, s.kick)
+	if err != nil {
+		return err
+	}
+	if _, err := system.Subscribe("$SYS.ACCOUNT.$G.DISCONNECT", s.ended); err != nil {
+		return fmt.Errorf("cannot hear who goes: %w", err)
+	}
+	if s.js, err = jetstream.New(keeper); err != nil {
+		return fmt.Errorf("cannot use the store of the bus: %w", err)
+	}
+	err = errors.Join(s.awaitStore(ctx), system.FlushTimeout(readyTime), hub.FlushTimeout(readyTime))
+	s.exchange.Store(x)
+	return err
+}
+
+// awaitStore waits until the store answers; in a cluster that needs a leader.
+func (s *Server) awaitStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	for {
+		once, stop := context.WithTimeout(ctx, 2*time.Second)
+		_, err := s.js.AccountInfo(once)
+		stop()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("cannot use the store of the bus: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// ended hears of every connection that ended, of other servers too.
+func (s *Server) ended(m *nats.Msg) {
+	var e server.DisconnectEventMsg
+	if json.Unmarshal(m.Data, &e) == nil && e.Server.ID == s.nats.ID() {
+		s.gone(e.Client.ID)
+	}
+}
+
+func (s *Server) gone(connection uint64) {
+	if x := s.exchange.Load(); x != nil {
+		x.Gone(connection)
+	}
+}
+
+// kick ends a connection, or forgets one that has ended without a word.
+func (s *Server) kick(connection uint64) {
+	go func() {
+		if s.nats.DisconnectClientByID(connection) != nil {
+			s.gone(connection)
+		}
+	}()
+}
+
+// Exchange is the hub's end of all links.
+func (s *Server) Exchange() *Exchange { return s.exchange.Load() }
+
+// Address is where agents connect, nil for a server that does not listen.
+func (s *Server) Address() net.Addr {
+	if s.config.DontListen {
+		return nil
+	}
+	return s.nats.Addr()
+}
+
+// ClusterAddress is where other hubs connect, nil for a hub alone.
+func (s *Server) ClusterAddress() net.Addr {
+	if s.config.Cluster == nil {
+		return nil
+	}
+	return s.nats.ClusterAddr()
+}
+
+// Local is how a target in this process links to the server, without a certificate.
+func (s *Server) Local(id fleet.TargetID) LinkConfig { return LinkConfig{ID: id, local: s} }
+
+// Figures are what a server says of itself, for metrics.
+type Figures struct {
+	Connections   int    // open now, the hub's own included
+	Subscriptions uint32 // open now
+	SlowConsumers int64  // connections that were ended since they did not read
+	Stale         int64  // connections that were ended since they did not answer
+	Bytes         uint64 // of the store
+	Messages      uint64 // in the store
+}
+
+// Figures gives them as they are now.
+func (s *Server) Figures() Figures {
+	f := Figures{
+		Connections: s.nats.NumClients(), Subscriptions: s.nats.NumSubscriptions(),
+		SlowConsumers: s.nats.NumSlowConsumers(), Stale: s.nats.NumStaleConnections(),
+	}
+	if js, err := s.nats.Jsz(nil); err == nil {
+		f.Bytes, f.Messages = js.Store, js.Messages
+	}
+	return f
+}
+
+// Healthy gives what is wrong with the store of the bus, nil for nothing.
+func (s *Server) Healthy() error {
+	if h := s.nats.Healthz(&server.HealthzOptions{JSEnabledOnly: s.config.Cluster == nil}); h.Status != "ok" {
+		return fmt.Errorf("the bus is not well: %s", h.Error)
+	}
+	return nil
+}
+
+// Close ends all connections and the server, and waits for it. It may be called again.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		if s.config.LameDuck > 0 && !s.config.DontListen {
+			s.nats.LameDuckShutdown()
+		}
+		s.cancel()
+		for _, nc := range s.owned {
+			nc.Close()
+		}
+		s.nats.Shutdown()
+		s.nats.WaitForShutdown()
+	})
+}
+
+func (s *Server) warn(text string) {
+	if s.config.Warn != nil {
+		s.config.Warn(text)
+	}
+}
+
+// sayings hands on what the server has to say where it matters.
+type sayings struct{ s *Server }
+
+func (l sayings) Noticef(string, ...any)         {}
+func (l sayings) Debugf(string, ...any)          {}
+func (l sayings) Tracef(string, ...any)          {}
+func (l sayings) Warnf(format string, v ...any)  { l.s.warn(fmt.Sprintf(format, v...)) }
+func (l sayings) Errorf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }
+func (l sayings) Fatalf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }

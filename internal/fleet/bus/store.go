@@ -1,0 +1,161 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// MaxValue bounds a value of a store, in bytes.
+const MaxValue = 1 << 20
+
+// markerTime is how long it is kept that a key was deleted. Who watches hears of it at
+// once; the time is for those whose connection was lost.
+const markerTime = time.Hour
+
+var keyForm = regexp.MustCompile(`^[-/_=A-Za-z0-9]+(\.[-/_=A-Za-z0-9]+)*$`)
+
+// CheckEntry says what is wrong with a key and a value for a store.
+func CheckEntry(key string, value []byte) error {
+	if len(key) > 512 || !keyForm.MatchString(key) {
+		return fmt.Errorf("cannot keep anything under the key %.80q: it is up to 512 letters, digits and - _ / =, with single dots between them", key)
+	}
+	if len(value) > MaxValue {
+		return fmt.Errorf("cannot keep %d bytes under %s: %d are the most", len(value), key, MaxValue)
+	}
+	return nil
+}
+
+// store is a bucket of JetStream with a history of one.
+type store struct {
+	kv   jetstream.KeyValue
+	name string
+}
+
+var _ fleet.Store = (*store)(nil)
+
+// Store opens a bucket, and makes it where there is none. The name is of letters,
+// digits, - and _.
+func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	kv, err := s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+		MaxValueSize: MaxValue, LimitMarkerTTL: markerTime,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
+	}
+	return &store{kv: kv, name: name}, nil
+}
+
+// explain gives errors of JetStream the words of package fleet.
+func (s *store) explain(what, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted):
+		err = fleet.ErrNotFound
+	case conflicts(err):
+		err = fleet.ErrConflict
+	}
+	return fmt.Errorf("cannot %s %s of %s: %w", what, key, s.name, err)
+}
+
+// conflicts tells whether a key was not at the revision that was asked for. Replicated
+// streams say so with a number of their own.
+func conflicts(err error) bool {
+	if e := (*jetstream.APIError)(nil); errors.As(err, &e) {
+		return e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+	}
+	return errors.Is(err, jetstream.ErrKeyExists)
+}
+
+func (s *store) Get(ctx context.Context, key string) (fleet.Entry, error) {
+	if err := CheckEntry(key, nil); err != nil {
+		return fleet.Entry{}, err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	e, err := s.kv.Get(ctx, key)
+	if err != nil {
+		return fleet.Entry{}, s.explain("read", key, err)
+	}
+	return entryOf(e), nil
+}
+
+func (s *store) Put(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := CheckEntry(key, value); err != nil {
+		return 0, err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	rev, err := s.kv.Put(ctx, key, value)
+	return rev, s.explain("write", key, err)
+}
+
+func (s *store) Update(ctx context.Context, key string, value []byte, rev uint64) (newer uint64, err error) {
+	if err := CheckEntry(key, value); err != nil {
+		return 0, err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	if rev == 0 {
+		newer, err = s.kv.Create(ctx, key, value)
+	} else {
+		newer, err = s.kv.Update(ctx, key, value, rev)
+	}
+	return newer, s.explain("write", key, err)
+}
+
+func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
+	if err := CheckEntry(key, nil); err != nil {
+		return err
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	o := []jetstream.KVDeleteOpt{jetstream.PurgeTTL(markerTime)}
+	if rev != 0 {
+		o = append(o, jetstream.LastRevision(rev))
+	}
+	return s.explain("delete", key, s.kv.Purge(ctx, key, o...))
+}
+
+func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	w, err := s.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, s.explain("read", "all", err)
+	}
+	defer w.Stop()
+	var out []fleet.Entry
+	for {
+		select {
+		case e, more := <-w.Updates():
+			if e == nil && more {
+				return out, nil
+			}
+			if !more {
+				return nil, s.explain("read", "all", ErrLost)
+			}
+			out = append(out, entryOf(e))
+		case <-ctx.Done():
+			return nil, s.explain("read", "all", ctx.Err())
+		}
+	}
+}
+
+func entryOf(e jetstream.KeyValueEntry) fleet.Entry {
+	out := fleet.Entry{Key: e.Key(), Rev: e.Revision(), Value: e.Value()}
+	if op := e.Operation(); op == jetstream.KeyValueDelete || op == jetstream.KeyValuePurge {
+		out.Gone, out.Value = true, nil
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// rewatchTime is between the loss of a watch and the next.
+const rewatchTime = time.Second
+
+// watching is what one Watch has told so far. When the watch under it is lost it begins
+// again, tells what it did not tell yet, and whatever is not there any more as gone.
+type watching struct {
+	each  func(fleet.Entry)
+	ready func() // nil when it was called
+	known map[string]uint64
+}
+
+// Watch implements fleet.Store. It ends with ctx, and gives its error.
+func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func()) error {
+	w := &watching{each: each, ready: ready, known: map[string]uint64{}}
+	for {
+		if updates, err := s.kv.WatchAll(ctx); err == nil {
+			w.follow(ctx, updates.Updates())
+			_ = updates.Stop() // its connection may be gone, and it with it
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rewatchTime):
+		}
+	}
+}
+
+// follow tells what one watch gives, until that ends.
+func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValueEntry) {
+	seen := map[string]bool{}
+	for first := true; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case e, more := <-updates:
+			switch {
+			case !more:
+				return
+			case e == nil:
+				w.complete(seen)
+				first = false
+			default:
+				if first {
+					seen[e.Key()] = true
+				}
+				w.tell(entryOf(e))
+			}
+		}
+	}
+}
+
+// tell hands on what is new.
+func (w *watching) tell(e fleet.Entry) {
+	before, known := w.known[e.Key]
+	if e.Rev <= before || e.Gone && !known && w.ready != nil {
+		return
+	}
+	if e.Gone {
+		delete(w.known, e.Key)
+	} else {
+		w.known[e.Key] = e.Rev
+	}
+	w.each(e)
+}
+
+// complete is called when all that is there was told.
+func (w *watching) complete(seen map[string]bool) {
+	var gone []string
+	for key := range w.known {
+		if !seen[key] {
+			gone = append(gone, key)
+		}
+	}
+	slices.SortFunc(gone, strings.Compare)
+	for _, key := range gone {
+		w.each(fleet.Entry{Key: key, Rev: w.known[key], Gone: true})
+		delete(w.known, key)
+	}
+	if w.ready != nil {
+		w.ready()
+		w.ready = nil
+	}
+}
