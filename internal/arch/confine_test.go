@@ -100,6 +100,11 @@ var confinements = []confinement{
 		},
 	},
 	{
+		law:     "NATS is the business of the bus",
+		imports: []string{"github.com/nats-io/..."},
+		only:    []allowed{{"internal/fleet/bus", "the bus itself"}, {"internal/fleet/bus/bustest", "the real server in tests"}},
+	},
+	{
 		law:     "HCL is the business of the language",
 		imports: []string{"github.com/hashicorp/hcl/..."},
 		only:    []allowed{{"internal/lang", "the front end"}},
