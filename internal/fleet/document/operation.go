@@ -7,6 +7,7 @@ const (
 	TokenPageFormat      = "fettle.fleet.tokens/1"
 	NewTokenFormat       = "fettle.fleet.newtoken/1"
 	RequestFormat        = "fettle.fleet.request/1"
+	RequestPageFormat    = "fettle.fleet.requests/1"
 	RepositoryPageFormat = "fettle.fleet.repositories/1"
 	HealthFormat         = "fettle.fleet.health/1"
 	PersonFormat         = "fettle.fleet.person/1"
@@ -95,6 +96,12 @@ type Request struct {
 	By      string            `json:"by"`
 	At      int64             `json:"at"`
 	Targets []Acknowledgement `json:"targets"`
+}
+
+// RequestPage is every request that is kept.
+type RequestPage struct {
+	Format   string    `json:"format"`
+	Requests []Request `json:"requests"`
 }
 
 // Acknowledgement is what one agent said to a request.

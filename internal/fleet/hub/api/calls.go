@@ -1,0 +1,181 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+func (c *call) text(status int, text string) (any, error) {
+	c.said = true
+	c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	c.w.WriteHeader(status)
+	_, err := fmt.Fprintln(c.w, text)
+	return nil, err
+}
+
+func (c *call) healthz() (any, error) { return c.text(http.StatusOK, "ok") }
+
+// readyz tells no more than yes or no: anybody may ask.
+func (c *call) readyz() (any, error) {
+	if c.h.Backend.Health(c.r.Context()).Ready {
+		return c.text(http.StatusOK, "ready")
+	}
+	return c.text(http.StatusServiceUnavailable, "not ready")
+}
+
+func (c *call) metrics() (any, error) {
+	if c.h.Metrics == nil {
+		return nil, fail(http.StatusNotFound, "There are no metrics", "this hub was started without them", "Start it with metrics")
+	}
+	c.said = true
+	c.h.Metrics.ServeHTTP(c.w, c.r)
+	return nil, nil
+}
+
+func (c *call) openAPI() (any, error) { return OpenAPI(), nil }
+
+func (c *call) whoami() (any, error) {
+	p := document.Person{Format: document.PersonFormat, Name: c.who.Name, Rights: []string{}, Hub: c.h.Backend.Health(c.r.Context()).Hub}
+	for _, r := range Rights() {
+		if c.who.may(r) {
+			p.Rights = append(p.Rights, string(r))
+		}
+	}
+	return p, nil
+}
+
+func (c *call) health() (any, error) {
+	h := c.h.Backend.Health(c.r.Context())
+	h.Format = document.HealthFormat
+	if h.Checks == nil {
+		h.Checks = []document.Check{}
+	}
+	return h, nil
+}
+
+func (c *call) status() (any, error) { return c.h.Backend.Status(c.r.Context(), c.h.Now()) }
+
+func (c *call) repositories() (any, error) {
+	all, err := c.h.Backend.Repositories(c.r.Context())
+	return document.RepositoryPage{Format: document.RepositoryPageFormat, Repositories: append([]document.Repository{}, all...)}, err
+}
+
+// number reads a parameter; what is not there is 0.
+func (c *call) number(name string) (int, error) {
+	text := c.one(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot read %s=%.40q: it is a number", name, text), "Leave it out, or give a number")
+	}
+	return n, nil
+}
+
+func (c *call) one(name string) string {
+	if v := c.query[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func (c *call) page() (offset, limit int, err error) {
+	if offset, err = c.number("offset"); err == nil {
+		limit, err = c.number("limit")
+	}
+	return offset, limit, err
+}
+
+func (c *call) targets() (any, error) {
+	offset, limit, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	return c.h.Backend.Targets(c.r.Context(), view.TargetQuery{
+		Select: c.query["select"], All: c.one("all") == "true", Sort: c.one("sort"), Offset: offset, Limit: limit, Now: c.h.Now(),
+	})
+}
+
+func (c *call) target() (any, error) {
+	return c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
+}
+
+func (c *call) modules() (any, error) { return c.h.Backend.Modules(c.r.Context(), c.h.Now()) }
+
+// Folder is the module of a name: people leave "modules/" out.
+func Folder(name string) string {
+	if name == "" || strings.HasPrefix(name, "modules/") {
+		return name
+	}
+	return "modules/" + name
+}
+
+func (c *call) module() (any, error) {
+	offset, limit, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	return c.h.Backend.Module(c.r.Context(), view.ModuleQuery{Module: Folder(c.path["module"]), Offset: offset, Limit: limit, Now: c.h.Now()})
+}
+
+// told is what the query of events says.
+func (c *call) told() (view.EventQuery, error) {
+	limit, err := c.number("limit")
+	q := view.EventQuery{Target: c.one("target"), Module: Folder(c.one("module")), Kinds: c.query["kind"], After: c.one("after"), Limit: limit}
+	for _, p := range []struct {
+		name string
+		at   *time.Time
+	}{{"since", &q.Since}, {"until", &q.Until}} {
+		if text := c.one(p.name); text != "" && err == nil {
+			if *p.at, err = time.Parse(time.RFC3339, text); err != nil {
+				err = fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot read %s=%.40q as a time", p.name, text), "Write it as 2026-11-21T20:00:00Z")
+			}
+		}
+	}
+	return q, err
+}
+
+func (c *call) events() (any, error) {
+	q, err := c.told()
+	if err != nil {
+		return nil, err
+	}
+	return c.h.Backend.Events(c.r.Context(), q)
+}
+
+func (c *call) tokens() (any, error) {
+	all, err := c.h.Backend.Tokens(c.r.Context())
+	return document.TokenPage{Format: document.TokenPageFormat, Tokens: append([]document.Token{}, all...)}, err
+}
+
+func (c *call) createToken() (any, error) {
+	r := *c.in.(*document.TokenRequest)
+	if err := fleet.CheckLabels(r.Labels); err != nil {
+		return nil, &Refusal{http.StatusBadRequest, err.Error(), "Write labels as KEY=VALUE"}
+	}
+	if r.Uses < 0 || r.Expires < 0 {
+		return nil, &Refusal{http.StatusBadRequest, "cannot make a token of fewer than no uses, or one that ended already", "Leave them out, or give more"}
+	}
+	t, err := c.h.Backend.CreateToken(c.r.Context(), c.who, r)
+	t.Format = document.NewTokenFormat
+	return t, err
+}
+
+func (c *call) revokeToken() (any, error) {
+	return done("Nobody is let in with token %s any more.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
+}
+
+// done says what was done, where nothing went wrong.
+func done(format string, args ...any) func(error) (any, error) {
+	return func(err error) (any, error) {
+		return document.Done{Format: document.DoneFormat, Text: fmt.Sprintf(format, args...)}, err
+	}
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// pulse is how often a stream that has nothing to say shows that it lives.
+const pulse = 15 * time.Second
+
+// stream writes events as lines of JSON or as server-sent events.
+type stream struct {
+	w    http.ResponseWriter
+	sent bool // server-sent events
+}
+
+func (c *call) follow() (any, error) {
+	q, err := c.told()
+	if err != nil {
+		return nil, err
+	}
+	if last := c.r.Header.Get("Last-Event-ID"); last != "" && q.After == "" {
+		q.After = last
+	}
+	changed := c.h.Backend.Changed() // before the first look, so that nothing falls between
+	page, err := c.h.Backend.Events(c.r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	s := stream{c.w, strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")}
+	c.said = true
+	s.begin()
+	for {
+		if err := s.events(page.Events); err != nil {
+			return nil, err
+		}
+		q.After, q.Limit = page.Cursor, 0
+		if len(page.Events) == 0 {
+			if err := c.wait(s, changed); err != nil {
+				return nil, err
+			}
+		}
+		changed = c.h.Backend.Changed()
+		if page, err = c.h.Backend.Events(c.r.Context(), q); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wait returns when there may be more.
+func (c *call) wait(s stream, changed <-chan struct{}) error {
+	for {
+		timer := time.NewTimer(pulse)
+		select {
+		case <-c.r.Context().Done():
+			timer.Stop()
+			return c.r.Context().Err()
+		case <-changed:
+			timer.Stop()
+			return nil
+		case <-timer.C:
+			if err := s.alive(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s stream) begin() {
+	kind := "application/jsonl"
+	if s.sent {
+		kind = "text/event-stream"
+	}
+	s.w.Header().Set("Content-Type", kind)
+	s.w.WriteHeader(http.StatusOK)
+	_ = s.flush() // a reader that is gone is told of by the first event
+}
+
+func (s stream) events(all []document.Event) error {
+	for _, e := range all {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		form := "%[2]s\n"
+		if s.sent {
+			form = "id: %[1]s\ndata: %[2]s\n\n"
+		}
+		if _, err := fmt.Fprintf(s.w, form, e.Cursor, text); err != nil {
+			return err
+		}
+	}
+	return s.flush()
+}
+
+// alive says nothing, so that a connection that broke is noticed.
+func (s stream) alive() error {
+	text := "\n"
+	if s.sent {
+		text = ": \n\n"
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+// flush gives a slow reader as long as one pulse.
+func (s stream) flush() error {
+	c := http.NewResponseController(s.w)
+	_ = c.SetWriteDeadline(time.Now().Add(pulse)) // a writer of a test has none
+	return c.Flush()
+}

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// Bounds of one request.
+const (
+	MaxBody  = 256 << 10        // bytes
+	Patience = 30 * time.Second // for an answer, but for streams
+)
+
+// Handler answers requests. Backend, Authenticate and Now must be set.
+type Handler struct {
+	Backend      Backend
+	Authenticate Authenticate
+	Now          func() time.Time
+	// Audit keeps changing calls; nil: nothing changes, for each of them is refused.
+	Audit Audit
+	// Metrics serves /metrics; nil: there are none.
+	Metrics http.Handler
+	// NewID names a request; nil: it has no name.
+	NewID func() string
+}
+
+// Server has the limits that a handler cannot set. Its address, certificates and log are
+// the caller's.
+func Server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: Patience, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	}
+}
+
+// call is one request on its way.
+type call struct {
+	h     *Handler
+	w     http.ResponseWriter
+	r     *http.Request
+	route Route
+	path  map[string]string
+	query map[string][]string
+	who   Who
+	in    any
+	id    string
+	said  bool // the answer is under way
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{h: h, w: w, r: r}
+	if h.NewID != nil {
+		c.id = h.NewID()
+		w.Header().Set("X-Request-Id", c.id)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	answer, err := c.serve()
+	switch {
+	case c.said: // what went wrong later cannot be said any more
+	case err != nil:
+		c.problem(err)
+	default:
+		c.document(http.StatusOK, "application/json", answer)
+	}
+}
+
+// serve finds the route, then who asks, and only then looks at anything else.
+func (c *call) serve() (any, error) {
+	allowed, err := c.match()
+	if err == nil && c.route.Right == Open {
+		return c.run()
+	}
+	who, aerr := c.h.Authenticate(c.r)
+	switch {
+	case aerr != nil || who.Name == "":
+		return nil, fail(http.StatusUnauthorized, "Who asks is not known", why(aerr), "Log in: fettle login URL")
+	case err != nil:
+		if len(allowed) > 0 {
+			c.w.Header().Set("Allow", strings.Join(allowed, ", "))
+		}
+		return nil, err
+	}
+	c.who = who
+	if !who.may(c.route.Right) {
+		c.audit("denied")
+		return nil, fail(http.StatusForbidden, "Not allowed", fmt.Sprintf("%s needs the right %q, which %s has not", c.route.Name(), c.route.Right, who.Name), "Ask somebody with the right admin for it")
+	}
+	return c.run()
+}
+
+func why(err error) string {
+	if err == nil {
+		return "no certificate and no token says it"
+	}
+	return err.Error()
+}
+
+func (w Who) may(r Right) bool { return r == Open || w.May != nil && w.Name != "" && w.May(r) }
+
+// match finds the line of the table, or the methods that the path has.
+func (c *call) match() (allowed []string, err error) {
+	parts, err := segments(c.r.URL)
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "The path is wrong", err.Error(), "See the paths that there are: GET /v1/openapi.json")
+	}
+	for _, r := range Routes() {
+		values, ok := r.values(parts)
+		if ok && r.Method == c.r.Method {
+			c.route, c.path = r, values
+			return nil, nil
+		}
+		if ok && !slices.Contains(allowed, r.Method) {
+			allowed = append(allowed, r.Method)
+		}
+	}
+	status, title := http.StatusNotFound, "There is nothing at this path"
+	if len(allowed) > 0 {
+		status, title = http.StatusMethodNotAllowed, "The path has not this method"
+	}
+	return allowed, fail(status, title, fmt.Sprintf("cannot answer %s %s", c.r.Method, strings.Join(parts, "/")), "See the paths that there are: GET /v1/openapi.json")
+}
+
+// run reads the request and calls what the route stands for.
+func (c *call) run() (any, error) {
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	if !c.route.Stream {
+		ctx, done := context.WithTimeout(c.r.Context(), Patience)
+		defer done()
+		c.r = c.r.WithContext(ctx)
+	}
+	if !c.route.Changes() {
+		return c.route.call(c)
+	}
+	if err := c.audit("asked"); err != nil {
+		return nil, fail(http.StatusServiceUnavailable, "Nothing is changed without a record", fmt.Sprintf("cannot write the audit log: %v", err), "See what keeps the hub from writing: fettle status --fleet")
+	}
+	answer, err := c.route.call(c)
+	outcome := "done"
+	if err != nil {
+		outcome = err.Error()
+	}
+	_ = c.audit(outcome) // that it was asked is kept
+	return answer, err
+}
+
+// read takes query and body apart. What is not in the table is refused.
+func (c *call) read() error {
+	c.query = c.r.URL.Query()
+	for name, values := range c.query {
+		i := slices.IndexFunc(c.route.Query, func(p Parameter) bool { return p.Name == name })
+		if i < 0 || len(values) > 1 && !c.route.Query[i].Many {
+			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot take %q, or not so often", name), "See what there is: GET /v1/openapi.json")
+		}
+	}
+	body := http.MaxBytesReader(c.w, c.r.Body, MaxBody)
+	if c.route.In == nil {
+		if n, _ := io.CopyN(io.Discard, body, 1); n > 0 {
+			return fail(http.StatusBadRequest, "There is a body", c.route.Name()+" takes none", "Leave it out")
+		}
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return fail(http.StatusUnsupportedMediaType, "The body is no JSON", "its Content-Type says something else", "Say Content-Type: application/json")
+	}
+	text, err := io.ReadAll(body)
+	var long *http.MaxBytesError
+	if errors.As(err, &long) {
+		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("%d bytes are the most", MaxBody), "Ask for less at a time")
+	}
+	c.in = c.route.in()
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err = d.Decode(c.in); err == nil && d.More() {
+			err = errors.New("there is more behind it")
+		}
+	}
+	if err != nil {
+		return fail(http.StatusBadRequest, "The body is wrong", fmt.Sprintf("cannot read it: %v", err), "See what it has to be: GET /v1/openapi.json")
+	}
+	return nil
+}
+
+// audit records a changing call.
+func (c *call) audit(outcome string) error {
+	switch {
+	case !c.route.Changes():
+		return nil
+	case c.h.Audit == nil:
+		return errors.New("there is none")
+	}
+	a := Act{
+		At: c.h.Now(), Who: c.who.Name, Right: c.route.Right, Route: c.route.Name(), Request: c.id, From: c.r.RemoteAddr, Outcome: outcome,
+		Object: cmp.Or(c.path["target"], c.path["token"]),
+	}
+	if c.in != nil {
+		b, err := json.Marshal(c.in)
+		if err != nil {
+			return err
+		}
+		a.Body = string(b)
+	}
+	return c.h.Audit(context.WithoutCancel(c.r.Context()), a)
+}
+
+func (c *call) document(status int, kind string, doc any) {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"title":"The answer cannot be written","status":500,"request":""}`)
+	}
+	c.w.Header().Set("Content-Type", kind)
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(append(text, '\n')) // who asked is gone otherwise
+}
+
+// problem says why something was not done.
+func (c *call) problem(err error) {
+	p := problemOf(err)
+	p.Request = c.id
+	if p.Status == http.StatusUnauthorized {
+		c.w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	c.document(p.Status, "application/problem+json", p)
+}
+
+// fail is a problem with all its words.
+func fail(status int, title, detail, hint string) error {
+	return &document.Problem{Title: title, Status: status, Detail: detail, Hint: hint}
+}

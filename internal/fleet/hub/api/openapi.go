@@ -1,0 +1,163 @@
+package api
+
+import (
+	"reflect"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// OpenAPI describes the table in the form of OpenAPI 3.1, whose schemas are JSON Schema
+// 2020-12. It is made of the routes and the Go types alone.
+func OpenAPI() map[string]any {
+	w := schemas{defs: map[string]any{}}
+	paths := map[string]any{}
+	for _, r := range Routes() {
+		at, ok := paths[r.Path].(map[string]any)
+		if !ok {
+			at = map[string]any{}
+			paths[r.Path] = at
+		}
+		at[strings.ToLower(r.Method)] = w.operation(r)
+	}
+	w.of(reflect.TypeFor[document.Problem]())
+	return map[string]any{
+		"openapi": "3.1.0",
+		"info": map[string]any{
+			"title": "The API of a fettle hub", "version": "1",
+			"description": "Each operation needs a right, which x-right names. Within a version fields are only added.",
+		},
+		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+		"security":          []any{map[string]any{"token": []any{}}, map[string]any{"certificate": []any{}}},
+		"paths":             paths,
+		"components": map[string]any{
+			"schemas": w.defs,
+			"securitySchemes": map[string]any{
+				"token":       map[string]any{"type": "http", "scheme": "bearer"},
+				"certificate": map[string]any{"type": "mutualTLS"},
+			},
+		},
+	}
+}
+
+// schemas collects the types that it meets.
+type schemas struct{ defs map[string]any }
+
+func (w schemas) operation(r Route) map[string]any {
+	op := map[string]any{
+		"summary": r.Does, "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "-", "{", "", "}", "", ".", "-").Replace(r.Path), "x-right": string(r.Right),
+		"responses": map[string]any{
+			"200":     w.answer(r),
+			"default": map[string]any{"description": "Why it was not done", "content": map[string]any{"application/problem+json": map[string]any{"schema": w.of(reflect.TypeFor[document.Problem]())}}},
+		},
+	}
+	if r.Right == Open {
+		op["security"] = []any{}
+	}
+	if params := parameters(r); len(params) > 0 {
+		op["parameters"] = params
+	}
+	if r.In != nil {
+		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": w.of(reflect.TypeOf(r.In))}}}
+	}
+	return op
+}
+
+func (w schemas) answer(r Route) map[string]any {
+	content := map[string]any{}
+	switch {
+	case r.Plain:
+		content["text/plain"] = map[string]any{"schema": map[string]any{"type": "string"}}
+	case r.Stream:
+		schema := map[string]any{"schema": w.of(reflect.TypeOf(r.Out))}
+		content["application/jsonl"], content["text/event-stream"] = schema, schema
+	default:
+		content["application/json"] = map[string]any{"schema": w.of(reflect.TypeOf(r.Out))}
+	}
+	return map[string]any{"description": r.Does, "content": content}
+}
+
+func parameters(r Route) []any {
+	var out []any
+	for _, part := range strings.Split(r.Path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			out = append(out, map[string]any{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		}
+	}
+	for _, p := range r.Query {
+		schema := map[string]any{"type": "string"}
+		if p.Int {
+			schema = map[string]any{"type": "integer", "minimum": 0}
+		}
+		if p.Many {
+			schema = map[string]any{"type": "array", "items": schema}
+		}
+		out = append(out, map[string]any{"name": p.Name, "in": "query", "description": p.Does, "schema": schema})
+	}
+	return out
+}
+
+// words are the values that some types have.
+func words(t reflect.Type) []any {
+	var out []any
+	switch t {
+	case reflect.TypeFor[document.State]():
+		for _, s := range document.States() {
+			out = append(out, string(s))
+		}
+	case reflect.TypeFor[fleet.Standing]():
+		for _, s := range []fleet.Standing{fleet.Pending, fleet.Active, fleet.Retired, fleet.Revoked} {
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
+
+// of is the schema of a type. Structs stand once, by their name.
+func (w schemas) of(t reflect.Type) map[string]any {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return w.of(t.Elem())
+	case reflect.Struct:
+		if _, ok := w.defs[t.Name()]; !ok {
+			w.defs[t.Name()] = nil // a type may hold itself
+			w.defs[t.Name()] = w.object(t)
+		}
+		return map[string]any{"$ref": "#/components/schemas/" + t.Name()}
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": w.of(t.Elem())}
+	case reflect.Map:
+		out := map[string]any{"type": "object", "additionalProperties": w.of(t.Elem())}
+		if names := words(t.Key()); names != nil {
+			out["propertyNames"] = map[string]any{"enum": names}
+		}
+		return out
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.String:
+		if names := words(t); names != nil {
+			return map[string]any{"type": "string", "enum": names}
+		}
+		return map[string]any{"type": "string"}
+	case reflect.Interface:
+		return map[string]any{}
+	}
+	return map[string]any{"type": "integer"}
+}
+
+func (w schemas) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		properties[name] = w.of(f.Type)
+		if !strings.Contains(options, "omitempty") {
+			required = append(required, name)
+		}
+	}
+	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	return out
+}

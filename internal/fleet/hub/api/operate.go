@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// on does something to the target that the path names.
+func (c *call) on(said string, f func(ctx context.Context, t document.Target) error) (any, error) {
+	d, err := c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
+	if err != nil {
+		return nil, err
+	}
+	return done(said, d.Target.Name)(f(c.r.Context(), d.Target))
+}
+
+func (c *call) reason() string { return c.in.(*document.ReasonRequest).Reason }
+
+func (c *call) approve() (any, error) {
+	return c.on("%s is in the fleet.", func(ctx context.Context, t document.Target) error {
+		if t.Standing != fleet.Pending {
+			return &Refusal{http.StatusConflict, fmt.Sprintf("cannot approve %s: it is %s", t.Name, t.Standing), "See which wait: fettle target list -t '*' --all"}
+		}
+		return c.h.Backend.Approve(ctx, c.who, t.ID)
+	})
+}
+
+func (c *call) retire() (any, error) {
+	return c.on("%s is retired.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Retire(ctx, c.who, t.ID, c.reason())
+	})
+}
+
+func (c *call) revoke() (any, error) {
+	return c.on("%s is not believed any more.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Revoke(ctx, c.who, t.ID, c.reason())
+	})
+}
+
+func (c *call) label() (any, error) {
+	r := *c.in.(*document.LabelRequest)
+	if err := fleet.CheckLabels(r.Set); err != nil {
+		return nil, &Refusal{http.StatusBadRequest, err.Error(), "Write labels as KEY=VALUE"}
+	}
+	for _, k := range r.Remove {
+		if _, both := r.Set[k]; both {
+			return nil, &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot set and remove the label %q at once", k), "Say one of the two"}
+		}
+	}
+	return c.on("%s has its labels.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.SetLabels(ctx, c.who, t.ID, r)
+	})
+}
+
+func (c *call) pin() (any, error) {
+	r := *c.in.(*document.PinRequest)
+	if r.Ref == "" || r.For < 0 {
+		return nil, &Refusal{http.StatusBadRequest, "cannot pin to nothing, or for less than no time", "Name a branch, tag or commit"}
+	}
+	p := fleet.Pin{Module: Folder(r.Module), Ref: r.Ref, By: c.who.Name, Reason: r.Reason}
+	if r.For > 0 {
+		p.Until = c.h.Now().Add(time.Duration(r.For)).Unix()
+	}
+	return c.on("%s is pinned.", func(ctx context.Context, t document.Target) error { return c.h.Backend.Pin(ctx, c.who, t.ID, p) })
+}
+
+func (c *call) unpin() (any, error) {
+	module := Folder(c.in.(*document.UnpinRequest).Module)
+	return c.on("%s follows the others again.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Unpin(ctx, c.who, t.ID, module)
+	})
+}
+
+func (c *call) freeze() (any, error) {
+	return c.on("%s is frozen.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Freeze(ctx, c.who, t.ID, c.reason())
+	})
+}
+
+func (c *call) unfreeze() (any, error) {
+	return c.on("%s may change again.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Unfreeze(ctx, c.who, t.ID)
+	})
+}
+
+func (c *call) requests() (any, error) {
+	all, err := c.h.Backend.Requests(c.r.Context())
+	for i := range all {
+		all[i] = formed(all[i])
+	}
+	return document.RequestPage{Format: document.RequestPageFormat, Requests: append([]document.Request{}, all...)}, err
+}
+
+func formed(r document.Request) document.Request {
+	r.Format = document.RequestFormat
+	if r.Targets == nil {
+		r.Targets = []document.Acknowledgement{}
+	}
+	return r
+}
+
+func (c *call) request() (any, error) {
+	r, err := c.h.Backend.Request(c.r.Context(), c.path["request"])
+	return formed(r), err
+}
+
+// do asks agents for something. A selection that is left out is a mistake, not all of
+// them.
+func (c *call) do() (any, error) {
+	r := *c.in.(*document.DoRequest)
+	if kinds := []string{"apply", "verify", "report"}; !slices.Contains(kinds, r.What) {
+		return nil, &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify and report"}
+	}
+	if len(r.Select) == 0 {
+		return nil, &Refusal{http.StatusBadRequest, "cannot ask agents when none is selected", "For all of them say: -t '*'"}
+	}
+	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: r.Select, Now: c.h.Now()})
+	if err != nil {
+		return nil, err
+	}
+	var ids []fleet.TargetID
+	for _, t := range page.Targets {
+		if t.Standing == fleet.Active {
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, &Refusal{http.StatusConflict, "cannot ask any of these: none is active", "See their standing: fettle target list"}
+	}
+	answer, err := c.h.Backend.Do(c.r.Context(), c.who, r.What, r.Arg, ids)
+	return formed(answer), err
+}

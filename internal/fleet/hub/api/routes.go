@@ -1,0 +1,113 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// Route is one line of the table.
+type Route struct {
+	Method string
+	// Path has segments in braces where a request has a value of its own.
+	Path  string
+	Right Right
+	Does  string // a sentence for people, without its point
+	// Query are the parameters that it takes.
+	Query []Parameter
+	// In and Out are zero values of what goes in and out; In nil takes no body.
+	In, Out any
+	// Stream tells that Out comes again and again, as JSON lines or server-sent events.
+	Stream bool
+	// Plain tells that the answer is text and no document.
+	Plain bool
+	call  func(*call) (any, error)
+}
+
+// Parameter is one of a query.
+type Parameter struct {
+	Name string
+	Does string
+	Many bool // it may be given several times
+	Int  bool
+}
+
+// Name is the route in one text: "GET /v1/targets".
+func (r Route) Name() string { return r.Method + " " + r.Path }
+
+// Changes tells whether a route does something that is audited.
+func (r Route) Changes() bool { return r.Method != http.MethodGet }
+
+// Routes is the table: everything that a Handler answers.
+func Routes() []Route {
+	page := []Parameter{{Name: "offset", Does: "leave so many out", Int: true}, {Name: "limit", Does: "give at most so many", Int: true}}
+	chosen := append([]Parameter{
+		{Name: "select", Does: "a selection, as -t takes it", Many: true},
+		{Name: "all", Does: "true: those that are retired or revoked too"},
+		{Name: "sort", Does: "name, state, contact, drift, behind or changed; - before it turns it round"},
+	}, page...)
+	told := []Parameter{
+		{Name: "target", Does: "of this target: its identity or name"}, {Name: "module", Does: "of this module"},
+		{Name: "kind", Does: "of this kind", Many: true}, {Name: "since", Does: "not before, as RFC 3339"}, {Name: "until", Does: "before, as RFC 3339"},
+		{Name: "after", Does: "behind this cursor"}, {Name: "limit", Does: "give at most so many", Int: true},
+	}
+	return []Route{
+		{Method: "GET", Path: "/healthz", Right: Open, Does: "Whether the hub runs", Plain: true, call: (*call).healthz},
+		{Method: "GET", Path: "/readyz", Right: Open, Does: "Whether the hub serves agents", Plain: true, call: (*call).readyz},
+		{Method: "GET", Path: "/metrics", Right: Read, Does: "Metrics as Prometheus reads them", Plain: true, call: (*call).metrics},
+		{Method: "GET", Path: "/v1/openapi.json", Right: Read, Does: "This description", Out: map[string]any{}, call: (*call).openAPI},
+		{Method: "GET", Path: "/v1/whoami", Right: Read, Does: "Who asks, and which rights that gives", Out: document.Person{}, call: (*call).whoami},
+		{Method: "GET", Path: "/v1/health", Right: Read, Does: "How the hub is", Out: document.Health{}, call: (*call).health},
+		{Method: "GET", Path: "/v1/status", Right: Read, Does: "The fleet in numbers", Out: document.Status{}, call: (*call).status},
+		{Method: "GET", Path: "/v1/repositories", Right: Read, Does: "The repositories that the hub follows", Out: document.RepositoryPage{}, call: (*call).repositories},
+
+		{Method: "GET", Path: "/v1/targets", Right: Read, Does: "Targets", Query: chosen, Out: document.TargetPage{}, call: (*call).targets},
+		{Method: "GET", Path: "/v1/targets/{target}", Right: Read, Does: "One target, by identity or name", Out: document.TargetDetail{}, call: (*call).target},
+		{Method: "POST", Path: "/v1/targets/{target}/approve", Right: Approve, Does: "Let a target in that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approve},
+		{Method: "POST", Path: "/v1/targets/{target}/label", Right: Approve, Does: "Set and remove labels, which grant access", In: document.LabelRequest{}, Out: document.Done{}, call: (*call).label},
+		{Method: "POST", Path: "/v1/targets/{target}/retire", Right: Approve, Does: "Take a target out of the fleet", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retire},
+		{Method: "POST", Path: "/v1/targets/{target}/revoke", Right: Approve, Does: "Believe a target no more, at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revoke},
+		{Method: "POST", Path: "/v1/targets/{target}/pin", Right: Operate, Does: "Keep a target, or a module of it, on a branch, tag or commit", In: document.PinRequest{}, Out: document.Done{}, call: (*call).pin},
+		{Method: "POST", Path: "/v1/targets/{target}/unpin", Right: Operate, Does: "Let it follow the others again", In: document.UnpinRequest{}, Out: document.Done{}, call: (*call).unpin},
+		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: Operate, Does: "Keep a target from changing", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).freeze},
+		{Method: "POST", Path: "/v1/targets/{target}/unfreeze", Right: Operate, Does: "Let a target change again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreeze},
+
+		{Method: "GET", Path: "/v1/modules", Right: Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
+		{Method: "GET", Path: "/v1/modules/{module}", Right: Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
+
+		{Method: "GET", Path: "/v1/events", Right: Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
+		{Method: "GET", Path: "/v1/events/follow", Right: Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
+
+		{Method: "GET", Path: "/v1/requests", Right: Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
+		{Method: "GET", Path: "/v1/requests/{request}", Right: Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
+		{Method: "POST", Path: "/v1/requests", Right: Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
+
+		{Method: "GET", Path: "/v1/tokens", Right: Admin, Does: "The tokens that let targets in, without the secrets", Out: document.TokenPage{}, call: (*call).tokens},
+		{Method: "POST", Path: "/v1/tokens", Right: Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
+		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},
+	}
+}
+
+// values matches the segments of a path against a route's, which are taken apart already.
+func (r Route) values(segments []string) (map[string]string, bool) {
+	want := strings.Split(r.Path[1:], "/")
+	if len(want) != len(segments) {
+		return nil, false
+	}
+	out := map[string]string{}
+	for i, w := range want {
+		name, isValue := strings.CutPrefix(w, "{")
+		switch {
+		case isValue:
+			out[strings.TrimSuffix(name, "}")] = segments[i]
+		case w != segments[i]:
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// in is a new value of what goes in.
+func (r Route) in() any { return reflect.New(reflect.TypeOf(r.In)).Interface() }
