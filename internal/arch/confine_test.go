@@ -96,6 +96,7 @@ var confinements = []confinement{
 			{"internal/step", "parses addresses, opens nothing"},
 			{"internal/host/local", "systemd's socket"},
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
+			{"internal/fleet/hub/api/apitest", "the same for tests"},
 			{"test/...", "networks of test hosts"},
 		},
 	},

@@ -1,0 +1,371 @@
+package api_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+)
+
+// update rewrites docs/openapi.json. Read the difference like code.
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func newHub(t *testing.T) *apitest.Hub {
+	t.Helper()
+	hub, err := apitest.New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hub.Close() })
+	return hub
+}
+
+// ask sends one request as it is spelled.
+func ask(h http.Handler, method, path, token, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://hub"+path, strings.NewReader(body))
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func ExampleHandler() {
+	dir, err := os.MkdirTemp("", "hub")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	hub, err := apitest.New(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer hub.Close()
+	w := ask(hub.Handler(), "POST", "/v1/targets/web1/pin", "read", `{"ref":"fix-tls"}`)
+	var p document.Problem
+	_ = json.Unmarshal(w.Body.Bytes(), &p)
+	fmt.Println(w.Code, p.Detail)
+	w = ask(hub.Handler(), "POST", "/v1/targets/web1/pin", "operate", `{"ref":"fix-tls"}`)
+	fmt.Print(w.Code, " ", w.Body)
+	// Output:
+	// 403 POST /v1/targets/{target}/pin needs the right "operate", which jane has not
+	// 200 {"format":"fettle.fleet.done/1","text":"web1 is pinned."}
+}
+
+// requests are one good call of each route: path and body, in an order in which all work.
+var requests = []struct{ route, path, body string }{
+	{"GET /healthz", "/healthz", ""},
+	{"GET /readyz", "/readyz", ""},
+	{"GET /metrics", "/metrics", ""},
+	{"GET /v1/openapi.json", "/v1/openapi.json", ""},
+	{"GET /v1/whoami", "/v1/whoami", ""},
+	{"GET /v1/health", "/v1/health", ""},
+	{"GET /v1/status", "/v1/status", ""},
+	{"GET /v1/repositories", "/v1/repositories", ""},
+	{"GET /v1/targets", "/v1/targets?select=label:env%3Dprod&select=web2&sort=-state&limit=5&all=true", ""},
+	{"GET /v1/targets/{target}", "/v1/targets/web2", ""},
+	{"POST /v1/targets/{target}/approve", "/v1/targets/db1/approve", "{}"},
+	{"POST /v1/targets/{target}/label", "/v1/targets/web1/label", `{"set":{"tier":"1"},"remove":["env"]}`},
+	{"POST /v1/targets/{target}/pin", "/v1/targets/web1/pin", `{"ref":"fix-tls","module":"web","for_ns":3600000000000}`},
+	{"POST /v1/targets/{target}/unpin", "/v1/targets/web1/unpin", `{"module":"web"}`},
+	{"POST /v1/targets/{target}/freeze", "/v1/targets/web1/freeze", `{"reason":"migration"}`},
+	{"POST /v1/targets/{target}/unfreeze", "/v1/targets/web1/unfreeze", "{}"},
+	{"GET /v1/modules", "/v1/modules", ""},
+	{"GET /v1/modules/{module}", "/v1/modules/modules%2Fweb?limit=1", ""},
+	{"GET /v1/events", "/v1/events?kind=applied&kind=failed&since=2026-11-21T00:00:00Z&target=web1", ""},
+	{"GET /v1/events/follow", "/v1/events/follow?limit=2", ""},
+	{"POST /v1/requests", "/v1/requests", `{"what":"apply","select":["web*"]}`},
+	{"GET /v1/requests", "/v1/requests", ""},
+	{"GET /v1/requests/{request}", "/v1/requests/q1", ""},
+	{"POST /v1/tokens", "/v1/tokens", `{"fleet":"prod","labels":{"role":"web"},"uses":20,"expires_ns":3600000000000}`},
+	{"GET /v1/tokens", "/v1/tokens", ""},
+	{"POST /v1/tokens/{token}/revoke", "/v1/tokens/k1/revoke", "{}"},
+	{"POST /v1/targets/{target}/retire", "/v1/targets/web2/retire", "{}"},
+	{"POST /v1/targets/{target}/revoke", "/v1/targets/web1/revoke", `{"reason":"stolen"}`},
+}
+
+// TestDescription holds docs/openapi.json to the table, and each answer of the handler to
+// what the description says of it.
+func TestDescription(t *testing.T) {
+	text, err := json.MarshalIndent(api.OpenAPI(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "../../../../docs/openapi.json"
+	text = append(text, '\n')
+	if *update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != string(text) {
+		t.Errorf("%s is not what the table says (%v); see the difference with -update", file, err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	if err := compiler.AddResource("hub.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	hub := newHub(t)
+	h := hub.Handler()
+	h.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "up 1") })
+	var called []string
+	for _, q := range requests {
+		called = append(called, q.route)
+		method, path, _ := strings.Cut(q.route, " ")
+		if strings.HasSuffix(path, "/follow") {
+			continue // TestFollow
+		}
+		w := ask(h, method, q.path, "admin", q.body)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", q.route, w.Code, w.Body)
+			continue
+		}
+		at := "hub.json#/paths/" + pointer(path) + "/" + strings.ToLower(method) + "/responses/200/content/application~1json/schema"
+		validate(t, compiler, at, q.route, w)
+	}
+	for _, r := range api.Routes() {
+		if !slices.Contains(called, r.Name()) {
+			t.Errorf("%s is called by no test", r.Name())
+		}
+	}
+	w := ask(h, "GET", "/v1/targets/nobody", "read", "")
+	validate(t, compiler, "hub.json#/components/schemas/Problem", "a problem", w)
+}
+
+func pointer(path string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path)
+}
+
+func validate(t *testing.T, c *jsonschema.Compiler, at, what string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		return
+	}
+	schema, err := c.Compile(at)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(w.Body.String()))
+	if err == nil {
+		err = schema.Validate(doc)
+	}
+	if err != nil {
+		t.Errorf("%s: %v\n%s", what, err, w.Body)
+	}
+}
+
+// spellings are other ways to write a path that a proxy or a router might take for the
+// same. None of them gets an answer, whoever asks.
+func spellings(path string) []string {
+	path, query, _ := strings.Cut(path, "?")
+	out := []string{
+		"/" + path, path + "/", path + "//", "/." + path, "/x/.." + path, "/%2e" + path, "/%2E%2e" + path, path + "/.", path + "/..", path + "%00", path + "%2F", path + "%20", path + "\\",
+		strings.Replace(path, "/", "/%2f", 1), strings.ToUpper(path), path + ";a=b", path[:len(path)-1] + fmt.Sprintf("%%%02X", path[len(path)-1]), path + "%c0%af", "/v1" + path,
+	}
+	for i, s := range out {
+		if query != "" {
+			out[i] = s + "?" + query
+		}
+	}
+	return out
+}
+
+// Every route with every right, and with none: only the right of the table lets in, and
+// no other spelling of the path does.
+func TestRights(t *testing.T) {
+	for _, q := range requests {
+		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
+		if route.Stream {
+			continue
+		}
+		hub := newHub(t)
+		for _, token := range []string{"", "nobody", "read", "operate", "approve", "admin"} {
+			if token == string(route.Right) || token == "admin" || route.Right == api.Open {
+				continue
+			}
+			if w := ask(hub.Handler(), route.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden {
+				t.Errorf("%s with %q: %d %s", q.route, token, w.Code, w.Body)
+			}
+		}
+		for _, s := range spellings(q.path) {
+			r := &http.Request{Method: route.Method, Header: http.Header{"Authorization": {"Bearer admin"}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(q.body)), Host: "hub"}
+			parsed, err := http.NewRequest(route.Method, "http://hub"+s, nil)
+			if err != nil {
+				continue // no server gets to see it
+			}
+			r.URL = parsed.URL
+			w := httptest.NewRecorder()
+			hub.Handler().ServeHTTP(w, r)
+			if w.Code < 400 || w.Code >= 500 {
+				t.Errorf("%s spelled %q: %d", q.route, s, w.Code)
+			}
+		}
+		for _, a := range hub.Acts() {
+			if !strings.HasSuffix(a, " denied") {
+				t.Errorf("%s was done: %s", q.route, a)
+			}
+		}
+		if w := ask(hub.Handler(), route.Method, q.path, cmp.Or(string(route.Right), "nobody"), q.body); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
+			t.Errorf("%s with its right: %d %s", q.route, w.Code, w.Body)
+		}
+	}
+}
+
+// What is not in the table tells nothing to who has not said who it is.
+func TestUnknownPaths(t *testing.T) {
+	h := newHub(t).Handler()
+	for _, c := range []struct {
+		method, path, token string
+		want                int
+	}{
+		{"GET", "/v1/secrets", "", 401}, {"GET", "/v1/secrets", "read", 404}, {"DELETE", "/v1/targets", "admin", 405}, {"HEAD", "/v1/targets", "read", 405},
+		{"GET", "/", "", 401}, {"POST", "/healthz", "", 401}, {"GET", "/v1/targets?frob=1", "read", 400}, {"GET", "/v1/targets?sort=a&sort=b", "read", 400},
+		{"GET", "/v1/targets?select=nobody", "read", 400}, {"GET", "/v1/targets?sort=size", "read", 400}, {"GET", "/v1/events?after=x", "read", 400}, {"GET", "/v1/events?since=x", "read", 400}, {"GET", "/v1/targets?limit=-1", "read", 400},
+	} {
+		if w := ask(h, c.method, c.path, c.token, ""); w.Code != c.want {
+			t.Errorf("%s %s with %q: %d, want %d: %s", c.method, c.path, c.token, w.Code, c.want, w.Body)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	h := newHub(t).Handler()
+	for body, want := range map[string]int{
+		`{"reference":"x"}`: 400, `{"ref":"x"} {}`: 400, `[`: 400, "": 415, `{"ref":""}`: 400, `{"ref":"x","for_ns":-1}`: 400,
+		`{"ref":"` + strings.Repeat("x", api.MaxBody) + `"}`: 413,
+	} {
+		w := ask(h, "POST", "/v1/targets/web1/pin", "operate", body)
+		var p document.Problem
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != want || p.Status != want || p.Title == "" || p.Detail == "" || p.Hint == "" || p.Request == "" {
+			t.Errorf("%.40q: %d, want %d: %s", body, w.Code, want, w.Body)
+		}
+	}
+	if w := ask(h, "GET", "/v1/status", "read", "{}"); w.Code != 400 {
+		t.Errorf("a body for a GET: %d", w.Code)
+	}
+}
+
+// What cannot be recorded is not done.
+func TestNothingWithoutAudit(t *testing.T) {
+	hub := newHub(t)
+	h := hub.Handler()
+	h.Audit = nil
+	if w := ask(h, "POST", "/v1/targets/db1/approve", "admin", "{}"); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	d, err := hub.Target(t.Context(), "db1", apitest.Now())
+	if err != nil || d.Target.Standing != "pending" {
+		t.Errorf("it was done all the same: %v %v", d.Target.Standing, err)
+	}
+	h = hub.Handler()
+	ask(h, "POST", "/v1/targets/db1/approve", "admin", "{}")
+	ask(h, "POST", "/v1/targets/db1/approve", "admin", "{}")
+	ask(h, "POST", "/v1/targets/db1/approve", "read", "{}")
+	want := []string{"asked", "done", "asked", "cannot approve db1: it is active", "denied"}
+	for i, a := range hub.Acts() {
+		if a != "POST /v1/targets/{target}/approve db1 "+want[i] {
+			t.Errorf("%q, want %q", a, want[i])
+		}
+	}
+}
+
+// A stream gives what was there, then what comes, in both forms, and ends with who reads.
+func TestFollow(t *testing.T) {
+	for _, accept := range []string{"application/jsonl", "text/event-stream"} {
+		hub := newHub(t)
+		server := httptest.NewServer(hub.Handler())
+		defer server.Close()
+		r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/v1/events/follow?target=web1&limit=1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer read")
+		r.Header.Set("Accept", accept)
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answer.Header.Get("Content-Type"); got != accept || answer.StatusCode != 200 {
+			t.Fatalf("%s, %d", got, answer.StatusCode)
+		}
+		dec := lines(answer.Body)
+		if e := <-dec; e.Kind != "applied" || e.Name != "web1" {
+			t.Errorf("%s: %+v", accept, e)
+		}
+		if err := hub.Freeze(t.Context(), api.Who{Name: "jane"}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", "why"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case e := <-dec:
+			if e.Kind != "froze" || e.By != "jane" {
+				t.Errorf("%s: %+v", accept, e)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the event does not come")
+		}
+		_ = answer.Body.Close()
+	}
+}
+
+// lines reads documents, whichever form they stand in.
+func lines(body io.Reader) <-chan document.Event {
+	out := make(chan document.Event)
+	go func() {
+		defer close(out)
+		for {
+			var line strings.Builder
+			for b := make([]byte, 1); ; {
+				if _, err := body.Read(b); err != nil {
+					return
+				}
+				if b[0] == '\n' {
+					break
+				}
+				line.WriteByte(b[0])
+			}
+			var e document.Event
+			if json.Unmarshal([]byte(strings.TrimPrefix(line.String(), "data: ")), &e) == nil {
+				out <- e
+			}
+		}
+	}()
+	return out
+}
+
+func TestErrorsOfBackends(t *testing.T) {
+	h := newHub(t).Handler()
+	h.Authenticate = func(*http.Request) (api.Who, error) { return api.Who{}, errors.New("cannot believe it") }
+	if w := ask(h, "GET", "/v1/status", "read", ""); w.Code != 401 || !strings.Contains(w.Body.String(), "cannot believe it") || w.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	h.Authenticate = func(*http.Request) (api.Who, error) { return api.Who{Name: "x"}, nil }
+	if w := ask(h, "GET", "/v1/status", "read", ""); w.Code != 403 {
+		t.Errorf("somebody without rights: %d", w.Code)
+	}
+}

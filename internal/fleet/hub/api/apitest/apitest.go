@@ -1,0 +1,177 @@
+// Package apitest has a hub without a fleet: a Backend on a real read model, whose
+// operations only change what they keep. Tests of the API, of its clients and of the
+// command line share it.
+//
+//	hub, err := apitest.New(t.TempDir())
+//	defer hub.Close()
+//	server := httptest.NewTLSServer(hub.Handler())
+//
+// It believes the bearer tokens "read", "operate", "approve" and "admin": each of them has
+// the right of its name, and admin all of them.
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// Now is the time of the hub.
+func Now() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
+// Hub is a Backend. Its methods may be called from any goroutine.
+type Hub struct {
+	*view.View
+
+	mu       sync.Mutex
+	seq      uint64
+	targets  map[fleet.TargetID]fleet.Target
+	tokens   []document.Token
+	requests []document.Request
+	acts     []api.Act
+	repos    []document.Repository
+}
+
+// New makes a hub with three targets: web1, which is ready, web2, which failed and is
+// behind, and db1, which waits for approval.
+func New(dir string) (*Hub, error) {
+	v, err := view.Open(filepath.Join(dir, "view.db"), view.Options{})
+	if err != nil {
+		return nil, err
+	}
+	h := &Hub{View: v, targets: map[fleet.TargetID]fleet.Target{}}
+	h.repos = []document.Repository{{Name: "site", URL: "https://git.example.org/site.git", Branch: "main", Commit: commit('b'), Subject: "Serve more", Read: Now().UnixNano()}}
+	return h, errors.Join(h.fill(context.Background()))
+}
+
+func (h *Hub) fill(ctx context.Context) error {
+	web := func(c rune) fleet.Assigned {
+		return fleet.Assigned{
+			Module: "modules/web", Revision: fleet.Revision{Repository: "site", Commit: commit(c), Time: 5, Subject: "Serve " + string(c), Branch: "main"},
+			Bundle: fleet.Bundle{Digest: "sha256:" + strings.Repeat(string(c), 64), Size: 9}, Needs: []fleet.Need{{Module: "modules/base", Level: fleet.Available}},
+		}
+	}
+	var errs []error
+	for i, t := range []fleet.Target{
+		{ID: id('a'), Name: "web1", Labels: map[string]string{"env": "prod", "role": "web"}, Fleet: "prod", Standing: fleet.Active, Key: "sha256:" + strings.Repeat("1", 64), Enrolled: 1_700_000_000, By: "token k7"},
+		{ID: id('b'), Name: "web2", Labels: map[string]string{"env": "test", "role": "web"}, Fleet: "prod", Standing: fleet.Active, Key: "sha256:" + strings.Repeat("2", 64), Enrolled: 1_700_000_000, By: "token k7"},
+		{ID: id('c'), Name: "db1", Fleet: "prod", Standing: fleet.Pending, Key: "sha256:" + strings.Repeat("3", 64), Enrolled: 1_700_000_100, By: "token k8"},
+	} {
+		errs = append(errs, h.put(ctx, t))
+		if t.Standing == fleet.Active {
+			a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Epoch: 1, Generation: uint64(7 + i), Issued: 1_700_000_200, Top: fleet.Assigned{Revision: web('b').Revision, Bundle: web('b').Bundle}, Modules: []fleet.Assigned{web('b')}}
+			errs = append(errs, h.PutAssignment(ctx, a))
+		}
+	}
+	at := Now().Add(-time.Minute).UnixNano()
+	errs = append(errs,
+		h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: at, Kind: fleet.Followed, By: "hub h1", Text: "site is at bbbbbbbbbbbb"}),
+		h.Tell(ctx, fleet.Report{
+			Format: fleet.ReportFormat, Target: id('a'), Seq: 1, Boot: "b", At: at, Event: fleet.Event{Kind: fleet.Applied, Run: 4, Module: "modules/web", Changes: 3},
+			Status: fleet.Status{Epoch: 1, Generation: 7, Version: "1.0", Run: 4, Changed: at, Facts: map[string]string{"os": "debian"}, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('b'), State: fleet.ModuleReady, Since: at}}},
+		}),
+		h.Tell(ctx, fleet.Report{
+			Format: fleet.ReportFormat, Target: id('b'), Seq: 1, Boot: "b", At: at, Event: fleet.Event{Kind: fleet.Failed, Run: 2, Module: "modules/web", Error: "cannot restart nginx"},
+			Status: fleet.Status{Epoch: 1, Generation: 6, Version: "1.0", Run: 2, Changed: at, Drift: 1, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('a'), State: fleet.ModuleFailed, Since: at, Error: "cannot restart nginx"}}},
+		}))
+	h.Connected(id('a'), true)
+	return errors.Join(errs...)
+}
+
+func commit(c rune) string { return strings.Repeat(string(c), 40) }
+
+func id(c rune) fleet.TargetID { return fleet.TargetID(strings.Repeat(string(c), 25) + "a") }
+
+func (h *Hub) put(ctx context.Context, t fleet.Target) error {
+	h.targets[t.ID] = t
+	return h.PutTarget(ctx, t)
+}
+
+// Tell writes a record into the log: a fleet.Report or a fleet.HubEvent.
+func (h *Hub) Tell(ctx context.Context, record any) error {
+	b, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.seq++
+	seq := h.seq
+	h.mu.Unlock()
+	return h.Take(ctx, seq, [][]byte{b})
+}
+
+// Handler is the API of this hub.
+func (h *Hub) Handler() *api.Handler {
+	n := 0
+	return &api.Handler{Backend: h, Authenticate: Authenticate, Now: Now, Audit: h.audit, NewID: func() string {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		n++
+		return fmt.Sprintf("r%d", n)
+	}}
+}
+
+// Authenticate believes the tokens that the package comment names.
+func Authenticate(r *http.Request) (api.Who, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch api.Right(token) {
+	case api.Read, api.Operate, api.Approve, api.Admin:
+		return api.Who{Name: "jane", May: func(right api.Right) bool { return token == "admin" || string(right) == token }}, nil
+	}
+	if ok {
+		return api.Who{}, errors.New("nobody has this token")
+	}
+	return api.Who{}, errors.New("there is no token")
+}
+
+func (h *Hub) audit(_ context.Context, a api.Act) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.acts = append(h.acts, a)
+	return nil
+}
+
+// Acts are the changing calls so far, each as ROUTE OBJECT OUTCOME.
+func (h *Hub) Acts() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []string
+	for _, a := range h.acts {
+		out = append(out, strings.Join(strings.Fields(a.Route+" "+a.Object+" "+a.Outcome), " "))
+	}
+	return out
+}
+
+// Repositories are the one that it follows.
+func (h *Hub) Repositories(context.Context) ([]document.Repository, error) { return h.repos, nil }
+
+// Health is good.
+func (h *Hub) Health(context.Context) document.Health {
+	return document.Health{Format: document.HealthFormat, Ready: true, Hub: "h1", Leads: true, Checks: []document.Check{{Name: "bus"}, {Name: "view"}}}
+}
+
+// change rewrites a target.
+func (h *Hub) change(ctx context.Context, id fleet.TargetID, by api.Who, f func(*fleet.Target)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, ok := h.targets[id]
+	if !ok {
+		return fleet.ErrNotFound
+	}
+	f(&t)
+	t.By = cmp.Or(by.Name, t.By)
+	return h.put(ctx, t)
+}

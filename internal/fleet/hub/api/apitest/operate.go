@@ -1,0 +1,128 @@
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// CreateToken makes one whose secret is "secret-" and its identity.
+func (h *Hub) CreateToken(_ context.Context, by api.Who, r document.TokenRequest) (document.NewToken, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := document.Token{
+		ID: fmt.Sprintf("k%d", len(h.tokens)+1), Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Uses: max(r.Uses, 1), Created: Now().UnixNano(), Expires: Now().UnixNano() + r.Expires,
+		By: by.Name, Approve: r.Approve, Network: r.Network, Note: r.Note,
+	}
+	h.tokens = append(h.tokens, t)
+	return document.NewToken{Token: t, Secret: "secret-" + t.ID}, nil
+}
+
+// Tokens are those that were made.
+func (h *Hub) Tokens(context.Context) ([]document.Token, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]document.Token{}, h.tokens...), nil
+}
+
+// RevokeToken marks one.
+func (h *Hub) RevokeToken(_ context.Context, _ api.Who, id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.tokens {
+		if h.tokens[i].ID == id {
+			h.tokens[i].Revoked = true
+			return nil
+		}
+	}
+	return fmt.Errorf("cannot find the token %q: %w", id, fleet.ErrNotFound)
+}
+
+// Approve makes a target active.
+func (h *Hub) Approve(ctx context.Context, by api.Who, id fleet.TargetID) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Active })
+}
+
+// Retire makes it retired.
+func (h *Hub) Retire(ctx context.Context, by api.Who, id fleet.TargetID, _ string) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Retired })
+}
+
+// Revoke makes it revoked.
+func (h *Hub) Revoke(ctx context.Context, by api.Who, id fleet.TargetID, _ string) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Revoked })
+}
+
+// SetLabels sets and removes.
+func (h *Hub) SetLabels(ctx context.Context, by api.Who, id fleet.TargetID, r document.LabelRequest) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) {
+		labels := maps.Clone(t.Labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		maps.Copy(labels, r.Set)
+		for _, k := range r.Remove {
+			delete(labels, k)
+		}
+		t.Labels = labels
+	})
+}
+
+// Pin keeps the pin.
+func (h *Hub) Pin(ctx context.Context, by api.Who, id fleet.TargetID, p fleet.Pin) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = &p })
+}
+
+// Unpin takes it away.
+func (h *Hub) Unpin(ctx context.Context, by api.Who, id fleet.TargetID, _ string) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = nil })
+}
+
+// Freeze tells of it in the log.
+func (h *Hub) Freeze(ctx context.Context, by api.Who, id fleet.TargetID, reason string) error {
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: reason})
+}
+
+// Unfreeze tells of it in the log.
+func (h *Hub) Unfreeze(ctx context.Context, by api.Who, id fleet.TargetID) error {
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
+}
+
+// Do keeps a request that web1 has acknowledged.
+func (h *Hub) Do(_ context.Context, by api.Who, what, _ string, targets []fleet.TargetID) (document.Request, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: what, By: by.Name, At: Now().UnixNano()}
+	for _, id := range targets {
+		a := document.Acknowledgement{ID: id, Name: h.targets[id].Name, Done: h.targets[id].Name == "web1"}
+		if a.Done {
+			a.At = Now().UnixNano()
+		}
+		r.Targets = append(r.Targets, a)
+	}
+	h.requests = append(h.requests, r)
+	return r, nil
+}
+
+// Request finds one.
+func (h *Hub) Request(_ context.Context, id string) (document.Request, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.requests {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return document.Request{}, fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
+}
+
+// Requests are all of them.
+func (h *Hub) Requests(context.Context) ([]document.Request, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]document.Request{}, h.requests...), nil
+}
