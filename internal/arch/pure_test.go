@@ -12,7 +12,7 @@ import (
 var pure = []string{
 	"internal/addr", "internal/diag", "internal/image", "internal/debver", "internal/step",
 	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang", "internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan", "internal/fleet/selection", "internal/fleet/assign",
-	"internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
+	"internal/fleet/agent/machine", "internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/bus/election.go",
 	"internal/apply/machine.go",
 }

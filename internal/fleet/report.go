@@ -41,6 +41,7 @@ const (
 	Asked      EventKind = "asked"    // the agent asked the hub for something
 	Ran        EventKind = "ran"      // a command or action ran
 	Upgraded   EventKind = "upgraded" // this program was replaced, or put back
+	Told       EventKind = "told"     // nothing happened: somebody asked for a report
 )
 
 // Event is what a report tells.

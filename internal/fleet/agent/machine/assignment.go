@@ -1,0 +1,126 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// offered takes a newer assignment, and refuses what is older or somebody else's.
+func (m *Machine) offered(e Offered) {
+	a := e.Assignment
+	has := orderOf(m.Accepted)
+	switch {
+	case a.Target != m.cfg.Target:
+		m.refuse("the assignment is for another target, " + string(a.Target))
+	case m.Accepted == nil || a.Newer(*m.Accepted) > 0:
+		m.accept(a, e.Envelope)
+	case a.Newer(*m.Accepted) < 0:
+		m.refuse(fmt.Sprintf("the assignment %d.%d is older than %d.%d, which was taken", a.Epoch, a.Generation, has.epoch, has.generation))
+	case !a.Same(*m.Accepted):
+		m.refuse(fmt.Sprintf("there are two assignments with the number %d.%d", has.epoch, has.generation))
+	}
+}
+
+func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
+	m.Accepted, m.Envelope, m.changed = &a, envelope, true
+	m.refused, m.bad = "", order{}
+	keep := map[string]Module{}
+	for _, as := range a.Modules {
+		if s, ok := m.Modules[as.Module]; ok {
+			if s.Failed != as.Bundle.Digest {
+				s.Failed = ""
+			}
+			keep[as.Module] = s
+		}
+	}
+	m.Modules = keep
+	m.due[fetchTimer], m.due[retryTimer] = m.now.Mono, m.now.Mono
+	m.failures[fetchTimer] = 0
+	m.report(fleet.Event{Kind: fleet.Accepted, Text: fmt.Sprintf("generation %d.%d", a.Epoch, a.Generation)})
+}
+
+// refuse reports what was refused, once where it comes again and again.
+func (m *Machine) refuse(why string) {
+	if why == m.refused {
+		return
+	}
+	m.refused = why
+	m.report(fleet.Event{Kind: fleet.Refused, Error: why})
+}
+
+func (m *Machine) answered(err string) {
+	m.asking = false
+	if err != "" {
+		m.again(pollTimer, firstFetch, m.cfg.Poll)
+		return
+	}
+	m.failures[pollTimer] = 0
+	m.set(pollTimer, m.cfg.Poll)
+}
+
+func (m *Machine) poll() {
+	if m.up && !m.asking && m.isDue(pollTimer) {
+		m.asking = true
+		m.do(Ask{m.have()})
+	}
+}
+
+// mustFetch tells whether bundles of the accepted assignment may be missing.
+func (m *Machine) mustFetch() bool {
+	return m.Accepted != nil && m.Accepted.Withdrawn == "" && !m.fetching && m.fetched != orderOf(m.Accepted)
+}
+
+func (m *Machine) fetch() {
+	if m.mustFetch() && m.isDue(fetchTimer) {
+		m.fetching = true
+		m.do(Fetch{*m.Accepted})
+	}
+}
+
+func (m *Machine) fetchEnded(e Fetched) {
+	m.fetching = false
+	o := order{e.Epoch, e.Generation}
+	switch {
+	case o != orderOf(m.Accepted): // a newer one came meanwhile
+	case e.Error == "":
+		m.fetched, m.trouble, m.failures[fetchTimer] = o, "", 0
+		m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono)
+		m.do(Retain{m.needed()})
+	case e.Refused:
+		m.trouble = e.Error
+		m.refuse(e.Error)
+		m.again(fetchTimer, longest, m.cfg.Sweep)
+	default:
+		m.fetchFailed(e.Error)
+	}
+}
+
+// fetchFailed tries again, and tells of it only when it has gone on for some time: a hub
+// that is away is no news.
+func (m *Machine) fetchFailed(why string) {
+	m.again(fetchTimer, firstFetch, longest)
+	if m.failures[fetchTimer] == m.cfg.Tries {
+		m.trouble = why
+		m.report(fleet.Event{Kind: fleet.Failed, Text: "content cannot be fetched", Error: why})
+	}
+}
+
+// needed are the bundles that are assigned or in force.
+func (m *Machine) needed() []string {
+	var out []string
+	for _, a := range []*fleet.Assignment{m.Accepted, m.Good} {
+		if a == nil {
+			continue
+		}
+		for _, as := range slices.Concat([]fleet.Assigned{a.Top}, a.Modules) {
+			out = append(out, as.Bundle.Digest)
+			if as.Proof != nil {
+				out = append(out, as.Proof.Digest)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,221 @@
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// composition is what the machine should be made into now, and for each assigned module
+// that does not take part at its assigned bundle, why.
+type composition struct {
+	want fleet.Assignment
+	held map[string]Module
+}
+
+// compose gives it; ok is false while there is nothing to make.
+func (m *Machine) compose() (c composition, ok bool) {
+	if m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched != orderOf(m.Accepted) || m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Top) {
+		return m.standing()
+	}
+	c = composition{want: *m.Accepted, held: map[string]Module{}}
+	c.want.Modules = nil
+	for _, as := range m.Accepted.Modules {
+		have, had := m.applied(as.Module)
+		why := m.holds(as)
+		switch {
+		case had && have.Bundle == as.Bundle || why.State == "":
+			c.want.Modules = append(c.want.Modules, as)
+		case had:
+			c.held[as.Module] = why
+			c.want.Modules = append(c.want.Modules, have)
+		default:
+			c.held[as.Module] = why
+		}
+	}
+	return c, true
+}
+
+// standing is the composition that is in force.
+func (m *Machine) standing() (c composition, ok bool) {
+	if m.Good == nil {
+		return composition{}, false
+	}
+	c = composition{want: *m.Good, held: map[string]Module{}}
+	if m.Accepted == nil {
+		return c, true
+	}
+	for _, as := range m.Accepted.Modules {
+		if have, _ := m.applied(as.Module); have.Bundle == as.Bundle {
+			continue
+		}
+		s := Module{State: fleet.ModulePending, Waits: "its content"}
+		switch {
+		case m.Accepted.Withdrawn != "":
+			s = Module{State: fleet.ModuleHeld, Waits: m.Accepted.Withdrawn}
+		case m.notYet(m.Accepted.Top):
+			s = Module{State: fleet.ModuleHeld, Waits: notBefore(m.Accepted.Top)}
+		case m.bad == orderOf(m.Accepted):
+			s = Module{State: fleet.ModuleFailed, Error: m.trouble}
+		}
+		c.held[as.Module] = s
+	}
+	return c, true
+}
+
+// applied is the bundle of a module that stands on the machine.
+func (m *Machine) applied(module string) (fleet.Assigned, bool) {
+	if m.Good != nil {
+		for _, as := range m.Good.Modules {
+			if as.Module == module {
+				return as, true
+			}
+		}
+	}
+	return fleet.Assigned{}, false
+}
+
+// holds says why a module may not go on to its assigned bundle; the zero value when it
+// may.
+func (m *Machine) holds(as fleet.Assigned) Module {
+	if why := m.frozen(); why != "" {
+		return Module{State: fleet.ModuleHeld, Waits: "frozen: " + why}
+	}
+	if m.notYet(as) {
+		return Module{State: fleet.ModuleHeld, Waits: notBefore(as)}
+	}
+	for _, n := range as.Needs {
+		if why := m.lacks(n, map[string]bool{as.Module: true}); why != "" {
+			return Module{State: fleet.ModuleBlocked, Waits: why}
+		}
+	}
+	if s := m.Modules[as.Module]; s.Failed == as.Bundle.Digest {
+		return Module{State: fleet.ModuleFailed, Error: s.Error}
+	}
+	return Module{}
+}
+
+func (m *Machine) notYet(as fleet.Assigned) bool {
+	return as.NotBefore > 0 && m.now.Wall/int64(time.Second) < as.NotBefore
+}
+
+func notBefore(as fleet.Assigned) string {
+	return "not before " + time.Unix(as.NotBefore, 0).UTC().Format(time.RFC3339)
+}
+
+// lacks says in what a need is not met, "" where it is. A module is available only if
+// what it needs itself is; seen are those on the way, for an assignment that goes round.
+func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
+	says := func(text string) string {
+		if n.Layer {
+			return n.Module + ", which all others stand on, " + text
+		}
+		return n.Module + " " + text
+	}
+	if seen[n.Module] {
+		return says("needs it in turn")
+	}
+	as, ok := m.assigned(n.Module)
+	if !ok {
+		return says("is not assigned")
+	}
+	have, applied := m.applied(n.Module)
+	s := m.Modules[n.Module]
+	switch {
+	case !applied:
+		return says("is not applied yet (" + orPending(s) + ")")
+	case n.Level == fleet.Completed:
+		return ""
+	case n.Level == fleet.Exact && have.Bundle != as.Bundle:
+		return says("is not at the revision that is assigned (" + orPending(s) + ")")
+	case !m.available(n.Module):
+		return says("is not available (" + orPending(s) + ")")
+	}
+	seen[n.Module] = true
+	defer delete(seen, n.Module)
+	for _, further := range as.Needs {
+		if why := m.lacks(further, seen); why != "" {
+			return says("waits: " + why)
+		}
+	}
+	return ""
+}
+
+// available tells whether what stands of a module is as applied and its checks hold,
+// whether or not it is on its way to another bundle.
+func (m *Machine) available(module string) bool {
+	s := m.Modules[module]
+	return s.Drift == 0 && !s.Bad
+}
+
+func orPending(s Module) string {
+	text := string(s.State)
+	if text == "" {
+		text = string(fleet.ModulePending)
+	}
+	if s.Waits != "" {
+		text += ": " + s.Waits
+	}
+	return text
+}
+
+func (m *Machine) assigned(module string) (fleet.Assigned, bool) {
+	if m.Accepted != nil {
+		for _, as := range m.Accepted.Modules {
+			if as.Module == module {
+				return as, true
+			}
+		}
+	}
+	return fleet.Assigned{}, false
+}
+
+// frozen is why nothing may be changed, "" when it may.
+func (m *Machine) frozen() string {
+	if m.frost == "" && m.Accepted != nil {
+		return m.Accepted.Frozen
+	}
+	return m.frost
+}
+
+// waitsForTime tells whether a module is held until a moment of the wall clock.
+func (m *Machine) waitsForTime() bool {
+	if m.Accepted == nil {
+		return false
+	}
+	if m.notYet(m.Accepted.Top) {
+		return true
+	}
+	for _, as := range m.Accepted.Modules {
+		if have, _ := m.applied(as.Module); have.Bundle != as.Bundle && m.notYet(as) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyOf names what a composition makes of a machine, whatever its numbers are.
+func keyOf(a *fleet.Assignment) string {
+	if a == nil {
+		return ""
+	}
+	b := *a
+	b.Epoch, b.Generation, b.Issued, b.Frozen, b.Withdrawn = 0, 0, 0, "", ""
+	b.Modules = nil
+	bare := func(as fleet.Assigned) fleet.Assigned {
+		return fleet.Assigned{Module: as.Module, Bundle: as.Bundle}
+	}
+	b.Top = bare(a.Top)
+	for _, as := range a.Modules {
+		b.Modules = append(b.Modules, bare(as))
+	}
+	sum := sha256.Sum256(b.Marshal())
+	return hex.EncodeToString(sum[:])
+}
+
+func generation(a *fleet.Assignment) string {
+	return fmt.Sprintf("%d.%d", a.Epoch, a.Generation)
+}

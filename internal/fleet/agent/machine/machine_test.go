@@ -1,0 +1,222 @@
+package machine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+// fetchAll ends a fetch well.
+func (w *world) fetchAll() {
+	if f := w.fetch; f != nil {
+		w.fetch = nil
+		w.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation})
+	}
+}
+
+func (w *world) offer(a fleet.Assignment) {
+	w.all = append(w.all, a)
+	w.step(machine.Offered{Assignment: a})
+	w.fetchAll()
+}
+
+func (w *world) kinds() string {
+	var out []string
+	for _, a := range w.did {
+		if ap, ok := a.(machine.Append); ok {
+			out = append(out, string(ap.Report.Event.Kind))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func want(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
+
+func inRun(w *world) string {
+	if w.run == nil {
+		return "no run"
+	}
+	out := []string{string(w.run.Cause)}
+	for _, as := range w.run.Want.Modules {
+		out = append(out, strings.TrimPrefix(as.Module, "modules/"))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestNeedsAreWaitedFor(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/base=1", "modules/web=1<modules/base:availability", "modules/site=1<modules/web:version"))
+	want(t, "the first run", inRun(w), "assigned base")
+	want(t, "states", w.states(), "base applying; web blocked (modules/base is not applied yet (pending)); site blocked (modules/web is not applied yet (pending))")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1, Changes: 1})
+	want(t, "the second", inRun(w), "assigned base web")
+	w.endRun(machine.Outcome{Result: machine.CheckFailed, Run: 2, Parts: map[string]machine.Part{"modules/base": {Error: "no answer"}}})
+	want(t, "a check fails", inRun(w), "no run")
+	w.elapse(time.Minute)
+	want(t, "again", inRun(w), "retry base web")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 2})
+	want(t, "the third", inRun(w), "assigned base web site")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 3, Changes: 1})
+	want(t, "states", w.states(), "base ready; web ready; site ready")
+	want(t, "told", w.kinds(), "started accepted waiting waiting applied failed applied applied ready")
+}
+
+func TestAFailureIsGivenUp(t *testing.T) {
+	bad := machine.Outcome{Result: machine.RolledBack, Run: 2, Undo: true, Error: "x", Parts: map[string]machine.Part{"modules/b": {Error: "boom"}}}
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1", "modules/b=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	w.offer(assignment(2, "modules/a=2", "modules/b=2"))
+	for range 2 {
+		w.endRun(bad)
+		want(t, "states", w.states(), "a pending (the run was taken back); b pending (it is tried again) error: boom")
+		w.elapse(time.Hour)
+	}
+	w.endRun(bad)
+	want(t, "without it", inRun(w), "assigned a b")
+	if w.run.Want.Modules[1].Bundle != bundle("modules/b", "1") {
+		t.Error("the module that failed is not at what it was")
+	}
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 3})
+	want(t, "states", w.states(), "a ready; b failed error: boom")
+	w.step(machine.Requested{Do: fleet.Do{ID: "1", What: machine.DoApply, By: "ada"}})
+	if inRun(w) != "asked a b" || w.run.By != "ada" || w.run.Want.Modules[1].Bundle != bundle("modules/b", "2") {
+		t.Errorf("%s: who asks for it gets another try", inRun(w))
+	}
+}
+
+func TestRefused(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(5))
+	other := assignment(6)
+	other.Target = "bbbbbbbbbbbbbbbbbbbbbbbbbb"
+	twice := assignment(5, "modules/a=1")
+	for _, a := range []fleet.Assignment{assignment(4), assignment(4), other, twice, assignment(5)} {
+		w.step(machine.Offered{Assignment: a})
+	}
+	w.step(machine.Forged{Why: "no key that is believed here signed it"})
+	want(t, "told", w.kinds(), "started accepted refused refused refused refused")
+	if w.durable().Accepted.Generation != 5 {
+		t.Error("it did not stay")
+	}
+}
+
+func TestDrift(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1, Changes: 3})
+	w.step(machine.Touched{})
+	want(t, "own changes are looked at once", inRun(w), "noticed a")
+	w.endRun(machine.Outcome{Result: machine.Done})
+	want(t, "then", inRun(w), "no run")
+	w.step(machine.Touched{})
+	w.step(machine.Drifted{Modules: map[string]int{"modules/a": 1}, Text: "file:/x"})
+	want(t, "states", w.states(), "a drifted")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 2, Changes: 1, Repaired: 1})
+	w.step(machine.Touched{})
+	w.endRun(machine.Outcome{Result: machine.Done, Parts: map[string]machine.Part{"modules/a": {Drift: 2}}})
+	want(t, "by policy", w.states(), "a drifted")
+	want(t, "told", w.kinds(), "started accepted applied ready drifted repaired ready drifted")
+}
+
+func TestFrozenLockedWithdrawn(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Locked, Error: "another fettle works"})
+	want(t, "locked", w.states()+", "+inRun(w), "a pending (another fettle works), no run")
+	w.elapse(time.Minute)
+	want(t, "after that", inRun(w), "assigned a")
+	w.endRun(machine.Outcome{Result: machine.Frozen, Error: "ada looks at it"})
+	want(t, "frozen", w.states()+", "+inRun(w), "a held (frozen: ada looks at it), no run")
+	w.elapse(time.Hour)
+	if w.run == nil || !w.run.Look {
+		t.Error("a frozen machine is looked at")
+	}
+	w.endRun(machine.Outcome{Result: machine.Looked})
+	w.step(machine.Frost{})
+	want(t, "thawed", inRun(w), "assigned a")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	gone := assignment(2, "modules/a=2")
+	gone.Withdrawn = "suspended"
+	w.offer(gone)
+	want(t, "withdrawn", w.states()+", "+inRun(w), "a held (suspended), no run")
+}
+
+func TestNotBefore(t *testing.T) {
+	w := newWorld()
+	a := assignment(1, "modules/a=1", "modules/b=1")
+	a.Modules[1].NotBefore = w.now.Wall/int64(time.Second) + 90
+	w.offer(a)
+	want(t, "now", inRun(w), "assigned a")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	if w.wake > time.Minute {
+		t.Errorf("it looks at the clock in %s", w.wake)
+	}
+	w.elapse(2 * time.Minute)
+	want(t, "then", inRun(w), "assigned a b")
+}
+
+func TestBrokenKeepsWhatStands(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	w.offer(assignment(2, "modules/a=2"))
+	w.endRun(machine.Outcome{Result: machine.Broken, Error: "fettle.hcl:1: no", Parts: map[string]machine.Part{"": {Error: "fettle.hcl:1: no"}}})
+	want(t, "states", w.states()+", "+inRun(w), "a failed error: fettle.hcl:1: no, no run")
+	w.step(machine.Touched{})
+	if w.run == nil || w.run.Want.Modules[0].Bundle != bundle("modules/a", "1") {
+		t.Error("what stands is not kept")
+	}
+	w.endRun(machine.Outcome{Result: machine.Done})
+	w.offer(assignment(3, "modules/a=3"))
+	want(t, "the next", inRun(w), "assigned a")
+}
+
+// A certificate is renewed at two thirds, by the wall clock wherever that jumps.
+func TestRenewal(t *testing.T) {
+	w := newWorld()
+	now := w.now.Wall / int64(time.Second)
+	w.step(machine.Certificate{From: now, Until: now + 24*3600})
+	w.elapse(15 * time.Hour)
+	if w.renew {
+		t.Error("too early")
+	}
+	w.now.Wall += int64(365 * 24 * time.Hour)
+	w.elapse(time.Second)
+	if !w.renew {
+		t.Error("not renewed")
+	}
+	w.renew = false
+	w.step(machine.Renewed{Error: "no hub"})
+	if w.renew || w.wake > 2*time.Minute {
+		t.Errorf("tried again at once, or in %s", w.wake)
+	}
+}
+
+// The outbox is bounded, and no number is left out.
+func TestTheOutboxIsFull(t *testing.T) {
+	w := newWorld()
+	for i := range uint64(2 * machine.MaxOutbox) {
+		w.step(machine.Offered{Assignment: assignment(i + 1)})
+	}
+	if len(w.outbox) != machine.MaxOutbox {
+		t.Errorf("%d reports", len(w.outbox))
+	}
+	newest := w.outbox[machine.MaxOutbox]
+	if newest.Status.Generation != 2*machine.MaxOutbox || !strings.Contains(newest.Event.Text, "not told") {
+		t.Errorf("%+v", newest)
+	}
+	w.all = []fleet.Assignment{assignment(2 * machine.MaxOutbox)}
+	w.heal(3 * machine.MaxOutbox)
+	if len(w.wrong) > 0 || len(w.heard) < machine.MaxOutbox {
+		t.Errorf("%d heard, %q", len(w.heard), w.wrong)
+	}
+}

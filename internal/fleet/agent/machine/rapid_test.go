@@ -1,0 +1,186 @@
+package machine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+// history draws what happens to an agent.
+type history struct {
+	*world
+	t *rapid.T
+}
+
+func (h history) n(name string, low, high int) int {
+	return rapid.IntRange(low, high).Draw(h.t, name)
+}
+
+func (h history) publish() {
+	var modules []string
+	names := []string{"modules/a", "modules/b", "modules/c"}
+	for i, name := range names {
+		if h.n("assigned", 0, 4) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s=%d", name, h.n("version", 1, 3))
+		if i > 0 && h.n("needs", 0, 1) == 1 {
+			level := rapid.SampledFrom([]fleet.Level{fleet.Completed, fleet.Available, fleet.Exact}).Draw(h.t, "level")
+			text += "<" + names[h.n("which", 0, i-1)] + ":" + string(level)
+		}
+		modules = append(modules, text)
+	}
+	a := assignment(uint64(len(h.all)+1), modules...)
+	a.Epoch = uint64(1 + len(h.all)/7)
+	a.Top.Bundle = bundle("", fmt.Sprint(h.n("top", 1, 2)))
+	if h.n("later", 0, 5) == 0 && len(a.Modules) > 0 {
+		a.Modules[0].NotBefore = h.now.Wall/int64(time.Second) + int64(h.n("in", -10, 1000))
+	}
+	if h.n("frozen", 0, 9) == 0 {
+		a.Frozen = "a freeze"
+	}
+	h.all = append(h.all, a)
+	if h.up && h.n("pushed", 0, 2) > 0 {
+		h.step(machine.Offered{Assignment: a})
+	}
+}
+
+// push brings any assignment of the past: late, doubled, out of order.
+func (h history) push() {
+	if len(h.all) > 0 && h.up {
+		h.step(machine.Offered{Assignment: h.all[h.n("which", 0, len(h.all)-1)]})
+	}
+}
+
+func (h history) outcome() machine.Outcome {
+	o := machine.Outcome{Run: h.n("run", 0, 50), Changes: h.n("changes", 0, 2), Undo: h.n("undo", 0, 1) == 1, Parts: map[string]machine.Part{}}
+	o.Result = rapid.SampledFrom([]machine.Result{
+		machine.Done, machine.Done, machine.Done, machine.Failed, machine.CheckFailed, machine.RolledBack, machine.Broken, machine.Locked, machine.Frozen,
+	}).Draw(h.t, "result")
+	if h.run.Look {
+		o.Result = machine.Looked
+	}
+	for _, as := range h.run.Want.Modules {
+		var p machine.Part
+		if o.Result != machine.Done && h.n("fails", 0, 1) == 1 {
+			p.Error = "boom"
+		}
+		p.Left, p.Drift = h.n("left", 0, 1), h.n("drift", 0, 3)/3
+		o.Parts[as.Module] = p
+	}
+	if o.Result != machine.Done {
+		o.Error = "it failed"
+	}
+	return o
+}
+
+func (h history) complete() {
+	lost := !h.up || h.n("lost", 0, 2) == 0
+	text := ""
+	if lost {
+		text = "no hub answers"
+	}
+	switch what := h.n("what", 0, 4); {
+	case what == 0 && h.fetch != nil:
+		f := h.fetch
+		h.fetch = nil
+		h.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation, Error: text, Refused: lost && h.n("refused", 0, 3) == 0})
+	case what == 1 && h.send != 0 && lost:
+		seq := h.send
+		if h.n("half", 0, 1) == 1 && int(seq) == len(h.heard)+1 { // the hub has it, and its answer is lost
+			h.heard = append(h.heard, h.outbox[seq])
+		}
+		h.send = 0
+		h.step(machine.Acked{Seq: seq, Error: text})
+	case what == 1 && h.send != 0:
+		h.deliver()
+	case what == 2 && h.ask && lost:
+		h.ask = false
+		h.step(machine.Answered{Error: text})
+	case what == 2 && h.ask:
+		h.answerAsk()
+	case h.run != nil:
+		h.endRun(h.outcome())
+	}
+}
+
+func (h history) happen() {
+	switch h.n("event", 0, 11) {
+	case 0:
+		h.publish()
+	case 1:
+		h.push()
+	case 2:
+		h.up = !h.up
+		h.step(machine.Link{Up: h.up})
+	case 3:
+		h.elapse(time.Duration(h.n("seconds", 0, 4000)) * time.Second)
+	case 4:
+		h.now.Wall += int64(h.n("jump", -100_000, 100_000)) * int64(time.Second)
+		h.elapse(time.Second)
+	case 5:
+		h.budget = h.n("budget", 0, 5)
+	case 6:
+		h.start()
+	case 7:
+		h.step(machine.Touched{})
+	case 8:
+		what := rapid.SampledFrom([]string{machine.DoApply, machine.DoVerify, machine.DoReport, "dance"}).Draw(h.t, "do")
+		h.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint(h.n("id", 0, 20)), What: what}})
+	case 9:
+		h.step(machine.Frost{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})
+	default:
+		h.complete()
+	}
+}
+
+// Whatever happens, the laws hold that the world checks, and when all goes well again the
+// target becomes what the newest assignment says, and the hub hears all of it.
+func TestHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := history{newWorld(), t}
+		for range h.n("length", 1, 60) {
+			h.happen()
+			if len(h.wrong) > 0 {
+				t.Fatal(h.wrong)
+			}
+		}
+		h.converge()
+	})
+}
+
+func (h history) converge() {
+	for i := range h.all {
+		h.all[i].Frozen = ""
+	}
+	last := assignment(uint64(len(h.all)+1), "modules/a=9", "modules/b=9<modules/a:version", "modules/c=9<modules/b:availability")
+	last.Epoch = 100
+	h.all = append(h.all, last)
+	h.heal(400)
+	steps := h.steps
+	h.did = nil
+	h.heal(200)
+	if len(h.wrong) > 0 {
+		h.t.Fatal(h.wrong)
+	}
+	s := h.m.Status()
+	if s.Epoch != 100 || h.states() != "a ready; b ready; c ready" {
+		h.t.Fatalf("it did not converge: %d.%d %s, %s", s.Epoch, s.Generation, h.states(), s.Error)
+	}
+	if n := len(h.heard); n == 0 || h.heard[n-1].Status.Epoch != 100 {
+		h.t.Fatalf("the hub has not heard all: %d", n)
+	}
+	if h.now.Mono < time.Hour {
+		h.t.Fatalf("%d steps in %s: it does not come to rest", h.steps-steps, h.now.Mono)
+	}
+	for _, a := range h.did {
+		if r, ok := a.(machine.Run); ok && r.Cause != machine.Sweep {
+			h.t.Fatalf("a run at rest because of %s", r.Cause)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// longestText bounds each text of a report, in bytes.
+const longestText = 4096
+
+// report puts an event into the outbox, with what the target is since.
+func (m *Machine) report(e fleet.Event) {
+	e.Text, e.Error = clip(e.Text), clip(e.Error)
+	m.do(Append{fleet.Report{Event: e}})
+}
+
+// announce numbers the reports of a step: all carry the status at its end.
+func (m *Machine) announce() {
+	if ready := m.ready(); ready != m.wasReady {
+		m.wasReady = ready
+		if ready {
+			m.report(fleet.Event{Kind: fleet.Ready, Run: m.Run})
+		}
+	}
+	for i, a := range m.actions {
+		if ap, ok := a.(Append); ok {
+			m.actions[i] = Append{m.number(ap.Report.Event)}
+		}
+	}
+	// Reports go before what else there is to do: they are done at once.
+	slices.SortStableFunc(m.actions, func(a, b Action) int { return rank(a) - rank(b) })
+}
+
+func rank(a Action) int {
+	if _, ok := a.(Append); ok {
+		return 0
+	}
+	return 1
+}
+
+func (m *Machine) number(e fleet.Event) fleet.Report {
+	if m.seq-m.acked < MaxOutbox {
+		m.seq++
+	} else {
+		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(" (the outbox is full: events before this one, above %d, are not told)", m.seq-1)))
+	}
+	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall, Event: e, Status: m.Status()}
+}
+
+// Status is what the target is.
+func (m *Machine) Status() fleet.Status {
+	o := orderOf(m.Accepted)
+	s := fleet.Status{
+		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
+		Run: m.Run, Changed: m.Changed, Error: clip(m.trouble), Facts: m.Facts,
+	}
+	if m.Accepted == nil {
+		return s
+	}
+	for _, as := range m.Accepted.Modules {
+		have, _ := m.applied(as.Module)
+		k := m.Modules[as.Module]
+		s.Drift += k.Drift
+		s.Modules = append(s.Modules, fleet.ModuleStatus{
+			Module: as.Module, Commit: have.Revision.Commit, Bundle: have.Bundle.Digest,
+			State: m.stateOf(as, have, k), Since: k.Since, Waits: clip(k.Waits), Error: clip(k.Error),
+		})
+	}
+	return s
+}
+
+// stateOf is never ready for another bundle than the one that is assigned.
+func (m *Machine) stateOf(as, have fleet.Assigned, k Module) fleet.Readiness {
+	if k.State == "" || k.State == fleet.ModuleReady && have.Bundle != as.Bundle {
+		return fleet.ModulePending
+	}
+	return k.State
+}
+
+// ready tells whether all that is assigned is.
+func (m *Machine) ready() bool {
+	if m.Accepted == nil || m.Good == nil || m.Accepted.Withdrawn != "" || m.Good.Top.Bundle != m.Accepted.Top.Bundle || m.trouble != "" {
+		return false
+	}
+	for _, s := range m.Status().Modules {
+		if s.State != fleet.ModuleReady {
+			return false
+		}
+	}
+	return true
+}
+
+// send gives the oldest report that is not acknowledged to a hub.
+func (m *Machine) send() {
+	if !m.up || m.sending || m.acked >= m.seq || !m.isDue(sendTimer) {
+		return
+	}
+	m.sending = true
+	m.do(Send{m.acked + 1})
+}
+
+func (m *Machine) ackedReport(e Acked) {
+	m.sending = false
+	if e.Error != "" {
+		m.again(sendTimer, firstSend, longest)
+		return
+	}
+	m.failures[sendTimer] = 0
+	if m.up {
+		m.due[sendTimer] = m.now.Mono
+	}
+	if e.Seq > m.acked && e.Seq <= m.seq {
+		m.acked = e.Seq
+		m.do(Drop{e.Seq})
+	}
+}
+
+// clip shortens a text for a report, at a character.
+func clip(s string) string {
+	if len(s) <= longestText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longestText], "") + "…"
+}

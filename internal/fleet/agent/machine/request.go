@@ -1,0 +1,64 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// What a hub can request.
+const (
+	DoApply  = "apply"
+	DoVerify = "verify"
+	DoReport = "report"
+	DoForget = "forget-certificate"
+)
+
+// requested takes a request, once for each ID, and acknowledges it. That it was taken,
+// and what is owed for it, is durable before.
+func (m *Machine) requested(d fleet.Do) {
+	if slices.Contains(m.Done, d.ID) {
+		m.do(Answer{fleet.Done{ID: d.ID}})
+		return
+	}
+	if err := m.owe(d); err != nil {
+		m.do(Answer{fleet.Done{ID: d.ID, Error: err.Error()}})
+		return
+	}
+	m.Done = append(m.Done, d.ID)
+	m.Done = m.Done[max(0, len(m.Done)-maxDone):]
+	m.changed = true
+	m.do(Answer{fleet.Done{ID: d.ID}})
+}
+
+func (m *Machine) owe(d fleet.Do) error {
+	by := d.By
+	if by == "" {
+		by = "a hub"
+	}
+	switch d.What {
+	case DoApply:
+		m.Apply = by
+		m.bad = order{}
+		for name, s := range m.Modules {
+			if s.Failed != "" {
+				s.Failed = ""
+				m.put(name, s)
+			}
+		}
+	case DoVerify:
+		m.Verify = by
+	case DoReport:
+		m.report(fleet.Event{Kind: fleet.Told, Text: "asked by " + by})
+	case DoForget:
+		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
+	default:
+		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s and %s", d.What, DoApply, DoVerify, DoReport, DoForget)
+	}
+	if (d.What == DoApply || d.What == DoVerify) && m.Accepted == nil && m.Good == nil {
+		m.Apply, m.Verify = "", ""
+		return fmt.Errorf("cannot %s: nothing is assigned to this target yet", d.What)
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+package machine_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+const target = fleet.TargetID("aaaaaaaaaaaaaaaaaaaaaaaaaa")
+
+func bundle(name, version string) fleet.Bundle {
+	sum := sha256.Sum256([]byte(name + version))
+	return fleet.Bundle{Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: 1}
+}
+
+// assignment is one of modules written as "modules/NAME=VERSION<NEED:LEVEL<NEED:LEVEL".
+func assignment(generation uint64, modules ...string) fleet.Assignment {
+	rev := fleet.Revision{Repository: "r", Commit: strings.Repeat("a", 40)}
+	a := fleet.Assignment{
+		Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation,
+		Top: fleet.Assigned{Revision: rev, Bundle: bundle("", "top")},
+	}
+	for _, text := range modules {
+		head, needs, _ := strings.Cut(text, "<")
+		name, version, _ := strings.Cut(head, "=")
+		as := fleet.Assigned{Module: name, Revision: rev, Bundle: bundle(name, version)}
+		for _, n := range strings.FieldsFunc(needs, func(r rune) bool { return r == '<' }) {
+			need, level, _ := strings.Cut(n, ":")
+			as.Needs = append(as.Needs, fleet.Need{Module: need, Level: fleet.Level(level)})
+		}
+		a.Modules = append(a.Modules, as)
+	}
+	return a
+}
+
+// world is an agent's driver, its disk and its hub, as values.
+type world struct {
+	m    *machine.Machine
+	cfg  machine.Config
+	now  machine.Now
+	boot int
+
+	// The disk.
+	kept   machine.Kept
+	outbox map[uint64]fleet.Report
+	// budget is how many actions are done before the power goes; below 0: no end.
+	budget int
+
+	// What is under way.
+	run   *machine.Run
+	fetch *machine.Fetch
+	ask   bool
+	send  uint64
+	renew bool
+	wake  time.Duration
+	did   []machine.Action
+
+	// The hub, and what it was told.
+	up      bool
+	all     []fleet.Assignment
+	heard   []fleet.Report
+	answers map[string]int
+	steps   int
+	wrong   []string
+}
+
+func newWorld() *world {
+	w := &world{outbox: map[uint64]fleet.Report{}, budget: -1, answers: map[string]int{}, cfg: machine.Config{Target: target, Version: "1"}}
+	w.now.Wall = int64(1_700_000_000 * time.Second)
+	w.start()
+	return w
+}
+
+func (w *world) fault(format string, a ...any) { w.wrong = append(w.wrong, fmt.Sprintf(format, a...)) }
+
+// durable is what is on the disk.
+func (w *world) durable() machine.Kept { return w.kept }
+
+// write puts it there as it is now.
+func (w *world) write(k *machine.Kept) {
+	b, err := json.Marshal(k)
+	w.kept = machine.Kept{}
+	if err = errors.Join(err, json.Unmarshal(b, &w.kept)); err != nil {
+		w.fault("%v", err)
+	}
+}
+
+// copied is that in memory of its own.
+func (w *world) copied() machine.Kept {
+	k := w.kept
+	w.write(&k)
+	k, w.kept = w.kept, k
+	return k
+}
+
+// start is a new process: all that was under way is gone.
+func (w *world) start() {
+	w.boot++
+	w.now.Mono = 0
+	w.run, w.fetch, w.ask, w.send, w.renew, w.budget = nil, nil, false, 0, false, -1
+	w.cfg.Boot = fmt.Sprint(w.boot)
+	newest, oldest := uint64(0), uint64(0)
+	for seq := range w.outbox {
+		newest = max(newest, seq)
+		if oldest == 0 || seq < oldest {
+			oldest = seq
+		}
+	}
+	w.m = machine.New(w.cfg, w.copied(), newest, max(oldest, 1)-1)
+	w.step(machine.Started{})
+	if w.up {
+		w.step(machine.Link{Up: true})
+	}
+}
+
+// step does what the machine says, unless the power goes in the middle.
+func (w *world) step(e machine.Event) {
+	w.steps++
+	actions := w.m.Step(e, w.now)
+	for _, a := range actions {
+		if w.budget == 0 {
+			w.start()
+			return
+		}
+		w.budget--
+		w.do(a)
+	}
+}
+
+func (w *world) do(a machine.Action) {
+	w.did = append(w.did, a)
+	switch a := a.(type) {
+	case machine.Persist:
+		before := w.durable()
+		w.write(a.Kept)
+		if now := w.durable(); before.Accepted != nil && now.Accepted.Newer(*before.Accepted) < 0 {
+			w.fault("the accepted assignment went back")
+		}
+	case machine.Append:
+		newest := uint64(0)
+		for seq := range w.outbox {
+			newest = max(newest, seq)
+		}
+		if a.Report.Seq != newest+1 && a.Report.Seq != newest {
+			w.fault("report %d follows %d", a.Report.Seq, newest)
+		}
+		w.outbox[a.Report.Seq] = a.Report
+	case machine.Drop:
+		for seq := range w.outbox {
+			if _, more := w.outbox[seq+1]; seq <= a.Seq && more {
+				delete(w.outbox, seq)
+			}
+		}
+	case machine.Run:
+		w.began(a)
+	case machine.Fetch:
+		if w.fetch != nil {
+			w.fault("two fetches at a time")
+		}
+		w.fetch = &a
+	case machine.Ask:
+		w.ask = true
+	case machine.Send:
+		if w.send != 0 {
+			w.fault("two reports are sent at a time")
+		}
+		w.send = a.Seq
+	case machine.Answer:
+		if a.Done.Error == "" {
+			if !slices.Contains(w.durable().Done, a.Done.ID) {
+				w.fault("request %s is acknowledged and forgotten", a.Done.ID)
+			}
+			w.answers[a.Done.ID]++
+		}
+	case machine.Renew:
+		w.renew = true
+	case machine.Wake:
+		w.wake = a.In
+	}
+}
+
+func bundles(a *fleet.Assignment) map[string]fleet.Bundle {
+	out := map[string]fleet.Bundle{}
+	if a != nil {
+		out[""] = a.Top.Bundle
+		for _, as := range a.Modules {
+			out[as.Module] = as.Bundle
+		}
+	}
+	return out
+}
+
+// began checks the laws of runs.
+func (w *world) began(r machine.Run) {
+	if w.run != nil {
+		w.fault("two runs at a time")
+	}
+	w.run = &r
+	k := w.durable()
+	good := bundles(k.Good)
+	fresh := fmt.Sprint(good) != fmt.Sprint(bundles(&r.Want))
+	switch {
+	case r.Look:
+	case fresh && (k.Accepted == nil || r.Want.Newer(*k.Accepted) != 0):
+		w.fault("a run begins for %d.%d, which is not the newest that is durable", r.Want.Epoch, r.Want.Generation)
+	case !fresh && (r.Cause == machine.Assigned || r.Cause == machine.Retry && k.Try.N == 0):
+		w.fault("a run because of %s, and nothing is new", r.Cause)
+	case fresh && !k.Try.Open:
+		w.fault("a run begins and it is not on the disk")
+	}
+	if fresh && !r.Look {
+		w.checkNeeds(k, r, good)
+	}
+}
+
+// checkNeeds: what goes on has what it needs, as far as bundles can tell.
+func (w *world) checkNeeds(k machine.Kept, r machine.Run, good map[string]fleet.Bundle) {
+	assigned := bundles(k.Accepted)
+	for _, as := range r.Want.Modules {
+		if good[as.Module] == as.Bundle {
+			continue
+		}
+		for _, n := range as.Needs {
+			have, ok := good[n.Module]
+			if !ok || n.Level == fleet.Exact && have != assigned[n.Module] {
+				w.fault("%s goes on, and %s is not %s", as.Module, n.Module, n.Level)
+			}
+			if s := k.Modules[n.Module]; n.Level != fleet.Completed && (s.Drift > 0 || s.Bad) {
+				w.fault("%s goes on, and %s is not available", as.Module, n.Module)
+			}
+		}
+	}
+}
+
+// endRun ends the run under way.
+func (w *world) endRun(o machine.Outcome) {
+	if w.run == nil {
+		return
+	}
+	w.run = nil
+	w.step(machine.Ran{Outcome: o})
+}
+
+// elapse lets time pass, and wakes the machine if it asked for it.
+func (w *world) elapse(d time.Duration) {
+	w.now.Wall += int64(d)
+	w.now.Mono += d
+	w.step(machine.Tick{})
+}
+
+// heal lets everything that is begun go well, until nothing is left to do for some time.
+func (w *world) heal(rounds int) {
+	w.budget = -1
+	if !w.up {
+		w.up = true
+		w.step(machine.Link{Up: true})
+	}
+	w.step(machine.Frost{})
+	for range rounds {
+		switch {
+		case w.fetch != nil:
+			f := w.fetch
+			w.fetch = nil
+			w.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation})
+		case w.run != nil:
+			r := machine.Done
+			if w.run.Look {
+				r = machine.Looked
+			}
+			w.endRun(machine.Outcome{Result: r, Run: 7})
+		case w.send != 0:
+			w.deliver()
+		case w.ask:
+			w.answerAsk()
+		case w.renew:
+			w.renew = false
+			w.step(machine.Renewed{})
+		default:
+			w.elapse(max(w.wake, time.Second))
+		}
+	}
+}
+
+func (w *world) deliver() {
+	seq := w.send
+	w.send = 0
+	r, ok := w.outbox[seq]
+	if !ok {
+		w.fault("report %d is not in the outbox", seq)
+		return
+	}
+	newest := uint64(len(w.heard))
+	switch {
+	case seq == newest+1:
+		w.heard = append(w.heard, r)
+	case seq > newest:
+		w.fault("the hub is told %d after %d", seq, newest)
+	}
+	w.step(machine.Acked{Seq: seq})
+}
+
+func (w *world) answerAsk() {
+	w.ask = false
+	if len(w.all) > 0 {
+		w.step(machine.Offered{Assignment: w.all[len(w.all)-1]})
+	}
+	w.step(machine.Answered{})
+}
+
+func (w *world) states() string {
+	var out []string
+	for _, s := range w.m.Status().Modules {
+		text := strings.TrimPrefix(s.Module, "modules/") + " " + string(s.State)
+		if s.Waits != "" {
+			text += " (" + s.Waits + ")"
+		}
+		if s.Error != "" {
+			text += " error: " + s.Error
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
