@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -48,6 +49,18 @@ func (c *calls) answered(scope, number string, m Message) {
 	c.mu.Unlock()
 	if ch != nil {
 		ch <- m
+	}
+}
+
+// lost says Nobody to all who wait for an answer in a scope.
+func (c *calls) lost(scope string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, ch := range c.waiting {
+		if strings.HasPrefix(key, scope+".") {
+			delete(c.waiting, key)
+			ch <- Message{Nobody: true}
+		}
 	}
 }
 

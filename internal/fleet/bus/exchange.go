@@ -57,9 +57,11 @@ func (x *Exchange) Admit(id fleet.TargetID, connection uint64) {
 	}
 }
 
-// Gone notes that a connection ended. One that is not known is ignored.
+// Gone notes that a connection ended, after which nothing comes from it. One that is not
+// known is ignored.
 func (x *Exchange) Gone(connection uint64) {
 	if id, last := x.members.gone(connection); last {
+		x.calls.lost(string(id))
 		x.streams.failOf(string(id), ErrLost)
 	}
 }
