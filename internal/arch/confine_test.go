@@ -97,6 +97,7 @@ var confinements = []confinement{
 			{"internal/host/local", "systemd's socket"},
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
 			{"internal/fleet/hub/api/apitest", "the same for tests"},
+			{"internal/fleet/pki", "TLS of hubs and agents, enrolment and renewal"},
 			{"test/...", "networks of test hosts"},
 		},
 	},

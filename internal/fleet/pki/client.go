@@ -1,0 +1,247 @@
+package pki
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// maxAnswer bounds what is read of a hub, in bytes.
+const maxAnswer = 4 << 20
+
+// ErrPending is in the chain of the error about a target that somebody has to approve.
+var ErrPending = errors.New("waiting for approval")
+
+// Client enrols this host and renews its certificate. One process uses a folder at a
+// time.
+type Client struct {
+	Folder Folder
+	Now    func() time.Time
+	// Dial opens connections; nil is the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Again enrols a host that has an identity, with a new key.
+	Again bool
+}
+
+// coming is an enrolment that has not ended: the key lasts as long as the token does.
+type coming struct {
+	Token string `json:"token"` // its ID
+	Key   string `json:"key"`   // PEM
+}
+
+// Enrol makes this host a target of the fleet that the token is of, with a key that it
+// makes and keeps. The hub is believed only if the authority behind it is the one that
+// the token names. It may be called again after any error and any crash, and then goes
+// on where it was; ErrPending is in the chain of the error while approval is missing.
+func (c Client) Enrol(ctx context.Context, hub string, token Token, name string) (*Identity, error) {
+	if err := fleet.CheckName(name); err != nil {
+		return nil, err
+	}
+	if _, err := c.Folder.Load(); !c.Again && !errors.Is(err, ErrNoIdentity) {
+		return nil, errors.Join(err, errors.New("cannot enrol this host: it has an identity already. To make another one, add --again"))
+	}
+	key, err := c.coming(token.ID)
+	if err != nil {
+		return nil, err
+	}
+	request, err := newRequest(key)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(Enrolment{Format: enrolmentFormat, Token: token.Text(), Request: string(request), Name: name})
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask to enrol: %w", err)
+	}
+	a, err := c.ask(ctx, hub+"/v1/enrol", body, pinned(token.Authority, c.Now))
+	if err != nil {
+		return nil, err
+	}
+	i, err := c.take(a, key, token.Authority)
+	if err == nil {
+		err = c.Folder.remove(comingFile)
+	}
+	return i, err
+}
+
+// take keeps an answer, if it is of the authority that is believed.
+func (c Client) take(a Answer, key crypto.Signer, authority [32]byte) (*Identity, error) {
+	if a.Pending != "" {
+		return nil, fmt.Errorf("cannot go on yet: %s: %w", a.Pending, ErrPending)
+	}
+	i, err := identityOf(a, key)
+	if err != nil {
+		return nil, err
+	}
+	if DigestOf(i.roots[0]) != authority || len(i.roots) != 1 {
+		return nil, errors.New("cannot take an identity of another authority")
+	}
+	if err := c.Folder.save(a, key); err != nil {
+		return nil, err
+	}
+	return i, c.learn(a, i)
+}
+
+// learn keeps the revocations of an answer and the time that its certificate proves.
+func (c Client) learn(a Answer, i *Identity) error {
+	k, err := c.Folder.LoadKnown()
+	if err != nil {
+		return err
+	}
+	var set Revocations
+	floor := time.Unix(0, k.Floor)
+	keys := i.Keys(nil, c.Now(), floor)
+	for _, e := range append(k.Revocations, a.Revocations...) {
+		// One that cannot be read here is no reason to do without the others.
+		_, _ = set.Add(e, keys)
+	}
+	issued := i.chain[0].NotBefore.Add(Backdate)
+	next := Known{Floor: Raise(floor, issued, i.chain[len(i.chain)-1]).UnixNano(), Revocations: merged(k.Revocations, set.Envelopes())}
+	return c.Folder.SaveKnown(next)
+}
+
+// merged adds to what is kept: that somebody who signed is not believed now takes nothing
+// away.
+func merged(kept, more [][]byte) [][]byte {
+	seen := map[string]bool{}
+	var out [][]byte
+	for _, e := range append(kept, more...) {
+		if !seen[string(e)] {
+			seen[string(e)] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// coming is the key of an enrolment with a token: the one of an attempt before, or a new
+// one, durable before anybody hears of it.
+func (c Client) coming(token string) (crypto.Signer, error) {
+	var had coming
+	text, err := c.Folder.read(comingFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err == nil && strictJSON(text, &had) == nil && had.Token == token {
+		return oneKey([]byte(had.Key))
+	}
+	key, err := newP256()
+	if err != nil {
+		return nil, err
+	}
+	pem, err := encodeKeys(key)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(coming{token, string(pem)})
+	if err == nil {
+		err = c.Folder.write(comingFile, b, false)
+	}
+	return key, err
+}
+
+// Renew gets the next certificate from the first hub that answers, and keeps it. Without
+// one the identity stays as it is. ErrPending is in the chain of the error of a host that
+// was away for too long.
+func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, error) {
+	i, err := c.Folder.Load()
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.Folder.LoadKnown()
+	if err != nil {
+		return nil, err
+	}
+	floor := func() time.Time { return time.Unix(0, k.Floor) }
+	var failed []error
+	for _, hub := range i.Hubs {
+		a, err := c.ask(ctx, hub+"/v1/renew", nil, i.TLS(revoked, c.Now, floor))
+		if err == nil {
+			return c.take(a, i.key, DigestOf(i.roots[0]))
+		}
+		failed = append(failed, err)
+	}
+	if len(failed) == 0 {
+		failed = append(failed, errors.New("cannot renew the certificate: the identity names no hub. Enrol anew with fettle agent enrol --again"))
+	}
+	return nil, errors.Join(failed...)
+}
+
+// pinned believes a hub whose authority has the digest, whatever it is called.
+func pinned(authority [32]byte, now func() time.Time) *tls.Config {
+	c := Trust{}.ClientTLS(nil, now, nil)
+	c.VerifyConnection = func(s tls.ConnectionState) error {
+		for _, root := range s.PeerCertificates {
+			if DigestOf(root) != authority {
+				continue
+			}
+			name, err := fleetOf(root)
+			if err != nil {
+				return err
+			}
+			return Trust{Fleet: name, Authorities: []*x509.Certificate{root}}.ClientTLS(nil, now, nil).VerifyConnection(s)
+		}
+		return errors.New("cannot believe this hub: it is not of the fleet that the token is for. See whether the address and the token belong together")
+	}
+	return c
+}
+
+// ask posts to a hub, on a connection of its own.
+func (c Client) ask(ctx context.Context, address string, body []byte, conf *tls.Config) (Answer, error) {
+	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
+		return Answer{}, fmt.Errorf("cannot ask %.200q: the address of a hub is https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.Dial, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, fmt.Errorf("cannot ask a hub: %w", err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	p, err := client.Do(q)
+	if err != nil {
+		return Answer{}, fmt.Errorf("cannot ask a hub: %w", err)
+	}
+	defer p.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(p.Body, maxAnswer+1))
+	if err != nil {
+		return Answer{}, fmt.Errorf("cannot read the answer of %s: %w", address, err)
+	}
+	return readAnswer(p.StatusCode, b)
+}
+
+func readAnswer(status int, b []byte) (Answer, error) {
+	if len(b) > maxAnswer {
+		return Answer{}, fmt.Errorf("cannot read an answer of a hub of more than %d bytes", maxAnswer)
+	}
+	if status != http.StatusOK && status != http.StatusAccepted {
+		var p problem
+		if json.Unmarshal(b, &p) != nil || p.Error == "" {
+			return Answer{}, fmt.Errorf("cannot understand what the hub answers: its status is %d. Is this the address of a hub?", status)
+		}
+		return Answer{}, &Refusal{Status: status, Text: p.Error}
+	}
+	var a Answer
+	if err := json.Unmarshal(b, &a); err != nil {
+		return Answer{}, fmt.Errorf("cannot read the answer of a hub: %w", err)
+	}
+	if a.Format != answerFormat {
+		return Answer{}, fmt.Errorf("cannot read an answer of the format %.40q: this program knows %s", a.Format, answerFormat)
+	}
+	return a, nil
+}

@@ -1,0 +1,127 @@
+package pki
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+// Types of PEM blocks.
+const (
+	keyBlock         = "PRIVATE KEY"
+	certificateBlock = "CERTIFICATE"
+	requestBlock     = "CERTIFICATE REQUEST"
+)
+
+// blocks reads PEM of one type and nothing else, not even words between.
+func blocks(text []byte, kind string, most int) ([][]byte, error) {
+	var out [][]byte
+	for rest := bytes.TrimSpace(text); len(rest) > 0; rest = bytes.TrimSpace(rest) {
+		if !bytes.HasPrefix(rest, []byte("-----BEGIN "+kind+"-----")) {
+			return nil, fmt.Errorf("there is something else than a %s in it", kind)
+		}
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil || b.Type != kind || len(b.Headers) > 0 {
+			return nil, fmt.Errorf("a %s in it is damaged", kind)
+		}
+		if out = append(out, b.Bytes); len(out) > most {
+			return nil, fmt.Errorf("there are more than %d of %s in it", most, kind)
+		}
+	}
+	return out, nil
+}
+
+// ParseCertificates reads PEM of at most 16 certificates and nothing else.
+func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
+	raw, err := blocks(text, certificateBlock, 16)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read certificates: %w", err)
+	}
+	var out []*x509.Certificate
+	for _, der := range raw {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read a certificate: %w", err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// EncodeCertificates is the text that ParseCertificates reads.
+func EncodeCertificates(certs ...*x509.Certificate) []byte {
+	var out []byte
+	for _, c := range certs {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: c.Raw})...)
+	}
+	return out
+}
+
+func newP256() (*ecdsa.PrivateKey, error) {
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a key: %w", err)
+	}
+	return k, nil
+}
+
+func encodeKeys(keys ...crypto.Signer) ([]byte, error) {
+	var out []byte
+	for _, k := range keys {
+		der, err := x509.MarshalPKCS8PrivateKey(k)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write a key: %w", err)
+		}
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der})...)
+	}
+	return out, nil
+}
+
+// parseKeys reads keys of P-256 and ed25519. Its errors never have a part of one.
+func parseKeys(text []byte) ([]crypto.Signer, error) {
+	raw, err := blocks(text, keyBlock, 4)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read keys: %w", err)
+	}
+	var out []crypto.Signer
+	for _, der := range raw {
+		k, err := x509.ParsePKCS8PrivateKey(der)
+		if err != nil {
+			return nil, errors.New("cannot read a key: it is damaged")
+		}
+		s, ok := k.(crypto.Signer)
+		if !ok || checkKey(s.Public()) != nil {
+			return nil, errors.New("cannot use a key of this type: it is neither P-256 nor ed25519")
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// checkKey says what is wrong with a public key.
+func checkKey(public crypto.PublicKey) error {
+	switch k := public.(type) {
+	case *ecdsa.PublicKey:
+		if k.Curve == elliptic.P256() {
+			return nil
+		}
+	case ed25519.PublicKey:
+		if len(k) == ed25519.PublicKeySize {
+			return nil
+		}
+	}
+	return errors.New("cannot take a key of this type: it is P-256 or ed25519")
+}
+
+// sameKey compares public keys, of whatever type.
+func sameKey(a, b crypto.PublicKey) bool {
+	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
+	return ok && k.Equal(b)
+}

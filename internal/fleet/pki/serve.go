@@ -1,0 +1,102 @@
+package pki
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+)
+
+// maxEnrolment bounds what is read of somebody who has shown nothing yet, in bytes.
+const maxEnrolment = 8 << 10
+
+// Statuses of refusals, for those who decide and know nothing of HTTP.
+const (
+	malformed    = http.StatusBadRequest
+	unauthorized = http.StatusUnauthorized
+	forbidden    = http.StatusForbidden
+	conflict     = http.StatusConflict
+)
+
+// ServeEnrol is POST /v1/enrol: an Enrolment, answered by an Answer, with 202 where it is
+// pending. Mistakes are {"error": …}.
+func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
+	from, err := addressOf(q)
+	if err != nil {
+		respond(w, http.StatusBadRequest, problem{err.Error()})
+		return
+	}
+	if r.Limit != nil && !r.Limit.Allows(from, r.Now()) {
+		w.Header().Set("Retry-After", "60")
+		respond(w, http.StatusTooManyRequests, problem{"cannot enrol: too many attempts from this address have failed. Wait a minute, and see whether the token is right"})
+		return
+	}
+	var e Enrolment
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxEnrolment))
+	if err == nil {
+		err = strictJSON(body, &e)
+	}
+	if err != nil || e.Format != enrolmentFormat {
+		r.failed(from)
+		respond(w, http.StatusBadRequest, problem{"cannot read this enrolment: it is JSON of the format " + enrolmentFormat})
+		return
+	}
+	a, err := r.Enrol(q.Context(), e, from)
+	if _, theirs := errors.AsType[*Refusal](err); theirs {
+		r.failed(from)
+	}
+	answer(w, a, err)
+}
+
+// ServeRenew is POST /v1/renew with the certificate that is to be renewed and no body,
+// answered like ServeEnrol.
+func (r *Registrar) ServeRenew(w http.ResponseWriter, q *http.Request) {
+	a, err := r.Renew(q.Context(), q.TLS)
+	answer(w, a, err)
+}
+
+func (r *Registrar) failed(from netip.Addr) {
+	if r.Limit != nil {
+		r.Limit.Failed(from, r.Now())
+	}
+}
+
+// problem is the body of an answer that refuses.
+type problem struct {
+	Error string `json:"error"`
+}
+
+func answer(w http.ResponseWriter, a Answer, err error) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		respond(w, refusal.Status, problem{refusal.Text})
+		return
+	}
+	if err != nil {
+		// What went wrong inside of the hub is not for those who are outside.
+		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Ask again later"})
+		return
+	}
+	status := http.StatusOK
+	if a.Pending != "" {
+		status = http.StatusAccepted
+	}
+	respond(w, status, a)
+}
+
+func respond(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// Who went away does not need the rest.
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// addressOf is who really is at the other end; what headers say counts for nothing.
+func addressOf(q *http.Request) (netip.Addr, error) {
+	ap, err := netip.ParseAddrPort(q.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}, errors.New("cannot tell where this comes from")
+	}
+	return ap.Addr().Unmap().WithZone(""), nil
+}

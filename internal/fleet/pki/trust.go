@@ -1,0 +1,144 @@
+package pki
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Errors about certificates.
+var (
+	ErrExpired = errors.New("the certificate has expired")
+	ErrRevoked = errors.New("the certificate is revoked")
+)
+
+// Trust is whom somebody believes. It is immutable while it is used.
+type Trust struct {
+	Fleet       string // all names are of it
+	Authorities []*x509.Certificate
+	// Revoked tells whether a certificate is not believed any more, by its serial and its
+	// name. It may be called from any goroutine; nil revokes nothing.
+	Revoked func(serial string, n Name) bool
+}
+
+// Peer is somebody whose certificate is believed.
+type Peer struct {
+	Name        Name
+	Serial      string
+	Certificate *x509.Certificate
+}
+
+// Verify believes a certificate, which is the first of the chain, if it is of one of the
+// kinds and of the fleet, comes from an authority the way that its kind must, holds at
+// the moment, and neither it nor its issuer is revoked. ErrExpired and ErrRevoked are in
+// the chain of the error.
+func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (Peer, error) {
+	if len(chain) == 0 {
+		return Peer{}, errors.New("cannot believe somebody without a certificate")
+	}
+	leaf := chain[0]
+	n, err := NameOf(leaf)
+	if err != nil {
+		return Peer{}, err
+	}
+	if n.Fleet != t.Fleet {
+		return Peer{}, fmt.Errorf("cannot believe a certificate of the fleet %q: this is %q", n.Fleet, t.Fleet)
+	}
+	if !slices.Contains(kinds, n.Kind) {
+		return Peer{}, fmt.Errorf("cannot believe the certificate of a %s here", n.Kind)
+	}
+	p := Peer{Name: n, Serial: SerialOf(leaf), Certificate: leaf}
+	if at.Before(leaf.NotBefore) {
+		return Peer{}, fmt.Errorf("cannot believe the certificate of %s before %s: see whether the clocks are right", n, leaf.NotBefore.UTC().Format(time.RFC3339))
+	}
+	path, err := t.path(chain, n.Kind, at)
+	if err == nil {
+		err = t.standing(path)
+	}
+	return p, err
+}
+
+// path is the way from a certificate to an authority, which has the length that the kind
+// asks for.
+func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509.Certificate, error) {
+	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: usages(kind)}
+	for _, c := range t.Authorities {
+		opts.Roots.AddCert(c)
+	}
+	for _, c := range chain[1:min(len(chain), 8)] {
+		opts.Intermediates.AddCert(c)
+	}
+	paths, err := chain[0].Verify(opts)
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return nil, fmt.Errorf("cannot believe a certificate that ended at %s: %w", chain[0].NotAfter.UTC().Format(time.RFC3339), ErrExpired)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot believe a certificate that no authority of this fleet vouches for: %w", err)
+	}
+	for _, p := range paths {
+		if rightPath(p, kind) {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot believe the certificate of a %s: it does not come from where such come from", kind)
+}
+
+func usages(kind Kind) []x509.ExtKeyUsage {
+	switch kind {
+	case HubKind:
+		return []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	case TargetKind, PersonKind, IssuerKind:
+		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	}
+	return []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
+}
+
+// rightPath: hubs, signers and issuers come straight from an authority; all others from
+// an issuer, so that a stolen issuing key makes no hub.
+func rightPath(p []*x509.Certificate, kind Kind) bool {
+	if kind != TargetKind && kind != PersonKind {
+		return len(p) == 2 && p[0].IsCA == (kind == IssuerKind)
+	}
+	if len(p) != 3 || p[0].IsCA {
+		return false
+	}
+	n, err := NameOf(p[1])
+	return err == nil && n.Kind == IssuerKind
+}
+
+// standing: nothing on the way is revoked.
+func (t Trust) standing(path []*x509.Certificate) error {
+	for _, c := range path[:len(path)-1] {
+		n, err := NameOf(c)
+		if err != nil {
+			return err
+		}
+		if n.Fleet != t.Fleet {
+			return fmt.Errorf("cannot believe what %s vouches for: this is the fleet %q", n, t.Fleet)
+		}
+		if t.Revoked != nil && t.Revoked(SerialOf(c), n) {
+			return fmt.Errorf("cannot believe %s: %w", n, ErrRevoked)
+		}
+	}
+	return nil
+}
+
+// SigningKeys are the keys of the signers that are believed at a moment; the others are
+// left out, for there are always some that have ended.
+func SigningKeys(t Trust, signers []*x509.Certificate, at time.Time) fleet.Keys {
+	out := fleet.Keys{}
+	for _, c := range signers {
+		if _, err := t.Verify([]*x509.Certificate{c}, at, SignerKind); err != nil {
+			continue
+		}
+		if key, ok := c.PublicKey.(ed25519.PublicKey); ok {
+			out[fleet.KeyID(key)] = key
+		}
+	}
+	return out
+}
