@@ -26,6 +26,8 @@ type Terms struct {
 	Networks []string `json:"networks,omitempty"`
 	Uses     int      `json:"uses"`
 	Expires  int64    `json:"expires"` // seconds since 1970
+	// Note is for people.
+	Note string `json:"note,omitempty"`
 	// Approve leaves each target pending until somebody approves it.
 	Approve bool `json:"approve,omitempty"`
 }
