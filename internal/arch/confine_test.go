@@ -95,6 +95,7 @@ var confinements = []confinement{
 			{"internal/fact", "the addresses of interfaces"},
 			{"internal/step", "parses addresses, opens nothing"},
 			{"internal/host/local", "systemd's socket"},
+			{"internal/fleet/bus", "connections of agents and hubs"},
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
 			{"internal/fleet/hub/api/apitest", "the same for tests"},
 			{"internal/fleet/pki", "TLS of hubs and agents, enrolment and renewal"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/time/rate"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -30,7 +31,7 @@ type Config struct {
 	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
 
 	MaxConnections int           // 0 is 20,000
-	Handshakes     int64         // new connections in a second, the others being told to come back; 0 is 1,000
+	Handshakes     int64         // new connections in a second, the others having to come again; 0 is 1,000
 	Ping           time.Duration // how often a silent agent is looked at; 0 is two minutes
 	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
 	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
@@ -94,8 +95,7 @@ func (c Config) options() (*server.Options, error) {
 	if o.Host, o.Port, err = address(c.Listen); err != nil {
 		return nil, err
 	}
-	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.TLS), true, true, true
-	o.TLSRateLimit = orElse(c.Handshakes, 1000)
+	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.TLS, limited(c.Handshakes)), true, true, true
 	return o, c.cluster(o)
 }
 
@@ -107,7 +107,7 @@ func (c Config) cluster(o *server.Options) error {
 	if err != nil {
 		return err
 	}
-	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.Cluster.TLS)}
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.Cluster.TLS, nil)}
 	for _, r := range c.Cluster.Routes {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: r})
 	}
@@ -133,21 +133,45 @@ func address(s string) (host string, port int, err error) {
 	return host, port, nil
 }
 
+// errTooMany is what who connects is not told: the handshake fails, and it comes again.
+var errTooMany = errors.New("cannot take more connections in this second")
+
+// limited lets so many handshakes in a second begin. A handshake costs as much as all
+// else of an agent, and after an outage they all come.
+func limited(perSecond int64) func() error {
+	perSecond = orElse(perSecond, 1000)
+	l := rate.NewLimiter(rate.Limit(perSecond), int(perSecond))
+	return func() error {
+		if !l.Allow() {
+			return errTooMany
+		}
+		return nil
+	}
+}
+
 // strict is a configuration that wants TLS 1.3 and a certificate that verifies,
-// whatever its own function for single connections gives.
-func strict(c *tls.Config) *tls.Config {
+// whatever its own function for single connections gives. Nothing begins before, when it
+// is not nil, has let it.
+func strict(c *tls.Config, before func() error) *tls.Config {
 	c = c.Clone()
+	each := c.GetConfigForClient
 	c.MinVersion, c.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
-	if each := c.GetConfigForClient; each != nil {
-		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			own, err := each(hello)
-			if err != nil || own == nil {
+	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if before != nil {
+			if err := before(); err != nil {
 				return nil, err
 			}
-			own = own.Clone()
-			own.MinVersion, own.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
-			return own, nil
 		}
+		if each == nil {
+			return nil, nil
+		}
+		own, err := each(hello)
+		if err != nil || own == nil {
+			return nil, err
+		}
+		own = own.Clone()
+		own.MinVersion, own.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
+		return own, nil
 	}
 	return c
 }
