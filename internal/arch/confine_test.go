@@ -99,6 +99,7 @@ var confinements = []confinement{
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
 			{"internal/fleet/hub/api/apitest", "the same for tests"},
 			{"internal/fleet/pki", "TLS of hubs and agents, enrolment and renewal"},
+			{"internal/fleet/client", "asks a hub, for the command line"},
 			{"test/...", "networks of test hosts"},
 		},
 	},

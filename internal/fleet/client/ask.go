@@ -1,0 +1,192 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// TargetQuery chooses targets, as the API has it.
+type TargetQuery struct {
+	Select        []string
+	All           bool
+	Sort          string
+	Offset, Limit int
+}
+
+// EventQuery chooses events, as the API has it.
+type EventQuery struct {
+	Target, Module string
+	Kinds          []string
+	Since, Until   time.Time
+	After          string
+	Limit          int
+}
+
+func number(q url.Values, name string, n int) {
+	if n > 0 {
+		q.Set(name, strconv.Itoa(n))
+	}
+}
+
+func text(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+// WhoAmI says as whom the hub sees this client.
+func (c *Client) WhoAmI(ctx context.Context) (document.Person, error) {
+	return ask[document.Person](ctx, c, http.MethodGet, "/v1/whoami", nil, nil)
+}
+
+// Status is the fleet in numbers.
+func (c *Client) Status(ctx context.Context) (document.Status, error) {
+	return ask[document.Status](ctx, c, http.MethodGet, "/v1/status", nil, nil)
+}
+
+// Health is how the hub is.
+func (c *Client) Health(ctx context.Context) (document.Health, error) {
+	return ask[document.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
+}
+
+// Repositories are those that the hub follows.
+func (c *Client) Repositories(ctx context.Context) (document.RepositoryPage, error) {
+	return ask[document.RepositoryPage](ctx, c, http.MethodGet, "/v1/repositories", nil, nil)
+}
+
+// Targets is a page of them.
+func (c *Client) Targets(ctx context.Context, t TargetQuery) (document.TargetPage, error) {
+	q := url.Values{}
+	if len(t.Select) > 0 {
+		q["select"] = t.Select
+	}
+	if t.All {
+		q.Set("all", "true")
+	}
+	text(q, "sort", t.Sort)
+	number(q, "offset", t.Offset)
+	number(q, "limit", t.Limit)
+	return ask[document.TargetPage](ctx, c, http.MethodGet, "/v1/targets", q, nil)
+}
+
+func targetPath(name, verb string) string {
+	if verb != "" {
+		verb = "/" + verb
+	}
+	return "/v1/targets/" + url.PathEscape(name) + verb
+}
+
+// Target is one of them, by identity or name.
+func (c *Client) Target(ctx context.Context, name string) (document.TargetDetail, error) {
+	return ask[document.TargetDetail](ctx, c, http.MethodGet, targetPath(name, ""), nil, nil)
+}
+
+// Approve lets a target in.
+func (c *Client) Approve(ctx context.Context, name string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "approve"), nil, document.ReasonRequest{})
+}
+
+// Label sets and removes labels.
+func (c *Client) Label(ctx context.Context, name string, r document.LabelRequest) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "label"), nil, r)
+}
+
+// Retire takes a target out of the fleet.
+func (c *Client) Retire(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "retire"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Revoke ends that a target is believed.
+func (c *Client) Revoke(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "revoke"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Pin keeps a target on a revision.
+func (c *Client) Pin(ctx context.Context, name string, r document.PinRequest) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "pin"), nil, r)
+}
+
+// Unpin ends that; module "" is the pin of all of the target.
+func (c *Client) Unpin(ctx context.Context, name, module string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "unpin"), nil, document.UnpinRequest{Module: module})
+}
+
+// Freeze keeps a target from changing.
+func (c *Client) Freeze(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "freeze"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Unfreeze ends that.
+func (c *Client) Unfreeze(ctx context.Context, name string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "unfreeze"), nil, document.ReasonRequest{})
+}
+
+// Modules are all that are assigned.
+func (c *Client) Modules(ctx context.Context) (document.ModulePage, error) {
+	return ask[document.ModulePage](ctx, c, http.MethodGet, "/v1/modules", nil, nil)
+}
+
+// Module is one of them with its targets, at most limit where that is not 0.
+func (c *Client) Module(ctx context.Context, name string, limit int) (document.ModuleDetail, error) {
+	q := url.Values{}
+	number(q, "limit", limit)
+	return ask[document.ModuleDetail](ctx, c, http.MethodGet, "/v1/modules/"+url.PathEscape(name), q, nil)
+}
+
+func (e EventQuery) values() url.Values {
+	q := url.Values{}
+	text(q, "target", e.Target)
+	text(q, "module", e.Module)
+	text(q, "after", e.After)
+	if len(e.Kinds) > 0 {
+		q["kind"] = e.Kinds
+	}
+	if !e.Since.IsZero() {
+		q.Set("since", e.Since.UTC().Format(time.RFC3339))
+	}
+	if !e.Until.IsZero() {
+		q.Set("until", e.Until.UTC().Format(time.RFC3339))
+	}
+	number(q, "limit", e.Limit)
+	return q
+}
+
+// Events is a page of them.
+func (c *Client) Events(ctx context.Context, e EventQuery) (document.EventPage, error) {
+	return ask[document.EventPage](ctx, c, http.MethodGet, "/v1/events", e.values(), nil)
+}
+
+// CreateToken makes one; its secret is in the answer and nowhere else.
+func (c *Client) CreateToken(ctx context.Context, r document.TokenRequest) (document.NewToken, error) {
+	return ask[document.NewToken](ctx, c, http.MethodPost, "/v1/tokens", nil, r)
+}
+
+// Tokens are those that are kept.
+func (c *Client) Tokens(ctx context.Context) (document.TokenPage, error) {
+	return ask[document.TokenPage](ctx, c, http.MethodGet, "/v1/tokens", nil, nil)
+}
+
+// RevokeToken ends that one lets anybody in.
+func (c *Client) RevokeToken(ctx context.Context, id string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/revoke", nil, document.ReasonRequest{})
+}
+
+// Do asks agents for something.
+func (c *Client) Do(ctx context.Context, r document.DoRequest) (document.Request, error) {
+	return ask[document.Request](ctx, c, http.MethodPost, "/v1/requests", nil, r)
+}
+
+// Request is one that was made, and who acknowledged it.
+func (c *Client) Request(ctx context.Context, id string) (document.Request, error) {
+	return ask[document.Request](ctx, c, http.MethodGet, "/v1/requests/"+url.PathEscape(id), nil, nil)
+}
+
+// Requests are those that are kept.
+func (c *Client) Requests(ctx context.Context) (document.RequestPage, error) {
+	return ask[document.RequestPage](ctx, c, http.MethodGet, "/v1/requests", nil, nil)
+}

@@ -1,0 +1,46 @@
+package apitest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"time"
+)
+
+// Serve starts a server with a certificate of its own authority, which stands last in the
+// chain that it shows. kind is what the certificate says it is: "hub", "target". The
+// caller closes it.
+func Serve(h http.Handler, kind string) (*httptest.Server, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a key: %w", err)
+	}
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "acme"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	root, err := x509.CreateCertificate(rand.Reader, authority, authority, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a certificate: %w", err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "h1"}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
+		URIs: []*url.URL{{Scheme: "fettle", Host: "acme", Path: "/" + kind + "/h1"}}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	own, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a certificate: %w", err)
+	}
+	s := httptest.NewUnstartedServer(h)
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{own, root}, PrivateKey: key}}}
+	s.StartTLS()
+	return s, nil
+}
