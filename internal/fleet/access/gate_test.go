@@ -1,0 +1,290 @@
+package access_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+func start() time.Time { return time.Unix(1_800_000_000, 0).UTC() }
+
+// door is a gate with its store, and the hub behind it.
+type door struct {
+	t      *testing.T
+	gate   *access.Gate
+	people fleet.Store
+	now    time.Time
+}
+
+func newDoor(t *testing.T) *door {
+	t.Helper()
+	d := &door{t: t, people: bustest.NewStore(), now: start()}
+	d.gate = &access.Gate{People: d.people, Now: func() time.Time { return d.now }}
+	return d
+}
+
+func (d *door) put(key string, v any) {
+	d.t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		_, err = d.people.Put(d.t.Context(), key, b)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *door) person(name string, roles ...access.Role) {
+	d.put(access.PersonKey(name), access.Person{Name: name, Roles: roles, By: "root"})
+}
+
+func (d *door) bearer(person string, life time.Duration, roles ...access.Role) string {
+	d.t.Helper()
+	text, b, err := access.NewBearer(person, roles, life, "root", "", d.now)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.put(access.BearerKey(b.ID), b)
+	return text
+}
+
+func (d *door) ask(header ...string) (access.Who, error) {
+	r := httptest.NewRequest(http.MethodGet, "/v1/targets", nil)
+	for _, h := range header {
+		r.Header.Add("Authorization", h)
+	}
+	return d.gate.Authenticate(r)
+}
+
+func TestBearer(t *testing.T) {
+	d := newDoor(t)
+	d.person("ada", access.Operator)
+	token := d.bearer("ada", time.Hour, access.Admins)
+	who, err := d.ask("Bearer " + token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who.Name != "ada" || !slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) || who.May(access.Admin) {
+		t.Errorf("a token for more than its person may do gives %v", who.Rights())
+	}
+	if !strings.HasPrefix(who.How, "token fettle-api-") || strings.Contains(who.How, token[18:40]) {
+		t.Errorf("how: %s", who.How)
+	}
+	less := d.bearer("ada", time.Hour, access.Reader)
+	if who, err := d.ask("Bearer " + less); err != nil || who.May(access.Operate) || !who.May(access.Read) {
+		t.Errorf("a token for reading gives %v, %v", who.Rights(), err)
+	}
+}
+
+// All that is no good is refused alike, and nothing of it stands in the refusal.
+func TestProofsThatAreNoGood(t *testing.T) {
+	d := newDoor(t)
+	d.person("ada", access.Operator)
+	d.put(access.PersonKey("eve"), access.Person{Name: "eve", Roles: []access.Role{access.Admins}, Locked: true})
+	good, locked, nobody := d.bearer("ada", 2*time.Hour, access.Operator), d.bearer("eve", 2*time.Hour, access.Admins), d.bearer("bob", 2*time.Hour, access.Admins)
+	short := d.bearer("ada", time.Minute, access.Operator)
+	d.now = d.now.Add(time.Hour)
+	flipped := []byte(good)
+	flipped[25] ^= 1
+	cases := map[string][]string{
+		"expired": {"Bearer " + short}, "locked": {"Bearer " + locked}, "nobody": {"Bearer " + nobody},
+		"mistyped": {"Bearer " + string(flipped)}, "twice": {"Bearer " + good, "Bearer " + good}, "basic": {"Basic " + good},
+		"no OIDC": {"Bearer a.b.c"}, "empty": {""}, "cut off": {"Bearer " + good[:40]},
+	}
+	for name, header := range cases {
+		t.Run(name, func(t *testing.T) {
+			who, err := d.ask(header...)
+			if !errors.Is(err, fleet.ErrDenied) || who.Name != "" || who.May(access.Read) {
+				t.Fatalf("%v, %v", who, err)
+			}
+			for _, secret := range []string{good, locked, nobody, short} {
+				for i := 18; i+8 <= len(secret); i++ {
+					if strings.Contains(err.Error(), secret[i:i+8]) {
+						t.Fatalf("the refusal has a part of a token: %v", err)
+					}
+				}
+			}
+		})
+	}
+	if _, err := d.ask("Bearer " + good); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.ask(); !errors.Is(err, fleet.ErrDenied) {
+		t.Error("nobody came in")
+	}
+}
+
+func TestGuessing(t *testing.T) {
+	d := newDoor(t)
+	d.gate.Limit = &pki.Limit{}
+	d.person("ada", access.Reader)
+	good := "Bearer " + d.bearer("ada", time.Hour, access.Reader)
+	for range 30 {
+		if _, err := d.ask("Bearer fettle-api-x"); err == nil {
+			t.Fatal("a wrong token came in")
+		}
+	}
+	if _, err := d.ask(good); err == nil || !strings.Contains(err.Error(), "Wait a minute") {
+		t.Errorf("after thirty failures: %v", err)
+	}
+	d.now = d.now.Add(time.Minute)
+	if _, err := d.ask(good); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSocketIsRoot(t *testing.T) {
+	d := newDoor(t)
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	who, err := d.gate.Authenticate(r.WithContext(access.AsRoot(r.Context())))
+	if err != nil || who.Name != "root" || !who.May(access.Admin) {
+		t.Errorf("%v, %v", who, err)
+	}
+}
+
+// hub is one with its authority, in memory.
+func hub(t *testing.T, fleetName string) *pki.Hub {
+	t.Helper()
+	files := mem.NewFS(mem.Options{})
+	a, err := pki.NewAuthority(files, "/authority", fleetName, start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := pki.OpenHub(files, "/hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := h.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	certs, err := a.Vouch(request, "hub1", nil, start())
+	if err == nil {
+		err = h.Install(certs)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func issuer(t *testing.T, h *pki.Hub) *pki.Issuer {
+	t.Helper()
+	i, err := h.Issuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func publicKey(t *testing.T) crypto.PublicKey {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Public()
+}
+
+func TestCertificateOfAPerson(t *testing.T) {
+	d := newDoor(t)
+	h := hub(t, "acme")
+	revoked := &pki.Revocations{}
+	trust, err := h.Trust(revoked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.gate.Trust = &trust
+	d.person("ada", access.Approver)
+	ask := func(i *pki.Issuer, cert *x509.Certificate, err error) (access.Who, error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert, i.Certificate()}}
+		return d.gate.Authenticate(r)
+	}
+	i, foreign := issuer(t, h), issuer(t, hub(t, "acme"))
+	cert, err := i.Person(publicKey(t), "ada", time.Hour, start())
+	who, err := ask(i, cert, err)
+	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) {
+		t.Errorf("%v %v %v", who, who.Rights(), err)
+	}
+	other, err := foreign.Person(publicKey(t), "ada", time.Hour, start())
+	if _, err := ask(foreign, other, err); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("another authority of the same name is believed: %v", err)
+	}
+	key := publicKey(t)
+	id, _ := pki.TargetIDOf(key)
+	target, err := i.Target(key, id, pki.Claims{Name: "ada"}, start())
+	if _, err := ask(i, target, err); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("a target comes in as a person: %v", err)
+	}
+	d.now = start().Add(2 * time.Hour)
+	if _, err := ask(i, cert, nil); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("a certificate that has ended: %v", err)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	rights := []access.Right{access.Read, access.Operate, access.Approve, access.Admin}
+	want := map[access.Role]string{access.Reader: "1000", access.Operator: "1100", access.Approver: "1010", access.Admins: "1111", "": "0000", "root": "0000"}
+	d := newDoor(t)
+	for role, mask := range want {
+		d.person("ada", role)
+		token := d.bearer("ada", time.Hour, access.Admins)
+		who, err := d.ask("Bearer " + token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range rights {
+			if who.May(r) != (mask[i] == '1') {
+				t.Errorf("%q may %s: %v", role, r, who.May(r))
+			}
+		}
+	}
+	if (access.Who{}).May("") || (access.Who{}).May(access.Read) {
+		t.Error("nobody has rights")
+	}
+	if _, err := access.RolesOf("read, approve"); err != nil {
+		t.Error(err)
+	}
+	if _, err := access.RolesOf("root"); err == nil {
+		t.Error("there is no such role")
+	}
+}
+
+// A store that cannot be read is no reason to say that somebody is not known.
+func TestStoreFails(t *testing.T) {
+	d := newDoor(t)
+	d.person("ada", access.Reader)
+	token := d.bearer("ada", time.Hour, access.Reader)
+	d.gate.People = failing{d.people}
+	if _, err := d.ask("Bearer " + token); err == nil || errors.Is(err, fleet.ErrDenied) {
+		t.Error(err)
+	}
+}
+
+type failing struct{ fleet.Store }
+
+func (failing) Get(context.Context, string) (fleet.Entry, error) {
+	return fleet.Entry{}, errors.New("no quorum")
+}

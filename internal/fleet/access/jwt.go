@@ -1,0 +1,166 @@
+package access
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// maxJWT bounds an ID token, in bytes.
+const maxJWT = 16 << 10
+
+// leeway is how far the clocks of a hub and a provider may be apart.
+const leeway = time.Minute
+
+// errToken is about every ID token that is no good: what of it was wrong is not told.
+var errToken = errors.New("the ID token is not good")
+
+// jwt is an ID token that has been taken apart and not been believed yet.
+type jwt struct {
+	alg, kid  string
+	signed    string
+	signature []byte
+	claims    claims
+}
+
+// claims are those that decide.
+type claims struct {
+	Issuer    string   `json:"iss"`
+	Subject   string   `json:"sub"`
+	Audience  audience `json:"aud"`
+	Party     string   `json:"azp"`
+	Expires   seconds  `json:"exp"`
+	NotBefore seconds  `json:"nbf"`
+	Issued    seconds  `json:"iat"`
+	all       map[string]any
+}
+
+// seconds since 1970, as JSON has them: providers may write fractions.
+type seconds float64
+
+func (s seconds) time() time.Time { return time.Unix(int64(s), 0) }
+
+// audience is one text or several.
+type audience []string
+
+func (a *audience) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*a = audience{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(a))
+}
+
+func parseJWT(text string) (jwt, error) {
+	parts := strings.Split(text, ".")
+	if len(text) > maxJWT || len(parts) != 3 {
+		return jwt{}, errToken
+	}
+	var raw [3][]byte
+	for i, p := range parts {
+		b, err := base64.RawURLEncoding.Strict().DecodeString(p)
+		if err != nil {
+			return jwt{}, errToken
+		}
+		raw[i] = b
+	}
+	var head struct {
+		Alg  string `json:"alg"`
+		Kid  string `json:"kid"`
+		Crit any    `json:"crit"`
+	}
+	t := jwt{signed: parts[0] + "." + parts[1], signature: raw[2]}
+	if json.Unmarshal(raw[0], &head) != nil || head.Crit != nil || json.Unmarshal(raw[1], &t.claims) != nil || json.Unmarshal(raw[1], &t.claims.all) != nil {
+		return jwt{}, errToken
+	}
+	t.alg, t.kid = head.Alg, head.Kid
+	return t, nil
+}
+
+// signedBy tells whether a key signed it, in the one way that fits the key: what the
+// token says of its algorithm has to agree, and never decides.
+func (t jwt) signedBy(key crypto.PublicKey) bool {
+	sum := sha256.Sum256([]byte(t.signed))
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return t.alg == "RS256" && rsa.VerifyPKCS1v15(k, crypto.SHA256, sum[:], t.signature) == nil
+	case *ecdsa.PublicKey:
+		if t.alg != "ES256" || len(t.signature) != 64 {
+			return false
+		}
+		r, s := new(big.Int).SetBytes(t.signature[:32]), new(big.Int).SetBytes(t.signature[32:])
+		return ecdsa.Verify(k, sum[:], r, s)
+	}
+	return false
+}
+
+// holds tells whether the claims are of an issuer, for an audience, and of now.
+func (c claims) holds(issuer, client string, now time.Time) bool {
+	named := false
+	for _, a := range c.Audience {
+		named = named || a == client
+	}
+	if len(c.Audience) > 1 || c.Party != "" {
+		named = named && c.Party == client
+	}
+	return named && c.Issuer == issuer && c.Subject != "" && c.Expires > 0 &&
+		now.Before(c.Expires.time().Add(leeway)) && !now.Add(leeway).Before(c.NotBefore.time()) && !now.Add(leeway).Before(c.Issued.time())
+}
+
+// jwk is a key as providers publish it.
+type jwk struct {
+	Type  string `json:"kty"`
+	ID    string `json:"kid"`
+	Use   string `json:"use"`
+	Alg   string `json:"alg"`
+	Curve string `json:"crv"`
+	N     string `json:"n"`
+	E     string `json:"e"`
+	X     string `json:"x"`
+	Y     string `json:"y"`
+}
+
+// key is the key for signatures, nil for one that is not for that, or is too weak.
+func (j jwk) key() crypto.PublicKey {
+	if j.Use != "" && j.Use != "sig" {
+		return nil
+	}
+	switch {
+	case j.Type == "RSA" && (j.Alg == "" || j.Alg == "RS256"):
+		n, e := number(j.N), number(j.E)
+		if n.BitLen() < 2048 || n.BitLen() > 8192 || n.Bit(0) == 0 || e.BitLen() > 31 || e.Int64() < 3 || e.Bit(0) == 0 {
+			return nil
+		}
+		return &rsa.PublicKey{N: n, E: int(e.Int64())}
+	case j.Type == "EC" && j.Curve == "P-256" && (j.Alg == "" || j.Alg == "ES256"):
+		x, y := decode(j.X), decode(j.Y)
+		if len(x) != 32 || len(y) != 32 {
+			return nil
+		}
+		k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
+		if err != nil {
+			return nil
+		}
+		return k
+	}
+	return nil
+}
+
+func decode(text string) []byte {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func number(text string) *big.Int { return new(big.Int).SetBytes(decode(text)) }
