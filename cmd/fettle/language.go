@@ -61,10 +61,11 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds
 		},
-		Actions:    c.Actions,
-		CallAction: many.CallAction,
-		Tests:      c.Tests,
-		RunTest:    more.RunTest,
+		CallAction:  many.CallAction,
+		Runnable:    c.Runnable,
+		CallCommand: c.CallCommand,
+		Tests:       c.Tests,
+		RunTest:     more.RunTest,
 	}
 }
 

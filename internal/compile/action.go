@@ -18,14 +18,25 @@ import (
 type ActionCall struct {
 	Action lang.Action
 	Result Result
+	// Env is what was typed as a secret: NAME=VALUE for all of its commands, and
+	// nothing to show or to keep.
+	Env []string
 }
 
-// Actions are the actions of a target; the input's tree does not count.
-func (r *Repository) Actions(in Input) ([]lang.Action, diag.List) {
+// Runnable is what the repository can be asked to do, see lang.Program.
+func (r *Repository) Runnable() (lang.Runnable, diag.List) {
+	if r.ds.HasErrors() {
+		return lang.Runnable{}, slices.Clone(r.ds)
+	}
+	return r.program.Runnable()
+}
+
+// CallCommand gives the parts of a command, see lang.Program.
+func (r *Repository) CallCommand(name string, params map[string]string) ([]lang.Part, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.Actions(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
+	return r.program.CallCommand(name, params)
 }
 
 // CallAction gives the commands of an action, NAME or MODULE.NAME: those of its dry
@@ -34,13 +45,13 @@ func (r *Repository) CallAction(in Input, name string, params map[string]string,
 	if r.ds.HasErrors() {
 		return ActionCall{}, slices.Clone(r.ds)
 	}
-	a, states, ds := r.program.CallAction(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name, params, dry)
-	call := ActionCall{Action: a, Result: Result{Target: in.Target, Blobs: map[string]kind.Blob{}}}
+	c, ds := r.program.CallAction(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name, params, dry)
+	call := ActionCall{Action: c.Action, Env: c.Env, Result: Result{Target: in.Target, Blobs: map[string]kind.Blob{}}}
 	if ds.HasErrors() {
 		return call, sorted(ds)
 	}
 	k := exec.Kind()
-	for _, s := range states {
+	for _, s := range c.States {
 		ds = append(ds, r.program.WithLines(shape(k, s))...)
 		if ds.HasErrors() {
 			return call, sorted(ds)

@@ -39,19 +39,18 @@ func actionRepository(module string) *compile.Repository {
 	}))
 }
 
-func TestActions(t *testing.T) {
-	list, ds := actionRepository(actionModule).Actions(compile.Input{Target: "h"})
-	if ds.HasErrors() || len(list) != 3 {
-		t.Fatalf("%+v %s", list, shown(ds))
+// TestRunnable lists what there is, where it is, and who has it.
+func TestRunnable(t *testing.T) {
+	all, ds := actionRepository(actionModule).Runnable()
+	if ds.HasErrors() || len(all.Actions) != 3 {
+		t.Fatalf("%+v %s", all, shown(ds))
 	}
-	var drain = list[0]
-	for _, a := range list {
-		if a.Name == "drain" {
-			drain = a
-		}
-	}
+	drain := all.Actions[1]
 	if drain.ID() != "web.drain" || !drain.Changes || !drain.DryRun || len(drain.Params) != 2 || drain.Params[0].Default != "30" || !drain.Params[1].Required {
 		t.Errorf("%+v", drain)
+	}
+	if all.Actions[0].ID() != "db.look" || drain.Folder != "modules/web" || len(drain.Targets) != 1 || drain.Targets[0] != "h" {
+		t.Errorf("%+v", all.Actions)
 	}
 }
 
@@ -93,19 +92,24 @@ func TestBadActions(t *testing.T) {
 	for text, want := range map[string]string{
 		`action "a" {}`:                    "Action without a command",
 		`action "a b" {@command = ["x"]@}`: "Bad name for an action",
-		`action "a" {@command = ["x"]@}@action "a" {@command = ["x"]@}`: "Action declared twice",
-		`action "a" {@comand = ["x"]@}`:                                 `Did you mean "command"?`,
-		`action "a" {@command = ["x"]@changes = "no"@}`:                 "True or false expected",
-		`action "a" {@command = ["x"]@parameter "p" {}@}`:               `An action has no block "parameter"`,
-		`define "k" {@action "a" {@command = ["x"]@}@}`:                 "Action inside a define",
-		`block "b" {@action "a" {@command = ["x"]@}@}`:                  "A block holds states only",
-		`action "a" {@command = [["x"], "y"]@}`:                         "a mixture",
-		`action "a" {@command = []@}`:                                   "The command is empty",
-		`action "a" {@command = ["x", param.y]@}`:                       `There is no parameter "y" in action a`,
-		`action "a" {@command = true@}`:                                 "command is a list of words",
-		`action "a" {@command = ["x"]@timeout = "long"@}`:               "timeout",
-		`action "a" {@command = ["x"]@cwd = "srv"@}`:                    "cwd",
-		`file "/x" { content = param.y }`:                               "param is known only inside of an action",
+		`action "a" {@command = ["x"]@}@action "a" {@command = ["x"]@}`:            "Action declared twice",
+		`action "a" {@comand = ["x"]@}`:                                            `Did you mean "command"?`,
+		`action "a" {@command = ["x"]@changes = "no"@}`:                            "True or false expected",
+		`action "a" {@command = ["x"]@parameter "p" {}@}`:                          `An action has no block "parameter"`,
+		`define "k" {@action "a" {@command = ["x"]@}@}`:                            "Action inside a define",
+		`block "b" {@action "a" {@command = ["x"]@}@}`:                             "A block holds states only",
+		`action "a" {@command = [["x"], "y"]@}`:                                    "a mixture",
+		`action "a" {@command = ["x"]@output = "jsn"@}`:                            `Did you mean "json"?`,
+		`action "a" {@command = ["x"]@param "p" {@file = true@}@}`:                 `no attribute "file"`,
+		`action "a" {@command = ["x"]@param "p" {@secret = "yes"@}@}`:              "True or false expected",
+		`action "a" {@command = ["x"]@param "p" {@type = number@secret = true@}@}`: "What is secret is a text",
+		`command "a" {@part "p" {@command = ["x"]@}@}`:                             "Command inside a module",
+		`action "a" {@command = []@}`:                                              "The command is empty",
+		`action "a" {@command = ["x", param.y]@}`:                                  `There is no parameter "y" in action a`,
+		`action "a" {@command = true@}`:                                            "command is a list of words",
+		`action "a" {@command = ["x"]@timeout = "long"@}`:                          "timeout",
+		`action "a" {@command = ["x"]@cwd = "srv"@}`:                               "cwd",
+		`file "/x" { content = param.y }`:                                          "param is known only inside of an action",
 	} {
 		text = strings.ReplaceAll(text, "@", "\n")
 		r := actionRepository(text + "\n")

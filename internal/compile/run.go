@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/kind/stdlib"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
@@ -34,7 +35,7 @@ func Open(tree repo.Tree) *Repository { return open(tree, nil) }
 func (r *Repository) Beside(tree repo.Tree) *Repository { return open(tree, r.program) }
 
 func open(tree repo.Tree, beside *lang.Program) *Repository {
-	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files(), Beside: beside})
+	p, ds := lang.Load(tree, options(beside))
 	return &Repository{tree, p, ds}
 }
 
@@ -60,6 +61,18 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 		return Result{}, sorted(ds)
 	}
 	return res, sorted(ds)
+}
+
+// options are what every repository is read with.
+func options(beside *lang.Program) lang.Options {
+	o := lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files(), Beside: beside}
+	for _, a := range builtin.Actions() {
+		o.Actions = append(o.Actions, a.Action)
+	}
+	for _, c := range builtin.Commands() {
+		o.Commands = append(o.Commands, c.Command)
+	}
+	return o
 }
 
 // stateMistakes tells what is wrong with the states of a catalog that is not

@@ -16,7 +16,8 @@ const DefaultTimeout = 5 * time.Minute
 // applied, and nothing takes it back; the history keeps it all the same.
 type Commander interface {
 	// Command runs commands one after the other until one fails. What changes
-	// something takes the lock and settles a crashed run first, as Apply does. show
+	// something takes the lock and settles a crashed run first, as Apply does, and is
+	// refused on a frozen machine with ErrFrozen. show
 	// gets the output as it comes, in order of arrival and by lines where there is
 	// something to mask, from one goroutine at a time; it may hold the command up,
 	// and nil shows nothing. The result is valid beside an error that says why it was
@@ -49,6 +50,8 @@ type Command struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	// Looks says that it changes nothing: it waits for no lock.
 	Looks bool `json:"looks,omitempty"`
+	// Hide are texts that are shown and recorded nowhere: what was typed as a secret.
+	Hide []string `json:"hide,omitempty"`
 	// Secrets opens what Env refers to, and what is sealed in Blobs.
 	Secrets secret.Bundle     `json:"secrets"`
 	Sealed  map[string][]byte `json:"sealed,omitempty"` // by digest

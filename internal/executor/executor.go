@@ -170,6 +170,9 @@ type Options struct {
 	Exact bool
 	// Continues is the run of the phase before, 0 for none.
 	Continues int
+	// FrozenToo lets commands and single files change a frozen machine. Runs do not
+	// look at it.
+	FrozenToo bool
 	User      string // who asks, for the history
 	From      string // from where
 	Command   string // what was typed

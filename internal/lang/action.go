@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,15 +24,10 @@ type Action struct {
 	Changes bool
 	// DryRun tells that it has commands that say what it would do.
 	DryRun bool
+	// JSON tells that what it prints is JSON: objects, shown as rows of a table.
+	JSON   bool
 	Params []Param
 	Range  diag.Range
-}
-
-// Param is a parameter of an action.
-type Param struct {
-	Name, Type, Doc string
-	Required        bool
-	Default         string // as JSON; "" when it is required
 }
 
 // ID is how it is called where two modules have one of that name: web.drain.
@@ -49,6 +45,7 @@ type action struct {
 	params    *body
 	attrs     map[string]*hclsyntax.Attribute
 	changes   bool
+	json      bool
 }
 
 func (ps *parser) action(b *hclsyntax.Block) {
@@ -56,7 +53,7 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "changes", "command", "dry_run", "timeout", "user", "cwd", "env"}, []string{"param"})
+	ps.only(b, []string{"description", "changes", "command", "dry_run", "output", "timeout", "user", "cwd", "env"}, []string{"param"})
 	at := b.Body.Attributes
 	switch old := ps.body.actions[name]; {
 	case ps.in != nil:
@@ -72,6 +69,18 @@ func (ps *parser) action(b *hclsyntax.Block) {
 		ps.errorf(r, "Action without a command", `Say what it runs: command = ["systemctl", "restart", "nginx"].`)
 		return
 	}
+	a := &action{name: name, rng: r, params: ps.params(b), attrs: at, doc: ps.textOf(at, "description"), changes: ps.boolOf(at, "changes", true)}
+	if o := at["output"]; o != nil {
+		if word := ps.textOf(at, "output"); word != "json" && word != "text" {
+			ps.errorf(rangeOf(o.Expr.Range()), "Unknown output", "output is \"json\" for an action whose commands print JSON, else \"text\", not %q.%s", word, Suggest(word, []string{"json", "text"}))
+		}
+		a.json = ps.textOf(at, "output") == "json"
+	}
+	ps.body.actions[name] = a
+}
+
+// params are the parameters that a block declares, each as a variable is.
+func (ps *parser) params(b *hclsyntax.Block) *body {
 	inner := &parser{prog: ps.prog, body: newBody(ps.body.folder)}
 	for _, sub := range b.Body.Blocks {
 		if sub.Type == "param" {
@@ -79,30 +88,29 @@ func (ps *parser) action(b *hclsyntax.Block) {
 		}
 	}
 	ps.add(inner.list...)
-	a := &action{name: name, rng: r, params: inner.body, attrs: at, changes: true}
-	if d := at["description"]; d != nil {
-		a.doc = ps.text(d.Expr, "description")
-	}
-	if c := at["changes"]; c != nil {
-		v, hds := c.Expr.Value(nil)
-		if hds.HasErrors() || v.IsNull() || v.Type() != cty.Bool {
-			ps.errorf(rangeOf(c.Expr.Range()), "True or false expected", "changes is false for an action that only looks, else true.")
-			return
-		}
-		a.changes = v.True()
-	}
-	ps.body.actions[name] = a
+	return inner.body
 }
 
-// Actions are those of a target, by module, then by name.
-func (p *Program) Actions(in Input) ([]Action, diag.List) {
-	ev, ds := p.evaluate(in, nil)
-	if ev == nil {
-		return nil, finish(p, ds)
+// textOf is a plain text that may be left out.
+func (ps *parser) textOf(at map[string]*hclsyntax.Attribute, name string) string {
+	if a := at[name]; a != nil {
+		return ps.text(a.Expr, name)
 	}
-	var out []Action
-	ev.eachAction(func(s *scope, a *action) { out = append(out, ev.describe(s, a)) })
-	return out, finish(p, ev.list)
+	return ""
+}
+
+// boolOf is true or false as they are written.
+func (ps *parser) boolOf(at map[string]*hclsyntax.Attribute, name string, absent bool) bool {
+	a := at[name]
+	if a == nil {
+		return absent
+	}
+	v, hds := a.Expr.Value(nil)
+	if hds.HasErrors() || v.IsNull() || v.Type() != cty.Bool {
+		ps.errorf(rangeOf(a.Expr.Range()), "True or false expected", "Write %s = true or %s = false.", name, name)
+		return absent
+	}
+	return v.True()
 }
 
 func (ev *evaluator) eachAction(f func(*scope, *action)) {
@@ -114,47 +122,52 @@ func (ev *evaluator) eachAction(f func(*scope, *action)) {
 }
 
 func (ev *evaluator) describe(s *scope, a *action) Action {
-	out := Action{Name: a.name, Doc: a.doc, Changes: a.changes, DryRun: a.attrs["dry_run"] != nil, Range: a.rng}
+	out := ev.prog.described(a)
 	for name, m := range ev.modules {
 		if m == s {
 			out.Module = name
 		}
 	}
-	for _, name := range sortedKeys(a.params.vars) {
-		v := a.params.vars[name]
-		p := Param{Name: name, Type: typeName(v.typ), Doc: v.description, Required: v.def == nil}
-		if v.def != nil {
-			if val, ok := ev.variableDefault(a.params, v); ok {
-				p.Default = show(val)
-			}
-		}
-		out.Params = append(out.Params, p)
-	}
 	return out
 }
 
-// CallAction gives the commands of an action with these parameters, each as the state
-// of an exec: those of its dry run, where dry is set and it has some. name is NAME or
-// MODULE.NAME.
-func (p *Program) CallAction(in Input, name string, params map[string]string, dry bool) (Action, []kind.State, diag.List) {
+// described is an action without the module that has it.
+func (p *Program) described(a *action) Action {
+	return Action{Name: a.name, Doc: a.doc, Changes: a.changes, DryRun: a.attrs["dry_run"] != nil, JSON: a.json, Params: p.paramsOf(a.params), Range: a.rng}
+}
+
+// Call is an action with its parameters.
+type Call struct {
+	Action Action
+	// States are its commands, each as the state of an exec.
+	States []kind.State
+	// Env is what somebody typed as a secret, as NAME=VALUE: besides that of States,
+	// and for all of them.
+	Env []string
+}
+
+// CallAction gives the commands of an action with these parameters: those of its dry
+// run, where dry is set and it has some. name is NAME or MODULE.NAME.
+func (p *Program) CallAction(in Input, name string, params map[string]string, dry bool) (Call, diag.List) {
 	ev, ds := p.evaluate(in, nil)
 	if ev == nil {
-		return Action{}, nil, finish(p, ds)
+		return Call{}, finish(p, ds)
 	}
 	s, a := ev.findAction(name)
 	if a == nil || ev.list.HasErrors() {
-		return Action{}, nil, finish(p, ev.list)
+		return Call{}, finish(p, ev.list)
 	}
-	described := ev.describe(s, a)
-	inner := ev.actionScope(s, a, params)
+	call := Call{Action: ev.describe(s, a)}
+	inner := ev.actionScope(s, a, call.Action.Params, params)
 	if inner == nil {
-		return described, nil, finish(p, ev.list)
+		return call, finish(p, ev.list)
 	}
 	what := "command"
-	if dry && described.DryRun {
+	if dry && call.Action.DryRun {
 		what = "dry_run"
 	}
-	return described, ev.commandStates(inner, a, what), finish(p, ev.list)
+	ev.commands(&call, inner, a, what)
+	return call, finish(p, ev.list)
 }
 
 func (ev *evaluator) findAction(name string) (found *scope, act *action) {
@@ -182,28 +195,13 @@ func (ev *evaluator) findAction(name string) (found *scope, act *action) {
 
 // actionScope is the scope of the module with the parameters of a call; nil after a
 // diagnostic.
-func (ev *evaluator) actionScope(s *scope, a *action, given map[string]string) *scope {
-	l := commandLine(given)
-	declared := map[string]bool{}
-	for name := range a.params.vars {
-		declared[name] = true
-	}
-	for _, name := range sortedKeys(given) {
-		if !declared[name] {
-			ev.errorf(diag.Range{}, "Unknown parameter", "The action %q has no parameter %q.%s", a.name, name, Suggest(name, keysOf(declared)))
-		}
-	}
-	for _, name := range sortedKeys(a.params.vars) {
-		if v := a.params.vars[name]; v.def == nil && l.values[name].val == cty.NilVal {
-			ev.errorf(v.rng, "Parameter without a value", "The parameter %q of the action %q has no default: give it: fettle run %s %s=….", name, a.name, a.name, name)
-		}
-	}
+func (ev *evaluator) actionScope(s *scope, a *action, params []Param, given map[string]string) *scope {
+	ev.add(CheckParams(fmt.Sprintf("the action %q", a.name), a.name, params, given)...)
 	if ev.list.HasErrors() {
 		return nil
 	}
-	call := &scope{body: a.params, name: "action " + a.name, folder: s.folder, fctx: s.fctx, facts: s.facts, states: map[string]map[string]*state{}, node: -1}
-	call.params = call
-	if !ev.assign(call, []layer{l}) {
+	call := ev.call("action "+a.name, a.params, given)
+	if call == nil {
 		return nil
 	}
 	inner := *s
@@ -211,11 +209,11 @@ func (ev *evaluator) actionScope(s *scope, a *action, given map[string]string) *
 	return &inner
 }
 
-// commandStates makes the state of an exec of each command.
-func (ev *evaluator) commandStates(s *scope, a *action, what string) []kind.State {
+// commands makes the state of an exec of each command.
+func (ev *evaluator) commands(call *Call, s *scope, a *action, what string) {
 	commands, ok := ev.actionCommands(s, a.attrs[what])
 	if !ok {
-		return nil
+		return
 	}
 	attrs, ranges := map[string]cty.Value{}, map[string]diag.Range{}
 	for _, name := range []string{"timeout", "user", "cwd", "env"} {
@@ -225,15 +223,21 @@ func (ev *evaluator) commandStates(s *scope, a *action, what string) []kind.Stat
 		}
 		v, _, ok := ev.evalSecret(s, nil, at.Expr)
 		if !ok {
-			return nil
+			return
 		}
 		if v.ContainsMarked() && name != "env" {
 			ev.add(outOfPlace(rangeOf(at.Expr.Range()), name+" of an action"))
-			return nil
+			return
+		}
+		if name == "env" {
+			mixed := ""
+			if v, call.Env, mixed = hidden(v); mixed != "" {
+				ev.errorf(rangeOf(at.Expr.Range()), "Two secrets in one text", "%s holds a secret of the repository and one that is typed. Give the program both, each in a variable of its own.", mixed)
+				return
+			}
 		}
 		attrs[name], ranges[name] = v, rangeOf(at.Expr.Range())
 	}
-	var out []kind.State
 	for i, c := range commands {
 		st := kind.State{ID: "action." + a.name, Kind: "exec", Label: a.name, Range: a.rng, Attrs: map[string]cty.Value{}, AttrRanges: map[string]diag.Range{}}
 		for name, v := range attrs {
@@ -241,9 +245,8 @@ func (ev *evaluator) commandStates(s *scope, a *action, what string) []kind.Stat
 		}
 		st.Attrs["name"] = cty.StringVal(a.name + "-" + itoa(i+1))
 		st.Attrs["command"], st.AttrRanges["command"] = c, rangeOf(a.attrs[what].Expr.Range())
-		out = append(out, st)
+		call.States = append(call.States, st)
 	}
-	return out
 }
 
 // actionCommands are one command, or several: a list of lists.

@@ -35,6 +35,7 @@ type variable struct {
 	description string
 	merge       string // how its values join where a level says nothing
 	file        bool   // it names a file of the module that uses the kind
+	secret      bool   // of a parameter: what is given is shown nowhere
 	validations []validation
 }
 
@@ -90,7 +91,7 @@ func blockAttributes() []string { return []string{"rescue", "always"} }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "param", "block", "target", "role", "target_group", "test", "module", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "test", "module", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the

@@ -28,6 +28,7 @@ const (
 	targetBody
 	variableBody
 	actionBody
+	commandBody
 	testsBody // a file of tests
 	testBody
 	validationBody
@@ -52,6 +53,8 @@ func (k bodyKind) isBlock(key string) bool {
 		return key == "validation"
 	case actionBody:
 		return key == "param"
+	case commandBody:
+		return key == "param" || key == "part"
 	case testsBody:
 		return true
 	case testBody:
@@ -67,9 +70,11 @@ func inside(block string) bodyKind {
 		return variableBody
 	case "action":
 		return actionBody
+	case "command":
+		return commandBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "output", "lookup":
+	case "locals", "policy", "ssh", "module", "expect", "output", "lookup", "part":
 		return plainBody
 	case "define":
 		return defineBody

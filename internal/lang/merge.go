@@ -69,6 +69,9 @@ func (ev *evaluator) given(s *scope, v *variable, layers []layer) (val cty.Value
 			if next, ok = ev.fromText(v, lv); !ok {
 				return val, rng, false
 			}
+			if v.secret {
+				next = next.Mark(typed{})
+			}
 		}
 		if how := l.merges(v); found && how != "" {
 			if next, ok = ev.join(v, val, next, how == mergeDeep, lv.rng); !ok {

@@ -48,6 +48,7 @@ func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.Li
 		ps.file(form, name, src)
 	}
 	ps.checkActions()
+	ps.checkCommands()
 	return b, ps.list
 }
 
@@ -107,6 +108,12 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.lookup(b)
 	case "action":
 		ps.action(b)
+	case "command":
+		if ps.in != nil || !ps.top {
+			ps.errorf(rangeOf(b.DefRange()), "Command inside a module", "A command is about targets, so it stands at the top of the repository. What a module can do on its own target is an action.")
+			return
+		}
+		ps.command(b)
 	case "target":
 		if ps.in != nil || !ps.top {
 			ps.errorf(rangeOf(b.DefRange()), "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl.")
@@ -220,7 +227,11 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"type", "default", "description", "merge", "file"}, []string{"validation"})
+	attrs := []string{"type", "default", "description", "merge", "file"}
+	if b.Type == "param" {
+		attrs = []string{"type", "default", "description", "secret"}
+	}
+	ps.only(b, attrs, []string{"validation"})
 	if ps.in != nil && contains(metaAttributes(), name) {
 		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable of that name.", name)
 		return
@@ -243,6 +254,9 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	}
 	if a := b.Body.Attributes["file"]; a != nil {
 		v.file = ps.fileVariable(a.Expr)
+	}
+	if v.secret = ps.boolOf(b.Body.Attributes, "secret", false); v.secret && v.typ != cty.String && v.typ != cty.DynamicPseudoType {
+		ps.errorf(r, "Wrong type", "What is secret is a text: write type = string.")
 	}
 	for _, sub := range b.Body.Blocks {
 		ps.only(sub, []string{"condition", "error_message"}, nil)
@@ -347,7 +361,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "output", "lookup", "action", "target", "role", "target_group", "policy", "ssh":
+		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "policy", "ssh":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

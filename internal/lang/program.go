@@ -29,6 +29,10 @@ type Options struct {
 	Kinds []kind.Kind
 	// Stdlib holds *.hcl files with define blocks, visible everywhere. nil: none.
 	Stdlib fs.FS
+	// Actions and Commands are those that are built in, so that a command of the
+	// repository may run them, and none has the name of one.
+	Actions  []Action
+	Commands []Command
 	// Beside is another revision of the repository: a file that is the same in it
 	// is not parsed again. nil: there is none.
 	Beside *Program
@@ -63,6 +67,8 @@ type Program struct {
 	targets  []*target
 	roles    map[string]*level
 	groups   []*group // in the order of declaration
+	commands map[string]*command
+	builtin  Options // its actions and commands
 	top      level
 	modules  map[string]parsed // by folder
 	anywhere map[string]bool   // variables that any module declares; nil until it is asked for
@@ -88,7 +94,7 @@ type Program struct {
 func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p := &Program{
 		top: level{what: "repository"}, roles: map[string]*level{},
-		tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
+		commands: map[string]*command{}, builtin: o, tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
 		reads: map[string]map[string]bool{}, onlyLevels: map[string]bool{}, beside: o.Beside, named: map[hclsyntax.Expression][]hcl.Traversal{}, bodies: map[string]*hclsyntax.Body{},

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ func writeActions(w *writer, list []lang.Action) {
 		w.text(a.Doc)
 		w.bool(a.Changes)
 		w.bool(a.DryRun)
+		w.bool(a.JSON)
 		w.rng(a.Range)
 		w.int(len(a.Params))
 		for _, p := range a.Params {
@@ -25,17 +27,19 @@ func writeActions(w *writer, list []lang.Action) {
 			w.text(p.Type)
 			w.text(p.Doc)
 			w.bool(p.Required)
+			w.bool(p.Secret)
 			w.text(p.Default)
+			w.rng(p.Range)
 		}
 	}
 }
 
 func readActions(r *reader) []lang.Action {
 	var out []lang.Action
-	for range r.count(12) {
-		a := lang.Action{Name: r.text(), Module: r.text(), Doc: r.text(), Changes: r.bool(), DryRun: r.bool(), Range: r.rng()}
-		for range r.count(5) {
-			a.Params = append(a.Params, lang.Param{Name: r.text(), Type: r.text(), Doc: r.text(), Required: r.bool(), Default: r.text()})
+	for range r.count(13) {
+		a := lang.Action{Name: r.text(), Module: r.text(), Doc: r.text(), Changes: r.bool(), DryRun: r.bool(), JSON: r.bool(), Range: r.rng()}
+		for range r.count(13) {
+			a.Params = append(a.Params, lang.Param{Name: r.text(), Type: r.text(), Doc: r.text(), Required: r.bool(), Secret: r.bool(), Default: r.text(), Range: r.rng()})
 		}
 		out = append(out, a)
 	}
@@ -47,6 +51,7 @@ func writeCall(w *writer, r *compile.Repository, q question) {
 	w.diags(ds)
 	if !ds.HasErrors() {
 		writeActions(w, []lang.Action{call.Action})
+		w.texts(call.Env)
 		writeResult(w, call.Result)
 	}
 }
@@ -61,22 +66,56 @@ func paramsOf(words []string) map[string]string {
 	return out
 }
 
-// Actions is compile.Repository.Actions.
-func (c *Client) Actions(in compile.Input) ([]lang.Action, diag.List, error) {
-	r, err := c.ask(question{ask: askActions, in: in})
+func wordsOf(params map[string]string) []string {
+	var out []string
+	for _, p := range slices.Sorted(maps.Keys(params)) {
+		out = append(out, p+"="+params[p])
+	}
+	return out
+}
+
+// document writes what is described rather than done, as JSON.
+func (w *writer) document(doc any) {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		text = nil // texts and numbers can be written
+	}
+	w.text(string(text))
+}
+
+func (r *reader) document(into any) {
+	if text := r.bytes(); r.err == nil {
+		if err := json.Unmarshal(text, into); err != nil {
+			r.fail("a document: %v", err)
+		}
+	}
+}
+
+// Runnable is compile.Repository.Runnable.
+func (c *Client) Runnable() (all lang.Runnable, ds diag.List, err error) {
+	r, err := c.ask(question{ask: askRunnable})
+	if err != nil {
+		return all, nil, err
+	}
+	ds = r.diags()
+	r.document(&all)
+	return all, ds, r.end()
+}
+
+// CallCommand is compile.Repository.CallCommand.
+func (c *Client) CallCommand(name string, params map[string]string) (parts []lang.Part, ds diag.List, err error) {
+	r, err := c.ask(question{ask: askCommand, name: name, names: wordsOf(params)})
 	if err != nil {
 		return nil, nil, err
 	}
-	ds, list := r.diags(), readActions(r)
-	return list, ds, r.end()
+	ds = r.diags()
+	r.document(&parts)
+	return parts, ds, r.end()
 }
 
 // CallAction is compile.Repository.CallAction.
 func (c *Client) CallAction(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List, error) {
-	q := question{ask: askAction, in: in, name: name}
-	for _, p := range slices.Sorted(maps.Keys(params)) {
-		q.names = append(q.names, p+"="+params[p])
-	}
+	q := question{ask: askAction, in: in, name: name, names: wordsOf(params)}
 	if dry {
 		q.has = []byte{1}
 	}
@@ -96,6 +135,7 @@ func (c *Client) CallAction(in compile.Input, name string, params map[string]str
 	} else {
 		return call, nil, nonsense("%d actions for one call", len(list))
 	}
+	call.Env = r.texts()
 	call.Result = readResult(r, c.tree)
 	if err := r.end(); err != nil {
 		return call, nil, err

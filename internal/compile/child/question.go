@@ -26,8 +26,9 @@ const (
 	askFleet
 	askDiff
 	askNames
-	askActions
 	askAction
+	askRunnable
+	askCommand
 )
 
 // question is one message 'Q'.
@@ -105,7 +106,7 @@ func readQuestion(payload []byte) (question, error) {
 		a := addr.Addr(r.text())
 		q.in.Outputs[a] = r.text()
 	}
-	if q.ask > askAction || q.ask == askDiff && len(q.has) != len(q.names) {
+	if q.ask > askCommand || q.ask == askDiff && len(q.has) != len(q.names) {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

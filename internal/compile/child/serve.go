@@ -130,12 +130,16 @@ func result(r *compile.Repository, q question) *writer {
 		list, ds := r.Generators(q.in)
 		w.diags(ds)
 		writeRuns(w, list)
-	case askActions:
-		list, ds := r.Actions(q.in)
-		w.diags(ds)
-		writeActions(w, list)
 	case askAction:
 		writeCall(w, r, q)
+	case askRunnable:
+		all, ds := r.Runnable()
+		w.diags(ds)
+		w.document(all)
+	case askCommand:
+		parts, ds := r.CallCommand(q.name, paramsOf(q.names))
+		w.diags(ds)
+		w.document(parts)
 	case askVariables:
 		list, ds := r.Explain(q.in, q.name)
 		w.diags(ds)

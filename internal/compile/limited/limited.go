@@ -185,16 +185,28 @@ func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained
 	return list, ds
 }
 
-// Actions is compile.Repository.Actions.
-func (c *Compiler) Actions(in compile.Input) (list []lang.Action, ds diag.List) {
-	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
-		list, ds, err = k.Actions(in)
+// Runnable is compile.Repository.Runnable.
+func (c *Compiler) Runnable(tree repo.Tree) (all lang.Runnable, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		all, ds, err = k.Runnable()
+		return err
+	})
+	if failed != nil {
+		return lang.Runnable{}, failed
+	}
+	return all, ds
+}
+
+// CallCommand is compile.Repository.CallCommand.
+func (c *Compiler) CallCommand(tree repo.Tree, name string, params map[string]string) (parts []lang.Part, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		parts, ds, err = k.CallCommand(name, params)
 		return err
 	})
 	if failed != nil {
 		return nil, failed
 	}
-	return list, ds
+	return parts, ds
 }
 
 // CallAction is compile.Repository.CallAction.

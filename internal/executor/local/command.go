@@ -32,6 +32,7 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 		}
 		defer l.Close()
 	}
+	x.keys.hide(c.Hide)
 	if err := x.keys.offer(c.Secrets, blobsOf(c.Sealed)); err != nil {
 		return nil, err
 	}
@@ -59,11 +60,16 @@ func joinRecord(err, record error) error {
 	return fmt.Errorf("%w; and %w", err, record)
 }
 
-// enterCommand takes the lock, and settles what earlier runs and commands left.
+// enterCommand takes the lock, and settles what earlier runs and commands left. A
+// frozen machine is refused.
 func (x *Executor) enterCommand(ctx context.Context, o executor.Options) (io.Closer, error) {
 	l, err := x.enter(ctx, o, nil)
 	if err != nil {
 		return nil, err
+	}
+	if err := x.thawed(); err != nil && !o.FrozenToo {
+		_ = l.Close()
+		return nil, fmt.Errorf("%w; what only looks may run (--looks), and --frozen-too runs the rest", err)
 	}
 	if err := x.store.SettleCommands(); err != nil {
 		_ = l.Close()

@@ -27,7 +27,8 @@ type keyring struct {
 	keys   map[string]secret.Key
 	files  map[string][]byte // of keys at hand, by ID
 	values map[string]bool
-	loaded bool // values of earlier runs are among them
+	hidden []string // that commands brought; kept nowhere
+	loaded bool     // values of earlier runs are among them
 	masker *secret.Masker
 	blobs  map[string]kind.Blob
 }
@@ -37,6 +38,13 @@ func newKeyring(store *journal.Store, ids func() (vault.Identities, error)) *key
 		ids = func() (vault.Identities, error) { return nil, nil }
 	}
 	return &keyring{store: store, ids: ids, keys: map[string]secret.Key{}, files: map[string][]byte{}, values: map[string]bool{}}
+}
+
+// hide keeps texts out of everything that is shown and recorded from now on.
+func (k *keyring) hide(texts []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hidden, k.masker = append(k.hidden, texts...), nil
 }
 
 // offer takes what a request brings. It is opened when it is needed.
@@ -156,8 +164,8 @@ func (k *keyring) Masker() *secret.Masker {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.load()
-	if k.masker == nil && len(k.values) > 0 {
-		values := make([]string, 0, len(k.values))
+	if k.masker == nil && len(k.values)+len(k.hidden) > 0 {
+		values := slices.Clone(k.hidden)
 		for v := range k.values {
 			values = append(values, v)
 		}

@@ -118,6 +118,9 @@ func (a Amount) most(all int) int {
 	return max(0, a.Number)
 }
 
+// Exceeded tells whether so many failures, of all targets, are more than that.
+func (a Amount) Exceeded(failures, all int) bool { return failures > a.most(all) }
+
 // What says what an event is about.
 type What uint8
 

@@ -30,6 +30,7 @@ func Blocks() []Block {
 	return []Block{
 		{Name: "action", Label: "name", Doc: "Something that fettle run does when it is asked to.", Attrs: actionAttrs(), Inside: []string{"param"}},
 		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
+		{Name: "command", Label: "name", Doc: "Something that fettle run does on targets, part after part.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
 		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
 		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
@@ -37,7 +38,8 @@ func Blocks() []Block {
 		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
 		{Name: "module", Label: "name", Doc: "A module with parameters, or a second time.", Attrs: moduleAttrs()},
 		{Name: "output", Label: "name", Doc: "A value that a module or kind gives to those who use it.", Attrs: outputAttrs()},
-		{Name: "param", Label: "name", Doc: "A parameter of an action.", Attrs: variableAttrs(), Inside: []string{"validation"}},
+		{Name: "param", Label: "name", Doc: "A parameter of an action or a command.", Attrs: paramAttrs(), Inside: []string{"validation"}},
+		{Name: "part", Label: "name", Doc: "What a command does on some targets. The next part begins when it has ended on all of them.", Attrs: commandPartAttrs(), oneOf: []string{"action", "command"}},
 		{Name: "policy", Doc: "How runs behave.", Attrs: policyAttrs()},
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
 		{Name: "ssh", Doc: "How targets are reached: by OpenSSH.", Attrs: sshAttrs()},
@@ -118,9 +120,29 @@ func actionAttrs() []kind.Attr {
 		{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or several such lists, which run one after the other until one fails"},
 		{Name: "dry_run", Type: cty.DynamicPseudoType, Doc: "commands that say what it would do, for fettle run --dry-run"},
 		{Name: "changes", Type: cty.Bool, Doc: "false for an action that only looks, which waits for no lock"},
+		plainText("output", "json for commands that print JSON: objects, which fettle run shows as a table; text when left out", "json", "text"),
 		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables; a secret among them is shown nowhere"},
 		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
 		{Name: "timeout", Type: cty.String, Doc: "of each command, such as 30s; 5m when left out"}, docAttr(),
+	}
+}
+
+func partTargets() kind.Attr {
+	return kind.Attr{Name: "targets", Type: sequence, Doc: "a selection, as -t takes it, which -t makes smaller; without it the part runs where -t says"}
+}
+
+func commandPartAttrs() []kind.Attr {
+	return []kind.Attr{
+		partTargets(),
+		plainText("action", "the action that it runs: NAME or MODULE.NAME"),
+		{Name: "params", Type: mapping, Doc: "parameters of the action"},
+		{Name: "command", Type: cty.DynamicPseudoType, Doc: "or what it runs: list of words, or several such lists, which run one after the other until one fails"},
+		{Name: "changes", Type: cty.Bool, Doc: "false for a command that only looks, which waits for no lock"},
+		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables of the command"},
+		{Name: "cwd", Type: cty.String, Doc: "its working directory"}, {Name: "user", Type: cty.String, Doc: "run it as this user"},
+		{Name: "timeout", Type: cty.String, Doc: "of all of it on one target, such as 30s; 5m when left out"},
+		{Name: "batch", Type: cty.DynamicPseudoType, Doc: "so many targets are finished before the next begin, such as 5 or \"10%\""},
+		{Name: "max_failed", Type: cty.DynamicPseudoType, Doc: "so many may fail; with one more no target begins, and no part: 0 when left out"},
 	}
 }
 
@@ -135,6 +157,11 @@ func defineAttrs() []kind.Attr {
 func variableAttrs() []kind.Attr {
 	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(), plainText("merge", "how values join those below: replace when left out", mergeWords()...),
 		{Name: "file", Type: cty.Bool, Doc: "of a defined kind: it names a file of the module that uses the kind"}}
+}
+
+func paramAttrs() []kind.Attr {
+	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(),
+		{Name: "secret", Type: cty.Bool, Doc: "what is given is shown and recorded nowhere, and may stand in env alone"}}
 }
 
 func validationAttrs() []kind.Attr {

@@ -76,7 +76,7 @@ func (p Part) top() Block {
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}
-	return Block{Inside: append(moduleBlocks(), "action", "lookup", "policy", "role", "ssh", "target", "target_group"), Attrs: topAttrs()}
+	return Block{Inside: append(moduleBlocks(), "action", "command", "lookup", "policy", "role", "ssh", "target", "target_group"), Attrs: topAttrs()}
 }
 
 // moduleBlocks are the blocks, but for states, that modules and the top have.

@@ -143,11 +143,13 @@ type Language struct {
 	// Variables are the variables of a target that have this name, one for each
 	// module that declares it, with every layer that sets it, lowest first.
 	Variables func(in compile.Input, name string) ([]Variable, diag.List)
-	// Actions are those of a target; nil: there are none. CallAction gives the commands
-	// of one, several at the same time: those of its dry run where dry is set and it
-	// has some.
-	Actions    func(in compile.Input) ([]lang.Action, diag.List)
+	// CallAction gives the commands of an action of a target, several at the same
+	// time: those of its dry run where dry is set and it has some. nil: there are none.
 	CallAction func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
+	// Runnable is what a repository can be asked to do, on whatever target.
+	// CallCommand gives the parts of a command. nil: there is nothing.
+	Runnable    func(tree repo.Tree) (lang.Runnable, diag.List)
+	CallCommand func(tree repo.Tree, name string, params map[string]string) ([]lang.Part, diag.List)
 	// Tests are the IDs of a repository's tests. RunTest runs one of them, several
 	// at the same time.
 	Tests   func(tree repo.Tree) ([]string, diag.List)
@@ -177,7 +179,7 @@ type Layer struct {
 // Main runs one command line and gives the exit code. It prints every error
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
-	s := &session{app: a, command: typed(args), sudo: &sudoAnswer{}}
+	s := &session{app: a, args: args, command: typed(args, nil), sudo: &sudoAnswer{}}
 	defer s.closeRemote()
 	root := newRoot(s)
 	root.SetArgs(args)

@@ -1,73 +1,60 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
 )
 
-// builtinAction is an action that every target knows, without a repository.
-type builtinAction struct {
-	lang.Action
-	argv func(value func(param string) string) [][]string
-}
-
-// builtinActions are all of them, by name. Whoever adds one adds it here and nowhere
-// else.
-func builtinActions() []builtinAction {
-	unit := []lang.Param{{Name: "name", Type: "string", Doc: "the unit", Required: true}}
-	systemctl := func(verb string) func(func(string) string) [][]string {
-		return func(v func(string) string) [][]string { return [][]string{{"systemctl", verb, "--", v("name")}} }
-	}
-	apt := []string{"apt-get", "-q", "-y", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=60"}
-	return []builtinAction{
-		{lang.Action{Name: "package-lists", Doc: "read the package lists anew", Changes: true},
-			func(func(string) string) [][]string { return [][]string{slices.Concat(apt, []string{"update"})} }},
-		{lang.Action{Name: "package-upgrade", Doc: "upgrade one package that is installed, as far as the lists know newer ones", Changes: true,
-			Params: []lang.Param{{Name: "name", Type: "string", Doc: "the package", Required: true}}},
-			func(v func(string) string) [][]string {
-				return [][]string{slices.Concat(apt, []string{"install", "--only-upgrade", "--", v("name")})}
-			}},
-		{lang.Action{Name: "service-reload", Doc: "have a unit read its settings anew", Changes: true, Params: unit}, systemctl("reload")},
-		{lang.Action{Name: "service-restart", Doc: "restart a unit", Changes: true, Params: unit}, systemctl("restart")},
-		{lang.Action{Name: "service-status", Doc: "tell how a unit is", Params: unit}, func(v func(string) string) [][]string {
-			return [][]string{{"systemctl", "status", "--no-pager", "--", v("name")}}
-		}},
-	}
-}
-
-// builtin gives the command of an action that is built in; ok is false where none has
-// the name.
-func builtin(name string, params map[string]string, f runningFlags) (cmd executor.Command, ok bool, err error) {
-	all := builtinActions()
-	i := slices.IndexFunc(all, func(b builtinAction) bool { return b.Name == name })
-	if i < 0 {
-		return cmd, false, nil
-	}
-	b := all[i]
-	known := map[string]bool{}
-	var names []string
-	for _, p := range b.Params {
-		known[p.Name], names = true, append(names, p.Name)
-		if p.Required && params[p.Name] == "" {
-			return cmd, true, refuse(fmt.Sprintf("Give it: fettle run %s %s=…", name, p.Name), fmt.Sprintf("cannot run %s without the parameter %q: %s", name, p.Name, p.Doc))
+// builtinAction is the action of that name that is built in; nil: there is none.
+func builtinAction(name string) *builtin.Action {
+	for _, a := range builtin.Actions() {
+		if a.Name == name {
+			return &a
 		}
 	}
-	for _, p := range sortedNames(params) {
-		if !known[p] {
-			return cmd, true, refuse("It has: "+orNothing(names), fmt.Sprintf("cannot run %s: it has no parameter %q.%s", name, p, lang.Suggest(p, names)))
-		}
-	}
-	env := []string{"DEBIAN_FRONTEND=noninteractive"}
-	return executor.Command{Action: name, Argv: b.argv(func(p string) string { return params[p] }), Env: env, Timeout: f.timeout, Looks: !b.Changes}, true, nil
+	return nil
 }
 
-func orNothing(names []string) string {
-	if len(names) == 0 {
-		return "none"
+func builtinCommand(name string) *builtin.Command {
+	for _, c := range builtin.Commands() {
+		if c.Name == name {
+			return &c
+		}
 	}
-	return strings.Join(names, ", ")
+	return nil
+}
+
+// builtinCall is what an action comes to that is built in, on every target.
+func builtinCall(a *builtin.Action, params map[string]string, f runningFlags) (executor.Command, error) {
+	if err := checkCall(a.Action, params); err != nil {
+		return executor.Command{}, err
+	}
+	return executor.Command{Action: a.Name, Argv: a.Argv(valuesOf(a.Params, params)), Env: []string{"DEBIAN_FRONTEND=noninteractive"},
+		Timeout: f.timeout, Looks: !a.Changes}, nil
+}
+
+// checkCall tells what is wrong with the parameters of an action, before any target
+// is known.
+func checkCall(a lang.Action, params map[string]string) error {
+	return lang.CheckParams(fmt.Sprintf("the action %q", a.Name), a.ID(), a.Params, params).Err()
+}
+
+// valuesOf are those that were given, and else the defaults.
+func valuesOf(params []lang.Param, given map[string]string) builtin.Values {
+	return func(name string) string {
+		if v, ok := given[name]; ok {
+			return v
+		}
+		for _, p := range params {
+			var text string
+			if p.Name == name && json.Unmarshal([]byte(p.Default), &text) == nil {
+				return text
+			}
+		}
+		return ""
+	}
 }

@@ -47,6 +47,7 @@ What should stay belongs into the repository.`,
 		RunE:    func(c *cobra.Command, a []string) error { return s.copy(c.Context(), f, a[:len(a)-1], a[len(a)-1]) },
 	}
 	f.many.flags(c)
+	s.frozenFlag(c)
 	fl := c.Flags()
 	fl.BoolVar(&f.from, "from", false, "copy from the targets to this machine")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be copied, and where to")

@@ -16,6 +16,9 @@ func (f *fake) Command(_ context.Context, c executor.Command, o executor.Options
 	if f.mode == "locked" {
 		return nil, executor.ErrLocked
 	}
+	if f.Frozen != nil && !c.Looks && !o.FrozenToo {
+		return nil, executor.ErrFrozen
+	}
 	res := &executor.CommandResult{ID: len(f.Ran) + 1}
 	rec := journal.Command{ID: res.ID, Action: c.Action, Argv: c.Argv, User: o.User, From: o.From, Typed: o.Command, Started: fakeNow.UnixNano(), Ended: fakeNow.UnixNano(), Outcome: journal.Succeeded}
 	say := func(stderr bool, text string) {

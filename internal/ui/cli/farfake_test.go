@@ -17,7 +17,7 @@ import (
 
 // far is a fake engine on another machine.
 type far struct {
-	executor.Executor
+	*fake
 	host string
 }
 
@@ -53,13 +53,16 @@ func connectFake(ctx context.Context, a ssh.Address, _ ssh.Options, _ bool) (cli
 		}
 	}
 	x, _, err := openFake(mode)(ctx, cli.Machine{State: filepath.Join(os.Getenv("HOME"), "machines", a.Host)})
-	return far{x, a.Host}, err
+	if err != nil {
+		return nil, err
+	}
+	return far{x.(*fake), a.Host}, nil
 }
 
 // toyTarget is a target that is reached over SSH where its name says so: far1.
 func toyTarget(name string) lang.Target {
 	t := lang.Target{Name: name, Labels: map[string]string{}}
-	if strings.HasPrefix(name, "far") || strings.HasPrefix(name, "down") {
+	if strings.HasPrefix(name, "far") || strings.HasPrefix(name, "down") || name == "db" {
 		t.SSH = &lang.SSH{Host: name}
 	}
 	return t

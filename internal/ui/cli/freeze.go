@@ -13,8 +13,9 @@ func newFreeze(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "freeze [WHY…]",
 		Short: "Refuse every change until somebody unfreezes",
-		Long: `Refuses apply and rollback on this machine until "fettle unfreeze". What you
-write behind it is shown to whoever is refused. Looking is always allowed.`,
+		Long: `Refuses apply and rollback on this machine until "fettle unfreeze", and what
+run, copy and reboot would change without --frozen-too. What you write behind it
+is shown to whoever is refused. Looking is always allowed.`,
 		Example: "  sudo fettle freeze database migration until noon",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -97,10 +97,12 @@ type crowd struct {
 	options fanout.Options
 	names   []string
 	members map[string]*member
-	keep    bool // connections between two rounds
-	changes bool // what becomes of targets is remembered, for @failed
-	acts    bool // this round records something on targets
-	quiet   bool // rounds are not shown while they happen
+	keep    bool   // connections between two rounds
+	changes bool   // what becomes of targets is remembered, for @failed
+	acts    bool   // this round records something on targets
+	quiet   bool   // rounds are not shown while they happen
+	part    string // of the command that runs
+	stopped string // why a round began no more targets
 }
 
 // member is one target of many. Nothing that it prints reaches anybody.
@@ -117,26 +119,35 @@ type outcome struct {
 	line   string // in a few words, for one line
 	body   string // what people read; targets with the same one are shown once
 	doc    any
+	part   string // of a command
+	rows   []row  // of what it said as JSON; nil for what is text
 	err    error
 	said   bool // body is what the target said: its own name in it is no other's
 }
 
 // crowd finds the targets that -t selects. The caller closes it.
 func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
-	o, err := f.options()
-	if err != nil {
-		return nil, err
-	}
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return nil, err
 	}
-	cr := &crowd{s: s, src: src, options: o, members: map[string]*member{}}
-	chosen, err := s.selected(src)
+	chosen, err := s.selected(src, s.words)
+	if err != nil {
+		_ = src.repo.Close()
+		return nil, err
+	}
+	return s.crowdOf(src, f, chosen)
+}
+
+// crowdOf is these targets of an open repository, which it closes.
+func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crowd, error) {
+	cr := &crowd{s: s, src: src, members: map[string]*member{}}
+	o, err := f.options()
 	if err != nil {
 		cr.close()
 		return nil, err
 	}
+	cr.options = o
 	all, err := s.targets(src)
 	if err != nil {
 		cr.close()
@@ -152,8 +163,9 @@ func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
 	return cr, nil
 }
 
-func (s *session) selected(src *source) ([]lang.Target, error) {
-	sel, err := selection.Parse(s.words)
+// selected are the targets that words choose, by name.
+func (s *session) selected(src *source, words []string) ([]lang.Target, error) {
+	sel, err := selection.Parse(words)
 	if err != nil {
 		return nil, withHint(err, selection.Grammar)
 	}
@@ -217,6 +229,7 @@ func (cr *crowd) round(ctx context.Context, names []string, doing string, report
 	}, len(names))
 	work := func(ctx context.Context, name string) fanout.Outcome {
 		o := cr.on(ctx, cr.members[name], one)
+		o.part = cr.part
 		done <- struct {
 			name string
 			o    outcome
@@ -234,12 +247,15 @@ func (cr *crowd) round(ctx context.Context, names []string, doing string, report
 		if e.What == fanout.Ended {
 			o, ok := out[e.Target]
 			if !ok {
-				o = outcome{status: e.Outcome.Status, line: e.Outcome.Why}
+				o = outcome{status: e.Outcome.Status, line: e.Outcome.Why, part: cr.part}
 				out[e.Target] = o
 			}
 			if report {
 				cr.s.targetLine(e.Target, o)
 			}
+		}
+		if e.What == fanout.Stopped || e.What == fanout.Cancelled {
+			cr.stopped = e.Why
 		}
 		board.Show(e)
 	}

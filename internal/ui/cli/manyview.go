@@ -13,7 +13,8 @@ import (
 type targetDoc struct {
 	Format string `json:"format"` // fettle.target/1
 	Target string `json:"target"`
-	Status string `json:"status"` // ok, changed, failed, unreachable, skipped
+	Part   string `json:"part,omitempty"` // of the command
+	Status string `json:"status"`         // ok, changed, failed, unreachable, skipped
 	Exit   int    `json:"exit"`
 	Text   string `json:"text,omitempty"`
 	Error  string `json:"error,omitempty"`
@@ -33,7 +34,7 @@ func (s *session) targetLine(name string, o outcome) {
 	if !s.json {
 		return
 	}
-	doc := targetDoc{Format: "fettle.target/1", Target: name, Status: o.status.String(), Exit: ExitCode(o.err), Text: o.line, Result: o.doc}
+	doc := targetDoc{Format: "fettle.target/1", Target: name, Part: o.part, Status: o.status.String(), Exit: ExitCode(o.err), Text: o.line, Result: o.doc}
 	if o.err != nil && ExitCode(o.err) != ExitChanges {
 		doc.Error, doc.Hint = o.err.Error(), hintOf(o.err)
 	}

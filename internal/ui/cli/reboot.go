@@ -37,6 +37,7 @@ waited for.`,
 	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each is back")
 	c.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "give up waiting for one after this `TIME`")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	s.frozenFlag(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be rebooted")
 	return c
 }

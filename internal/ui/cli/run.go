@@ -26,8 +26,8 @@ type runningFlags struct {
 func newRun(s *session) *cobra.Command {
 	var f runningFlags
 	c := &cobra.Command{
-		Use:   "run {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
-		Short: "Run a command or an action on this machine, or on targets",
+		Use:   "run {-- PROGRAM [WORD]… | NAME [NAME=VALUE]…}",
+		Short: "Run a program, an action or a command, here or on targets",
 		Long: `Runs a program with its words, as they are: no shell takes part unless --shell asks
 for one. On few targets what it says is shown line by line while it runs, behind
 the name of the target; on many it is shown when all have ended, once for those
@@ -37,21 +37,25 @@ It ends with 0 if the command did so everywhere, with the command's own exit cod
 where there is one target, and else with 1. When it is interrupted, or takes longer
 than --timeout, the whole process tree ends.
 
-Without -- it runs an action that the repository declares for the target, with its
-parameters; --list tells which there are, and --dry-run runs what the action has for
-that, or says what would run.
+Without -- it runs an action or a command by its name, with its parameters: those that
+the repository declares, and those that are built in. --list tells which there are. An
+action runs on the targets of -t; a command says itself where its parts run, one part
+after the other, and -t makes that smaller. --dry-run runs what an action has for that,
+or says what would run, and where.
 
 A command is no part of what is applied: no plan sees it and no rollback takes it
 back. The target's history has it (fettle log, fettle show c12), with the end of
 what it said. It waits for nobody: where an apply is at work it ends with 4. One
-that changes nothing may run beside it: --looks.`,
+that changes nothing may run beside it: --looks. A frozen machine runs only what looks;
+--frozen-too runs the rest as well.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
   fettle run -t 'web*' --looks --timeout 10s -- df -h /
   fettle run -t web1 --shell -- 'journalctl -u nginx | tail -n 3'
   fettle run -t 'web*' --dry-run -- systemctl restart nginx
   fettle run -t web1 --list
-  fettle run -t 'web*' drain seconds=60`,
+  fettle run -t 'web*' drain seconds=60
+  fettle run -t 'web*' rolling-restart name=nginx batch=1`,
 		Args: args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error { return s.run(c, f, a) },
 	}
@@ -63,40 +67,45 @@ that changes nothing may run beside it: --looks.`,
 	fl.StringVar(&f.user, "user", "", "run it as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "give the words to sh -c, joined by spaces")
 	fl.BoolVar(&f.looks, "looks", false, "it changes nothing, and need not wait for who does")
-	fl.BoolVar(&f.list, "list", false, "list the actions of the target")
+	fl.BoolVar(&f.list, "list", false, "list the actions and commands, of all targets or of those of -t")
+	s.frozenFlag(c)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and where")
 	return c
+}
+
+// frozenFlag is for what changes machines and is no run.
+func (s *session) frozenFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&s.frozenToo, "frozen-too", false, "do it on frozen machines as well")
 }
 
 func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 	switch {
 	case f.list:
-		return s.listActions(c.Context())
+		return s.listRunnable(c.Context())
+	case f.timeout <= 0:
+		return refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
 	case len(a) == 0 || c.ArgsLenAtDash() > 0:
-		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action: fettle run ACTION [NAME=VALUE]…", "cannot tell what to run: a command stands behind --")
+		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…", "cannot tell what to run: a command stands behind --")
 	case c.ArgsLenAtDash() < 0:
-		return s.runAction(c.Context(), f, a)
+		return s.runNamed(c.Context(), f, a)
 	}
 	cmd, err := f.command(a)
 	if err != nil {
 		return err
 	}
-	return s.runCommand(c.Context(), f, cmd)
+	return s.runCommand(c.Context(), f, cmd, false)
 }
 
-// runCommand runs a command where -t says.
-func (s *session) runCommand(ctx context.Context, f runningFlags, cmd executor.Command) error {
+// runCommand runs a command where -t says. json tells that it prints JSON.
+func (s *session) runCommand(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
 	if s.isMany() {
-		return s.runMany(ctx, f, cmd)
+		return s.runMany(ctx, f, cmd, json)
 	}
-	return s.runOne(ctx, f, cmd)
+	return s.runOne(ctx, f, cmd, json)
 }
 
 // command is an ad-hoc command of the words behind --.
 func (f runningFlags) command(words []string) (executor.Command, error) {
-	if f.timeout <= 0 {
-		return executor.Command{}, refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
-	}
 	for _, e := range f.env {
 		if name, _, ok := strings.Cut(e, "="); !ok || name == "" {
 			return executor.Command{}, refuse("Write it as --env NAME=VALUE", "cannot read --env: it has no name and value")
@@ -165,8 +174,8 @@ func wordsText(argv []string) string {
 }
 
 // runOne runs a command on the one machine that is meant; what it says comes out as
-// it is.
-func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Command) error {
+// it is, or as a table where it is JSON.
+func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
 	if f.dryRun {
 		var on []string
 		if name := s.named(); name != "" {
@@ -179,7 +188,11 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		if !ok {
 			return errors.New("cannot run commands there: it runs lists only")
 		}
-		res, err := cx.Command(ctx, cmd, s.runOptions(), s.passOn())
+		show := s.passOn()
+		if json {
+			show = nil
+		}
+		res, err := cx.Command(ctx, cmd, s.runOptions(), show)
 		s.note(map[string]string{s.named(): outcomeOfCommand(res, err).status.String()})
 		if errors.Is(err, context.Canceled) {
 			return withHint(err, "What it did until then stays. See it: fettle log")
@@ -187,8 +200,13 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		if res == nil || err != nil {
 			return err
 		}
-		if s.json {
+		switch {
+		case s.json:
 			if err := s.document(commandJSON(cmd, res)); err != nil {
+				return err
+			}
+		case json:
+			if err := s.showJSON(res); err != nil {
 				return err
 			}
 		}

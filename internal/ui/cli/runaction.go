@@ -4,81 +4,78 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// actionsDoc lists the actions of a target.
-type actionsDoc struct {
-	Format  string      `json:"format"` // fettle.actions/1
-	Target  string      `json:"target"`
-	Actions []actionDoc `json:"actions"`
-}
-
-type actionDoc struct {
-	Name    string     `json:"name"`
-	Module  string     `json:"module,omitempty"`
-	Doc     string     `json:"doc,omitempty"`
-	Changes bool       `json:"changes"`
-	DryRun  bool       `json:"dry_run"`
-	Params  []paramDoc `json:"params"`
-	Source  string     `json:"source"`
-}
-
-type paramDoc struct {
-	Name     string `json:"name"`
-	Type     string `json:"type"`
-	Doc      string `json:"doc,omitempty"`
-	Required bool   `json:"required,omitempty"`
-	Default  string `json:"default,omitempty"` // as JSON
-}
-
-// runAction runs an action that the repository declares.
-func (s *session) runAction(ctx context.Context, f runningFlags, words []string) error {
-	params := map[string]string{}
+// namedCall reads a name with its parameters.
+func namedCall(words []string) (name string, params map[string]string, err error) {
+	params = map[string]string{}
 	for _, w := range words[1:] {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return refuse("Write parameters as NAME=VALUE; a program stands behind --: fettle run -- "+strings.Join(words, " "), fmt.Sprintf("cannot read %q as a parameter of the action %q", w, words[0]))
+			return "", nil, refuse("Write parameters as NAME=VALUE; a program stands behind --: fettle run -- "+strings.Join(words, " "), fmt.Sprintf("cannot read %q as a parameter of the action %q", w, words[0]))
 		}
 		params[name] = value
+	}
+	return words[0], params, nil
+}
+
+// runNamed runs an action or a command by its name.
+func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) error {
+	name, params, err := namedCall(words)
+	if err != nil {
+		return err
 	}
 	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.looks {
 		return refuse("Leave them out: the action says that itself", "cannot use --env, --dir, --user, --shell or --looks with an action")
 	}
-	if cmd, ok, err := builtin(words[0], params, f); ok || err != nil {
+	if b := builtinAction(name); b != nil {
+		cmd, err := builtinCall(b, params, f)
 		if err != nil {
 			return err
 		}
-		return s.runCommand(ctx, f, cmd)
+		return s.runCommand(ctx, f, cmd, b.JSON)
 	}
-	if s.isMany() {
-		return s.actionMany(ctx, f, words[0], params)
-	}
-	return s.inOne(ctx, func(in compile.Input) error {
-		cmd, real, err := s.call(in, f, words[0], params)
-		if err != nil {
-			return err
-		}
-		f.dryRun = f.dryRun && !real
-		return s.runOne(ctx, f, cmd)
-	})
-}
-
-// inOne compiles for the one target that is meant.
-func (s *session) inOne(ctx context.Context, do func(compile.Input) error) error {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return err
 	}
+	command, found, err := s.find(src, name)
+	if err == nil && command != nil {
+		return s.runParts(ctx, f, src, command, params) // which closes it
+	}
+	if err == nil {
+		err = checkCalled(found, params)
+	}
+	if err != nil {
+		_ = src.repo.Close()
+		return err
+	}
+	for _, d := range found {
+		s.hideTyped(d.Params, params)
+	}
+	if s.isMany() {
+		return s.actionMany(ctx, f, src, name, params, found)
+	}
 	defer func() { _ = src.repo.Close() }()
+	return s.actionOne(ctx, f, src, name, params, found)
+}
+
+// actionOne runs an action on the one target that is meant.
+func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []lang.Declared) error {
 	target, err := s.chooseTarget(src)
 	if err != nil {
+		return err
+	}
+	if err := onAll(name, found, []string{target}); err != nil {
 		return err
 	}
 	if err := s.reachTarget(ctx, src, target); err != nil {
@@ -88,23 +85,49 @@ func (s *session) inOne(ctx context.Context, do func(compile.Input) error) error
 	if err != nil {
 		return err
 	}
-	in.NeedSecrets = true
-	return do(in)
+	cmd, a, real, err := s.call(in, f, name, params)
+	if err != nil {
+		return err
+	}
+	f.dryRun = f.dryRun && !real
+	return s.runOne(ctx, f, cmd, a.JSON && !real)
 }
 
-func (s *session) actionMany(ctx context.Context, f runningFlags, name string, params map[string]string) error {
-	cr, err := s.crowd(ctx, f.many)
+// actionMany runs an action on many targets of a repository, which it closes.
+func (s *session) actionMany(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []lang.Declared) error {
+	chosen, err := s.selected(src, s.words)
+	if err == nil {
+		err = onAll(name, found, targetNames(chosen))
+	}
+	if err != nil {
+		_ = src.repo.Close()
+		return err
+	}
+	cr, err := s.crowdOf(src, f.many, chosen)
 	if err != nil {
 		return err
 	}
 	defer cr.close()
-	return cr.command(ctx, func(ctx context.Context, m *member) (executor.Command, *outcome, error) {
+	json := !f.dryRun && slices.ContainsFunc(found, func(d lang.Declared) bool { return d.JSON })
+	return cr.finish("Ran it on", cr.command(ctx, cr.names, json, cr.calls(f, name, params)), ranWords())
+}
+
+func targetNames(list []lang.Target) []string {
+	out := make([]string, 0, len(list))
+	for _, t := range list {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// calls gives each target what an action comes to there.
+func (cr *crowd) calls(f runningFlags, name string, params map[string]string) commandOf {
+	return func(ctx context.Context, m *member) (executor.Command, *outcome, error) {
 		in, err := m.input(ctx, cr.src.tree, m.target)
 		if err != nil {
 			return executor.Command{}, nil, err
 		}
-		in.NeedSecrets = true
-		cmd, real, err := m.call(in, f, name, params)
+		cmd, _, real, err := m.call(in, f, name, params)
 		if err != nil || !f.dryRun || real {
 			return cmd, nil, err
 		}
@@ -113,18 +136,19 @@ func (s *session) actionMany(ctx context.Context, f runningFlags, name string, p
 			o.body += "would run " + render.Escape(wordsText(argv)) + "\n"
 		}
 		return cmd, &o, nil
-	})
+	}
 }
 
 // call is the command of an action; real tells, of a dry run, that it is commands which
 // say what the action would do.
-func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, real bool, err error) {
+func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, a lang.Action, real bool, err error) {
 	if s.app.Language.CallAction == nil {
-		return cmd, false, errors.New("cannot run actions: this fettle knows none")
+		return cmd, a, false, errors.New("cannot run actions: this fettle knows none")
 	}
+	in.NeedSecrets = true
 	call, ds := s.app.Language.CallAction(in, name, params, f.dryRun)
 	if err := ds.Err(); err != nil {
-		return cmd, false, err
+		return cmd, a, false, err
 	}
 	real = f.dryRun && call.Action.DryRun
 	cmd = executor.Command{Action: call.Action.ID(), Looks: real || !call.Action.Changes, Secrets: call.Result.Secrets, Sealed: map[string][]byte{}}
@@ -140,55 +164,9 @@ func (s *session) call(in compile.Input, f runningFlags, name string, params map
 			cmd.Sealed[digest] = call.Result.Blobs[digest].Data
 		}
 	}
+	cmd.Env, cmd.Hide = append(cmd.Env, call.Env...), s.hideTyped(call.Action.Params, params)
 	if f.timeout != executor.DefaultTimeout {
 		cmd.Timeout = f.timeout
 	}
-	return cmd, real, nil
-}
-
-// listActions tells what a target can be asked to do.
-func (s *session) listActions(ctx context.Context) error {
-	if s.app.Language.Actions == nil {
-		return errors.New("cannot list actions: this fettle knows none")
-	}
-	return s.inOne(ctx, func(in compile.Input) error {
-		list, ds := s.app.Language.Actions(in)
-		if err := ds.Err(); err != nil {
-			return err
-		}
-		doc := actionsDoc{Format: "fettle.actions/1", Target: in.Target, Actions: []actionDoc{}}
-		var rows [][]string
-		for _, b := range builtinActions() {
-			list = append(list, b.Action)
-		}
-		for _, a := range list {
-			d := actionDoc{Name: a.Name, Module: a.Module, Doc: a.Doc, Changes: a.Changes, DryRun: a.DryRun, Params: []paramDoc{}, Source: builtIn}
-			if a.Range.File != "" {
-				d.Source = placeText(a.Range)
-			}
-			var words []string
-			for _, p := range a.Params {
-				d.Params = append(d.Params, paramDoc(p))
-				words = append(words, p.Name+"="+orDots(p.Default))
-			}
-			doc.Actions = append(doc.Actions, d)
-			rows = append(rows, []string{a.ID(), strings.Join(words, " "), a.Doc})
-		}
-		if s.json {
-			return s.document(doc)
-		}
-		s.style().Table(s.app.Stdout, []string{"ACTION", "PARAMETERS", ""}, rows)
-		return nil
-	})
-}
-
-// builtIn is the source of an action that no repository declares.
-const builtIn = "built in"
-
-// orDots stands for a value that has to be given.
-func orDots(text string) string {
-	if text == "" {
-		return "…"
-	}
-	return text
+	return cmd, call.Action, real, nil
 }

@@ -18,7 +18,7 @@ import (
 const fewTargets = 4
 
 // runMany runs a command on every target that is selected.
-func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Command) error {
+func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
 	cr, err := s.crowd(ctx, f.many)
 	if err != nil {
 		return err
@@ -27,16 +27,28 @@ func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Comm
 	if f.dryRun {
 		return s.wouldRun(cmd, cr.names)
 	}
-	return cr.command(ctx, func(context.Context, *member) (executor.Command, *outcome, error) { return cmd, nil, nil })
+	return cr.finish("Ran it on", cr.command(ctx, cr.names, json, always(cmd)), ranWords())
 }
 
-// command runs on every target what it is given for it: a command, or what becomes of
-// the target without one.
-func (cr *crowd) command(ctx context.Context, of func(context.Context, *member) (executor.Command, *outcome, error)) error {
+// commandOf gives a target what it runs, or what becomes of it without.
+type commandOf func(context.Context, *member) (executor.Command, *outcome, error)
+
+func always(cmd executor.Command) commandOf {
+	return func(context.Context, *member) (executor.Command, *outcome, error) { return cmd, nil, nil }
+}
+
+func ranWords() map[fanout.Status]string { return map[fanout.Status]string{fanout.OK: "succeeded"} }
+
+// command runs on targets what each is given for it. json tells that it prints JSON,
+// which is shown when all have ended.
+func (cr *crowd) command(ctx context.Context, names []string, json bool, of commandOf) map[string]outcome {
 	cr.changes, cr.acts = true, true
-	lines := cr.lines()
+	lines := cr.lines(names)
+	if json {
+		lines = nil
+	}
 	cr.quiet = lines != nil
-	all := cr.round(ctx, cr.names, "Running", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
+	all := cr.round(ctx, names, "Running", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
 		cmd, instead, err := of(ctx, m)
 		if err != nil {
 			return failed(err)
@@ -58,12 +70,16 @@ func (cr *crowd) command(ctx context.Context, of func(context.Context, *member) 
 				o.err = errExit(res.Exit)
 			}
 		}
-		if lines == nil && res != nil {
+		switch {
+		case json && err == nil && res.OK() && !cr.s.json:
+			return tabled(o, res)
+		case lines == nil && res != nil:
 			o.body = outputText(res) + o.body
 		}
 		return o
 	})
-	return cr.finish("Ran it on", all, map[fanout.Status]string{fanout.OK: "succeeded"})
+	cr.s.showRows(all)
+	return all
 }
 
 // outcomeOfCommand says how a command ended, without what it said.
@@ -108,13 +124,13 @@ type prefixed struct {
 }
 
 // lines gives nil where lines are not shown while they come.
-func (cr *crowd) lines() *prefixed {
+func (cr *crowd) lines(names []string) *prefixed {
 	s := cr.s
-	if s.json || len(cr.names) > fewTargets && !s.verbose {
+	if s.json || len(names) > fewTargets && !s.verbose {
 		return nil
 	}
 	p := &prefixed{out: s.app.Stdout, err: s.app.Stderr, style: s.style()}
-	for _, n := range cr.names {
+	for _, n := range names {
 		p.width = max(p.width, len(n))
 	}
 	return p

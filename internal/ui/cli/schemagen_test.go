@@ -22,7 +22,7 @@ func documents() map[string]any {
 		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{}, "fettle.modules/1": modulesDoc{},
 		"fettle.secret/1": secretDoc{}, "fettle.secrets/1": secretListDoc{},
 		"fettle.fleetdiff/1": fleetDiffDoc{}, "fettle.target/1": targetDoc{}, "fettle.targets/1": targetsDoc{}, "fettle.facts/1": factsDoc{},
-		"fettle.command/1": commandDoc{}, "fettle.actions/1": actionsDoc{}, "fettle.ran/1": ranDoc{}, "fettle.here/1": hereDoc{},
+		"fettle.command/1": commandDoc{}, "fettle.actions/1": actionsDoc{}, "fettle.ran/1": ranDoc{}, "fettle.here/1": hereDoc{}, "fettle.parts/1": partsDoc{},
 	}
 }
 

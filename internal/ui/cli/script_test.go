@@ -68,6 +68,13 @@ func toyLanguage() cli.Language {
 		Format: func(path string, src []byte) ([]byte, diag.List) {
 			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil
 		},
+		Runnable: func(t repo.Tree) (lang.Runnable, diag.List) { return compile.Open(t).Runnable() },
+		CallCommand: func(t repo.Tree, name string, params map[string]string) ([]lang.Part, diag.List) {
+			return compile.Open(t).CallCommand(name, params)
+		},
+		CallAction: func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {
+			return compile.Open(in.Tree).CallAction(in, name, params, dry)
+		},
 		Kinds: toyKinds,
 		Schema: func(tree repo.Tree, part schema.Part) ([]byte, diag.List) {
 			kinds := toyKinds()

@@ -40,9 +40,12 @@ type session struct {
 	sudo   *sudoAnswer
 	words  []string // of -t, as they were typed
 
-	documented bool   // a JSON document has been printed
-	command    string // what was typed, for the history
-	warned     int    // warnings so far, shown or not
+	documented bool // a JSON document has been printed
+	frozenToo  bool
+	args       []string
+	secret     map[string]bool // parameters whose values are; never changed
+	command    string          // what was typed, for the history: args without what is secret
+	warned     int             // warnings so far, shown or not
 	lines      *bufio.Reader
 }
 

@@ -49,6 +49,10 @@ func (s *session) validate(ctx context.Context) error {
 	}
 	doc := validateDoc{Format: "fettle.validate/1", Revision: src.rev, Targets: []validTarget{}}
 	if !ds.HasErrors() {
+		all, _ := s.runnable(src) // a module that no target has may be broken
+		for _, c := range all.Commands {
+			ds = append(ds, c.Mistakes...)
+		}
 		in, err := s.input(ctx, src.tree, "")
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 // runOptions are the options that every run of this command line has: who
 // asked, from where, with what words.
 func (s *session) runOptions() executor.Options {
-	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version}
+	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version, FrozenToo: s.frozenToo}
 }
 
 // user is the login name, with the one who called sudo in front.
@@ -46,8 +46,9 @@ func (s *session) from() string {
 }
 
 // typed is the command line for the history. Values of variables and of
-// the environment may be anything, secrets too, and stay out of it.
-func typed(args []string) string {
+// the environment may be anything, secrets too, and stay out of it, as those of
+// parameters do that are declared as secret.
+func typed(args []string, secret map[string]bool) string {
 	words := []string{"fettle"}
 	hide, behind := false, false
 	for _, a := range args {
@@ -61,6 +62,10 @@ func typed(args []string) string {
 			hide = true
 		case strings.HasPrefix(a, "--var=") || strings.HasPrefix(a, "--env="):
 			a = a[:len("--var=")] + hideValue(a[len("--var="):])
+		default:
+			if name, _, ok := strings.Cut(a, "="); ok && secret[name] {
+				a = hideValue(a)
+			}
 		}
 		words = append(words, a)
 	}

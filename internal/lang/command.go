@@ -1,0 +1,383 @@
+package lang
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Command is what a person starts where the repository is: parts, one after the
+// other, each an action or a program on some targets. It is the other side of an
+// Action, which runs on one target and knows of no other.
+type Command struct {
+	Name, Doc string
+	Params    []Param
+	Parts     []string // their names, in order
+	Range     diag.Range
+	// Mistakes are what is wrong with it: it cannot run.
+	Mistakes diag.List
+}
+
+// Part is what a command does on some targets, with what the parameters came to.
+type Part struct {
+	Name string
+	// Targets are words of a selection; none: where the person says.
+	Targets []string
+	// Action is what it runs, with Params; "": Argv.
+	Action string
+	Params map[string]string
+	// Secret are the names of Params that hold what was typed as a secret.
+	Secret []string
+	// Argv, one or several, with all that is said about it.
+	Argv      [][]string
+	Env       []string // NAME=VALUE
+	Dir, User string
+	Timeout   time.Duration // 0: nothing is said of it
+	Looks     bool
+	// Batch and MaxFailed are amounts, such as 5 or 10%; "" for a batch of all.
+	Batch, MaxFailed string
+	Range            diag.Range
+}
+
+// command is a declared one.
+type command struct {
+	name, doc string
+	rng       diag.Range
+	params    *body
+	targets   *hclsyntax.Attribute
+	parts     []*part
+}
+
+type part struct {
+	name, action string
+	rng          diag.Range
+	attrs        map[string]*hclsyntax.Attribute
+}
+
+func (ps *parser) command(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"description", "targets"}, []string{"param", "part"})
+	switch old := ps.prog.commands[name]; {
+	case !hclsyntax.ValidIdentifier(name):
+		ps.errorf(r, "Bad name for a command", "%q is no identifier. Use letters, digits, _ and -.", name)
+		return
+	case old != nil:
+		ps.errorf(r, "Command declared twice", "The command %q is declared at %s already.", name, old.rng)
+		return
+	}
+	at := b.Body.Attributes
+	c := &command{name: name, rng: r, doc: ps.textOf(at, "description"), params: ps.params(b), targets: at["targets"]}
+	for _, sub := range b.Body.Blocks {
+		if sub.Type == "part" {
+			ps.part(c, sub)
+		}
+	}
+	if len(c.parts) == 0 {
+		ps.errorf(r, "Command without a part", `Say what it does: part "restart" { action = "service-restart" }.`)
+		return
+	}
+	ps.prog.commands[name] = c
+}
+
+func (ps *parser) part(c *command, b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	at := b.Body.Attributes
+	ps.only(b, append([]string{"targets", "action", "params", "command", "batch", "max_failed"}, ownOfCommand()...), nil)
+	for _, old := range c.parts {
+		if old.name == name {
+			ps.errorf(r, "Part declared twice", "The part %q is declared at %s already.", name, old.rng)
+			return
+		}
+	}
+	x := &part{name: name, rng: r, attrs: at, action: ps.textOf(at, "action")}
+	switch {
+	case (at["action"] == nil) == (at["command"] == nil):
+		ps.errorf(r, "Part of nothing", `A part runs either an action or a command: action = "service-restart", or command = ["uptime"].`)
+		return
+	case at["action"] == nil && at["params"] != nil:
+		ps.errorf(rangeOf(at["params"].NameRange), "Parameters of nothing", "A command has no parameters: put them among its words.")
+		return
+	}
+	for _, a := range ownOfCommand() {
+		if at["action"] != nil && at[a] != nil {
+			ps.errorf(rangeOf(at[a].NameRange), "Attribute of the action", "Leave %s out: the action says that itself.", a)
+			return
+		}
+	}
+	c.parts = append(c.parts, x)
+}
+
+// ownOfCommand are the attributes that go with a command of a part, not with an action.
+func ownOfCommand() []string { return []string{"changes", "env", "cwd", "user", "timeout"} }
+
+// checkCommands looks at the names in commands. They run for no target, so that only
+// their parameters are known.
+func (ps *parser) checkCommands() {
+	if !ps.top {
+		return
+	}
+	for _, name := range sortedKeys(ps.prog.commands) {
+		c := ps.prog.commands[name]
+		ps.commandNames(c, c.targets)
+		for _, x := range c.parts {
+			for _, key := range sortedKeys(x.attrs) {
+				ps.commandNames(c, x.attrs[key])
+			}
+		}
+	}
+}
+
+func (ps *parser) commandNames(c *command, a *hclsyntax.Attribute) {
+	if a == nil {
+		return
+	}
+	for _, t := range ps.prog.namesIn(a.Expr) {
+		rng := rangeOf(t.SourceRange())
+		name, ok := stepName(t, 1)
+		switch {
+		case t.RootName() != "param":
+			ps.errorf(rng, "Not known in a command", "A command is about several targets, so that only param is known here. What depends on the target belongs into an action.")
+		case ok && c.params.vars[name] == nil:
+			ps.errorf(rng, "Unknown parameter", "There is no parameter %q in command %s.%s Declare it: param %q { type = string }.", name, c.name, Suggest(name, keysOf(c.params.vars)), name)
+		}
+	}
+}
+
+func (p *Program) describedCommand(c *command) Command {
+	out := Command{Name: c.name, Doc: c.doc, Params: p.paramsOf(c.params), Range: c.rng}
+	for _, x := range c.parts {
+		out.Parts = append(out.Parts, x.name)
+	}
+	return out
+}
+
+// CallCommand gives the parts of a command with these parameters. A command of that
+// name has to be there.
+func (p *Program) CallCommand(name string, given map[string]string) ([]Part, diag.List) {
+	c := p.commands[name]
+	if c == nil {
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown command", "The repository has no command %q.%s", name, Suggest(name, keysOf(p.commands)))}
+	}
+	ev := &evaluator{prog: p, cat: &catalog.Catalog{}, factSet: map[*body]map[string]cty.Value{c.params: {}}, target: cty.EmptyObjectVal}
+	ev.add(CheckParams("the command \""+name+"\"", name, p.paramsOf(c.params), given)...)
+	if ev.list.HasErrors() {
+		return nil, finish(p, ev.list)
+	}
+	var out []Part
+	if s := ev.call("command "+name, c.params, given); s != nil {
+		s.fctx = p.pure
+		for _, x := range c.parts {
+			out = append(out, ev.part(s, c, x))
+		}
+	}
+	return out, finish(p, ev.list)
+}
+
+var amount = regexp.MustCompile(`^[0-9]{1,9}%?$`)
+
+func (ev *evaluator) part(s *scope, c *command, x *part) Part {
+	out := Part{Name: x.name, Action: x.action, Range: x.rng, MaxFailed: "0", Params: map[string]string{}}
+	targets := x.attrs["targets"]
+	if targets == nil {
+		targets = c.targets
+	}
+	out.Targets = ev.words(s, targets)
+	for _, a := range []struct {
+		name string
+		into *string
+	}{{"batch", &out.Batch}, {"max_failed", &out.MaxFailed}} {
+		at := x.attrs[a.name]
+		if at == nil {
+			continue
+		}
+		if *a.into = ev.plain(s, at); !amount.MatchString(*a.into) {
+			ev.errorf(rangeOf(at.Expr.Range()), "Bad amount", "%s is a number of targets such as 3, or a part of all of them such as \"25%%\".", a.name)
+		}
+	}
+	if x.action != "" {
+		ev.partParams(s, x, &out)
+		return out
+	}
+	ev.partCommand(s, x, &out)
+	return out
+}
+
+// words is a list of texts, or one text.
+func (ev *evaluator) words(s *scope, at *hclsyntax.Attribute) []string {
+	if at == nil {
+		return nil
+	}
+	v, _, ok := ev.eval(s, nil, at.Expr)
+	if !ok {
+		return nil
+	}
+	if v.Type() == cty.String && !v.IsNull() {
+		return []string{v.AsString()}
+	}
+	list, err := convert.Convert(v, cty.List(cty.String))
+	if err != nil || list.IsNull() || list.LengthInt() == 0 {
+		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "%s is a list of texts, and has one at least.", at.Name)
+		return nil
+	}
+	return ev.texts(at, list)
+}
+
+// texts are those of a list, none of which may be null.
+func (ev *evaluator) texts(at *hclsyntax.Attribute, list cty.Value) []string {
+	var out []string
+	for it := list.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		if e.IsNull() {
+			ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "A text of %s is null.", at.Name)
+			return nil
+		}
+		out = append(out, e.AsString())
+	}
+	return out
+}
+
+// plain is one text that comes of no secret, "" after a diagnostic.
+func (ev *evaluator) plain(s *scope, at *hclsyntax.Attribute) string {
+	if at == nil {
+		return ""
+	}
+	v, _, ok := ev.eval(s, nil, at.Expr)
+	if !ok {
+		return ""
+	}
+	if v, err := convert.Convert(v, cty.String); err == nil && !v.IsNull() {
+		return v.AsString()
+	}
+	ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "%s is a text.", at.Name)
+	return ""
+}
+
+// partParams are the parameters of the action. What was typed as a secret is handed on
+// as one.
+func (ev *evaluator) partParams(s *scope, x *part, out *Part) {
+	at := x.attrs["params"]
+	if at == nil {
+		return
+	}
+	v, _, ok := ev.evalSecret(s, nil, at.Expr)
+	if !ok {
+		return
+	}
+	if plain, _ := v.Unmark(); plain.IsNull() || !plain.Type().IsObjectType() && !plain.Type().IsMapType() {
+		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "Write params = { name = value }.")
+		return
+	}
+	values := valueMap(v)
+	for _, name := range sortedKeys(values) {
+		plain, marks := values[name].UnmarkDeep()
+		if len(marks) > 0 {
+			out.Secret = append(out.Secret, name)
+		}
+		if !plain.IsNull() {
+			out.Params[name] = asTyped(plain)
+		}
+	}
+}
+
+// asTyped is a value as it would be typed: a text as it is, a list or an object in
+// the language.
+func asTyped(v cty.Value) string {
+	if text, err := convert.Convert(v, cty.String); err == nil {
+		return text.AsString()
+	}
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(show(v))
+}
+
+func (ev *evaluator) partCommand(s *scope, x *part, out *Part) {
+	commands, ok := ev.actionCommands(s, x.attrs["command"])
+	if !ok {
+		return
+	}
+	at := x.attrs["command"]
+	for _, c := range commands {
+		words := wordList(c)
+		if words.IsNull() || !words.Type().IsListType() || words.LengthInt() == 0 {
+			ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", `A command is a list of words, such as ["systemctl", "restart", "nginx"].`)
+			return
+		}
+		out.Argv = append(out.Argv, ev.texts(at, words))
+	}
+	out.Dir, out.User = ev.plain(s, x.attrs["cwd"]), ev.plain(s, x.attrs["user"])
+	out.Looks = !ev.changes(s, x)
+	if t := x.attrs["timeout"]; t != nil {
+		d, err := time.ParseDuration(ev.plain(s, t))
+		if err != nil || d <= 0 {
+			ev.errorf(rangeOf(t.Expr.Range()), "Bad time", `timeout is a time such as "30s" or "5m".`)
+		}
+		out.Timeout = d
+	}
+	if e := x.attrs["env"]; e != nil {
+		out.Env = ev.environment(s, e)
+	}
+}
+
+func (ev *evaluator) changes(s *scope, x *part) bool {
+	at := x.attrs["changes"]
+	if at == nil {
+		return true
+	}
+	v, _, ok := ev.eval(s, nil, at.Expr)
+	if ok && (v.IsNull() || v.Type() != cty.Bool) {
+		ev.errorf(rangeOf(at.Expr.Range()), "True or false expected", "Write changes = true or changes = false.")
+		return true
+	}
+	return !ok || v.True()
+}
+
+// environment is NAME=VALUE, sorted. What was typed as a secret may stand in it.
+func (ev *evaluator) environment(s *scope, at *hclsyntax.Attribute) []string {
+	v, _, ok := ev.evalSecret(s, nil, at.Expr)
+	if !ok {
+		return nil
+	}
+	plain, _ := v.UnmarkDeep()
+	m, err := convert.Convert(plain, cty.Map(cty.String))
+	if err != nil || m.IsNull() {
+		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "Write env = { NAME = \"value\" }.")
+		return nil
+	}
+	var out []string
+	values := m.AsValueMap()
+	for _, name := range sortedKeys(values) {
+		if e := values[name]; !e.IsNull() && name != "" && !strings.ContainsAny(name, "=\x00") {
+			out = append(out, name+"="+e.AsString())
+		}
+	}
+	return out
+}
+
+// keysIn are the names that an object in the text gives; ok is false for one that an
+// expression makes.
+func keysIn(e hclsyntax.Expression) (names []string, ok bool) {
+	items, hds := hcl.ExprMap(e)
+	if hds.HasErrors() {
+		return nil, false
+	}
+	for _, it := range items {
+		v, kds := it.Key.Value(nil)
+		if kds.HasErrors() || v.IsNull() || v.Type() != cty.String {
+			return nil, false
+		}
+		names = append(names, v.AsString())
+	}
+	return names, true
+}

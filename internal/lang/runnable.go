@@ -1,0 +1,196 @@
+package lang
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Declared is an action with where it is known.
+type Declared struct {
+	Action
+	Folder  string   // of the module, "." for the top
+	Targets []string // that have the module, by name
+}
+
+// Runnable is all that a repository can be asked to do besides its states.
+type Runnable struct {
+	Commands []Command  // by name
+	Actions  []Declared // by module, then by name; a module that two names stand for twice
+}
+
+// Runnable reads every module and knows no facts. The mistakes of commands are with
+// them, those of modules are what it tells.
+func (p *Program) Runnable() (Runnable, diag.List) {
+	bodies := map[string]*body{}
+	ds := p.everyBody(func(b *body) { bodies[b.folder.dir] = b })
+	if p.root == nil {
+		return Runnable{}, ds
+	}
+	var out Runnable
+	used := map[string]bool{}
+	for _, u := range p.uses() {
+		b := bodies[u.dir]
+		if used[u.dir] = true; b == nil {
+			continue
+		}
+		for _, name := range sortedKeys(b.actions) {
+			d := Declared{Action: p.described(b.actions[name]), Folder: u.dir, Targets: u.targets}
+			d.Module = u.name
+			out.Actions = append(out.Actions, d)
+		}
+	}
+	out.Actions = append(out.Actions, p.unused(bodies, used)...)
+	slices.SortStableFunc(out.Actions, func(a, b Declared) int { return strings.Compare(a.ID(), b.ID()) })
+	for _, name := range sortedKeys(p.commands) {
+		c, r := p.commands[name], &reports{}
+		p.checkName(r, c, out.Actions)
+		for _, x := range c.parts {
+			p.checkPart(r, x, out.Actions)
+		}
+		d := p.describedCommand(c)
+		d.Mistakes = finish(p, r.list)
+		out.Commands = append(out.Commands, d)
+	}
+	return out, ds
+}
+
+// moduleTargets is a module by the name that it has on these targets.
+type moduleTargets struct {
+	name, dir string
+	targets   []string
+}
+
+// uses are the top, which every target has, and the modules of targets.
+func (p *Program) uses() []*moduleTargets {
+	top := &moduleTargets{dir: "."}
+	out, seen := []*moduleTargets{top}, map[string]*moduleTargets{}
+	r := &reports{} // what is wrong with a target is told where it is worked on
+	for _, t := range p.targets {
+		top.targets = append(top.targets, t.name)
+		for _, u := range p.targetModules(r, p.levels(r, t)) {
+			key := u.name + "\x00" + u.dir
+			if seen[key] == nil {
+				seen[key] = &moduleTargets{name: u.name, dir: u.dir}
+				out = append(out, seen[key])
+			}
+			seen[key].targets = append(seen[key].targets, t.name)
+		}
+	}
+	if len(p.targets) == 0 {
+		top.targets = []string{LocalTarget}
+	}
+	for _, u := range out {
+		slices.Sort(u.targets)
+	}
+	return out
+}
+
+// unused are the actions of modules that no target has.
+func (p *Program) unused(bodies map[string]*body, used map[string]bool) []Declared {
+	var out []Declared
+	for _, dir := range sortedKeys(bodies) {
+		for _, name := range sortedKeys(bodies[dir].actions) {
+			if used[dir] {
+				continue
+			}
+			d := Declared{Action: p.described(bodies[dir].actions[name]), Folder: dir}
+			d.Module = path.Base(dir)
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Called are the actions that a word of fettle run means: those of a whole name
+// before those of a short one.
+func Called(all []Declared, name string) []Declared {
+	var whole, short []Declared
+	for _, d := range all {
+		switch name {
+		case d.ID():
+			whole = append(whole, d)
+		case d.Name:
+			short = append(short, d)
+		}
+	}
+	if len(whole) > 0 {
+		return whole
+	}
+	return short
+}
+
+func (p *Program) checkName(r *reports, c *command, actions []Declared) {
+	for _, b := range p.builtin.Commands {
+		if b.Name == c.name {
+			r.errorf(c.rng, "Name is taken", "There is a command %q that is built in. Choose another name.", c.name)
+		}
+	}
+	for _, b := range p.builtin.Actions {
+		if b.Name == c.name {
+			r.errorf(c.rng, "Name is taken", "There is an action %q that is built in. Choose another name.", c.name)
+		}
+	}
+	for _, d := range actions {
+		if d.Name == c.name {
+			r.errorf(c.rng, "Name is taken", "There is an action %q at %s, and fettle run could mean either. Choose another name.", c.name, d.Range)
+			return
+		}
+	}
+}
+
+// checkPart tells of an action that is not there, and of parameters that it does not
+// have or cannot do without.
+func (p *Program) checkPart(r *reports, x *part, actions []Declared) {
+	if x.action == "" {
+		return
+	}
+	var found []Action
+	for _, d := range Called(actions, x.action) {
+		found = append(found, d.Action)
+	}
+	names := map[string]bool{}
+	for _, b := range p.builtin.Actions {
+		names[b.Name] = true
+		if b.Name == x.action { // as for fettle run
+			found = []Action{b}
+		}
+	}
+	at := rangeOf(x.attrs["action"].Expr.Range())
+	if len(found) == 0 {
+		for _, d := range actions {
+			names[d.ID()], names[d.Name] = true, true
+		}
+		r.errorf(at, "Unknown action", "No module has an action %q, and none is built in.%s See them: fettle run --list.", x.action, Suggest(x.action, keysOf(names)))
+		return
+	}
+	var given []string
+	if params := x.attrs["params"]; params != nil {
+		var ok bool
+		if given, ok = keysIn(params.Expr); !ok {
+			return
+		}
+		at = rangeOf(params.Expr.Range())
+	}
+	for _, a := range found {
+		for _, d := range checkNames(a, given) {
+			d.Range = at
+			r.add(d)
+		}
+	}
+}
+
+// checkNames is CheckParams without values.
+func checkNames(a Action, given []string) diag.List {
+	values := map[string]string{}
+	for _, n := range given {
+		values[n] = ""
+	}
+	params := slices.Clone(a.Params)
+	for i := range params {
+		params[i].Type = "" // the value is not known yet
+	}
+	return CheckParams("the action \""+a.Name+"\"", a.Name, params, values)
+}

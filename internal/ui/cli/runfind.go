@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// runnable is what the repository can be asked to do, as far as its modules can be
+// read: broken tells of the others.
+func (s *session) runnable(src *source) (all lang.Runnable, broken error) {
+	if s.app.Language.Runnable == nil {
+		return all, nil
+	}
+	all, ds := s.app.Language.Runnable(src.tree)
+	return all, ds.Err()
+}
+
+// foundCommand is a command, of the repository or built in.
+type foundCommand struct {
+	lang.Command
+	builtin *builtin.Command // nil for one of the repository
+}
+
+// find is what a word of fettle run means: a command or actions, of which every
+// target has its own.
+func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared, error) {
+	if b := builtinCommand(name); b != nil {
+		return &foundCommand{b.Command, b}, nil, nil
+	}
+	all, broken := s.runnable(src)
+	for _, c := range all.Commands {
+		if c.Name == name {
+			return &foundCommand{c, nil}, nil, c.Mistakes.Err()
+		}
+	}
+	if found := lang.Called(all.Actions, name); len(found) > 0 {
+		return nil, found, nil
+	}
+	if broken != nil {
+		return nil, nil, broken
+	}
+	return nil, nil, refuse("See what there is: fettle run --list\nA program stands behind --: fettle run -- "+name,
+		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name, lang.Suggest(name, namesOf(all))))
+}
+
+// namesOf is everything that fettle run could be asked for.
+func namesOf(all lang.Runnable) []string {
+	var out []string
+	for _, c := range all.Commands {
+		out = append(out, c.Name)
+	}
+	for _, a := range all.Actions {
+		out = append(out, a.Name)
+	}
+	for _, a := range builtin.Actions() {
+		out = append(out, a.Name)
+	}
+	for _, c := range builtin.Commands() {
+		out = append(out, c.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// checkCalled tells what is wrong with parameters that fit none of the actions of a
+// name.
+func checkCalled(found []lang.Declared, params map[string]string) error {
+	var first error
+	for _, d := range found {
+		err := checkCall(d.Action, params)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// hideTyped takes the values of secret parameters out of what the histories keep of
+// the command line, and gives them.
+func (s *session) hideTyped(params []lang.Param, given map[string]string) []string {
+	secret, values := maps.Clone(s.secret), []string{}
+	for _, p := range params {
+		if p.Secret && given[p.Name] != "" {
+			if secret == nil {
+				secret = map[string]bool{}
+			}
+			secret[p.Name] = true
+			values = append(values, given[p.Name])
+		}
+	}
+	s.secret, s.command = secret, typed(s.args, secret)
+	return values
+}
+
+// onAll refuses an action that one of the targets does not have, or of which one has
+// two.
+func onAll(name string, found []lang.Declared, targets []string) error {
+	of := map[string][]string{}
+	for _, d := range found {
+		for _, t := range d.Targets {
+			of[t] = append(of[t], d.ID())
+		}
+	}
+	var lacking []string
+	for _, t := range targets {
+		switch {
+		case len(of[t]) == 0:
+			lacking = append(lacking, t)
+		case len(of[t]) > 1:
+			slices.Sort(of[t])
+			return refuse("Say which: fettle run "+strings.Join(of[t], " …, or fettle run ")+" …", fmt.Sprintf("cannot run %s on %s: several of its modules have an action of that name", name, t))
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	hint := "See who has what: fettle run --list"
+	if len(lacking) < len(targets) && len(lacking) <= fewTargets {
+		hint = "Leave them out with -t …,!" + strings.Join(lacking, ",!") + ", or give them the module"
+	}
+	return refuse(hint, fmt.Sprintf("cannot run %s on %s: there is no such action there. %s", name, someNames(lacking), whereDeclared(found)))
+}
+
+// whereDeclared says which modules declare an action, and who has them.
+func whereDeclared(found []lang.Declared) string {
+	var out []string
+	for _, d := range found {
+		who := "which no target has"
+		if len(d.Targets) > 0 {
+			who = "which " + someNames(d.Targets) + " " + map[bool]string{true: "has", false: "have"}[len(d.Targets) == 1]
+		}
+		out = append(out, fmt.Sprintf("It is one of the module %s (%s), %s.", d.Module, placeText(d.Range), who))
+	}
+	return strings.Join(out, " ")
+}
+
+// someNames are the first of many targets.
+func someNames(names []string) string {
+	const most = 8
+	if len(names) > most+1 {
+		return fmt.Sprintf("%s and %s", strings.Join(names[:most], ", "), render.Count(len(names)-most, "other target"))
+	}
+	return strings.Join(names, ", ")
+}

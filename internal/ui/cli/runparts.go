@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// leg is a part of a command with the targets that it is for here.
+type leg struct {
+	lang.Part
+	on      []string // none: -t leaves nothing of them
+	options fanout.Options
+	json    bool
+	fixed   *executor.Command // the same on every target; nil: the action of each
+}
+
+// partsDoc is what a command would do.
+type partsDoc struct {
+	Format  string    `json:"format"` // fettle.parts/1
+	Command string    `json:"command"`
+	Parts   []partDoc `json:"parts"`
+}
+
+type partDoc struct {
+	Name      string            `json:"name"`
+	Action    string            `json:"action,omitempty"`
+	Params    map[string]string `json:"params,omitempty"` // without what is secret
+	Argv      [][]string        `json:"argv,omitempty"`
+	Targets   []string          `json:"targets"`
+	Batch     string            `json:"batch,omitempty"`
+	MaxFailed string            `json:"max_failed"`
+}
+
+// runParts runs a command of an open repository, which it closes.
+func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *foundCommand, params map[string]string) error {
+	legs, err := s.legs(f, src, c, params)
+	if err != nil || f.dryRun {
+		_ = src.repo.Close()
+		if err != nil {
+			return err
+		}
+		return s.wouldRunParts(c.Name, legs)
+	}
+	all, err := s.inventory(src)
+	if err != nil {
+		_ = src.repo.Close()
+		return err
+	}
+	cr, err := s.crowdOf(src, f.many, slices.DeleteFunc(slices.Clone(all), func(t lang.Target) bool {
+		return !slices.ContainsFunc(legs, func(l leg) bool { return slices.Contains(l.on, t.Name) })
+	}))
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	return cr.parts(ctx, f, c.Name, legs, s.hideTyped(c.Params, params))
+}
+
+// legs decides which part runs where, and refuses what cannot run before any target is
+// reached.
+func (s *session) legs(f runningFlags, src *source, c *foundCommand, params map[string]string) ([]leg, error) {
+	switch {
+	case s.reach.ssh != "":
+		return nil, refuse("Name its targets with -t, or leave that out", "cannot use --ssh with a command: it says itself where it runs")
+	case f.many.batch != "" || f.many.maxFailed != "":
+		return nil, refuse("Leave them out", "cannot use --batch or --max-failed with a command: its parts say that themselves")
+	}
+	parts, err := s.partsOf(src, c, params)
+	if err != nil {
+		return nil, err
+	}
+	var narrow []string
+	if len(s.words) > 0 {
+		chosen, err := s.selected(src, s.words)
+		if err != nil {
+			return nil, err
+		}
+		narrow = targetNames(chosen)
+	}
+	hide := s.hideTyped(c.Params, params)
+	var out []leg
+	some := false
+	for _, p := range parts {
+		l, err := s.leg(f, src, p, narrow, hide)
+		if err != nil {
+			return nil, inPart(p, err)
+		}
+		some = some || len(l.on) > 0
+		out = append(out, l)
+	}
+	if !some {
+		return nil, refuse("See where they run: fettle run --dry-run "+c.Name+" …", fmt.Sprintf("cannot run %s on %s: none of its parts is for that", c.Name, strings.Join(s.words, ",")))
+	}
+	return out, nil
+}
+
+// inPart names the part that an error is about, with its place.
+func inPart(p lang.Part, err error) error {
+	if p.Range.File == "" {
+		return fmt.Errorf("part %q: %w", p.Name, err)
+	}
+	return fmt.Errorf("%s: part %q: %w", placeText(p.Range), p.Name, err)
+}
+
+// partsOf are the parts of a command with what its parameters come to.
+func (s *session) partsOf(src *source, c *foundCommand, params map[string]string) ([]lang.Part, error) {
+	if c.builtin != nil {
+		if err := lang.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
+			return nil, err
+		}
+		return c.builtin.Run(valuesOf(c.Params, params)), nil
+	}
+	parts, ds := s.app.Language.CallCommand(src.tree, c.Name, params)
+	return parts, ds.Err()
+}
+
+func (s *session) leg(f runningFlags, src *source, p lang.Part, narrow, hide []string) (leg, error) {
+	l := leg{Part: p}
+	var err error
+	many := f.many
+	many.batch, many.maxFailed = p.Batch, p.MaxFailed
+	if l.options, err = many.options(); err != nil {
+		return l, err
+	}
+	switch {
+	case len(p.Targets) == 0 && len(narrow) == 0:
+		return l, refuse("Say where: -t TARGET. To run something here alone, run its action: fettle run --list", "cannot tell where it runs: neither it nor you name targets")
+	case len(p.Targets) == 0:
+		l.on = narrow
+	default:
+		chosen, err := s.selected(src, p.Targets)
+		if err != nil {
+			return l, err
+		}
+		l.on = slices.DeleteFunc(targetNames(chosen), func(t string) bool { return narrow != nil && !slices.Contains(narrow, t) })
+	}
+	if p.Action == "" {
+		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout, Looks: p.Looks, Hide: hide}
+		if p.Timeout > 0 && f.timeout == executor.DefaultTimeout {
+			l.fixed.Timeout = p.Timeout
+		}
+		return l, nil
+	}
+	return l, s.legAction(f, src, &l)
+}
+
+// legAction finds the action of a part on all of its targets.
+func (s *session) legAction(f runningFlags, src *source, l *leg) error {
+	if b := builtinAction(l.Action); b != nil {
+		if err := mayHide(b.Action, l.Secret); err != nil {
+			return err
+		}
+		cmd, err := builtinCall(b, l.Params, f)
+		l.fixed, l.json = &cmd, b.JSON
+		return err
+	}
+	_, found, err := s.find(src, l.Action)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		if err := mayHide(d.Action, l.Secret); err != nil {
+			return err
+		}
+		l.json = l.json || d.JSON
+	}
+	if err := checkCalled(found, l.Params); err != nil {
+		return err
+	}
+	return onAll(l.Action, found, l.on)
+}
+
+// mayHide refuses to hand what was typed as a secret to a parameter that is shown.
+func mayHide(a lang.Action, secret []string) error {
+	for _, p := range a.Params {
+		if slices.Contains(secret, p.Name) && !p.Secret {
+			return refuse(fmt.Sprintf("Write secret = true into the param %q of the action", p.Name), fmt.Sprintf("cannot hand a secret to the action %q: its parameter %q is shown", a.Name, p.Name))
+		}
+	}
+	return nil
+}
+
+// parts runs one part after the other, until one fails on more targets than it may.
+func (cr *crowd) parts(ctx context.Context, f runningFlags, name string, legs []leg, hide []string) error {
+	total := map[string]outcome{}
+	ended := ""
+	for i, l := range legs {
+		title := fmt.Sprintf("Part %d of %d, %s", i+1, len(legs), l.Name)
+		if len(l.on) == 0 {
+			cr.s.printf("%s: on none of these targets\n", title)
+			continue
+		}
+		cr.s.printf("%s: %s\n", title, l.what())
+		cr.options, cr.part = l.options, l.Name
+		got := cr.command(ctx, l.on, l.json, cr.commandsOf(f, l, hide))
+		cr.s.showGroups(got, ranWords())
+		for t, o := range got {
+			total[t] = worse(total[t], o)
+		}
+		if ended = l.failed(got, cr.stopped); ended == "" && ctx.Err() != nil {
+			ended = "it was interrupted"
+		}
+		if ended != "" {
+			ended = fmt.Sprintf("cannot go on with %s behind part %d of %d, %s: %s", name, i+1, len(legs), l.Name, ended)
+			break
+		}
+	}
+	return cr.endOfParts(name, total, ended)
+}
+
+func (cr *crowd) commandsOf(f runningFlags, l leg, hide []string) commandOf {
+	of := cr.calls(f, l.Action, l.Params)
+	if l.fixed != nil {
+		of = always(*l.fixed)
+	}
+	return func(ctx context.Context, m *member) (executor.Command, *outcome, error) {
+		cmd, o, err := of(ctx, m)
+		cmd.Hide = slices.Concat(cmd.Hide, hide)
+		return cmd, o, err
+	}
+}
+
+// failed says why no further part begins; "" where one may.
+func (l leg) failed(got map[string]outcome, stopped string) string {
+	bad := 0
+	for _, o := range got {
+		if o.status == fanout.Failed || o.status == fanout.Unreachable {
+			bad++
+		}
+	}
+	switch {
+	case l.options.MaxFailed != nil && l.options.MaxFailed.Exceeded(bad, len(l.on)):
+		return fmt.Sprintf("it failed on %s", render.Count(bad, "target"))
+	case stopped != "":
+		return stopped
+	}
+	return ""
+}
+
+// worse is the outcome that a person has to look at.
+func worse(a, b outcome) outcome {
+	order := statusOrder()
+	if slices.Index(order, a.status) > slices.Index(order, b.status) {
+		return a
+	}
+	return b
+}
+
+// endOfParts keeps what became of the targets, and says how the command ended.
+func (cr *crowd) endOfParts(name string, total map[string]outcome, ended string) error {
+	err := exitOf(total)
+	if err == nil && ended != "" {
+		err = errors.New(ended)
+	}
+	cr.showWarned()
+	cr.s.remember(cr.src, total)
+	became := map[string]string{}
+	for t, o := range total {
+		became[t] = o.status.String()
+	}
+	cr.s.note(became)
+	cr.s.showCounts("Ran "+name+" on", total, ranWords(), err)
+	if ended != "" {
+		cr.s.fail(errors.New(ended))
+	}
+	return reported(err)
+}
+
+// what says what a part runs, and where.
+func (l leg) what() string {
+	text := render.Count(len(l.on), "target") + ", " + someNames(l.on) + ": "
+	if l.Action == "" {
+		var lines []string
+		for _, argv := range l.Argv {
+			lines = append(lines, wordsText(argv))
+		}
+		return render.Escape(text + strings.Join(lines, "; "))
+	}
+	text += l.Action
+	shown := l.shown()
+	for _, name := range sortedNames(shown) {
+		text += " " + wordsText([]string{name + "=" + shown[name]})
+	}
+	return render.Escape(text)
+}
+
+// shown are the parameters of the action as people may see them.
+func (l leg) shown() map[string]string {
+	out := map[string]string{}
+	for name, value := range l.Params {
+		if out[name] = value; slices.Contains(l.Secret, name) {
+			out[name] = "…"
+		}
+	}
+	return out
+}
+
+func (s *session) wouldRunParts(name string, legs []leg) error {
+	doc := partsDoc{Format: "fettle.parts/1", Command: name, Parts: []partDoc{}}
+	for i, l := range legs {
+		doc.Parts = append(doc.Parts, partDoc{l.Name, l.Action, l.shown(), l.Argv, slices.Concat([]string{}, l.on), l.Batch, l.MaxFailed})
+		limits := ""
+		if l.Batch != "" {
+			limits += ", batch " + l.Batch
+		}
+		if l.MaxFailed != "0" {
+			limits += ", at most " + l.MaxFailed + " failed"
+		}
+		s.printf("Part %d of %d, %s%s, would run on %s\n", i+1, len(legs), l.Name, limits, l.what())
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	return nil
+}
