@@ -28,12 +28,13 @@ func TestRun(t *testing.T) {
 		d.knows(m, "root")
 		text += "target \"" + m.Name + "\" {\n  modules = " + map[bool]string{true: "[]", false: `["ops"]`}[m.Name == "web3"] + "\n  ssh {}\n}\n"
 	}
-	d.repo(map[string]string{"fettle.hcl": text, "modules/ops/module.hcl": opsModule})
+	d.repo(map[string]string{"fettle.hcl": text + rollingCommand, "modules/ops/module.hcl": opsModule + moreOps})
 	d.must("git", "init", "-q", ".")
 	for _, s := range []struct {
 		name string
 		f    func(*desk, []*machine)
-	}{{"Together", runTogether}, {"Timeout", runTimeout}, {"Action", runAction}, {"Copy", runCopy}, {"Reboot", runReboot}} {
+	}{{"Together", runTogether}, {"Timeout", runTimeout}, {"Action", runAction}, {"Copy", runCopy}, {"Parts", runCommandOfParts}, {"Table", runTable}, {"Secrets", runSecrets},
+		{"Frozen", runFrozen}, {"Wait", runWaitForUnit}, {"Batches", runRebootInBatches}, {"Reboot", runReboot}} {
 		t.Run(s.name, func(t *testing.T) { s.f(d.with(t), ms) })
 	}
 }
@@ -122,7 +123,11 @@ func runAction(d *desk, ms []*machine) {
 	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
 		d.t.Error("the dry run changed something")
 	}
-	d.says(d.fettle(failed, "run", "-t", "web*", "mark", "text=a", "times=2"), "web1 | web1 2", "web2 | web2 2", `The target web3 has no action "mark"`)
+	d.says(d.fettle(failed, "run", "-t", "web*", "mark", "text=a", "times=2"), "cannot run mark on web3", "the module ops (modules/ops/module.hcl:2), which web1, web2 have")
+	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
+		d.t.Error("it ran where it is, though one of the targets lacks it")
+	}
+	d.says(d.fettle(asWanted, "run", "-t", "web*,!web3", "mark", "text=a", "times=2"), "web1 | web1 2", "web2 | web2 2")
 	for _, m := range ms[:2] {
 		m.Run(d.t, "test", "-e", "/srv/mark/a")
 	}
