@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,17 +10,21 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// docsDoc describes kinds, the other blocks of the language, and verbs.
+// docsDoc describes kinds, the other blocks of the language, verbs, and what fettle
+// run can be asked for.
 type docsDoc struct {
-	Format string     `json:"format"` // fettle.docs/1
-	Kinds  []kindDoc  `json:"kinds"`
-	Blocks []blockDoc `json:"blocks"`
-	Verbs  []verbDoc  `json:"verbs"`
+	Format   string       `json:"format"` // fettle.docs/1
+	Kinds    []kindDoc    `json:"kinds"`
+	Blocks   []blockDoc   `json:"blocks"`
+	Verbs    []verbDoc    `json:"verbs"`
+	Actions  []actionDoc  `json:"actions"`
+	Commands []commandRow `json:"commands"`
 }
 
 type blockDoc struct {
@@ -61,10 +64,11 @@ type verbDoc struct {
 
 func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "docs [KIND|BLOCK|VERB]",
-		Short: "Explain the kinds of states, the other blocks and the verbs of steps",
+		Use:   "docs [KIND|BLOCK|VERB|ACTION|COMMAND]",
+		Short: "Explain kinds, the other blocks, verbs, actions and commands",
 		Long: `In a repository it knows the kinds that the repository defines too, each with the
-descriptions that stand in its variables and outputs. "fettle docs targets" tells
+descriptions that stand in its variables and outputs, and the actions and commands
+that fettle run can be asked for, with their parameters. "fettle docs targets" tells
 what -t takes.`,
 		Example: "  fettle docs\n  fettle docs file\n  fettle docs target_group\n  fettle docs COPY\n  fettle docs targets",
 		Args:    args(0, 1),
@@ -88,10 +92,14 @@ what -t takes.`,
 
 func (s *session) docs(ctx context.Context) docsDoc {
 	doc := docsDoc{Format: "fettle.docs/1", Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}}
+	own, all := s.ownDocs(ctx)
+	var run actionsDoc
+	run.list(all, nil)
+	doc.Actions, doc.Commands = run.Actions, run.Commands
 	for _, k := range s.app.Language.Kinds() {
 		doc.Kinds = append(doc.Kinds, describeKind(k))
 	}
-	doc.Kinds = append(doc.Kinds, s.ownKinds(ctx)...)
+	doc.Kinds = append(doc.Kinds, own...)
 	for _, b := range schema.Blocks() {
 		doc.Blocks = append(doc.Blocks, blockDoc{b.Name, b.Label, b.Doc, describeAttrs(b.Attrs), b.Inside})
 	}
@@ -105,25 +113,29 @@ func (s *session) docs(ctx context.Context) docsDoc {
 	return doc
 }
 
-// ownKinds are those of the repository that the command is called in. Outside
-// of one, or in one with mistakes, what is built in is explained all the same.
-func (s *session) ownKinds(ctx context.Context) []kindDoc {
-	if s.app.Language.OwnKinds == nil {
-		return nil
+// ownDocs are the kinds of the repository that the command is called in, and what it
+// can be asked to do. Outside of one, or in one with mistakes, what is built in is
+// explained all the same.
+func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all lang.Runnable) {
+	if s.app.Language.OwnKinds == nil && s.app.Language.Runnable == nil {
+		return nil, all
 	}
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
-		return nil
+		return nil, all
 	}
 	defer src.repo.Close()
+	all, _ = s.runnable(src)
+	if s.app.Language.OwnKinds == nil {
+		return nil, all
+	}
 	own, _ := s.app.Language.OwnKinds(src.tree)
-	var out []kindDoc
 	for _, k := range own {
 		d := describeKind(k.Kind)
 		d.Folder, d.Source = k.Folder, placeText(k.Range)
-		out = append(out, d)
+		kinds = append(kinds, d)
 	}
-	return out
+	return kinds, all
 }
 
 func describeKind(k kind.Kind) kindDoc {
@@ -198,21 +210,47 @@ func (s *session) listDocs(doc docsDoc) {
 		verbs = append(verbs, render.Pair{Name: "  " + v.Name, Value: v.Doc})
 	}
 	s.style().Pairs(s.app.Stdout, verbs)
+	s.listRunDocs(doc)
 }
 
-func (s *session) showDoc(doc docsDoc, name string) error {
-	kinds := slices.DeleteFunc(slices.Clone(doc.Kinds), func(k kindDoc) bool { return k.Name != name })
-	b := slices.IndexFunc(doc.Blocks, func(b blockDoc) bool { return b.Name == name })
-	v := slices.IndexFunc(doc.Verbs, func(v verbDoc) bool { return v.Name == strings.ToUpper(name) })
-	switch {
-	case len(kinds) > 0:
-		doc.Kinds, doc.Blocks, doc.Verbs = kinds, []blockDoc{}, []verbDoc{}
-	case b >= 0:
-		doc.Kinds, doc.Blocks, doc.Verbs = []kindDoc{}, doc.Blocks[b:b+1], []verbDoc{}
-	case v >= 0:
-		doc.Kinds, doc.Blocks, doc.Verbs = []kindDoc{}, []blockDoc{}, doc.Verbs[v:v+1]
-	default:
-		return refuse("See what there is: fettle docs", fmt.Sprintf("there is no kind, block or verb %q", name))
+// about is what of a doc has a name.
+func (d docsDoc) about(name string) (out docsDoc, found bool) {
+	out = docsDoc{Format: d.Format, Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}, Actions: []actionDoc{}, Commands: []commandRow{}}
+	for _, k := range d.Kinds {
+		if k.Name == name {
+			out.Kinds, found = append(out.Kinds, k), true
+		}
+	}
+	for _, b := range d.Blocks {
+		if b.Name == name && !found {
+			out.Blocks, found = append(out.Blocks, b), true
+		}
+	}
+	for _, v := range d.Verbs {
+		if v.Name == strings.ToUpper(name) && !found {
+			out.Verbs, found = append(out.Verbs, v), true
+		}
+	}
+	if found {
+		return out, true
+	}
+	for _, a := range d.Actions {
+		if a.Name == name || a.called() == name {
+			out.Actions, found = append(out.Actions, a), true
+		}
+	}
+	for _, c := range d.Commands {
+		if c.Name == name {
+			out.Commands, found = append(out.Commands, c), true
+		}
+	}
+	return out, found
+}
+
+func (s *session) showDoc(all docsDoc, name string) error {
+	doc, found := all.about(name)
+	if !found {
+		return refuse("See what there is: fettle docs", fmt.Sprintf("there is no kind, block, verb, action or command %q", name))
 	}
 	if s.json {
 		return s.document(doc)
@@ -229,6 +267,7 @@ func (s *session) showDoc(doc docsDoc, name string) error {
 	for _, v := range doc.Verbs {
 		s.showVerb(v)
 	}
+	s.showRunDocs(doc)
 	return nil
 }
 
