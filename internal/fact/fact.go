@@ -96,27 +96,38 @@ func Gather(ctx context.Context, h host.Host, names []string) (map[string]cty.Va
 }
 
 func gather(ctx context.Context, s *source, names []string) (map[string]cty.Value, error) {
-	if names == nil {
-		for _, f := range All() {
-			names = append(names, f.Name)
-		}
+	facts, err := these(names)
+	if err != nil {
+		return nil, err
 	}
-	out := make(map[string]cty.Value, len(names))
-	for _, name := range names {
+	out := make(map[string]cty.Value, len(facts))
+	for _, f := range facts {
 		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f, err := Find(name)
-		if err != nil {
 			return nil, err
 		}
 		v := cty.NullVal(f.Type)
 		if s.running || !f.Running {
 			if v, err = f.gather(s); err != nil {
-				return nil, fmt.Errorf("cannot gather fact %s: %w", name, err)
+				return nil, fmt.Errorf("cannot gather fact %s: %w", f.Name, err)
 			}
 		}
-		out[name] = v
+		out[f.Name] = v
+	}
+	return out, nil
+}
+
+// these are the facts with these names; nil means all.
+func these(names []string) ([]Fact, error) {
+	if names == nil {
+		return All(), nil
+	}
+	var out []Fact
+	for _, name := range names {
+		f, err := Find(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }

@@ -10,13 +10,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 )
 
-// source is one host while it is observed. Files are read once.
+// source is one host while it is observed. Files and the network are read once.
 type source struct {
 	h host.Host
 	// running: the host is this machine itself and not an image on it, so
@@ -33,7 +34,7 @@ type iface struct {
 }
 
 func newSource(h host.Host) *source {
-	return &source{h: h, running: h.Root() == "/", interfaces: interfaces, cache: map[string]string{}}
+	return &source{h: h, running: h.Root() == "/", interfaces: sync.OnceValues(interfaces), cache: map[string]string{}}
 }
 
 // maxFile is how much of a file is read. No file that facts come from is as

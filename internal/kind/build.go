@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -95,8 +96,8 @@ func EnsureAttr() Attr {
 }
 
 var (
-	modePattern    = regexp.MustCompile(`^[0-7]{3,4}$`)
-	accountPattern = regexp.MustCompile(`^([a-z_][a-z0-9_.-]*[$]?|[0-9]+)$`)
+	modePattern    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-7]{3,4}$`) })
+	accountPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z_][a-z0-9_.-]*[$]?|[0-9]+)$`) })
 )
 
 // CheckPath demands a clean absolute path other than the root itself.
@@ -117,7 +118,7 @@ func CheckPath(v cty.Value) error {
 
 // CheckMode demands three or four octal digits.
 func CheckMode(v cty.Value) error {
-	if !modePattern.MatchString(v.AsString()) {
+	if !modePattern().MatchString(v.AsString()) {
 		return fmt.Errorf("a mode is three or four octal digits in quotes, such as \"0644\", and this is %q", v.AsString())
 	}
 	return nil
@@ -125,7 +126,7 @@ func CheckMode(v cty.Value) error {
 
 // CheckAccount demands the name or number of a user or group.
 func CheckAccount(v cty.Value) error {
-	if !accountPattern.MatchString(v.AsString()) {
+	if !accountPattern().MatchString(v.AsString()) {
 		return fmt.Errorf("%q is no name of a user or group: they have lower-case letters, digits, _ and -", v.AsString())
 	}
 	return nil

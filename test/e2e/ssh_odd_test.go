@@ -96,7 +96,10 @@ func otherProcessor(d *desk, m *machine) {
 	m.Run(d.t, "rm", "-rf", "/root/.cache")
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	m.WriteFile(d.t, "/usr/local/bin/uname", "#!/bin/sh\n/usr/bin/uname \"$@\" | sed 's/x86_64/aarch64/'\n", 0o755)
-	defer m.Run(d.t, "rm", "/usr/local/bin/uname")
+	m.WriteFile(d.t, "/run/arch", "aarch64\n", 0o644)
+	m.Run(d.t, "mount", "--bind", "/run/arch", "/proc/sys/kernel/arch")
+	defer m.Run(d.t, "umount", "/proc/sys/kernel/arch")
+	defer m.Run(d.t, "rm", "/usr/local/bin/uname", "/run/arch")
 	d.says(d.fettle(failed, "plan", "-t", "web1"), "there is no fettle for it: it is Linux aarch64", "make programs")
 	if m.has("/root/.cache/fettle") {
 		d.t.Error("something was made all the same")

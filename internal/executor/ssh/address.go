@@ -117,8 +117,8 @@ func (o Options) argv(a Address, command string, asks bool) []string {
 	}
 	// Those an address may set as well.
 	option("ConnectTimeout", strconv.Itoa(max(1, int(o.Connect/time.Second))))
-	option("ServerAliveInterval", "15")
-	option("ServerAliveCountMax", "3")
+	option("ServerAliveInterval", "10")
+	option("ServerAliveCountMax", "4")
 	if a.User != "" {
 		argv = append(argv, "-l", a.User)
 	}

@@ -1,3 +1,6 @@
+# What start.sh goes on with where the program is not in the cache: it leaves $dir, which
+# has the program then, or gives up.
+
 # What a login script printed may lack its line break.
 say() { printf '\nfettle-boot %s\n' "$1"; }
 give_up() { say "$1"; exit 3; }
@@ -33,21 +36,14 @@ room() {
 	tried="$tried$dir is mounted noexec; "
 	return 1
 }
-cache=${XDG_CACHE_HOME:-${HOME:-/nowhere}/.cache}/fettle
+cache=$dir
 if [ "$3" = forget ]; then
 	first forget
 	say forgotten
 	exit
 fi
-machine=$(uname -sm)
-case $machine in
-'Linux x86_64') arch=amd64 digest=$1 ;;
-'Linux aarch64') arch=arm64 digest=$2 ;;
-*) digest=- ;;
-esac
-[ "$digest" != - ] || give_up "unfit $machine"
-dir=$cache
-if ! [ -x "$dir/fettle-$digest" ] && ! first there; then
+[ "$digest" != - ] || give_up "unfit $(uname -sm)"
+if ! first there; then
 	mask=$(umask)
 	umask 077
 	trap 'rm -f "$part"' EXIT
@@ -65,11 +61,3 @@ if ! [ -x "$dir/fettle-$digest" ] && ! first there; then
 	find "$dir" -name 'fettle-*' -mtime +30 -exec rm -f {} +
 	umask "$mask" # what the program starts gets the account's own
 fi
-from=${SSH_CONNECTION%% *}
-mode=$3
-shift 3
-echo
-if [ "$mode" = sudo ]; then
-	exec sudo -S -p 'fettle-sudo-password:' -u root -- "$dir/fettle-$digest" "$@" --from "$from"
-fi
-exec "$dir/fettle-$digest" "$@" --from "$from"

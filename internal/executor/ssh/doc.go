@@ -11,6 +11,7 @@
 // Options and never weakens the check of host keys.
 //
 // All that is asked of the target's shell is one line that starts sh with a short
-// script (boot.sh), which is the only thing there until the program has come. It needs
-// a POSIX shell and base64, and head, gzip and sha256sum for the first contact.
+// script (start.sh), which starts the program, or goes on with a longer one (boot.sh)
+// until the program has come. That needs a POSIX shell, and base64, head, gzip and
+// sha256sum for the first contact.
 package ssh

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"fettle.dev/fettle/internal/executor/wire"
 )
@@ -79,8 +80,8 @@ func rules() []rule {
 	}
 }
 
-var fingerprint = regexp.MustCompile(`(?m)^(SHA256:[A-Za-z0-9+/=]+)`)
-var offending = regexp.MustCompile(`Offending (\S+) key in (\S+:\d+)`)
+var fingerprint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(SHA256:[A-Za-z0-9+/=]+)`) })
+var offending = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Offending (\S+) key in (\S+:\d+)`) })
 
 // explain makes what happened into an *Error. ssh has a moment to end by itself, for
 // that is when it says why.
@@ -123,10 +124,10 @@ func (e *Error) keys(text string) {
 	if e.Class != HostChanged {
 		return
 	}
-	if m := fingerprint.FindStringSubmatch(text); m != nil {
+	if m := fingerprint().FindStringSubmatch(text); m != nil {
 		e.Text += ": it shows " + m[1]
 	}
-	if m := offending.FindStringSubmatch(text); m != nil {
+	if m := offending().FindStringSubmatch(text); m != nil {
 		e.Text += fmt.Sprintf(", and %s has another %s key", m[2], m[1])
 	}
 }

@@ -14,8 +14,14 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 )
 
-//go:embed boot.sh
-var bootScript string
+// startScript is what every contact runs: it starts no other program where ours is
+// there. bootScript is what it goes on with where it is not.
+var (
+	//go:embed start.sh
+	startScript string
+	//go:embed boot.sh
+	bootScript string
+)
 
 // Session is the executor of a target, over a connection of its own.
 type Session struct {
@@ -86,12 +92,17 @@ func (o Options) scriptArgs(mode string, rest []string) ([]string, error) {
 // commandLine starts the script. It is one line without an exclamation mark, which is
 // what csh takes as well.
 func commandLine(words []string) string {
-	script := base64.StdEncoding.EncodeToString([]byte(bootScript))
-	line := "exec sh -c 'eval \"$(echo " + script + " | base64 -d)\"' fettle"
+	line := "exec sh -c " + quote(script()) + " fettle"
 	for _, w := range words {
 		line += " " + quote(w)
 	}
 	return line
+}
+
+// script is both scripts as one line.
+func script() string {
+	boot := base64.StdEncoding.EncodeToString([]byte(bootScript))
+	return strings.ReplaceAll(strings.Replace(strings.TrimSpace(startScript), "BOOT", boot, 1), "\n", " ")
 }
 
 // quote makes one word for any shell that people log in with.

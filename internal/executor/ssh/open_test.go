@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -37,8 +38,9 @@ func TestCommandLine(t *testing.T) {
 // boot runs the script in a home of its own, which has the other places as well.
 func boot(t *testing.T, home, input string, words ...string) string {
 	t.Helper()
-	script := strings.NewReplacer("/var/", home+"/var/", "/run/user", home+"/run/user").Replace(bootScript)
-	cmd := exec.Command("sh", append([]string{"-c", script, "fettle"}, words...)...)
+	places := strings.NewReplacer("/var/", home+"/var/", "/run/user", home+"/run/user")
+	boot := base64.StdEncoding.EncodeToString([]byte(places.Replace(bootScript)))
+	cmd := exec.Command("sh", append([]string{"-c", strings.Replace(startScript, "BOOT", boot, 1), "fettle"}, words...)...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME=")
 	cmd.Stdin = strings.NewReader(input)
 	out, _ := cmd.Output()

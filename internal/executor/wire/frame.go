@@ -31,8 +31,10 @@ const (
 	headSize = 10
 	// maxFrame bounds the payload of a frame, as it is sent and as it is meant.
 	maxFrame = 256 << 10
-	// worthwhile is from which size on compressing is tried.
-	worthwhile = 512
+	// worthwhile is from which size on compressing is tried, in bytes. To begin with it
+	// costs a target more than all else of a contact that changes nothing, and saves no
+	// turn of the line below this.
+	worthwhile = 16 << 10
 )
 
 // frame is one piece of a message. Its payload belongs to whoever got it.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,7 +61,7 @@ func flock(f *os.File) error {
 
 // isDead tells whether the process that a holder's line names is gone.
 func isDead(holder string) bool {
-	m := holderProcess.FindStringSubmatch(holder)
+	m := holderProcess().FindStringSubmatch(holder)
 	if m == nil {
 		return false
 	}
@@ -68,7 +69,7 @@ func isDead(holder string) bool {
 	return err == nil && unix.Kill(pid, 0) == unix.ESRCH
 }
 
-var holderProcess = regexp.MustCompile(`\(process ([0-9]+)\)`)
+var holderProcess = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(process ([0-9]+)\)`) })
 
 // name writes who holds the lock. The line is there before what the last holder
 // left behind it goes, so that nobody ever reads an empty file.

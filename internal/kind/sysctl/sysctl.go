@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -18,7 +19,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-var keyPattern = regexp.MustCompile(`^[A-Za-z0-9_]+([./][A-Za-z0-9_:@-]+)+$`)
+var keyPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+([./][A-Za-z0-9_:@-]+)+$`) })
 
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
@@ -38,7 +39,7 @@ func Kind() kind.Kind {
 }
 
 func checkKey(v cty.Value) error {
-	if !keyPattern.MatchString(v.AsString()) {
+	if !keyPattern().MatchString(v.AsString()) {
 		return fmt.Errorf("%q is no kernel setting: it is words with dots between them, such as vm.swappiness", v.AsString())
 	}
 	return nil

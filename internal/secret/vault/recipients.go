@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"filippo.io/age"
 	"filippo.io/age/agessh"
@@ -32,7 +33,7 @@ const recipientsHead = `# Who can open the secrets of this repository. One a lin
 # Change it with fettle secret add-recipient and remove-recipient.
 `
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_@.-]{1,128}$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@.-]{1,128}$`) })
 
 // ParseRecipients reads the file. The error names the line and what to do.
 func ParseRecipients(text []byte) (Recipients, error) {
@@ -77,7 +78,7 @@ func (r Recipient) check() error {
 	switch {
 	case r.Kind != "person" && r.Kind != "host":
 		return fmt.Errorf("%q is neither person nor host", r.Kind)
-	case !namePattern.MatchString(r.Name):
+	case !namePattern().MatchString(r.Name):
 		return fmt.Errorf("%q is no name: it has letters, digits, _ @ . and -", r.Name)
 	}
 	for _, p := range r.Only {

@@ -181,7 +181,11 @@ type Layer struct {
 func (a *App) Main(ctx context.Context, args []string) int {
 	s := &session{app: a, args: args, command: typed(args, nil), sudo: &sudoAnswer{}}
 	defer s.closeRemote()
-	root := newRoot(s)
+	build := newRoot
+	if len(args) > 0 && args[0] == ssh.ServeCommand {
+		build = servingRoot
+	}
+	root := build(s)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)

@@ -143,7 +143,7 @@ type fleetGroups struct {
 	seen  int // targets, with those that do not differ
 }
 
-var digests = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+var digests = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256:[0-9a-f]{64}`) })
 
 func (g *fleetGroups) add(target string, changes []step.Change) {
 	g.seen++
@@ -151,7 +151,7 @@ func (g *fleetGroups) add(target string, changes []step.Change) {
 	if text == "" {
 		return // at most the order is another one
 	}
-	key := digests.ReplaceAllString(text, "sha256:…")
+	key := digests().ReplaceAllString(text, "sha256:…")
 	d := g.byKey[key]
 	if d == nil {
 		d = &fleetDiff{Lines: strings.Split(text, "\n")}
@@ -161,7 +161,7 @@ func (g *fleetGroups) add(target string, changes []step.Change) {
 	d.Targets = append(d.Targets, target)
 	for i, line := range strings.Split(text, "\n") {
 		if d.Lines[i] != line {
-			d.Lines[i] = digests.ReplaceAllString(line, "sha256:…")
+			d.Lines[i] = digests().ReplaceAllString(line, "sha256:…")
 		}
 	}
 }
@@ -225,7 +225,7 @@ const (
 	mostRanges   = 4
 )
 
-var firstNumber = regexp.MustCompile(`^([^0-9]*)([0-9]{1,9})(.*)$`)
+var firstNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^0-9]*)([0-9]{1,9})(.*)$`) })
 
 // folded tells many names in few words: 12 targets: web[1-6,9].example.org, ….
 func folded(names []string) string {
@@ -236,7 +236,7 @@ func folded(names []string) string {
 	var patterns []string
 	for _, name := range names {
 		pattern, n := name, 0
-		if m := firstNumber.FindStringSubmatch(name); m != nil && (m[2] == "0" || m[2][0] != '0') {
+		if m := firstNumber().FindStringSubmatch(name); m != nil && (m[2] == "0" || m[2][0] != '0') {
 			if _, err := fmt.Sscanf(m[2], "%d", &n); err == nil {
 				pattern = m[1] + "[*]" + m[3]
 			}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -160,11 +161,11 @@ func informed(ctx context.Context, x executor.Executor, req executor.Request) *e
 	return last
 }
 
-var fileLine = regexp.MustCompile(`^([^:]+):(\d+)(:\d+)?$`)
+var fileLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^:]+):(\d+)(:\d+)?$`) })
 
 // find gives the addresses that what is about, in list order.
 func (k *known) find(what string) []addr.Addr {
-	if m := fileLine.FindStringSubmatch(what); m != nil && !isAddr(what) {
+	if m := fileLine().FindStringSubmatch(what); m != nil && !isAddr(what) {
 		line, _ := strconv.Atoi(m[2])
 		return k.atLine(m[1], line)
 	}
@@ -279,7 +280,7 @@ func sameFile(known, typed string) bool {
 }
 
 func splitSource(src string) (file string, line int) {
-	m := fileLine.FindStringSubmatch(src)
+	m := fileLine().FindStringSubmatch(src)
 	if m == nil {
 		return src, 0
 	}

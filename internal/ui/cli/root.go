@@ -31,6 +31,30 @@ at once; the next start settles what is left.`
 // newRoot builds the whole command tree. The list of commands is here and
 // nowhere else.
 func newRoot(s *session) *cobra.Command {
+	root := bareRoot(s)
+	for _, g := range groups() {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, build := range g.commands {
+			c := build(s)
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("more")
+	root.AddCommand(newMan(s), newWatch(s), newServe(s))
+	return root
+}
+
+// servingRoot is the tree of a target that serves, which starts for every contact and
+// has no use for any other command.
+func servingRoot(s *session) *cobra.Command {
+	root := bareRoot(s)
+	root.AddCommand(newServe(s))
+	return root
+}
+
+// bareRoot is the command tree without commands.
+func bareRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fettle",
 		Short:         "Keep machines in the state that a git repository describes",
@@ -48,16 +72,6 @@ func newRoot(s *session) *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
-	for _, g := range groups() {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, build := range g.commands {
-			c := build(s)
-			c.GroupID = g.id
-			root.AddCommand(c)
-		}
-	}
-	root.SetHelpCommandGroupID("more")
-	root.AddCommand(newMan(s), newWatch(s), newServe(s))
 	return root
 }
 

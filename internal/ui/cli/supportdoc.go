@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -175,12 +176,12 @@ func toldFields(k addr.Kind) []string {
 }
 
 var (
-	plainField = regexp.MustCompile(`^[a-z_ ]{1,32}$`)
-	plainName  = regexp.MustCompile(`^[A-Za-z0-9._@/:+-]{1,80}$`)
+	plainField = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_ ]{1,32}$`) })
+	plainName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._@/:+-]{1,80}$`) })
 )
 
 func supportField(name string) string {
-	if plainField.MatchString(name) {
+	if plainField().MatchString(name) {
 		return name
 	}
 	return "another"
@@ -193,7 +194,7 @@ func supportAddr(a addr.Addr) string {
 	case addr.KindEdit:
 		return string(addr.KindEdit) + ":" + a.Path() + "#…"
 	case addr.KindExec, addr.KindAct, addr.KindWait, addr.KindCheck:
-		if !plainName.MatchString(a.Name()) {
+		if !plainName().MatchString(a.Name()) {
 			return fmt.Sprintf("%s:(%d characters)", a.Kind(), len(a.Name()))
 		}
 	}

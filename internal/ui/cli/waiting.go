@@ -85,7 +85,7 @@ func waitsFor(h executor.Held) string {
 // are explained already.
 func (k *known) findWaiting(what string, done []explanation) []executor.Held {
 	file, line := "", 0
-	if m := fileLine.FindStringSubmatch(what); m != nil && !isAddr(what) {
+	if m := fileLine().FindStringSubmatch(what); m != nil && !isAddr(what) {
 		typed, _ := strconv.Atoi(m[2])
 		file, line = m[1], k.beginsAt(m[1], typed)
 	}

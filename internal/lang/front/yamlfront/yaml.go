@@ -14,6 +14,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 
@@ -152,7 +153,7 @@ func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 const ambiguous = "Ambiguous number"
 
 // decimal is what JSON calls a number.
-var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`) })
 
 func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {
 	n.Kind, n.Text = front.Text, y.Value
@@ -164,7 +165,7 @@ func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {
 		case "!!bool":
 			n.Kind, n.Text = front.Bool, strings.ToLower(y.Value)
 		case "!!int", "!!float":
-			if !decimal.MatchString(y.Value) {
+			if !decimal().MatchString(y.Value) {
 				return p.errorf(n, ambiguous, "%s is read as different numbers by different programs. Write it in quotes if it is a text, such as a mode, or as a plain decimal number.", front.Quote(y.Value))
 			}
 			n.Kind = front.Number

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"fettle.dev/fettle/internal/step"
 )
@@ -91,11 +92,11 @@ func (iniSyntax) canonical(value string) (string, error) {
 
 func (iniSyntax) write(canonical string, _ *node) string { return canonical }
 
-var iniSeparator = regexp.MustCompile(`^[^=:]*?([ \t]*[=:][ \t]*)`)
+var iniSeparator = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^=:]*?([ \t]*[=:][ \t]*)`) })
 
 func (iniSyntax) line(names []string, source, like string) string {
 	sep := "="
-	if m := iniSeparator.FindStringSubmatch(like); m != nil {
+	if m := iniSeparator().FindStringSubmatch(like); m != nil {
 		sep = m[1]
 	}
 	return names[0] + sep + source

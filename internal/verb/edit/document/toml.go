@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -62,7 +63,7 @@ func (r *tomlReader) pass(blanks string, comments bool) {
 	}
 }
 
-var bareTOML = regexp.MustCompile(`^[A-Za-z0-9_-]+`)
+var bareTOML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+`) })
 
 // key reads names joined by dots.
 func (r *tomlReader) key() ([]string, error) {
@@ -78,7 +79,7 @@ func (r *tomlReader) key() ([]string, error) {
 			}
 			name = v
 		default:
-			name = bareTOML.FindString(r.rest())
+			name = bareTOML().FindString(r.rest())
 			if name == "" {
 				return nil, r.fail("a key should be here")
 			}
@@ -296,19 +297,19 @@ func (r *tomlReader) longText(q byte, mark string) (string, error) {
 		if q == '\'' {
 			return raw, nil
 		}
-		return unescaped(foldedTOML.ReplaceAllString(raw, ""))
+		return unescaped(foldedTOML().ReplaceAllString(raw, ""))
 	}
 	return "", r.fail("a text does not end")
 }
 
 var (
-	foldedTOML = regexp.MustCompile(`\\[ \t\r]*\n[ \t\r\n]*`)
-	longEscape = regexp.MustCompile(`\\(U[0-9A-Fa-f]{8}|.)`)
+	foldedTOML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[ \t\r]*\n[ \t\r\n]*`) })
+	longEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(U[0-9A-Fa-f]{8}|.)`) })
 )
 
 // unescaped reads the escapes of a text, which are those of JSON and \U.
 func unescaped(raw string) (string, error) {
-	raw = longEscape.ReplaceAllStringFunc(raw, func(e string) string {
+	raw = longEscape().ReplaceAllStringFunc(raw, func(e string) string {
 		if e[1] == 'U' && len(e) == 10 {
 			n, err := strconv.ParseUint(e[2:], 16, 32)
 			if err == nil && utf8.ValidRune(rune(n)) {
@@ -343,9 +344,13 @@ func bareQuotes(raw string) string {
 }
 
 var (
-	tomlNumber = regexp.MustCompile(`^[-+]?([0-9]+(_[0-9]+)*)([.][0-9]+(_[0-9]+)*)?([eE][-+]?[0-9]+)?$`)
-	tomlBased  = regexp.MustCompile(`^0[xob][0-9A-Fa-f]+(_[0-9A-Fa-f]+)*$`)
-	tomlDate   = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9:.]+([Zz]|[-+][0-9:]+)?)?|[0-9]{2}:[0-9]{2}[0-9:.]*)$`)
+	tomlNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?([0-9]+(_[0-9]+)*)([.][0-9]+(_[0-9]+)*)?([eE][-+]?[0-9]+)?$`)
+	})
+	tomlBased = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0[xob][0-9A-Fa-f]+(_[0-9A-Fa-f]+)*$`) })
+	tomlDate  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9:.]+([Zz]|[-+][0-9:]+)?)?|[0-9]{2}:[0-9]{2}[0-9:.]*)$`)
+	})
 )
 
 // tomlWord is a value without quotes in canonical form. Dates and what is no
@@ -355,12 +360,12 @@ func tomlWord(word string) (string, bool) {
 	switch {
 	case word == "true" || word == "false":
 		return word, true
-	case tomlNumber.MatchString(word):
+	case tomlNumber().MatchString(word):
 		return number(plain), true
-	case tomlBased.MatchString(word):
+	case tomlBased().MatchString(word):
 		n, err := strconv.ParseInt(plain, 0, 64)
 		return strconv.FormatInt(n, 10), err == nil
-	case tomlDate.MatchString(word), plain == "inf" || plain == "-inf" || plain == "nan" || plain == "-nan":
+	case tomlDate().MatchString(word), plain == "inf" || plain == "-inf" || plain == "nan" || plain == "-nan":
 		return quote(word), true
 	}
 	return "", false

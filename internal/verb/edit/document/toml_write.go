@@ -49,7 +49,7 @@ func tomlValue(n *node) string {
 }
 
 func tomlKey(name string) string {
-	if bareTOML.FindString(name) == name && name != "" {
+	if bareTOML().FindString(name) == name && name != "" {
 		return name
 	}
 	return strings.ReplaceAll(quote(name), "\x7f", `\u007f`)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -105,7 +106,7 @@ func yamlScalar(y *yaml.Node) string {
 		}
 		return quote(y.Value)
 	case "!!int":
-		if i, err := strconv.ParseInt(strings.ReplaceAll(y.Value, "_", ""), 0, 64); err == nil && !legacyOctal.MatchString(y.Value) {
+		if i, err := strconv.ParseInt(strings.ReplaceAll(y.Value, "_", ""), 0, 64); err == nil && !legacyOctal().MatchString(y.Value) {
 			return strconv.FormatInt(i, 10)
 		}
 		var i int64
@@ -124,7 +125,7 @@ func yamlScalar(y *yaml.Node) string {
 	}
 }
 
-var legacyOctal = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
+var legacyOctal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?0[0-9_]+$`) })
 
 // properties passes an anchor and a tag.
 func (r *yamlReader) properties(at int) int {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fettle.dev/fettle/internal/step"
 )
@@ -24,8 +25,10 @@ func (yamlSyntax) write(canonical string, n *node) string {
 
 // plainYAML are texts that need no quotes, wherever they stand.
 var (
-	plainYAML = regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
-	yamlWords = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|y|n|_|[.]?nan|[.]?inf)$`)
+	plainYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`) })
+	yamlWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|y|n|_|[.]?nan|[.]?inf)$`)
+	})
 )
 
 func yamlText(canonical string) string {
@@ -33,7 +36,7 @@ func yamlText(canonical string) string {
 	if s, err := strconv.Unquote(canonical); err == nil {
 		out = s
 	}
-	if plainYAML.MatchString(out) && !yamlWords.MatchString(out) {
+	if plainYAML().MatchString(out) && !yamlWords().MatchString(out) {
 		return out
 	}
 	return canonical
