@@ -79,7 +79,7 @@ func (e *election) tick(now time.Time) (do *write, next time.Time) {
 	if e.gone {
 		do.Rev = 0
 	}
-	return do, now.Add(e.good)
+	return do, e.earliest(now.Add(e.good))
 }
 
 // begin is when the next write may begin: a renewal after a third, another's claim when
@@ -98,6 +98,7 @@ func (e *election) begin() time.Time {
 	return at
 }
 
+// earliest is a time, or when the lease ends if that is before.
 func (e *election) earliest(t time.Time) time.Time {
 	if e.held && e.until.Before(t) {
 		return e.until
