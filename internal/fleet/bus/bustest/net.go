@@ -25,6 +25,7 @@ type Faults struct {
 
 // Net is a bus of subjects in memory, and the hub on it.
 type Net struct {
+	ctx context.Context
 	hub *conn
 	x   *bus.Exchange
 
@@ -41,7 +42,7 @@ var errClosed = errors.New("the connection is closed")
 
 // NewNet makes one. It lives as long as ctx.
 func NewNet(ctx context.Context, f Faults) *Net {
-	n := &Net{faults: f, conns: map[uint64]*conn{}, away: map[fleet.TargetID]bool{}}
+	n := &Net{ctx: ctx, faults: f, conns: map[uint64]*conn{}, away: map[fleet.TargetID]bool{}}
 	n.hub = n.connect("")
 	x, err := bus.NewExchange(ctx, n.hub, func(c uint64) { go n.end(c) })
 	if err != nil {
@@ -263,7 +264,11 @@ func (s *sub) drain(subject string) {
 		s.queues[subject] = q[1:]
 		s.conn.net.mu.Unlock()
 		if q[0].after > 0 {
-			time.Sleep(q[0].after)
+			select {
+			case <-time.After(q[0].after):
+			case <-s.conn.net.ctx.Done():
+				return
+			}
 		}
 		s.calling.Lock()
 		s.each(q[0].m)
