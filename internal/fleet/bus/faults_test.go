@@ -148,7 +148,6 @@ func TestComeBack(t *testing.T) {
 		}
 		link := n.Link(ctx, bustest.ID(1))
 		var changes []string
-		begin := time.Now()
 		link.Changes(func(up bool) { changes = append(changes, fmt.Sprint(up)) })
 		time.Sleep(time.Hour)
 		n.Partition(bustest.ID(1), true)
@@ -158,7 +157,7 @@ func TestComeBack(t *testing.T) {
 		}
 		time.Sleep(72 * time.Hour)
 		n.Partition(bustest.ID(1), false)
-		begin = time.Now()
+		begin := time.Now()
 		for !slices.Contains(n.Exchange().Connected(), bustest.ID(1)) {
 			time.Sleep(time.Second)
 		}

@@ -85,9 +85,17 @@ func (s *Server) begin(ctx context.Context) error {
 	if s.js, err = jetstream.New(keeper); err != nil {
 		return fmt.Errorf("cannot use the store of the bus: %w", err)
 	}
-	err = errors.Join(s.awaitStore(ctx), system.FlushTimeout(readyTime), hub.FlushTimeout(readyTime))
+	err = errors.Join(s.awaitStore(ctx), flush(ctx, system), flush(ctx, hub))
 	s.exchange.Store(x)
 	return err
+}
+
+// flush waits until the server has seen all that was sent. The library's other way to do
+// so has timers that all of a process shares, which virtual time does not bear.
+func flush(ctx context.Context, nc *nats.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	return nc.FlushWithContext(ctx)
 }
 
 // awaitStore waits until the store answers; in a cluster that needs a leader.
