@@ -1,0 +1,145 @@
+package pki_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+var errPower = errors.New("the power is gone")
+
+// atEachOp does work with the power gone at its first operation, its second, and so on,
+// until it has no more; look sees what a disk has after that, some dice each.
+func atEachOp(t *testing.T, before *mem.FS, work func(files host.FS) error, look func(n, dice int, left *mem.FS)) {
+	t.Helper()
+	for n := 1; ; n++ {
+		disk := before.CrashClone(rand.New(rand.NewPCG(0, 0)))
+		ops := 0
+		err := work(disk.Counted(func(string, string) error {
+			if ops++; ops >= n {
+				return errPower
+			}
+			return nil
+		}))
+		for dice := range 3 {
+			look(n, dice, disk.CrashClone(rand.New(rand.NewPCG(uint64(n), uint64(dice)))))
+		}
+		if err == nil && ops < n {
+			if n < 4 {
+				t.Fatalf("there were only %d operations: nothing was tried", n-1)
+			}
+			return
+		}
+		if n > 300 {
+			t.Fatal("it does not come to an end")
+		}
+	}
+}
+
+// A renewal that is cut off anywhere leaves a pair that works.
+func TestRenewalIsNeverWithoutAPair(t *testing.T) {
+	s := newSite(t, "acme")
+	files := mem.NewFS(mem.Options{})
+	dir := "/var/lib/fettle/identity"
+	client := func(fs host.FS) pki.Client {
+		return pki.Client{Folder: pki.Folder{FS: fs, Dir: dir}, Now: s.clock.now}
+	}
+	old, err := client(files).Enrol(t.Context(), s.url, s.token(nil), "web1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed := 0
+	atEachOp(t, files, func(fs host.FS) error {
+		_, err := client(fs).Renew(t.Context(), nil)
+		return err
+	}, func(n, _ int, left *mem.FS) {
+		i, err := client(left).Folder.Load()
+		if err != nil || i.ID != old.ID {
+			t.Fatalf("after a power cut at operation %d: %v", n, err)
+		}
+		if !i.Certificate().Equal(old.Certificate()) {
+			renewed++
+		}
+		if _, err := client(left).Renew(t.Context(), nil); err != nil {
+			t.Fatalf("renewing after a power cut at operation %d: %v", n, err)
+		}
+	})
+	if renewed == 0 {
+		t.Error("no power cut left a new certificate")
+	}
+}
+
+// An enrolment that is cut off anywhere goes on with the same token and is one target.
+func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
+	s := newSite(t, "acme")
+	var token pki.Token
+	client := func(fs host.FS) pki.Client {
+		return pki.Client{Folder: pki.Folder{FS: fs, Dir: "/identity"}, Now: s.clock.now}
+	}
+	name := ""
+	atEachOp(t, mem.NewFS(mem.Options{}), func(fs host.FS) error {
+		// Each attempt is a host of its own.
+		token, name = s.token(nil), "web"+tokenName()
+		_, err := client(fs).Enrol(t.Context(), s.url, token, name)
+		return err
+	}, func(n, dice int, left *mem.FS) {
+		if dice != n%3 {
+			return // one token is one host, and a host has one disk
+		}
+		c := client(left)
+		c.Again = true // the crash may have been behind the end
+		i, err := c.Enrol(t.Context(), s.url, token, name)
+		if refusal, ok := errors.AsType[*pki.Refusal](err); ok && refusal.Status == 403 {
+			// The key was lost with the disk's cache before it was said to be durable, or the
+			// identity was complete: then the token is spent, by this host.
+			if _, err := c.Folder.Load(); err != nil {
+				t.Fatalf("operation %d: the token is spent, and there is no identity: %v", n, err)
+			}
+			return
+		}
+		if err != nil || i.Name != name {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+	})
+}
+
+// An authority and a hub that are cut off anywhere while they are made can be made again.
+func TestAuthorityAfterACrash(t *testing.T) {
+	work := func(files host.FS) error {
+		a, err := pki.OpenAuthority(files, "/hub/authority")
+		if err != nil {
+			if a, err = pki.NewAuthority(files, "/hub/authority", "acme", start()); err != nil {
+				return err
+			}
+		}
+		h, err := pki.OpenHub(files, "/hub/keys")
+		if err != nil {
+			return err
+		}
+		request, err := h.Request()
+		if err != nil {
+			return err
+		}
+		certs, err := a.Vouch(request, "hub1", nil, start())
+		if err != nil {
+			return err
+		}
+		return h.Install(certs)
+	}
+	atEachOp(t, mem.NewFS(mem.Options{}), work, func(n, _ int, left *mem.FS) {
+		if err := work(left); err != nil {
+			t.Fatalf("after a power cut at operation %d: %v", n, err)
+		}
+		h, err := pki.OpenHub(left, "/hub/keys")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.TLS(); err != nil {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+	})
+}

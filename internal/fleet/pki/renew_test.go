@@ -1,0 +1,208 @@
+package pki_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+const year = 365 * 24 * time.Hour
+
+func (s *site) enrolled(c pki.Client, name string) *pki.Identity {
+	s.t.Helper()
+	i, err := c.Enrol(s.t.Context(), s.url, s.token(nil), name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return i
+}
+
+// A renewal keeps key and identity, and takes labels from the registry.
+func TestRenewal(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	old := s.enrolled(c, "web1")
+	if at := old.RenewAt(); at.Before(start().Add(15*time.Hour)) || at.After(start().Add(17*time.Hour)) {
+		t.Errorf("a certificate of a day is to be renewed at %s", at)
+	}
+	target := s.target(old.ID)
+	target.Labels = map[string]string{"role": "db"}
+	b, _ := json.Marshal(target)
+	if _, err := s.targets.Put(t.Context(), string(old.ID), b); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.forward(16 * time.Hour)
+	next, err := c.Renew(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := pki.ClaimsOf(next.Certificate())
+	if err != nil || claims.Labels["role"] != "db" || next.ID != old.ID || !next.Certificate().NotAfter.After(old.Certificate().NotAfter) {
+		t.Errorf("%+v, %v", claims, err)
+	}
+	if got := s.target(old.ID); len(got.Serials) != 2 || got.Serials[1] != pki.SerialOf(next.Certificate()) {
+		t.Errorf("serials: %v", got.Serials)
+	}
+}
+
+// A clock that is a year off in either direction keeps nobody from enrolling or renewing.
+func TestClocksAYearOff(t *testing.T) {
+	for what, off := range map[string]time.Duration{"behind": -year, "ahead": year} {
+		t.Run(what, func(t *testing.T) {
+			s := newSite(t, "acme")
+			c := s.host()
+			c.Now = func() time.Time { return s.clock.now().Add(off) }
+			i := s.enrolled(c, "web1")
+			if len(i.Keys(nil, c.Now(), start())) != 1 {
+				t.Error("no key of a hub is believed")
+			}
+			s.clock.forward(16 * time.Hour)
+			if _, err := c.Renew(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			k, err := c.Folder.LoadKnown()
+			if err != nil || time.Unix(0, k.Floor).Sub(start().Add(16*time.Hour)).Abs() > time.Second {
+				t.Errorf("the floor is %s, %v", time.Unix(0, k.Floor).UTC(), err)
+			}
+		})
+	}
+}
+
+// A stolen certificate that is revoked connects nowhere and is not renewed; the agents
+// who are told carry it to other hubs.
+func TestStolenCertificate(t *testing.T) {
+	s := newSite(t, "acme")
+	owner, other := s.host(), s.host()
+	stolen := s.enrolled(owner, "web1")
+	s.enrolled(other, "web2")
+	trust := trustOf(t, s.hub, s.registrar.Revocations)
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), stolen.TLS(nil, s.clock.now, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.registrar.Stand(t.Context(), stolen.ID, fleet.Revoked, "ada", "the laptop is gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), stolen.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
+		t.Errorf("on the bus: %v", err)
+	}
+	if _, err := owner.Renew(t.Context(), nil); err == nil {
+		t.Error("it is renewed")
+	}
+	if _, err := other.Renew(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	known, err := other.Folder.LoadKnown()
+	if err != nil || len(known.Revocations) != 1 {
+		t.Fatalf("%v, %v", known, err)
+	}
+	second := &pki.Revocations{}
+	keys, err := s.hub.Keys(nil, nil, s.clock.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if news, err := second.Add(known.Revocations[0], keys); err != nil || !news {
+		t.Fatal(news, err)
+	}
+	if _, err := trustOf(t, s.hub, second).Verify([]*x509.Certificate{stolen.Certificate(), issuerOf(t, s.hub).Certificate()}, s.clock.now(), pki.TargetKind); !errors.Is(err, pki.ErrRevoked) {
+		t.Errorf("a hub that an agent told: %v", err)
+	}
+}
+
+// handshake gives what the server thinks of a client, over a pipe.
+func handshake(t *testing.T, server, client *tls.Config) error {
+	t.Helper()
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	theirs := make(chan error, 1)
+	go func() {
+		c := tls.Client(b, client)
+		err := c.Handshake()
+		if err == nil {
+			_, err = c.Read(make([]byte, 1)) // the server's refusal comes behind the handshake
+		}
+		theirs <- err
+	}()
+	err := tls.Server(a, server).Handshake()
+	a.Close()
+	if told := <-theirs; err == nil && told == nil {
+		t.Error("the client read something from a server that says nothing")
+	}
+	return err
+}
+
+// The bus takes nobody without a certificate, nor with one that has ended; HTTPS lets
+// the latter in, to renew.
+func TestExpiredCertificates(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	i := s.enrolled(c, "web1")
+	trust := trustOf(t, s.hub, s.registrar.Revocations)
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), trust.ClientTLS(nil, s.clock.now, nil)); err == nil {
+		t.Error("the bus takes somebody without a certificate")
+	}
+	s.clock.forward(48 * time.Hour)
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrExpired) {
+		t.Errorf("the bus: %v", err)
+	}
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Errorf("a host that was away for two days: %v", err)
+	}
+	s.clock.forward(60 * 24 * time.Hour)
+	if _, err := c.Renew(t.Context(), nil); !errors.Is(err, pki.ErrPending) {
+		t.Errorf("a host that was away for two months: %v", err)
+	}
+	if got := s.target(i.ID); got.Standing != fleet.Pending {
+		t.Errorf("it is %s", got.Standing)
+	}
+	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Active, "ada", "it was in the cellar"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Errorf("a host that was approved: %v", err)
+	}
+}
+
+// A registry that was lost comes back from the certificates of those who renew.
+func TestLostRegistry(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	i := s.enrolled(c, "web1")
+	was := s.target(i.ID)
+	s.targets.all, s.names.all, s.tokens.all = nil, nil, nil
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	is := s.target(i.ID)
+	if is.Name != was.Name || is.Labels["role"] != "web" || is.Fleet != was.Fleet || is.Key != was.Key || is.Standing != fleet.Active {
+		t.Errorf("it was %+v and is %+v", was, is)
+	}
+	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web1"); err == nil {
+		t.Error("its name is free")
+	}
+}
+
+// What cannot be written to the audit log is not done.
+func TestNoNoteNoDeed(t *testing.T) {
+	s := newSite(t, "acme")
+	i := s.enrolled(s.host(), "web1")
+	s.registrar.Note = func(_ context.Context, n pki.Noted) error { return errors.New("the disk is full") }
+	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Retired, "ada", ""); err == nil {
+		t.Error("a target is retired, and nobody noted it")
+	}
+	if got := s.target(i.ID); got.Standing != fleet.Active || len(s.registrar.Revocations.Facts()) != 0 {
+		t.Errorf("it is %s", got.Standing)
+	}
+	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil || !strings.Contains(err.Error(), "Ask again later") {
+		t.Errorf("a certificate is made, and nobody noted it: %v", err)
+	}
+}
