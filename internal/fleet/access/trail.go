@@ -26,8 +26,8 @@ type Trail struct {
 	now  func() time.Time
 
 	mu     sync.Mutex
-	head   Head     // of all that was tried
-	unsure [][]byte // tried, and nobody knows whether they are written
+	head   Head   // of all that was tried
+	unsure []byte // the last record, if nobody knows whether it is written
 }
 
 // NewTrail goes on behind a head, which is Checker.Head of all that was written, with the
@@ -36,30 +36,29 @@ func NewTrail(sink Sink, behind Head, now func() time.Time) *Trail {
 	return &Trail{sink: sink, head: behind, now: now}
 }
 
-// maxUnsure bounds what is kept of a sink that is out of order.
-const maxUnsure = 64
-
 // Append writes an entry. What is not written must not be done: write before you act. An
-// entry whose write failed is written again with the next, since nobody knows.
+// entry whose write failed may be there or not, so it is written again before the next
+// one, and only the last record of a chain is ever there twice.
 func (t *Trail) Append(ctx context.Context, e Entry) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.unsure) >= maxUnsure {
-		if err := t.flush(ctx); err != nil {
-			return err
-		}
+	if err := t.flush(ctx); err != nil {
+		return err
 	}
 	r := e.after(t.head, t.now().UnixNano())
 	raw := r.marshal()
 	if len(raw) > maxRecord {
 		return fmt.Errorf("cannot write %d bytes as one record of the audit log: %d are the most", len(raw), maxRecord)
 	}
-	t.head, t.unsure = r.head(), append(t.unsure, raw)
+	t.head, t.unsure = r.head(), raw
 	return t.flush(ctx)
 }
 
 func (t *Trail) flush(ctx context.Context) error {
-	if _, err := t.sink.Append(ctx, t.unsure); err != nil {
+	if t.unsure == nil {
+		return nil
+	}
+	if _, err := t.sink.Append(ctx, [][]byte{t.unsure}); err != nil {
 		return fmt.Errorf("cannot write the audit log: %w", err)
 	}
 	t.unsure = nil

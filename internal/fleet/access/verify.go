@@ -1,8 +1,6 @@
 package access
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Broken is the first place where an audit log is not as it was written.
 type Broken struct {
@@ -14,7 +12,7 @@ type Broken struct {
 }
 
 func (b *Broken) Error() string {
-	return fmt.Sprintf("cannot believe the audit log: record %d of the chain %q was %s: %s", b.Seq, b.Chain, b.What, b.Why)
+	return fmt.Sprintf("cannot believe the audit log: place %d, record %d of the chain %q, was %s: %s", b.Index+1, b.Seq, b.Chain, b.What, b.Why)
 }
 
 // Checker checks records as they come, in the order of the log. Chains of several hubs

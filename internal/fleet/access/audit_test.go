@@ -1,0 +1,322 @@
+package access_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// tape is a sink in memory that may fail before or after it has written.
+type tape struct {
+	records       [][]byte
+	before, after error
+}
+
+func (s *tape) Append(_ context.Context, records [][]byte) (uint64, error) {
+	if s.before != nil {
+		return 0, s.before
+	}
+	for _, r := range records {
+		s.records = append(s.records, bytes.Clone(r))
+	}
+	return uint64(len(s.records)), s.after
+}
+
+// failer is a test of any kind.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func entry(n int) access.Entry {
+	return access.Entry{Who: "ada", How: "token fettle-api-x", What: "target.pin", On: fmt.Sprintf("web%d", n), Outcome: access.Done, Reason: "test"}
+}
+
+func written(t failer, chain string, n int) *tape {
+	t.Helper()
+	s := &tape{}
+	trail := access.NewTrail(s, access.Head{Chain: chain}, start)
+	for i := range n {
+		if err := trail.Append(context.Background(), entry(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func broken(t failer, records [][]byte, kept ...access.Head) *access.Broken {
+	t.Helper()
+	err := access.Verify(records, kept...)
+	b, ok := errors.AsType[*access.Broken](err)
+	if err != nil && !ok {
+		t.Fatalf("the error is %T: %v", err, err)
+	}
+	return b
+}
+
+// The first record that somebody touched is named, and what they did.
+func TestVerifyNamesTheFirst(t *testing.T) {
+	all := written(t, "hub1", 6).records
+	edited := bytes.Replace(all[2], []byte("web2"), []byte("web9"), 1)
+	forged := forge(t, all[:2], 9)
+	cases := []struct {
+		name    string
+		records [][]byte
+		what    string
+		seq     uint64
+	}{
+		{"nothing", all, "", 0},
+		{"none", nil, "", 0},
+		{"the last twice", slices.Concat(all, all[5:]), "", 0},
+		{"edited", slices.Concat(all[:2], [][]byte{edited}, all[3:]), "edited", 3},
+		{"edited with its hash", slices.Concat(all[:2], [][]byte{forged}, all[3:]), "edited", 3},
+		{"space added", slices.Concat(all[:2], [][]byte{append([]byte(" "), all[2]...)}, all[3:]), "edited", 3},
+		{"first removed", all[1:], "removed", 1},
+		{"removed", slices.Concat(all[:2], all[3:]), "removed", 3},
+		{"two removed", slices.Concat(all[:2], all[4:]), "removed", 3},
+		{"reordered", slices.Concat(all[:2], [][]byte{all[3], all[2]}, all[4:]), "reordered", 3},
+		{"moved to the end", slices.Concat(all[:2], all[3:], all[2:3]), "reordered", 3},
+		{"repeated", slices.Concat(all[:4], all[1:2], all[4:]), "reordered", 2},
+		{"rubbish", slices.Concat(all[:2], [][]byte{[]byte("{")}, all[3:]), "edited", 0},
+	}
+	for _, c := range cases {
+		b := broken(t, c.records)
+		if c.what == "" {
+			if b != nil {
+				t.Errorf("%s: %v", c.name, b)
+			}
+			continue
+		}
+		if b == nil || b.What != c.what || b.Seq != c.seq {
+			t.Errorf("%s: %+v", c.name, b)
+		}
+	}
+}
+
+// forge writes another record behind some, with hashes that fit.
+func forge(t failer, behind [][]byte, n int) []byte {
+	t.Helper()
+	var c access.Checker
+	for _, r := range behind {
+		if err := c.Next(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &tape{}
+	if err := access.NewTrail(s, c.Head("hub1"), start).Append(context.Background(), entry(n)); err != nil {
+		t.Fatal(err)
+	}
+	return s.records[0]
+}
+
+// What no chain shows, a head that somebody kept does: an end that was cut off, and a
+// chain that was written anew from some record on.
+func TestKeptHeads(t *testing.T) {
+	s := &tape{}
+	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
+	var heads []access.Head
+	for i := range 5 {
+		if err := trail.Append(t.Context(), entry(i)); err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, trail.Head())
+	}
+	if b := broken(t, s.records, heads...); b != nil {
+		t.Fatal(b)
+	}
+	if b := broken(t, s.records[:3]); b != nil {
+		t.Fatalf("without a head: %v", b)
+	}
+	if b := broken(t, s.records[:3], heads[4]); b == nil || b.What != "removed" || b.Seq != 4 {
+		t.Errorf("cut off: %v", b)
+	}
+	anew := slices.Clone(s.records[:2])
+	for i := range 3 {
+		anew = append(anew, forge(t, anew, 7+i))
+	}
+	if b := broken(t, anew); b != nil {
+		t.Fatalf("without a head: %v", b)
+	}
+	if b := broken(t, anew, heads[3]); b == nil || b.What != "edited" || b.Seq != 4 {
+		t.Errorf("written anew: %v", b)
+	}
+}
+
+// Whatever is done to a log that is not nothing is noticed, also where several hubs
+// write into it.
+func TestVerifyNoticesEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 6).Draw(t, "n")
+		one, other := written(t, "hub1", n), written(t, "hub2", n)
+		var all [][]byte
+		for i := range n {
+			all = append(all, one.records[i], other.records[i])
+		}
+		kept := []access.Head{headOf(t, one), headOf(t, other)}
+		if b := broken(t, all, kept...); b != nil {
+			t.Fatal(b)
+		}
+		i, j := rapid.IntRange(0, len(all)-1).Draw(t, "i"), rapid.IntRange(0, len(all)-1).Draw(t, "j")
+		changed := slices.Clone(all)
+		switch rapid.IntRange(0, 2).Draw(t, "how") {
+		case 0:
+			changed = slices.Delete(changed, i, i+1)
+		case 1:
+			changed[i] = bytes.Clone(all[i])
+			changed[i][rapid.IntRange(0, len(all[i])-1).Draw(t, "at")] ^= byte(rapid.IntRange(1, 255).Draw(t, "bits"))
+		case 2:
+			if (i-j)%2 != 0 || i == j {
+				return // chains of two hubs have no order between them
+			}
+			changed[i], changed[j] = changed[j], changed[i]
+		}
+		if broken(t, changed, kept...) == nil {
+			t.Fatal("nothing is noticed")
+		}
+	})
+}
+
+func headOf(t failer, s *tape) access.Head {
+	t.Helper()
+	var c access.Checker
+	for _, r := range s.records {
+		if err := c.Next(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := access.ParseRecord(s.records[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Head(r.Chain)
+}
+
+// A sink that fails, with or without having written, leaves a chain that holds, and
+// whoever wanted to act is told.
+func TestSinkFails(t *testing.T) {
+	s := &tape{}
+	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
+	for i := range 40 {
+		s.before, s.after = nil, nil
+		switch i % 4 {
+		case 1:
+			s.before = errors.New("no quorum")
+		case 2:
+			s.after = errors.New("no answer")
+		}
+		err := trail.Append(t.Context(), entry(i))
+		if (err != nil) != (i%4 == 1 || i%4 == 2) {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if b := broken(t, s.records, trail.Head()); b != nil {
+		t.Error(b)
+	}
+}
+
+// A log in a file holds after a power cut at any operation, and has all that was
+// acknowledged.
+func TestFileAfterACrash(t *testing.T) {
+	cut := errors.New("the power is gone")
+	for n := 1; n < 60; n++ {
+		disk := mem.NewFS(mem.Options{})
+		ops := 0
+		files := disk.Counted(func(string, string) error {
+			if ops++; ops >= n {
+				return cut
+			}
+			return nil
+		})
+		acknowledged := 0
+		if trail, err := access.OpenTrail(&access.File{FS: files, Path: "/audit"}, "hub1", start); err == nil {
+			for i := range 8 {
+				if trail.Append(t.Context(), entry(i)) != nil {
+					break
+				}
+				acknowledged++
+			}
+		}
+		left := disk.CrashClone(rand.New(rand.NewPCG(uint64(n), 1)))
+		f := &access.File{FS: left, Path: "/audit"}
+		trail, err := access.OpenTrail(f, "hub1", start)
+		if err != nil {
+			t.Fatalf("power cut at operation %d: %v", n, err)
+		}
+		if trail.Head().Seq < uint64(acknowledged) {
+			t.Fatalf("power cut at operation %d: %d were acknowledged and %d are there", n, acknowledged, trail.Head().Seq)
+		}
+		if err := trail.Append(t.Context(), entry(99)); err != nil {
+			t.Fatal(err)
+		}
+		records, err := f.Records()
+		if err != nil || broken(t, records, trail.Head()) != nil {
+			t.Fatalf("power cut at operation %d: %v", n, err)
+		}
+	}
+}
+
+// A file that was edited is not gone on with.
+func TestEditedFile(t *testing.T) {
+	disk := mem.NewFS(mem.Options{})
+	trail, err := access.OpenTrail(&access.File{FS: disk, Path: "/audit"}, "hub1", start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := trail.Append(t.Context(), entry(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := disk.OpenWrite("/audit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte(`{"format":"x"`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := access.OpenTrail(&access.File{FS: disk, Path: "/audit"}, "hub1", start); err == nil || !strings.Contains(err.Error(), "was edited") {
+		t.Error(err)
+	}
+}
+
+// Whatever somebody says is kept so that it reads as it was written.
+func FuzzRecord(f *testing.F) {
+	f.Add("ada", "target.pin", "web<1>\xff", "\u2028")
+	f.Fuzz(func(t *testing.T, who, what, on, reason string) {
+		s := &tape{}
+		trail := access.NewTrail(s, access.Head{Chain: "hub1"}, func() time.Time { return start() })
+		for range 2 {
+			if err := trail.Append(context.Background(), access.Entry{Who: who, What: what, On: on, Reason: reason}); err != nil {
+				return // too long
+			}
+		}
+		if b := broken(t, s.records, trail.Head()); b != nil {
+			t.Fatal(b)
+		}
+	})
+}
+
+func ExampleVerify() {
+	s := &tape{}
+	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
+	for _, on := range []string{"web1", "web2", "web3"} {
+		_ = trail.Append(context.Background(), access.Entry{Who: "ada", What: "target.retire", On: on, Outcome: access.Done})
+	}
+	fmt.Println(access.Verify(s.records, trail.Head()))
+	fmt.Println(access.Verify(slices.Delete(s.records, 1, 2)))
+	// Output:
+	// <nil>
+	// cannot believe the audit log: place 2, record 2 of the chain "hub1", was removed: behind record 1 stands record 3
+}
