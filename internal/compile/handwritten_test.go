@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -55,8 +56,21 @@ func inventory(t *testing.T, tree repo.Tree) string {
 	}
 	for i := range list {
 		list[i].Range = diag.Range{}
+		for j := range list[i].Uses { // shared by targets, and cleared for all of them
+			u := &list[i].Uses[j]
+			for k := range u.From {
+				u.From[k].Range = diag.Range{}
+			}
+			for k := range u.Needs {
+				u.Needs[k].Range = diag.Range{}
+			}
+		}
 	}
-	text, err := json.MarshalIndent(list, "", " ")
+	var uses [][]lang.Use
+	for _, t := range list {
+		uses = append(uses, t.Uses)
+	}
+	text, err := json.MarshalIndent([]any{list, uses}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -311,6 +311,9 @@ func TestSchemaBlocks(t *testing.T) {
 			text := blockText(b, fmt.Sprintf("%s = []", name))
 			unknown := false
 			r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": text}))
+			if b.Name == "needs" {
+				r = compile.Open(repo.MapTree(map[string]string{"fettle.hcl": `target "t" { modules = ["m"] }`, "modules/m/module.hcl": text}))
+			}
 			var ds diag.List
 			if b.Name == "test" || b.Name == "expect" {
 				r = compile.Open(repo.MapTree(map[string]string{"fettle.hcl": "", "tests/a.hcl": text}))

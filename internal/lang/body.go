@@ -23,6 +23,7 @@ type body struct {
 	defines map[string]*define
 	outputs map[string]*output
 	actions map[string]*action
+	needs   []*need // of a module
 	decls   []*decl // in the order of declaration
 }
 
@@ -91,7 +92,7 @@ func blockAttributes() []string { return []string{"rescue", "always"} }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "test", "module", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the

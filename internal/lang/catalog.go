@@ -34,6 +34,7 @@ func (p *Program) catalog(in Input, t *trail) (*catalog.Catalog, *evaluator, dia
 		s.node = ev.addGroup(s, -1, s.prefix[:len(s.prefix)-1], nil)
 		ev.walkScope(s, s.node)
 	}
+	ev.orderModules()
 	ev.link()
 	ev.unusedOutputs(in.Test)
 	slices.Sort(ev.cat.FactsUsed)
@@ -72,6 +73,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	ev.target = targetValue(t.name, ev.cat.Labels, levels)
 	uses := p.targetModules(&ev.reports, levels)
 	bodies := ev.readModules(uses)
+	ev.uses, ev.needsOf = uses, p.needsOf(&ev.reports, levels, uses, alone(in.Test))
 	root := ev.newScope(p.root, "", topName)
 	ev.modules[""] = root
 	ev.own(root)

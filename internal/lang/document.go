@@ -40,7 +40,7 @@ const (
 func (k bodyKind) isBlock(key string) bool {
 	switch k {
 	case topBody:
-		return key != "vars" && key != "data" && key != "merge"
+		return key != "vars" && key != "data" && key != "merge" && key != "layer"
 	case moduleBody:
 		return true
 	case defineBody:
@@ -74,7 +74,7 @@ func inside(block string) bodyKind {
 		return commandBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "output", "lookup", "part":
+	case "locals", "policy", "ssh", "module", "expect", "output", "lookup", "part", "needs", "enrolled":
 		return plainBody
 	case "define":
 		return defineBody

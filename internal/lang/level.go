@@ -15,11 +15,12 @@ import (
 // level is a role, a target group or a target: what gives modules and variables
 // to a target. The top of the repository is one too, without modules.
 type level struct {
-	what, name                        string
-	rng                               diag.Range
-	roles, modules, vars, data, merge *hclsyntax.Attribute
-	uses                              []*moduleUse
-	policy, ssh                       *hclsyntax.Block
+	what, name            string
+	rng                   diag.Range
+	roles, modules, layer *hclsyntax.Attribute
+	vars, data, merge     *hclsyntax.Attribute
+	uses                  []*moduleUse
+	policy, ssh           *hclsyntax.Block
 }
 
 // String is how messages and fettle explain call the level.
@@ -33,7 +34,7 @@ func (l *level) String() string {
 
 // levelAttrs are the attributes that roles, target groups and targets share.
 func levelAttrs(more ...string) []string {
-	return append([]string{"roles", "modules", "vars", "data", "merge", "description"}, more...)
+	return append([]string{"roles", "modules", "layer", "vars", "data", "merge", "description"}, more...)
 }
 
 // level reads what a block of any level holds; attrs are what else it may have.
@@ -48,7 +49,7 @@ func (ps *parser) level(b *hclsyntax.Block, attrs ...string) (level, bool) {
 	}
 	ps.only(b, levelAttrs(attrs...), blocks)
 	at := b.Body.Attributes
-	l := level{what: b.Type, name: name, rng: r, roles: at["roles"], modules: at["modules"], vars: at["vars"], data: at["data"], merge: at["merge"]}
+	l := level{what: b.Type, name: name, rng: r, roles: at["roles"], modules: at["modules"], layer: at["layer"], vars: at["vars"], data: at["data"], merge: at["merge"]}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
 		case "module":

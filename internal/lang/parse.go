@@ -79,6 +79,8 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		ps.prog.top.data = a
 	case ps.in == nil && ps.top && a.Name == "merge" && ps.prog.top.merge == nil:
 		ps.prog.top.merge = a
+	case ps.in == nil && ps.top && a.Name == "layer" && ps.prog.top.layer == nil:
+		ps.prog.top.layer = a
 	case ps.in != nil && a.Name == "main":
 		ps.in.main = ps.text(a.Expr, "main")
 	case ps.in != nil && a.Name == "description":
@@ -86,13 +88,17 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 	default:
 		known := []string{}
 		if ps.top {
-			known = append(known, "vars", "data", "merge")
+			known = append(known, "vars", "data", "merge", "layer")
 		}
 		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute", "%q does not stand here: attributes belong inside a block.%s", a.Name, Suggest(a.Name, known))
 	}
 }
 
 func (ps *parser) block(b *hclsyntax.Block) {
+	if summary, detail := ps.misplaced(b.Type); summary != "" {
+		ps.errorf(rangeOf(b.DefRange()), summary, "%s", detail)
+		return
+	}
 	switch b.Type {
 	case "variable":
 		ps.variable(b)
@@ -109,46 +115,57 @@ func (ps *parser) block(b *hclsyntax.Block) {
 	case "action":
 		ps.action(b)
 	case "command":
-		if ps.in != nil || !ps.top {
-			ps.errorf(rangeOf(b.DefRange()), "Command inside a module", "A command is about targets, so it stands at the top of the repository. What a module can do on its own target is an action.")
-			return
-		}
 		ps.command(b)
 	case "target":
-		if ps.in != nil || !ps.top {
-			ps.errorf(rangeOf(b.DefRange()), "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl.")
-			return
-		}
 		ps.target(b)
-	case "test":
-		ps.errorf(rangeOf(b.DefRange()), "Test among states", "Tests stand in files of their own: modules/NAME/tests/*.hcl, or tests/*.hcl at the top.")
-	case "role", "target_group":
-		if ps.in != nil || !ps.top {
-			ps.errorf(rangeOf(b.DefRange()), "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl.")
-			return
-		}
-		if b.Type == "role" {
-			ps.role(b)
-		} else {
-			ps.group(b)
-		}
+	case "enrolled":
+		ps.enrolled(b)
+	case "needs":
+		ps.needs(b)
+	case "role":
+		ps.role(b)
+	case "target_group":
+		ps.group(b)
 	case "policy":
-		if ps.in != nil || !ps.top {
-			ps.errorf(rangeOf(b.DefRange()), "Policy inside a module", "A policy stands at the top of the repository, in fettle.hcl, or inside a target.")
-			return
-		}
 		ps.policyBlock(b, &ps.prog.top.policy)
 	case "ssh":
-		if ps.in != nil || !ps.top {
-			ps.errorf(rangeOf(b.DefRange()), "SSH inside a module", "How a target is reached stands at the top of the repository, in fettle.hcl, or inside a target or target_group.")
-			return
-		}
 		ps.sshBlock(b, &ps.prog.top.ssh)
 	default:
 		if d := ps.decl(b); d != nil {
 			ps.body.decls = append(ps.body.decls, d)
 		}
 	}
+}
+
+// misplaced says what is wrong with a block of this type here, "" for nothing.
+func (ps *parser) misplaced(block string) (summary, detail string) {
+	top := ps.in == nil && ps.top
+	switch block {
+	case "test":
+		return "Test among states", "Tests stand in files of their own: modules/NAME/tests/*.hcl, or tests/*.hcl at the top."
+	case "needs":
+		if ps.in != nil || ps.top {
+			return "Need outside of a module", `A module says in its own files what it needs. What all modules are to need is said with layer = ["NAME"].`
+		}
+	}
+	if top {
+		return "", ""
+	}
+	switch block {
+	case "command":
+		return "Command inside a module", "A command is about targets, so it stands at the top of the repository. What a module can do on its own target is an action."
+	case "target":
+		return "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl."
+	case "enrolled":
+		return "Target inside a module", "Enrolled targets stand at the top of the repository."
+	case "role", "target_group":
+		return "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl."
+	case "policy":
+		return "Policy inside a module", "A policy stands at the top of the repository, in fettle.hcl, or inside a target."
+	case "ssh":
+		return "SSH inside a module", "How a target is reached stands at the top of the repository, in fettle.hcl, or inside a target or target_group."
+	}
+	return "", ""
 }
 
 // label is a block's single label; ok is false after a diagnostic.
@@ -194,6 +211,10 @@ func oneOf(block string) string {
 	switch block {
 	case "expect", "output", "action":
 		return "An " + block
+	case "enrolled":
+		return "An enrolled target"
+	case "needs":
+		return "A needs block"
 	case "ssh":
 		return "An ssh block"
 	}
@@ -361,7 +382,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "policy", "ssh":
+		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "policy", "ssh":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

@@ -65,6 +65,7 @@ type Program struct {
 	library  library
 	root     *body
 	targets  []*target
+	enrolled map[string]*enrolled
 	roles    map[string]*level
 	groups   []*group // in the order of declaration
 	commands map[string]*command
@@ -94,6 +95,7 @@ type Program struct {
 func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p := &Program{
 		top: level{what: "repository"}, roles: map[string]*level{},
+		enrolled: map[string]*enrolled{},
 		commands: map[string]*command{}, builtin: o, tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
 		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
@@ -115,6 +117,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	root, more := p.parseFolder(p.newFolder(tree, "."), true)
 	ds = append(ds, more...)
 	p.root = root
+	p.enrol()
 	p.forget(root)
 	if root != nil && len(root.files) == 0 {
 		ds = append(ds, diag.Errorf(diag.Range{File: "fettle.hcl"}, "Nothing is configured",

@@ -51,7 +51,7 @@ func (p *Program) forget(b *body) {
 func onlyLevels(b *hclsyntax.Body) bool {
 	for _, block := range b.Blocks {
 		switch block.Type {
-		case "target", "role", "target_group", "policy", "ssh":
+		case "target", "role", "target_group", "enrolled", "policy", "ssh":
 		default:
 			return false
 		}

@@ -32,6 +32,8 @@ type evaluator struct {
 	factSet map[*body]map[string]cty.Value
 	outputs map[string]string // that a test gives, by state
 	asked   map[string]bool   // states whose output is used
+	uses    []*moduleUse
+	needsOf map[*moduleUse][]resolved
 }
 
 // frame is one value on the way, for the message about a circle.

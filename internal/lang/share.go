@@ -80,7 +80,7 @@ type maker func(m *model, t *target, levels []*level, in Input) (out Shared, ok 
 
 func (s *Sharing) catalog(in Input, make maker) (Shared, diag.List) {
 	t := s.targets[in.Target]
-	if t == nil || in.Test != nil || len(in.Outputs) > 0 || t.data != nil || t.merge != nil || t.policy != nil || len(t.uses) > 0 {
+	if t == nil || in.Test != nil || len(in.Outputs) > 0 || t.data != nil || t.merge != nil || t.policy != nil || t.layer != nil || len(t.uses) > 0 {
 		c, ds := s.prog.Catalog(in)
 		return Shared{Catalog: c}, ds
 	}

@@ -21,8 +21,9 @@ const LocalTarget = "local"
 // target is a target block.
 type target struct {
 	level
-	labels *hclsyntax.Attribute
-	placed placed
+	labels   *hclsyntax.Attribute
+	enrolled *enrolled // nil where nobody enrolled it
+	placed   placed
 }
 
 // placed is what labels and levels came to, kept where nothing was wrong.
@@ -37,6 +38,7 @@ type moduleUse struct {
 	rng  diag.Range
 	dir  string
 	vars map[string]*hclsyntax.Attribute // of the module blocks, by level
+	from []Given
 }
 
 // Target is what is known of a target without facts.
@@ -46,8 +48,17 @@ type Target struct {
 	Roles   []string // each after those that it is made of
 	Groups  []string // target groups, in the order of their declaration
 	Modules []string // folders in the repository
-	SSH     *SSH     // how it is reached; nil: it is the machine that fettle runs on
-	Range   diag.Range
+	// Uses are the modules once more, with what gives them and what they need. Targets
+	// that have the same may share the slices: they are only read. They are not kept as
+	// JSON, where nothing is shared.
+	Uses []Use `json:"-"`
+	// Mistakes are what is wrong with the modules and with what they need, as text for
+	// people. To compile the target says it with its places.
+	Mistakes []string
+	// Enrolled tells that an enrolled block names it, Declared that a target block does.
+	Enrolled, Declared bool
+	SSH                *SSH // how it is reached; nil: it is the machine that fettle runs on
+	Range              diag.Range
 }
 
 func (ps *parser) target(b *hclsyntax.Block) {
@@ -72,9 +83,9 @@ func (p *Program) Targets() ([]Target, diag.List) {
 	if len(p.targets) == 0 {
 		w.nowhere()
 	}
-	out, shared := []Target{}, map[string][]string{}
+	out, shared := []Target{}, map[string]*used{}
 	for _, t := range p.targets {
-		x := Target{Name: t.name, Range: t.rng, Labels: p.targetLabels(r, t)}
+		x := Target{Name: t.name, Range: t.rng, Labels: p.targetLabels(r, t), Enrolled: t.enrolled != nil, Declared: t.enrolled == nil || t.enrolled.declared}
 		levels := p.levelsBy(r, t, x.Labels)
 		for _, l := range levels {
 			switch l.what {
@@ -84,7 +95,8 @@ func (p *Program) Targets() ([]Target, diag.List) {
 				x.Groups = append(x.Groups, l.name)
 			}
 		}
-		x.Modules = p.moduleFolders(r, levels, shared)
+		u := p.usedBy(r, levels, shared)
+		x.Modules, x.Uses, x.Mistakes = u.folders(), u.uses, u.mistakes
 		x.SSH = w.of(x, levels)
 		out = append(out, x)
 	}
@@ -100,25 +112,31 @@ func (p *Program) Targets() ([]Target, diag.List) {
 // moduleFolders are the folders of a target's modules. Targets that name none
 // themselves and have the same levels below them share the list.
 func (p *Program) moduleFolders(r *reports, levels []*level, shared map[string][]string) []string {
-	own := levels[len(levels)-1]
-	alone := own.modules != nil || len(own.uses) > 0
-	var key strings.Builder
-	for _, l := range levels[:len(levels)-1] {
-		key.WriteString(l.what)
-		key.WriteString(l.name)
-		key.WriteByte(0)
-	}
-	if dirs, ok := shared[key.String()]; ok && !alone {
+	key, alike := belowOf(levels)
+	if dirs, ok := shared[key]; ok && alike {
 		return slices.Clone(dirs)
 	}
 	var dirs []string
 	for _, u := range p.targetModules(r, levels) {
 		dirs = append(dirs, u.dir)
 	}
-	if !alone {
-		shared[key.String()] = slices.Clone(dirs)
+	if alike {
+		shared[key] = slices.Clone(dirs)
 	}
 	return dirs
+}
+
+// belowOf names the levels below a target. alike tells that targets with the same ones
+// have the same modules, which need the same.
+func belowOf(levels []*level) (key string, alike bool) {
+	var b strings.Builder
+	for _, l := range levels[:len(levels)-1] {
+		b.WriteString(l.what)
+		b.WriteString(l.name)
+		b.WriteByte(0)
+	}
+	own := levels[len(levels)-1]
+	return b.String(), own.modules == nil && own.layer == nil && len(own.uses) == 0
 }
 
 // choose finds the target that is meant.
@@ -158,24 +176,32 @@ func (p *Program) targetLabels(r *reports, t *target) map[string]string {
 	return out
 }
 
-// evalLabels evaluates labels: texts, with functions.
+// evalLabels evaluates labels: texts, with functions. What the repository declares
+// stands above what a target was enrolled with.
 func (p *Program) evalLabels(r *reports, t *target) map[string]string {
 	out := map[string]string{}
-	if t.labels == nil {
-		return out
+	if t.enrolled != nil {
+		p.addLabels(r, t.enrolled.labels, out)
 	}
-	v, ok := p.early(r, t.labels.Expr, cty.Map(cty.String))
+	p.addLabels(r, t.labels, out)
+	return out
+}
+
+func (p *Program) addLabels(r *reports, a *hclsyntax.Attribute, out map[string]string) {
+	if a == nil {
+		return
+	}
+	v, ok := p.early(r, a.Expr, cty.Map(cty.String))
 	if !ok {
-		return out
+		return
 	}
 	for k, e := range v.AsValueMap() {
 		if e.IsNull() {
-			r.errorf(rangeOf(t.labels.Expr.Range()), "Label without a value", "The label %q is null. Give it a text.", k)
+			r.errorf(rangeOf(a.Expr.Range()), "Label without a value", "The label %q is null. Give it a text.", k)
 			continue
 		}
 		out[k] = e.AsString()
 	}
-	return out
 }
 
 // early evaluates an expression before any target or fact is known.
@@ -212,6 +238,7 @@ func (p *Program) targetModules(r *reports, levels []*level) []*moduleUse {
 				r.errorf(u.rng, "Module twice", "The target has the module %q already. Give the second one a block with its own name: module \"NAME\" { source = %q }.", u.name, u.dir)
 			default:
 				maps.Copy(old.vars, u.vars)
+				old.from = append(old.from, u.from...)
 			}
 			here[u.name] = true
 		}
@@ -228,13 +255,13 @@ func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 		for _, e := range exprs {
 			v, ok := p.early(r, e.(hclsyntax.Expression), cty.String)
 			if ok {
-				uses = append(uses, &moduleUse{name: v.AsString(), dir: path.Join("modules", v.AsString()), rng: rangeOf(e.Range()), vars: map[string]*hclsyntax.Attribute{}})
+				uses = append(uses, &moduleUse{name: v.AsString(), dir: path.Join("modules", v.AsString()), rng: rangeOf(e.Range()), vars: map[string]*hclsyntax.Attribute{}, from: []Given{{l.String(), rangeOf(e.Range())}}})
 			}
 		}
 	}
 	for _, u := range l.uses { // of its own, since targets share roles
 		own := *u
-		own.vars = maps.Clone(u.vars)
+		own.vars, own.from = maps.Clone(u.vars), []Given{{l.String(), u.rng}}
 		if own.vars == nil {
 			own.vars = map[string]*hclsyntax.Attribute{}
 		}

@@ -7,14 +7,34 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
+// writeTargets writes once the modules that targets share.
 func writeTargets(w *writer, list []lang.Target) {
+	numbers := map[*lang.Use]int{} // by the first one; 0 is for no modules
+	var shared [][]lang.Use
+	for _, t := range list {
+		if len(t.Uses) > 0 && numbers[&t.Uses[0]] == 0 {
+			shared = append(shared, t.Uses)
+			numbers[&t.Uses[0]] = len(shared)
+		}
+	}
+	w.int(len(shared))
+	for _, uses := range shared {
+		w.uses(uses)
+	}
 	w.int(len(list))
 	for _, t := range list {
 		w.text(t.Name)
 		w.mapping(t.Labels)
 		w.texts(t.Roles)
 		w.texts(t.Groups)
-		w.texts(t.Modules)
+		number := 0
+		if len(t.Uses) > 0 {
+			number = numbers[&t.Uses[0]]
+		}
+		w.int(number)
+		w.texts(t.Mistakes)
+		w.bool(t.Enrolled)
+		w.bool(t.Declared)
 		w.rng(t.Range)
 		if w.bool(t.SSH != nil); t.SSH != nil {
 			w.text(t.SSH.Host)
@@ -26,13 +46,52 @@ func writeTargets(w *writer, list []lang.Target) {
 	}
 }
 
+func (w *writer) uses(list []lang.Use) {
+	w.int(len(list))
+	for _, u := range list {
+		w.text(u.Name)
+		w.text(u.Folder)
+		w.int(len(u.From))
+		for _, g := range u.From {
+			w.text(g.By)
+			w.rng(g.Range)
+		}
+		w.int(len(u.Needs))
+		for _, n := range u.Needs {
+			w.text(n.Name)
+			w.text(n.Folder)
+			w.text(n.Level)
+			w.bool(n.Layer)
+			w.text(n.By)
+			w.rng(n.Range)
+		}
+	}
+}
+
+// modules are the uses of some targets, with their folders.
+type modules struct {
+	uses    []lang.Use
+	folders []string
+}
+
 // readTargets demands names that lead to no target twice, and ways that ssh can be
-// given.
+// given. What targets share is shared again: no answer grows by being read.
 func readTargets(r *reader) []lang.Target {
+	shared := []modules{{}}
+	for range r.count(1) {
+		shared = append(shared, r.uses())
+	}
 	var out []lang.Target
 	seen := map[string]bool{}
-	for range r.count(13) {
-		t := lang.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts(), Modules: r.texts(), Range: r.rng()}
+	for range r.count(16) {
+		t := lang.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
+		number := r.int()
+		if number >= len(shared) {
+			r.fail("the modules %d of %d", number, len(shared)-1)
+			return nil
+		}
+		t.Uses, t.Modules = shared[number].uses, shared[number].folders
+		t.Mistakes, t.Enrolled, t.Declared, t.Range = r.texts(), r.bool(), r.bool(), r.rng()
 		if t.Labels == nil {
 			t.Labels = map[string]string{}
 		}
@@ -50,6 +109,28 @@ func readTargets(r *reader) []lang.Target {
 		}
 		seen[t.Name] = true
 		out = append(out, t)
+	}
+	return out
+}
+
+func (r *reader) uses() modules {
+	var out modules
+	for range r.count(4) {
+		u := lang.Use{Name: r.text(), Folder: r.text()}
+		for range r.count(8) {
+			u.From = append(u.From, lang.Given{By: r.text(), Range: r.rng()})
+		}
+		for range r.count(12) {
+			n := lang.Need{Name: r.text(), Folder: r.text(), Level: r.text(), Layer: r.bool(), By: r.text(), Range: r.rng()}
+			if r.err == nil && !slices.Contains(lang.NeedLevels(), n.Level) {
+				r.fail("the level %q", n.Level)
+			}
+			u.Needs = append(u.Needs, n)
+		}
+		if r.err != nil {
+			return modules{}
+		}
+		out.uses, out.folders = append(out.uses, u), append(out.folders, u.Folder)
 	}
 	return out
 }

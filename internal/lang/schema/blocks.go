@@ -32,11 +32,14 @@ func Blocks() []Block {
 		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
 		{Name: "command", Label: "name", Doc: "Something that fettle run does on targets, part after part.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
 		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
+		{Name: "enrolled", Label: "name", Doc: "A target that a fleet knows of. Hubs and agents write it.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "the labels that it was enrolled with; those that a target block declares stand above")}},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
 		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
 		{Name: "locals", Doc: "Names for values.", names: true},
 		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
 		{Name: "module", Label: "name", Doc: "A module with parameters, or a second time.", Attrs: moduleAttrs()},
+		{Name: "needs", Label: "module", Doc: "Another module of the same target that has to be ready before this one.", Attrs: []kind.Attr{
+			plainText("level", "how far it has to be: applied once (completion), applied with its checks (availability, when left out), or that at the revision that is assigned now (version)", "completion", "availability", "version"), docAttr()}},
 		{Name: "output", Label: "name", Doc: "A value that a module or kind gives to those who use it.", Attrs: outputAttrs()},
 		{Name: "param", Label: "name", Doc: "A parameter of an action or a command.", Attrs: paramAttrs(), Inside: []string{"validation"}},
 		{Name: "part", Label: "name", Doc: "What a command does on some targets. The next part begins when it has ended on all of them.", Attrs: commandPartAttrs(), oneOf: []string{"action", "command"}},
@@ -52,7 +55,7 @@ func Blocks() []Block {
 }
 
 func topAttrs() []kind.Attr {
-	return []kind.Attr{varsAttr("variables for all targets"), dataAttr(), mergesAttr()}
+	return []kind.Attr{layerAttr(), varsAttr("variables for all targets"), dataAttr(), mergesAttr()}
 }
 
 // plainText is an attribute that is read before anything is known.
@@ -85,13 +88,17 @@ func mergesAttr() kind.Attr {
 	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(), Doc: "how values given here join those below, by the name of the variable"}
 }
 
+func layerAttr() kind.Attr {
+	return kind.Attr{Name: "layer", Type: sequence, Doc: "modules that all other modules of the targets need, lowest first"}
+}
+
 func labels(t cty.Type, doc string) kind.Attr { return kind.Attr{Name: "labels", Type: t, Doc: doc} }
 
 func levelAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "roles", Type: sequence, Doc: "roles that it plays, by name"},
 		{Name: "modules", Type: sequence, Doc: "folders below modules/"},
-		varsAttr("variables"), dataAttr(), mergesAttr(), docAttr(),
+		layerAttr(), varsAttr("variables"), dataAttr(), mergesAttr(), docAttr(),
 	}
 }
 

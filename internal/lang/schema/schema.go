@@ -72,11 +72,11 @@ func (p Part) title() string {
 func (p Part) top() Block {
 	switch p {
 	case Module:
-		return Block{Inside: append(moduleBlocks(), "action", "lookup", "output")}
+		return Block{Inside: append(moduleBlocks(), "action", "lookup", "needs", "output")}
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}
-	return Block{Inside: append(moduleBlocks(), "action", "command", "lookup", "policy", "role", "ssh", "target", "target_group"), Attrs: topAttrs()}
+	return Block{Inside: append(moduleBlocks(), "action", "command", "enrolled", "lookup", "policy", "role", "ssh", "target", "target_group"), Attrs: topAttrs()}
 }
 
 // moduleBlocks are the blocks, but for states, that modules and the top have.

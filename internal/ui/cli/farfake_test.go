@@ -8,6 +8,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
@@ -64,6 +65,14 @@ func toyTarget(name string) lang.Target {
 	t := lang.Target{Name: name, Labels: map[string]string{}}
 	if strings.HasPrefix(name, "far") || strings.HasPrefix(name, "down") || name == "db" {
 		t.SSH = &lang.SSH{Host: name}
+	}
+	if name == "web1" {
+		at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }
+		t.Uses = []lang.Use{
+			{Name: "base", Folder: "modules/base", From: []lang.Given{{By: "role all", Range: at("fettle.hcl", 2)}}},
+			{Name: "web", Folder: "modules/web", From: []lang.Given{{By: "target group web", Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []lang.Need{
+				{Name: "base", Folder: "modules/base", Level: "availability", Layer: true, By: "repository", Range: at("fettle.hcl", 1)}}},
+		}
 	}
 	return t
 }

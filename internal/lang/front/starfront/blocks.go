@@ -87,7 +87,7 @@ func reference(kind, label string) starlark.Value {
 	switch kind {
 	case "variable":
 		kind = "var"
-	case "define", "output", "target", "role", "target_group", "test":
+	case "define", "output", "target", "role", "target_group", "enrolled", "needs", "test":
 		return starlark.None
 	}
 	if strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && label != "" && !strings.ContainsAny(label[:1], "0123456789-") {

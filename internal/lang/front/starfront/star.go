@@ -102,13 +102,13 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 		}
 		return true
 	})
-	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "module", "test"} {
+	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "module", "needs", "test"} {
 		add(name, r.block)
 	}
 	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect"} {
 		add(name, r.unlabelled)
 	}
-	for _, name := range []string{"vars", "merge", "data"} {
+	for _, name := range []string{"vars", "merge", "data", "layer"} {
 		add(name, r.attribute)
 	}
 	add("state", r.state)

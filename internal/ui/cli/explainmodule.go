@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// usedModuleDoc says why a target has a module.
+type usedModuleDoc struct {
+	Module string     `json:"module"`
+	Folder string     `json:"folder"`
+	Target string     `json:"target"`
+	Given  []givenDoc `json:"given_by"`
+	Needs  []needDoc  `json:"needs,omitempty"`
+	// NeededBy are the modules of the target that need it.
+	NeededBy []needDoc `json:"needed_by,omitempty"`
+	// Mistakes are those of all modules of the target.
+	Mistakes []string `json:"mistakes,omitempty"`
+}
+
+type givenDoc struct {
+	By     string `json:"by"`     // role web, target group prod, target
+	Source string `json:"source"` // file:line
+}
+
+// needDoc is a need, with the module at its other end.
+type needDoc struct {
+	Module string `json:"module"`
+	Level  string `json:"level"`
+	Layer  string `json:"layer,omitempty"` // the level that imposes it
+	Source string `json:"source"`
+}
+
+func (s *session) explainModule(ctx context.Context, name string) error {
+	src, err := s.openSource(ctx, s.rev)
+	if err != nil {
+		return err
+	}
+	defer src.repo.Close()
+	target, err := s.chooseTarget(src)
+	if err != nil {
+		return err
+	}
+	all, ds := s.app.Language.Inventory(src.tree) // not the kept one, which has no modules
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	for _, t := range all {
+		if t.Name == target {
+			return s.showModules(t, name)
+		}
+	}
+	return refuse("See what there is: fettle validate", fmt.Sprintf("cannot explain the module %q: the repository has no target %q", name, target))
+}
+
+// showModules explains all modules of a target that go by a name: theirs, or that of
+// their folder.
+func (s *session) showModules(t lang.Target, name string) error {
+	doc := explainDoc{Format: "fettle.explain/1", What: "module " + name}
+	var names []string
+	for _, u := range t.Uses {
+		names = append(names, u.Name)
+		if u.Name == name || u.Folder == strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/") {
+			doc.Modules = append(doc.Modules, usedModule(t, u))
+		}
+	}
+	if len(doc.Modules) == 0 {
+		return refuse("It has: "+cmp.Or(strings.Join(names, ", "), "none"), fmt.Sprintf("cannot explain the module %q: the target %s does not have it.%s", name, t.Name, lang.Suggest(name, names)))
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	for i, d := range doc.Modules {
+		if i > 0 {
+			s.printf("\n")
+		}
+		s.showModule(d)
+	}
+	return nil
+}
+
+func usedModule(t lang.Target, u lang.Use) usedModuleDoc {
+	d := usedModuleDoc{Module: u.Name, Folder: u.Folder, Target: t.Name, Given: []givenDoc{}, Mistakes: t.Mistakes}
+	for _, g := range u.From {
+		d.Given = append(d.Given, givenDoc{g.By, placeText(g.Range)})
+	}
+	need := func(module string, n lang.Need) needDoc {
+		out := needDoc{Module: module, Level: n.Level, Source: placeText(n.Range)}
+		if n.Layer {
+			out.Layer = n.By
+		}
+		return out
+	}
+	for _, n := range u.Needs {
+		d.Needs = append(d.Needs, need(n.Name, n))
+	}
+	for _, other := range t.Uses {
+		for _, n := range other.Needs {
+			if n.Name == u.Name {
+				d.NeededBy = append(d.NeededBy, need(other.Name, n))
+			}
+		}
+	}
+	return d
+}
+
+func (s *session) showModule(d usedModuleDoc) {
+	s.printf("module %s of %s\n", render.Escape(d.Module), render.Escape(d.Target))
+	var given []string
+	for _, g := range d.Given {
+		given = append(given, g.By+", "+g.Source)
+	}
+	s.style().Pairs(s.app.Stdout, []render.Pair{
+		{Name: "  folder", Value: d.Folder},
+		{Name: "  given by", Value: strings.Join(given, "\n")},
+		{Name: "  needs", Value: needsText(d.Needs)},
+		{Name: "  needed by", Value: needsText(d.NeededBy)},
+		{Name: "  mistakes", Value: strings.Join(d.Mistakes, "\n")},
+	})
+}
+
+func needsText(list []needDoc) string {
+	var out []string
+	for _, n := range list {
+		how := n.Level
+		if n.Layer != "" {
+			how += ", a layer of the " + n.Layer
+		}
+		out = append(out, fmt.Sprintf("%s (%s), %s", n.Module, how, n.Source))
+	}
+	return strings.Join(out, "\n")
+}
