@@ -8,12 +8,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/step"
 )
@@ -75,6 +77,52 @@ func TestOwnTests(t *testing.T) {
 	}
 	if count < 20 {
 		t.Errorf("%d tests: the company has more", count)
+	}
+}
+
+// TestCommands: commands of examples have no mistake, and each part is for some
+// targets, which have its action.
+func TestCommands(t *testing.T) {
+	count := 0
+	dirs, _ := filepath.Glob("*/fettle.hcl")
+	for _, main := range dirs {
+		r := compile.Open(lang.FSTree(os.DirFS(filepath.Dir(main))))
+		targets, _ := r.Targets()
+		all, ds := r.Runnable()
+		if len(ds) > 0 {
+			t.Fatal(ds)
+		}
+		for _, c := range all.Commands {
+			given := map[string]string{}
+			for _, p := range c.Params {
+				given[p.Name] = "x"
+			}
+			parts, ds := r.CallCommand(c.Name, given)
+			if len(ds)+len(c.Mistakes) > 0 {
+				t.Fatal(ds, c.Mistakes)
+			}
+			for _, p := range parts {
+				count++
+				sel, err := selection.Parse(p.Targets)
+				if err != nil {
+					t.Fatal(err)
+				}
+				chosen, err := sel.Choose(targets, selection.Given{})
+				if err != nil {
+					t.Fatalf("%s, %s: %v", c.Name, p.Name, err)
+				}
+				for _, d := range lang.Called(all.Actions, p.Action) {
+					for _, x := range chosen {
+						if !slices.Contains(d.Targets, x.Name) {
+							t.Errorf("%s, %s: %s does not have %s", c.Name, p.Name, x.Name, p.Action)
+						}
+					}
+				}
+			}
+		}
+	}
+	if count < 6 {
+		t.Errorf("%d parts: the company has more", count)
 	}
 }
 

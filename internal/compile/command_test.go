@@ -1,9 +1,13 @@
 package compile_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/lang"
@@ -189,4 +193,50 @@ func TestCommandsInAllForms(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+}
+
+// TestPartsHandOn: what a command hands to an action comes there as it was, whatever
+// its type.
+func TestPartsHandOn(t *testing.T) {
+	text := rapid.StringOf(rapid.RuneFrom([]rune("a\"\\${}% \n'é~")))
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(text, 1, 4).Draw(t, "words")
+		one, n, yes := text.Draw(t, "one"), rapid.Int32().Draw(t, "n"), rapid.Bool().Draw(t, "yes")
+		main := `target "h" {}
+action "a" {
+  param "words" { type = list(string) }
+  param "one" { type = string }
+  param "n" { type = number }
+  param "yes" { type = bool }
+  param "map" { type = map(string) }
+  command = concat(["x", param.one, tostring(param.n), tostring(param.yes), param.map["k"]], param.words)
+}
+command "c" {
+  param "words" { type = list(string) }
+  param "one" {}
+  param "n" { type = number }
+  param "yes" { type = bool }
+  part "p" {
+    targets = ["h"]
+    action  = "a"
+    params  = { words = param.words, one = param.one, n = param.n, yes = param.yes, map = { k = param.one } }
+  }
+}
+`
+		list, _ := json.Marshal(words)
+		typed := strings.NewReplacer("${", "$${", "%{", "%%{").Replace(string(list))
+		r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": main}))
+		parts, ds := r.CallCommand("c", map[string]string{"words": typed, "one": one, "n": fmt.Sprint(n), "yes": fmt.Sprint(yes)})
+		if ds.HasErrors() || len(parts) != 1 {
+			t.Fatal(shown(ds))
+		}
+		call, ds := r.CallAction(compile.Input{Target: "h"}, "a", parts[0].Params, false)
+		if ds.HasErrors() {
+			t.Fatal(shown(ds))
+		}
+		want := append([]string{"a-1", "x", one, fmt.Sprint(n), fmt.Sprint(yes), one}, words...)
+		if got := call.Result.List[0].Args; !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	})
 }

@@ -1,12 +1,15 @@
 package compile_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -26,8 +29,11 @@ func FuzzCompile(f *testing.F) {
 			}
 		}
 	}
+	f.Add([]byte(actionModule))
+	f.Add([]byte(secretAction + rolling))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		in := compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": string(src), "t/a.tmpl": "${x}", "files/a": "b"})}
+		runs(t, in)
 		res, ds := compile.Compile(in)
 		if ds.HasErrors() {
 			return
@@ -46,4 +52,39 @@ func FuzzCompile(f *testing.F) {
 			t.Fatalf("compiled again it is\n%s\nnot\n%s", again.List, text)
 		}
 	})
+}
+
+// runs asks for everything that the repository can be asked to do, with nothing given
+// and with the same text for each parameter.
+func runs(t *testing.T, in compile.Input) {
+	r := compile.Open(in.Tree)
+	all, _ := r.Runnable()
+	const typed = "7731"
+	given := func(params []lang.Param) map[string]string {
+		out := map[string]string{}
+		for _, p := range params {
+			out[p.Name] = typed
+		}
+		return out
+	}
+	for _, c := range all.Commands {
+		_, _ = r.CallCommand(c.Name, nil)
+		_, _ = r.CallCommand(c.Name, given(c.Params))
+	}
+	for _, a := range all.Actions {
+		_, _ = r.CallAction(in, a.ID(), nil, true)
+		secret := len(a.Params) > 0
+		for _, p := range a.Params {
+			secret = secret && p.Secret
+		}
+		call, ds := r.CallAction(in, a.ID(), given(a.Params), false)
+		if text := call.Result.List.String() + fmt.Sprint(ds); secret && strings.Contains(text, typed) && !strings.Contains(string(mustRead(in)), typed) {
+			t.Fatalf("what was typed as a secret shows: %s", text)
+		}
+	}
+}
+
+func mustRead(in compile.Input) []byte {
+	text, _ := in.Tree.ReadFile("fettle.hcl")
+	return text
 }

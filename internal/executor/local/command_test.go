@@ -232,3 +232,67 @@ func entriesOf(t *testing.T, dir string) (out []string) {
 	}
 	return out
 }
+
+// TestCommandOnFrozen: a frozen machine refuses what may change it, with who froze it
+// and what to type, and leaves no record; what looks runs, and so does all where that
+// is said.
+func TestCommandOnFrozen(t *testing.T) {
+	x, state := commander(t)
+	ctx, cx := context.Background(), x.(executor.Commander)
+	if err := x.Freeze(ctx, journal.Frozen{By: "ann", Why: "audit"}, executor.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(state, "mark")
+	touch := executor.Command{Argv: [][]string{{"touch", mark}}}
+	_, err := cx.Command(ctx, touch, executor.Options{}, nil)
+	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "--frozen-too") {
+		t.Errorf("it is not refused: %v", err)
+	}
+	if all, _ := cx.Commands(ctx); len(all) > 0 {
+		t.Errorf("a refusal is recorded: %+v", all)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it ran")
+	}
+	if res, err := cx.Command(ctx, executor.Command{Argv: [][]string{{"true"}}, Looks: true}, executor.Options{}, nil); err != nil || !res.OK() {
+		t.Errorf("what looks: %v", err)
+	}
+	if res, err := cx.Command(ctx, touch, executor.Options{FrozenToo: true}, nil); err != nil || !res.OK() {
+		t.Errorf("on frozen too: %v", err)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHiddenTexts are in nothing that a command shows or records, in that command and
+// in those after it.
+func TestHiddenTexts(t *testing.T) {
+	x, state := commander(t)
+	for _, c := range []executor.Command{
+		{Argv: [][]string{{"sh", "-c", "echo $T; echo hunter22 >&2; exit 3"}}, Env: []string{"T=Bearer hunter22"}, Hide: []string{"hunter22"}},
+		{Argv: [][]string{{"echo", "hunter22"}}, Looks: true},
+	} {
+		var shown strings.Builder
+		res, rec, err := runCommand(t, x, c, func(o executor.Output) { shown.Write(o.Text) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(res, rec, shown.String()); strings.Contains(text, "hunter22") || !strings.Contains(text, "(secret)") {
+			t.Errorf("%s", text)
+		}
+	}
+	err := filepath.WalkDir(state, func(p string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if bytes.Contains(text, []byte("hunter22")) {
+			t.Errorf("%s has it", p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -41,7 +41,8 @@ Without -- it runs an action or a command by its name, with its parameters: thos
 the repository declares, and those that are built in. --list tells which there are. An
 action runs on the targets of -t; a command says itself where its parts run, one part
 after the other, and -t makes that smaller. --dry-run runs what an action has for that,
-or says what would run, and where.
+or says what would run, and where. What is given for a secret parameter is kept nowhere;
+@FILE reads it from a file, @- from a pipe.
 
 A command is no part of what is applied: no plan sees it and no rollback takes it
 back. The target's history has it (fettle log, fettle show c12), with the end of

@@ -49,6 +49,9 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 		return err
 	}
 	command, found, err := s.find(src, name)
+	if err == nil {
+		err = s.takeSecrets(command, found, params)
+	}
 	if err == nil && command != nil {
 		return s.runParts(ctx, f, src, command, params) // which closes it
 	}
@@ -58,9 +61,6 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 	if err != nil {
 		_ = src.repo.Close()
 		return err
-	}
-	for _, d := range found {
-		s.hideTyped(d.Params, params)
 	}
 	if s.isMany() {
 		return s.actionMany(ctx, f, src, name, params, found)

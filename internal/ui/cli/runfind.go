@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -100,6 +102,48 @@ func (s *session) hideTyped(params []lang.Param, given map[string]string) []stri
 	s.secret, s.command = secret, typed(s.args, secret)
 	return values
 }
+
+// takeSecrets reads and hides the secret parameters of a command, or of the actions of
+// a name.
+func (s *session) takeSecrets(c *foundCommand, found []lang.Declared, given map[string]string) error {
+	var params []lang.Param
+	if c != nil {
+		params = c.Params
+	}
+	for _, d := range found {
+		params = append(slices.Clip(params), d.Params...)
+	}
+	s.hideTyped(params, given) // of what was typed, a file's name too
+	return s.readSecrets(params, given)
+}
+
+// readSecrets takes the values of secret parameters that are given as @FILE from
+// there, @- from what is piped in: the list of processes does not have them then.
+func (s *session) readSecrets(params []lang.Param, given map[string]string) error {
+	read := map[string]bool{} // actions of one name share theirs
+	for _, p := range params {
+		name, from := strings.CutPrefix(given[p.Name], "@")
+		if !p.Secret || !from || read[p.Name] {
+			continue
+		}
+		read[p.Name] = true
+		var text []byte
+		var err error
+		if name == "-" {
+			text, err = io.ReadAll(io.LimitReader(s.app.Stdin, maxTyped))
+		} else {
+			text, err = os.ReadFile(name)
+		}
+		if err != nil {
+			return withHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err), "Behind @ stands a file; @- is what is piped in")
+		}
+		given[p.Name] = strings.TrimSuffix(string(text), "\n")
+	}
+	return nil
+}
+
+// maxTyped is how long a secret may be that is piped in, in bytes.
+const maxTyped = 64 << 10
 
 // onAll refuses an action that one of the targets does not have, or of which one has
 // two.
