@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"regexp"
 	"slices"
 	"time"
 
@@ -159,9 +160,12 @@ func (a *Authority) Vouch(request []byte, hub string, hosts []string, now time.T
 	if err := CheckFleet(hub); err != nil {
 		return nil, err
 	}
-	slices.Sort(hosts)
+	own, err := hubTemplate(slices.Compact(slices.Sorted(slices.Values(hosts))))
+	if err != nil {
+		return nil, err
+	}
 	out := []*x509.Certificate{a.cert}
-	for i, template := range []*x509.Certificate{hubTemplate(slices.Compact(hosts)), issuerTemplate(a.fleet), {}} {
+	for i, template := range []*x509.Certificate{own, issuerTemplate(a.fleet), {}} {
 		n := Name{Fleet: a.fleet, Kind: hubKinds()[i], ID: hub}
 		c, err := a.sign(template, n, keys[i], now)
 		if err != nil {
@@ -206,17 +210,21 @@ func parseHubRequest(request []byte) ([]crypto.PublicKey, error) {
 	return out, nil
 }
 
-func hubTemplate(hosts []string) *x509.Certificate {
+func hubTemplate(hosts []string) (*x509.Certificate, error) {
 	t := &x509.Certificate{KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			t.IPAddresses = append(t.IPAddresses, ip)
-		} else {
+		} else if hostName.MatchString(h) {
 			t.DNSNames = append(t.DNSNames, h)
+		} else {
+			return nil, fmt.Errorf("cannot make a certificate for %.80q: it is no address and no name in DNS", h)
 		}
 	}
-	return t
+	return t, nil
 }
+
+var hostName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
 // issuerTemplate binds what a hub may make: client certificates of its own fleet, without
 // any name of a machine.

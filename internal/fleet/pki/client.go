@@ -166,18 +166,67 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 		return nil, err
 	}
 	floor := func() time.Time { return time.Unix(0, k.Floor) }
+	known := knownTo(i, k, c.Now())
+	body, err := json.Marshal(Renewal{Format: renewalFormat, Known: known.Digest()})
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask for a certificate: %w", err)
+	}
 	var failed []error
 	for _, hub := range i.Hubs {
-		a, err := c.ask(ctx, hub+"/v1/renew", nil, i.TLS(revoked, c.Now, floor))
-		if err == nil {
-			return c.take(a, i.key, DigestOf(i.roots[0]))
+		a, err := c.ask(ctx, hub+"/v1/renew", body, i.TLS(revoked, c.Now, floor))
+		if err != nil {
+			failed = append(failed, err)
+			continue
 		}
-		failed = append(failed, err)
+		next, err := c.take(a, i.key, DigestOf(i.roots[0]))
+		if err != nil {
+			return nil, err
+		}
+		return next, c.tell(ctx, hub, a, next, revoked)
 	}
 	if len(failed) == 0 {
 		failed = append(failed, errors.New("cannot renew the certificate: the identity names no hub. Enrol anew with fettle agent enrol --again"))
 	}
 	return nil, errors.Join(failed...)
+}
+
+// knownTo is what a target knows and believes.
+func knownTo(i *Identity, k Known, now time.Time) *Revocations {
+	var set Revocations
+	keys := i.Keys(nil, now, time.Unix(0, k.Floor))
+	for _, e := range k.Revocations {
+		// What nobody believes now goes nowhere.
+		_, _ = set.Add(e, keys)
+	}
+	return &set
+}
+
+// tell brings a hub the facts that it does not have: one that has lost its store, or was
+// parted from the hub that signed them. That it cannot take them now is no reason to do
+// without the certificate; the next renewal tells them again.
+func (c Client) tell(ctx context.Context, hub string, a Answer, i *Identity, revoked *Revocations) error {
+	k, err := c.Folder.LoadKnown()
+	if err != nil {
+		return err
+	}
+	known := knownTo(i, k, c.Now())
+	if a.Known == "" || a.Known == known.Digest() {
+		return nil
+	}
+	r := Renewal{Format: renewalFormat}
+	size := 0
+	for _, e := range known.Envelopes() {
+		if size += len(e)*4/3 + 8; size < maxRenewal/2 {
+			r.Revocations = append(r.Revocations, e)
+		}
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("cannot tell what is revoked: %w", err)
+	}
+	floor := func() time.Time { return time.Unix(0, k.Floor) }
+	_, _, _ = c.post(ctx, hub+"/v1/facts", body, i.TLS(revoked, c.Now, floor))
+	return nil
 }
 
 // pinned believes a hub whose authority has the digest, whatever it is called.
@@ -199,10 +248,19 @@ func pinned(authority [32]byte, now func() time.Time) *tls.Config {
 	return c
 }
 
-// ask posts to a hub, on a connection of its own.
+// ask posts to a hub and reads what it gives.
 func (c Client) ask(ctx context.Context, address string, body []byte, conf *tls.Config) (Answer, error) {
+	status, b, err := c.post(ctx, address, body, conf)
+	if err != nil {
+		return Answer{}, err
+	}
+	return readAnswer(status, b)
+}
+
+// post posts to a hub, on a connection of its own.
+func (c Client) post(ctx context.Context, address string, body []byte, conf *tls.Config) (int, []byte, error) {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
-		return Answer{}, fmt.Errorf("cannot ask %.200q: the address of a hub is https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
+		return 0, nil, fmt.Errorf("cannot ask %.200q: the address of a hub is https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.Dial, DisableKeepAlives: true, ForceAttemptHTTP2: true},
@@ -210,19 +268,19 @@ func (c Client) ask(ctx context.Context, address string, body []byte, conf *tls.
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return Answer{}, fmt.Errorf("cannot ask a hub: %w", err)
+		return 0, nil, fmt.Errorf("cannot ask a hub: %w", err)
 	}
 	q.Header.Set("Content-Type", "application/json")
 	p, err := client.Do(q)
 	if err != nil {
-		return Answer{}, fmt.Errorf("cannot ask a hub: %w", err)
+		return 0, nil, fmt.Errorf("cannot ask a hub: %w", err)
 	}
 	defer p.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(p.Body, maxAnswer+1))
 	if err != nil {
-		return Answer{}, fmt.Errorf("cannot read the answer of %s: %w", address, err)
+		return 0, nil, fmt.Errorf("cannot read the answer of %s: %w", address, err)
 	}
-	return readAnswer(p.StatusCode, b)
+	return p.StatusCode, b, nil
 }
 
 func readAnswer(status int, b []byte) (Answer, error) {

@@ -9,6 +9,7 @@
 //	r := &pki.Registrar{Hub: hub, Trust: hub.Trust(revocations), Tokens: …, Targets: …}
 //	mux.HandleFunc("POST /v1/enrol", r.ServeEnrol)
 //	mux.HandleFunc("POST /v1/renew", r.ServeRenew)
+//	mux.HandleFunc("POST /v1/facts", r.ServeFacts)
 //
 //	client := pki.Client{Folder: pki.Folder{FS: host, Dir: "/var/lib/fettle/identity"}, Now: time.Now}
 //	identity, err := client.Enrol(ctx, "https://hub.example.org:7443", token, "web1") // on the host

@@ -83,6 +83,7 @@ func newSite(t *testing.T, fleetName string) *site {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", s.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", s.registrar.ServeRenew)
+	mux.HandleFunc("POST /v1/facts", s.registrar.ServeFacts)
 	s.url = serve(t, mux, trust.ServerTLS(s.hub.TLS, s.clock.now))
 	s.registrar.Hubs = []string{s.url}
 	return s

@@ -69,7 +69,7 @@ func (f Folder) save(a Answer, key crypto.Signer) error {
 		return err
 	}
 	// Time and revocations are kept elsewhere.
-	a.Now, a.Revocations = 0, nil
+	a.Now, a.Revocations, a.Known = 0, nil, ""
 	b, err := json.Marshal(onDisk{a, string(text)})
 	if err != nil {
 		return fmt.Errorf("cannot write an identity: %w", err)

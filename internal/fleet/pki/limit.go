@@ -13,6 +13,8 @@ const (
 	limitBurst     = 20
 	limitEvery     = 3 * time.Second
 	limitAddresses = 10_000
+	// renewEvery is how often a target may renew in the long run: it has to twice a day.
+	renewEvery = 10 * time.Minute
 )
 
 // Limit bounds how often an address may fail; who does not fail is not bounded, so that
@@ -20,19 +22,19 @@ const (
 // called from any goroutine. A network of IPv6 (/64) counts as one address.
 type Limit struct {
 	mu  sync.Mutex
-	all map[netip.Prefix]*rate.Limiter
+	all buckets
 }
 
-func network(a netip.Addr) netip.Prefix {
+func network(a netip.Addr) string {
 	bits := 64
 	if a.Is4() {
 		bits = 32
 	}
 	p, err := a.Prefix(bits)
 	if err != nil {
-		return netip.Prefix{}
+		return ""
 	}
-	return p
+	return p.String()
 }
 
 // Allows tells whether an address may try now.
@@ -48,28 +50,51 @@ func (l *Limit) Failed(a netip.Addr, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[netip.Prefix]*rate.Limiter{}
+		l.all = buckets{}
 	}
-	n := network(a)
-	if l.all[n] == nil {
-		l.room(now)
-		l.all[n] = rate.NewLimiter(rate.Every(limitEvery), limitBurst)
-	}
-	l.all[n].AllowN(now, 1)
+	l.all.take(network(a), limitEvery, now)
 }
 
-// room forgets addresses that have nothing to answer for; if there are too many of the
+// pace bounds how often each of some may do a thing that succeeds. The zero value is
+// ready, and may be used from any goroutine.
+type pace struct {
+	mu  sync.Mutex
+	all buckets
+}
+
+// allows counts one time, and tells whether it is one too many.
+func (p *pace) allows(who string, every time.Duration, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = buckets{}
+	}
+	return p.all.take(who, every, now)
+}
+
+// buckets are what is left to each.
+type buckets map[string]*rate.Limiter
+
+func (b buckets) take(who string, every time.Duration, now time.Time) bool {
+	if b[who] == nil {
+		b.room(now)
+		b[who] = rate.NewLimiter(rate.Every(every), limitBurst)
+	}
+	return b[who].AllowN(now, 1)
+}
+
+// room forgets those that have nothing to answer for; if there are too many of the
 // others, all: memory is bounded, and a flood from everywhere is not stopped here.
-func (l *Limit) room(now time.Time) {
-	if len(l.all) < limitAddresses {
+func (b buckets) room(now time.Time) {
+	if len(b) < limitAddresses {
 		return
 	}
-	for n, b := range l.all {
-		if b.TokensAt(now) >= limitBurst {
-			delete(l.all, n)
+	for who, left := range b {
+		if left.TokensAt(now) >= limitBurst {
+			delete(b, who)
 		}
 	}
-	if len(l.all) >= limitAddresses {
-		clear(l.all)
+	if len(b) >= limitAddresses {
+		clear(b)
 	}
 }

@@ -145,7 +145,7 @@ func (r *Registrar) believed(ctx context.Context, a Answer) (Answer, error) {
 	a.Authorities, a.Signers = string(EncodeCertificates(authority)), string(EncodeCertificates(signers...))
 	a.Hubs, a.Buses = r.Hubs, r.Buses
 	if r.Revocations != nil {
-		a.Revocations = r.Revocations.Envelopes()
+		a.Revocations, a.Known = r.Revocations.Envelopes(), r.Revocations.Digest()
 	}
 	return a, nil
 }

@@ -41,12 +41,14 @@ type Registrar struct {
 	Note func(ctx context.Context, n Noted) error
 	// Limit bounds failures by address; nil bounds none.
 	Limit *Limit
+
+	renewals, tellings pace
 }
 
 // Noted is one thing for the audit log.
 type Noted struct {
 	By     string // "token ID", "target ID", or who changed a standing
-	What   string // "enrol", "renew", "standing"
+	What   string // "enrol", "renew", "standing", "token", "revoke"
 	Target fleet.TargetID
 	Text   string
 }
@@ -79,7 +81,9 @@ type Answer struct {
 	Hubs         []string `json:"hubs,omitempty"`
 	Buses        []string `json:"buses,omitempty"`
 	Revocations  [][]byte `json:"revocations,omitempty"`
-	Now          int64    `json:"now"` // ns since 1970, the hub's clock
+	// Known is Revocations.Digest of the hub: a target that knows more tells it.
+	Known string `json:"known,omitempty"`
+	Now   int64  `json:"now"` // ns since 1970, the hub's clock
 }
 
 // Enrol lets a host in, or tells what it is waiting for. To ask again with the same key

@@ -27,6 +27,9 @@ func (r *Registrar) Renew(ctx context.Context, s *tls.ConnectionState) (Answer, 
 	if err != nil {
 		return Answer{}, refuse(forbidden, "%v", err)
 	}
+	if !r.renewals.allows(p.Name.ID, renewEvery, now) {
+		return Answer{}, refuse(tooMany, "cannot renew the certificate of %s so often. Wait some minutes", p.Name.ID)
+	}
 	t, err := r.of(ctx, p, now)
 	if err != nil {
 		return Answer{}, err
@@ -148,38 +151,4 @@ func (r *Registrar) Stand(ctx context.Context, id fleet.TargetID, to fleet.Stand
 			return v, err
 		}
 	}
-}
-
-// revoke signs that a target is not believed any more, and makes it known.
-func (r *Registrar) revoke(ctx context.Context, id fleet.TargetID, by, reason string) error {
-	own, err := r.Hub.Name()
-	if err != nil {
-		return err
-	}
-	return r.Revoke(ctx, Revocation{Name: Name{own.Fleet, TargetKind, string(id)}.String(), By: by, Reason: reason})
-}
-
-// Revoke signs a revocation of any serial or name as this hub, keeps it in Facts, and
-// counts it here at once. To do it again is no error, and keeps the first one.
-func (r *Registrar) Revoke(ctx context.Context, fact Revocation) error {
-	own, err := r.Hub.Name()
-	if err != nil {
-		return err
-	}
-	fact.Fleet, fact.At = own.Fleet, r.Now().Unix()
-	envelope, err := fact.Sign(r.Hub.SigningKey())
-	if err != nil {
-		return err
-	}
-	if _, err := r.Facts.Update(ctx, fact.Key(), envelope, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
-		return fmt.Errorf("cannot keep a revocation: %w", err)
-	}
-	if r.Revocations == nil {
-		return nil
-	}
-	keys, err := r.Hub.Keys(nil, nil, r.Now())
-	if err == nil {
-		_, err = r.Revocations.Add(envelope, keys)
-	}
-	return err
 }

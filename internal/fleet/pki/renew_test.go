@@ -2,6 +2,7 @@ package pki_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -204,5 +205,131 @@ func TestNoNoteNoDeed(t *testing.T) {
 	}
 	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil || !strings.Contains(err.Error(), "Ask again later") {
 		t.Errorf("a certificate is made, and nobody noted it: %v", err)
+	}
+}
+
+// Agents carry revocations back to hubs that have lost them, even when a target was let
+// back in by that.
+func TestLostFacts(t *testing.T) {
+	s := newSite(t, "acme")
+	owner, other := s.host(), s.host()
+	stolen := s.enrolled(owner, "web1")
+	s.enrolled(other, "web2")
+	if _, err := s.registrar.Stand(t.Context(), stolen.ID, fleet.Revoked, "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Renew(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s.facts.all, s.targets.all, s.names.all = nil, nil, nil
+	*s.registrar.Revocations = pki.Revocations{}
+	if _, err := other.Renew(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := s.facts.All(t.Context()); len(all) != 1 {
+		t.Errorf("the hub has %d facts", len(all))
+	}
+	if _, err := owner.Renew(t.Context(), nil); err == nil {
+		t.Error("a revoked target renews")
+	}
+	forged, err := pki.Revocation{Serial: "1", Fleet: "acme", At: 1, By: "eve"}.Sign(ed25519.NewKeyFromSeed(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.registrar.Take(t.Context(), [][]byte{forged, nil, []byte("{}")}); err != nil {
+		t.Errorf("what is not believed is an error: %v", err)
+	}
+	if n := len(s.registrar.Revocations.Facts()); n != 1 {
+		t.Errorf("%d are believed", n)
+	}
+}
+
+// Hubs count the facts of the store as they come, and tell each once.
+func TestFollowFacts(t *testing.T) {
+	s := newSite(t, "acme")
+	i := s.enrolled(s.host(), "web1")
+	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Retired, "ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.facts.Put(t.Context(), "revoked/serial/1", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var other pki.Revocations
+	var told []pki.Revocation
+	var bad int
+	keys := func() fleet.Keys { return fleet.KeysOf(publicOf(s.hub.SigningKey())) }
+	ended := other.Follow(ctx, stopping{s.facts, stop}, keys, func(r pki.Revocation, err error) {
+		if err != nil {
+			bad++
+			return
+		}
+		told = append(told, r)
+	})
+	if !errors.Is(ended, context.Canceled) || len(told) != 1 || bad != 1 || !other.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(i.ID)}) {
+		t.Errorf("%v: %v, %d", ended, told, bad)
+	}
+}
+
+// stopping is a store whose watch ends when all that is there was told, twice.
+type stopping struct {
+	*memory
+	stop func()
+}
+
+func (s stopping) Watch(ctx context.Context, each func(fleet.Entry), _ func()) error {
+	again := func() { s.stop() }
+	return s.memory.Watch(ctx, func(e fleet.Entry) { each(e); each(fleet.Entry{Key: e.Key, Value: e.Value, Gone: true}) }, again)
+}
+
+// A target that renews without end is stopped.
+func TestRenewalFlood(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	s.enrolled(c, "web1")
+	var err error
+	for range 30 {
+		if _, err = c.Renew(t.Context(), nil); err != nil {
+			break
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "so often") {
+		t.Errorf("after thirty renewals: %v", err)
+	}
+	s.clock.forward(time.Hour)
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A token that was taken back lets nobody in, and whom it has let in stays.
+func TestWithdrawnToken(t *testing.T) {
+	s := newSite(t, "acme")
+	token, err := s.registrar.CreateToken(t.Context(), pki.Terms{Uses: 5, Expires: s.clock.now().Add(time.Hour).Unix()}, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.host()
+	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.registrar.WithdrawToken(t.Context(), token.ID, "ada"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.host().Enrol(t.Context(), s.url, token, "web2"); err == nil || !strings.Contains(err.Error(), "does not know it") {
+		t.Error(err)
+	}
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if err := s.registrar.WithdrawToken(t.Context(), "aaaaaaaa", "ada"); !errors.Is(err, fleet.ErrNotFound) {
+		t.Error(err)
+	}
+	for _, bad := range []pki.Terms{{Expires: 1}, {Uses: 1}, {Uses: 2000, Expires: 1 << 40}, {Uses: 1, Expires: 1 << 40, Names: "["}, {Uses: 1, Expires: 1 << 40, Networks: []string{"10.0.0.1"}}, {Uses: 1, Expires: 1 << 40, Fleet: "A"}} {
+		if _, err := s.registrar.CreateToken(t.Context(), bad, "ada"); err == nil {
+			t.Errorf("a token of %+v is made", bad)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package pki
 import (
 	"cmp"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,6 +108,8 @@ func OpenRevocation(envelope []byte, keys fleet.Keys) (Revocation, error) {
 type Revocations struct {
 	mu   sync.RWMutex
 	held map[string]held // by Revocation.Key
+	// exact has the envelopes of held: to see one again costs no check of a signature.
+	exact map[string]bool
 }
 
 type held struct {
@@ -123,12 +127,13 @@ func (s *Revocations) Add(envelope []byte, keys fleet.Keys) (news bool, err erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held == nil {
-		s.held = map[string]held{}
+		s.held, s.exact = map[string]held{}, map[string]bool{}
 	}
 	had, known := s.held[r.Key()]
 	got := held{r, string(envelope)}
 	if !known || before(got, had) {
-		s.held[r.Key()] = got
+		delete(s.exact, had.envelope)
+		s.held[r.Key()], s.exact[got.envelope] = got, true
 	}
 	return !known, nil
 }
@@ -161,6 +166,25 @@ func (s *Revocations) Envelopes() [][]byte {
 	}
 	slices.SortFunc(out, slices.Compare)
 	return out
+}
+
+// Digest names the set: those with the same facts have the same digest.
+func (s *Revocations) Digest() string {
+	sum := sha256.New()
+	for _, e := range s.Envelopes() {
+		fmt.Fprintf(sum, "%d %s", len(e), e)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// has tells whether a fact is in the set, byte for byte.
+func (s *Revocations) has(envelope []byte) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.exact[string(envelope)]
 }
 
 // Facts are what is revoked, sorted by what they are about.

@@ -17,6 +17,7 @@ const (
 	unauthorized = http.StatusUnauthorized
 	forbidden    = http.StatusForbidden
 	conflict     = http.StatusConflict
+	tooMany      = http.StatusTooManyRequests
 )
 
 // ServeEnrol is POST /v1/enrol: an Enrolment, answered by an Answer, with 202 where it is
@@ -28,7 +29,6 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	if r.Limit != nil && !r.Limit.Allows(from, r.Now()) {
-		w.Header().Set("Retry-After", "60")
 		respond(w, http.StatusTooManyRequests, problem{"cannot enrol: too many attempts from this address have failed. Wait a minute, and see whether the token is right"})
 		return
 	}
@@ -49,12 +49,74 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 	answer(w, a, err)
 }
 
-// ServeRenew is POST /v1/renew with the certificate that is to be renewed and no body,
+// ServeRenew is POST /v1/renew with the certificate that is to be renewed and a Renewal,
 // answered like ServeEnrol.
 func (r *Registrar) ServeRenew(w http.ResponseWriter, q *http.Request) {
+	had, err := readRenewal(w, q)
+	if err != nil {
+		answer(w, Answer{}, err)
+		return
+	}
 	a, err := r.Renew(q.Context(), q.TLS)
+	if a.Known != "" && a.Known == had.Known {
+		a.Revocations = nil
+	}
 	answer(w, a, err)
 }
+
+// ServeFacts is POST /v1/facts: a target that knows of revocations that the hub does not
+// have tells them, as a Renewal. The answer is 204.
+func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
+	trust, err := r.Hub.Trust(r.Revocations)
+	if err != nil {
+		answer(w, Answer{}, err)
+		return
+	}
+	if p, err := trust.PeerOf(q.TLS, r.Now(), TargetKind, HubKind); err != nil {
+		respond(w, http.StatusForbidden, problem{err.Error()})
+		return
+	} else if !r.tellings.allows(p.Name.ID, renewEvery, r.Now()) {
+		respond(w, http.StatusTooManyRequests, problem{"cannot take revocations so often. Wait some minutes"})
+		return
+	}
+	had, err := readRenewal(w, q)
+	if err == nil {
+		err = r.Take(q.Context(), had.Revocations)
+	}
+	if err != nil {
+		answer(w, Answer{}, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func readRenewal(w http.ResponseWriter, q *http.Request) (Renewal, error) {
+	var had Renewal
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxRenewal))
+	if err == nil {
+		err = strictJSON(body, &had)
+	}
+	if err != nil || had.Format != renewalFormat {
+		return had, refuse(malformed, "cannot read this: it is JSON of the format %s", renewalFormat)
+	}
+	return had, nil
+}
+
+// Renewal is what a target says when it renews, beside its certificate, or when it tells
+// facts.
+type Renewal struct {
+	Format string `json:"format"`
+	// Known is Revocations.Digest of what the target knows: it gets the set only where the
+	// hub's is another.
+	Known string `json:"known,omitempty"`
+	// Revocations are for ServeFacts.
+	Revocations [][]byte `json:"revocations,omitempty"`
+}
+
+const (
+	renewalFormat = "fettle.renewal/1"
+	maxRenewal    = 4 << 20 // bytes
+)
 
 func (r *Registrar) failed(from netip.Addr) {
 	if r.Limit != nil {
@@ -87,6 +149,9 @@ func answer(w http.ResponseWriter, a Answer, err error) {
 func respond(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	if status == http.StatusTooManyRequests || status == http.StatusAccepted || status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "60")
+	}
 	w.WriteHeader(status)
 	// Who went away does not need the rest.
 	_ = json.NewEncoder(w).Encode(body)
