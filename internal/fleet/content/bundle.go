@@ -88,9 +88,6 @@ func itemsOf(t repo.Tree, part string) ([]repo.Item, error) {
 		if part == Top && strings.HasPrefix(e.Path, "modules/") {
 			return nil
 		}
-		if part == Top && e.Path == EnrolledFile {
-			return fmt.Errorf("cannot pack the repository: the name of the file %s is the fleet's; rename it", EnrolledFile)
-		}
 		it, err := itemOf(t, e)
 		if part != Top {
 			it.Path = strings.TrimPrefix(e.Path, part+"/")

@@ -1,7 +1,6 @@
 package content
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,24 +13,12 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// EnrolledFile is the file at the top of a composed tree that declares targets which
-// the repository does not. No repository may have one.
-const EnrolledFile = "enrolled.fettle.json"
-
-// Enrolled is a target that the fleet knows and the repository does not declare.
-type Enrolled struct {
-	Name   string
-	Labels map[string]string
-}
-
 // Compose makes the tree that a target's list is compiled from: the top, each module at
-// its folder ("modules/web"), and the targets that are enrolled. Nothing is copied; the
+// its folder ("modules/web"), and fleet.EnrolledFile with the labels of targets by name
+// where there are any; one of the repository's own gives way. Nothing is copied; the
 // parts have to stay. The same parts give a tree of the same repo.TreeDigest; all parts
 // of a commit give that of the commit, but for files right below modules/.
-func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled ...Enrolled) (repo.Tree, error) {
-	if _, err := top.Stat(EnrolledFile); err == nil {
-		return nil, fmt.Errorf("cannot compose: the repository has a file %s, whose name is the fleet's; rename it", EnrolledFile)
-	}
+func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]map[string]string) (repo.Tree, error) {
 	c := composer{from: map[string]place{}}
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
@@ -41,11 +28,10 @@ func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled ...Enrolled) 
 		c.add(modules[dir], dir)
 	}
 	if len(enrolled) > 0 {
-		text, err := enrolledText(enrolled)
-		if err != nil {
-			return nil, err
+		if err := checkEnrolled(enrolled); err != nil {
+			return nil, fmt.Errorf("cannot compose: %w", err)
 		}
-		c.add(repo.MapTree(map[string]string{EnrolledFile: text}), "")
+		c.add(enrolledTree{repo.MapTree(map[string]string{fleet.EnrolledFile: string(fleet.Enrolled(enrolled))})}, "")
 	}
 	if c.err != nil {
 		return nil, fmt.Errorf("cannot compose: %w", c.err)
@@ -75,14 +61,17 @@ func (c *composer) add(t repo.Tree, dir string) {
 	if c.err != nil {
 		return
 	}
+	_, own := t.(enrolledTree)
 	c.err = repo.Walk(t, ".", func(e repo.Entry) error {
+		if dir == "" && e.Path == fleet.EnrolledFile && !own {
+			return nil
+		}
 		it, err := itemOf(t, e)
 		if err != nil {
 			return err
 		}
 		it.Path = path.Join(dir, e.Path)
-		switch {
-		case dir == "" && (it.Path == "modules" || strings.HasPrefix(it.Path, "modules/")):
+		if dir == "" && (it.Path == "modules" || strings.HasPrefix(it.Path, "modules/")) {
 			return fmt.Errorf("the top holds %.80q, which belongs to a module", it.Path)
 		}
 		c.from[it.Path] = place{t, e.Path}
@@ -91,25 +80,13 @@ func (c *composer) add(t repo.Tree, dir string) {
 	})
 }
 
-// enrolledText is the file of enrolled targets, the same for the same targets.
-func enrolledText(enrolled []Enrolled) (string, error) {
-	type body struct {
-		Labels map[string]string `json:"labels"`
+// enrolledTree is the one whose fleet.EnrolledFile counts.
+type enrolledTree struct{ repo.Tree }
+
+func checkEnrolled(enrolled map[string]map[string]string) error {
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(enrolled)) {
+		wrong = append(wrong, fleet.CheckName(name), fleet.CheckLabels(enrolled[name]))
 	}
-	out := map[string]body{}
-	for _, e := range enrolled {
-		if err := errors.Join(fleet.CheckName(e.Name), fleet.CheckLabels(e.Labels)); err != nil {
-			return "", err
-		}
-		if _, twice := out[e.Name]; twice {
-			return "", fmt.Errorf("cannot compose: the target %s is enrolled twice", e.Name)
-		}
-		labels := e.Labels
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		out[e.Name] = body{labels}
-	}
-	b, err := json.Marshal(map[string]any{"enrolled": out})
-	return string(b) + "\n", err
+	return errors.Join(wrong...)
 }

@@ -3,6 +3,7 @@ package content_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -25,13 +26,13 @@ func Example() {
 	}
 	top := trees[content.Top]
 	delete(trees, content.Top)
-	composed, _ := content.Compose(top, trees)
+	composed, _ := content.Compose(top, trees, nil)
 	a, _ := repo.TreeDigest(whole)
 	b, _ := repo.TreeDigest(composed)
 	fmt.Println(parts, a == b)
-	enrolled, _ := content.Compose(top, trees, content.Enrolled{Name: "web2", Labels: map[string]string{"env": "prod"}})
-	text, _ := enrolled.ReadFile(content.EnrolledFile)
-	fmt.Print(string(text))
+	enrolled, _ := content.Compose(top, trees, map[string]map[string]string{"web2": {"env": "prod"}})
+	text, _ := enrolled.ReadFile(fleet.EnrolledFile)
+	fmt.Println(strings.Join(strings.Fields(string(text)), ""))
 	// Output:
 	// [ modules/web] true
 	// {"enrolled":{"web2":{"labels":{"env":"prod"}}}}

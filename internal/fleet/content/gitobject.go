@@ -112,7 +112,7 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 		folders[dir] = append(folders[dir], e)
 		for dir != "" { // every folder above is there, if only with folders in it
 			dir, _ = splitPath(dir)
-			folders[dir] = folders[dir]
+			folders[dir] = append(folders[dir], nil...)
 		}
 	}
 	dirs := make([]string, 0, len(folders))
