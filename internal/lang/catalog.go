@@ -178,7 +178,7 @@ func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*m
 	for _, l := range append(slices.Clone(given[own]), above...) {
 		ev.unknownVars(l, declared, "Neither the top level nor a module of the target")
 	}
-	ev.unknownAnywhere(slices.Concat(given[:own]...), declared)
+	ev.unknownAnywhere(levels, slices.Concat(given[:own]...), declared)
 }
 
 // above are the layers above all levels: a test's, and the command line.
@@ -214,7 +214,7 @@ func (ev *evaluator) moduleLayers(u *moduleUse, s *scope, levels []*level, given
 
 // unknownAnywhere looks into the modules of other targets before it complains:
 // what the repository, a role or a group gives is for all of them.
-func (ev *evaluator) unknownAnywhere(layers []layer, declared map[string]bool) {
+func (ev *evaluator) unknownAnywhere(levels []*level, layers []layer, declared map[string]bool) {
 	missing := false
 	for _, l := range layers {
 		for n := range l.values {
@@ -224,36 +224,16 @@ func (ev *evaluator) unknownAnywhere(layers []layer, declared map[string]bool) {
 	if !missing {
 		return
 	}
-	for n := range ev.prog.declaredAnywhere() {
+	known, all := ev.prog.declaredAnywhere(levels)
+	if !all {
+		return
+	}
+	for n := range known {
 		declared[n] = true
 	}
 	for _, l := range layers {
 		ev.unknownVars(l, declared, "No module of the repository")
 	}
-}
-
-// declaredAnywhere are the variables of all modules that a target has.
-func (p *Program) declaredAnywhere() map[string]bool {
-	if p.anywhere != nil {
-		return p.anywhere
-	}
-	p.anywhere = map[string]bool{}
-	defer func(used map[string]bool) { p.used = used }(p.used) // the target has no part in them
-	p.used = map[string]bool{}
-	quiet, shared, seen := &reports{}, map[string][]string{}, map[string]bool{}
-	for _, t := range p.targets {
-		for _, dir := range p.moduleFolders(quiet, p.levels(quiet, t), shared) {
-			if seen[dir] {
-				continue
-			}
-			seen[dir] = true
-			b, _ := p.module(dir)
-			for n := range b.vars {
-				p.anywhere[n] = true
-			}
-		}
-	}
-	return p.anywhere
 }
 
 func boolSet[V any](m map[string]V) map[string]bool {

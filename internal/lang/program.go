@@ -72,7 +72,7 @@ type Program struct {
 	builtin  Options // its actions and commands
 	top      level
 	modules  map[string]parsed // by folder
-	anywhere map[string]bool   // variables that any module declares; nil until it is asked for
+	anywhere *anywhere         // nil until it is asked for
 
 	working    func(diag.Range)
 	sources    map[string][]byte
