@@ -11,9 +11,11 @@ import (
 )
 
 // Remote is a repository somewhere else, asked with the user's own git: its
-// configuration and keys get one there. Only commits come of it.
+// configuration and keys get one there, or with what Access says alone. Only commits
+// come of it.
 type Remote struct {
 	exe, source string
+	access      *Access // nil is the user's own
 }
 
 // OpenRemote checks where to fetch from: a URL that git knows, HOST:PATH, or a
@@ -26,7 +28,7 @@ func OpenRemote(source string) (Remote, error) {
 	if err != nil {
 		return Remote{}, ErrNoGit
 	}
-	return Remote{exe, source}, nil
+	return Remote{exe: exe, source: source}, nil
 }
 
 // checkSource refuses what git would take for an option or run, and passwords,
@@ -86,13 +88,9 @@ func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err 
 func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 	argv := []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0",
 		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "protocol.ext.allow=never"}
+	argv = append(argv, r.access.settings()...)
 	cmd := exec.CommandContext(ctx, r.exe, append(argv, args...)...)
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "GIT_") || strings.HasPrefix(e, "GIT_SSH") || strings.HasPrefix(e, "GIT_CONFIG_GLOBAL=") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:file")
+	cmd.Env = append(r.access.environ(os.Environ()), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:file")
 	cmd.WaitDelay = 2 * time.Second
 	var stderr head
 	cmd.Stderr = &stderr

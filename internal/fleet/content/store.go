@@ -68,7 +68,11 @@ func OpenStore(files host.FS, dir string, limit int64) (*Store, error) {
 			return nil, fmt.Errorf("cannot open the store of content: %w", err)
 		}
 	}
-	var err error
+	// A folder that a power cut takes away takes what is in it along.
+	err := errors.Join(files.SyncDir(path.Dir(s.dir)), files.SyncDir(s.dir))
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the store of content: %w", err)
+	}
 	if s.have, err = s.list(s.dir); err == nil {
 		s.partial, err = s.list(s.dir + "/partial")
 	}
@@ -163,6 +167,15 @@ func (s *Store) Open(b fleet.Bundle) (host.File, error) {
 		return nil, fmt.Errorf("cannot read the content %s: %w", b.Digest, err)
 	}
 	return nil, errors.Join(fmt.Errorf("cannot open the content %s: it was damaged and is removed: %w", b.Digest, fleet.ErrNotFound), s.drop(b.Digest))
+}
+
+// openAny is Open of what is known by its digest alone.
+func (s *Store) openAny(digest string) (host.File, int64, error) {
+	s.mu.Lock()
+	size := s.have[digest]
+	s.mu.Unlock()
+	f, err := s.Open(fleet.Bundle{Digest: digest, Size: size})
+	return f, size, err
 }
 
 // verify reads a file to its end, unless it was read and is as it was.

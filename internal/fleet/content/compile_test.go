@@ -1,0 +1,159 @@
+package content_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
+)
+
+// TestCompileComposed: the list of every target of every example is byte for byte the
+// same from the top and the target's own modules as from the whole repository, and so
+// is the content that it names.
+func TestCompileComposed(t *testing.T) {
+	mains, _ := filepath.Glob("../../../examples/*/fettle.hcl")
+	demos, _ := filepath.Glob("../../../examples/demo/*/fettle.hcl")
+	count := 0
+	for _, main := range append(mains, demos...) {
+		whole := lang.FSTree(os.DirFS(filepath.Dir(main)))
+		bundles := map[string]repo.Tree{}
+		parts, err := content.Parts(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			b, _ := pack(t, whole, part)
+			bundles[part] = parse(t, b).Tree()
+		}
+		targets, ds := compile.Targets(whole)
+		if len(ds) > 0 {
+			t.Fatal(ds)
+		}
+		for _, target := range targets {
+			modules := map[string]repo.Tree{}
+			for _, dir := range target.Modules {
+				if part := content.PartOf(dir); part != content.Top {
+					modules[part] = bundles[part]
+				}
+			}
+			composed, err := content.Compose(bundles[content.Top], modules, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := listOf(t, whole, target.Name), listOf(t, composed, target.Name)
+			if want != got {
+				t.Errorf("%s of %s is\n%s\nwant\n%s", target.Name, main, got, want)
+			}
+			count++
+		}
+	}
+	if count < 40 {
+		t.Errorf("%d targets: the examples have more", count)
+	}
+}
+
+// listOf is the list of a target with its source map, and all content that it names.
+func listOf(t testing.TB, tree repo.Tree, target string) string {
+	t.Helper()
+	res, ds := compile.Compile(compile.Input{Tree: tree, Target: target, Facts: map[string]cty.Value{}, Vars: map[string]string{}})
+	if ds.HasErrors() {
+		t.Fatalf("%s: %v", target, ds)
+	}
+	var b strings.Builder
+	if err := step.Print(&b, res.List, step.PrintOptions{Source: true}); err != nil {
+		t.Fatal(err)
+	}
+	var digests []string
+	for digest, blob := range res.Blobs {
+		if blob.Tree != nil {
+			if _, err := blob.Tree.ReadFile(blob.Path); err != nil {
+				t.Error(err)
+			}
+		}
+		digests = append(digests, digest)
+	}
+	slices.Sort(digests)
+	return b.String() + strings.Join(digests, "\n")
+}
+
+// TestComposeIsStable: the digest of what is composed is that of the commit when all of
+// it is there, whatever the order; and says what is enrolled.
+func TestComposeIsStable(t *testing.T) {
+	whole := lang.FSTree(os.DirFS("../../../examples/company"))
+	parts, err := content.Parts(whole)
+	if err != nil || len(parts) < 20 {
+		t.Fatal(parts, err)
+	}
+	modules := map[string]repo.Tree{}
+	var top repo.Tree
+	for _, part := range parts {
+		b, info := pack(t, whole, part)
+		again, infoAgain := pack(t, whole, part)
+		if !bytes.Equal(b, again) || info != infoAgain {
+			t.Fatalf("%q packs in two ways", part)
+		}
+		if modules[part] = parse(t, b).Tree(); part == content.Top {
+			top = modules[part]
+			delete(modules, part)
+		}
+	}
+	digest := func(enrolled map[string]map[string]string) string {
+		tree, err := content.Compose(top, modules, enrolled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := repo.TreeDigest(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	want, err := repo.TreeDigest(whole)
+	if err != nil || digest(nil) != want {
+		t.Errorf("composed it is %s, whole %s: %v", digest(nil), want, err)
+	}
+	one := digest(map[string]map[string]string{"a": {"x": "1", "y": "2"}, "b": nil})
+	if one == want || one != digest(map[string]map[string]string{"b": {}, "a": {"y": "2", "x": "1"}}) {
+		t.Error("what is enrolled does not count, or not always the same")
+	}
+}
+
+func TestComposeRefuses(t *testing.T) {
+	file := func(p string) repo.Tree { return repo.MapTree(map[string]string{p: "x"}) }
+	for want, c := range map[string]struct {
+		top      repo.Tree
+		modules  map[string]repo.Tree
+		enrolled map[string]map[string]string
+	}{
+		"belongs to a module":   {top: file("modules/web/x")},
+		`holds "modules"`:       {top: file("modules")},
+		"no folder of a module": {top: file("a"), modules: map[string]repo.Tree{"data": file("x")}},
+		`"modules/../a" is no`:  {top: file("a"), modules: map[string]repo.Tree{"modules/../a": file("x")}},
+		`"modules/a/b" is no`:   {top: file("a"), modules: map[string]repo.Tree{"modules/a/b": file("x")}},
+		"git's own folder":      {top: file("a"), modules: map[string]repo.Tree{"modules/.git": file("x")}},
+		"differ in case only":   {top: file("Modules/x"), modules: map[string]repo.Tree{"modules/web": file("x")}},
+		`call a target "../x"`:  {top: file("a"), enrolled: map[string]map[string]string{"../x": nil}},
+		"cannot take the label": {top: file("a"), enrolled: map[string]map[string]string{"x": {"a b": ""}}},
+	} {
+		_, err := content.Compose(c.top, c.modules, c.enrolled)
+		wantErr(t, err, want)
+	}
+	// A file of the fleet's name in a repository declares nobody.
+	tree, err := content.Compose(file("enrolled.fettle.json"), nil, map[string]map[string]string{"a": nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := tree.ReadFile("enrolled.fettle.json"); !strings.Contains(string(text), "enrolled") {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,71 @@
+package content
+
+import (
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// What the cache of compressed content holds, in bytes.
+const (
+	packedTotal = 64 << 20
+	packedOne   = 16 << 20 // of content, before it is compressed
+)
+
+// window bounds what a decoder has to remember, in bytes.
+const window = 4 << 20
+
+// packedCache keeps content compressed, in memory: a fleet asks for the same at the same
+// time. The zero value is ready.
+type packedCache struct {
+	mu    sync.Mutex
+	have  map[string][]byte
+	order []string // oldest first
+	total int
+}
+
+// get gives content compressed; nil when that is not worth its while.
+func (c *packedCache) get(digest string, size int64, r io.ReaderAt) []byte {
+	if size > packedOne || size < 256 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock() // whoever asks for the same waits and has it then
+	if b, ok := c.have[digest]; ok {
+		return b
+	}
+	b := compress(io.NewSectionReader(r, 0, size), size)
+	if b == nil {
+		return nil
+	}
+	if c.have == nil {
+		c.have = map[string][]byte{}
+	}
+	c.have[digest] = b
+	c.order = append(c.order, digest)
+	for c.total += len(b); c.total > packedTotal; c.order = c.order[1:] {
+		c.total -= len(c.have[c.order[0]])
+		delete(c.have, c.order[0])
+	}
+	return b
+}
+
+func compress(r io.Reader, size int64) []byte {
+	text := make([]byte, size)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil
+	}
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
+	if err != nil {
+		return nil
+	}
+	defer w.Close()
+	return w.EncodeAll(text, nil)
+}
+
+// newDecoder reads what compress wrote, with bounded memory whatever the other side
+// sends.
+func newDecoder(r io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
+}

@@ -1,0 +1,135 @@
+package content
+
+import (
+	"cmp"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Follow decides when sources are asked. It is pure: it has no clock and no dice, and
+// the same calls give the same times. It is not safe for concurrent use.
+//
+//	f.Watch("site", time.Minute, now)
+//	due := f.Due(now)              // ask these; they are not due again before they are Done
+//	f.Done("site", err == nil, now)
+//	wake, ok := f.Next()           // when there is more to do
+type Follow struct {
+	// Gap is the least time between two questions, MinEvery when it is 0.
+	Gap     time.Duration
+	sources map[string]*followed
+}
+
+func (f *Follow) gap() time.Duration { return cmp.Or(f.Gap, MinEvery) }
+
+type followed struct {
+	every   time.Duration
+	at      time.Time // when it is due
+	asked   time.Time // the last time that it was begun
+	running bool
+	poked   bool // while it was running
+	fails   int
+	turn    uint64
+}
+
+// The bounds of times between two questions.
+const (
+	MinEvery  = 5 * time.Second // also between two hooks that count
+	MaxPause  = 30 * time.Minute
+	jitterOne = 10 // one part of so many of a pause is dice
+)
+
+// Watch begins to follow a source, due at once, or changes how often it is asked.
+func (f *Follow) Watch(name string, every time.Duration, now time.Time) {
+	if f.sources == nil {
+		f.sources = map[string]*followed{}
+	}
+	every = max(every, f.gap())
+	if s := f.sources[name]; s != nil {
+		s.every = every
+		return
+	}
+	f.sources[name] = &followed{every: every, at: now}
+}
+
+// Forget ends following a source.
+func (f *Follow) Forget(name string) { delete(f.sources, name) }
+
+// Poke makes a source due now, or the gap after it was last asked: so a storm of hooks
+// costs no more than a few questions. One that comes while the source is asked counts:
+// what it tells may be newer than the answer. It tells whether the source is known.
+func (f *Follow) Poke(name string, now time.Time) bool {
+	s := f.sources[name]
+	if s == nil {
+		return false
+	}
+	if s.running {
+		s.poked = true
+		return true
+	}
+	if at := later(now, s.asked.Add(f.gap())); at.Before(s.at) {
+		s.at = at
+	}
+	return true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// Due are the sources to ask now, sorted.
+func (f *Follow) Due(now time.Time) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(f.sources)) {
+		if s := f.sources[name]; !s.running && !s.at.After(now) {
+			s.running, s.asked, s.poked = true, now, false
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Done says how it went. A source that fails is asked less and less often, at least
+// every MaxPause, or as often as it was to be if that is rarer.
+func (f *Follow) Done(name string, ok bool, now time.Time) {
+	s := f.sources[name]
+	if s == nil {
+		return
+	}
+	s.running = false
+	if s.fails++; ok {
+		s.fails = 0
+	}
+	pause := s.every
+	for range min(max(s.fails-1, 0), 16) {
+		pause = min(2*pause, max(MaxPause, s.every))
+	}
+	s.turn++
+	s.at = now.Add(pause - dice(name, s.turn, pause/jitterOne))
+	if s.poked {
+		s.at = later(now, s.asked.Add(f.gap()))
+	}
+}
+
+// dice spreads what many hubs and sources would do at one moment: below most, by name
+// and turn.
+func dice(name string, turn uint64, most time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name + "\x00" + strconv.FormatUint(turn, 10)))
+	return time.Duration(h.Sum64() % uint64(max(most, 1)))
+}
+
+// Next is when the next source is due; ok is false when none will be by itself.
+func (f *Follow) Next() (at time.Time, ok bool) {
+	for _, s := range f.sources {
+		if !s.running && (!ok || s.at.Before(at)) {
+			at, ok = s.at, true
+		}
+	}
+	return at, ok
+}

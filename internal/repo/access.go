@@ -1,0 +1,87 @@
+package repo
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Access is how a service gets to a repository: by files that its operator names, and
+// by nothing of the configuration of whoever runs it. The zero value gets where
+// anybody gets.
+type Access struct {
+	// Key is the private key for ssh, and KnownHosts who the other side may be; with
+	// neither nothing is reached over ssh.
+	Key, KnownHosts string
+	// Credentials holds lines https://USER:TOKEN@HOST, as git credential-store has.
+	Credentials string
+	// Authority holds the certificates that https is believed by, in place of the
+	// system's.
+	Authority string
+}
+
+var plainFile = regexp.MustCompile(`^/[A-Za-z0-9/._@%+:,-]*$`)
+
+// check allows only paths that no shell makes anything else of: git starts ssh by one.
+func (a Access) check() error {
+	for _, p := range []string{a.Key, a.KnownHosts, a.Credentials, a.Authority} {
+		if p != "" && (!plainFile.MatchString(p) || filepath.Clean(p) != p) {
+			return fmt.Errorf("cannot use the file %q: give an absolute path of letters, digits and . _ - + @", shorten(p))
+		}
+	}
+	if (a.Key == "") != (a.KnownHosts == "") {
+		return fmt.Errorf("cannot use ssh with one of key and known_hosts alone: name both")
+	}
+	return nil
+}
+
+// With is the same repository, asked with this access alone.
+func (r Remote) With(a Access) (Remote, error) {
+	if err := a.check(); err != nil {
+		return Remote{}, err
+	}
+	r.access = &a
+	return r, nil
+}
+
+// settings of git, for its command line.
+func (a *Access) settings() []string {
+	if a == nil {
+		return nil
+	}
+	argv := []string{"-c", "credential.helper="}
+	if a.Credentials != "" {
+		argv = append(argv, "-c", "credential.helper=store --file="+a.Credentials)
+	}
+	if a.Authority != "" {
+		argv = append(argv, "-c", "http.sslCAInfo="+a.Authority)
+	}
+	return append(argv, "-c", "http.followRedirects=initial", "-c", "core.askPass=false")
+}
+
+// environ is the environment of git: the user's without what git takes for settings of
+// its own, or next to none.
+func (a *Access) environ(user []string) []string {
+	var out []string
+	for _, e := range user {
+		name, _, _ := strings.Cut(e, "=")
+		switch {
+		case a == nil && (!strings.HasPrefix(e, "GIT_") || strings.HasPrefix(e, "GIT_SSH") || name == "GIT_CONFIG_GLOBAL"):
+			out = append(out, e)
+		case a != nil && (name == "PATH" || strings.HasSuffix(strings.ToLower(name), "_proxy")):
+			out = append(out, e)
+		}
+	}
+	if a == nil {
+		return out
+	}
+	// ssh asks for the name of no host that it does not know, and for no password.
+	ssh := "false"
+	if a.Key != "" {
+		ssh = "ssh -F /dev/null -i " + a.Key + " -o IdentitiesOnly=yes -o IdentityAgent=none -o UserKnownHostsFile=" + a.KnownHosts +
+			" -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ForwardAgent=no -o PermitLocalCommand=no"
+	}
+	return append(out, "HOME=/nonexistent", "XDG_CONFIG_HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_SSH_COMMAND="+ssh, "GIT_SSH_VARIANT=ssh")
+}

@@ -1,0 +1,309 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Mirror is a bare repository that follows a remote one: the branches and tags that
+// it is asked for, each with its newest commit and no history. It has no work tree,
+// and nothing in it is ever run. One process may change it at a time, by one
+// goroutine; it may be opened and read besides.
+type Mirror struct {
+	remote Remote
+	dir    string
+	limits MirrorLimits
+}
+
+// MirrorLimits bound what a remote repository may cost. The zero value of a field is
+// its default.
+type MirrorLimits struct {
+	Size    int64         // bytes of the folder; default 4 GiB
+	Refs    int           // branches and tags that the other side may have; default 100,000
+	Timeout time.Duration // of a whole update; default 10 minutes
+}
+
+// errLarge is why a fetch was ended.
+var errLarge = errors.New("it has more than may be fetched: make it smaller, or allow more")
+
+// OpenMirror opens the mirror in a folder, and makes it when there is none. What
+// stands in the folder and is no repository is a mistake, not overwritten.
+func OpenMirror(ctx context.Context, dir string, remote Remote, limits MirrorLimits) (*Mirror, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	limits.Size = cmp.Or(limits.Size, 4<<30)
+	limits.Refs = cmp.Or(limits.Refs, 100_000)
+	limits.Timeout = cmp.Or(limits.Timeout, 10*time.Minute)
+	m := &Mirror{remote, abs, limits}
+	if isGitDir(abs) {
+		return m, nil
+	}
+	if list, err := os.ReadDir(abs); err == nil && len(list) > 0 {
+		return nil, fmt.Errorf("cannot make a mirror in %q: the folder is not empty; remove it", abs)
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+		return nil, err
+	}
+	return m, m.create(ctx)
+}
+
+func (m *Mirror) create(ctx context.Context) error {
+	format, err := m.remote.format(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := m.remote.run(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, m.dir); err != nil {
+		return fmt.Errorf("cannot make a mirror: %w", err)
+	}
+	return nil
+}
+
+// format is how the other side names its objects. An empty repository does not tell.
+func (r Remote) format(ctx context.Context) (string, error) {
+	refs, err := r.Refs(ctx, 100_000)
+	for _, id := range refs {
+		if len(id) == 64 {
+			return "sha256", err
+		}
+	}
+	return "sha1", err
+}
+
+// Dir is its folder, for Open.
+func (m *Mirror) Dir() string { return m.dir }
+
+// Refs are the branches and tags of the other side, refs/heads/main to the name of
+// its commit; HEAD is what it takes for its present. More than most of them is an
+// error.
+func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
+	out, err := r.run(ctx, "ls-remote", "--quiet", "--", r.source)
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask %q: %w", r.source, err)
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		id, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || !isObjectID(id) {
+			return nil, fmt.Errorf("cannot ask %q: it answered %q", r.source, shorten(plainText(line)))
+		}
+		// A tag comes twice: itself, and as NAME^{} what it is on.
+		name = strings.TrimSuffix(name, "^{}")
+		if name == "HEAD" || strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
+			refs[name] = id
+		}
+		if len(refs) > most {
+			return nil, fmt.Errorf("cannot follow %q: it has more than %d branches and tags", r.source, most)
+		}
+	}
+	return refs, nil
+}
+
+// Update asks the other side and fetches what is missing of the wanted: names of
+// branches and tags, "" for its present, and commits by their whole names. It gives the
+// commit of each that was found. An error about some leaves the others and what was
+// there before; nothing is ever taken away by an update.
+func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout, fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
+	defer cancel()
+	refs, err := m.remote.Refs(ctx, m.limits.Refs)
+	if err != nil {
+		return nil, err
+	}
+	found, wrong := map[string]string{}, []error{}
+	for _, name := range wanted {
+		id, err := pick(refs, name)
+		if err == nil && !m.has(ctx, id) {
+			err = m.fetch(ctx, id)
+		}
+		if err == nil {
+			id, err = m.keep(ctx, name, id)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("cannot follow %q of %q: %w", name, m.remote.source, err))
+			continue
+		}
+		found[name] = id
+	}
+	return found, errors.Join(wrong...)
+}
+
+// pick finds what a name means at the other side.
+func pick(refs map[string]string, name string) (string, error) {
+	if name == "" {
+		name = "HEAD"
+	}
+	if isObjectID(name) {
+		return name, nil
+	}
+	if err := checkRev(name); err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, full := range []string{name, "refs/heads/" + name, "refs/tags/" + name} {
+		if id := refs[full]; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	switch {
+	case len(ids) > 1 && ids[0] != ids[1]:
+		return "", fmt.Errorf("there are a branch and a tag of this name; type refs/heads/%s or refs/tags/%s", name, name)
+	case len(ids) > 0:
+		return ids[0], nil
+	}
+	var names []string
+	for _, full := range slices.Sorted(maps.Keys(refs)) {
+		names = append(names, shortRef(full))
+	}
+	if near := nearest(name, names, 3); len(near) > 0 {
+		return "", fmt.Errorf("there is no such branch or tag. Did you mean %s?", quoteList(near))
+	}
+	return "", errors.New("there is no such branch or tag")
+}
+
+// git is the mirror as everything else reads it.
+func (m *Mirror) git() git { return git{exe: m.remote.exe, gitDir: m.dir} }
+
+// has tells whether a commit is there with all of its files.
+func (m *Mirror) has(ctx context.Context, id string) bool {
+	out, err := m.git().output(ctx, "for-each-ref", "--count=1", "--format=%(objectname)", "--points-at="+id, "refs/kept")
+	return err == nil && strings.TrimSpace(out) == id
+}
+
+// fetch gets one commit, and ends git when the folder grows too large.
+func (m *Mirror) fetch(ctx context.Context, id string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.watch(ctx, cancel)
+	}()
+	_, err := m.remote.run(ctx, "--git-dir", m.dir, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", m.remote.source, id)
+	cancel(nil)
+	<-done
+	if err != nil {
+		return errors.Join(err, m.sweep())
+	}
+	if folderSize(m.dir) > m.limits.Size {
+		return errLarge
+	}
+	return nil
+}
+
+// watch looks at the size of the folder until ctx ends.
+func (m *Mirror) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	t := time.NewTicker(250 * time.Millisecond)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if folderSize(m.dir) > m.limits.Size {
+				cancel(errLarge)
+			}
+		}
+	}
+}
+
+// folderSize counts the bytes of all files. What vanishes meanwhile counts nothing.
+func folderSize(dir string) (sum int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// sweep removes what a git that was ended left half written.
+func (m *Mirror) sweep() error {
+	var wrong []error
+	for _, pattern := range []string{"objects/pack/tmp_*", "objects/tmp_*", "*.lock", "refs/kept/*.lock"} {
+		names, _ := filepath.Glob(filepath.Join(m.dir, pattern))
+		for _, name := range names {
+			wrong = append(wrong, os.Remove(name))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// keep makes the commit that was fetched one that stays, and tells it: a tag's object
+// leads to one.
+func (m *Mirror) keep(ctx context.Context, name, id string) (string, error) {
+	out, err := m.git().output(ctx, "rev-parse", "--verify", "--end-of-options", id+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%q names no commit: %w", name, err)
+	}
+	commit := strings.TrimSpace(out)
+	for _, ref := range []string{"refs/kept/" + commit, followed(name)} {
+		if _, err := m.git().output(ctx, "update-ref", ref, commit); err != nil {
+			return "", err
+		}
+	}
+	return commit, nil
+}
+
+// followed is where the mirror notes what a name meant last. Names of any kind stand
+// beside each other that way.
+func followed(name string) string { return "refs/followed/" + hex.EncodeToString([]byte("="+name)) }
+
+// Known is what Update gave last for the wanted, without asking anybody. What was
+// never found is left out.
+func (m *Mirror) Known(ctx context.Context, wanted []string) (map[string]string, error) {
+	out, err := m.git().output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/followed")
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the mirror %q: %w", m.dir, err)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(out) {
+		ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for _, name := range wanted {
+			if followed(name) == ref {
+				found[name] = commit
+			}
+		}
+	}
+	return found, nil
+}
+
+// Tidy removes the commits that keep does not name, whole, what was known of names that
+// meant them, and what else lies about.
+// It costs about what reading the rest does: call it now and then.
+func (m *Mirror) Tidy(ctx context.Context, keep func(commit string) bool) error {
+	out, err := m.git().output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/kept", "refs/followed")
+	if err != nil {
+		return fmt.Errorf("cannot tidy the mirror %q: %w", m.dir, err)
+	}
+	for line := range strings.Lines(out) {
+		ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if keep(commit) {
+			continue
+		}
+		if _, err := m.git().output(ctx, "update-ref", "-d", ref); err != nil {
+			return fmt.Errorf("cannot tidy the mirror %q: %w", m.dir, err)
+		}
+	}
+	if err := m.sweep(); err != nil {
+		return err
+	}
+	if _, err := m.git().output(ctx, "gc", "--quiet", "--prune=now"); err != nil {
+		return fmt.Errorf("cannot tidy the mirror %q: %w", m.dir, err)
+	}
+	return nil
+}
