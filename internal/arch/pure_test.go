@@ -17,6 +17,7 @@ var pure = []string{
 	"internal/fleet/access/right.go", "internal/fleet/access/record.go", "internal/fleet/access/verify.go", "internal/fleet/access/jwt.go",
 	"internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/bus/election.go",
+	"internal/fleet/content/follow.go", "internal/fleet/content/commit.go", "internal/fleet/content/permit.go", "internal/fleet/content/gitobject.go", "internal/fleet/content/compose.go", "internal/fleet/content/signers.go",
 	"internal/apply/machine.go",
 }
 

@@ -67,6 +67,7 @@ var gitModes = []string{folderMode, "100644", "100755", "120000"}
 // would read as well.
 func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
 	var out []gitEntry
+	names := map[string]bool{}
 	for len(raw) > 0 {
 		head, rest, ok := bytes.Cut(raw, []byte{0})
 		mode, name, spaced := strings.Cut(string(head), " ")
@@ -77,7 +78,10 @@ func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
 			return nil, fmt.Errorf("%.80q has the mode %.20q; files, executable files, links and folders are all that is understood", name, mode)
 		case name == "" || strings.ContainsRune(name, '/'):
 			return nil, fmt.Errorf("a tree object has an entry of the name %.80q", name)
+		case names[name]: // a file and a folder need not stand side by side
+			return nil, fmt.Errorf("a tree object has the name %.80q twice", name)
 		}
+		names[name] = true
 		e := gitEntry{mode, name, hex.EncodeToString(rest[:n.size])}
 		if len(out) > 0 && out[len(out)-1].sortKey() >= e.sortKey() {
 			return nil, fmt.Errorf("a tree object has %.80q not in its order", name)
@@ -112,7 +116,9 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 		folders[dir] = append(folders[dir], e)
 		for dir != "" { // every folder above is there, if only with folders in it
 			dir, _ = splitPath(dir)
-			folders[dir] = append(folders[dir], nil...)
+			if _, known := folders[dir]; !known {
+				folders[dir] = nil
+			}
 		}
 	}
 	dirs := make([]string, 0, len(folders))
