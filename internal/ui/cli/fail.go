@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // errorDoc is the document of a command that failed.
@@ -105,6 +106,10 @@ func hintOf(err error) string {
 	var unreached *ssh.Error
 	if errors.As(err, &unreached) {
 		return unreached.Hint()
+	}
+	var refused *document.Problem
+	if errors.As(err, &refused) {
+		return refused.Hint
 	}
 	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "type the command") {
 		return ""

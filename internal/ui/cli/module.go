@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
@@ -41,7 +43,7 @@ type moduleDoc struct {
 func newModule(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "module",
-		Short: "Take in modules of other repositories, at a version",
+		Short: "Modules: of other repositories at a version, and on the fleet",
 		Long: `A module of another git repository is copied into modules/NAME, with a lock that
 says from where, which version and commit, and the digest of each file. It is a part of this
 repository from then on: compiling reads it here, and refuses one that was edited.
@@ -75,12 +77,31 @@ the difference of the lists before you commit: fettle diff.`,
 	for _, sub := range []*cobra.Command{add, update} {
 		sub.Flags().StringVar(&version, "version", "", "the `VERSION`: a tag, branch or commit")
 	}
-	list := &cobra.Command{
-		Use: "list", Short: "List the modules with their versions, and what was changed here",
-		Example: "  fettle module list", Args: args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return s.listModules(c.Context()) },
+	c.AddCommand(add, update, newModuleList(s), newModuleShow(s))
+	return c
+}
+
+func newModuleList(s *session) *cobra.Command {
+	var w watching
+	onFleet := false
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the modules with their versions, and what was changed here",
+		Long: `Lists the modules of the repository. With --fleet it is those that targets of the fleet
+have, by way of the hub: on how many, how many are behind, and in which states.`,
+		Example: "  fettle module list\n  fettle module list --fleet --watch", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if w.on && !onFleet {
+				return refuse("Watch the fleet: fettle module list --fleet --watch", "cannot watch what is on this machine alone")
+			}
+			if !onFleet {
+				return s.listModules(c.Context())
+			}
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, s.showModules)
+		},
 	}
-	c.AddCommand(add, update, list)
+	c.Flags().BoolVar(&onFleet, "fleet", false, "show the modules of the fleet, by way of the hub")
+	w.flag(c)
 	return c
 }
 

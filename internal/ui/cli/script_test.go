@@ -151,6 +151,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":   cmdCode,
+			"hub":    cmdHub,
 			"schema": func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
 		},
 	})

@@ -33,15 +33,23 @@ type statusDoc struct {
 
 func newStatus(s *session) *cobra.Command {
 	var many manyFlags
+	var w watching
+	onFleet := false
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is applied on this machine",
 		Long: `Shows which revision is applied, how the last run ended, and what waits for you:
 a freeze, a run to confirm, a crashed run. It does not look at what is managed;
-"fettle drift" does.`,
-		Example: "  fettle status\n  fettle status --json",
+"fettle drift" does. With --fleet it is the whole fleet in numbers, as its hub knows it.`,
+		Example: "  fettle status\n  fettle status --json\n  fettle status --fleet --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if w.on && !onFleet {
+				return refuse("Watch the fleet: fettle status --fleet --watch", "cannot watch what is on this machine alone")
+			}
+			if onFleet {
+				return s.statusFleet(c.Context(), w)
+			}
 			if s.isMany() {
 				return s.statusMany(c.Context(), many)
 			}
@@ -59,6 +67,8 @@ a freeze, a run to confirm, a crashed run. It does not look at what is managed;
 		},
 	}
 	many.flags(c)
+	c.Flags().BoolVar(&onFleet, "fleet", false, "show the fleet, by way of the hub")
+	w.flag(c)
 	return c
 }
 

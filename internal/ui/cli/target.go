@@ -11,7 +11,7 @@ import (
 func newTarget(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "target",
-		Short: "Care for the connection to a target",
+		Short: "The targets of the fleet, and the connection to one",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -25,6 +25,7 @@ taken back: the next contact brings the program again.`,
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.forgetTarget(c.Context()) },
 	})
+	c.AddCommand(targetCommands(s)...)
 	return c
 }
 

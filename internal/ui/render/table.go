@@ -92,3 +92,9 @@ func Bytes(n int64) string {
 	}
 	return fmt.Sprintf("%.1f %s", v, unit)
 }
+
+// Line prints one line of a stream: when, what it is about, and what it says. Its texts
+// are escaped here.
+func (s Style) Line(w io.Writer, when, about, text string) {
+	fmt.Fprintln(w, s.paint(dim, when)+"  "+s.paint(bold, Escape(about))+"  "+Escape(text))
+}

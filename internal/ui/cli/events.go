@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newEvents(s *session) *cobra.Command {
+	var q client.EventQuery
+	follow, since := false, ""
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happened in the fleet, and what happens",
+		Long: `Shows what agents reported and what hubs and people did, oldest first: the newest, or all
+since a time. With -f it goes on as things happen, through lost connections too, until you
+stop it; with --json there is a document on each line then.`,
+		Example: "  fettle events\n  fettle events -f -t web1\n  fettle events --since 2h --kind failed --kind drifted",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			q.Target = s.target
+			if since != "" {
+				at, err := s.parseMoment(since)
+				if err != nil {
+					return err
+				}
+				q.Since = at
+			}
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			if follow {
+				return s.followEvents(c.Context(), hub, q)
+			}
+			page, err := hub.Events(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			return s.shown(page, func() { s.showEvents(page.Events) })
+		},
+	}
+	f := c.Flags()
+	f.BoolVarP(&follow, "follow", "f", false, "go on as things happen")
+	f.StringVar(&q.Module, "module", "", "of this `MODULE` only")
+	f.StringSliceVar(&q.Kinds, "kind", nil, "of this `KIND` only, such as failed, drifted or enrolled; may be repeated")
+	f.StringVar(&since, "since", "", "begin so long ago, or at this `TIME`: 2h, 3d, 2026-11-21T20:00:00Z")
+	f.IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER` (default: 100)")
+	return c
+}
+
+// parseMoment reads a moment, or how long it is past.
+func (s *session) parseMoment(text string) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	d, err := parseSpan(text)
+	if err != nil {
+		return time.Time{}, refuse("Write it as 2h, 3d or 2026-11-21T20:00:00Z", fmt.Sprintf("cannot read %.40q as a time", text))
+	}
+	return s.app.Now().Add(-d), nil
+}
+
+func (s *session) followEvents(ctx context.Context, hub *client.Client, q client.EventQuery) error {
+	err := hub.Follow(ctx, q, func(e document.Event) error {
+		if s.json {
+			s.lineDocument(document.EventPage{Format: document.EventPageFormat, Events: []document.Event{e}, Cursor: e.Cursor})
+			return nil
+		}
+		s.showEvents([]document.Event{e})
+		return nil
+	}, func(err error) { s.errStyle().Error(s.app.Stderr, err.Error(), "It goes on when the hub is back") })
+	if errors.Is(err, context.Canceled) {
+		return nil // it was stopped, as it has to be
+	}
+	return err
+}
+
+func (s *session) showEvents(all []document.Event) {
+	for _, e := range all {
+		what := join(e.Kind, e.Module, parted("run ", number(e.Run)), parted("changes ", number(e.Changes)), parted("by ", e.By))
+		said := cmp.Or(e.Error, e.Text)
+		s.style().Line(s.app.Stdout, s.moment(e.At), cmp.Or(e.Name, string(e.Target), "fleet"), what+parted(": ", strings.ReplaceAll(said, "\n", "; ")))
+	}
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newTargetApprove(s *session) *cobra.Command {
+	return selectMany(&cobra.Command{
+		Use:     "approve [TARGET…]",
+		Short:   "Let targets into the fleet that wait for it",
+		Example: "  fettle target approve web7\n  fettle target approve -t 'web*'",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "approve", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Approve(ctx, name)
+			})
+		},
+	})
+}
+
+func newTargetLabel(s *session) *cobra.Command {
+	return selectMany(&cobra.Command{
+		Use:   "label [TARGET] KEY=VALUE|KEY-…",
+		Short: "Set labels of a target, or remove them with a - behind",
+		Long: `Labels say which target groups a target is in, and with that what it gets and may read.
+Agents cannot give themselves any.`,
+		Example: "  fettle target label web1 env=prod canary-\n  fettle target label -t 'web*' tier=1",
+		Args:    args(1, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			var names []string
+			if len(s.words) == 0 {
+				names, a = a[:1], a[1:]
+			}
+			r, err := labelRequest(a)
+			if err != nil {
+				return err
+			}
+			return s.onTargets(c, "label", names, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Label(ctx, name, r)
+			})
+		},
+	})
+}
+
+// labelRequest reads KEY=VALUE and KEY-.
+func labelRequest(words []string) (document.LabelRequest, error) {
+	r := document.LabelRequest{Set: map[string]string{}}
+	for _, w := range words {
+		key, value, set := strings.Cut(w, "=")
+		gone, removed := strings.CutSuffix(w, "-")
+		switch {
+		case set && key != "":
+			r.Set[key] = value
+		case removed && gone != "":
+			r.Remove = append(r.Remove, gone)
+		default:
+			return r, refuse("Write KEY=VALUE, or KEY- to remove one", fmt.Sprintf("cannot read %.80q as a label", w))
+		}
+	}
+	if len(words) == 0 {
+		return r, refuse("Write KEY=VALUE, or KEY- to remove one", "cannot set no label")
+	}
+	return r, nil
+}
+
+func newTargetPin(s *session) *cobra.Command {
+	var r document.PinRequest
+	span := ""
+	c := selectMany(&cobra.Command{
+		Use:   "pin [TARGET…] --branch REF",
+		Short: "Keep targets on a branch, tag or commit of their own",
+		Long: `A target that is pinned follows the branch, or stays at the tag or commit, until the pin
+ends or is taken away. With --module it is that module alone.`,
+		Example: "  fettle target pin web3 --branch fix-tls --for 2d\n  fettle target pin -t label:canary --branch next --module web",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if r.Ref == "" {
+				return refuse("Name it: --branch REF", "cannot pin to nothing")
+			}
+			if span != "" {
+				d, err := parseSpan(span)
+				if err != nil {
+					return err
+				}
+				r.For = int64(d)
+			}
+			return s.onTargets(c, "pin", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Pin(ctx, name, r)
+			})
+		},
+	})
+	c.Flags().StringVar(&r.Ref, "branch", "", "follow this branch, or stay at this tag or commit: `REF`")
+	c.Flags().StringVar(&r.Module, "module", "", "pin this `MODULE` alone")
+	c.Flags().StringVar(&span, "for", "", "end after this `TIME`, such as 12h or 2d (default: it has no end)")
+	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
+	return c
+}
+
+func newTargetUnpin(s *session) *cobra.Command {
+	module := ""
+	c := selectMany(&cobra.Command{
+		Use:     "unpin [TARGET…]",
+		Short:   "Let targets follow the others again",
+		Example: "  fettle target unpin web3\n  fettle target unpin web3 --module web",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "unpin", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Unpin(ctx, name, module)
+			})
+		},
+	})
+	c.Flags().StringVar(&module, "module", "", "take away the pin of this `MODULE`")
+	return c
+}
+
+func newTargetFreeze(s *session) *cobra.Command {
+	reason := ""
+	c := selectMany(&cobra.Command{
+		Use:     "freeze [TARGET…]",
+		Short:   "Keep the agents of targets from changing anything",
+		Example: "  fettle target freeze db1 --reason 'migration until noon'\n  fettle target freeze -t 'label:env=prod'",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "freeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Freeze(ctx, name, reason)
+			})
+		},
+	})
+	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	return c
+}
+
+func newTargetUnfreeze(s *session) *cobra.Command {
+	return selectMany(&cobra.Command{
+		Use:     "unfreeze [TARGET…]",
+		Short:   "Let the agents of targets change them again",
+		Example: "  fettle target unfreeze db1",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "unfreeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Unfreeze(ctx, name)
+			})
+		},
+	})
+}
+
+// ending is a command that takes targets out of the fleet, after a question.
+func (s *session) ending(c *cobra.Command, question string, f func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error)) *cobra.Command {
+	yes, reason := false, ""
+	c.Args = args(0, -1)
+	c.RunE = func(c *cobra.Command, a []string) error {
+		what := strings.Join(a, ", ")
+		if len(a) == 0 {
+			what = "all that fit " + strings.Join(s.words, ",")
+		}
+		if err := s.ask(c.Context(), yes, fmt.Sprintf(question, what)); err != nil {
+			return withHint(err, "Answer y to go on, or give --yes")
+		}
+		return s.onTargets(c, c.Name(), a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+			return f(ctx, hub, name, reason)
+		})
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	return selectMany(c)
+}
+
+func newTargetRetire(s *session) *cobra.Command {
+	return s.ending(&cobra.Command{
+		Use:     "retire [TARGET…]",
+		Short:   "Take targets out of the fleet that are gone on purpose",
+		Long:    `What a target did stays to be seen. The host can come back with a new token, as a new target.`,
+		Example: "  fettle target retire web9 --reason 'the machine was returned'",
+	}, "Retire %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
+		return hub.Retire(ctx, name, reason)
+	})
+}
+
+func newTargetRevoke(s *session) *cobra.Command {
+	return s.ending(&cobra.Command{
+		Use:     "revoke [TARGET…]",
+		Short:   "Believe targets no more, at once: their certificates may be stolen",
+		Long:    `Every hub closes their connections and takes them no more; this cannot be taken back. The host can come back with a new token, as a new target.`,
+		Example: "  fettle target revoke web9 --reason stolen --yes",
+	}, "Believe %s no more?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
+		return hub.Revoke(ctx, name, reason)
+	})
+}

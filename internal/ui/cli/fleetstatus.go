@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// statusFleet shows the fleet in numbers, with how the hub is for people.
+func (s *session) statusFleet(ctx context.Context, w watching) error {
+	var health document.Health
+	var repos document.RepositoryPage
+	return showing(ctx, s, w, func(hub *client.Client) (document.Status, error) {
+		st, err := hub.Status(ctx)
+		if err == nil && !s.json {
+			health, err = hub.Health(ctx)
+		}
+		if err == nil && !s.json {
+			repos, err = hub.Repositories(ctx)
+		}
+		return st, err
+	}, func(st document.Status) { s.showFleet(st, health, repos) })
+}
+
+func (s *session) showFleet(st document.Status, h document.Health, r document.RepositoryPage) {
+	var standings, states, hub, repos []string
+	for _, name := range []fleet.Standing{fleet.Active, fleet.Pending, fleet.Retired, fleet.Revoked} {
+		if n := st.Standings[name]; n > 0 {
+			standings = append(standings, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	for _, name := range document.States() {
+		if n := st.States[name]; n > 0 {
+			states = append(states, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	for _, c := range h.Checks {
+		if c.Error != "" {
+			hub = append(hub, c.Name+": "+c.Error)
+		}
+	}
+	if len(hub) == 0 {
+		hub = []string{"well"}
+	}
+	for _, p := range r.Repositories {
+		at := join(short(p.Commit), p.Subject, parted("on ", p.Branch))
+		if p.Error != "" {
+			at += "\n" + p.Error + ", since " + s.moment(p.Read)
+		}
+		repos = append(repos, p.Name+" "+at)
+	}
+	s.style().Pairs(s.app.Stdout, []render.Pair{
+		{Name: "targets", Value: strings.Join(standings, ", ")},
+		{Name: "states", Value: strings.Join(states, ", ")},
+		{Name: "connected", Value: fmt.Sprintf("%d of %d", st.Connected, st.Targets)},
+		{Name: "behind", Value: number(st.Behind)},
+		{Name: "errors", Value: number(st.Errors)},
+		{Name: "drift", Value: parted("", number(st.Drift))},
+		{Name: "pinned", Value: number(st.Pinned)},
+		{Name: "modules", Value: number(st.Modules)},
+		{Name: "hub " + h.Hub, Value: strings.Join(hub, "\n")},
+		{Name: "follows", Value: strings.Join(repos, "\n")},
+	})
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// targetCommands are those of fettle target that ask a hub.
+func targetCommands(s *session) []*cobra.Command {
+	return []*cobra.Command{
+		newTargetList(s), newTargetShow(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
+		newTargetFreeze(s), newTargetUnfreeze(s), newTargetRetire(s), newTargetRevoke(s),
+	}
+}
+
+func newTargetList(s *session) *cobra.Command {
+	var q client.TargetQuery
+	var w watching
+	c := selectMany(&cobra.Command{
+		Use:   "list",
+		Short: "List the targets of the fleet, as the hub knows them",
+		Long: `Shows each target in one word, the worst that is true of it: failed, silent (not heard of),
+drifted, unknown (it never reported), held (frozen), applying, blocked (a module waits for
+another), pending, ready; outside is one that is not active.`,
+		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			words, err := s.selectedOnHub()
+			if err != nil {
+				return err
+			}
+			q.Select = words
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.TargetPage, error) { return hub.Targets(c.Context(), q) }, s.showTargets)
+		},
+	})
+	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; - before it turns it round")
+	c.Flags().BoolVar(&q.All, "all", false, "show those that are retired or revoked too")
+	c.Flags().IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER`")
+	w.flag(c)
+	return c
+}
+
+func (s *session) showTargets(p document.TargetPage) {
+	rows := [][]string{}
+	for _, t := range p.Targets {
+		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(t.Error, t.Frozen, t.Waits, pinText(t.Pin))})
+	}
+	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "WHY"}, rows)
+	if left := p.Total - len(p.Targets); left > 0 {
+		s.printf("%d more; see them with --limit\n", left)
+	}
+}
+
+// applied is how many modules are as they are assigned.
+func applied(modules, behind int) string { return fmt.Sprintf("%d/%d", modules-behind, modules) }
+
+func (s *session) contact(t document.Target) string {
+	if t.Connected {
+		return "now"
+	}
+	return s.ago(t.Contact)
+}
+
+func labelText(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, strings.TrimSuffix(k+"="+labels[k], "="))
+	}
+	return strings.Join(out, ",")
+}
+
+// fewer cuts text for a column.
+func fewer(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+func pinText(p *fleet.Pin) string {
+	if p == nil {
+		return ""
+	}
+	return join("pinned to", p.Ref, p.Module)
+}
+
+func newTargetShow(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "show TARGET",
+		Short:   "Show all that the hub knows of a target: what is assigned, what is applied, what it waits for",
+		Example: "  fettle target show web1\n  fettle target show web1 --json",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.TargetDetail, error) { return hub.Target(c.Context(), a[0]) }, s.showTarget)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showTarget(d document.TargetDetail) {
+	t := d.Target
+	top := ""
+	if d.Top != nil {
+		top = revisionText(d.Top)
+	}
+	pin := pinText(t.Pin)
+	if t.Pin != nil && t.Pin.Until > 0 {
+		pin += ", until " + s.moment(t.Pin.Until*1e9)
+	}
+	s.style().Pairs(s.app.Stdout, []render.Pair{
+		{Name: "target", Value: t.Name},
+		{Name: "identity", Value: string(t.ID)},
+		{Name: "standing", Value: join(string(t.Standing), parted("by ", d.By))},
+		{Name: "state", Value: string(t.State)},
+		{Name: "error", Value: t.Error},
+		{Name: "frozen", Value: t.Frozen},
+		{Name: "pin", Value: pin},
+		{Name: "labels", Value: labelText(t.Labels)},
+		{Name: "groups", Value: strings.Join(d.Serves["groups"], ", ")},
+		{Name: "roles", Value: strings.Join(d.Serves["roles"], ", ")},
+		{Name: "contact", Value: s.contact(t)},
+		{Name: "assigned", Value: orderText(t.Assigned) + parted(", ", s.moment(d.Issued))},
+		{Name: "accepted", Value: orderText(t.Accepted)},
+		{Name: "top", Value: top},
+		{Name: "run", Value: strconv.Itoa(t.Run) + parted(", changed ", s.moment(t.Changed))},
+		{Name: "drift", Value: addresses(t.Drift)},
+		{Name: "enrolled", Value: s.moment(d.Enrolled)},
+		{Name: "agent", Value: t.Version},
+		{Name: "facts", Value: strings.ReplaceAll(labelText(d.Facts), ",", "\n")},
+	})
+	if len(d.Modules) == 0 {
+		return
+	}
+	s.printf("\n")
+	rows := [][]string{}
+	for _, m := range d.Modules {
+		assigned := "-"
+		if m.Assigned != nil {
+			assigned = short(m.Assigned.Commit)
+		}
+		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned, cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsText(m.Needs))})
+	}
+	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "ASSIGNED", "APPLIED", "SINCE", "WHY"}, rows)
+}
+
+// parted is text behind a word, where there is text.
+func parted(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+func orderText(o document.Order) string {
+	if o.Epoch == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("generation %d of epoch %d", o.Generation, o.Epoch)
+}
+
+func revisionText(r *fleet.Revision) string {
+	return join(short(r.Commit), r.Subject, parted("on ", r.Branch))
+}
+
+// short is a commit for people.
+func short(commit string) string { return commit[:min(12, len(commit))] }
+
+func needsText(needs []fleet.Need) string {
+	var out []string
+	for _, n := range needs {
+		out = append(out, n.Module)
+	}
+	return parted("needs ", strings.Join(out, ", "))
+}
+
+// onTargets is a command that does something to the targets that are named or selected.
+func (s *session) onTargets(c *cobra.Command, did string, names []string, f func(ctx context.Context, hub *client.Client, name string) (document.Done, error)) error {
+	return s.eachOnHub(c.Context(), did, names, func(hub *client.Client, name string) (document.Done, error) { return f(c.Context(), hub, name) })
+}

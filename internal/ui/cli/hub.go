@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/selection"
+)
+
+// hubSocket is where a hub on this machine listens for root.
+const hubSocket = "/run/fettle/hub.sock"
+
+// loginDoc tells of a login. The token is in no document.
+type loginDoc struct {
+	Format    string   `json:"format"` // fettle.login/1
+	Hub       string   `json:"hub"`
+	Authority string   `json:"authority,omitempty"`
+	Name      string   `json:"name"`
+	Rights    []string `json:"rights"`
+}
+
+// loginFile is where a person's login is kept, "" for nobody's home.
+func (s *session) loginFile() string {
+	if file := s.personalIdentity(); file != "" {
+		return filepath.Join(filepath.Dir(file), "hub.json")
+	}
+	return ""
+}
+
+// hub is who fleet commands ask: whom one logged in to, else the hub on this machine.
+func (s *session) hub() (*client.Client, error) {
+	l, err := s.login()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(l)
+}
+
+func (s *session) login() (client.Login, error) {
+	var l client.Login
+	file := s.loginFile()
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && fileExists(hubSocket):
+		return client.Login{Hub: "unix://" + hubSocket}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot ask a hub: nobody has logged in here, and there is none on this machine")
+	case err == nil:
+		err = json.Unmarshal(text, &l)
+	}
+	if err == nil && l.Format != client.LoginFormat {
+		err = fmt.Errorf("its format is %.40q", l.Format)
+	}
+	if err != nil {
+		return l, withHint(fmt.Errorf("cannot read the login in %s: %w", file, err), "Log in again: fettle login https://HOST:PORT")
+	}
+	return l, nil
+}
+
+func newLogin(s *session) *cobra.Command {
+	authority := ""
+	c := &cobra.Command{
+		Use:   "login HUB",
+		Short: "Say to which hub fleet commands go, and as whom",
+		Long: `Reads a token from standard input and keeps it, with the address of the hub and the
+digest of its authority, in fettle/hub.json of your configuration, readable by you
+alone. The hub is asked before anything is kept.
+
+A hub is believed by its authority. Give the digest that the hub shows on its own
+machine; without it you are told which one answers, to compare the two. From then on
+only hubs of that authority are believed, at whatever address.`,
+		Example: "  fettle login https://hub.example.org:7443 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle/hub.sock </dev/null",
+		Args:    args(1, 1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
+	}
+	c.Flags().StringVar(&authority, "authority", "", "the `DIGEST` of the authority's certificate, as the hub shows it")
+	return c
+}
+
+func (s *session) logIn(ctx context.Context, hub, authority string) error {
+	file := s.loginFile()
+	if file == "" {
+		return refuse("Set HOME to your own folder", "cannot keep a login: there is no HOME")
+	}
+	if authority == "" && strings.HasPrefix(hub, "https://") {
+		found, err := client.Authority(ctx, hub)
+		if err != nil {
+			return err
+		}
+		return refuse("If the hub shows the same on its own machine: fettle login "+hub+" --authority "+found, "cannot tell whether this is the hub that you mean: who answers has the authority "+found)
+	}
+	text, err := io.ReadAll(io.LimitReader(s.app.Stdin, 64<<10))
+	if err != nil {
+		return fmt.Errorf("cannot read the token: %w", err)
+	}
+	l := client.Login{Format: client.LoginFormat, Hub: strings.TrimSuffix(hub, "/"), Token: strings.TrimSpace(string(text)), Authority: authority}
+	if l.Token == "" && !strings.HasPrefix(hub, "unix:") {
+		return refuse("Give it on standard input: fettle login "+hub+" … <FILE", "cannot log in without a token")
+	}
+	c, err := client.New(l)
+	if err != nil {
+		return err
+	}
+	who, err := c.WhoAmI(ctx)
+	if err != nil {
+		return err
+	}
+	if err := keepLogin(file, l); err != nil {
+		return err
+	}
+	if s.json {
+		return s.document(loginDoc{"fettle.login/1", l.Hub, l.Authority, who.Name, who.Rights})
+	}
+	s.printf("Logged in to %s as %s, who may %s.\n", l.Hub, who.Name, strings.Join(who.Rights, ", "))
+	return nil
+}
+
+// keepLogin writes for its owner alone, whole.
+func keepLogin(file string, l client.Login) error {
+	text, err := json.MarshalIndent(l, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	temp := file + ".new"
+	if err == nil {
+		err = os.Remove(temp)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = os.WriteFile(temp, append(text, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(temp, file)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep the login: %w", err)
+	}
+	return nil
+}
+
+// selectMany marks a command as one that takes a selection.
+func selectMany(c *cobra.Command) *cobra.Command {
+	c.Annotations = map[string]string{manyMark: "yes"}
+	return c
+}
+
+// selectedOnHub is what -t says for a hub, which reads no files of this machine.
+func (s *session) selectedOnHub() ([]string, error) {
+	sel, err := selection.Parse(s.words)
+	if err != nil {
+		return nil, err
+	}
+	if files := sel.Files(); len(files) > 0 {
+		return nil, refuse("Write what the file says behind -t", fmt.Sprintf("cannot select @%s: a hub reads no files of this machine", files[0]))
+	}
+	return s.words, nil
+}
+
+// watchEvery is how often what is watched is asked for.
+const watchEvery = 2 * time.Second
+
+// watching is what --watch needs.
+type watching struct{ on bool }
+
+func (w *watching) flag(c *cobra.Command) {
+	c.Flags().BoolVar(&w.on, "watch", false, "show it again whenever it has changed, until you stop it")
+}
+
+// showing asks a hub for a document and shows it, once or whenever it is another one.
+func showing[T any](ctx context.Context, s *session, w watching, get func(*client.Client) (T, error), show func(T)) error {
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	doc, err := get(hub)
+	if err != nil {
+		return err
+	}
+	if !w.on {
+		return s.shown(doc, func() { show(doc) })
+	}
+	last := ""
+	for {
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return fmt.Errorf("cannot show it: %w", err)
+		}
+		if string(text) != last {
+			s.repaint(last == "")
+			if s.json {
+				s.lineDocument(doc)
+			} else {
+				show(doc)
+			}
+			last = string(text)
+		}
+		if err := s.sleepUntil(ctx, s.app.Now().Add(watchEvery)); err != nil {
+			return nil // it was stopped, as it has to be
+		}
+		if doc, err = get(hub); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) shown(doc any, show func()) error {
+	if s.json {
+		return s.document(doc)
+	}
+	show()
+	return nil
+}
+
+// repaint makes room for what is shown again.
+func (s *session) repaint(first bool) {
+	switch {
+	case s.json:
+	case s.colored(s.app.Terminal.Out):
+		s.printf("\x1b[H\x1b[2J")
+	case !first:
+		s.printf("\n")
+	}
+}
+
+// ago is how long something is past, for people.
+func (s *session) ago(ns int64) string {
+	if ns == 0 {
+		return "never"
+	}
+	d := s.app.Now().Sub(time.Unix(0, ns))
+	for _, u := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d >= u.of {
+			return fmt.Sprintf("%d%s", d/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%ds", max(d, 0)/time.Second)
+}
+
+// parseSpan reads a time span of people: 90s, 15m, 12h, 2d.
+func parseSpan(text string) (time.Duration, error) {
+	var n int64
+	var d time.Duration
+	var err error
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		_, err = fmt.Sscanf(days+"\n", "%d\n", &n)
+		d = time.Duration(n) * 24 * time.Hour
+	} else {
+		d, err = time.ParseDuration(text)
+	}
+	if err != nil || d <= 0 || d > 100*365*24*time.Hour || n > 100*365 {
+		return 0, refuse("Write it as 90s, 15m, 12h or 2d", fmt.Sprintf("cannot read %.40q as a time span", text))
+	}
+	return d, nil
+}
+
+// eachOnHub does something to every target that is named, or that -t selects, and goes on
+// after one that is refused.
+func (s *session) eachOnHub(ctx context.Context, did string, names []string, f func(*client.Client, string) (document.Done, error)) error {
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	if names, err = s.namedOnHub(ctx, hub, names); err != nil {
+		return err
+	}
+	var texts []string
+	var wrong []error
+	for _, name := range names {
+		d, err := f(hub, name)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		texts = append(texts, d.Text)
+	}
+	if len(texts) > 0 && len(wrong) == 0 {
+		return s.done(did, 0, strings.Join(texts, "\n"))
+	}
+	for _, t := range texts {
+		s.printf("%s\n", t)
+	}
+	return errors.Join(wrong...)
+}
+
+// namedOnHub are the targets of a command: those that it names, else those that -t selects.
+func (s *session) namedOnHub(ctx context.Context, hub *client.Client, names []string) ([]string, error) {
+	switch {
+	case len(names) > 0 && len(s.words) > 0:
+		return nil, refuse("Name them, or select them with -t", "cannot do it to targets that are named and selected at once")
+	case len(names) > 0:
+		return names, nil
+	case len(s.words) == 0:
+		return nil, refuse("Name it, or select some: -t SELECTION", "cannot do it to no target")
+	}
+	words, err := s.selectedOnHub()
+	if err != nil {
+		return nil, err
+	}
+	page, err := hub.Targets(ctx, client.TargetQuery{Select: words, Sort: "name"})
+	for _, t := range page.Targets {
+		names = append(names, string(t.ID))
+	}
+	return names, err
+}

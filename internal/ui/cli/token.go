@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newToken(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Tokens that let hosts into the fleet",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newTokenCreate(s), newTokenList(s), newTokenRevoke(s))
+	return c
+}
+
+func newTokenCreate(s *session) *cobra.Command {
+	var r document.TokenRequest
+	var labels []string
+	expires := ""
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Make a token with which hosts enrol",
+		Long: `Prints the token, once: no hub keeps it. Targets that it lets in get its labels, which
+say what they get and may read. It is a secret until it is spent.`,
+		Example: "  fettle token create --fleet prod --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(labels) > 0 {
+				set, err := labelRequest(labels)
+				if err != nil {
+					return err
+				}
+				if len(set.Remove) > 0 {
+					return refuse("Write KEY=VALUE", "cannot make a token that removes labels")
+				}
+				r.Labels = set.Set
+			}
+			d, err := parseSpan(expires)
+			if err != nil {
+				return err
+			}
+			r.Expires = int64(d)
+			return s.createToken(c.Context(), r)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&r.Fleet, "fleet", "", "put targets into this `FLEET`")
+	f.StringSliceVar(&labels, "labels", nil, "give targets these labels: `KEY=VALUE`, with commas between several")
+	f.StringVar(&r.Names, "names", "", "let in only targets whose name fits this `PATTERN`")
+	f.IntVar(&r.Uses, "uses", 1, "let in this `NUMBER` of targets")
+	f.StringVar(&expires, "expires", "1h", "end after this `TIME`, such as 15m or 2d")
+	f.BoolVar(&r.Approve, "approve", false, "let each target wait until somebody approves it")
+	f.StringSliceVar(&r.Network, "network", nil, "let in only targets from this `NETWORK`, such as 10.0.0.0/8")
+	f.StringVar(&r.Note, "note", "", "say what it is for: `TEXT`")
+	return c
+}
+
+func (s *session) createToken(ctx context.Context, r document.TokenRequest) error {
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	t, err := hub.CreateToken(ctx, r)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.document(t)
+	}
+	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, until %s. This is the only time that it is shown:\n", t.Token.ID, uses(t.Token.Uses), s.moment(t.Token.Expires))
+	s.printf("%s\n", t.Secret)
+	return nil
+}
+
+func uses(n int) string {
+	if n == 1 {
+		return "1 target"
+	}
+	return fmt.Sprintf("%d targets", n)
+}
+
+func newTokenList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the tokens, without the secrets",
+		Example: "  fettle token list",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.TokenPage, error) { return hub.Tokens(c.Context()) }, s.showTokens)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showTokens(p document.TokenPage) {
+	rows := [][]string{}
+	for _, t := range p.Tokens {
+		is := "open"
+		switch {
+		case t.Revoked:
+			is = "revoked"
+		case t.Used >= t.Uses:
+			is = "spent"
+		case t.Expires <= s.app.Now().UnixNano():
+			is = "expired"
+		}
+		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.moment(t.Expires), t.By, strings.Trim(t.Fleet+" "+labelText(t.Labels), " "), t.Note})
+	}
+	s.style().Table(s.app.Stdout, []string{"TOKEN", "IS", "USED", "UNTIL", "BY", "GIVES", "NOTE"}, rows)
+}
+
+func newTokenRevoke(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke TOKEN…",
+		Short:   "Let nobody in with tokens any more; those that are in stay",
+		Example: "  fettle token revoke k7",
+		Args:    args(1, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.eachOnHub(c.Context(), "revoke", a, func(hub *client.Client, id string) (document.Done, error) { return hub.RevokeToken(c.Context(), id) })
+		},
+	}
+}
