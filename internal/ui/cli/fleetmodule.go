@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-func (s *session) showModules(p document.ModulePage) {
+func (s *session) showFleetModules(p document.ModulePage) {
 	rows := [][]string{}
 	for _, m := range p.Modules {
 		newest := ""
@@ -51,7 +51,7 @@ func newModuleShow(s *session) *cobra.Command {
 		Example: "  fettle module show web\n  fettle module show web --limit 10 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, s.showModule)
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, s.showFleetModule)
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER` of targets; 0 is all")
@@ -59,7 +59,7 @@ func newModuleShow(s *session) *cobra.Command {
 	return c
 }
 
-func (s *session) showModule(d document.ModuleDetail) {
+func (s *session) showFleetModule(d document.ModuleDetail) {
 	s.printf("%s on %s: %s\n\n", folderName(d.Module.Module), uses(d.Module.Targets), counts(d.Module.States))
 	rows := [][]string{}
 	for _, r := range d.Module.Revisions {

@@ -152,7 +152,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		if m.Assigned != nil {
 			assigned = short(m.Assigned.Commit)
 		}
-		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned, cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsText(m.Needs))})
+		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned, cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsOnHub(m.Needs))})
 	}
 	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "ASSIGNED", "APPLIED", "SINCE", "WHY"}, rows)
 }
@@ -179,7 +179,7 @@ func revisionText(r *fleet.Revision) string {
 // short is a commit for people.
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
-func needsText(needs []fleet.Need) string {
+func needsOnHub(needs []fleet.Need) string {
 	var out []string
 	for _, n := range needs {
 		out = append(out, n.Module)

@@ -97,7 +97,7 @@ have, by way of the hub: on how many, how many are behind, and in which states.`
 			if !onFleet {
 				return s.listModules(c.Context())
 			}
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, s.showModules)
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, s.showFleetModules)
 		},
 	}
 	c.Flags().BoolVar(&onFleet, "fleet", false, "show the modules of the fleet, by way of the hub")
