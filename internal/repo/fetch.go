@@ -98,5 +98,16 @@ func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	return string(out), gitFailure(args[0], stderr.String(), err)
+	return string(out), gitFailure(args[0], saidByOther(stderr.String()), err)
+}
+
+// saidByOther leaves out git's remark that it could not read where ssh or the other
+// side said why.
+func saidByOther(stderr string) string {
+	before, _, found := strings.Cut(stderr, "fatal: Could not read from remote repository.")
+	if !found || strings.TrimSpace(before) == "" {
+		return stderr
+	}
+	lines := strings.Split(strings.TrimSpace(before), "\n")
+	return lines[len(lines)-1]
 }

@@ -157,3 +157,39 @@ func TestComposeRefuses(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestCompileEnrolled: a target that only the fleet knows gets what its labels select,
+// from the top and its own modules; what the top says of modules of others is no mistake.
+func TestCompileEnrolled(t *testing.T) {
+	whole := repo.MapTree(map[string]string{
+		"fettle.hcl": `
+vars = { domain = "example.org", size = 5 }
+target_group "web" {
+  labels  = { role = "web" }
+  modules = ["web"]
+}
+target_group "db" {
+  labels  = { role = "db" }
+  modules = ["db"]
+}
+`,
+		"modules/web/module.hcl": "variable \"domain\" { type = string }\nfile \"/etc/web\" { content = var.domain }\n",
+		"modules/db/module.hcl":  "variable \"size\" { type = number }\nfile \"/etc/db\" { content = \"${var.size}\" }\n",
+	})
+	bundle := func(part string) repo.Tree { b, _ := pack(t, whole, part); return parse(t, b).Tree() }
+	all := map[string]map[string]string{"web1": {"role": "web"}, "db1": {"role": "db"}}
+	hub, err := content.Compose(bundle(content.Top), map[string]repo.Tree{"modules/web": bundle("modules/web"), "modules/db": bundle("modules/db")}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, labels := range all {
+		part := "modules/" + labels["role"]
+		agent, err := content.Compose(bundle(content.Top), map[string]repo.Tree{part: bundle(part)}, map[string]map[string]string{name: labels})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := listOf(t, agent, name), listOf(t, hub, name); got != want || !strings.Contains(got, "/etc/"+labels["role"]) {
+			t.Errorf("%s is\n%s\non the hub\n%s", name, got, want)
+		}
+	}
+}
