@@ -6,7 +6,7 @@
 //	certificates, err := authority.Vouch(hub.Request(), "hub1", []string{"hub.example.org"}, now)
 //	err = hub.Install(certificates)
 //
-//	r := &pki.Registrar{Hub: hub, Trust: hub.Trust(revocations), Tokens: …, Targets: …}
+//	r := &pki.Registrar{Hub: hub, Revocations: &pki.Revocations{}, Tokens: …, Targets: …, Facts: …, Names: …, Now: time.Now}
 //	mux.HandleFunc("POST /v1/enrol", r.ServeEnrol)
 //	mux.HandleFunc("POST /v1/renew", r.ServeRenew)
 //	mux.HandleFunc("POST /v1/facts", r.ServeFacts)
