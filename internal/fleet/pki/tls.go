@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"time"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // Own gives the certificate that somebody shows, anew for each connection, so that one
@@ -14,7 +16,7 @@ type Own func() (*tls.Certificate, error)
 // target, a person or a hub that is believed. Its end is not looked at, since a target
 // that was away for long renews here: handlers ask PeerOf, which does.
 func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
-	c := t.serving(own)
+	c := t.serving(own, now)
 	c.ClientAuth = tls.RequestClientCert
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) == 0 {
@@ -29,7 +31,7 @@ func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 // BusTLS is for the bus of a hub: TLS 1.3, and everybody shows the certificate of a
 // target or a hub that is believed and has not ended.
 func (t Trust) BusTLS(own Own, now func() time.Time) *tls.Config {
-	c := t.serving(own)
+	c := t.serving(own, now)
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		_, err := t.Verify(s.PeerCertificates, now(), TargetKind, HubKind)
@@ -38,7 +40,22 @@ func (t Trust) BusTLS(own Own, now func() time.Time) *tls.Config {
 	return c
 }
 
-func (t Trust) serving(own Own) *tls.Config {
+// HubTLS is for what hubs say to each other, in both directions: TLS 1.3, and both ends
+// show the certificate of a hub that is believed and has not ended.
+func (t Trust) HubTLS(own Own, now func() time.Time) *tls.Config {
+	c := t.serving(own, now)
+	c.ClientAuth = tls.RequireAnyClientCert
+	// As in ClientTLS: the name of the machine is not what is checked.
+	c.InsecureSkipVerify = true
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own() }
+	c.VerifyConnection = func(s tls.ConnectionState) error {
+		_, err := t.PeerOf(&s, now(), HubKind)
+		return err
+	}
+	return c
+}
+
+func (t Trust) serving(own Own, now func() time.Time) *tls.Config {
 	pool := x509.NewCertPool()
 	for _, c := range t.Authorities {
 		pool.AddCert(c)
@@ -46,6 +63,7 @@ func (t Trust) serving(own Own) *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS13,
 		ClientCAs:      pool,
+		Time:           now,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own() },
 	}
 }
@@ -57,6 +75,12 @@ func (t Trust) PeerOf(s *tls.ConnectionState, now time.Time, kinds ...Kind) (Pee
 		return t.Verify(nil, now, kinds...)
 	}
 	return t.Verify(s.PeerCertificates, now, kinds...)
+}
+
+// TargetOf is PeerOf for a bus, on which targets are known by their identity.
+func (t Trust) TargetOf(s *tls.ConnectionState, now time.Time) (fleet.TargetID, error) {
+	p, err := t.PeerOf(s, now, TargetKind)
+	return fleet.TargetID(p.Name.ID), err
 }
 
 // ClientTLS is for agents, people and hubs who call a hub, by HTTPS or on the bus: TLS

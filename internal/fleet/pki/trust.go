@@ -60,7 +60,10 @@ func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (P
 	if err == nil {
 		err = t.standing(path)
 	}
-	return p, err
+	if err != nil {
+		return Peer{}, err
+	}
+	return p, nil
 }
 
 // path is the way from a certificate to an authority, which has the length that the kind
