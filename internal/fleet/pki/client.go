@@ -70,15 +70,17 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	if err != nil {
 		return nil, err
 	}
-	i, err := c.take(a, key, token.Authority)
+	// A new identity may be of another fleet: what was known of the old one goes.
+	i, err := c.take(a, key, token.Authority, Known{})
 	if err == nil {
 		err = c.Folder.remove(comingFile)
 	}
 	return i, err
 }
 
-// take keeps an answer, if it is of the authority that is believed.
-func (c Client) take(a Answer, key crypto.Signer, authority [32]byte) (*Identity, error) {
+// take keeps an answer, if it is of the authority that is believed, and learns from it
+// beside what was known.
+func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, k Known) (*Identity, error) {
 	if a.Pending != "" {
 		return nil, fmt.Errorf("cannot go on yet: %s: %w", a.Pending, ErrPending)
 	}
@@ -92,15 +94,11 @@ func (c Client) take(a Answer, key crypto.Signer, authority [32]byte) (*Identity
 	if err := c.Folder.save(a, key); err != nil {
 		return nil, err
 	}
-	return i, c.learn(a, i)
+	return i, c.learn(a, i, k)
 }
 
 // learn keeps the revocations of an answer and the time that its certificate proves.
-func (c Client) learn(a Answer, i *Identity) error {
-	k, err := c.Folder.LoadKnown()
-	if err != nil {
-		return err
-	}
+func (c Client) learn(a Answer, i *Identity, k Known) error {
 	var set Revocations
 	floor := time.Unix(0, k.Floor)
 	keys := i.Keys(nil, c.Now(), floor)
@@ -178,7 +176,7 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 			failed = append(failed, err)
 			continue
 		}
-		next, err := c.take(a, i.key, DigestOf(i.roots[0]))
+		next, err := c.take(a, i.key, DigestOf(i.roots[0]), k)
 		if err != nil {
 			return nil, err
 		}

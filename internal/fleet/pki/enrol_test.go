@@ -342,3 +342,23 @@ func TestEnrolGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A name is kept for a target that a hub is just writing, and not for ever.
+func TestNameOfATargetThatNeverCame(t *testing.T) {
+	s := newSite(t, "acme")
+	b, err := json.Marshal(map[string]any{"target": someTarget, "at": s.clock.now().Unix()})
+	if err == nil {
+		_, err = s.names.Put(t.Context(), "name/web1", b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, token := s.host(), s.token(nil)
+	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "there is a target of that name") {
+		t.Fatal(err)
+	}
+	s.clock.forward(2 * time.Minute)
+	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err != nil {
+		t.Error(err)
+	}
+}

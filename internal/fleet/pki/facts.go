@@ -45,7 +45,8 @@ func (r *Registrar) Take(ctx context.Context, envelopes [][]byte) error {
 	if err != nil {
 		return err
 	}
-	keys, err := r.Hub.Keys(signers, nil, r.Now())
+	// Those of a hub that is revoked are not taken: its key may be a thief's.
+	keys, err := r.Hub.Keys(signers, r.Revocations, r.Now())
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ func (f Folder) Load() (*Identity, error) {
 		return nil, err
 	}
 	var d onDisk
-	if err := strictJSON(text, &d); err != nil {
+	// A newer program that gave way to this one again may have written more fields.
+	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("cannot read the identity in %s: it is damaged. Enrol anew with fettle agent enrol --again", f.Dir)
 	}
 	key, err := oneKey([]byte(d.Key))
@@ -175,7 +176,7 @@ func (f Folder) LoadKnown() (Known, error) {
 	}
 	var k Known
 	if err == nil {
-		err = strictJSON(text, &k)
+		err = json.Unmarshal(text, &k)
 	}
 	if err != nil {
 		return Known{}, fmt.Errorf("cannot read what this host knows of its fleet in %s: %w", f.Dir, err)

@@ -2,7 +2,6 @@ package pki_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -208,80 +207,6 @@ func TestNoNoteNoDeed(t *testing.T) {
 	}
 }
 
-// Agents carry revocations back to hubs that have lost them, even when a target was let
-// back in by that.
-func TestLostFacts(t *testing.T) {
-	s := newSite(t, "acme")
-	owner, other := s.host(), s.host()
-	stolen := s.enrolled(owner, "web1")
-	s.enrolled(other, "web2")
-	if _, err := s.registrar.Stand(t.Context(), stolen.ID, fleet.Revoked, "ada", ""); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Renew(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	s.facts.all, s.targets.all, s.names.all = nil, nil, nil
-	*s.registrar.Revocations = pki.Revocations{}
-	if _, err := other.Renew(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if all, _ := s.facts.All(t.Context()); len(all) != 1 {
-		t.Errorf("the hub has %d facts", len(all))
-	}
-	if _, err := owner.Renew(t.Context(), nil); err == nil {
-		t.Error("a revoked target renews")
-	}
-	forged, err := pki.Revocation{Serial: "1", Fleet: "acme", At: 1, By: "eve"}.Sign(ed25519.NewKeyFromSeed(make([]byte, 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.registrar.Take(t.Context(), [][]byte{forged, nil, []byte("{}")}); err != nil {
-		t.Errorf("what is not believed is an error: %v", err)
-	}
-	if n := len(s.registrar.Revocations.Facts()); n != 1 {
-		t.Errorf("%d are believed", n)
-	}
-}
-
-// Hubs count the facts of the store as they come, and tell each once.
-func TestFollowFacts(t *testing.T) {
-	s := newSite(t, "acme")
-	i := s.enrolled(s.host(), "web1")
-	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Retired, "ada", ""); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.facts.Put(t.Context(), "revoked/serial/1", []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var other pki.Revocations
-	var told []pki.Revocation
-	var bad int
-	keys := func() fleet.Keys { return fleet.KeysOf(publicOf(s.hub.SigningKey())) }
-	ended := other.Follow(ctx, stopping{s.facts, stop}, keys, func(r pki.Revocation, err error) {
-		if err != nil {
-			bad++
-			return
-		}
-		told = append(told, r)
-	})
-	if !errors.Is(ended, context.Canceled) || len(told) != 1 || bad != 1 || !other.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(i.ID)}) {
-		t.Errorf("%v: %v, %d", ended, told, bad)
-	}
-}
-
-// stopping is a store whose watch ends when all that is there was told, twice.
-type stopping struct {
-	*memory
-	stop func()
-}
-
-func (s stopping) Watch(ctx context.Context, each func(fleet.Entry), _ func()) error {
-	again := func() { s.stop() }
-	return s.memory.Watch(ctx, func(e fleet.Entry) { each(e); each(fleet.Entry{Key: e.Key, Value: e.Value, Gone: true}) }, again)
-}
-
 // A target that renews without end is stopped.
 func TestRenewalFlood(t *testing.T) {
 	s := newSite(t, "acme")
@@ -331,5 +256,51 @@ func TestWithdrawnToken(t *testing.T) {
 		if _, err := s.registrar.CreateToken(t.Context(), bad, "ada"); err == nil {
 			t.Errorf("a token of %+v is made", bad)
 		}
+	}
+}
+
+// A program that is older than the one that wrote an identity can read it.
+func TestIdentityOfANewerProgram(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	i := s.enrolled(c, "web1")
+	for _, name := range []string{"/identity.json", "/known.json"} {
+		file, err := c.Folder.FS.OpenWrite(c.Folder.Dir + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := make([]byte, 1<<16)
+		n, _ := file.ReadAt(old, 0)
+		if _, err := file.Write(append([]byte(`{"newer":true,`), old[1:n]...)); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+	}
+	if got, err := c.Folder.Load(); err != nil || got.ID != i.ID {
+		t.Error(err)
+	}
+	if k, err := c.Folder.LoadKnown(); err != nil || k.Floor == 0 {
+		t.Error(err)
+	}
+}
+
+// A host that enrols anew in another fleet forgets the old one.
+func TestEnrolAgainElsewhere(t *testing.T) {
+	s, other := newSite(t, "acme"), newSite(t, "zeta")
+	c := s.host()
+	was := s.enrolled(c, "web1")
+	if err := c.Folder.SaveKnown(pki.Known{Floor: start().Add(5 * year).UnixNano(), Revocations: [][]byte{[]byte("x")}}); err != nil {
+		t.Fatal(err)
+	}
+	c.Again = true
+	is, err := c.Enrol(t.Context(), other.url, other.token(nil), "web1")
+	if err != nil || is.ID == was.ID || is.Fleet != "zeta" {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if k, err := c.Folder.LoadKnown(); err != nil || len(k.Revocations) != 0 {
+		t.Errorf("%+v, %v", k, err)
 	}
 }
