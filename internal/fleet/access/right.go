@@ -69,6 +69,12 @@ type Who struct {
 	rights []Right
 }
 
+// Somebody is who has proved it to the caller, by other means than a Gate: how says by
+// which.
+func Somebody(name, how string, roles ...Role) Who {
+	return Who{Name: name, How: how, rights: rightsOf(roles)}
+}
+
 // May tells whether they have a right.
 func (w Who) May(r Right) bool { return slices.Contains(w.rights, r) }
 
@@ -84,7 +90,7 @@ func (w Who) String() string {
 }
 
 // root is whoever comes by the socket that only root can open.
-func root() Who { return Who{Name: "root", How: "socket", rights: Admins.Rights()} }
+func root() Who { return Somebody("root", "socket", Admins) }
 
 // rightsOf is what some roles give together.
 func rightsOf(roles []Role) []Right {

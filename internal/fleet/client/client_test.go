@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
@@ -173,7 +174,7 @@ func TestFollowGoesOn(t *testing.T) {
 		kinds = append(kinds, e.Kind)
 		switch len(kinds) {
 		case 3:
-			return hub.Freeze(t.Context(), api.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", "") // the first stream breaks here
+			return hub.Freeze(t.Context(), access.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", "") // the first stream breaks here
 		case 4:
 			return enough
 		}
@@ -202,8 +203,8 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hub.Handler()
-	h.Authenticate = func(*http.Request) (api.Who, error) {
-		return api.Who{Name: "root", May: func(api.Right) bool { return true }}, nil
+	h.Authenticate = func(*http.Request) (access.Who, error) {
+		return access.Somebody("root", "socket", access.Admins), nil
 	}
 	server := &httptest.Server{Listener: l, Config: api.Server(h)}
 	server.Start()

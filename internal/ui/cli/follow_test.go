@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
-	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -76,10 +76,10 @@ func TestLooksThatGoOn(t *testing.T) {
 		out.seen = func(text string) {
 			if !changed && strings.Contains(text, c.first) {
 				changed = true
-				if err := hub.Freeze(ctx, api.Who{Name: "jane"}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", c.command); err != nil {
+				if err := hub.Freeze(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", c.command); err != nil {
 					t.Error(err)
 				}
-				if err := hub.Pin(ctx, api.Who{Name: "jane"}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", fleet.Pin{Ref: "next"}); err != nil {
+				if err := hub.Pin(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", fleet.Pin{Ref: "next"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -91,7 +91,7 @@ func TestLooksThatGoOn(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.command, code, out.text.String())
 		}
 		stop()
-		if err := hub.Unpin(t.Context(), api.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", ""); err != nil {
+		if err := hub.Unpin(t.Context(), access.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/view"
 )
@@ -26,21 +27,21 @@ type Views interface {
 // Operations is what changes something. Each is told who asks, and is durable when it
 // returns. Targets are identities that the views gave.
 type Operations interface {
-	CreateToken(ctx context.Context, by Who, r document.TokenRequest) (document.NewToken, error)
+	CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error)
 	Tokens(ctx context.Context) ([]document.Token, error)
-	RevokeToken(ctx context.Context, by Who, id string) error
+	RevokeToken(ctx context.Context, by access.Who, id string) error
 
-	Approve(ctx context.Context, by Who, id fleet.TargetID) error
-	Retire(ctx context.Context, by Who, id fleet.TargetID, reason string) error
-	Revoke(ctx context.Context, by Who, id fleet.TargetID, reason string) error
-	SetLabels(ctx context.Context, by Who, id fleet.TargetID, r document.LabelRequest) error
-	Pin(ctx context.Context, by Who, id fleet.TargetID, p fleet.Pin) error
-	Unpin(ctx context.Context, by Who, id fleet.TargetID, module string) error
-	Freeze(ctx context.Context, by Who, id fleet.TargetID, reason string) error
-	Unfreeze(ctx context.Context, by Who, id fleet.TargetID) error
+	Approve(ctx context.Context, by access.Who, id fleet.TargetID) error
+	Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error
+	Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error
+	Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error
+	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
 
 	// Do keeps a request for each of the targets until its agent acknowledges it.
-	Do(ctx context.Context, by Who, what, arg string, targets []fleet.TargetID) (document.Request, error)
+	Do(ctx context.Context, by access.Who, what, arg string, targets []fleet.TargetID) (document.Request, error)
 	Request(ctx context.Context, id string) (document.Request, error)
 	Requests(ctx context.Context) ([]document.Request, error)
 }
@@ -54,49 +55,22 @@ type Backend interface {
 	Health(ctx context.Context) document.Health
 }
 
-// Right is what somebody may do.
-type Right string
+// Open is the right of routes that anybody may use: none.
+const Open access.Right = ""
 
-// Rights. None includes another: Who says which one has.
-const (
-	Open    Right = "" // of routes that anybody may use
-	Read    Right = "read"
-	Operate Right = "operate"
-	Approve Right = "approve"
-	Admin   Right = "admin"
-)
-
-// Rights are all of them but Open.
-func Rights() []Right { return []Right{Read, Operate, Approve, Admin} }
-
-// Who is somebody who has proved it.
-type Who struct {
-	Name string
-	// May tells whether somebody has a right; nil has none.
-	May func(Right) bool
+// Rights are all that routes need.
+func Rights() []access.Right {
+	return []access.Right{access.Read, access.Operate, access.Approve, access.Admin}
 }
 
-// Authenticate finds who asks. An error that has fleet.ErrDenied in its chain, or any
-// other, is answered with 401 and its text.
-type Authenticate func(*http.Request) (Who, error)
+// Authenticate finds who asks; *access.Gate does. An error is answered with 401 and its
+// text.
+type Authenticate func(*http.Request) (access.Who, error)
 
-// Act is one changing call, for the audit log.
-type Act struct {
-	At      time.Time `json:"at"`
-	Who     string    `json:"who"`
-	Right   Right     `json:"right"`
-	Route   string    `json:"route"`            // "POST /v1/targets/{target}/pin"
-	Object  string    `json:"object,omitempty"` // what the path names
-	Body    string    `json:"body,omitempty"`   // what was asked, as JSON; it holds no secret
-	Request string    `json:"request"`
-	From    string    `json:"from"` // the address
-	// Outcome is "asked" before the call, and then "done", "denied" or what went wrong.
-	Outcome string `json:"outcome"`
-}
-
-// Audit keeps an Act. It is called before each changing call, which is not done when it
-// fails, and again with the outcome.
-type Audit func(ctx context.Context, a Act) error
+// Audit keeps what somebody did; *access.Trail does. It is called before each changing
+// call with the outcome access.Begun, and the call is not made when it fails. Then it is
+// called again with how it ended. Entry.Reason of the first is what was asked, as JSON.
+type Audit func(ctx context.Context, e access.Entry) error
 
 // Refusal is an error of a Backend with a status and what to do.
 type Refusal struct {

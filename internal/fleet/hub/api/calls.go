@@ -44,7 +44,7 @@ func (c *call) openAPI() (any, error) { return OpenAPI(), nil }
 func (c *call) whoami() (any, error) {
 	p := document.Person{Format: document.PersonFormat, Name: c.who.Name, Rights: []string{}, Hub: c.h.Backend.Health(c.r.Context()).Hub}
 	for _, r := range Rights() {
-		if c.who.may(r) {
+		if c.who.May(r) {
 			p.Rights = append(p.Rights, string(r))
 		}
 	}

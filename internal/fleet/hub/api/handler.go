@@ -14,12 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // Bounds of one request.
 const (
-	MaxBody  = 256 << 10        // bytes
+	MaxBody  = 24 << 10         // bytes: what is asked has to fit into a record of the audit log
 	Patience = 30 * time.Second // for an answer, but for streams
 )
 
@@ -52,7 +53,7 @@ type call struct {
 	route Route
 	path  map[string]string
 	query map[string][]string
-	who   Who
+	who   access.Who
 	in    any
 	id    string
 	said  bool // the answer is under way
@@ -94,8 +95,8 @@ func (c *call) serve() (any, error) {
 		return nil, err
 	}
 	c.who = who
-	if !who.may(c.route.Right) {
-		c.audit("denied")
+	if !who.May(c.route.Right) {
+		c.audit(access.Denied, "")
 		return nil, fail(http.StatusForbidden, "Not allowed", fmt.Sprintf("%s needs the right %q, which %s has not", c.route.Name(), c.route.Right, who.Name), "Ask somebody with the right admin for it")
 	}
 	return c.run()
@@ -107,8 +108,6 @@ func why(err error) string {
 	}
 	return err.Error()
 }
-
-func (w Who) may(r Right) bool { return r == Open || w.May != nil && w.Name != "" && w.May(r) }
 
 // match finds the line of the table, or the methods that the path has.
 func (c *call) match() (allowed []string, err error) {
@@ -146,15 +145,15 @@ func (c *call) run() (any, error) {
 	if !c.route.Changes() {
 		return c.route.call(c)
 	}
-	if err := c.audit("asked"); err != nil {
+	if err := c.audit(access.Begun, c.asked()); err != nil {
 		return nil, fail(http.StatusServiceUnavailable, "Nothing is changed without a record", fmt.Sprintf("cannot write the audit log: %v", err), "See what keeps the hub from writing: fettle status --fleet")
 	}
 	answer, err := c.route.call(c)
-	outcome := "done"
+	outcome := access.Done
 	if err != nil {
 		outcome = err.Error()
 	}
-	_ = c.audit(outcome) // that it was asked is kept
+	_ = c.audit(outcome, "") // that it was asked is kept
 	return answer, err
 }
 
@@ -197,25 +196,26 @@ func (c *call) read() error {
 }
 
 // audit records a changing call.
-func (c *call) audit(outcome string) error {
+func (c *call) audit(outcome, reason string) error {
 	switch {
 	case !c.route.Changes():
 		return nil
 	case c.h.Audit == nil:
 		return errors.New("there is none")
 	}
-	a := Act{
-		At: c.h.Now(), Who: c.who.Name, Right: c.route.Right, Route: c.route.Name(), Request: c.id, From: c.r.RemoteAddr, Outcome: outcome,
-		Object: cmp.Or(c.path["target"], c.path["token"]),
+	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
+		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["target"], c.path["token"]),
+		Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
+	})
+}
+
+// asked is what came in, as JSON; it holds no secret.
+func (c *call) asked() string {
+	b, err := json.Marshal(c.in)
+	if err != nil || string(b) == "{}" {
+		return ""
 	}
-	if c.in != nil {
-		b, err := json.Marshal(c.in)
-		if err != nil {
-			return err
-		}
-		a.Body = string(b)
-	}
-	return c.h.Audit(context.WithoutCancel(c.r.Context()), a)
+	return string(b)
 }
 
 func (c *call) document(status int, kind string, doc any) {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -13,7 +14,7 @@ type Route struct {
 	Method string
 	// Path has segments in braces where a request has a value of its own.
 	Path  string
-	Right Right
+	Right access.Right
 	Does  string // a sentence for people, without its point
 	// Query are the parameters that it takes.
 	Query []Parameter
@@ -56,37 +57,37 @@ func Routes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/healthz", Right: Open, Does: "Whether the hub runs", Plain: true, call: (*call).healthz},
 		{Method: "GET", Path: "/readyz", Right: Open, Does: "Whether the hub serves agents", Plain: true, call: (*call).readyz},
-		{Method: "GET", Path: "/metrics", Right: Read, Does: "Metrics as Prometheus reads them", Plain: true, call: (*call).metrics},
-		{Method: "GET", Path: "/v1/openapi.json", Right: Read, Does: "This description", Out: map[string]any{}, call: (*call).openAPI},
-		{Method: "GET", Path: "/v1/whoami", Right: Read, Does: "Who asks, and which rights that gives", Out: document.Person{}, call: (*call).whoami},
-		{Method: "GET", Path: "/v1/health", Right: Read, Does: "How the hub is", Out: document.Health{}, call: (*call).health},
-		{Method: "GET", Path: "/v1/status", Right: Read, Does: "The fleet in numbers", Out: document.Status{}, call: (*call).status},
-		{Method: "GET", Path: "/v1/repositories", Right: Read, Does: "The repositories that the hub follows", Out: document.RepositoryPage{}, call: (*call).repositories},
+		{Method: "GET", Path: "/metrics", Right: access.Read, Does: "Metrics as Prometheus reads them", Plain: true, call: (*call).metrics},
+		{Method: "GET", Path: "/v1/openapi.json", Right: access.Read, Does: "This description", Out: map[string]any{}, call: (*call).openAPI},
+		{Method: "GET", Path: "/v1/whoami", Right: access.Read, Does: "Who asks, and which rights that gives", Out: document.Person{}, call: (*call).whoami},
+		{Method: "GET", Path: "/v1/health", Right: access.Read, Does: "How the hub is", Out: document.Health{}, call: (*call).health},
+		{Method: "GET", Path: "/v1/status", Right: access.Read, Does: "The fleet in numbers", Out: document.Status{}, call: (*call).status},
+		{Method: "GET", Path: "/v1/repositories", Right: access.Read, Does: "The repositories that the hub follows", Out: document.RepositoryPage{}, call: (*call).repositories},
 
-		{Method: "GET", Path: "/v1/targets", Right: Read, Does: "Targets", Query: chosen, Out: document.TargetPage{}, call: (*call).targets},
-		{Method: "GET", Path: "/v1/targets/{target}", Right: Read, Does: "One target, by identity or name", Out: document.TargetDetail{}, call: (*call).target},
-		{Method: "POST", Path: "/v1/targets/{target}/approve", Right: Approve, Does: "Let a target in that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approve},
-		{Method: "POST", Path: "/v1/targets/{target}/label", Right: Approve, Does: "Set and remove labels, which grant access", In: document.LabelRequest{}, Out: document.Done{}, call: (*call).label},
-		{Method: "POST", Path: "/v1/targets/{target}/retire", Right: Approve, Does: "Take a target out of the fleet", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retire},
-		{Method: "POST", Path: "/v1/targets/{target}/revoke", Right: Approve, Does: "Believe a target no more, at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revoke},
-		{Method: "POST", Path: "/v1/targets/{target}/pin", Right: Operate, Does: "Keep a target, or a module of it, on a branch, tag or commit", In: document.PinRequest{}, Out: document.Done{}, call: (*call).pin},
-		{Method: "POST", Path: "/v1/targets/{target}/unpin", Right: Operate, Does: "Let it follow the others again", In: document.UnpinRequest{}, Out: document.Done{}, call: (*call).unpin},
-		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: Operate, Does: "Keep a target from changing", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).freeze},
-		{Method: "POST", Path: "/v1/targets/{target}/unfreeze", Right: Operate, Does: "Let a target change again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreeze},
+		{Method: "GET", Path: "/v1/targets", Right: access.Read, Does: "Targets", Query: chosen, Out: document.TargetPage{}, call: (*call).targets},
+		{Method: "GET", Path: "/v1/targets/{target}", Right: access.Read, Does: "One target, by identity or name", Out: document.TargetDetail{}, call: (*call).target},
+		{Method: "POST", Path: "/v1/targets/{target}/approve", Right: access.Approve, Does: "Let a target in that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approve},
+		{Method: "POST", Path: "/v1/targets/{target}/label", Right: access.Admin, Does: "Set and remove labels, which grant access", In: document.LabelRequest{}, Out: document.Done{}, call: (*call).label},
+		{Method: "POST", Path: "/v1/targets/{target}/retire", Right: access.Admin, Does: "Take a target out of the fleet", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retire},
+		{Method: "POST", Path: "/v1/targets/{target}/revoke", Right: access.Admin, Does: "Believe a target no more, at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revoke},
+		{Method: "POST", Path: "/v1/targets/{target}/pin", Right: access.Operate, Does: "Keep a target, or a module of it, on a branch, tag or commit", In: document.PinRequest{}, Out: document.Done{}, call: (*call).pin},
+		{Method: "POST", Path: "/v1/targets/{target}/unpin", Right: access.Operate, Does: "Let it follow the others again", In: document.UnpinRequest{}, Out: document.Done{}, call: (*call).unpin},
+		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: access.Operate, Does: "Keep a target from changing", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).freeze},
+		{Method: "POST", Path: "/v1/targets/{target}/unfreeze", Right: access.Operate, Does: "Let a target change again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreeze},
 
-		{Method: "GET", Path: "/v1/modules", Right: Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
-		{Method: "GET", Path: "/v1/modules/{module}", Right: Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
+		{Method: "GET", Path: "/v1/modules", Right: access.Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
+		{Method: "GET", Path: "/v1/modules/{module}", Right: access.Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
 
-		{Method: "GET", Path: "/v1/events", Right: Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
-		{Method: "GET", Path: "/v1/events/follow", Right: Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
+		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
+		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 
-		{Method: "GET", Path: "/v1/requests", Right: Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
-		{Method: "GET", Path: "/v1/requests/{request}", Right: Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
-		{Method: "POST", Path: "/v1/requests", Right: Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
+		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
+		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
+		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
 
-		{Method: "GET", Path: "/v1/tokens", Right: Admin, Does: "The tokens that let targets in, without the secrets", Out: document.TokenPage{}, call: (*call).tokens},
-		{Method: "POST", Path: "/v1/tokens", Right: Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
-		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},
+		{Method: "GET", Path: "/v1/tokens", Right: access.Admin, Does: "The tokens that let targets in, without the secrets", Out: document.TokenPage{}, call: (*call).tokens},
+		{Method: "POST", Path: "/v1/tokens", Right: access.Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
+		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: access.Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},
 	}
 }
 

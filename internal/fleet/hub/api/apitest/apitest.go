@@ -6,8 +6,8 @@
 //	defer hub.Close()
 //	server := httptest.NewTLSServer(hub.Handler())
 //
-// It believes the bearer tokens "read", "operate", "approve" and "admin": each of them has
-// the right of its name, and admin all of them.
+// It believes the bearer tokens "read", "operate", "approve" and "admin", which have the
+// roles of their names.
 package apitest
 
 import (
@@ -24,6 +24,7 @@ import (
 	"net/http"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/view"
@@ -41,7 +42,7 @@ type Hub struct {
 	targets  map[fleet.TargetID]fleet.Target
 	tokens   []document.Token
 	requests []document.Request
-	acts     []api.Act
+	acts     []access.Entry
 	repos    []document.Repository
 }
 
@@ -125,19 +126,19 @@ func (h *Hub) Handler() *api.Handler {
 }
 
 // Authenticate believes the tokens that the package comment names.
-func Authenticate(r *http.Request) (api.Who, error) {
+func Authenticate(r *http.Request) (access.Who, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	switch api.Right(token) {
-	case api.Read, api.Operate, api.Approve, api.Admin:
-		return api.Who{Name: "jane", May: func(right api.Right) bool { return token == "admin" || string(right) == token }}, nil
+	if !ok {
+		return access.Who{}, errors.New("there is no token")
 	}
-	if ok {
-		return api.Who{}, errors.New("nobody has this token")
+	roles, err := access.RolesOf(token)
+	if err != nil {
+		return access.Who{}, errors.New("nobody has this token")
 	}
-	return api.Who{}, errors.New("there is no token")
+	return access.Somebody("jane", "token", roles...), nil
 }
 
-func (h *Hub) audit(_ context.Context, a api.Act) error {
+func (h *Hub) audit(_ context.Context, a access.Entry) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.acts = append(h.acts, a)
@@ -150,7 +151,7 @@ func (h *Hub) Acts() []string {
 	defer h.mu.Unlock()
 	var out []string
 	for _, a := range h.acts {
-		out = append(out, strings.Join(strings.Fields(a.Route+" "+a.Object+" "+a.Outcome), " "))
+		out = append(out, strings.Join(strings.Fields(a.What+" "+a.On+" "+a.Outcome), " "))
 	}
 	return out
 }
@@ -164,7 +165,7 @@ func (h *Hub) Health(context.Context) document.Health {
 }
 
 // change rewrites a target.
-func (h *Hub) change(ctx context.Context, id fleet.TargetID, by api.Who, f func(*fleet.Target)) error {
+func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Who, f func(*fleet.Target)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.targets[id]

@@ -6,12 +6,12 @@ import (
 	"maps"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
 // CreateToken makes one whose secret is "secret-" and its identity.
-func (h *Hub) CreateToken(_ context.Context, by api.Who, r document.TokenRequest) (document.NewToken, error) {
+func (h *Hub) CreateToken(_ context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := document.Token{
@@ -30,7 +30,7 @@ func (h *Hub) Tokens(context.Context) ([]document.Token, error) {
 }
 
 // RevokeToken marks one.
-func (h *Hub) RevokeToken(_ context.Context, _ api.Who, id string) error {
+func (h *Hub) RevokeToken(_ context.Context, _ access.Who, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.tokens {
@@ -43,22 +43,22 @@ func (h *Hub) RevokeToken(_ context.Context, _ api.Who, id string) error {
 }
 
 // Approve makes a target active.
-func (h *Hub) Approve(ctx context.Context, by api.Who, id fleet.TargetID) error {
+func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Active })
 }
 
 // Retire makes it retired.
-func (h *Hub) Retire(ctx context.Context, by api.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Retire(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Retired })
 }
 
 // Revoke makes it revoked.
-func (h *Hub) Revoke(ctx context.Context, by api.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Revoked })
 }
 
 // SetLabels sets and removes.
-func (h *Hub) SetLabels(ctx context.Context, by api.Who, id fleet.TargetID, r document.LabelRequest) error {
+func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) {
 		labels := maps.Clone(t.Labels)
 		if labels == nil {
@@ -73,27 +73,27 @@ func (h *Hub) SetLabels(ctx context.Context, by api.Who, id fleet.TargetID, r do
 }
 
 // Pin keeps the pin.
-func (h *Hub) Pin(ctx context.Context, by api.Who, id fleet.TargetID, p fleet.Pin) error {
+func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = &p })
 }
 
 // Unpin takes it away.
-func (h *Hub) Unpin(ctx context.Context, by api.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = nil })
 }
 
 // Freeze tells of it in the log.
-func (h *Hub) Freeze(ctx context.Context, by api.Who, id fleet.TargetID, reason string) error {
+func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: reason})
 }
 
 // Unfreeze tells of it in the log.
-func (h *Hub) Unfreeze(ctx context.Context, by api.Who, id fleet.TargetID) error {
+func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
 }
 
 // Do keeps a request that web1 has acknowledged.
-func (h *Hub) Do(_ context.Context, by api.Who, what, _ string, targets []fleet.TargetID) (document.Request, error) {
+func (h *Hub) Do(_ context.Context, by access.Who, what, _ string, targets []fleet.TargetID) (document.Request, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: what, By: by.Name, At: Now().UnixNano()}
