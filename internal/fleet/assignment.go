@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // AssignmentFormat is the format that this program writes and reads.
@@ -102,13 +103,13 @@ func (a Assignment) Marshal() []byte {
 }
 
 var (
-	commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	digest   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+	digest   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 )
 
 // CheckDigest says whether a text is the digest of content.
 func CheckDigest(s string) error {
-	if !digest.MatchString(s) {
+	if !digest().MatchString(s) {
 		return fmt.Errorf("cannot read %.80q as a digest: it is sha256: and 64 hex digits", s)
 	}
 	return nil
@@ -166,7 +167,7 @@ func (m Assigned) check(top bool) error {
 	switch {
 	case top && m.Module != "" || !top && !inModules:
 		return fmt.Errorf("cannot take an assignment of the module %.80q", m.Module)
-	case !commitID.MatchString(m.Revision.Commit):
+	case !commitID().MatchString(m.Revision.Commit):
 		return fmt.Errorf("cannot take an assignment of the commit %.80q", m.Revision.Commit)
 	case m.Bundle.Size < 0:
 		return fmt.Errorf("cannot take a bundle of %d bytes", m.Bundle.Size)

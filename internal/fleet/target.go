@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // TargetID names a target for ever: 26 characters of 128 random bits, lower case, that
@@ -75,17 +76,17 @@ type Pin struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-var targetName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+var targetName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`) })
 
 // CheckName says what is wrong with the name of a target.
 func CheckName(name string) error {
-	if !targetName.MatchString(name) || strings.Contains(name, "..") {
+	if !targetName().MatchString(name) || strings.Contains(name, "..") {
 		return fmt.Errorf("cannot call a target %.60q: a name has letters, digits, dots, - and _, and begins and ends with a letter or digit", name)
 	}
 	return nil
 }
 
-var label = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
+var label = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`) })
 
 // MaxLabels bounds how many labels a target has.
 const MaxLabels = 64
@@ -97,7 +98,7 @@ func CheckLabels(labels map[string]string) error {
 	}
 	var wrong []error
 	for k, v := range labels {
-		if !label.MatchString(k) || v != "" && !label.MatchString(v) {
+		if !label().MatchString(k) || v != "" && !label().MatchString(v) {
 			wrong = append(wrong, fmt.Errorf("cannot take the label %.70q=%.70q: both have up to 63 letters, digits, dots, / - and _", k, v))
 		}
 	}

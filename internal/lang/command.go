@@ -3,6 +3,7 @@ package lang
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -187,7 +188,7 @@ func (p *Program) CallCommand(name string, given map[string]string) ([]Part, dia
 	return out, finish(p, ev.list)
 }
 
-var amount = regexp.MustCompile(`^[0-9]{1,9}%?$`)
+var amount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,9}%?$`) })
 
 func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 	out := Part{Name: x.name, Action: x.action, Range: x.rng, MaxFailed: "0", Params: map[string]string{}}
@@ -204,7 +205,7 @@ func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 		if at == nil {
 			continue
 		}
-		if *a.into = ev.plain(s, at); !amount.MatchString(*a.into) {
+		if *a.into = ev.plain(s, at); !amount().MatchString(*a.into) {
 			ev.errorf(rangeOf(at.Expr.Range()), "Bad amount", "%s is a number of targets such as 3, or a part of all of them such as \"25%%\".", a.name)
 		}
 	}
