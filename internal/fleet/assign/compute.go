@@ -151,7 +151,7 @@ func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 		return fleet.Assignment{}, false
 	}
 	give := *d.want
-	if give.Withdrawn == "" && d.kept == "" {
+	if give.Withdrawn == "" && d.kept == "" && (d.was == nil || !give.Same(*d.was)) {
 		give, d.grant = c.in.Grant(d.was, give)
 	}
 	floor := c.in.Floors[d.target.ID]

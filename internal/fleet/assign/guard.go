@@ -38,11 +38,11 @@ func (c *computing) guard() {
 			if !seen[module] {
 				seen[module] = true
 				c.alarms.addAll(Alarm{Kind: Suspect, Module: module, Digest: digest,
-					Text: fmt.Sprintf("%s would go from %d targets to %d, so those who would lose it keep all that they have. If it is meant, approve %s.", module, s.was, s.now, digest)}, ids(s.lost))
+					Text: fmt.Sprintf("%s would be taken from %d of %d targets, which keep all that they have. If it is meant, approve %s.", module, len(s.lost), s.was, digest)}, ids(s.lost))
 			}
 			for _, d := range s.lost {
 				frozen := d.frozen
-				d.keep(fmt.Sprintf("%s would go from %d targets to %d, which nobody has approved", module, s.was, s.now))
+				d.keep(fmt.Sprintf("%s would be taken from %d of %d targets, which nobody has approved", module, len(s.lost), s.was))
 				d.want.Frozen = frozen
 			}
 		}

@@ -134,7 +134,7 @@ func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assi
 // pinnedModule is a module at the revision of its pin. What it needs by itself is what it
 // says there; what is imposed on it stays.
 func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fleet.Assigned, string) {
-	got, why := c.contents(p.Ref)
+	got, why := c.contents(d, p.Ref)
 	if why != "" {
 		return m, why
 	}
@@ -185,7 +185,8 @@ func badNeeds(list []fleet.Assigned) string {
 			return ""
 		}
 		if way = append(way, m); state[m] == 1 {
-			return strings.Join(way[slices.Index(way, m):], " needs ")
+			way = way[slices.Index(way, m):]
+			return way[0] + " needs " + strings.Join(way[1:], ", which needs ")
 		}
 		state[m] = 1
 		for _, n := range needs[m] {

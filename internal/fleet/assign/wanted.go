@@ -69,8 +69,12 @@ func (c *computing) branch() {
 
 // contents is what the commit of a ref says. why tells what is wrong with it, and is ""
 // when nothing is.
-func (c *computing) contents(ref string) (got Contents, why string) {
-	commit := c.in.Refs[ref].Commit
+func (c *computing) contents(d *decision, ref string) (got Contents, why string) {
+	found := c.in.Refs[ref]
+	if ref != c.in.Branch && (found.Error != "" || found.Commit == "") {
+		c.alarms.add(Unresolved, d.target.ID, "Targets are pinned to %s, which cannot be resolved: %s.", ref, cmp.Or(found.Error, "nobody has looked it up yet"))
+	}
+	commit := found.Commit
 	got, ok := c.in.Revisions[commit]
 	switch {
 	case commit == "":
@@ -95,7 +99,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
 		ref = d.pins[0].Ref
 	}
-	got, why := c.contents(ref)
+	got, why := c.contents(d, ref)
 	if why != "" {
 		return want, why
 	}

@@ -1,0 +1,89 @@
+package assign
+
+import (
+	"cmp"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// TargetsOf turns what the language says of targets into Contents.Targets. A bundle holds
+// a whole folder modules/NAME, so what a target has below it is one module here; what is
+// somewhere else belongs to the top and nothing waits for it.
+func TargetsOf(list []lang.Target) map[string]Configured {
+	shared := map[*lang.Use]Configured{}
+	out := make(map[string]Configured, len(list))
+	for _, t := range list {
+		var c Configured
+		if len(t.Uses) > 0 {
+			var known bool
+			if c, known = shared[&t.Uses[0]]; !known {
+				c = configured(t.Uses)
+				shared[&t.Uses[0]] = c
+			}
+		}
+		c.Labels, c.Mistakes = t.Labels, slices.Concat(t.Mistakes, c.Mistakes)
+		out[t.Name] = c
+	}
+	return out
+}
+
+// configured unites the uses of each bundle.
+func configured(uses []lang.Use) Configured {
+	var c Configured
+	at := map[string]int{}
+	for _, u := range uses {
+		part := content.PartOf(u.Folder)
+		if part == content.Top {
+			continue
+		}
+		i, known := at[part]
+		if !known {
+			i = len(c.Modules)
+			at[part] = i
+			c.Modules = append(c.Modules, Module{Folder: part})
+		}
+		m := &c.Modules[i]
+		for _, g := range u.From {
+			m.From = append(m.From, g.By+" ("+g.Range.String()+")")
+		}
+		for _, n := range u.Needs {
+			if other := content.PartOf(n.Folder); other != part && other != content.Top {
+				m.Needs = needToo(m.Needs, fleet.Need{Module: other, Level: fleet.Level(n.Level), Layer: n.Layer})
+			}
+		}
+		slices.SortFunc(m.Needs, func(a, b fleet.Need) int { return cmp.Compare(a.Module, b.Module) })
+	}
+	if why := badNeeds(assigned(c.Modules)); why != "" {
+		c.Mistakes = append(c.Mistakes, why)
+	}
+	return c
+}
+
+// needToo adds a need: where there is one of that module, the higher level counts, and it
+// is a layer only if both are.
+func needToo(list []fleet.Need, n fleet.Need) []fleet.Need {
+	for i := range list {
+		if old := &list[i]; old.Module == n.Module {
+			if rank(old.Level) < rank(n.Level) {
+				old.Level = n.Level
+			}
+			old.Layer = old.Layer && n.Layer
+			return list
+		}
+	}
+	return append(list, n)
+}
+
+func rank(l fleet.Level) int { return slices.Index(lang.NeedLevels(), string(l)) }
+
+// assigned are modules as badNeeds wants them.
+func assigned(list []Module) []fleet.Assigned {
+	out := make([]fleet.Assigned, len(list))
+	for i, m := range list {
+		out[i] = fleet.Assigned{Module: m.Folder, Needs: m.Needs}
+	}
+	return out
+}
