@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,13 +23,18 @@ import (
 // childEnv is the folder of the process that is to be killed.
 const childEnv = "FETTLE_TEST_BUS_CHILD"
 
-// child is a hub that appends without an end, and says what was acknowledged.
+// runChild is a hub that writes.
 func runChild(dir string) int {
 	srv, err := bus.Start(context.Background(), bus.Config{Dir: dir, DontListen: true})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
 	}
+	return write(srv)
+}
+
+// write writes without an end, and says what was acknowledged.
+func write(srv *bus.Server) int {
 	l, err1 := srv.Log(context.Background(), bus.LogConfig{Name: "events"})
 	s, err2 := srv.Store(context.Background(), "things")
 	if err := errors.Join(err1, err2); err != nil {
@@ -65,6 +71,16 @@ type acknowledged struct {
 	logged []string
 	put    map[string]string // the newest by key
 	rev    map[string]uint64
+}
+
+func newAcknowledged() *acknowledged {
+	return &acknowledged{put: map[string]string{}, rev: map[string]uint64{}}
+}
+
+func (a *acknowledged) snapshot(mu *sync.Mutex) []string {
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Clone(a.logged)
 }
 
 // killed runs a child until it has said enough, and kills it.
@@ -157,7 +173,7 @@ func TestKilled(t *testing.T) {
 		rounds = 100
 	}
 	dir := t.TempDir()
-	a := &acknowledged{put: map[string]string{}, rev: map[string]uint64{}}
+	a := newAcknowledged()
 	for round := range rounds {
 		a.killed(t, dir, 50+200*round%1000)
 	}
@@ -172,7 +188,7 @@ func TestKilled(t *testing.T) {
 // copied is missed.
 func TestAWorseStore(t *testing.T) {
 	dir, old := t.TempDir(), t.TempDir()
-	a := &acknowledged{put: map[string]string{}, rev: map[string]uint64{}}
+	a := newAcknowledged()
 	a.killed(t, dir, 50)
 	if err := os.CopyFS(old+"/copy", os.DirFS(dir)); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,8 @@ type Cluster struct {
 	Routes []string // HOST:PORT of the others
 	// TLS is used in both directions: a hub shows its certificate and wants one.
 	TLS *tls.Config
-	// Identify refuses with an error who is no hub of this fleet.
+	// Identify refuses with an error who is no hub of this fleet. Both ends of a route
+	// ask it, about the other one.
 	Identify func(*tls.ConnectionState) error
 	// Replicas is how many hubs keep each thing: 1, 3 or 5; 0 is 1.
 	Replicas int
@@ -95,7 +96,7 @@ func (c Config) options() (*server.Options, error) {
 	if o.Host, o.Port, err = address(c.Listen); err != nil {
 		return nil, err
 	}
-	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.TLS, limited(c.Handshakes)), true, true, true
+	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.TLS, limits{before: limited(c.Handshakes)}), true, true, true
 	return o, c.cluster(o)
 }
 
@@ -107,11 +108,11 @@ func (c Config) cluster(o *server.Options) error {
 	if err != nil {
 		return err
 	}
-	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.Cluster.TLS, nil)}
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify})}
 	for _, r := range c.Cluster.Routes {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: r})
 	}
-	o.CustomRouterAuthentication = hubsOnly{c.Cluster.Identify}
+	o.CustomRouterAuthentication = hubsOnly{}
 	return nil
 }
 
@@ -149,16 +150,20 @@ func limited(perSecond int64) func() error {
 	}
 }
 
+// limits are what strict adds; each may be nil.
+type limits struct {
+	before func() error // of a handshake that somebody else begins
+	verify func(*tls.ConnectionState) error
+}
+
 // strict is a configuration that wants TLS 1.3 and a certificate that verifies,
-// whatever its own function for single connections gives. Nothing begins before, when it
-// is not nil, has let it.
-func strict(c *tls.Config, before func() error) *tls.Config {
-	c = c.Clone()
+// whatever its own function for single connections gives.
+func strict(c *tls.Config, l limits) *tls.Config {
 	each := c.GetConfigForClient
-	c.MinVersion, c.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
+	c = l.tighten(c)
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if before != nil {
-			if err := before(); err != nil {
+		if l.before != nil {
+			if err := l.before(); err != nil {
 				return nil, err
 			}
 		}
@@ -169,9 +174,23 @@ func strict(c *tls.Config, before func() error) *tls.Config {
 		if err != nil || own == nil {
 			return nil, err
 		}
-		own = own.Clone()
-		own.MinVersion, own.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
-		return own, nil
+		return l.tighten(own), nil
+	}
+	return c
+}
+
+func (l limits) tighten(c *tls.Config) *tls.Config {
+	c = c.Clone()
+	c.MinVersion, c.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
+	if also := c.VerifyConnection; l.verify != nil {
+		c.VerifyConnection = func(state tls.ConnectionState) error {
+			if also != nil {
+				if err := also(state); err != nil {
+					return err
+				}
+			}
+			return l.verify(&state)
+		}
 	}
 	return c
 }

@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if child := os.Getenv(childEnv); child != "" {
 		os.Exit(runChild(child))
 	}
+	if seat := os.Getenv(clusterEnv); seat != "" {
+		os.Exit(runSeat(seat))
+	}
 	bustest.OutsideOfBubbles()
 	os.Exit(m.Run())
 }

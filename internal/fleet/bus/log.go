@@ -42,12 +42,14 @@ var _ fleet.Log = (*eventLog)(nil)
 
 // Log opens a log, and makes it where there is none.
 func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
-	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
-		MaxAge: orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
-		MaxMsgSize: MaxBatch + 64<<10, DenyDelete: true, AllowDirect: true,
+	var stream jetstream.Stream
+	err := s.persist(ctx, func(ctx context.Context) (err error) {
+		stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+			MaxAge: orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
+			MaxMsgSize: MaxBatch + 64<<10, DenyDelete: true, AllowDirect: true,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", c.Name, err)

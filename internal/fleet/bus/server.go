@@ -117,6 +117,25 @@ func (s *Server) awaitStore(ctx context.Context) error {
 	}
 }
 
+// persist does what the store of a cluster may refuse until enough hubs are there.
+func (s *Server) persist(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	for {
+		once, stop := context.WithTimeout(ctx, 10*time.Second)
+		err := do(once)
+		stop()
+		if err == nil || s.config.replicas() == 1 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
 // ended hears of every connection that ended, of other servers too.
 func (s *Server) ended(m *nats.Msg) {
 	var e server.DisconnectEventMsg

@@ -43,11 +43,13 @@ var _ fleet.Store = (*store)(nil)
 // Store opens a bucket, and makes it where there is none. The name is of letters,
 // digits, - and _.
 func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
-	kv, err := s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
-		MaxValueSize: MaxValue, LimitMarkerTTL: markerTime,
+	var kv jetstream.KeyValue
+	err := s.persist(ctx, func(ctx context.Context) (err error) {
+		kv, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+			MaxValueSize: MaxValue, LimitMarkerTTL: markerTime,
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
