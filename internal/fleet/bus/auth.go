@@ -61,7 +61,7 @@ func (s *Server) admit(c server.ClientAuthentication, id fleet.TargetID) bool {
 	}
 	c.RegisterUser(&server.User{Username: string(id), Permissions: &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{upOf(id, ">")}},
-		Subscribe: &server.SubjectPermission{Allow: []string{downOf(id, ">"), inboxOf(id) + ">"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{downOf(id, ">")}},
 	}})
 	x.Admit(id, c.GetID())
 	return true

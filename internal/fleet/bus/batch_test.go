@@ -95,7 +95,7 @@ func FuzzOpenAndAnswer(f *testing.F) {
 
 func TestMayAnswer(t *testing.T) {
 	for reply, want := range map[string]bool{
-		"_I.a.x.1": true, "": false, "_I.a.x": false, "_I.a.x.1.2": false, "_I.a.*.1": false, "_I.a.>.1": false, "_I.b.x.1": false, "_I.ab.x.1": false, "_I.a..1": false, "_I.a.x.": false, "_I.a.x.1 PUB": false,
+		"f.a.down.r.x.1": true, "": false, "f.a.down.r.x": false, "f.a.down.r.x.1.2": false, "f.a.down.r.*.1": false, "f.a.down.r.>.1": false, "f.b.down.r.x.1": false, "f.a.down.q.do": false, "f.a.up.r.x.1": false, "f.ab.down.r.x.1": false, "f.a.down.r..1": false, "f.a.down.r.x.": false, "f.a.down.r.x.1 PUB": false,
 	} {
 		if got := mayAnswer("a", reply); got != want {
 			t.Errorf("mayAnswer(%q) is %v", reply, got)

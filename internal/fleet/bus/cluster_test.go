@@ -27,7 +27,7 @@ import (
 type seat struct {
 	Name, Dir, Listen string
 	Routes            []string
-	CA, Cert, Key     []byte // PEM, or DER of the key
+	CA, Cert, Key     []byte // PEM
 }
 
 // clusterEnv is the file of the seat of a process that is to be killed.
@@ -60,15 +60,19 @@ func (a *authority) seats(t *testing.T, n int) []seat {
 	return out
 }
 
+func (s seat) conf() (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(s.Cert, s.Key)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(s.CA)
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, ServerName: "localhost"}, err
+}
+
 // start starts the hub of a seat.
 func (s seat) start() (*bus.Server, error) {
-	pair, err := tls.X509KeyPair(s.Cert, s.Key)
+	conf, err := s.conf()
 	if err != nil {
 		return nil, err
 	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(s.CA)
-	conf := &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, ServerName: "localhost"}
 	return bus.Start(context.Background(), bus.Config{
 		Dir: s.Dir, Name: s.Name, Listen: "127.0.0.1:0", TLS: conf, Identify: identify,
 		Cluster: &bus.Cluster{Name: "fleet", Listen: s.Listen, Routes: s.Routes, TLS: conf, Replicas: 3, Identify: func(state *tls.ConnectionState) error {

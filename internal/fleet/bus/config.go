@@ -181,7 +181,7 @@ func strict(c *tls.Config, l limits) *tls.Config {
 
 func (l limits) tighten(c *tls.Config) *tls.Config {
 	c = c.Clone()
-	c.MinVersion, c.ClientAuth = tls.VersionTLS13, tls.RequireAndVerifyClientCert
+	c.MinVersion, c.ClientAuth, c.SessionTicketsDisabled = tls.VersionTLS13, tls.RequireAndVerifyClientCert, true
 	if also := c.VerifyConnection; l.verify != nil {
 		c.VerifyConnection = func(state tls.ConnectionState) error {
 			if also != nil {

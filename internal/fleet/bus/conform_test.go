@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if seat := os.Getenv(clusterEnv); seat != "" {
 		os.Exit(runSeat(seat))
 	}
+	if seat := os.Getenv(memoryEnv); seat != "" {
+		os.Exit(runMemory(seat))
+	}
 	bustest.OutsideOfBubbles()
 	os.Exit(m.Run())
 }

@@ -12,9 +12,9 @@
 //
 // # Subjects
 //
-// An agent may send below f.ID.up and hear below f.ID.down and _I.ID, where ID is what
-// its certificate says, and nothing else: the server keeps it to that. So the subject
-// proves who speaks, and nothing of JetStream can be named by it.
+// An agent may send below f.ID.up and hear below f.ID.down, where ID is what its
+// certificate says, and nothing else: the server keeps it to that. So the subject proves
+// who speaks, and nothing of JetStream can be named by it.
 //
 //	f.ID.up.q.WORD        an agent asks or tells the hubs; one of them gets it
 //	f.ID.up.here          it is connected, and to which server
@@ -23,9 +23,9 @@
 //	f.ID.down.q.WORD      a hub asks or tells an agent
 //	f.ID.down.s.WORD      a hub opens a stream
 //	f.ID.down.d.SID       a frame of a stream, to the agent
-//	_I.ID.SELF.N          a hub answers question N of an agent
+//	f.ID.down.r.SELF.N    it answers question N of an agent
 //
-// A hub answers an agent only below _I.ID of the ID that asked: a reply subject is what
+// A hub answers an agent only below f.ID.down.r of the ID that asked: a reply subject is what
 // the agent wrote there, and a hub has rights that the agent has not.
 //
 // # Answers

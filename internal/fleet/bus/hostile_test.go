@@ -38,7 +38,7 @@ func newHostile(t *testing.T, a *authority, srv *bus.Server, id fleet.TargetID) 
 		if strings.Contains(strings.ToLower(err.Error()), "permissions violation") {
 			h.denied.Add(1)
 		}
-	}), nats.CustomInboxPrefix("_I."+string(id)))
+	}), nats.CustomInboxPrefix("f."+string(id)+".down.r"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestHostileAgent(t *testing.T) {
 
 	h := newHostile(t, a, srv, me)
 	for _, subject := range publishes(me, victim) {
-		h.isDenied("publish "+subject, func() error { return h.nc.PublishRequest(subject, "_I."+string(me)+".x.1", []byte("{}")) })
+		h.isDenied("publish "+subject, func() error { return h.nc.PublishRequest(subject, "f."+string(me)+".down.r.x.1", []byte("{}")) })
 	}
 	for _, subject := range subscriptions(me, victim) {
 		h.isDenied("subscribe "+subject, func() error { _, err := h.nc.Subscribe(subject, func(*nats.Msg) {}); return err })
@@ -122,7 +122,7 @@ func TestHostileAgent(t *testing.T) {
 func publishes(me, victim fleet.TargetID) []string {
 	return []string{
 		"f." + string(victim) + ".up.q.report", "f." + string(victim) + ".up.here", "f." + string(victim) + ".down.q.do", "f." + string(me) + ".down.q.do",
-		"f.*.up.q.report", "f.>", "_I." + string(victim) + ".x.1", "_I." + string(me) + ".x.1", "_INBOX.x", "f." + string(me), "f." + string(me) + ".up",
+		"f.*.up.q.report", "f.>", "f." + string(victim) + ".down.r.x.1", "f." + string(me) + ".down.r.x.1", "_INBOX.x", "f." + string(me), "f." + string(me) + ".up",
 		"$JS.API.INFO", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.mine", "$JS.API.STREAM.DELETE.KV_targets", "$JS.API.STREAM.PURGE.LOG_events",
 		"$JS.API.DIRECT.GET.KV_targets", "$JS.API.DIRECT.GET.KV_targets.$KV.targets.key", "$JS.API.STREAM.MSG.GET.KV_targets", "$JS.API.CONSUMER.CREATE.KV_targets",
 		"$JS.API.STREAM.SNAPSHOT.KV_targets", "$JS.API.STREAM.RESTORE.KV_targets", "$JS.API.META.LEADER.STEPDOWN", "$JS.API.ACCOUNT.PURGE.$G",
@@ -134,7 +134,7 @@ func publishes(me, victim fleet.TargetID) []string {
 func subscriptions(me, victim fleet.TargetID) []string {
 	return []string{
 		">", "*", "*.>", "f.>", "f.*.up.>", "f.*.down.>", "f.*.*.>", "f." + string(me) + ".>", "f." + string(me) + ".up.>", "f." + string(me) + ".*.q.do",
-		"f." + string(victim) + ".down.>", "f." + string(victim) + ".up.q.report", "f.*.up.q.report", "_I.>", "_I.*.>", "_I." + string(victim) + ".>", "_INBOX.>", "_I." + string(me),
+		"f." + string(victim) + ".down.>", "f." + string(victim) + ".up.q.report", "f.*.up.q.report", "f.*.down.r.>", "f." + string(victim) + ".down.r.x.*", "_INBOX.>", "f." + string(me) + ".down",
 		"$JS.>", "$JS.API.>", "$KV.>", "$KV.targets.>", "log.>", "log.events", "$SYS.>", "$SYS.ACCOUNT.>", "$SRV.>", "_R_.>",
 	}
 }
@@ -143,8 +143,8 @@ func subscriptions(me, victim fleet.TargetID) []string {
 // the agent put there.
 func confuse(t *testing.T, h *hostile, me, victim fleet.TargetID) {
 	for _, reply := range []string{
-		"f." + string(victim) + ".down.q.do", "f." + string(victim) + ".up.q.report", "_I." + string(victim) + ".x.1", "$JS.API.STREAM.DELETE.KV_targets", "$KV.targets.key", "log.events",
-		"_I." + string(me) + ".x", "_I." + string(me) + ".x.y.z", "_I." + string(me) + "x.1.2", "f." + string(me) + ".down.q.do",
+		"f." + string(victim) + ".down.q.do", "f." + string(victim) + ".up.q.report", "f." + string(victim) + ".down.r.x.1", "$JS.API.STREAM.DELETE.KV_targets", "$KV.targets.key", "log.events",
+		"f." + string(me) + ".down.r.x", "f." + string(me) + ".down.r.x.y.z", "f." + string(me) + "x.down.r.1.2", "f." + string(me) + ".down.q.do",
 	} {
 		if err := h.nc.PublishRequest("f."+string(me)+".up.q.report", reply, nil); err != nil {
 			t.Error(err)
@@ -193,7 +193,7 @@ func TestFloods(t *testing.T) {
 		}},
 		{"subscriptions", func(h *hostile) {
 			for i := range 5000 {
-				if _, err := h.nc.Subscribe(fmt.Sprintf("_I.%s.x.%d", bustest.ID(1), i), func(*nats.Msg) {}); err != nil {
+				if _, err := h.nc.Subscribe(fmt.Sprintf("f.%s.down.r.x.%d", bustest.ID(1), i), func(*nats.Msg) {}); err != nil {
 					return
 				}
 			}
@@ -201,7 +201,7 @@ func TestFloods(t *testing.T) {
 		{"questions whose answers it does not read", func(h *hostile) {
 			body := make([]byte, 100<<10)
 			for range 300 {
-				if h.nc.PublishRequest("f."+string(bustest.ID(1))+".up.q.report", "_I."+string(bustest.ID(1))+".x.1", body) != nil {
+				if h.nc.PublishRequest("f."+string(bustest.ID(1))+".up.q.report", "f."+string(bustest.ID(1))+".down.r.x.1", body) != nil {
 					return
 				}
 			}

@@ -91,7 +91,6 @@ func (l *Link) serve(c Carrier, lost <-chan struct{}) {
 	s := &session{carrier: c, ctx: ctx}
 	server, connection := c.Place()
 	err := errors.Join(
-		c.Receive(inboxOf(l.id)+l.self+".*", "", func(m Message) { l.calls.answered("", lastOf(m.Subject), m) }),
 		c.Receive(downOf(l.id, ">"), "", func(m Message) { l.heard(s, m) }),
 		c.Send(upOf(l.id, "here"), "", fmt.Appendf(nil, "%s %d", server, connection)),
 	)
@@ -208,6 +207,10 @@ func (l *Link) heard(s *session, m Message) {
 		l.asked(s, rest, m)
 	case "s":
 		l.opened(s, rest, m)
+	case "r":
+		if number, ok := strings.CutPrefix(rest, l.self+"."); ok {
+			l.calls.answered("", number, m)
+		}
 	case "d":
 		l.streams.frame("", rest, m.Body)
 	}

@@ -25,7 +25,7 @@ func isToken(s string) bool { return tokenForm.MatchString(s) }
 
 func upOf(id fleet.TargetID, rest string) string   { return "f." + string(id) + ".up." + rest }
 func downOf(id fleet.TargetID, rest string) string { return "f." + string(id) + ".down." + rest }
-func inboxOf(id fleet.TargetID) string             { return "_I." + string(id) + "." }
+func inboxOf(id fleet.TargetID) string             { return downOf(id, "r.") }
 
 // senderOf is the target that a subject of the form f.ID.up.… proves, with what
 // follows it.

@@ -98,7 +98,11 @@ func (a *authority) listen(t testing.TB) *bus.Server {
 
 func (a *authority) link(srv *bus.Server, id fleet.TargetID) bus.LinkConfig {
 	conf := a.conf("target", string(id))
-	return bus.LinkConfig{ID: id, URLs: []string{"tls://" + srv.Address().String()}, TLS: func() (*tls.Config, error) { return conf, nil }, Backoff: soon}
+	return bus.LinkConfig{ID: id, URLs: []string{"tls://" + srv.Address().String()}, TLS: always(conf), Backoff: soon}
+}
+
+func always(conf *tls.Config) func() (*tls.Config, error) {
+	return func() (*tls.Config, error) { return conf, nil }
 }
 
 func TestOverTLS(t *testing.T) {

@@ -144,7 +144,7 @@ func (c *conn) Receive(subject, group string, each func(bus.Message)) error {
 	if !c.alive() {
 		return errClosed
 	}
-	if c.id != "" && !strings.HasPrefix(subject, "f."+string(c.id)+".down.") && !strings.HasPrefix(subject, "_I."+string(c.id)+".") {
+	if c.id != "" && !strings.HasPrefix(subject, "f."+string(c.id)+".down.") {
 		return fmt.Errorf("cannot hear %s: %w", subject, fleet.ErrDenied)
 	}
 	c.subs = append(c.subs, &sub{conn: c, subject: strings.Split(subject, "."), group: group, each: each, queues: map[string][]delivery{}})
