@@ -18,7 +18,8 @@ type Carrier interface {
 	Send(subject, reply string, body []byte) error
 	// Receive calls each for what comes under a subject, in which * is one part and >
 	// all the rest: in the order of its sender, and one call after the other. Of those
-	// who give the same group, "" being none, one gets each message.
+	// who give the same group, "" being none, one gets each message. When it returns,
+	// what is sent from then on comes.
 	Receive(subject, group string, each func(Message)) error
 	// Place is the server that it is connected to, and the number that it has there.
 	Place() (server string, connection uint64)

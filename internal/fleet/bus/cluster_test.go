@@ -33,7 +33,7 @@ type seat struct {
 // clusterEnv is the file of the seat of a process that is to be killed.
 const clusterEnv = "FETTLE_TEST_BUS_SEAT"
 
-func (a *authority) seats(t *testing.T, n int) []seat {
+func (a *authority) seats(t testing.TB, n int) []seat {
 	var addresses []string
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -67,14 +67,14 @@ func oneStreamUnderFaults(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lossy := seed%3 == 0
+	lossy, cutAfter := seed%3 == 0, time.Duration(dice.IntN(3000))*time.Millisecond
 	n.SetFaults(bustest.Faults{
 		Delay:     func(string) time.Duration { return time.Duration(dice.IntN(50)) * time.Millisecond },
 		Duplicate: func(string) bool { return dice.IntN(4) == 0 },
 		Drop:      func(string) bool { return lossy && dice.IntN(100) == 0 },
 	})
 	if seed%5 == 4 {
-		time.AfterFunc(time.Duration(dice.IntN(3000))*time.Millisecond, func() { n.Cut(bustest.ID(1)) })
+		time.AfterFunc(cutAfter, func() { n.Cut(bustest.ID(1)) })
 	}
 	got, whole, err := take(s)
 	if !whole {

@@ -59,13 +59,15 @@ func runMemory(file string) int {
 	return 0
 }
 
-// TestMemory measures what a connection that rests costs the hub, in a process of its
-// own, with TLS.
-func TestMemory(t *testing.T) {
-	links, most := 250, 100
-	if os.Getenv("FETTLE_LONG") != "" {
-		links, most = 2000, 60
+// BenchmarkConnections measures what a connection that rests costs a hub, in a process
+// of its own, with TLS.
+func BenchmarkConnections(b *testing.B) {
+	for b.Loop() {
+		connections(b, 2000)
 	}
+}
+
+func connections(t *testing.B, links int) {
 	a := newAuthority(t)
 	s := a.seats(t, 1)[0]
 	file := filepath.Join(t.TempDir(), "seat")
@@ -114,9 +116,6 @@ func TestMemory(t *testing.T) {
 		after = kilobytes
 		return n == links
 	})
-	each := (after - before) / links
-	t.Logf("%d connections: %d KB more than %d KB, %d KB each", links, after-before, before, each)
-	if each > most {
-		t.Errorf("a connection costs %d KB", each)
-	}
+	t.ReportMetric(float64(after-before)/float64(links), "KB/connection")
+	t.ReportMetric(float64(before), "KB/hub")
 }

@@ -26,7 +26,10 @@ func (c overNATS) Receive(subject, group string, each func(Message)) error {
 		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
 		each(Message{Subject: m.Subject, Reply: m.Reply, Body: m.Data, Nobody: nobody})
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return flush(context.Background(), c.nc)
 }
 
 func (c overNATS) Place() (string, uint64) {

@@ -85,7 +85,7 @@ func (s *Server) begin(ctx context.Context) error {
 	if s.js, err = jetstream.New(keeper); err != nil {
 		return fmt.Errorf("cannot use the store of the bus: %w", err)
 	}
-	err = errors.Join(s.awaitStore(ctx), flush(ctx, system), flush(ctx, hub))
+	err = errors.Join(s.awaitStore(ctx), flush(ctx, system))
 	s.exchange.Store(x)
 	return err
 }
