@@ -304,3 +304,19 @@ func TestEnrolAgainElsewhere(t *testing.T) {
 		t.Errorf("%+v, %v", k, err)
 	}
 }
+
+// A registry that cannot be read is no registry that was lost.
+func TestStoreFails(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	s.enrolled(c, "web1")
+	s.targets.fail = func(op, _ string) error {
+		if op == "get" {
+			return errors.New("no quorum")
+		}
+		return nil
+	}
+	if _, err := c.Renew(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "Ask again later") {
+		t.Error(err)
+	}
+}
