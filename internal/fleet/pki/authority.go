@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/host"
@@ -215,7 +215,7 @@ func hubTemplate(hosts []string) (*x509.Certificate, error) {
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			t.IPAddresses = append(t.IPAddresses, ip)
-		} else if hostName.MatchString(h) {
+		} else if hostName(h) {
 			t.DNSNames = append(t.DNSNames, h)
 		} else {
 			return nil, fmt.Errorf("cannot make a certificate for %.80q: it is no address and no name in DNS", h)
@@ -224,7 +224,14 @@ func hubTemplate(hosts []string) (*x509.Certificate, error) {
 	return t, nil
 }
 
-var hostName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+func hostName(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if !worded(label, 63, letters, "-") {
+			return false
+		}
+	}
+	return len(s) <= 253
+}
 
 // issuerTemplate binds what a hub may make: client certificates of its own fleet, without
 // any name of a machine.

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -33,14 +32,21 @@ type Name struct {
 	ID    string
 }
 
-var (
-	fleetName  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	personName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._@+-]{0,58}[A-Za-z0-9])?$`)
+const (
+	lowerDigits = "abcdefghijklmnopqrstuvwxyz0123456789"
+	letters     = lowerDigits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
+
+// worded tells whether a text has 1 to most characters of a set or of more, and begins
+// and ends with one of the set.
+func worded(s string, most int, set, more string) bool {
+	return len(s) > 0 && len(s) <= most && strings.Trim(s, set+more) == "" &&
+		strings.IndexByte(set, s[0]) >= 0 && strings.IndexByte(set, s[len(s)-1]) >= 0
+}
 
 // CheckFleet says what is wrong with the name of a fleet, or the ID of a hub.
 func CheckFleet(name string) error {
-	if !fleetName.MatchString(name) {
+	if !worded(name, 63, lowerDigits, "-") {
 		return fmt.Errorf("cannot call a fleet or a hub %.70q: it has up to 63 of a-z, 0-9 and -, and begins and ends with a letter or digit", name)
 	}
 	return nil
@@ -48,7 +54,7 @@ func CheckFleet(name string) error {
 
 // CheckPerson says what is wrong with the name of a person.
 func CheckPerson(name string) error {
-	if !personName.MatchString(name) {
+	if !worded(name, 60, letters, "._@+-") {
 		return fmt.Errorf("cannot call a person %.70q: a name has up to 60 letters, digits and . _ @ + -, and begins and ends with a letter or digit", name)
 	}
 	return nil

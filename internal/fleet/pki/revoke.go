@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -34,8 +33,6 @@ type Revocation struct {
 	Reason string `json:"reason,omitempty"` // for people
 }
 
-var serialText = regexp.MustCompile(`^[0-9a-f]{1,40}$`)
-
 func (r Revocation) check() error {
 	if r.Format != revocationFormat {
 		return fmt.Errorf("cannot read a revocation of the format %.40q: this program knows %s", r.Format, revocationFormat)
@@ -43,7 +40,7 @@ func (r Revocation) check() error {
 	if (r.Serial == "") == (r.Name == "") {
 		return errors.New("cannot take a revocation of neither or both of serial and name")
 	}
-	if r.Serial != "" && !serialText.MatchString(r.Serial) {
+	if r.Serial != "" && !worded(r.Serial, 40, "0123456789abcdef", "") {
 		return fmt.Errorf("cannot take %.60q for the serial of a certificate", r.Serial)
 	}
 	if r.Name == "" {
