@@ -2,11 +2,11 @@
 // targets: bundles, the proofs of where they come from, the store of both, and the
 // tree that an agent makes of them.
 //
-//	hub:    parts, err := content.PackAll(ctx, r, rev, store)        // one bundle a part, with its proof
-//	agent:  err := fetcher.Fetch(ctx, assigned.Bundle)              // resumed, verified
-//	        b, err := content.OpenBundle(store, assigned.Bundle)
-//	        signed, err := content.Verify(proof, b, claim, trust)   // before anything of it is used
-//	        tree, err := content.Compose(top, modules, enrolled)    // and compile it
+//	hub:    sources.Run(ctx)                                 // follows repositories, by polls and Hooks
+//	        parts, err := sources.Pack(ctx, rev, store)      // a bundle a part, each with its proof
+//	        mux.Handle(content.Path, &content.Server{…})
+//	agent:  err := library.Fetch(ctx, assignment)            // resumed, verified: see Fetcher, Verify
+//	        tree, end, err := library.Tree(assignment, nil)  // see Compose; and compile it
 //
 // # Parts
 //
