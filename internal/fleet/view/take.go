@@ -95,22 +95,62 @@ func (t *tx) status(target int64, r fleet.Report) error {
 	}
 	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run, s.Changed, s.Error, words[1])
 	if err == nil {
-		err = t.exec("DELETE FROM modules WHERE target = ?", target)
-	}
-	for _, m := range s.Modules {
-		if err == nil {
-			err = t.module(target, m)
-		}
+		err = t.modules(target, s.Modules)
 	}
 	return cmp.Or(err, t.sum(target))
 }
 
-func (t *tx) module(target int64, m fleet.ModuleStatus) error {
-	words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
+// row is what stands of one module of a target.
+type row struct {
+	commit, bundle, state, since int64
+	waits, failure               string
+}
+
+// modules writes what has changed of the modules of a target: most do not, from one
+// report to the next.
+func (t *tx) modules(target int64, all []fleet.ModuleStatus) error {
+	had, err := t.rows(target)
 	if err != nil {
 		return err
 	}
-	return t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", target, words[0], words[1], words[2], words[3], m.Since, m.Waits, m.Error)
+	for _, m := range all {
+		words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
+		if err != nil {
+			return err
+		}
+		now := row{words[1], words[2], words[3], m.Since, m.Waits, m.Error}
+		if was, ok := had[words[0]]; !ok || was != now {
+			err = t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", target, words[0], now.commit, now.bundle, now.state, now.since, now.waits, now.failure)
+		}
+		if err != nil {
+			return err
+		}
+		delete(had, words[0])
+	}
+	for gone := range had {
+		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) rows(target int64) (map[int64]row, error) {
+	rows, err := t.QueryContext(t.ctx, "SELECT module, commit_, bundle, state, since, waits, error FROM modules WHERE target = ?", target)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[int64]row{}
+	for rows.Next() {
+		var module int64
+		var r row
+		if err := rows.Scan(&module, &r.commit, &r.bundle, &r.state, &r.since, &r.waits, &r.failure); err != nil {
+			return nil, err
+		}
+		out[module] = r
+	}
+	return out, rows.Err()
 }
 
 func (t *tx) hubEvent(p place, e fleet.HubEvent) error {

@@ -19,7 +19,7 @@ import (
 
 // Options bound what is kept. The zero value has the defaults.
 type Options struct {
-	Events int           // of each target; 0 is 50
+	Events int           // of each target; 0 is 40
 	Age    time.Duration // of events; 0 is 90 days
 	// Silence is how long an active target may say nothing before it counts as silent;
 	// 0 is 5 minutes.
@@ -28,7 +28,7 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	DefaultEvents  = 50
+	DefaultEvents  = 40
 	DefaultAge     = 90 * 24 * time.Hour
 	DefaultSilence = 5 * time.Minute
 )
