@@ -100,6 +100,7 @@ var confinements = []confinement{
 			{"internal/fleet/hub/api/apitest", "the same for tests"},
 			{"internal/fleet/pki", "TLS of hubs and agents, enrolment and renewal"},
 			{"internal/fleet/client", "asks a hub, for the command line"},
+			{"internal/fleet/hub/metrics", "a handler that Prometheus asks"},
 			{"internal/fleet/content", "serves and fetches bundles, takes webhooks"},
 			{"internal/fleet/access", "who asks by HTTP, and the keys of OIDC providers"},
 			{"test/...", "networks of test hosts"},

@@ -1,0 +1,177 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// collector counts for each scrape.
+type collector struct{ o Options }
+
+// Describe tells nothing, so that what is counted is checked at each scrape.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect asks the read model and the hub.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	ctx, done := context.WithTimeout(context.Background(), scrape)
+	defer done()
+	g := gauges{out, map[string]*prometheus.Desc{}}
+	for _, d := range descriptions() {
+		g.known[d.name] = d.desc()
+	}
+	c.hub(ctx, g)
+	err := errors.Join(c.status(ctx, g), c.targets(ctx, g), c.modules(ctx, g))
+	g.set("fettle_hub_view_errors", yes(err != nil))
+}
+
+// gauges writes values of what is described.
+type gauges struct {
+	out   chan<- prometheus.Metric
+	known map[string]*prometheus.Desc
+}
+
+func (g gauges) set(name string, value float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(g.known[name], prometheus.GaugeValue, value, labels...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(g.known[name], err)
+	}
+	g.out <- m
+}
+
+func yes(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func seconds(ns int64) float64 { return float64(ns) / float64(time.Second) }
+
+func (c collector) hub(ctx context.Context, g gauges) {
+	h := c.o.Health(ctx)
+	g.set("fettle_hub_info", 1, h.Hub, c.o.Version)
+	g.set("fettle_hub_ready", yes(h.Ready))
+	g.set("fettle_hub_leads", yes(h.Leads))
+	told := map[string]bool{}
+	for _, check := range h.Checks {
+		if !told[check.Name] {
+			g.set("fettle_hub_up", yes(check.Error == ""), check.Name)
+		}
+		told[check.Name] = true
+	}
+}
+
+func (c collector) status(ctx context.Context, g gauges) error {
+	s, err := c.o.Views.Status(ctx, c.o.Now())
+	if err != nil {
+		return err
+	}
+	for _, standing := range []fleet.Standing{fleet.Pending, fleet.Active, fleet.Retired, fleet.Revoked} {
+		g.set("fettle_targets", float64(s.Standings[standing]), string(standing))
+	}
+	unexpected := 0
+	for _, state := range document.States() {
+		if state == document.Outside {
+			continue
+		}
+		g.set("fettle_target_states", float64(s.States[state]), string(state))
+		switch state {
+		case document.Failed, document.Silent, document.Drifted, document.Unknown:
+			unexpected += s.States[state]
+		}
+	}
+	g.set("fettle_targets_unexpected", float64(unexpected))
+	g.set("fettle_targets_connected", float64(s.Connected))
+	g.set("fettle_targets_behind", float64(s.Behind))
+	g.set("fettle_targets_errors", float64(s.Errors))
+	g.set("fettle_targets_pinned", float64(s.Pinned))
+	g.set("fettle_drift_addresses", float64(s.Drift))
+	g.set("fettle_hub_log_position", float64(s.Position))
+	return nil
+}
+
+// targets tells of each, the worst first as far as there is room. Names are unique
+// among active targets.
+func (c collector) targets(ctx context.Context, g gauges) error {
+	if c.o.Targets < 0 {
+		return nil
+	}
+	page, err := c.o.Views.Targets(ctx, view.TargetQuery{Sort: "state", Limit: c.o.Targets, Now: c.o.Now()})
+	if err != nil {
+		return err
+	}
+	told := map[string]bool{}
+	for _, t := range page.Targets {
+		if !active(t) || told[t.Name] {
+			continue
+		}
+		told[t.Name] = true
+		g.set("fettle_target_info", 1, t.Name, t.Fleet, string(t.State), label(t.Version))
+		g.set("fettle_target_drift_addresses", float64(t.Drift), t.Name)
+		g.set("fettle_target_contact_timestamp_seconds", seconds(t.Contact), t.Name)
+		g.set("fettle_target_changed_timestamp_seconds", seconds(t.Changed), t.Name)
+		g.set("fettle_target_behind", float64(t.Behind), t.Name)
+	}
+	return nil
+}
+
+// label cuts what an agent says of itself.
+func label(text string) string {
+	const most = 40
+	out := []rune(text)
+	for i, r := range out {
+		if r < ' ' || r > '~' {
+			out[i] = '?'
+		}
+	}
+	return string(out[:min(most, len(out))])
+}
+
+// states are those of modules that are told apart; all others are "unknown".
+func states() []fleet.Readiness {
+	return []fleet.Readiness{fleet.ModulePending, fleet.ModuleBlocked, fleet.ModuleApplying, fleet.ModuleReady, fleet.ModuleDrifted, fleet.ModuleFailed, fleet.ModuleHeld}
+}
+
+func (c collector) modules(ctx context.Context, g gauges) error {
+	page, err := c.o.Views.Modules(ctx, c.o.Now())
+	for _, m := range page.Modules {
+		left := m.Targets
+		for _, s := range states() {
+			g.set("fettle_module_targets", float64(m.States[s]), m.Module, string(s))
+			left -= m.States[s]
+		}
+		g.set("fettle_module_targets", float64(left), m.Module, string(view.Unreported))
+		g.set("fettle_module_behind", float64(m.Behind), m.Module)
+		g.set("fettle_module_errors", float64(m.Errors), m.Module)
+		c.revisions(g, m)
+	}
+	return err
+}
+
+func (g gauges) revision(module string, r document.RevisionCount, name string) {
+	g.set("fettle_module_revision_assigned", float64(r.Assigned), module, name)
+	g.set("fettle_module_revision_applied", float64(r.Applied), module, name)
+}
+
+// revisions tells of those that are assigned: what else is applied is what agents say.
+func (c collector) revisions(g gauges, m document.Module) {
+	other := document.RevisionCount{Commit: "other"}
+	told := map[string]bool{other.Commit: true}
+	for _, r := range m.Revisions {
+		name := r.Commit[:min(12, len(r.Commit))]
+		if r.Assigned == 0 || len(told) > c.o.Revisions || told[name] {
+			other.Assigned, other.Applied = other.Assigned+r.Assigned, other.Applied+r.Applied
+			continue
+		}
+		told[name] = true
+		g.revision(m.Module, r, name)
+	}
+	g.revision(m.Module, other, other.Commit)
+}

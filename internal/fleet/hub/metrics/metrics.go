@@ -1,0 +1,157 @@
+// Package metrics tells Prometheus how a fleet and its hub are.
+//
+//	m := metrics.New(metrics.Options{Views: view, Health: core.Health, Now: time.Now})
+//	handler.Metrics = m
+//	m.Reports(3)                     // where the log is written
+//	m.Committed(12 * time.Millisecond)
+//
+// Everything about targets and modules is counted anew, from the read model, for each
+// scrape, and is the same at every hub. No label holds what an agent may choose: targets
+// are counted and never named but in fettle_target_info, which stops at Options.Targets,
+// and a module has at most Options.Revisions revisions, those that most targets should
+// have; the rest are counted under the revision "other".
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// Views is what is asked of the read model. *view.View has it.
+type Views interface {
+	Targets(ctx context.Context, q view.TargetQuery) (document.TargetPage, error)
+	Modules(ctx context.Context, now time.Time) (document.ModulePage, error)
+	Status(ctx context.Context, now time.Time) (document.Status, error)
+}
+
+// Options say what is told. Views, Health and Now must be set.
+type Options struct {
+	Views  Views
+	Health func(context.Context) document.Health
+	Now    func() time.Time
+	// Targets is of how many targets each is told by name; 0 is 2000, below 0 none.
+	Targets int
+	// Revisions bounds those of one module; 0 is 5.
+	Revisions int
+	Version   string
+}
+
+// Metrics serves /metrics. Its methods may be called from any goroutine.
+type Metrics struct {
+	http.Handler
+	reports prometheus.Counter
+	commits prometheus.Histogram
+	refused *prometheus.CounterVec
+}
+
+// scrape is how long one may take.
+const scrape = 10 * time.Second
+
+// New makes metrics with a registry of their own.
+func New(o Options) *Metrics {
+	o.Targets, o.Revisions = cmp.Or(o.Targets, 2000), cmp.Or(o.Revisions, 5)
+	m := &Metrics{
+		reports: prometheus.NewCounter(prometheus.CounterOpts{Name: "fettle_hub_reports_total", Help: "Reports of agents that this hub wrote into the log."}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fettle_hub_commit_seconds", Help: "How long it took until reports were durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fettle_hub_refused_total", Help: "What this hub refused."}, []string{"what"}),
+	}
+	for _, what := range Refusals() {
+		m.refused.WithLabelValues(string(what))
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(m.reports, m.commits, m.refused, collector{o})
+	m.Handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{Timeout: scrape, MaxRequestsInFlight: 4})
+	return m
+}
+
+// Reports counts reports that were written.
+func (m *Metrics) Reports(n int) { m.reports.Add(float64(max(n, 0))) }
+
+// Committed tells how long one commit took.
+func (m *Metrics) Committed(d time.Duration) { m.commits.Observe(d.Seconds()) }
+
+// Refusal is what a hub refused; the list is closed, so that labels are bounded.
+type Refusal string
+
+// What hubs refuse.
+const (
+	RefusedEnrolment Refusal = "enrolment"
+	RefusedRenewal   Refusal = "renewal"
+	RefusedLink      Refusal = "link" // a connection to the bus
+	RefusedReport    Refusal = "report"
+	RefusedCall      Refusal = "call" // of the API
+)
+
+// Refusals are all of them.
+func Refusals() []Refusal {
+	return []Refusal{RefusedEnrolment, RefusedRenewal, RefusedLink, RefusedReport, RefusedCall}
+}
+
+// Refused counts one; what is not in Refusals is not counted.
+func (m *Metrics) Refused(what Refusal) {
+	for _, known := range Refusals() {
+		if known == what {
+			m.refused.WithLabelValues(string(what)).Inc()
+		}
+	}
+}
+
+// Names are those of all metrics, for dashboards and rules.
+func Names() []string {
+	names := []string{"fettle_hub_reports_total", "fettle_hub_commit_seconds", "fettle_hub_refused_total"}
+	for _, d := range descriptions() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// described is a metric that is counted for each scrape.
+type described struct {
+	name, help string
+	labels     []string
+}
+
+func (d described) desc() *prometheus.Desc {
+	return prometheus.NewDesc(d.name, d.help, d.labels, nil)
+}
+
+func descriptions() []described {
+	return []described{
+		{"fettle_targets", "Targets by what the fleet thinks of them.", []string{"standing"}},
+		{"fettle_target_states", "Active targets by the worst that is true of them.", []string{"state"}},
+		{"fettle_targets_connected", "Active targets that are connected.", nil},
+		{"fettle_targets_behind", "Active targets with a module that is not applied as assigned.", nil},
+		{"fettle_targets_errors", "Active targets with an error.", nil},
+		{"fettle_targets_pinned", "Active targets that are pinned.", nil},
+		{"fettle_targets_unexpected", "Active targets in a state that should not last: failed, silent, drifted or unknown.", nil},
+		{"fettle_drift_addresses", "Addresses that are not as they were applied, on active targets.", nil},
+		{"fettle_target_info", "1 for each target, with what it is.", []string{"target", "fleet", "state", "version"}},
+		{"fettle_target_drift_addresses", "Addresses of a target that are not as they were applied.", []string{"target"}},
+		{"fettle_target_contact_timestamp_seconds", "When a target was last heard of.", []string{"target"}},
+		{"fettle_target_changed_timestamp_seconds", "When the last run of a target that changed something was.", []string{"target"}},
+		{"fettle_target_behind", "Modules of a target that are not applied as assigned.", []string{"target"}},
+		{"fettle_module_targets", "Active targets that a module is assigned to, by its state there.", []string{"module", "state"}},
+		{"fettle_module_behind", "Active targets where a module is not applied as assigned.", []string{"module"}},
+		{"fettle_module_errors", "Active targets where a module has an error.", []string{"module"}},
+		{"fettle_module_revision_assigned", "Active targets that should have a revision of a module.", []string{"module", "revision"}},
+		{"fettle_module_revision_applied", "Active targets that have a revision of a module.", []string{"module", "revision"}},
+		{"fettle_hub_up", "1 when a part of the hub is well.", []string{"part"}},
+		{"fettle_hub_ready", "1 when the hub serves agents.", nil},
+		{"fettle_hub_leads", "1 when this hub leads.", nil},
+		{"fettle_hub_info", "1, with the hub and its version.", []string{"hub", "version"}},
+		{"fettle_hub_log_position", "How far the read model is in the log.", nil},
+		{"fettle_hub_view_errors", "1 when the read model could not be asked.", nil},
+	}
+}
+
+// active tells whether a target counts.
+func active(t document.Target) bool { return t.Standing == fleet.Active }

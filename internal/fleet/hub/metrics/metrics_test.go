@@ -1,0 +1,181 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/hub/metrics"
+)
+
+// scraped is what Prometheus gets.
+func scraped(t testing.TB, m *metrics.Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest("GET", "http://hub/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+func hub(t testing.TB) (*apitest.Hub, metrics.Options) {
+	t.Helper()
+	h, err := apitest.New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h, metrics.Options{Views: h, Health: h.Health, Now: apitest.Now, Version: "1.0"}
+}
+
+func Example() {
+	dir, err := os.MkdirTemp("", "hub")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	h, err := apitest.New(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer h.Close()
+	m := metrics.New(metrics.Options{Views: h, Health: h.Health, Now: apitest.Now})
+	m.Reports(3)
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, httptest.NewRequest("GET", "http://hub/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		if strings.HasPrefix(line, "fettle_target_states") && !strings.HasSuffix(line, " 0\n") || strings.HasPrefix(line, "fettle_hub_reports_total") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// fettle_hub_reports_total 3
+	// fettle_target_states{state="failed"} 1
+	// fettle_target_states{state="ready"} 1
+}
+
+func TestWhatIsTold(t *testing.T) {
+	_, o := hub(t)
+	m := metrics.New(o)
+	m.Committed(3 * time.Millisecond)
+	m.Refused(metrics.RefusedLink)
+	m.Refused("whatever an agent says")
+	text := scraped(t, m)
+	for _, want := range []string{
+		`fettle_targets{standing="pending"} 1`, `fettle_targets_connected 1`, `fettle_targets_unexpected 1`, `fettle_drift_addresses 1`, `fettle_target_info{fleet="prod",state="failed",target="web2",version="1.0"} 1`,
+		`fettle_module_revision_assigned{module="modules/web",revision="bbbbbbbbbbbb"} 2`, `fettle_module_revision_applied{module="modules/web",revision="other"} 1`, `fettle_module_targets{module="modules/web",state="failed"} 1`,
+		`fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`, `fettle_hub_commit_seconds_count 1`, `fettle_hub_refused_total{what="link"} 1`, `fettle_hub_view_errors 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "db1") || strings.Contains(text, "whatever") {
+		t.Error("it tells too much")
+	}
+	for _, name := range metrics.Names() {
+		if !strings.Contains(text, "# TYPE "+name+" ") {
+			t.Errorf("%s is not told", name)
+		}
+	}
+}
+
+// However many targets, revisions and states agents make up, the number of series stays
+// what it was, and no two are the same.
+func TestBoundedLabels(t *testing.T) {
+	h, o := hub(t)
+	o.Targets = 1
+	m := metrics.New(o)
+	lines := func() int { return strings.Count(scraped(t, m), "\n") }
+	before := lines()
+	for i := range 30 {
+		status := fleet.Status{Version: strings.Repeat("\xff\nv", 50) + fmt.Sprint(i)}
+		for _, c := range []string{"other", "bbbbbbbbbbbbX", fmt.Sprint(i)} {
+			status.Modules = []fleet.ModuleStatus{{Module: "modules/web", Commit: c, State: fleet.Readiness(fmt.Sprint("state", i))}}
+			r := fleet.Report{Format: fleet.ReportFormat, Target: "bbbbbbbbbbbbbbbbbbbbbbbbba", Seq: uint64(10 + 3*i + len(c)), Event: fleet.Event{Kind: "odd"}, Status: status}
+			if err := h.Tell(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if now := lines(); now != before {
+			t.Fatalf("%d lines, and before it was %d", now, before)
+		}
+	}
+}
+
+// Every metric that dashboard and rules name is one that hubs have.
+func TestMonitoring(t *testing.T) {
+	const dir = "../../../../packaging/monitoring"
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	read(t, filepath.Join(dir, "grafana-fleet.json"), &dashboard, func(b []byte, v any) error { return json.Unmarshal(b, v) })
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr, For string
+				Annotations      map[string]string
+			}
+		}
+	}
+	read(t, filepath.Join(dir, "alerts.yml"), &rules, func(b []byte, v any) error { return yaml.Unmarshal(b, v) })
+	var exprs []string
+	for _, p := range dashboard.Panels {
+		if len(p.Targets) == 0 {
+			t.Errorf("the panel %q shows nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			exprs = append(exprs, target.Expr)
+		}
+	}
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			exprs = append(exprs, r.Expr)
+			if r.Alert == "" || r.For == "" || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+				t.Errorf("the rule %q lacks something", r.Alert)
+			}
+		}
+	}
+	if len(exprs) < 25 {
+		t.Fatalf("only %d expressions", len(exprs))
+	}
+	name := regexp.MustCompile(`fettle_[a-z_]+`)
+	for _, e := range exprs {
+		for _, n := range name.FindAllString(e, -1) {
+			if !slices.Contains(metrics.Names(), strings.TrimSuffix(n, "_bucket")) {
+				t.Errorf("no hub has %s: %s", n, e)
+			}
+		}
+		if strings.Count(e, "(") != strings.Count(e, ")") || strings.Count(e, "{") != strings.Count(e, "}") {
+			t.Errorf("%s is torn", e)
+		}
+	}
+}
+
+func read(t *testing.T, file string, into any, parse func([]byte, any) error) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = parse(text, into)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
