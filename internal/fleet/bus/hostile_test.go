@@ -1,10 +1,12 @@
 package bus_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -217,8 +219,41 @@ func TestFloods(t *testing.T) {
 	if n := srv.Figures().Subscriptions; n > 1000 {
 		t.Errorf("there are %d subscriptions", n)
 	}
+	shout(t, a, srv)
+	fine("a gigabyte")
 	sessions(t, a, srv)
 	fine("many connections")
+}
+
+// shout says on the wire itself what the library refuses to say: that more comes than
+// may. The server ends the connection before it has taken it.
+func shout(t *testing.T, a *authority, srv *bus.Server) {
+	c, err := tls.Dial("tcp", srv.Address().String(), a.conf("target", string(bustest.ID(1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	in := bufio.NewReader(c)
+	if info, err := in.ReadString('\n'); err != nil || !strings.HasPrefix(info, "INFO ") {
+		t.Fatalf("the server says %q, %v", info, err)
+	}
+	if _, err := fmt.Fprint(c, "CONNECT {}\r\nPING\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for line := ""; line != "PONG\r\n"; { // it says +OK, and may ask by itself
+		if line, err = in.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := fmt.Fprintf(c, "PUB f.%s.up.q.report 1073741824\r\n", bustest.ID(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(in); err != nil && !strings.Contains(string(rest), "-ERR") {
+		t.Errorf("to a gigabyte the server says %q, and %v", rest, err)
+	}
 }
 
 // sessions: one target has few connections, and the newest are kept.
