@@ -1,0 +1,68 @@
+package view_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// What the log and the stores say is in the model soon, and what went while the hub was
+// away is not; what cannot be read stops nothing.
+func TestFollow(t *testing.T) {
+	s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(b []byte) (fleet.Assignment, error) { return fleet.ParseAssignment(b) }}
+	file := filepath.Join(t.TempDir(), "view.db")
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow := func(while func(v *view.View)) {
+		v, err := view.Open(file, view.Options{})
+		must(nil, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- v.Follow(ctx, s) }()
+		while(v)
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		must(nil, v.Close())
+	}
+	ctx := t.Context()
+	for n := range 2 {
+		must(s.Targets.Put(ctx, string(id(n)), record(member(n))))
+	}
+	must(s.Targets.Put(ctx, string(id(2)), []byte("no target")))
+	must(s.Assignments.Put(ctx, string(id(0)), assignment(0, 2, 1).Marshal()))
+	must(s.Assignments.Put(ctx, string(id(1)), assignment(0, 2, 1).Marshal())) // another's
+	must(s.Log.Append(ctx, [][]byte{said(0, 1, 2, fleet.ModuleReady)}))
+	names := func(v *view.View) (out string) {
+		page, err := v.Targets(ctx, view.TargetQuery{Now: at(100)})
+		must(nil, err)
+		for _, target := range page.Targets {
+			out += target.Name + " " + string(target.State) + "; "
+		}
+		return out
+	}
+	follow(func(v *view.View) {
+		bustest.Await(t, "all is in the model", func() bool { return names(v) == "t0 ready; t1 unknown; " })
+		must(s.Log.Append(ctx, [][]byte{said(0, 2, 2, fleet.ModuleFailed)}))
+		bustest.Await(t, "a report", func() bool { return names(v) == "t0 failed; t1 unknown; " })
+		must(nil, s.Assignments.Delete(ctx, string(id(0)), 0))
+		bustest.Await(t, "that an assignment went", func() bool {
+			page, err := v.Modules(ctx, at(100))
+			return err == nil && len(page.Modules) == 0
+		})
+	})
+	must(nil, s.Targets.Delete(ctx, string(id(1)), 0))
+	follow(func(v *view.View) {
+		bustest.Await(t, "what went meanwhile is gone", func() bool { return names(v) == "t0 failed; " || names(v) == "t0 pending; " })
+	})
+}
