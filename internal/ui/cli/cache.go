@@ -3,12 +3,12 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"strconv"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wanted"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
@@ -114,7 +114,7 @@ func (s *session) inventory(src *source) (all []lang.Target, err error) {
 func (s *session) listOf(src *source, in compile.Input) (req executor.Request, err error) {
 	fresh := func() (compile.Result, error) {
 		res, err := s.compileInput(in)
-		if req = request(res, src.rev); err == nil {
+		if req = wanted.Request(res, src.rev); err == nil {
 			s.goesOn(&req, res.Outputs, res.Held, src, in)
 		}
 		return res, err
@@ -146,20 +146,10 @@ func (s *session) listOf(src *source, in compile.Input) (req executor.Request, e
 // goesOn adds to a request what it was made with of the outputs of commands, and
 // how to make it with others.
 func (s *session) goesOn(req *executor.Request, outputs []compile.Output, held []compile.Held, src *source, in compile.Input) {
-	if len(outputs) == 0 {
-		return
-	}
-	req.Known, req.Outputs = in.Outputs, make([]executor.OutputRef, len(outputs))
-	for i, o := range outputs {
-		req.Outputs[i] = executor.OutputRef{Addr: o.Addr, Step: o.Step}
-	}
-	for _, h := range held {
-		req.Held = append(req.Held, executor.Held{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs})
-	}
-	req.Next = func(known executor.Known) (executor.Request, error) {
+	wanted.GoesOn(req, outputs, held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
 		return s.listOf(src, in)
-	}
+	})
 }
 
 // keptRequest is request for a list that was kept. Should it be gone when it is
@@ -178,7 +168,7 @@ func (s *session) keptRequest(kept *listcache.Kept, in compile.Input, rev repo.R
 				return executor.Loaded{}, err
 			}
 		}
-		return executor.Loaded{List: res.List, Blobs: res.Blobs, States: stateRefs(res), Secrets: res.Secrets}, nil
+		return executor.Loaded{List: res.List, Blobs: res.Blobs, States: wanted.States(res), Secrets: res.Secrets}, nil
 	}
 	return executor.Request{Target: kept.Target, Policy: kept.Policy, Revision: rev, Load: load, ListDigest: kept.List, Repair: true}
 }

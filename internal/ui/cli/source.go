@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
@@ -237,31 +236,4 @@ func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Req
 	}
 	closing()
 	return executor.Request{}, nil, err
-}
-
-func request(res compile.Result, rev repo.Revision) executor.Request {
-	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs, States: stateRefs(res), Secrets: res.Secrets, Repair: true}
-}
-
-func stateRefs(res compile.Result) []executor.StateRef {
-	var out []executor.StateRef
-	for _, st := range res.States {
-		ref := executor.StateRef{ID: st.ID, Source: fmt.Sprintf("%s:%d", st.Range.File, st.Range.Start.Line)}
-		seen := map[addr.Addr]bool{}
-		for _, i := range st.Steps {
-			a := res.List[i].Addr()
-			if !seen[a] {
-				seen[a] = true
-				ref.Addrs = append(ref.Addrs, a)
-			}
-			if k := res.List[i].Phase(); k > 1 {
-				if ref.Phases == nil {
-					ref.Phases = map[addr.Addr]int{}
-				}
-				ref.Phases[a] = k
-			}
-		}
-		out = append(out, ref)
-	}
-	return out
 }

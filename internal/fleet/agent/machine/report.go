@@ -60,13 +60,14 @@ func (m *Machine) Status() fleet.Status {
 	if m.Accepted == nil {
 		return s
 	}
+	most := min(1024, 64<<10/(len(m.Accepted.Modules)+1)) // all of a report has to be small
 	for _, as := range m.Accepted.Modules {
 		have, _ := m.applied(as.Module)
 		k := m.Modules[as.Module]
 		s.Drift += k.Drift
 		s.Modules = append(s.Modules, fleet.ModuleStatus{
 			Module: as.Module, Commit: have.Revision.Commit, Bundle: have.Bundle.Digest,
-			State: m.stateOf(as, have, k), Since: k.Since, Waits: clip(k.Waits), Error: clip(k.Error),
+			State: m.stateOf(as, have, k), Since: k.Since, Waits: cut(k.Waits, most), Error: cut(k.Error, most),
 		})
 	}
 	return s
@@ -118,10 +119,13 @@ func (m *Machine) ackedReport(e Acked) {
 	}
 }
 
-// clip shortens a text for a report, at a character.
-func clip(s string) string {
-	if len(s) <= longestText {
+// clip shortens a text for a report.
+func clip(s string) string { return cut(s, longestText) }
+
+// cut shortens a text to so many bytes, at a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:longestText], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -1,0 +1,188 @@
+// Package durable is what an agent keeps on its disk: what the machine says that it must
+// not forget, and the reports that no hub has acknowledged.
+//
+//	d, err := durable.Open(files, "/agent")
+//	kept, err := d.Load()
+//	err = d.Save(&kept)              // atomic, and on the disk when it returns
+//	err = d.Append(report)           // so is this
+//
+// In the folder are
+//
+//	state.json           machine.Kept
+//	outbox/N.json        reports, by their numbers with leading zeroes
+package durable
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/host"
+)
+
+// maxState bounds what is read back: two assignments, an envelope, and some room.
+const maxState = 8 << 20
+
+// Dir is the folder. It is used by one goroutine of one process.
+type Dir struct {
+	files  host.FS
+	dir    string
+	newest uint64 // in the outbox
+	oldest uint64
+}
+
+// Open opens the folder, which it makes if its parent is there.
+func Open(files host.FS, dir string) (*Dir, error) {
+	d := &Dir{files: files, dir: dir}
+	for _, p := range []string{dir, d.outbox()} {
+		if err := files.Mkdir(p, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("cannot make the agent's folder: %w", err)
+		}
+	}
+	if err := errors.Join(files.SyncDir(dir), files.SyncDir(path.Dir(dir))); err != nil {
+		return nil, fmt.Errorf("cannot make the agent's folder: %w", err)
+	}
+	return d, d.scan()
+}
+
+func (d *Dir) outbox() string { return path.Join(d.dir, "outbox") }
+
+func (d *Dir) report(seq uint64) string {
+	return path.Join(d.outbox(), fmt.Sprintf("%020d.json", seq))
+}
+
+// scan finds out which reports there are, and removes what was not written whole.
+func (d *Dir) scan() error {
+	names, err := d.files.ReadDir(d.outbox())
+	if err != nil {
+		return fmt.Errorf("cannot read the outbox: %w", err)
+	}
+	for _, name := range names {
+		seq, err := strconv.ParseUint(strings.TrimSuffix(name, ".json"), 10, 64)
+		if err != nil || seq == 0 {
+			_ = d.files.Remove(path.Join(d.outbox(), name))
+			continue
+		}
+		d.newest = max(d.newest, seq)
+		if d.oldest == 0 || seq < d.oldest {
+			d.oldest = seq
+		}
+	}
+	return nil
+}
+
+// Reports are the numbers of the newest report and of the newest one that was dropped,
+// both 0 for an outbox that never had any: what machine.New asks for.
+func (d *Dir) Reports() (newest, dropped uint64) {
+	if d.newest == 0 {
+		return 0, 0
+	}
+	return d.newest, d.oldest - 1
+}
+
+// Load reads what was saved; the zero value where nothing was.
+func (d *Dir) Load() (machine.Kept, error) {
+	var k machine.Kept
+	text, err := d.read(path.Join(d.dir, "state.json"), maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil {
+		return k, fmt.Errorf("cannot read what the agent kept: %w", err)
+	}
+	if k.Format != machine.Format {
+		return k, fmt.Errorf("cannot read what the agent kept: it has the format %.40q, and this program knows %s", k.Format, machine.Format)
+	}
+	return k, nil
+}
+
+// Save replaces it, whole and durably.
+func (d *Dir) Save(k *machine.Kept) error {
+	text, err := json.Marshal(k)
+	if err == nil {
+		err = d.write(path.Join(d.dir, "state.json"), text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep what the agent knows: %w", err)
+	}
+	return nil
+}
+
+// Append writes a report durably, in the place of one with its number.
+func (d *Dir) Append(r fleet.Report) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = d.write(d.report(r.Seq), text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep report %d: %w", r.Seq, err)
+	}
+	d.newest = max(d.newest, r.Seq)
+	if d.oldest == 0 {
+		d.oldest = r.Seq
+	}
+	return nil
+}
+
+// Report is the text of one, as it is sent.
+func (d *Dir) Report(seq uint64) ([]byte, error) {
+	text, err := d.read(d.report(seq), fleet.MaxReport)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read report %d: %w", seq, err)
+	}
+	return text, nil
+}
+
+// Drop removes the reports up to a number, but never the newest: it says which number
+// comes next.
+func (d *Dir) Drop(upTo uint64) error {
+	for ; d.oldest > 0 && d.oldest <= upTo && d.oldest < d.newest; d.oldest++ {
+		if err := d.files.Remove(d.report(d.oldest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot drop report %d: %w", d.oldest, err)
+		}
+	}
+	return nil
+}
+
+func (d *Dir) read(p string, most int64) ([]byte, error) {
+	f, err := d.files.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	return text, err
+}
+
+// write puts a file beside its place, makes it durable, and only then exchanges it.
+func (d *Dir) write(p string, text []byte) error {
+	beside := p + ".new"
+	if err := d.files.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := d.files.Create(beside)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, d.files.Remove(beside))
+	}
+	return errors.Join(d.files.Rename(beside, p), d.files.SyncDir(path.Dir(p)))
+}

@@ -1,0 +1,103 @@
+package durable_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+func Example() {
+	files := mem.NewFS(mem.Options{})
+	d, _ := durable.Open(files, "/agent")
+	fmt.Println(d.Save(&machine.Kept{Format: machine.Format, Run: 3}))
+	fmt.Println(d.Append(fleet.Report{Seq: 1}), d.Append(fleet.Report{Seq: 2}), d.Drop(2))
+	d, err := durable.Open(files, "/agent")
+	kept, _ := d.Load()
+	fmt.Println(err, kept.Run)
+	fmt.Println(d.Reports())
+	// Output:
+	// <nil>
+	// <nil> <nil> <nil>
+	// <nil> 3
+	// 2 1
+}
+
+// goneAt is a power cut at an operation: neither that nor any later one is done.
+func goneAt(at int) func(op, path string) error {
+	n := 0
+	return func(string, string) error {
+		if n++; n >= at {
+			return errors.New("the power is gone")
+		}
+		return nil
+	}
+}
+
+// write saves and appends, as far as it gets, and tells how far.
+func write(d *durable.Dir, saved *int, appended *uint64) error {
+	for i := 1; i <= 4; i++ {
+		if err := d.Save(&machine.Kept{Format: machine.Format, Run: i}); err != nil {
+			return err
+		}
+		*saved = i
+		if err := d.Append(fleet.Report{Seq: uint64(i)}); err != nil {
+			return err
+		}
+		*appended = uint64(i)
+		if err := d.Drop(uint64(i) - 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A power cut after any operation leaves all that was acknowledged, and nothing that is
+// half written is believed.
+func TestPowerCuts(t *testing.T) {
+	for at := 1; ; at++ {
+		files := mem.NewFS(mem.Options{})
+		var saved int
+		var appended uint64
+		d, err := durable.Open(files.Counted(goneAt(at)), "/agent")
+		if err == nil {
+			err = write(d, &saved, &appended)
+		}
+		after := files.CrashClone(rand.New(rand.NewPCG(uint64(at), 7)))
+		again, operr := durable.Open(after, "/agent")
+		if operr != nil {
+			t.Fatalf("operation %d: %v", at, operr)
+		}
+		kept, lerr := again.Load()
+		newest, dropped := again.Reports()
+		if lerr != nil || kept.Run < saved || newest < appended || dropped >= newest && newest > 0 {
+			t.Fatalf("operation %d: %v: run %d of %d, report %d of %d, dropped %d", at, lerr, kept.Run, saved, newest, appended, dropped)
+		}
+		for seq := dropped + 1; seq <= newest; seq++ {
+			if text, err := again.Report(seq); err != nil || len(text) == 0 {
+				t.Fatalf("operation %d: report %d: %v", at, seq, err)
+			}
+		}
+		if err == nil {
+			return
+		}
+	}
+}
+
+func TestNewerFormat(t *testing.T) {
+	d, err := durable.Open(mem.NewFS(mem.Options{}), "/agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Save(&machine.Kept{Format: "fettle.agent/2"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Load(); err == nil {
+		t.Error("what a newer agent kept is read")
+	}
+}
