@@ -37,11 +37,13 @@ type Fetch struct{ Assignment fleet.Assignment }
 // at a time.
 type Run struct {
 	// Want has as modules those that take part, each at the bundle it is to have.
-	Want  fleet.Assignment
-	Cause Cause
-	By    string // who asked
-	Full  bool   // read every byte
-	Look  bool   // change nothing
+	Want fleet.Assignment
+	// Absent are the modules that are assigned and take no part at all, sorted.
+	Absent []string
+	Cause  Cause
+	By     string // who asked
+	Full   bool   // read every byte
+	Look   bool   // change nothing
 	// Checks says that the checks are due even if nothing is to be done.
 	Checks bool
 	// Up says that a hub could be reached before it.

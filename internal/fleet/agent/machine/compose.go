@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -12,8 +13,9 @@ import (
 // composition is what the machine should be made into now, and for each assigned module
 // that does not take part at its assigned bundle, why.
 type composition struct {
-	want fleet.Assignment
-	held map[string]Module
+	want   fleet.Assignment
+	absent []string
+	held   map[string]Module
 }
 
 // compose gives it; ok is false while there is nothing to make.
@@ -34,8 +36,10 @@ func (m *Machine) compose() (c composition, ok bool) {
 			c.want.Modules = append(c.want.Modules, have)
 		default:
 			c.held[as.Module] = why
+			c.absent = append(c.absent, as.Module)
 		}
 	}
+	slices.Sort(c.absent)
 	return c, true
 }
 
@@ -44,7 +48,7 @@ func (m *Machine) standing() (c composition, ok bool) {
 	if m.Good == nil {
 		return composition{}, false
 	}
-	c = composition{want: *m.Good, held: map[string]Module{}}
+	c = composition{want: *m.Good, absent: m.Absent, held: map[string]Module{}}
 	if m.Accepted == nil {
 		return c, true
 	}

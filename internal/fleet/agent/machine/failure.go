@@ -15,7 +15,7 @@ func (m *Machine) failed(r *Run, o Outcome) {
 		m.Try = Try{Key: key, N: 1}
 	}
 	m.Try.Open = false
-	if o.Result == Failed || o.Result == CheckFailed {
+	if o.Result == CheckFailed || o.Result == Failed && o.Run > 0 && len(culprits(o)) > 0 {
 		m.advance(r, o)
 	}
 	final := m.Try.N >= m.cfg.Tries || o.Result == Broken
@@ -40,7 +40,8 @@ func culprits(o Outcome) []string {
 	return out
 }
 
-// advance takes over into Good what a run that failed has done whole.
+// advance takes over into Good what a run that failed has done whole. It is asked only
+// where the run says in which modules it failed: otherwise nobody knows what it did.
 func (m *Machine) advance(r *Run, o Outcome) {
 	good := r.Want
 	good.Modules = nil
@@ -48,15 +49,19 @@ func (m *Machine) advance(r *Run, o Outcome) {
 		good = *m.Good
 		good.Modules = nil
 	}
+	absent := slices.Clone(r.Absent)
 	for _, as := range r.Want.Modules {
 		if p := o.Parts[as.Module]; o.Result == CheckFailed || p.Error == "" && p.Left == 0 {
 			good.Modules = append(good.Modules, as)
 		} else if have, ok := m.applied(as.Module); ok {
 			good.Modules = append(good.Modules, have)
+		} else {
+			absent = append(absent, as.Module)
 		}
 	}
 	if m.Good != nil || o.Result == CheckFailed || len(good.Modules) > 0 {
-		m.Good = &good
+		slices.Sort(absent)
+		m.Good, m.Absent = &good, absent
 	}
 }
 

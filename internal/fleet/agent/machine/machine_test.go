@@ -93,6 +93,17 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	}
 }
 
+// A run that never got anywhere has applied nothing.
+func TestTheWholeFails(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Failed, Error: "cannot open the state", Parts: map[string]machine.Part{"": {Error: "cannot open the state"}}})
+	want(t, "states", w.states(), "a pending (the run did not come so far)")
+	if s := w.m.Status(); s.Error == "" || s.Modules[0].Commit != "" || w.durable().Good != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(5))

@@ -36,7 +36,7 @@ func (m *Machine) next() {
 // adopt takes over what only tells of a composition, where its content stands already.
 func (m *Machine) adopt(c composition, ok bool) {
 	if ok && m.Good != nil && m.frozen() == "" && keyOf(&c.want) == keyOf(m.Good) && !m.Good.Same(c.want) {
-		m.Good, m.changed = &c.want, true
+		m.Good, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }
 
@@ -79,7 +79,7 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 // run begins a run. That it has begun is durable before, so that one which ends the
 // machine again and again is not begun again and again.
 func (m *Machine) run(c composition, cause Cause, by string) {
-	r := &Run{Want: c.want, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: cause != Noticed, Up: m.up}
+	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: cause != Noticed, Up: m.up}
 	if cause == Asked && m.Apply != "" {
 		m.Try = Try{}
 	}
@@ -194,7 +194,7 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 	if fresh || tried || m.Good == nil || m.Good.Newer(r.Want) != 0 {
 		m.changed = true
 	}
-	m.Good, m.Try = &r.Want, Try{}
+	m.Good, m.Absent, m.Try = &r.Want, r.Absent, Try{}
 	m.trouble, m.told = "", fleet.Event{}
 	m.drift(r, o)
 	switch {

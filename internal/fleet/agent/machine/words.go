@@ -69,7 +69,9 @@ type Kept struct {
 	// Envelope is how it came: what anybody can be shown of it.
 	Envelope []byte `json:"envelope,omitempty"`
 	// Good is what stands on the machine; nil: nothing.
-	Good    *fleet.Assignment `json:"good,omitempty"`
+	Good *fleet.Assignment `json:"good,omitempty"`
+	// Absent are the modules that were assigned with Good and have no part in it.
+	Absent  []string          `json:"absent,omitempty"`
 	Modules map[string]Module `json:"modules,omitempty"`
 	Try     Try               `json:"try"`
 	// Apply and Verify are who asked for it, until it is done; "" is nobody.

@@ -1,0 +1,155 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// An agent takes what it is assigned, repairs what drifts, goes on without hubs, and
+// goes on where it was when it is started anew.
+func TestAgent(t *testing.T) {
+	n := newNode(t)
+	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
+	n.start()
+	n.hub.connect(true)
+	r := n.hub.heard(t, "ready", kind(fleet.Ready))
+	if n.read("/etc/motd") != "one\n" || n.read("/etc/issue") != "web\n" || len(r.Status.Modules) != 2 || r.Status.Modules[0].State != fleet.ModuleReady {
+		t.Fatalf("%q, %+v", n.read("/etc/motd"), r.Status)
+	}
+	n.write("/etc/motd", "foreign\n")
+	n.poke <- struct{}{}
+	r = n.hub.heard(t, "drift", kind(fleet.Drifted))
+	if r.Event.Module != "modules/base" || r.Status.Drift != 1 {
+		t.Errorf("%+v", r)
+	}
+	n.hub.heard(t, "repair", kind(fleet.Repaired))
+	if n.read("/etc/motd") != "one\n" {
+		t.Errorf("not repaired: %q", n.read("/etc/motd"))
+	}
+	n.hub.connect(false)
+	n.stop()
+	n.write("/etc/issue", "foreign\n")
+	n.start() // without any hub
+	for n.read("/etc/issue") != "web\n" {
+		n.poke <- struct{}{}
+	}
+	n.hub.assign(2, top, n.hub.part("modules/base", motd("two\n")), n.hub.part("modules/web", issue("web\n")))
+	n.hub.connect(true)
+	n.hub.heard(t, "the second", func(r fleet.Report) bool { return r.Event.Kind == fleet.Ready && r.Status.Generation == 2 })
+	if n.read("/etc/motd") != "two\n" {
+		t.Errorf("%q", n.read("/etc/motd"))
+	}
+}
+
+// What a module needs is there before it, and what fails says so by module.
+func TestModules(t *testing.T) {
+	n := newNode(t)
+	web := n.hub.part("modules/web", issue("web\n"))
+	web.Needs = []fleet.Need{{Module: "modules/base", Level: fleet.Available}}
+	bad := map[string]string{"module.hcl": "exec \"x\" { command = [\"/bin/false\"] }\n"}
+	n.hub.assign(1, top, n.hub.part("modules/base", bad), web)
+	n.start()
+	n.hub.connect(true)
+	r := n.hub.heard(t, "waiting", kind(fleet.Waiting))
+	if r.Event.Module != "modules/web" || !strings.Contains(r.Event.Text, "modules/base is not applied yet") {
+		t.Errorf("%+v", r.Event)
+	}
+	r = n.hub.heard(t, "failure", kind(fleet.Failed))
+	if r.Event.Module != "modules/base" || n.read("/etc/issue") != "" {
+		t.Errorf("%+v %q", r.Event, n.read("/etc/issue"))
+	}
+	push := n.hub.assign(2, top, n.hub.part("modules/base", motd("fine\n")), web)
+	if _, err := n.hub.handlers[fleet.WordAssigned](context.Background(), push); err != nil {
+		t.Fatal(err)
+	}
+	n.hub.heard(t, "ready", kind(fleet.Ready))
+	if n.read("/etc/issue") != "web\n" {
+		t.Error("the second module did not come")
+	}
+}
+
+// A repository that does not compile changes nothing, and unsigned content is refused.
+func TestWhatIsWrongIsNotTaken(t *testing.T) {
+	n := newNode(t)
+	base := n.hub.part("modules/base", motd("one\n"))
+	n.hub.assign(1, top, base, n.hub.part("modules/web", issue("web\n")))
+	n.start()
+	n.hub.connect(true)
+	n.hub.heard(t, "ready", kind(fleet.Ready))
+	push := func(b []byte) { _, _ = n.hub.handlers[fleet.WordAssigned](context.Background(), b) }
+	push(n.hub.assign(2, top, base, n.hub.part("modules/web", map[string]string{"module.hcl": "file {"})))
+	r := n.hub.heard(t, "failure", kind(fleet.Failed))
+	if r.Event.Module != "modules/web" || !strings.Contains(r.Event.Error, "modules/web/module.hcl") {
+		t.Errorf("%+v", r.Event)
+	}
+	unsigned := n.hub.part("modules/web", issue("evil\n"))
+	unsigned.Revision.Subject = "unsigned"
+	push(n.hub.assign(3, top, base, unsigned))
+	n.hub.heard(t, "refusal", kind(fleet.Refused))
+	push([]byte("{}"))
+	n.hub.heard(t, "forgery", kind(fleet.Refused))
+	if n.read("/etc/issue") != "web\n" {
+		t.Errorf("%q", n.read("/etc/issue"))
+	}
+}
+
+func TestRequests(t *testing.T) {
+	n := newNode(t)
+	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
+	n.start()
+	n.hub.connect(true)
+	n.hub.heard(t, "ready", kind(fleet.Ready))
+	do := func(id, what string) fleet.Done {
+		body, _ := json.Marshal(fleet.Do{ID: id, What: what, By: "ada"})
+		answer, err := n.hub.handlers[fleet.WordDo](context.Background(), body)
+		var d fleet.Done
+		if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for range 2 {
+		if d := do("1", "report"); d.ID != "1" || d.Error != "" {
+			t.Errorf("%+v", d)
+		}
+	}
+	n.hub.heard(t, "a report", kind(fleet.Told))
+	if d := do("2", "dance"); d.Error == "" {
+		t.Error("it dances")
+	}
+	n.write("/etc/motd", "foreign\n")
+	do("3", "verify")
+	n.hub.heard(t, "repair", kind(fleet.Repaired))
+	shown, err := n.hub.handlers[fleet.WordShow](context.Background(), nil)
+	if err != nil || string(shown) != string(n.hub.newest) {
+		t.Errorf("%v, it shows %.80s", err, shown)
+	}
+}
+
+// What the policy says about drift counts.
+func TestDriftIsReportedOnly(t *testing.T) {
+	n := newNode(t)
+	n.hub.assign(1, with(top, "policy { drift = \"report\" }\n"), n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
+	n.start()
+	n.hub.connect(true)
+	n.hub.heard(t, "ready", kind(fleet.Ready))
+	n.write("/etc/motd", "foreign\n")
+	n.poke <- struct{}{}
+	r := n.hub.heard(t, "drift", kind(fleet.Drifted))
+	if r.Status.Drift != 1 || r.Status.Modules[0].State != fleet.ModuleDrifted || n.read("/etc/motd") != "foreign\n" {
+		t.Errorf("%+v, %q", r.Status, n.read("/etc/motd"))
+	}
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

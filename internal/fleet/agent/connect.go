@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+// connect listens to what hubs say.
+func (a *Agent) connect() error {
+	l := a.cfg.Link
+	err := errors.Join(
+		l.Serve(fleet.WordAssigned, a.onAssigned),
+		l.Serve(fleet.WordDo, a.onDo),
+		l.Serve(fleet.WordShow, a.onShow),
+	)
+	if a.cfg.Serve != nil {
+		err = errors.Join(err, l.ServeStreams(fleet.WordExecutor, a.cfg.Serve))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot listen to hubs: %w", err)
+	}
+	ups := make(chan bool, 1)
+	l.Changes(func(up bool) { newest(ups, up) })
+	a.ups = ups
+	return nil
+}
+
+// newest puts a value into a channel with room for one, in the place of one that nobody
+// took: only how it is now counts. It is called from one goroutine at a time.
+func newest(c chan bool, v bool) {
+	for {
+		select {
+		case c <- v:
+			return
+		default:
+		}
+		select {
+		case <-c:
+		default:
+		}
+	}
+}
+
+func (a *Agent) onAssigned(ctx context.Context, body []byte) ([]byte, error) {
+	a.offer(ctx, body)
+	return nil, nil
+}
+
+func (a *Agent) onShow(context.Context, []byte) ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.envelope, nil
+}
+
+// onDo takes a request, and answers when it is durable that it was taken.
+func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
+	var d fleet.Do
+	if err := json.Unmarshal(body, &d); err != nil {
+		return nil, fmt.Errorf("cannot read the request: %w", err)
+	}
+	if d.ID == "" {
+		return nil, errors.New("cannot take a request without an identity")
+	}
+	answer := make(chan fleet.Done, 1)
+	a.mu.Lock()
+	a.waiting[d.ID] = append(a.waiting[d.ID], answer)
+	a.mu.Unlock()
+	a.post(ctx, machine.Requested{Do: d})
+	select {
+	case done := <-answer:
+		return json.Marshal(done)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// answer tells whoever waits for a request that it was taken.
+func (a *Agent) answer(d fleet.Done) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, w := range a.waiting[d.ID] {
+		w <- d // it has room for one
+	}
+	delete(a.waiting, d.ID)
+}

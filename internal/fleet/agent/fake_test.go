@@ -1,0 +1,299 @@
+package agent_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/local"
+	"fettle.dev/fettle/internal/fact"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/repo"
+)
+
+const target = fleet.TargetID("aaaaaaaaaaaaaaaaaaaaaaaaaa")
+
+// hub is a hub and the link to it.
+type hub struct {
+	mu       sync.Mutex
+	handlers map[string]func(context.Context, []byte) ([]byte, error)
+	change   func(bool)
+	up       bool
+	newest   []byte
+	reports  []fleet.Report
+	told     chan struct{}
+	trees    map[string]repo.Tree
+}
+
+func newHub() *hub {
+	return &hub{handlers: map[string]func(context.Context, []byte) ([]byte, error){}, told: make(chan struct{}, 1000), trees: map[string]repo.Tree{}}
+}
+
+func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.up {
+		return nil, fleet.ErrNoHub
+	}
+	switch word {
+	case fleet.WordAssignment:
+		return h.newest, nil
+	case fleet.WordReport:
+		r, err := fleet.ParseReport(body)
+		if err != nil {
+			return nil, err
+		}
+		h.reports = append(h.reports, r)
+		h.told <- struct{}{}
+	}
+	return nil, nil
+}
+
+func (h *hub) Tell(string, []byte) error { return nil }
+
+func (h *hub) Serve(word string, handle func(context.Context, []byte) ([]byte, error)) error {
+	h.handlers[word] = handle
+	return nil
+}
+
+func (h *hub) ServeStreams(string, func(context.Context, []byte, io.ReadWriteCloser)) error {
+	return nil
+}
+
+func (h *hub) Changes(each func(bool)) {
+	h.mu.Lock()
+	h.change = each
+	up := h.up
+	h.mu.Unlock()
+	if up {
+		each(true)
+	}
+}
+
+func (h *hub) Close() error { return nil }
+
+func (h *hub) connect(up bool) {
+	h.mu.Lock()
+	h.up = up
+	change := h.change
+	h.mu.Unlock()
+	if change != nil {
+		change(up)
+	}
+}
+
+// heard waits for a report that fits.
+func (h *hub) heard(t *testing.T, what string, fits func(fleet.Report) bool) fleet.Report {
+	t.Helper()
+	late := time.After(15 * time.Second)
+	for from := 0; ; {
+		h.mu.Lock()
+		for ; from < len(h.reports); from++ {
+			if fits(h.reports[from]) {
+				r := h.reports[from]
+				h.reports = h.reports[from+1:]
+				h.mu.Unlock()
+				return r
+			}
+		}
+		h.mu.Unlock()
+		select {
+		case <-h.told:
+		case <-late:
+			h.mu.Lock()
+			for _, r := range h.reports {
+				t.Logf("%+v", r)
+			}
+			t.Fatalf("no report of %s", what)
+		}
+	}
+}
+
+func kind(k fleet.EventKind) func(fleet.Report) bool {
+	return func(r fleet.Report) bool { return r.Event.Kind == k }
+}
+
+// part makes a bundle of files.
+func (h *hub) part(module string, files map[string]string) fleet.Assigned {
+	b, _ := json.Marshal(files)
+	sum := sha256.Sum256(append(b, module...))
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.trees[digest] = repo.MapTree(files)
+	return fleet.Assigned{Module: module, Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat("c", 40), Subject: "a commit"}, Bundle: fleet.Bundle{Digest: digest}}
+}
+
+// assign gives the target its next assignment.
+func (h *hub) assign(generation uint64, top map[string]string, modules ...fleet.Assigned) []byte {
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation, Top: h.part("", top), Modules: modules}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.newest = a.Marshal()
+	return h.newest
+}
+
+// Fetch, Tree and Retain make it an agent.Content.
+func (h *hub) Fetch(_ context.Context, a fleet.Assignment) error {
+	for _, as := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+		if strings.Contains(as.Revision.Subject, "unsigned") {
+			return fmt.Errorf("%w: nobody signed it", agent.ErrNever)
+		}
+	}
+	return nil
+}
+
+func (h *hub) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() error, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]string{}
+	for _, as := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+		t := h.trees[as.Bundle.Digest]
+		err := repo.Walk(t, ".", func(e repo.Entry) error {
+			if e.Type != repo.File {
+				return nil
+			}
+			text, err := t.ReadFile(e.Path)
+			all[strings.TrimPrefix(as.Module+"/"+e.Path, "/")] = string(text)
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, dir := range absent {
+		all[dir+"/module.hcl"] = ""
+	}
+	return repo.MapTree(all), func() error { return nil }, nil
+}
+
+func (h *hub) Retain([]string) error { return nil }
+
+// node is a host with an agent.
+type node struct {
+	t    *testing.T
+	host *mem.Host
+	disk *mem.FS
+	st   *mem.Host
+	hub  *hub
+	poke chan struct{} // the watch has seen something
+	stop func()
+}
+
+func newNode(t *testing.T) *node {
+	n := &node{t: t, host: mem.New(mem.Options{}), disk: mem.NewFS(mem.Options{}), st: mem.New(mem.Options{}), hub: newHub(), poke: make(chan struct{})}
+	for _, dir := range []string{"/etc", "/var", "/var/lib"} {
+		if err := n.host.Mkdir(dir, 0o755); err != nil && !strings.Contains(err.Error(), "exist") {
+			t.Fatal(err)
+		}
+	}
+	for p, text := range map[string]string{"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "/etc/group": "root:x:0:\n"} {
+		n.write(p, text)
+	}
+	return n
+}
+
+func (n *node) write(p, text string) {
+	n.t.Helper()
+	_ = n.host.Remove(p)
+	f, err := n.host.Create(p)
+	if err == nil {
+		_, err = f.Write([]byte(text))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) read(p string) string {
+	f, err := n.host.Open(p)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(f)
+	return string(b)
+}
+
+// Watch and Run make it an agent.Watcher.
+func (n *node) Watch(agent.Managed) error { return nil }
+
+func (n *node) Run(ctx context.Context, touched func()) error {
+	for {
+		select {
+		case <-n.poke:
+			touched()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (n *node) engine(context.Context) (executor.Executor, func() error, error) {
+	x, err := local.New(n.host, n.st, local.Options{Ballast: -1, Guard: func(context.Context, time.Time) error { return nil }})
+	return x, func() error { return nil }, err
+}
+
+func (n *node) start() {
+	n.t.Helper()
+	dir, err := durable.Open(n.disk, "/agent")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	a, err := agent.New(agent.Config{
+		Machine: machine.Config{Target: target, Version: "1", Boot: "b"}, Dir: dir, Link: n.hub, Content: n.hub, Watcher: n, Now: time.Now,
+		Verify: func(b []byte) (fleet.Assignment, error) { return fleet.ParseAssignment(b) },
+		Warn:   func(text string) { n.t.Log(text) },
+		Runner: &agent.Runner{
+			Open: n.engine, Compile: compile.Compile, Content: n.hub, Now: time.Now, Contact: func(context.Context) error { return nil }, Arms: true,
+			Facts: func(ctx context.Context) (map[string]cty.Value, error) { return fact.Gather(ctx, n.host, nil) },
+		},
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	n.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			n.t.Error(err)
+		}
+	})
+	n.t.Cleanup(n.stop)
+}
+
+var top = map[string]string{"fettle.hcl": "target \"web1\" { modules = [\"base\", \"web\"] }\n"}
+
+func with(files map[string]string, more string) map[string]string {
+	out := maps.Clone(files)
+	out["fettle.hcl"] += more
+	return out
+}
+
+func motd(text string) map[string]string {
+	return map[string]string{"module.hcl": fmt.Sprintf("file \"/etc/motd\" { content = %q }\n", text)}
+}
+
+func issue(text string) map[string]string {
+	return map[string]string{"module.hcl": fmt.Sprintf("file \"/etc/issue\" { content = %q }\n", text)}
+}

@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host/accountfile"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// managedOf is what can be watched of what is applied: paths, units, and the files that
+// accounts and packages are read from.
+func managedOf(entries []journal.Entry) Managed {
+	var m Managed
+	for _, e := range entries {
+		switch e.Addr.Kind() {
+		case addr.KindUnit:
+			m.Units = append(m.Units, e.Addr.Name())
+		case addr.KindUser, addr.KindGroup, addr.KindMember:
+			m.Paths = append(m.Paths, accountfile.Passwd, accountfile.Shadow, accountfile.Group, accountfile.GShadow)
+		case addr.KindPkg:
+			m.Paths = append(m.Paths, "/var/lib/dpkg/status")
+		default:
+			m.path(e)
+		}
+	}
+	for _, list := range []*[]string{&m.Paths, &m.Whole, &m.Units} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return m
+}
+
+func (m *Managed) path(e journal.Entry) {
+	p := e.Addr.Path()
+	if p == "" {
+		return
+	}
+	m.Paths = append(m.Paths, p)
+	l, ds := step.Parse("applied", []byte(e.Step))
+	if ds.Err() == nil && len(l) == 1 && l[0].Verb == step.Mkdir && l[0].Get("purge") == "true" {
+		m.Whole = append(m.Whole, p)
+	}
+}

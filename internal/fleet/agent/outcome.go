@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// moduleOf is the folder of the module that a place of the repository belongs to, "" for
+// the top: "modules/web" for "modules/web/module.hcl:3".
+func moduleOf(source string) string {
+	parts := strings.SplitN(source, "/", 3)
+	if len(parts) < 3 || parts[0] != "modules" {
+		return ""
+	}
+	return "modules/" + parts[1]
+}
+
+// owners tell which module an address belongs to.
+type owners map[addr.Addr]string
+
+func ownersOf(states []executor.StateRef) owners {
+	out := owners{}
+	for _, s := range states {
+		for _, a := range s.Addrs {
+			out[a] = moduleOf(s.Source)
+		}
+	}
+	return out
+}
+
+func (o owners) of(a addr.Addr, source string) string {
+	if m, ok := o[a]; ok {
+		return m
+	}
+	return moduleOf(source)
+}
+
+// driftOf counts by module what is other than it was applied, and names the first.
+func (o owners) driftOf(p *plan.Plan) (byModule map[string]int, first string) {
+	byModule = map[string]int{}
+	for _, c := range p.Changes {
+		if c.Drifted || c.Action == plan.Repair || c.Action == plan.Drift {
+			byModule[o.of(c.Addr, c.Source)]++
+			if first == "" {
+				first = c.Addr.String()
+			}
+		}
+	}
+	return byModule, first
+}
+
+// ended says what a run came to. p is what was planned; the report may be nil.
+func (o owners) ended(ctx context.Context, p *plan.Plan, rep *executor.Report, err error) machine.Outcome {
+	out := machine.Outcome{Result: resultOf(ctx, rep, err), Parts: map[string]machine.Part{}}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	if rep != nil {
+		out.Run, out.Changes = rep.Run, rep.Changed
+		o.blame(out.Parts, rep)
+	}
+	if out.Error == "" && out.Result != machine.Done {
+		out.Error = fmt.Sprintf("the run was %s", out.Result)
+	}
+	for _, c := range p.Changes {
+		name := o.of(c.Addr, c.Source)
+		part := out.Parts[name]
+		switch {
+		case c.Action == plan.Drift:
+			part.Drift++
+		case (c.Drifted || c.Action == plan.Repair) && out.Result == machine.Done:
+			out.Repaired++
+		}
+		out.Parts[name] = part
+	}
+	return out
+}
+
+// blame says of modules what failed in them and what did not run.
+func (o owners) blame(parts map[string]machine.Part, rep *executor.Report) {
+	wrong := func(a addr.Addr, source, text string) {
+		name := o.of(a, source)
+		part := parts[name]
+		if part.Error == "" {
+			part.Error = fmt.Sprintf("%s: %s", a, text)
+		}
+		parts[name] = part
+	}
+	for _, f := range append(rep.Rescued, rep.Failed) {
+		if f != nil {
+			wrong(f.Addr, f.Source, f.Error)
+		}
+	}
+	for _, c := range rep.Checks {
+		if !c.OK {
+			wrong(c.Addr, c.Source, c.Error)
+		}
+	}
+	for _, a := range rep.Remaining {
+		name := o.of(a, "")
+		part := parts[name]
+		part.Left++
+		parts[name] = part
+	}
+}
+
+// resultOf is how a run ended, as the machine has it.
+func resultOf(ctx context.Context, rep *executor.Report, err error) machine.Result {
+	switch {
+	case ctx.Err() != nil:
+		return machine.Stopped
+	case errors.Is(err, executor.ErrLocked):
+		return machine.Locked
+	case errors.Is(err, executor.ErrFrozen):
+		return machine.Frozen
+	case errors.Is(err, executor.ErrRolledBack) || rep != nil && rep.Outcome == journal.RolledBack:
+		return machine.RolledBack
+	case errors.Is(err, executor.ErrCheckFailed) || rep != nil && rep.Outcome == journal.CheckFailed:
+		return machine.CheckFailed
+	case err != nil || rep == nil || rep.Outcome != journal.Succeeded:
+		return machine.Failed
+	}
+	return machine.Done
+}
+
+// broken is the outcome of a target that no list could be made for.
+func broken(err error) machine.Outcome {
+	out := machine.Outcome{Result: machine.Broken, Error: err.Error(), Parts: map[string]machine.Part{}}
+	var list *diag.ListError
+	if !errors.As(err, &list) {
+		out.Parts[""] = machine.Part{Error: err.Error()}
+		return out
+	}
+	for _, d := range list.List {
+		if name := moduleOf(d.Range.File); d.Severity == diag.Error && out.Parts[name].Error == "" {
+			out.Parts[name] = machine.Part{Error: d.String()}
+		}
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+// askFor bounds how long a hub is waited for.
+const askFor = time.Minute
+
+// perform does one action: what is durable at once, the others in the background.
+func (a *Agent) perform(ctx context.Context, act machine.Action) {
+	switch act := act.(type) {
+	case machine.Persist:
+		a.insist(ctx, func() error { return a.cfg.Dir.Save(act.Kept) })
+		a.mu.Lock()
+		a.envelope = act.Kept.Envelope
+		a.mu.Unlock()
+	case machine.Append:
+		a.insist(ctx, func() error { return a.cfg.Dir.Append(act.Report) })
+	case machine.Drop:
+		a.insist(ctx, func() error { return a.cfg.Dir.Drop(act.Seq) })
+	case machine.Wake:
+		a.wake.Reset(act.In)
+	case machine.Answer:
+		a.answer(act.Done)
+	case machine.Beat:
+		if body, err := json.Marshal(act.Beat); err == nil {
+			_ = a.cfg.Link.Tell(fleet.WordBeat, body) // the next one comes soon
+		}
+	case machine.Send:
+		a.send(ctx, act.Seq)
+	default:
+		a.begin(ctx, act)
+	}
+}
+
+// begin starts what takes its time.
+func (a *Agent) begin(ctx context.Context, act machine.Action) {
+	switch act := act.(type) {
+	case machine.Ask:
+		a.spawn(func() { a.ask(ctx, act.Have) })
+	case machine.Fetch:
+		a.spawn(func() {
+			err := a.cfg.Content.Fetch(ctx, act.Assignment)
+			a.post(ctx, machine.Fetched{Epoch: act.Assignment.Epoch, Generation: act.Assignment.Generation, Error: textOf(err), Refused: errors.Is(err, ErrNever)})
+		})
+	case machine.Run:
+		a.spawn(func() { a.run(ctx, act) })
+	case machine.Retain:
+		a.spawn(func() {
+			if err := a.cfg.Content.Retain(act.Digests); err != nil {
+				a.cfg.Warn(err.Error())
+			}
+		})
+	case machine.Thaw:
+		a.spawn(func() {
+			if why, err := a.cfg.Runner.Frost(ctx); err == nil {
+				a.post(ctx, machine.Frost{Why: why})
+			}
+		})
+	case machine.Renew:
+		a.spawn(func() { a.renew(ctx) })
+	}
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// run does a run, and then watches what it left.
+func (a *Agent) run(ctx context.Context, r machine.Run) {
+	out := a.cfg.Runner.Run(ctx, r, func(e machine.Event) { a.post(ctx, e) })
+	if out.Run > 0 && ctx.Err() == nil {
+		a.rewatch(ctx)
+	}
+	a.events <- machine.Ran{Outcome: out} // the loop takes it, even when it ends
+}
+
+func (a *Agent) renew(ctx context.Context) {
+	err := errors.New("there is no way to renew the certificate")
+	if a.cfg.Renew != nil {
+		err = a.cfg.Renew(ctx)
+	}
+	if err != nil {
+		a.cfg.Warn("cannot renew the certificate: " + err.Error())
+	} else if a.cfg.Certificate != nil {
+		from, until := a.cfg.Certificate()
+		a.post(ctx, machine.Certificate{From: from, Until: until})
+	}
+	a.post(ctx, machine.Renewed{Error: textOf(err)})
+}
+
+func (a *Agent) ask(ctx context.Context, have fleet.Have) {
+	body, err := json.Marshal(have)
+	if err == nil {
+		var envelope []byte
+		asking, cancel := context.WithTimeout(ctx, askFor)
+		envelope, err = a.cfg.Link.Ask(asking, fleet.WordAssignment, body)
+		cancel()
+		if err == nil && len(envelope) > 0 {
+			a.offer(ctx, envelope)
+		}
+	}
+	a.post(ctx, machine.Answered{Error: textOf(err)})
+}
+
+// offer verifies what a hub gave before the machine sees it.
+func (a *Agent) offer(ctx context.Context, envelope []byte) {
+	as, err := a.cfg.Verify(envelope)
+	if err != nil {
+		a.post(ctx, machine.Forged{Why: err.Error()})
+		return
+	}
+	a.post(ctx, machine.Offered{Assignment: as, Envelope: envelope})
+}
+
+// send reads the report here, since the outbox belongs to the loop.
+func (a *Agent) send(ctx context.Context, seq uint64) {
+	body, err := a.cfg.Dir.Report(seq)
+	a.spawn(func() {
+		if err == nil {
+			asking, cancel := context.WithTimeout(ctx, askFor)
+			_, err = a.cfg.Link.Ask(asking, fleet.WordReport, body)
+			cancel()
+		}
+		a.post(ctx, machine.Acked{Seq: seq, Error: textOf(err)})
+	})
+}

@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wanted"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// prepared is a composition with its list, kept for the next run: what repairs drift
+// need not be compiled again.
+type prepared struct {
+	key    string            // of the composition
+	used   []string          // the facts that it depends on
+	facts  map[string]string // as they were
+	req    executor.Request
+	owners owners
+	close  func() error
+}
+
+// prepare gives the list of a composition, compiled anew if it or a fact has changed.
+func (r *Runner) prepare(ctx context.Context, run machine.Run) (*prepared, error) {
+	facts, err := r.Facts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot observe this machine: %w", err)
+	}
+	key := contentKey(run.Want, run.Absent)
+	if r.has != nil && r.has.key == key && maps.Equal(r.has.facts, texts(facts, r.has.used)) {
+		r.has.req.Revision = revisionOf(run.Want, r.has.req.Revision.Digest)
+		return r.has, nil
+	}
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	has, err := r.compile(run, facts)
+	if err != nil {
+		return nil, err
+	}
+	has.key = key
+	r.has = has
+	return has, nil
+}
+
+func (r *Runner) compile(run machine.Run, facts map[string]cty.Value) (*prepared, error) {
+	tree, closing, err := r.Content.Tree(run.Want, run.Absent)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := repo.TreeDigest(tree)
+	if err != nil {
+		return nil, errors.Join(err, closing())
+	}
+	has := &prepared{close: closing}
+	rev := revisionOf(run.Want, digest)
+	in := compile.Input{Tree: tree, Target: run.Want.Name, Facts: facts, NeedSecrets: true}
+	if has.req, has.used, err = r.request(in, rev); err != nil {
+		return nil, errors.Join(err, closing())
+	}
+	has.facts = texts(facts, has.used)
+	has.owners = ownersOf(has.req.States)
+	return has, nil
+}
+
+// request compiles; with other outputs of commands it does so again.
+func (r *Runner) request(in compile.Input, rev repo.Revision) (executor.Request, []string, error) {
+	res, ds := r.Compile(in)
+	if err := ds.Err(); err != nil {
+		return executor.Request{}, nil, err
+	}
+	req := wanted.Request(res, rev)
+	req.Repair = res.Policy.Drift != "report"
+	wanted.GoesOn(&req, res.Outputs, res.Held, in.Outputs, func(known executor.Known) (executor.Request, error) {
+		in.Outputs = known
+		again, _, err := r.request(in, rev)
+		return again, err
+	})
+	return req, res.FactsUsed, nil
+}
+
+// revisionOf is what the history has: the commit of the top.
+func revisionOf(a fleet.Assignment, digest string) repo.Revision {
+	v := a.Top.Revision
+	return repo.Revision{Commit: v.Commit, Subject: v.Subject, Time: v.Time, Branch: v.Branch, Digest: digest}
+}
+
+// contentKey names what the list of a composition is made of, besides facts.
+func contentKey(a fleet.Assignment, absent []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %q %q", a.Name, a.Fleet, absent)
+	for _, k := range slices.Sorted(maps.Keys(a.Labels)) {
+		fmt.Fprintf(&b, " %q=%q", k, a.Labels[k])
+	}
+	for _, as := range slices.Concat([]fleet.Assigned{a.Top}, a.Modules) {
+		fmt.Fprintf(&b, " %q:%s", as.Module, as.Bundle.Digest)
+	}
+	return b.String()
+}
+
+// texts are the facts with these names, as text for people.
+func texts(facts map[string]cty.Value, names []string) map[string]string {
+	out := map[string]string{}
+	for _, name := range names {
+		v, ok := facts[name]
+		if !ok || v.IsNull() {
+			continue
+		}
+		if v.Type() == cty.String {
+			out[name] = v.AsString()
+		} else if b, err := ctyjson.Marshal(v, v.Type()); err == nil {
+			out[name] = string(b)
+		}
+	}
+	return out
+}
