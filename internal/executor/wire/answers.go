@@ -11,7 +11,7 @@ func (v *server) drift(ctx context.Context, x executor.Executor, c *incoming) (a
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	p, err := x.Drift(ctx, in.Diffs, in.Verify)
+	p, err := x.Drift(ctx, in.Diffs && !v.ReadOnly, in.Verify)
 	return planAnswer{p}, err
 }
 

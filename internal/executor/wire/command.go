@@ -30,6 +30,9 @@ func (v *server) command(ctx context.Context, c *incoming) (any, error) {
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
+	if v.ReadOnly {
+		return nil, errReadOnly()
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	x, err := v.open(ctx, in.Command.Looks)

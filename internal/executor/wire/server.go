@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -27,6 +28,11 @@ type Served struct {
 	// removes some by name. nil keeps none.
 	Keep   func(Ended) error
 	Forget func(names []string) error
+	// ReadOnly serves nothing but what the target tells of itself: its state, its
+	// history and what has drifted, without differences of content. A plan, a command and
+	// a file are refused as changes are: whoever says what is to be looked at, and with
+	// which program, can look at everything.
+	ReadOnly bool
 	// From says where the connection comes from, for the history.
 	From string
 	// Silence is as in Options.
@@ -134,7 +140,23 @@ func (v *server) looking(f func(context.Context, executor.Executor, *incoming) (
 
 // changing is a handler that records something.
 func (v *server) changing(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
+	if v.ReadOnly {
+		return func(context.Context, *incoming) (any, error) { return nil, errReadOnly() }
+	}
 	return v.with(false, f)
+}
+
+// trusted is a handler that changes nothing by itself, and lets the caller choose what is
+// read and run.
+func (v *server) trusted(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
+	if v.ReadOnly {
+		return v.changing(f)
+	}
+	return v.looking(f)
+}
+
+func errReadOnly() error {
+	return fmt.Errorf("cannot change this target: who asks may only look (%w)", fs.ErrPermission)
 }
 
 func (v *server) with(looks bool, f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
@@ -151,14 +173,14 @@ func (v *server) with(looks bool, f func(context.Context, executor.Executor, *in
 
 func (v *server) methods() map[string]handler {
 	return map[string]handler{
-		"plan": v.looking(v.makePlan), "plan-rollback": v.looking(v.makeRollback), "drift": v.looking(v.drift),
+		"plan": v.trusted(v.makePlan), "plan-rollback": v.trusted(v.makeRollback), "drift": v.looking(v.drift),
 		"apply": v.changing(v.apply), "rollback": v.changing(v.rollback), "recover": v.changing(v.recover),
 		"confirm": v.changing(v.confirm), "freeze": v.changing(v.freeze), "unfreeze": v.changing(v.unfreeze), "collect": v.changing(v.collect),
 		"status":    v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Status(ctx) }),
 		"condition": v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Condition(ctx) }),
 		"runs":      v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Runs(ctx) }),
 		"show":      v.looking(v.show), "run-of": v.looking(v.runOf), "list": v.looking(v.list),
-		"command": v.command, "put": v.changing(v.put), "get": v.looking(v.get),
+		"command": v.command, "put": v.changing(v.put), "get": v.trusted(v.get),
 		"commands":  v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return commandsOf(ctx, x) }),
 		"identity":  func(context.Context, *incoming) (any, error) { return v.identity() },
 		"collected": func(_ context.Context, c *incoming) (any, error) { return nil, v.collected(c) },
@@ -166,6 +188,9 @@ func (v *server) methods() map[string]handler {
 }
 
 func (v *server) identity() (string, error) {
+	if v.ReadOnly {
+		return "", errReadOnly()
+	}
 	if v.Identity == nil {
 		return "", errors.New("cannot hand over secrets: the target makes no identity")
 	}
@@ -176,6 +201,9 @@ func (v *server) collected(c *incoming) error {
 	var names []string
 	if err := c.params(&names); err != nil || v.Forget == nil {
 		return err
+	}
+	if v.ReadOnly {
+		return errReadOnly()
 	}
 	return v.Forget(names)
 }
