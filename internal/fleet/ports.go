@@ -120,6 +120,13 @@ type Beat struct {
 	Clock int64 `json:"clock"` // ns since 1970, the agent's
 }
 
+// ExecutorHeader is the header of a stream under WordExecutor: who asks, and whether they
+// may change something. The hub has seen to both.
+type ExecutorHeader struct {
+	By      string `json:"by"`
+	Changes bool   `json:"changes"`
+}
+
 // Do is a request to an agent that is kept until it is acknowledged.
 type Do struct {
 	ID   string `json:"id"`

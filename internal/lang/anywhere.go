@@ -21,10 +21,12 @@ func (p *Program) declaredAnywhere(levels []*level) (vars map[string]bool, all b
 	if p.anywhere == nil {
 		p.anywhere = p.lookAnywhere()
 	}
-	missing := maps.Clone(p.anywhere.missing)
+	missing, waits := maps.Clone(p.anywhere.missing), p.waitingFor(&reports{}, levels)
 	for _, l := range levels {
 		for _, u := range p.levelModules(&reports{}, l) {
-			delete(missing, u.dir)
+			if !waits.dirs[u.dir] {
+				delete(missing, u.dir)
+			}
 		}
 	}
 	return p.anywhere.vars, len(missing) == 0

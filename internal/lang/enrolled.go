@@ -14,6 +14,7 @@ type enrolled struct {
 	name     string
 	rng      diag.Range
 	labels   *hclsyntax.Attribute
+	waits    *hclsyntax.Attribute // modules that may not go on yet
 	declared bool // by a target block, too
 }
 
@@ -22,12 +23,12 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"labels"}, nil)
+	ps.only(b, []string{"labels", "waits"}, nil)
 	if old := ps.prog.enrolled[name]; old != nil {
 		ps.errorf(r, "Target enrolled twice", "The target %q is enrolled at %s already.", name, old.rng)
 		return
 	}
-	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, labels: b.Body.Attributes["labels"]}
+	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, labels: b.Body.Attributes["labels"], waits: b.Body.Attributes["waits"]}
 }
 
 // enrol joins enrolled targets with those that are declared, and adds the others behind
@@ -35,7 +36,7 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 func (p *Program) enrol() {
 	for _, t := range p.targets {
 		if e := p.enrolled[t.name]; e != nil {
-			t.enrolled, e.declared = e, true
+			t.enrolled, t.waits, e.declared = e, e.waits, true
 		}
 	}
 	var more []*enrolled
@@ -48,6 +49,6 @@ func (p *Program) enrol() {
 		return cmp.Or(cmp.Compare(a.rng.File, b.rng.File), cmp.Compare(a.rng.Start.Byte, b.rng.Start.Byte), cmp.Compare(a.name, b.name))
 	})
 	for _, e := range more {
-		p.targets = append(p.targets, &target{level: level{what: "target", name: e.name, rng: e.rng}, enrolled: e})
+		p.targets = append(p.targets, &target{level: level{what: "target", name: e.name, rng: e.rng, waits: e.waits}, enrolled: e})
 	}
 }

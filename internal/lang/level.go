@@ -19,6 +19,7 @@ type level struct {
 	rng                   diag.Range
 	roles, modules, layer *hclsyntax.Attribute
 	vars, data, merge     *hclsyntax.Attribute
+	waits                 *hclsyntax.Attribute // of an enrolled target
 	uses                  []*moduleUse
 	policy, ssh           *hclsyntax.Block
 }

@@ -79,6 +79,7 @@ type resolver struct {
 	prog  *Program
 	uses  []*moduleUse
 	own   map[*moduleUse][]resolved
+	waits waiting
 	alone bool // a module is tested without others
 }
 
@@ -92,7 +93,7 @@ type resolved struct {
 // layers of the target's levels. What is not there, and what goes round in circles, is
 // reported.
 func (p *Program) needsOf(r *reports, levels []*level, uses []*moduleUse, alone bool) map[*moduleUse][]resolved {
-	x := &resolver{reports: r, prog: p, uses: uses, own: map[*moduleUse][]resolved{}, alone: alone}
+	x := &resolver{reports: r, prog: p, uses: uses, waits: p.waitingFor(&reports{}, levels), own: map[*moduleUse][]resolved{}, alone: alone}
 	for _, u := range uses {
 		x.ownNeeds(u)
 	}
@@ -154,7 +155,7 @@ func (x *resolver) ownNeeds(u *moduleUse) {
 	b, _ := x.prog.module(u.dir)
 	for _, n := range b.needs {
 		found := x.called(n.name)
-		if len(found) == 0 && !x.alone {
+		if len(found) == 0 && !x.alone && !x.waits.names[n.name] {
 			others := slices.DeleteFunc(x.names(), func(s string) bool { return s == u.name })
 			x.errorf(n.rng, "Needed module is not there", "The module %s needs %q, and a target that has the one does not have the other.%s Give it both, or take the need out.", u.name, n.name, Suggest(n.name, others))
 		}
@@ -229,7 +230,7 @@ func (x *resolver) layers(levels []*level) []resolved {
 			}
 			rng := rangeOf(e.Range())
 			found := x.called(v.AsString())
-			if len(found) == 0 {
+			if len(found) == 0 && !x.waits.names[v.AsString()] {
 				x.errorf(rng, "Layer is not there", "All modules are to need %q, and a target that they are on does not have it.%s Give it the module, or say it for those targets only that have it, in a target_group.", v.AsString(), Suggest(v.AsString(), x.names()))
 			}
 			for _, f := range found {

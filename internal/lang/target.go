@@ -136,7 +136,7 @@ func belowOf(levels []*level) (key string, alike bool) {
 		b.WriteByte(0)
 	}
 	own := levels[len(levels)-1]
-	return b.String(), own.modules == nil && own.layer == nil && len(own.uses) == 0
+	return b.String(), own.modules == nil && own.layer == nil && own.waits == nil && len(own.uses) == 0
 }
 
 // choose finds the target that is meant.
@@ -224,12 +224,13 @@ func (p *Program) early(r *reports, e hclsyntax.Expression, want cty.Type) (cty.
 // the variables of all their blocks.
 func (p *Program) targetModules(r *reports, levels []*level) []*moduleUse {
 	var uses []*moduleUse
-	seen := map[string]*moduleUse{}
+	seen, waits := map[string]*moduleUse{}, p.waitingFor(r, levels)
 	for _, l := range levels {
 		here := map[string]bool{}
 		for _, u := range p.levelModules(r, l) {
 			old := seen[u.name]
 			switch {
+			case waits.dirs[u.dir]:
 			case !p.checkModule(r, u):
 			case old == nil:
 				seen[u.name] = u

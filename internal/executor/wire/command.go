@@ -26,12 +26,12 @@ func errNoCommander() error {
 // command runs commands for the other end. Their output is content of the call, so
 // that a slow reader holds up the command and nothing else.
 func (v *server) command(ctx context.Context, c *incoming) (any, error) {
+	if v.ReadOnly {
+		return nil, errReadOnly()
+	}
 	var in commanded
 	if err := c.params(&in); err != nil {
 		return nil, err
-	}
-	if v.ReadOnly {
-		return nil, errReadOnly()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

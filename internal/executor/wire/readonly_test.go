@@ -32,7 +32,7 @@ func TestReadOnly(t *testing.T) {
 		if slices.Contains(lookingOnly, method) {
 			continue
 		}
-		if err := x.conn.call(context.Background(), method, struct{}{}, nil, nil); !errors.Is(err, fs.ErrPermission) {
+		if err := x.conn.call(context.Background(), method, struct{}{}, nil, nil, nil); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

@@ -198,12 +198,12 @@ func (v *server) identity() (string, error) {
 }
 
 func (v *server) collected(c *incoming) error {
+	if v.ReadOnly {
+		return errReadOnly()
+	}
 	var names []string
 	if err := c.params(&names); err != nil || v.Forget == nil {
 		return err
-	}
-	if v.ReadOnly {
-		return errReadOnly()
 	}
 	return v.Forget(names)
 }

@@ -19,6 +19,17 @@ import (
 // parts have to stay. The same parts give a tree of the same repo.TreeDigest; all parts
 // of a commit give that of the commit, but for files right below modules/.
 func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]map[string]string) (repo.Tree, error) {
+	if len(enrolled) == 0 {
+		return ComposeWith(top, modules, nil)
+	}
+	if err := checkEnrolled(enrolled); err != nil {
+		return nil, fmt.Errorf("cannot compose: %w", err)
+	}
+	return ComposeWith(top, modules, fleet.Enrolled(enrolled))
+}
+
+// ComposeWith is Compose with the text of fleet.EnrolledFile; nil is none.
+func ComposeWith(top repo.Tree, modules map[string]repo.Tree, enrolled []byte) (repo.Tree, error) {
 	c := composer{from: map[string]place{}}
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
@@ -27,11 +38,8 @@ func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]ma
 		}
 		c.add(modules[dir], dir)
 	}
-	if len(enrolled) > 0 {
-		if err := checkEnrolled(enrolled); err != nil {
-			return nil, fmt.Errorf("cannot compose: %w", err)
-		}
-		c.add(enrolledTree{repo.MapTree(map[string]string{fleet.EnrolledFile: string(fleet.Enrolled(enrolled))})}, "")
+	if enrolled != nil {
+		c.add(enrolledTree{repo.MapTree(map[string]string{fleet.EnrolledFile: string(enrolled)})}, "")
 	}
 	if c.err != nil {
 		return nil, fmt.Errorf("cannot compose: %w", c.err)

@@ -32,7 +32,7 @@ func Blocks() []Block {
 		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
 		{Name: "command", Label: "name", Doc: "Something that fettle run does on targets, part after part.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
 		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
-		{Name: "enrolled", Label: "name", Doc: "A target that a fleet knows of. Hubs and agents write it.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "the labels that it was enrolled with; those that a target block declares stand above")}},
+		{Name: "enrolled", Label: "name", Doc: "A target that a fleet knows of. Hubs and agents write it.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "the labels that it was enrolled with; those that a target block declares stand above"), {Name: "waits", Type: cty.Set(cty.String), Doc: "the folders of modules that it has and that may not go on yet: they need not be there"}}},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
 		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
 		{Name: "locals", Doc: "Names for values.", names: true},

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
@@ -88,6 +89,15 @@ type App struct {
 	Support func(ctx context.Context, m Machine) Support
 	// Interactive runs a program on the terminal: an editor; nil: there is none.
 	Interactive func(ctx context.Context, argv []string) error
+	// State opens a state directory, which it makes, for what is no journal: an agent's
+	// folder; nil: there are no agents.
+	State func(m Machine) (host.FS, func() error, error)
+	// Watch names the boot of a machine and tells which of its units change; units is nil
+	// where nobody knows. nil: neither is known.
+	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)
+	// Ready tells the service manager that a daemon is up, and goes on telling that it is
+	// alive until the function is called, or ctx ends, which it tells too.
+	Ready func(ctx context.Context) func()
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
 	Walls func() []string
 }

@@ -186,3 +186,7 @@ func (d *Dir) write(p string, text []byte) error {
 	}
 	return errors.Join(d.files.Rename(beside, p), d.files.SyncDir(path.Dir(p)))
 }
+
+// Replace writes a file whole and durably, in the place of what was there: the way in
+// which all in the folder is written.
+func Replace(files host.FS, p string, text []byte) error { return (&Dir{files: files}).write(p, text) }

@@ -1,0 +1,175 @@
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/repo"
+)
+
+func parts(a fleet.Assignment) []fleet.Assigned {
+	return slices.Concat([]fleet.Assigned{a.Top}, a.Modules)
+}
+
+// Fetch implements agent.Content: it gets what is missing, and asks of all of it whether
+// it may be used.
+func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
+	conf, err := m.tls()
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport}
+	for _, as := range parts(a) {
+		if err := f.Fetch(ctx, as.Bundle); err != nil {
+			return err
+		}
+		if as.Proof != nil {
+			if err := f.Fetch(ctx, *as.Proof); err != nil {
+				return err
+			}
+		}
+	}
+	return m.believe(a)
+}
+
+// believe verifies the signatures of all parts, and only then takes them for the newest.
+func (m *Member) believe(a fleet.Assignment) error {
+	if m.cfg.Signers == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	floors := maps.Clone(m.floors)
+	for _, as := range parts(a) {
+		signed, err := m.believed(a, as)
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
+		}
+		floors.Take(as.Revision.Repository, as.Module, signed)
+	}
+	if maps.Equal(floors, m.floors) {
+		return nil
+	}
+	if err := saveFloors(m.cfg.Files, m.floorsFile(), floors); err != nil {
+		return err
+	}
+	m.floors = floors
+	return nil
+}
+
+func (m *Member) believed(a fleet.Assignment, as fleet.Assigned) (content.Signed, error) {
+	if as.Proof == nil {
+		return content.Signed{}, errors.New("it comes without a proof, and this target asks for signatures")
+	}
+	text, err := m.store.Read(*as.Proof, content.MaxProof)
+	if err != nil {
+		return content.Signed{}, err
+	}
+	proof, err := content.ParseProof(text)
+	if err != nil {
+		return content.Signed{}, err
+	}
+	b, closing, err := content.OpenBundle(m.store, as.Bundle)
+	if err != nil {
+		return content.Signed{}, err
+	}
+	defer func() { _ = closing() }()
+	return content.Verify(proof, b,
+		content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: a.Name, Labels: a.Labels},
+		content.Trust{Signers: m.signers, Floor: m.floors.Of(as.Revision.Repository, as.Module), Now: m.cfg.Now().Unix()})
+}
+
+func orTop(module string) string {
+	if module == "" {
+		return "the top of the repository"
+	}
+	return module
+}
+
+// Tree implements agent.Content.
+func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() error, error) {
+	var closers []func() error
+	closing := func() (err error) {
+		for _, c := range closers {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	trees := map[string]repo.Tree{}
+	for _, as := range parts(a) {
+		b, c, err := content.OpenBundle(m.store, as.Bundle)
+		if err != nil {
+			return nil, nil, errors.Join(err, closing())
+		}
+		closers = append(closers, c)
+		trees[as.Module] = b.Tree()
+	}
+	top := trees[""]
+	delete(trees, "")
+	enrolled := fleet.Enrolled(map[string]map[string]string{a.Name: a.Labels})
+	if len(absent) > 0 {
+		enrolled = fleet.EnrolledWaiting(a.Name, a.Labels, absent)
+	}
+	tree, err := content.ComposeWith(top, trees, enrolled)
+	if err != nil {
+		return nil, nil, errors.Join(err, closing())
+	}
+	return tree, closing, nil
+}
+
+// Retain implements agent.Content.
+func (m *Member) Retain(digests []string) error {
+	keep := map[string]bool{}
+	for _, d := range digests {
+		keep[d] = true
+	}
+	_, err := m.store.Collect(func(digest string) bool { return keep[digest] }, content.DefaultLimit/2)
+	if errors.Is(err, content.ErrFull) {
+		return nil // all that is there is needed
+	}
+	return err
+}
+
+func (m *Member) floorsFile() string { return path.Join(m.cfg.Dir, "floors.json") }
+
+func loadFloors(files host.FS, file string) (content.Floors, error) {
+	f, err := files.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return content.Floors{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read which commits were taken: %w", err)
+	}
+	defer f.Close()
+	floors := content.Floors{}
+	if err := json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&floors); err != nil {
+		return nil, fmt.Errorf("cannot read which commits were taken: %w", err)
+	}
+	return floors, nil
+}
+
+func saveFloors(files host.FS, file string, floors content.Floors) error {
+	text, err := json.Marshal(floors)
+	if err == nil {
+		err = durable.Replace(files, file, text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep which commits were taken: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+// Package member is what a host has of its fleet once it is enrolled: its identity, the
+// link to the hubs, and content that it verified. An agent is made of it.
+//
+//	m, err := member.Open(member.Config{Files: files, Dir: "/var/lib/fettle/agent", Now: time.Now})
+//	link, err := m.Link(ctx)
+//	assignment, err := m.Verify(envelope)
+//
+// In the folder, besides what an agent keeps there, are
+//
+//	identity/     the key, its certificate, and what is believed; see pki.Folder
+//	content/      bundles and proofs; see content.Store
+//	floors.json   the times of the newest commits that were taken, see content.Floors
+package member
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host"
+)
+
+// Config is where a member lies, and what it asks of content.
+type Config struct {
+	Files host.FS
+	Dir   string // of the agent, absolute
+	// Signers are the keys that commits have to be signed with, in the form of OpenSSH's
+	// allowed_signers; nil asks for no signature.
+	Signers []byte
+	Now     func() time.Time
+	Warn    func(text string) // told what is worth a line in the log; nil: nobody
+}
+
+// Member is one. Its methods may be called from any goroutine.
+type Member struct {
+	cfg     Config
+	folder  pki.Folder
+	store   *content.Store
+	signers content.Signers
+	revoked *pki.Revocations
+
+	mu       sync.Mutex
+	identity *pki.Identity
+	known    pki.Known
+	floors   content.Floors
+}
+
+// IdentityDir is where the identity lies below the agent's folder.
+func IdentityDir(dir string) string { return path.Join(dir, "identity") }
+
+// Open reads who this host is. pki.ErrNoIdentity is in the chain of the error where it
+// is not enrolled.
+func Open(cfg Config) (*Member, error) {
+	if cfg.Warn == nil {
+		cfg.Warn = func(string) {}
+	}
+	m := &Member{cfg: cfg, folder: pki.Folder{FS: cfg.Files, Dir: IdentityDir(cfg.Dir)}, revoked: &pki.Revocations{}}
+	var err error
+	if m.identity, err = m.folder.Load(); err != nil {
+		return nil, err
+	}
+	if m.known, err = m.folder.LoadKnown(); err != nil {
+		return nil, err
+	}
+	if m.store, err = content.OpenStore(cfg.Files, path.Join(cfg.Dir, "content"), 0); err != nil {
+		return nil, err
+	}
+	if cfg.Signers != nil {
+		if m.signers, err = content.ParseSigners("allowed_signers", cfg.Signers); err != nil {
+			return nil, err
+		}
+		if m.signers.Empty() {
+			return nil, errors.New("cannot ask for signatures: no key is believed; add one to the file, or remove the file")
+		}
+	}
+	if m.floors, err = loadFloors(cfg.Files, m.floorsFile()); err != nil {
+		return nil, err
+	}
+	keys := m.keys()
+	for _, envelope := range m.known.Revocations {
+		if _, err := m.revoked.Add(envelope, keys); err != nil {
+			cfg.Warn(fmt.Sprintf("a revocation that was kept is not believed: %v", err))
+		}
+	}
+	return m, nil
+}
+
+// ID is the target's.
+func (m *Member) ID() fleet.TargetID { return m.who().ID }
+
+// Name is the target's.
+func (m *Member) Name() string { return m.who().Name }
+
+// Fleet is the name of the fleet.
+func (m *Member) Fleet() string { return m.who().Fleet }
+
+// Hubs are the URLs of the hubs.
+func (m *Member) Hubs() []string { return m.who().Hubs }
+
+func (m *Member) who() *pki.Identity {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.identity
+}
+
+func (m *Member) floor() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Unix(0, m.known.Floor)
+}
+
+func (m *Member) keys() fleet.Keys {
+	return m.who().Keys(m.revoked, m.cfg.Now(), m.floor())
+}
+
+// tls is for a new connection, with the certificate as it is now.
+func (m *Member) tls() (*tls.Config, error) {
+	return m.who().TLS(m.revoked, m.cfg.Now, m.floor), nil
+}
+
+// Link connects to the hubs in the background, until ctx ends or it is closed.
+func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
+	id := m.who()
+	return bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: m.tls, Warn: m.cfg.Warn})
+}
+
+// Contact proves that a hub can be reached by a connection that is made now.
+func (m *Member) Contact(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	id := m.who()
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: m.tls})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	up := make(chan struct{}, 1)
+	l.Changes(func(is bool) {
+		if is {
+			select {
+			case up <- struct{}{}:
+			default:
+			}
+		}
+	})
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return fleet.ErrNoHub
+	}
+}
+
+// Verify opens an assignment that a hub of this fleet signed. What was signed moves the
+// time before which nothing is believed any more.
+func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
+	a, err := fleet.OpenAssignment(envelope, m.keys())
+	if err != nil {
+		return a, err
+	}
+	var s fleet.Signed
+	if err := json.Unmarshal(envelope, &s); err != nil {
+		return a, err
+	}
+	for _, sig := range s.Signatures {
+		if by := m.who().Signer(sig.KeyID); by != nil {
+			m.mu.Lock()
+			m.known.Floor = pki.Raise(time.Unix(0, m.known.Floor), time.Unix(a.Issued, 0), by).UnixNano()
+			known := m.known
+			m.mu.Unlock()
+			if err := m.folder.SaveKnown(known); err != nil {
+				m.cfg.Warn(err.Error())
+			}
+		}
+	}
+	return a, nil
+}
+
+// Certificate is the life of the one in use, in seconds since 1970.
+func (m *Member) Certificate() (from, until int64) {
+	c := m.who().Certificate()
+	return c.NotBefore.Unix(), c.NotAfter.Unix()
+}
+
+// Renew gets the next certificate. Connections that are made from then on show it.
+func (m *Member) Renew(ctx context.Context) error {
+	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now}.Renew(ctx, m.revoked)
+	if err != nil {
+		return err
+	}
+	known, err := m.folder.LoadKnown()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.identity = next
+	if err == nil {
+		known.Floor = max(known.Floor, m.known.Floor)
+		m.known = known
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	joined "fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/agent/watch"
+)
+
+func newAgentRun(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "run",
+		Short:   "Be the agent of this machine, until told to stop",
+		Long:    "What the service fettle-agent runs. A signal ends a run that is under way cleanly:\nthe step is finished or taken back, and the next start goes on.",
+		Example: "  sudo systemctl start fettle-agent\n  sudo fettle agent run",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.agentRun(c.Context()) },
+	}
+}
+
+func (s *session) agentRun(ctx context.Context) (err error) {
+	m, files, done, err := s.agentFiles()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	warn := func(text string) { fmt.Fprintln(s.app.Stderr, text) }
+	mb, err := s.openMember(m, files, warn)
+	if err != nil {
+		return err
+	}
+	if secrets := s.app.Language.Secrets; secrets != nil {
+		secrets(s.identities)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	link, err := mb.Link(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, link.Close()) }()
+	dir, err := durable.Open(files, agentDir)
+	if err != nil {
+		return err
+	}
+	a, err := agent.New(s.agentConfig(m, mb, link, dir, warn))
+	if err != nil {
+		return err
+	}
+	if s.app.Ready != nil {
+		defer s.app.Ready(ctx)()
+	}
+	return a.Run(ctx)
+}
+
+func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {
+	boot := ""
+	var units func(context.Context, func(string)) error
+	if s.app.Watch != nil {
+		boot, units = s.app.Watch(m)
+	}
+	var watcher agent.Watcher = agent.Nobody{Why: "this machine has no way to watch files"}
+	if w, err := watch.New(m.Root, units); err == nil {
+		watcher = w
+	}
+	runner := &agent.Runner{
+		Open:    func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
+		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
+		Compile: s.app.Language.Compile, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
+	}
+	return agent.Config{
+		Machine: machine.Config{Target: mb.ID(), Version: s.app.Version, Boot: boot},
+		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
+		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn,
+		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) { s.serveHub(ctx, m, header, stream) },
+	}
+}
+
+// serveHub serves this machine's executor to somebody whom a hub let through.
+func (s *session) serveHub(ctx context.Context, m Machine, header []byte, stream io.ReadWriteCloser) {
+	var h fleet.ExecutorHeader
+	if err := json.Unmarshal(header, &h); err != nil {
+		_ = stream.Close()
+		return
+	}
+	served := wire.Served{
+		Hello: s.hello(ctx, m), From: strings.TrimSpace("fleet " + h.By), ReadOnly: !h.Changes, Silence: silence, Now: func() time.Time { return s.app.Now() },
+		Open: func(ctx context.Context, looks bool) (executor.Executor, func() error, error) {
+			m := m
+			m.Looks = looks && !fileExists(m.State)
+			return s.app.OpenExecutor(ctx, m)
+		},
+		Identity: func() (string, error) {
+			public, _, err := makeIdentity(filepath.Join(m.Root, identityFile))
+			return public, err
+		},
+		Keep: func(e wire.Ended) error { return s.withReports(m, func(r wire.Reports) error { return r.Keep(e) }) },
+		Forget: func(names []string) error {
+			return s.withReports(m, func(r wire.Reports) error { return r.Forget(names) })
+		},
+	}
+	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
+}

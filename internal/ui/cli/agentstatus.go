@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+func (s *session) agentStatus() error {
+	m, err := s.machine()
+	if err != nil {
+		return err
+	}
+	if !fileExists(m.State) {
+		return refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this machine is in no fleet: it is not enrolled")
+	}
+	m, files, done, err := s.agentFiles()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = done() }()
+	mb, err := s.openMember(m, files, nil)
+	if err != nil {
+		return err
+	}
+	dir, err := durable.Open(files, agentDir)
+	if err != nil {
+		return err
+	}
+	kept, err := dir.Load()
+	if err != nil {
+		return err
+	}
+	newest, dropped := dir.Reports()
+	who := machine.New(machine.Config{Target: mb.ID(), Version: s.app.Version}, kept, newest, dropped).Status()
+	_, until := mb.Certificate()
+	doc := agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs(), Until: until * int64(time.Second), Unsent: newest - dropped, Status: &who}
+	if s.json {
+		return s.document(doc)
+	}
+	s.showAgent(doc)
+	return nil
+}
+
+func (s *session) showAgent(d agentDoc) {
+	s.printf("%s, target %s of the fleet %s\nCertificate until %s\n", d.Name, d.ID, d.Fleet, s.moment(d.Until))
+	if d.Status.Generation == 0 {
+		s.printf("Nothing was assigned to it yet.\n")
+		return
+	}
+	s.printf("Generation %d.%d, run %d\n", d.Status.Epoch, d.Status.Generation, d.Status.Run)
+	if d.Status.Frozen != "" {
+		s.printf("Frozen: %s\n", d.Status.Frozen)
+	}
+	if d.Status.Error != "" {
+		s.printf("Error: %s\n", d.Status.Error)
+	}
+	var rows [][]string
+	for _, m := range d.Status.Modules {
+		why := m.Waits
+		if m.Error != "" {
+			why = m.Error
+		}
+		rows = append(rows, []string{m.Module, string(m.State), short(m.Commit), s.moment(m.Since), why})
+	}
+	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "COMMIT", "SINCE", "WHY"}, rows)
+	if d.Unsent > 1 {
+		s.printf("%s\n", fmt.Sprintf("%d reports wait for a hub", d.Unsent))
+	}
+}
+
+func short(commit string) string { return commit[:min(len(commit), 10)] }
