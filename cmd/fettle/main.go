@@ -80,6 +80,9 @@ func run(args []string) int {
 			return outside.Generate(ctx, tree, g, programChild)
 		},
 		Interactive: interactive,
+		State:       openFiles,
+		Watch:       watched,
+		Ready:       ready,
 		Walls:       func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)

@@ -95,6 +95,8 @@ var confinements = []confinement{
 			{"internal/fact", "the addresses of interfaces"},
 			{"internal/step", "parses addresses, opens nothing"},
 			{"internal/host/local", "systemd's socket"},
+			{"internal/fleet/agent/member", "what an agent fetches with its certificate"},
+			{"cmd/fettle", "tells systemd that an agent is up"},
 			{"internal/fleet/bus", "connections of agents and hubs"},
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
 			{"internal/fleet/hub/api/apitest", "the same for tests"},

@@ -15,7 +15,7 @@ type enrolled struct {
 	rng      diag.Range
 	labels   *hclsyntax.Attribute
 	waits    *hclsyntax.Attribute // modules that may not go on yet
-	declared bool // by a target block, too
+	declared bool                 // by a target block, too
 }
 
 func (ps *parser) enrolled(b *hclsyntax.Block) {

@@ -199,4 +199,3 @@ func (s *session) openMember(m Machine, files host.FS, warn func(string)) (*join
 	}
 	return mb, err
 }
-

@@ -70,5 +70,3 @@ func (s *session) showAgent(d agentDoc) {
 		s.printf("%s\n", fmt.Sprintf("%d reports wait for a hub", d.Unsent))
 	}
 }
-
-func short(commit string) string { return commit[:min(len(commit), 10)] }

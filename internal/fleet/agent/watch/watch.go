@@ -16,13 +16,13 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/host"
 )
 
 // What changes within quiet of each other is told at once, and nothing waits longer than
@@ -87,7 +87,7 @@ func (w *Watch) Watch(m agent.Managed) error {
 }
 
 func hint(err error) string {
-	if errors.Is(err, syscall.ENOSPC) {
+	if host.IsNoSpace(err) {
 		return "; raise fs.inotify.max_user_watches with sysctl"
 	}
 	return ""

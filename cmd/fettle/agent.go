@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// openFiles opens the state directory for what an agent keeps beside the journal.
+func openFiles(m cli.Machine) (host.FS, func() error, error) {
+	m.Looks = false
+	return openState(m)
+}
+
+// watched names the boot of a machine, and how its units are heard.
+func watched(m cli.Machine) (boot string, units func(context.Context, func(string)) error) {
+	h, err := openRoot(m.Root)
+	if err != nil {
+		return "", nil
+	}
+	boot = h.BootID()
+	u, err := h.Units()
+	if w, ok := u.(host.UnitWatcher); ok && err == nil {
+		return boot, w.WatchUnits // the host stays open as long as the process lives
+	}
+	_ = h.Close()
+	return boot, nil
+}
+
+// ready tells systemd that a daemon is up, if it asked to be told, and then twice in each
+// interval of its watchdog that it lives.
+func ready(ctx context.Context) func() {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return func() {}
+	}
+	tell(socket, "READY=1")
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stays(ctx, socket)
+	}()
+	return func() { stop(); <-done }
+}
+
+func stays(ctx context.Context, socket string) {
+	every := time.Hour
+	if usec, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && usec > 0 {
+		every = time.Duration(usec) * time.Microsecond / 2
+	}
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			tell(socket, "WATCHDOG=1")
+		case <-ctx.Done():
+			tell(socket, "STOPPING=1")
+			return
+		}
+	}
+}
+
+func tell(socket, text string) {
+	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err == nil {
+		_, err = fmt.Fprint(c, text)
+		_ = c.Close()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cannot tell systemd: %v\n", err)
+	}
+}
