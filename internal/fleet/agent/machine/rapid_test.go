@@ -161,10 +161,10 @@ func (h history) converge() {
 	last := assignment(uint64(len(h.all)+1), "modules/a=9", "modules/b=9<modules/a:version", "modules/c=9<modules/b:availability")
 	last.Epoch = 100
 	h.all = append(h.all, last)
-	h.heal(400)
+	h.heal(300)
 	steps := h.steps
 	h.did = nil
-	h.heal(200)
+	h.heal(100)
 	if len(h.wrong) > 0 {
 		h.t.Fatal(h.wrong)
 	}
