@@ -253,6 +253,11 @@ func TestKeysRotate(t *testing.T) {
 		t.Error("a key that was taken away is believed")
 	}
 	p.down.Store(false)
+	p.keys = []object{{"kty": "oct", "k": "AA"}} // nothing that signs: it is out of order
+	d.now = d.now.Add(2 * time.Minute)
+	if _, err := d.ask(token("e2")); err != nil {
+		t.Errorf("while the provider shows no keys: %v", err)
+	}
 	p.keys = []object{p.ecKey("e3", &p.ec.PublicKey)}
 	d.now = d.now.Add(2 * time.Hour)
 	if _, err := d.ask(token("e2")); err == nil {
