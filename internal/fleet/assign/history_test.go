@@ -39,7 +39,7 @@ type counts struct{ ticks, assignments, suspects, approvals, rebuilds, withdrawn
 // its revision, what a module needs is there, and no set of targets shrinks much by itself.
 func TestHistories(t *testing.T) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		n := "1000"
+		n := "500"
 		if os.Getenv("FETTLE_LONG") != "" {
 			n = "20000"
 		}
@@ -218,7 +218,7 @@ func (h *history) compute() {
 }
 
 func text(v any) string {
-	b, err := json.MarshalIndent(v, "", " ")
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
