@@ -293,10 +293,16 @@ func (failing) Get(context.Context, string) (fleet.Entry, error) {
 func TestBearersThatAreNotMade(t *testing.T) {
 	read := []access.Role{access.Reader}
 	for what, make := range map[string]func() (string, access.Bearer, error){
-		"no end":   func() (string, access.Bearer, error) { return access.NewBearer("ada", read, 0, "root", "", start()) },
-		"too long": func() (string, access.Bearer, error) { return access.NewBearer("ada", read, access.MaxBearer+1, "root", "", start()) },
-		"no role":  func() (string, access.Bearer, error) { return access.NewBearer("ada", nil, time.Hour, "root", "", start()) },
-		"no name":  func() (string, access.Bearer, error) { return access.NewBearer("", read, time.Hour, "root", "", start()) },
+		"no end": func() (string, access.Bearer, error) { return access.NewBearer("ada", read, 0, "root", "", start()) },
+		"too long": func() (string, access.Bearer, error) {
+			return access.NewBearer("ada", read, access.MaxBearer+1, "root", "", start())
+		},
+		"no role": func() (string, access.Bearer, error) {
+			return access.NewBearer("ada", nil, time.Hour, "root", "", start())
+		},
+		"no name": func() (string, access.Bearer, error) {
+			return access.NewBearer("", read, time.Hour, "root", "", start())
+		},
 	} {
 		if text, _, err := make(); err == nil || text != "" {
 			t.Errorf("%s: %v", what, err)
