@@ -15,12 +15,14 @@ import (
 
 // What is assigned to active targets, module by module: how many have which revision in
 // which state.
+// They are counted by number first, so that texts are looked up once for each group.
 const moduleCounts = `
-	SELECT w.text, p.doc, COALESCE(c.text, ''), COALESCE(s.text, ''),
-		p.commit_ <> COALESCE(m.commit_, 0) AND (COALESCE(m.bundle, 0) = 0 OR p.bundle <> m.bundle), COUNT(*), SUM(COALESCE(m.error, '') <> '')
-	FROM assigned a JOIN targets t ON t.target = a.target AND t.active JOIN parts p ON p.n = a.part JOIN words w ON w.n = a.module
-	LEFT JOIN modules m ON m.target = a.target AND m.module = a.module LEFT JOIN words c ON c.n = m.commit_ LEFT JOIN words s ON s.n = m.state
-	%s GROUP BY a.module, a.part, m.commit_, m.state, 5`
+	SELECT w.text, p.doc, COALESCE(c.text, ''), COALESCE(s.text, ''), g.behind, g.targets, g.failed
+	FROM (
+		SELECT a.module, a.part, m.commit_, m.state, p.commit_ <> COALESCE(m.commit_, 0) AND (COALESCE(m.bundle, 0) = 0 OR p.bundle <> m.bundle) AS behind, COUNT(*) AS targets, SUM(COALESCE(m.error, '') <> '') AS failed
+		FROM targets t JOIN assigned a ON a.target = t.target JOIN parts p ON p.n = a.part LEFT JOIN modules m ON m.target = a.target AND m.module = a.module
+		WHERE t.active %s GROUP BY a.module, a.part, m.commit_, m.state, 5
+	) g JOIN parts p ON p.n = g.part JOIN words w ON w.n = g.module LEFT JOIN words c ON c.n = g.commit_ LEFT JOIN words s ON s.n = g.state`
 
 // Modules counts every module that is assigned to an active target, by name.
 func (v *View) Modules(ctx context.Context, now time.Time) (document.ModulePage, error) {
@@ -111,7 +113,7 @@ func (c *counting) add(assigned fleet.Revision, applied string, state fleet.Read
 // worst first. fleet.ErrNotFound is in the chain when it is assigned to none.
 func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail, error) {
 	d := document.ModuleDetail{Format: document.ModuleDetailFormat, Targets: []document.TargetOfModule{}}
-	found, err := v.modules(ctx, "WHERE w.text = ?", q.Module)
+	found, err := v.modules(ctx, "AND a.module = (SELECT n FROM words WHERE text = ?)", q.Module)
 	if err != nil {
 		return d, err
 	}

@@ -25,6 +25,7 @@ func (v *View) Prune(ctx context.Context, now time.Time) error {
 			}
 		}
 		clear(v.words) // some are gone
+		clear(v.parts)
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -14,6 +15,11 @@ func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 	doc, err := asJSON(target)
 	if err != nil {
 		return err
+	}
+	var had string
+	err = v.read.QueryRowContext(ctx, "SELECT doc FROM targets JOIN words w ON w.n = target WHERE w.text = ?", string(target.ID)).Scan(&had)
+	if err == nil && had == doc {
+		return nil
 	}
 	gone := target.Standing == fleet.Retired || target.Standing == fleet.Revoked
 	return v.update(ctx, "a target", func(t *tx) error {
@@ -36,8 +42,14 @@ func (v *View) RemoveTarget(ctx context.Context, id fleet.TargetID) error {
 	})
 }
 
-// PutAssignment replaces what a target is assigned.
+// PutAssignment replaces what a target is assigned. One of the same place in the order is
+// the same.
 func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
+	var had fleet.Assignment
+	err := v.read.QueryRowContext(ctx, "SELECT epoch, generation FROM assignments JOIN words w ON w.n = target WHERE w.text = ?", string(a.Target)).Scan(&had.Epoch, &had.Generation)
+	if err == nil && a.Newer(had) == 0 {
+		return nil
+	}
 	return v.update(ctx, "an assignment", func(t *tx) error {
 		n, err := t.word(string(a.Target))
 		if err != nil {
@@ -51,10 +63,8 @@ func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 		if err == nil {
 			err = t.exec("DELETE FROM assigned WHERE target = ?", n)
 		}
-		for i, m := range a.Modules {
-			if err == nil {
-				err = t.assign(n, i, m)
-			}
+		if err == nil {
+			err = t.assign(n, a.Modules)
 		}
 		return cmp.Or(err, t.sum(n))
 	})
@@ -74,16 +84,28 @@ func (v *View) RemoveAssignment(ctx context.Context, id fleet.TargetID) error {
 	})
 }
 
-func (t *tx) assign(target int64, place int, m fleet.Assigned) error {
-	part, err := t.part(m)
-	if err != nil {
-		return err
+// assign writes the modules of a target, some at a time.
+func (t *tx) assign(target int64, all []fleet.Assigned) error {
+	const most = 200
+	for from := 0; from < len(all); from += most {
+		some := all[from:min(from+most, len(all))]
+		var args []any
+		for i, m := range some {
+			part, err := t.part(m)
+			if err != nil {
+				return err
+			}
+			module, err := t.word(m.Module)
+			if err != nil {
+				return err
+			}
+			args = append(args, target, from+i, module, part)
+		}
+		if err := t.exec("INSERT INTO assigned VALUES (?, ?, ?, ?)"+strings.Repeat(", (?, ?, ?, ?)", len(some)-1), args...); err != nil {
+			return err
+		}
 	}
-	module, err := t.word(m.Module)
-	if err != nil {
-		return err
-	}
-	return t.exec("INSERT INTO assigned VALUES (?, ?, ?, ?)", target, place, module, part)
+	return nil
 }
 
 // part is the number of what assignments have in common.
@@ -92,8 +114,17 @@ func (t *tx) part(m fleet.Assigned) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if n, ok := t.v.parts[doc]; ok {
+		return n, nil
+	}
+	if len(t.v.parts) > maxParts {
+		clear(t.v.parts)
+	}
 	var n int64
 	err = t.QueryRowContext(t.ctx, "SELECT n FROM parts WHERE doc = ?", doc).Scan(&n)
+	if err == nil {
+		t.v.parts[doc] = n
+	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return n, err
 	}

@@ -48,6 +48,7 @@ func (t *tx) word(text string) (int64, error) {
 const (
 	maxWords = 50_000
 	maxWord  = 128
+	maxParts = 4_000
 )
 
 // numbers are those of several texts.

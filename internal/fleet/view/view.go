@@ -40,6 +40,7 @@ type View struct {
 	read    *sql.DB
 	writing sync.Mutex
 	words   map[string]int64 // what is known of the table; under writing
+	parts   map[string]int64 // the same, by doc
 
 	mu       sync.Mutex
 	contacts map[fleet.TargetID]contact
@@ -83,7 +84,7 @@ func Remove(file string) error {
 }
 
 func open(file string, o Options) (*View, error) {
-	v := &View{o: o, words: map[string]int64{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
+	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
 	var err error
 	// What the last transactions wrote may be lost with the power, never half of one: the
 	// position goes with them.
@@ -202,6 +203,7 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 	if err != nil {
 		_ = raw.Rollback() // the error that led here is the one to tell
 		clear(v.words)
+		clear(v.parts)
 		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
 	}
 	v.changed()
