@@ -83,6 +83,7 @@ func run(args []string) int {
 		State:       openFiles,
 		Watch:       watched,
 		Ready:       ready,
+		Hub:         hubRole(compiler),
 		Walls:       func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
 	return app.Main(ctx, args)

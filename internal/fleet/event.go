@@ -44,6 +44,7 @@ const (
 	Unread    HubEventKind = "unread"    // a repository cannot be read
 	Requested HubEventKind = "requested" // agents were asked for something
 	Led       HubEventKind = "led"       // another hub leads now
+	Audited   HubEventKind = "audited"   // somebody asked the API to change something
 )
 
 // ParseHubEvent reads one strictly.

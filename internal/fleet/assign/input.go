@@ -84,6 +84,9 @@ type Contents struct {
 	Top fleet.Bundle
 	// Bundles are those of the modules, by folder.
 	Bundles map[string]fleet.Bundle
+	// Proofs are what ties them to the commit, by folder, "" for the top; one that is
+	// missing is none.
+	Proofs map[string]fleet.Bundle
 	// Targets are by name, those that are only enrolled too.
 	Targets map[string]Configured
 }

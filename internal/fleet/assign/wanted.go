@@ -121,7 +121,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 		return want, why
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
-		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Rollout: rollout(d)}, Modules: modules}
+		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof(""), Rollout: rollout(d)}, Modules: modules}
 	d.carry(&want)
 	return want, ""
 }
@@ -141,6 +141,14 @@ func (r Contents) at(ref string) fleet.Revision {
 	return out
 }
 
+// proof is what ties a part to the commit, nil for nothing.
+func (r Contents) proof(folder string) *fleet.Bundle {
+	if p, ok := r.Proofs[folder]; ok {
+		return &p
+	}
+	return nil
+}
+
 // modules are a target's modules with their bundles. Targets that are configured alike
 // share them.
 func (c *computing) modules(key listKey, got Contents, conf Configured) (list []fleet.Assigned, why string) {
@@ -156,7 +164,7 @@ func (c *computing) modules(key listKey, got Contents, conf Configured) (list []
 		if !ok {
 			return nil, fmt.Sprintf("the revision %.12s has no bundle of %s", got.Revision.Commit, m.Folder)
 		}
-		list = append(list, fleet.Assigned{Module: m.Folder, Revision: got.at(key.ref), Bundle: bundle, Rollout: key.rollout, Needs: m.Needs})
+		list = append(list, fleet.Assigned{Module: m.Folder, Revision: got.at(key.ref), Bundle: bundle, Proof: got.proof(m.Folder), Rollout: key.rollout, Needs: m.Needs})
 	}
 	c.lists[key] = list
 	return list, ""

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/internal/ui/cli"
+)
+
+// hubRole is this program as a hub. What repositories say is compiled in a child, as
+// everywhere.
+func hubRole(compiler *limited.Compiler) *cli.Hub {
+	return &cli.Hub{
+		Init: func(b hub.Birth) ([32]byte, error) {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return [32]byte{}, err
+			}
+			defer func() { _ = h.Close() }()
+			b.Files = h
+			return hub.Init(b)
+		},
+		Run: func(ctx context.Context, r cli.HubRun) error {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = h.Close() }()
+			return hub.Run(ctx, hub.Config{
+				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Warn: r.Warn,
+				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
+			})
+		},
+	}
+}
+
+// listenAlone listens at a socket that only its owner can open. One that nobody answers
+// at any more is what a process that died has left.
+func listenAlone(file string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, err
+	}
+	if c, err := net.Dial("unix", file); err == nil {
+		return nil, errors.Join(errors.New("cannot listen at "+file+": another hub does"), c.Close())
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	// It is made in a folder of its own, so that nobody opens it before its mode is right.
+	nest, err := os.MkdirTemp(filepath.Dir(file), ".hub-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(nest) }()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(nest, "s")})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err := errors.Join(os.Chmod(l.Addr().String(), 0o600), os.Rename(l.Addr().String(), file)); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}

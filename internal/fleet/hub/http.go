@@ -1,0 +1,115 @@
+package hub
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// backend is what the API stands on: the read model's answers and the hub's deeds.
+type backend struct {
+	*view.View
+	*Hub
+}
+
+// serveHTTP serves enrolment, content and the API until ctx ends: to everybody by TLS,
+// and at the socket to whoever may open it.
+func (h *Hub) serveHTTP(ctx context.Context) error {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", h.set.API)
+	if err != nil {
+		return err
+	}
+	far := api.Server(h.routes())
+	far.TLSConfig = trust.ServerTLS(h.keys.TLS, h.now)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return far.ServeTLS(l, "", "") })
+	servers := []*http.Server{far}
+	if h.conf.Socket != "" {
+		near := api.Server(h.routes())
+		near.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return access.AsRoot(ctx) }
+		s, err := h.conf.Listen(h.conf.Socket)
+		if err != nil {
+			return errors.Join(err, far.Close())
+		}
+		g.Go(func() error { return near.Serve(s) })
+		servers = append(servers, near)
+	}
+	if h.conf.Ready != nil {
+		h.conf.Ready(l.Addr(), h.bus.Address())
+	}
+	<-ctx.Done()
+	for _, s := range servers {
+		end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		if s.Shutdown(end) != nil {
+			_ = s.Close()
+		}
+		stop()
+	}
+	if err := g.Wait(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// routes are all that a hub serves. Content and renewal ask for a certificate by
+// themselves; enrolment asks for a token; the rest is the API's, with its table.
+func (h *Hub) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
+	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
+	mux.Handle(content.Path, &content.Server{Store: h.content, May: h.mayRead})
+	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, NewID: newID})
+	return mux
+}
+
+// mayRead tells which content a target may have: what it is assigned.
+func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) bool) {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil || r.TLS == nil {
+		return "", nil
+	}
+	p, err := trust.PeerOf(r.TLS, h.now(), pki.TargetKind)
+	if err != nil {
+		return "", nil
+	}
+	t, _, ok := h.targets.get(p.Name.ID)
+	if !ok || t.Standing != fleet.Active {
+		return "", nil
+	}
+	g, _, _ := h.assignments.get(p.Name.ID)
+	return p.Name.ID, func(digest string) bool { return names(g.assignment, digest) }
+}
+
+// names tells whether an assignment names content by a digest.
+func names(a fleet.Assignment, digest string) bool {
+	for _, m := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+		if m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest {
+			return true
+		}
+	}
+	return false
+}
+
+// newID names a request.
+func newID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

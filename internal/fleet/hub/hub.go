@@ -1,0 +1,290 @@
+package hub
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/view"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Compiler says what a repository configures. *limited.Compiler is one.
+type Compiler interface {
+	Targets(tree repo.Tree) ([]lang.Target, diag.List)
+}
+
+// Config is what a hub works with.
+type Config struct {
+	Files   host.FS
+	Dir     string
+	Compile Compiler
+	// Socket is a file at which whoever may open it is an administrator; "" is none.
+	// Listen makes it, for its owner alone.
+	Socket string
+	Listen func(socket string) (net.Listener, error)
+	Now    func() time.Time
+	// Warn is told what went wrong and goes on; Ready once, when agents are served.
+	Warn  func(text string)
+	Ready func(api, bus net.Addr)
+}
+
+// Hub is one that runs.
+type Hub struct {
+	conf Config
+	set  Settings
+	ctx  context.Context // of Run: what goes on beside a question ends with it
+
+	keys      *pki.Hub
+	revoked   *pki.Revocations
+	registrar *pki.Registrar
+	gate      *access.Gate
+	trail     *access.Trail
+
+	bus      *bus.Server
+	exchange fleet.Exchange
+	log      fleet.Log
+	stores   map[string]fleet.Store
+	view     *view.View
+	content  *content.Store
+	courier  *courier
+
+	targets     *mirror[fleet.Target]
+	assignments *mirror[given]
+	requests    *mirror[Request]
+	facts       *mirror[[]byte]
+	rules       *mirror[rule]
+	freezes     *mirror[assign.Freeze]
+	approvals   *mirror[assign.Approval]
+	refs        *mirror[namedRef]
+	floors      *mirror[fleet.Have]
+	signers     *mirror[[]byte]
+	sources     *mirror[Repository]
+
+	mu     sync.Mutex
+	leader *leader
+	out    assign.Output
+	repo   *content.Sources
+}
+
+// Run serves until ctx ends, which is no error.
+func Run(ctx context.Context, c Config) (err error) {
+	h := &Hub{conf: c, ctx: ctx}
+	defer func() { err = errors.Join(err, h.close()) }()
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	h.ctx = ctx
+	for _, m := range h.mirrored() {
+		g.Go(func() error { return m.follow(ctx) })
+	}
+	if err := h.settle(ctx); err != nil {
+		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
+	}
+	g.Go(func() error { return h.followView(ctx) })
+	g.Go(func() error { return h.courier.gather(ctx) })
+	g.Go(func() error { return h.serveHTTP(ctx) })
+	g.Go(func() error {
+		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+	})
+	return ignoreEnd(ctx, g.Wait())
+}
+
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (h *Hub) now() time.Time { return h.conf.Now() }
+
+func (h *Hub) warn(text string) {
+	if h.conf.Warn != nil {
+		h.conf.Warn(text)
+	}
+}
+
+// open opens the folder and starts the bus. Agents that connect from then on are
+// answered when serve has been called.
+func (h *Hub) open(ctx context.Context) (err error) {
+	if h.set, err = ReadSettings(h.conf.Files, h.conf.Dir); err != nil {
+		return err
+	}
+	if h.keys, err = pki.OpenHub(h.conf.Files, h.dir("keys")); err != nil {
+		return err
+	}
+	h.revoked = &pki.Revocations{}
+	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
+		return err
+	}
+	if h.view, err = view.Open(h.dir("view.db"), view.Options{}); err != nil {
+		return err
+	}
+	if err := h.startBus(ctx); err != nil {
+		return err
+	}
+	if err := h.openStores(ctx); err != nil {
+		return err
+	}
+	h.makeMirrors()
+	h.registrar = &pki.Registrar{
+		Hub: h.keys, Revocations: h.revoked,
+		Tokens: h.stores["tokens"], Targets: h.stores["targets"], Facts: h.stores["facts"], Names: h.stores["names"],
+		Now: h.now, Hubs: h.set.Hubs, Buses: h.set.Buses, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+	}
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return err
+	}
+	h.gate = &access.Gate{People: h.stores["people"], Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
+	h.trail, err = access.OpenTrail(&access.File{FS: h.conf.Files, Path: h.dir("audit.log")}, h.set.Name, h.now)
+	return err
+}
+
+func (h *Hub) dir(name string) string { return path.Join(h.conf.Dir, name) }
+
+func (h *Hub) startBus(ctx context.Context) error {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return err
+	}
+	h.bus, err = bus.Start(ctx, bus.Config{
+		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
+		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
+			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
+			if err != nil {
+				return "", err
+			}
+			h.rebuild(p)
+			return fleet.ParseTargetID(p.Name.ID)
+		},
+	})
+	if err == nil {
+		h.exchange = h.bus.Exchange()
+	}
+	return err
+}
+
+// buckets are what hubs share.
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people"}
+
+func (h *Hub) openStores(ctx context.Context) error {
+	h.stores = map[string]fleet.Store{}
+	for _, name := range buckets {
+		s, err := h.bus.Store(ctx, name)
+		if err != nil {
+			return fmt.Errorf("cannot open what is kept of %s: %w", name, err)
+		}
+		h.stores[name] = s
+	}
+	events, err := h.bus.Log(ctx, bus.LogConfig{Name: "events"})
+	if err != nil {
+		return fmt.Errorf("cannot open the log: %w", err)
+	}
+	h.log = bus.NewGather(events, bus.GatherConfig{})
+	return nil
+}
+
+func raw(b []byte) ([]byte, error) { return b, nil }
+
+func (h *Hub) makeMirrors() {
+	settings := h.stores["settings"]
+	h.targets = newMirror[fleet.Target](h.stores["targets"], "", nil)
+	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
+	h.requests = newMirror[Request](h.stores["requests"], "", nil)
+	h.facts = newMirror(h.stores["facts"], "", raw)
+	h.rules = newMirror[rule](settings, "rule/", nil)
+	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
+	h.approvals = newMirror[assign.Approval](settings, "approval/", nil)
+	h.refs = newMirror[namedRef](settings, "ref/", nil)
+	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
+	h.signers = newMirror(settings, "signer/", raw)
+	h.sources = newMirror[Repository](settings, "repository/", nil)
+	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
+
+	h.targets.changed = h.onTarget
+	h.assignments.changed = h.onGiven
+	h.facts.changed = h.onFact
+	h.requests.changed = func(_ string, r Request, _ uint64, gone bool) {
+		if !gone {
+			h.courier.offer(h.ctx, r)
+		}
+	}
+	h.freezes.changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
+		h.tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
+	}
+	h.refs.changed = func(_ string, r namedRef, rev uint64, gone bool) {
+		if !gone {
+			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+		}
+	}
+	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
+	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
+		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
+	}
+	h.floors.changed = func(key string, f fleet.Have, rev uint64, gone bool) {
+		h.tell(assign.Event{Rev: rev, What: assign.FloorEvent, Key: key, Floor: unless(gone, &f)})
+	}
+}
+
+func unless[T any](gone bool, v *T) *T {
+	if gone {
+		return nil
+	}
+	return v
+}
+
+// followed is the part of a mirror that Run needs.
+type followed interface {
+	follow(ctx context.Context) error
+	filled() <-chan struct{}
+}
+
+func (h *Hub) mirrored() []followed {
+	return []followed{h.signers, h.facts, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources}
+}
+
+// settle waits until all mirrors are filled, and only then lets agents ask.
+func (h *Hub) settle(ctx context.Context) error {
+	for _, m := range h.mirrored() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.filled():
+		}
+	}
+	if err := h.introduce(ctx); err != nil {
+		return err
+	}
+	h.exchange.Presence(h.onPresence)
+	return h.serve()
+}
+
+func (h *Hub) close() error {
+	var errs []error
+	if h.bus != nil {
+		h.bus.Close()
+	}
+	if h.view != nil {
+		errs = append(errs, h.view.Close())
+	}
+	return errors.Join(errs...)
+}

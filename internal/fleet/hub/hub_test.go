@@ -1,0 +1,252 @@
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+type compiler struct{}
+
+func (compiler) Targets(t repo.Tree) ([]lang.Target, diag.List) { return compile.Targets(t) }
+
+// world is a hub that runs in this process, with its repository.
+type world struct {
+	t    *testing.T
+	dir  string // of all
+	repo string
+	host *local.Host
+	stop func()
+	api  string
+	warn []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir := t.TempDir()
+	h, err := local.Open("/", local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	w := &world{t: t, dir: dir, repo: filepath.Join(dir, "site"), host: h}
+	w.git("init", "-q", "-b", "main", w.repo)
+	return w
+}
+
+func (w *world) git(args ...string) {
+	w.t.Helper()
+	c := exec.CommandContext(w.t.Context(), "git", args...)
+	c.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		w.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// commit writes files and commits them.
+func (w *world) commit(files map[string]string) {
+	w.t.Helper()
+	for name, text := range files {
+		file := filepath.Join(w.repo, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.git("-C", w.repo, "add", "-A")
+	w.git("-C", w.repo, "commit", "-q", "-m", "change")
+}
+
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// birth makes the hub.
+func (w *world) birth() {
+	w.t.Helper()
+	apiAt, busAt := free(w.t), free(w.t)
+	w.api = "https://" + apiAt
+	_, err := hub.Init(hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, "hub"), Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{
+		Fleet: "acme", Name: "hub1", API: apiAt, Bus: busAt, Hubs: []string{w.api}, Buses: []string{"tls://" + busAt},
+		Repository: hub.Repository{Name: "site", URL: "file://" + w.repo, Branch: "main", Poll: 5 * time.Second},
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// start runs the hub until stop.
+func (w *world) start() {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- hub.Run(ctx, hub.Config{
+			Files: w.host, Dir: filepath.Join(w.dir, "hub"), Compile: compiler{}, Now: time.Now,
+			Socket: filepath.Join(w.dir, "hub.sock"), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
+			Warn:  func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) },
+			Ready: func(net.Addr, net.Addr) { close(ready) },
+		})
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		w.t.Fatal(err)
+	}
+	w.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+		w.stop = func() {}
+	}
+	w.t.Cleanup(func() { w.stop() })
+}
+
+// agent enrols a target with a token, and links it.
+func (w *world) agent(name, token string) (*pki.Identity, *bus.Link) {
+	w.t.Helper()
+	tok, err := pki.ParseToken(token)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	client := pki.Client{Folder: pki.Folder{FS: w.host, Dir: filepath.Join(w.dir, "agents", name)}, Now: time.Now}
+	id, err := client.Enrol(w.t.Context(), w.api, tok, name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	link, err := bus.Dial(w.t.Context(), bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: idTLS(id)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = link.Close() })
+	return id, link
+}
+
+// ask asks the API through the socket.
+func (w *world) ask(method, path string, in, out any) {
+	w.t.Helper()
+	if err := socketClient(filepath.Join(w.dir, "hub.sock")).do(w.t.Context(), method, path, in, out); err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+}
+
+// until waits for something that becomes true.
+func until[T any](t *testing.T, what string, get func() (T, bool)) T {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; {
+		v, ok := get()
+		if ok {
+			return v
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: never; at last %+v", what, v)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// From git to the agent, and back to the views.
+func TestFromGitToAnAgent(t *testing.T) {
+	w := newWorld(t)
+	w.commit(map[string]string{
+		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n",
+		"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n",
+	})
+	w.birth()
+	w.start()
+	var tok document.NewToken
+	w.ask("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 2}, &tok)
+	id, link := w.agent("web1", tok.Secret)
+
+	assigned := func() fleet.Assignment {
+		return until(t, "an assignment", func() (fleet.Assignment, bool) {
+			have, _ := json.Marshal(fleet.Have{})
+			envelope, err := link.Ask(t.Context(), fleet.WordAssignment, have)
+			if err != nil || len(envelope) == 0 {
+				return fleet.Assignment{}, false
+			}
+			a, err := fleet.OpenAssignment(envelope, id.Keys(nil, time.Now(), time.Time{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a, true
+		})
+	}
+	a := assigned()
+	if a.Name != "web1" || len(a.Modules) != 1 || a.Modules[0].Module != "modules/web" || a.Generation != 1 {
+		t.Fatalf("%+v", a)
+	}
+
+	report, _ := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: id.ID, Seq: 1, At: time.Now().UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: 1},
+		Status: fleet.Status{Epoch: a.Epoch, Generation: a.Generation, Run: 1, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: a.Modules[0].Revision.Commit, Bundle: a.Modules[0].Bundle.Digest, State: fleet.ModuleReady, Since: 1}}}})
+	if _, err := link.Ask(t.Context(), fleet.WordReport, report); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the view", func() (document.TargetDetail, bool) {
+		var d document.TargetDetail
+		w.ask("GET", "/v1/targets/web1", nil, &d)
+		return d, d.Target.Behind == 0 && d.Target.State == document.Ready
+	})
+
+	// A push reaches the agent without being asked.
+	pushed := make(chan []byte, 10)
+	if err := link.Serve(fleet.WordAssigned, func(_ context.Context, body []byte) ([]byte, error) { pushed <- body; return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})
+	select {
+	case body := <-pushed:
+		b, err := fleet.OpenAssignment(body, id.Keys(nil, time.Now(), time.Time{}))
+		if err != nil || b.Generation != 2 || b.Modules[0].Bundle == a.Modules[0].Bundle {
+			t.Fatalf("%+v, %v", b, err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the push never came")
+	}
+
+	// A hub that starts again knows it all.
+	w.stop()
+	w.start()
+	if b := assigned(); b.Generation != 2 || b.Epoch != a.Epoch {
+		t.Errorf("%+v", b)
+	}
+	// One that lost its store begins a higher epoch, and takes the target back.
+	w.stop()
+	if err := os.RemoveAll(filepath.Join(w.dir, "hub", "bus")); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	if b := assigned(); b.Epoch <= a.Epoch {
+		t.Errorf("%+v", b)
+	}
+	if out := strings.Join(w.warn, "\n"); out != "" {
+		t.Error(out)
+	}
+}

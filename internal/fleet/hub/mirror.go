@@ -1,0 +1,168 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// kept is a value of a bucket with the revision at which it may be changed.
+type kept[T any] struct {
+	value T
+	rev   uint64
+}
+
+// mirror is a bucket in memory, as the store's watch tells it. Reading it asks
+// nobody; what is written through it is in it when the write returns.
+type mirror[T any] struct {
+	store  fleet.Store
+	prefix string // of the keys in the store that belong here; it is left off elsewhere
+	// parse reads a value; what it refuses is told and left out.
+	parse func([]byte) (T, error)
+	// changed is called outside of the lock for each change; gone ones have the zero
+	// value. nil tells nobody.
+	changed func(key string, value T, rev uint64, gone bool)
+
+	mu    sync.RWMutex
+	all   map[string]kept[T]
+	bad   map[string]error
+	ready chan struct{}
+}
+
+func newMirror[T any](store fleet.Store, prefix string, parse func([]byte) (T, error)) *mirror[T] {
+	if parse == nil {
+		parse = func(b []byte) (v T, err error) { return v, json.Unmarshal(b, &v) }
+	}
+	return &mirror[T]{store: store, prefix: prefix, parse: parse, all: map[string]kept[T]{}, bad: map[string]error{}, ready: make(chan struct{})}
+}
+
+// follow keeps the mirror until ctx ends.
+func (m *mirror[T]) follow(ctx context.Context) error {
+	var once sync.Once
+	return m.store.Watch(ctx, m.take, func() { once.Do(func() { close(m.ready) }) })
+}
+
+// filled is closed when all that was there is in the mirror.
+func (m *mirror[T]) filled() <-chan struct{} { return m.ready }
+
+// take takes one entry, if it is newer than what is there.
+func (m *mirror[T]) take(e fleet.Entry) {
+	key, ours := strings.CutPrefix(e.Key, m.prefix)
+	if !ours {
+		return
+	}
+	e.Key = key
+	var v T
+	var err error
+	if !e.Gone {
+		v, err = m.parse(e.Value)
+	}
+	m.mu.Lock()
+	old, was := m.all[e.Key]
+	stale := was && e.Rev <= old.rev
+	switch {
+	case stale:
+	case err != nil:
+		m.bad[e.Key] = fmt.Errorf("cannot read %s: %w", e.Key, err)
+		delete(m.all, e.Key)
+	case e.Gone:
+		delete(m.all, e.Key)
+		delete(m.bad, e.Key)
+	default:
+		m.all[e.Key] = kept[T]{v, e.Rev}
+		delete(m.bad, e.Key)
+	}
+	m.mu.Unlock()
+	if !stale && err == nil && m.changed != nil {
+		m.changed(e.Key, v, e.Rev, e.Gone)
+	}
+}
+
+func (m *mirror[T]) get(key string) (value T, rev uint64, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	k, ok := m.all[key]
+	return k.value, k.rev, ok
+}
+
+// remove deletes a key, whatever it is at. One that is not there is no error.
+func (m *mirror[T]) remove(ctx context.Context, key string) error {
+	if err := m.store.Delete(ctx, m.prefix+key, 0); err != nil && !errors.Is(err, fleet.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// each gives every value with its key and revision, by key.
+func (m *mirror[T]) each(f func(key string, value T, rev uint64)) {
+	m.mu.RLock()
+	all := maps.Clone(m.all)
+	m.mu.RUnlock()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		f(key, all[key].value, all[key].rev)
+	}
+}
+
+// values are all values, by key.
+func (m *mirror[T]) values() []T {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := make([]T, 0, len(m.all))
+	for _, key := range slices.Sorted(maps.Keys(m.all)) {
+		out = append(out, m.all[key].value)
+	}
+	return out
+}
+
+// unreadable are the mistakes of entries that cannot be read, sorted.
+func (m *mirror[T]) unreadable() []error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []error
+	for _, key := range slices.Sorted(maps.Keys(m.bad)) {
+		out = append(out, m.bad[key])
+	}
+	return out
+}
+
+// put writes a value at a revision, 0 for one that must not be there.
+func (m *mirror[T]) put(ctx context.Context, key string, v T, rev uint64) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	newer, err := m.store.Update(ctx, m.prefix+key, text, rev)
+	if err == nil {
+		m.take(fleet.Entry{Key: m.prefix + key, Value: text, Rev: newer})
+	}
+	return err
+}
+
+// change rewrites a value until nobody else was faster. change may be called again,
+// and its error ends it.
+func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) error) (T, error) {
+	for {
+		e, err := m.store.Get(ctx, m.prefix+key)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		v, err := m.parse(e.Value)
+		if err == nil {
+			err = change(&v)
+		}
+		if err == nil {
+			err = m.put(ctx, key, v, e.Rev)
+		}
+		if !errors.Is(err, fleet.ErrConflict) {
+			return v, err
+		}
+	}
+}

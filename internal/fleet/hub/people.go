@@ -1,0 +1,103 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// What people do to targets. Each changes one entry of the registry, by comparing and
+// setting, and the registry's mirror tells everybody else.
+
+// stand changes the standing of a target.
+func (h *Hub) stand(ctx context.Context, by access.Who, id fleet.TargetID, to fleet.Standing, reason string) error {
+	_, err := h.registrar.Stand(ctx, id, to, by.Name, reason)
+	var refused *pki.Refusal
+	if errors.As(err, &refused) {
+		return &api.Refusal{Status: refused.Status, Why: refused.Text}
+	}
+	return err
+}
+
+// edit changes what the registry has of a target.
+func (h *Hub) edit(ctx context.Context, by access.Who, id fleet.TargetID, change func(*fleet.Target) error) error {
+	_, err := h.targets.change(ctx, string(id), func(t *fleet.Target) error {
+		t.Changed, t.By = h.now().Unix(), by.Name
+		return change(t)
+	})
+	if errors.Is(err, fleet.ErrNotFound) {
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the target %s", id), Hint: "Look at: fettle target list"}
+	}
+	return err
+}
+
+// Approve lets a target in that waits for it.
+func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
+	return h.stand(ctx, by, id, fleet.Active, "")
+}
+
+// Retire takes a target out of the fleet and leaves its host as it is.
+func (h *Hub) Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	return h.stand(ctx, by, id, fleet.Retired, reason)
+}
+
+// Revoke stops believing a target. Every hub refuses it from then on.
+func (h *Hub) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	return h.stand(ctx, by, id, fleet.Revoked, reason)
+}
+
+// SetLabels changes labels of a target.
+func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
+	return h.edit(ctx, by, id, func(t *fleet.Target) error {
+		labels := maps.Clone(t.Labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		maps.Copy(labels, r.Set)
+		for _, k := range r.Remove {
+			delete(labels, k)
+		}
+		if err := fleet.CheckLabels(labels); err != nil {
+			return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error()}
+		}
+		t.Labels = labels
+		return nil
+	})
+}
+
+// Pin keeps a target, or a module of it, on a revision of its own.
+func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
+	p.By = by.Name
+	return h.edit(ctx, by, id, func(t *fleet.Target) error { t.Pin = &p; return nil })
+}
+
+// Unpin takes the pin away.
+func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
+	return h.edit(ctx, by, id, func(t *fleet.Target) error {
+		if t.Pin == nil || t.Pin.Module != module {
+			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: there is no such pin", Hint: "Look at: fettle target show " + t.Name}
+		}
+		t.Pin = nil
+		return nil
+	})
+}
+
+// Freeze keeps a target as it is.
+func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	_, rev, _ := h.freezes.get(string(id))
+	return h.freezes.put(ctx, string(id), assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}, From: h.now().Unix(), Reason: reason, By: by.Name}, rev)
+}
+
+// Unfreeze lets it change again. One that is not frozen is no error.
+func (h *Hub) Unfreeze(ctx context.Context, _ access.Who, id fleet.TargetID) error {
+	return h.freezes.remove(ctx, string(id))
+}

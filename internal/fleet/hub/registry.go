@@ -1,0 +1,250 @@
+package hub
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// signingKeys are the keys of all hubs of the fleet, as the authority vouches for them.
+func (h *Hub) signingKeys() (fleet.Keys, error) {
+	certs, err := h.signerCertificates(h.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.keys.Keys(certs, h.revoked, h.now())
+}
+
+// signerCertificates are those of the signing keys of all hubs, the own one among them.
+func (h *Hub) signerCertificates(context.Context) ([]*x509.Certificate, error) {
+	own, err := h.keys.Signer()
+	if err != nil {
+		return nil, err
+	}
+	all := []*x509.Certificate{own}
+	for _, text := range h.signers.values() {
+		certs, err := pki.ParseCertificates(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range certs {
+			if !c.Equal(own) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all, nil
+}
+
+// introduce tells the other hubs what this one signs with, and begins to follow the
+// repository of its birth where the fleet follows none.
+func (h *Hub) introduce(ctx context.Context) error {
+	own, err := h.keys.Signer()
+	if err != nil {
+		return err
+	}
+	if _, err := h.stores["settings"].Put(ctx, "signer/"+h.set.Name, pki.EncodeCertificates(own)); err != nil {
+		return fmt.Errorf("cannot introduce this hub to the others: %w", err)
+	}
+	if _, _, there := h.sources.get(sourceKey); there || h.set.Repository.URL == "" {
+		return nil
+	}
+	text, err := json.Marshal(h.set.Repository)
+	if err == nil {
+		_, err = h.stores["settings"].Put(ctx, "repository/"+sourceKey, text)
+	}
+	return err
+}
+
+// sourceKey is the one repository that a fleet follows.
+const sourceKey = "main"
+
+// repository is what the fleet follows now; without a URL it follows nothing.
+func (h *Hub) repository() Repository {
+	r, _, _ := h.sources.get(sourceKey)
+	return r
+}
+
+// onTarget takes a change of the registry: whoever is not active any more is put out.
+func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
+	h.tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
+	h.refollow()
+	if gone || t.Standing == fleet.Retired || t.Standing == fleet.Revoked {
+		h.exchange.Kick(fleet.TargetID(key))
+	}
+}
+
+// onFact takes a revocation that some hub signed, and puts out whom it is about.
+func (h *Hub) onFact(key string, envelope []byte, _ uint64, gone bool) {
+	if gone {
+		return
+	}
+	keys, err := h.signingKeys()
+	if err == nil {
+		_, err = h.revoked.Add(envelope, keys)
+	}
+	if err != nil {
+		h.warn(fmt.Sprintf("cannot believe the revocation %s: %v", key, err))
+		return
+	}
+	for _, id := range h.exchange.Connected() {
+		if t, _, ok := h.targets.get(string(id)); ok && h.isRevoked(t) {
+			h.exchange.Kick(id)
+		}
+	}
+}
+
+// refollow follows what pins name by now.
+func (h *Hub) refollow() {
+	if err := h.watchRefs(); err != nil {
+		h.warn(err.Error())
+	}
+}
+
+func (h *Hub) isRevoked(t fleet.Target) bool {
+	n := pki.Name{Fleet: h.set.Fleet, Kind: pki.TargetKind, ID: string(t.ID)}
+	if h.revoked.Revoked("", n) {
+		return true
+	}
+	for _, serial := range t.Serials {
+		if h.revoked.Revoked(serial, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// record writes an event of this hub into the log.
+func (h *Hub) record(ctx context.Context, e fleet.HubEvent) error {
+	e.Format, e.At = fleet.HubEventFormat, h.now().UnixNano()
+	if e.By == "" {
+		e.By = "hub " + h.set.Name
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	_, err = h.log.Append(ctx, [][]byte{text})
+	return err
+}
+
+// tell gives an event to whoever computes here.
+func (h *Hub) tell(e assign.Event) {
+	h.mu.Lock()
+	l := h.leader
+	h.mu.Unlock()
+	if l != nil {
+		l.queue.add(e)
+	}
+}
+
+// tellAll gives all that there is.
+func (h *Hub) tellAll(tell func(assign.Event)) {
+	h.targets.each(func(key string, t fleet.Target, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: &t})
+	})
+	h.assignments.each(func(key string, g given, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.AssignmentEvent, Key: key, Assignment: &g.assignment})
+	})
+	h.freezes.each(func(key string, f assign.Freeze, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: &f})
+	})
+	h.approvals.each(func(key string, a assign.Approval, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: &a})
+	})
+	h.refs.each(func(_ string, r namedRef, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+	})
+	h.floors.each(func(key string, f fleet.Have, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.FloorEvent, Key: key, Floor: &f})
+	})
+}
+
+func (h *Hub) leading(l *leader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leader = l
+}
+
+// leadOn leads, and comes back to it after a mistake as long as the lease is held.
+func (h *Hub) leadOn(ctx context.Context, fence uint64) {
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Led, Text: fmt.Sprintf("%s leads, number %d", h.set.Name, fence)}); err != nil {
+		h.warn(err.Error())
+	}
+	for ctx.Err() == nil {
+		if err := h.lead(ctx, fence); err != nil && ctx.Err() == nil {
+			h.warn("cannot lead: " + err.Error())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// computed keeps what was computed last, for whoever asks why.
+func (h *Hub) computed(out assign.Output) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.out = out
+}
+
+// noted writes what the registrar does into the log before it takes effect.
+func (h *Hub) noted(ctx context.Context, n pki.Noted) error {
+	return h.record(ctx, notedEvent(n))
+}
+
+// rebuild takes a target into the registry that was lost: its certificate says all that
+// there was.
+func (h *Hub) rebuild(p pki.Peer) {
+	if h.targets == nil {
+		return
+	}
+	select {
+	case <-h.targets.filled():
+	default:
+		return // the registry is being read
+	}
+	if _, _, known := h.targets.get(p.Name.ID); known {
+		return
+	}
+	go func() {
+		ctx, stop := context.WithTimeout(h.ctx, askFor)
+		defer stop()
+		if _, err := h.registrar.Rebuild(ctx, p); err != nil && ctx.Err() == nil {
+			h.warn(fmt.Sprintf("cannot take %s back into the registry: %v", p.Name.ID, err))
+		}
+	}()
+}
+
+// notedEvent is what the registrar does, as people read it.
+func notedEvent(n pki.Noted) fleet.HubEvent {
+	kind := fleet.Joined
+	if n.What == "standing" {
+		kind = fleet.Left
+	}
+	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.What + ": " + n.Text}
+}
+
+// followView keeps the read model, and begins again where the log or a store failed.
+func (h *Hub) followView(ctx context.Context) error {
+	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openGiven}
+	for {
+		err := h.view.Follow(ctx, sources)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		h.warn(fmt.Sprintf("cannot keep the read model: %v", err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryAfter):
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// serve answers what agents ask.
+func (h *Hub) serve() error {
+	for word, answer := range map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
+		fleet.WordAssignment: h.onAssignment,
+		fleet.WordReport:     h.onReport,
+		fleet.WordBeat:       h.onBeat,
+	} {
+		if err := h.exchange.Serve(word, answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// active gives a target that may have something of this hub. One that the registry does
+// not know has a certificate all the same, so it was lost: see known.
+func (h *Hub) active(ctx context.Context, id fleet.TargetID) (fleet.Target, error) {
+	t, _, ok := h.targets.get(string(id))
+	if !ok {
+		return t, fmt.Errorf("%w: this hub does not know the target %s", fleet.ErrNotFound, id)
+	}
+	if t.Standing != fleet.Active {
+		return t, fmt.Errorf("%w: the target %s is %s", fleet.ErrDenied, t.Name, t.Standing)
+	}
+	return t, nil
+}
+
+// onAssignment gives the newest assignment to an agent that has an older one.
+func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	var have fleet.Have
+	if err := json.Unmarshal(body, &have); err != nil {
+		return nil, fmt.Errorf("cannot read the question: %w", err)
+	}
+	h.view.Heard(from, h.now())
+	g, _, ok := h.assignments.get(string(from))
+	was := fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}
+	if h.mayBeBehind(have, g.assignment) {
+		go h.checkFloor(context.WithoutCancel(ctx), from)
+	}
+	if !ok || g.assignment.Newer(was) <= 0 {
+		return nil, nil
+	}
+	return g.Envelope, nil
+}
+
+// mayBeBehind tells whether an agent says that it has more than this hub ever gave it.
+func (h *Hub) mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
+	return g.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0
+}
+
+// checkFloor asks an agent to show what it says that it has. What it only says would let
+// one agent push the epoch of all to the end of the numbers.
+func (h *Hub) checkFloor(ctx context.Context, id fleet.TargetID) {
+	ctx, stop := context.WithTimeout(ctx, askFor)
+	defer stop()
+	envelope, err := h.exchange.Ask(ctx, id, fleet.WordShow, nil)
+	if err != nil || len(envelope) == 0 {
+		return
+	}
+	keys, err := h.signingKeys()
+	if err != nil {
+		h.warn(err.Error())
+		return
+	}
+	a, err := fleet.OpenAssignment(envelope, keys)
+	if err != nil || a.Target != id {
+		h.warn(fmt.Sprintf("the target %s shows an assignment that no hub of this fleet signed for it", id))
+		return
+	}
+	floor := fleet.Have{Epoch: a.Epoch, Generation: a.Generation}
+	if _, rev, _ := h.floors.get(string(id)); true {
+		if err := h.floors.put(ctx, string(id), floor, rev); err != nil {
+			h.warn(err.Error())
+		}
+	}
+}
+
+// onReport keeps a report; the answer says that it is durable.
+func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	r, err := fleet.ParseReport(body)
+	if err != nil {
+		return nil, err
+	}
+	if r.Target != from {
+		return nil, fmt.Errorf("%w: a report of another target", fleet.ErrDenied)
+	}
+	if _, err := h.active(ctx, from); err != nil {
+		return nil, err
+	}
+	h.view.Heard(from, h.now())
+	_, err = h.log.Append(ctx, [][]byte{body})
+	return nil, err
+}
+
+// onBeat notes that an agent lives, and pushes what it should have by now.
+func (h *Hub) onBeat(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	var b fleet.Beat
+	if err := json.Unmarshal(body, &b); err != nil {
+		return nil, err
+	}
+	h.view.Heard(from, h.now())
+	return nil, nil
+}
+
+// onPresence is told who connects to this hub and who leaves it.
+func (h *Hub) onPresence(id fleet.TargetID, here bool) {
+	h.view.Connected(id, here)
+	if !here {
+		return
+	}
+	h.view.Heard(id, h.now())
+	go h.courier.deliver(h.ctx, id)
+}
+
+// onGiven pushes a new assignment to its target, if that is connected here.
+func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
+	if gone {
+		return
+	}
+	if err := h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, g.Envelope); err != nil {
+		h.warn(err.Error())
+	}
+}

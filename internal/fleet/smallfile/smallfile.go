@@ -1,0 +1,114 @@
+// Package smallfile reads and writes files that are held in memory whole: settings, keys,
+// certificates, what an agent has to remember.
+//
+//	err := smallfile.Write(files, "/var/lib/fettle/agent/kept.json", text)
+//	text, err := smallfile.Read(files, "/var/lib/fettle/agent/kept.json")
+//
+// After a crash at any point a file has its old or its new content.
+package smallfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// Max bounds a file, in bytes.
+const Max = 16 << 20
+
+// Read reads a file whole. fs.ErrNotExist is in the chain of the error about one that is
+// not there.
+func Read(files host.FS, path string) ([]byte, error) {
+	file, err := files.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	defer func() { _ = file.Close() }()
+	b, err := io.ReadAll(io.LimitReader(file, Max+1))
+	if err == nil && len(b) > Max {
+		err = fmt.Errorf("it has more than %d bytes", Max)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Write replaces a file whole. It is durable when Write returns. The folder must be
+// there, and only one writer of a file at a time.
+func Write(files host.FS, path string, content []byte) error {
+	return write(files, path, content, files.Rename)
+}
+
+// Make is Write for a file that must not be there: fs.ErrExist is in the chain of the
+// error otherwise, and nothing has changed.
+func Make(files host.FS, path string, content []byte) error {
+	return write(files, path, content, files.RenameNew)
+}
+
+func write(files host.FS, path string, content []byte, rename func(from, to string) error) error {
+	temp := path + ".new"
+	if err := files.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove %s, which a crash left: %w", temp, err)
+	}
+	if err := fill(files, temp, content); err != nil {
+		return fmt.Errorf("cannot write %s: %w", temp, err)
+	}
+	if err := rename(temp, path); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, errors.Join(err, files.Remove(temp)))
+	}
+	return durable(files, path)
+}
+
+func fill(files host.FS, path string, content []byte) error {
+	file, err := files.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+func durable(files host.FS, path string) error {
+	dir, _ := host.SplitPath(path)
+	if err := files.SyncDir(dir); err != nil {
+		return fmt.Errorf("cannot make %s durable: %w", path, err)
+	}
+	return nil
+}
+
+// Remove forgets a file; one that is not there is no error.
+func Remove(files host.FS, path string) error {
+	err := files.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove %s: %w", path, err)
+	}
+	return durable(files, path)
+}
+
+// Folder makes a folder for its owner alone, with those above it, and leaves one that is
+// there as it is.
+func Folder(files host.FS, dir string) error {
+	there, err := host.Exists(files, dir)
+	if err != nil || there {
+		return err
+	}
+	if up, _ := host.SplitPath(dir); up != dir {
+		if err := Folder(files, up); err != nil {
+			return err
+		}
+	}
+	if err := files.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("cannot make the folder %s: %w", dir, err)
+	}
+	return durable(files, dir)
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/hub"
+)
+
+// hubDir is where a hub keeps all that it has.
+const hubDir = "/var/lib/fettle-hub"
+
+// Hub is this program as a hub.
+type Hub struct {
+	// Init makes one, see hub.Init; it gives the digest of the authority.
+	Init func(b hub.Birth) ([32]byte, error)
+	// Run runs one until ctx ends.
+	Run func(ctx context.Context, r HubRun) error
+}
+
+// HubRun is how a hub runs.
+type HubRun struct {
+	Dir    string
+	Socket string
+	Ready  func(api, bus fmt.Stringer) // the addresses that it listens on
+	Warn   func(text string)
+}
+
+func newHub(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "hub",
+		Short: "Be the hub of a fleet",
+		Long: `A hub follows a repository, says what each target of a fleet is to be, and shows what
+they are. Everything that it needs is in this program, and everything that it keeps in
+one folder. Targets get what they are to be from it and then go on by themselves.`,
+		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub run",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newHubInit(s), newHubRun(s))
+	return c
+}
+
+// hubFlags are what a new hub is told.
+type hubFlags struct {
+	dir, fleet, name, api, bus string
+	addresses                  []string
+	repository, branch         string
+	key, known                 string
+	poll                       time.Duration
+}
+
+func newHubInit(s *session) *cobra.Command {
+	var f hubFlags
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Make a hub, and the authority of its fleet",
+		Long: `Makes the folder of a hub: its settings, its keys, and the authority that all
+certificates of the fleet come from. Nothing listens yet, and what is there already is
+never touched.`,
+		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub init --fleet acme --address hub.example.org --address 192.0.2.7 --dir /srv/hub",
+		Args:    args(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return s.hubInit(f) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.dir, "dir", hubDir, "keep everything in `DIR`")
+	flags.StringVar(&f.fleet, "fleet", "", "the `NAME` of the fleet")
+	flags.StringVar(&f.name, "name", "", "the `NAME` of this hub (default: this host's)")
+	flags.StringArrayVar(&f.addresses, "address", nil, "an `ADDRESS` or name that agents and people reach it by; may be repeated (default: this host's name)")
+	flags.StringVar(&f.api, "api", ":"+strconv.Itoa(hub.DefaultAPI), "serve enrolment, content and the API on `HOST:PORT`")
+	flags.StringVar(&f.bus, "bus", ":"+strconv.Itoa(hub.DefaultBus), "serve agents on `HOST:PORT`")
+	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
+	flags.StringVar(&f.branch, "branch", "main", "and in it this `BRANCH`")
+	flags.StringVar(&f.key, "key", "", "read it over ssh with the private key in this `FILE`")
+	flags.StringVar(&f.known, "known-hosts", "", "and believe the host keys in this `FILE`")
+	flags.DurationVar(&f.poll, "poll", hub.Poll, "ask it this `OFTEN`")
+	return c
+}
+
+func (s *session) hubInit(f hubFlags) error {
+	if s.app.Hub == nil {
+		return errors.New("cannot be a hub: this program was built without")
+	}
+	if f.fleet == "" {
+		return refuse("Give it one: fettle hub init --fleet NAME", "cannot make a hub without the name of its fleet")
+	}
+	b, err := s.birth(f)
+	if err != nil {
+		return err
+	}
+	digest, err := s.app.Hub.Init(b)
+	if errors.Is(err, hub.ErrExists) {
+		return withHint(err, "Run it: fettle hub run --dir "+b.Dir+"\nTo begin anew, move that folder away: every target has to be enrolled again then.")
+	}
+	if err != nil {
+		return err
+	}
+	authority := "sha256:" + hex.EncodeToString(digest[:])
+	if s.json {
+		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: b.Fleet, Name: b.Name, Authority: authority, Hubs: b.Hubs, Buses: b.Buses})
+	}
+	fmt.Fprintf(s.app.Stdout, `%s is the hub of %s, in %s.
+
+  authority   %s
+  people      %s
+  agents      %s
+  repository  %s
+
+Next:
+  fettle hub run --dir %s
+  fettle token create --uses 10
+  fettle agent enrol --hub %s        on each host, with the token
+`, b.Name, b.Fleet, b.Dir, authority, b.Hubs[0], b.Buses[0], cmp.Or(b.Repository.URL, "none yet"), b.Dir, b.Hubs[0])
+	return nil
+}
+
+// hubDoc is a new hub.
+type hubDoc struct {
+	Format    string   `json:"format"` // fettle.hub/1
+	Dir       string   `json:"dir"`
+	Fleet     string   `json:"fleet"`
+	Name      string   `json:"name"`
+	Authority string   `json:"authority"` // sha256 of its certificate
+	Hubs      []string `json:"hubs"`
+	Buses     []string `json:"buses"`
+}
+
+// birth is what the flags ask for.
+func (s *session) birth(f hubFlags) (hub.Birth, error) {
+	host, err := s.app.Hostname()
+	if err != nil && (f.name == "" || len(f.addresses) == 0) {
+		return hub.Birth{}, withHint(fmt.Errorf("cannot tell this host's name: %w", err), "Give --name and --address")
+	}
+	dir, err := filepath.Abs(f.dir)
+	if err != nil {
+		return hub.Birth{}, err
+	}
+	addresses := f.addresses
+	if len(addresses) == 0 {
+		addresses = []string{host}
+	}
+	short, _, _ := strings.Cut(host, ".")
+	b := hub.Birth{Dir: dir, Hosts: addresses, Now: s.app.Now(), Settings: hub.Settings{
+		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus,
+		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key, Known: f.known},
+	}}
+	if b.Hubs, err = hub.URLs("https", f.api, addresses); err == nil {
+		b.Buses, err = hub.URLs("tls", f.bus, addresses)
+	}
+	if err != nil {
+		return hub.Birth{}, withHint(err, "Give HOST:PORT, or :PORT for every address")
+	}
+	return b, nil
+}
+
+func newHubRun(s *session) *cobra.Command {
+	r := HubRun{}
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run the hub of a folder until it is told to stop",
+		Long: `Serves agents and people until SIGTERM or SIGINT. On this machine root needs no
+login: what fettle asks goes through a socket that only root can open.`,
+		Example: "  fettle hub run\n  fettle hub run --dir /srv/hub",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.hubRun(c.Context(), r) },
+	}
+	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the `DIR` of fettle hub init")
+	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "take commands of this machine's root at `FILE`")
+	return c
+}
+
+func (s *session) hubRun(ctx context.Context, r HubRun) error {
+	if s.app.Hub == nil {
+		return errors.New("cannot be a hub: this program was built without")
+	}
+	dir, err := filepath.Abs(r.Dir)
+	if err != nil {
+		return err
+	}
+	r.Dir = dir
+	r.Ready = func(api, bus fmt.Stringer) {
+		fmt.Fprintf(s.app.Stdout, "serving people on %s and agents on %s; commands of root at %s\n", api, bus, r.Socket)
+	}
+	r.Warn = func(text string) { fmt.Fprintln(s.app.Stderr, "warning: "+text) }
+	return s.app.Hub.Run(ctx, r)
+}
