@@ -35,7 +35,7 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			}
 			defer func() { _ = h.Close() }()
 			return hub.Run(ctx, hub.Config{
-				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Warn: r.Warn,
+				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
 				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},

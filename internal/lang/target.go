@@ -109,23 +109,6 @@ func (p *Program) Targets() ([]Target, diag.List) {
 	return out, finish(p, r.list)
 }
 
-// moduleFolders are the folders of a target's modules. Targets that name none
-// themselves and have the same levels below them share the list.
-func (p *Program) moduleFolders(r *reports, levels []*level, shared map[string][]string) []string {
-	key, alike := belowOf(levels)
-	if dirs, ok := shared[key]; ok && alike {
-		return slices.Clone(dirs)
-	}
-	var dirs []string
-	for _, u := range p.targetModules(r, levels) {
-		dirs = append(dirs, u.dir)
-	}
-	if alike {
-		shared[key] = slices.Clone(dirs)
-	}
-	return dirs
-}
-
 // belowOf names the levels below a target. alike tells that targets with the same ones
 // have the same modules, which need the same.
 func belowOf(levels []*level) (key string, alike bool) {

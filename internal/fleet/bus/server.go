@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -235,9 +236,16 @@ func (s *Server) warn(text string) {
 // sayings hands on what the server has to say where it matters.
 type sayings struct{ s *Server }
 
-func (l sayings) Noticef(string, ...any)         {}
-func (l sayings) Debugf(string, ...any)          {}
-func (l sayings) Tracef(string, ...any)          {}
-func (l sayings) Warnf(format string, v ...any)  { l.s.warn(fmt.Sprintf(format, v...)) }
+func (l sayings) Noticef(string, ...any) {}
+func (l sayings) Debugf(string, ...any)  {}
+func (l sayings) Tracef(string, ...any)  {}
+
+// Warnf leaves out that clients have to begin with TLS, which is what Config says.
+func (l sayings) Warnf(format string, v ...any) {
+	if text := fmt.Sprintf(format, v...); !strings.Contains(text, "TLS Handshake First") {
+		l.s.warn(text)
+	}
+}
+
 func (l sayings) Errorf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }
 func (l sayings) Fatalf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }

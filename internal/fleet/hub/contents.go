@@ -10,7 +10,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/view"
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -153,10 +152,9 @@ func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []f
 	if err := ds.Err(); err != nil {
 		return err
 	}
-	c.Targets = map[string]assign.Configured{}
+	c.Targets = assign.TargetsOf(all)
 	belong := map[string]view.Belongs{}
 	for _, t := range all {
-		c.Targets[t.Name] = configured(t)
 		belong[t.Name] = view.Belongs{Roles: t.Roles, Groups: t.Groups}
 	}
 	h.view.Belong(belong)
@@ -194,21 +192,6 @@ func (h *Hub) compose(parts []fleet.Assigned, targets []fleet.Target) (tree repo
 		end()
 	}
 	return tree, end, err
-}
-
-func configured(t lang.Target) assign.Configured {
-	c := assign.Configured{Labels: t.Labels, Mistakes: t.Mistakes}
-	for _, u := range t.Uses {
-		m := assign.Module{Folder: u.Folder}
-		for _, g := range u.From {
-			m.From = append(m.From, fmt.Sprintf("%s (%s:%d)", g.By, g.Range.File, g.Range.Start.Line))
-		}
-		for _, n := range u.Needs {
-			m.Needs = append(m.Needs, fleet.Need{Module: n.Folder, Level: fleet.Level(n.Level), Layer: n.Layer})
-		}
-		c.Modules = append(c.Modules, m)
-	}
-	return c
 }
 
 // Poll is how often a repository is asked when nobody says.

@@ -74,8 +74,9 @@ func (h *Hub) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
+	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
 	mux.Handle(content.Path, &content.Server{Store: h.content, May: h.mayRead})
-	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, NewID: newID})
+	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID})
 	return mux
 }
 

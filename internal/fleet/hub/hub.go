@@ -18,6 +18,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/metrics"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
@@ -40,6 +42,8 @@ type Config struct {
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time
+	// Version is that of this program.
+	Version string
 	// Warn is told what went wrong and goes on; Ready once, when agents are served.
 	Warn  func(text string)
 	Ready func(api, bus net.Addr)
@@ -62,13 +66,13 @@ type Hub struct {
 	log      fleet.Log
 	stores   map[string]fleet.Store
 	view     *view.View
+	metrics  *metrics.Metrics
 	content  *content.Store
 	courier  *courier
 
 	targets     *mirror[fleet.Target]
 	assignments *mirror[given]
 	requests    *mirror[Request]
-	facts       *mirror[[]byte]
 	rules       *mirror[rule]
 	freezes     *mirror[assign.Freeze]
 	approvals   *mirror[assign.Approval]
@@ -100,6 +104,8 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	g.Go(func() error { return h.followView(ctx) })
 	g.Go(func() error { return h.courier.gather(ctx) })
+	g.Go(func() error { return h.followFacts(ctx) })
+	g.Go(func() error { return h.prune(ctx) })
 	g.Go(func() error { return h.serveHTTP(ctx) })
 	g.Go(func() error {
 		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
@@ -138,6 +144,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.view, err = view.Open(h.dir("view.db"), view.Options{}); err != nil {
 		return err
 	}
+	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version})
 	if err := h.startBus(ctx); err != nil {
 		return err
 	}
@@ -210,7 +217,6 @@ func (h *Hub) makeMirrors() {
 	h.targets = newMirror[fleet.Target](h.stores["targets"], "", nil)
 	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
 	h.requests = newMirror[Request](h.stores["requests"], "", nil)
-	h.facts = newMirror(h.stores["facts"], "", raw)
 	h.rules = newMirror[rule](settings, "rule/", nil)
 	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
 	h.approvals = newMirror[assign.Approval](settings, "approval/", nil)
@@ -222,7 +228,6 @@ func (h *Hub) makeMirrors() {
 
 	h.targets.changed = h.onTarget
 	h.assignments.changed = h.onGiven
-	h.facts.changed = h.onFact
 	h.requests.changed = func(_ string, r Request, _ uint64, gone bool) {
 		if !gone {
 			h.courier.offer(h.ctx, r)
@@ -259,7 +264,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.facts, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

@@ -81,22 +81,38 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	}
 }
 
-// onFact takes a revocation that some hub signed, and puts out whom it is about.
-func (h *Hub) onFact(key string, envelope []byte, _ uint64, gone bool) {
-	if gone {
-		return
+// followFacts counts what hubs and agents revoke, and puts out whom it is about.
+func (h *Hub) followFacts(ctx context.Context) error {
+	keys := func() fleet.Keys {
+		keys, err := h.signingKeys()
+		if err != nil {
+			h.warn(err.Error())
+		}
+		return keys
 	}
-	keys, err := h.signingKeys()
-	if err == nil {
-		_, err = h.revoked.Add(envelope, keys)
-	}
-	if err != nil {
-		h.warn(fmt.Sprintf("cannot believe the revocation %s: %v", key, err))
-		return
-	}
-	for _, id := range h.exchange.Connected() {
-		if t, _, ok := h.targets.get(string(id)); ok && h.isRevoked(t) {
-			h.exchange.Kick(id)
+	return h.revoked.Follow(ctx, h.stores["facts"], keys, func(r pki.Revocation, err error) {
+		if err != nil {
+			h.warn("cannot believe a revocation: " + err.Error())
+			return
+		}
+		for _, id := range h.exchange.Connected() {
+			if t, _, ok := h.targets.get(string(id)); ok && h.isRevoked(t) {
+				h.exchange.Kick(id)
+			}
+		}
+	})
+}
+
+// prune forgets in the read model what is too old, once an hour.
+func (h *Hub) prune(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Hour):
+		}
+		if err := h.view.Prune(ctx, h.now()); err != nil && ctx.Err() == nil {
+			h.warn("cannot prune the read model: " + err.Error())
 		}
 	}
 }

@@ -98,8 +98,13 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 		return nil, err
 	}
 	h.view.Heard(from, h.now())
-	_, err = h.log.Append(ctx, [][]byte{body})
-	return nil, err
+	began := h.now()
+	if _, err := h.log.Append(ctx, [][]byte{body}); err != nil {
+		return nil, err
+	}
+	h.metrics.Reports(1)
+	h.metrics.Committed(h.now().Sub(began))
+	return nil, nil
 }
 
 // onBeat notes that an agent lives, and pushes what it should have by now.

@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// fleetOf is a hub with agents, on hosts of their own.
+type fleetOf struct {
+	t      *testing.T
+	hub    *machine
+	agents []*machine
+}
+
+// TestFleet makes a fleet of plain hosts as the documents say: a hub with a repository,
+// and agents with a token. A push reaches all of them, drift goes away by itself, and a
+// hub that is away is missed by nobody.
+func TestFleet(t *testing.T) {
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	w := hosts.NewWorld(t)
+	names := []string{"hub", "web1", "web2"}
+	ms := make([]*machine, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { ms[i] = newMachine(t, w, name, repo) })
+	}
+	all.Wait()
+	f := &fleetOf{t: t, hub: ms[0], agents: ms[1:]}
+	f.begin()
+	for _, s := range []struct {
+		name string
+		f    func(*fleetOf)
+	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Token", fleetToken}, {"Revoked", fleetRevoked}} {
+		t.Run(s.name, func(t *testing.T) {
+			g := &fleetOf{t: t, hub: f.hub.with(t)}
+			for _, a := range f.agents {
+				g.agents = append(g.agents, a.with(t))
+			}
+			s.f(g)
+		})
+	}
+}
+
+// with is the machine for the test of a part.
+func (m *machine) with(t *testing.T) *machine { return &machine{Host: m.Host, t: t} }
+
+// begin makes the repository, the hub and the agents.
+func (f *fleetOf) begin() {
+	h := f.hub
+	h.Run(f.t, "apt-get", "install", "-qy", "git")
+	f.commit("one")
+	h.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	h.Run(f.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
+	for _, a := range f.agents {
+		f.enrol(a, f.token("role=web", "1"), 0)
+		a.Run(f.t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
+	}
+	f.motd("one")
+}
+
+// commit writes a text into the module, and commits.
+func (f *fleetOf) commit(text string) {
+	h := f.hub
+	h.WriteFile(f.t, "/srv/site/fettle.hcl", "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
+	h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", "file \"/etc/motd\" { content = \""+text+"\\n\" }\n", 0o644)
+	h.Run(f.t, "git", "init", "-q", "-b", "main", "/srv/site")
+	h.Run(f.t, "git", "-C", "/srv/site", "add", "-A")
+	h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", text)
+}
+
+// token makes one, "" while the hub does not serve.
+func (f *fleetOf) token(labels, uses string) string {
+	r := f.hub.Exec("fettle", "token", "create", "--labels", labels, "--uses", uses, "--json")
+	_, rest, found := strings.Cut(r.Stdout, `"secret": "`)
+	if r.ExitCode != 0 || !found {
+		return ""
+	}
+	secret, _, _ := strings.Cut(rest, `"`)
+	return secret
+}
+
+func (f *fleetOf) enrol(m *machine, token string, code int, more ...string) hosts.Result {
+	f.t.Helper()
+	argv := append([]string{"fettle", "agent", "enrol", "--hub", "https://" + f.hub.Addr + ":7440", "--token-file", "-"}, more...)
+	r := m.ExecInput(strings.NewReader(token), argv...)
+	if r.ExitCode != code {
+		f.t.Fatalf("%s: enrol gave %d\n%s%s", m.Name, r.ExitCode, r.Stdout, r.Stderr)
+	}
+	return r
+}
+
+// motd waits until all agents have a text.
+func (f *fleetOf) motd(text string) {
+	f.t.Helper()
+	for _, a := range f.agents {
+		f.await(a.Name+" has "+text, func() bool { return a.Exec("cat", "/etc/motd").Stdout == text+"\n" })
+	}
+}
+
+func (f *fleetOf) await(what string, holds func() bool) {
+	f.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.t.Fatalf("%s: never\nhub: %s", what, f.hub.Exec("journalctl", "-u", "fettle-hub", "-n", "40", "-o", "cat").Stdout)
+		}
+	}
+}
+
+// ready waits until the hub shows all agents ready.
+func (f *fleetOf) ready() {
+	f.t.Helper()
+	f.await("all are ready", func() bool {
+		r := f.hub.Exec("fettle", "status", "--fleet")
+		return strings.Contains(r.Stdout, "2 ready") && strings.Contains(r.Stdout, "connected  2 of 2")
+	})
+}
+
+func fleetPush(f *fleetOf) {
+	f.ready()
+	began := time.Now()
+	f.commit("two")
+	f.motd("two")
+	f.t.Logf("from git to both agents in %s", time.Since(began).Round(time.Millisecond))
+	f.ready()
+	if out := f.hub.Run(f.t, "fettle", "target", "show", "web1"); !strings.Contains(out, "modules/web  ready") || !strings.Contains(out, "generation 2") {
+		f.t.Errorf("%s", out)
+	}
+}
+
+func fleetDrift(f *fleetOf) {
+	f.agents[0].WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.motd("two")
+	f.await("the hub is told", func() bool {
+		out := f.hub.Exec("fettle", "events").Stdout
+		return strings.Contains(out, "web1  drifted modules/web") && strings.Contains(out, "web1  repaired")
+	})
+}
+
+func fleetHubAway(f *fleetOf) {
+	f.hub.Run(f.t, "systemctl", "stop", "fettle-hub")
+	f.agents[1].WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.motd("two")
+	f.commit("three")
+	f.hub.Run(f.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	f.motd("three")
+	f.await("what happened meanwhile is told", func() bool { return strings.Contains(f.hub.Exec("fettle", "events").Stdout, "web2  repaired") })
+}
+
+func fleetKilled(f *fleetOf) {
+	f.hub.Run(f.t, "systemctl", "kill", "-s", "KILL", "fettle-hub")
+	f.agents[0].Run(f.t, "systemctl", "kill", "-s", "KILL", "fettle-agent")
+	f.commit("four")
+	f.motd("four")
+	f.ready()
+}
+
+func fleetRebooted(f *fleetOf) {
+	a := f.agents[0]
+	a.Reboot(f.t)
+	a.WriteFile(f.t, "/etc/motd", "while it was away\n", 0o644)
+	a.Run(f.t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
+	f.motd("four")
+	f.ready()
+}
+
+// fleetToken: a token that is spent, and one that is none, let nobody in; the one who is
+// in stays.
+func fleetToken(f *fleetOf) {
+	spent := f.token("role=web", "1")
+	f.enrol(f.hub, spent, 0, "--name", "hub")
+	r := f.enrol(f.agents[0], spent, 1, "--again")
+	r2 := f.enrol(f.agents[0], spent[:len(spent)-1]+"x", 1, "--again")
+	for _, out := range []string{r.Stdout + r.Stderr, r2.Stdout + r2.Stderr} {
+		if strings.Contains(out, spent[16:30]) {
+			f.t.Errorf("a part of the token is shown: %s", out)
+		}
+	}
+	f.ready2()
+}
+
+// ready2 is ready with the hub's own target, which has no agent.
+func (f *fleetOf) ready2() {
+	f.t.Helper()
+	f.await("both agents are ready", func() bool { return strings.Contains(f.hub.Exec("fettle", "status", "--fleet").Stdout, "2 ready") })
+}
+
+// fleetRevoked: who is revoked gets nothing any more, and keeps what it has.
+func fleetRevoked(f *fleetOf) {
+	f.hub.Run(f.t, "fettle", "target", "revoke", "web2", "--yes", "--reason", "stolen")
+	f.await("it is out", func() bool { return !strings.Contains(f.hub.Exec("fettle", "target", "list").Stdout, "web2") })
+	f.commit("five")
+	only := &fleetOf{t: f.t, hub: f.hub, agents: f.agents[:1]}
+	only.motd("five")
+	if out := f.agents[1].Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "four" {
+		f.t.Errorf("a target that is revoked has %q", out)
+	}
+}
