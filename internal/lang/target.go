@@ -3,7 +3,6 @@ package lang
 import (
 	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
