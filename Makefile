@@ -1,4 +1,4 @@
-# make demo     what fettle does, on a throwaway root, in a few seconds
+# make demo     what fettle does, on throwaway roots: one machine, then a hub with three
 # make build    bin/fettle, static, without symbols: it travels to targets
 # make programs bin/fettle, and beside it the same for the processors of targets
 # make test     all tests; as root also those on real Debian hosts
@@ -23,6 +23,7 @@ staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
 demo: build
 	@examples/demo/demo.sh
+	@examples/demo/fleet.sh
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/fettle ./cmd/fettle

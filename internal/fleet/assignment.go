@@ -67,6 +67,9 @@ type Revision struct {
 	Time       int64  `json:"time"`       // of the commit, seconds since 1970
 	Subject    string `json:"subject,omitempty"`
 	Branch     string `json:"branch,omitempty"` // from which it was resolved, for people
+	// Signer is the key that signed the commit, SHA256:… as OpenSSH shows it; "" for none.
+	// It is what a hub read, for people and for what stays: agents check it themselves.
+	Signer string `json:"signer,omitempty"`
 }
 
 // Bundle is content by the digest of its canonical form.
@@ -197,5 +200,7 @@ func (a Assignment) Same(b Assignment) bool {
 
 func (m Assigned) same(o Assigned) bool {
 	return m.Module == o.Module && m.Revision == o.Revision && m.Bundle == o.Bundle && m.Rollout == o.Rollout && m.Wave == o.Wave && m.NotBefore == o.NotBefore &&
-		slices.Equal(m.Needs, o.Needs)
+		m.Permit == o.Permit && sameBundle(m.Proof, o.Proof) && slices.Equal(m.Needs, o.Needs)
 }
+
+func sameBundle(a, b *Bundle) bool { return a == b || a != nil && b != nil && *a == *b }

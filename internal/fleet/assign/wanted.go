@@ -183,7 +183,7 @@ func (d *decision) carry(want *fleet.Assignment) {
 		if old == nil {
 			continue
 		}
-		if kept := carried(*old, m); kept.Revision != m.Revision {
+		if kept := carried(*old, m); kept.Revision != m.Revision || kept.Proof != m.Proof {
 			if !own {
 				want.Modules, own = slices.Clone(want.Modules), true
 			}
@@ -192,10 +192,13 @@ func (d *decision) carry(want *fleet.Assignment) {
 	}
 }
 
-// carried is what is wanted, at the revision of what was there if that is the same.
+// carried is what is wanted, at the revision of what was there if that is the same, with
+// what proves it. A commit that somebody else signed, or nobody, proves another thing: who
+// refuses the one may take the other.
 func carried(was, want fleet.Assigned) fleet.Assigned {
-	if was.Bundle == want.Bundle && was.Revision.Repository == want.Revision.Repository && was.Revision.Branch == want.Revision.Branch {
-		want.Revision = was.Revision
+	a, b := was.Revision, want.Revision
+	if was.Bundle == want.Bundle && a.Repository == b.Repository && a.Branch == b.Branch && a.Signer == b.Signer {
+		want.Revision, want.Proof = a, was.Proof
 	}
 	return want
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/crypto/ssh"
+
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -54,6 +56,24 @@ func packPart(ctx context.Context, r *repo.Repo, tree repo.Tree, rev fleet.Revis
 		_, err := w.Write(p.Marshal())
 		return err
 	})
-	a.Bundle, a.Proof = bundle, &proof
+	a.Bundle, a.Proof, a.Revision.Signer = bundle, &proof, signerOf(rev.Commit, p)
 	return a, err
+}
+
+// signerOf is the key that signed a commit, as OpenSSH shows it, and "" where none did.
+// Whether anybody believes it is the agents' question.
+func signerOf(id string, p Proof) string {
+	n, err := namingOf(id)
+	if err != nil {
+		return ""
+	}
+	c, err := n.parseCommit(p.Commit)
+	if err != nil || c.signature == nil {
+		return ""
+	}
+	key, err := verifySSH(c.signature, c.payload, "git")
+	if err != nil {
+		return ""
+	}
+	return ssh.FingerprintSHA256(key)
 }

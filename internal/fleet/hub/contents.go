@@ -132,6 +132,9 @@ func (h *Hub) contents(ctx context.Context, commit string, targets []fleet.Targe
 
 // understand asks the compiler for the targets of a commit.
 func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []fleet.Target) error {
+	if len(parts) > 0 {
+		c.Revision = parts[0].Revision
+	}
 	c.Bundles, c.Proofs = map[string]fleet.Bundle{}, map[string]fleet.Bundle{}
 	for _, p := range parts {
 		if p.Proof != nil {
