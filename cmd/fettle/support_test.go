@@ -48,7 +48,8 @@ func TestSupportBundle(t *testing.T) {
 	}
 	fettle := func(args ...string) string {
 		t.Helper()
-		cmd := exec.Command(bin, append([]string{"--root", filepath.Join(dir, "root")}, args...)...)
+		// The program is a file of the repository, and a large one.
+		cmd := exec.Command(bin, append([]string{"--root", filepath.Join(dir, "root"), "--max-file-size", "256"}, args...)...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "TOKEN=SECRET-ours")
 		out, _ := cmd.CombinedOutput()

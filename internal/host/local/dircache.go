@@ -99,6 +99,17 @@ func (c *dirCache) put(path string, d *dir, gen uint64) {
 	d.refs++
 }
 
+// came forgets what was not there: something new is, and what is asked for below a file is
+// another mistake than what is asked for below nothing.
+func (c *dirCache) came() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.gone) > 0 {
+		c.gen++
+		clear(c.gone)
+	}
+}
+
 // drop forgets a path and everything below it.
 func (c *dirCache) drop(path string) {
 	c.mu.Lock()

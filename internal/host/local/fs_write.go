@@ -22,6 +22,7 @@ func (h *Host) Create(path string) (host.File, error) {
 	if err != nil {
 		return nil, failed("create", path, err)
 	}
+	h.dirs.came()
 	return h.newFile(fd, path), nil
 }
 
@@ -45,6 +46,7 @@ func (h *Host) OpenAppend(path string) (host.File, error) {
 	defer p.done()
 	fd, err := openRetry(p.fd, p.base, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err == nil {
+		h.dirs.came()
 		return h.newFile(fd, path), nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
@@ -160,6 +162,7 @@ func (h *Host) Link(oldpath, newpath string) error {
 		return err
 	}
 	defer from.done()
+	defer h.dirs.came()
 	return failed("link", newpath, whole(func() error { return unix.Linkat(from.fd, from.base, to.fd, to.base, 0) }))
 }
 
@@ -179,6 +182,7 @@ func (h *Host) Mknod(path string, typ image.FileType, mode uint32, rdev uint64) 
 	if err := whole(func() error { return unix.Mknodat(p.fd, p.base, kind|mode&0o777, int(rdev)) }); err != nil {
 		return failed("make node", path, err)
 	}
+	h.dirs.came()
 	return h.exact(p, path, mode)
 }
 
