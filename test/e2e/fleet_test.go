@@ -36,7 +36,7 @@ func TestFleet(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		f    func(*fleetOf)
-	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Token", fleetToken}, {"Revoked", fleetRevoked}} {
+	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Signed", fleetSigned}, {"Token", fleetToken}, {"Revoked", fleetRevoked}} {
 		t.Run(s.name, func(t *testing.T) {
 			g := &fleetOf{t: t, hub: f.hub.with(t)}
 			for _, a := range f.agents {
@@ -168,6 +168,30 @@ func fleetRebooted(f *fleetOf) {
 	a.Run(f.t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
 	f.motd("four")
 	f.ready()
+}
+
+// fleetSigned: an agent that is told whom to believe takes nothing that another one signed,
+// or nobody, and nothing that is older than what it has.
+func fleetSigned(f *fleetOf) {
+	h, a := f.hub, f.agents[0]
+	h.Run(f.t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/root/signer")
+	a.WriteFile(f.t, "/etc/fettle/allowed_signers", "a@b "+h.Run(f.t, "cat", "/root/signer.pub")+"\n", 0o644)
+	a.Run(f.t, "systemctl", "restart", "fettle-agent")
+	f.commit("unsigned")
+	f.await("web2 takes it", func() bool { return f.agents[1].Exec("cat", "/etc/motd").Stdout == "unsigned\n" })
+	f.await("web1 refuses it", func() bool {
+		return strings.Contains(h.Exec("fettle", "target", "show", "web1").Stdout, "is not signed, and this target takes signed ones only")
+	})
+	if out := a.Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "four" {
+		f.t.Errorf("web1 has %q", out)
+	}
+	h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c", "user.signingkey=/root/signer.pub", "commit", "-qS", "--allow-empty", "-m", "I have read it")
+	f.motd("unsigned")
+	f.ready()
+	a.Run(f.t, "rm", "/etc/fettle/allowed_signers")
+	a.Run(f.t, "systemctl", "restart", "fettle-agent")
+	f.commit("four")
+	f.motd("four")
 }
 
 // fleetToken: a token that is spent, and one that is none, let nobody in; the one who is

@@ -161,6 +161,21 @@ func (c *Client) Events(ctx context.Context, e EventQuery) (document.EventPage, 
 	return ask[document.EventPage](ctx, c, http.MethodGet, "/v1/events", e.values(), nil)
 }
 
+// People are those whom the hub knows.
+func (c *Client) People(ctx context.Context) (document.People, error) {
+	return ask[document.People](ctx, c, http.MethodGet, "/v1/people", nil, nil)
+}
+
+// SetPerson makes somebody known, or changes what they may do.
+func (c *Client) SetPerson(ctx context.Context, r document.PersonRequest) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/people", nil, r)
+}
+
+// CreateLogin makes a token for somebody; it is in the answer and nowhere else.
+func (c *Client) CreateLogin(ctx context.Context, name string, r document.LoginRequest) (document.NewLogin, error) {
+	return ask[document.NewLogin](ctx, c, http.MethodPost, "/v1/people/"+url.PathEscape(name)+"/login", nil, r)
+}
+
 // CreateToken makes one; its secret is in the answer and nowhere else.
 func (c *Client) CreateToken(ctx context.Context, r document.TokenRequest) (document.NewToken, error) {
 	return ask[document.NewToken](ctx, c, http.MethodPost, "/v1/tokens", nil, r)

@@ -13,6 +13,8 @@ const (
 	PersonFormat         = "fettle.fleet.person/1"
 	DoneFormat           = "fettle.fleet.done/1"
 	LoginFormat          = "fettle.fleet.login/1"
+	PeopleFormat         = "fettle.fleet.people/1"
+	NewLoginFormat       = "fettle.fleet.newlogin/1"
 )
 
 // TokenRequest asks for a token that lets targets in.

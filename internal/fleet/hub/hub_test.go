@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -172,6 +173,50 @@ func until[T any](t *testing.T, what string, get func() (T, bool)) T {
 	}
 }
 
+// people: somebody who is known logs in from elsewhere and may do what her role says;
+// whoever is locked out may do nothing any more.
+func (w *world) people() {
+	t := w.t
+	t.Helper()
+	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
+	var login document.NewLogin
+	w.ask("POST", "/v1/people/ann/login", document.LoginRequest{}, &login)
+	authority, err := client.Authority(t.Context(), w.api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Login{Hub: w.api, Token: login.Secret, Authority: authority})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := c.WhoAmI(t.Context()); err != nil || who.Name != "ann" || len(who.Rights) != 1 {
+		t.Fatalf("%+v, %v", who, err)
+	}
+	if _, err := c.Target(t.Context(), "web1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Freeze(t.Context(), "web1", "for a test"); err == nil {
+		t.Error("who may read freezes")
+	}
+	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"operate"}}, &document.Done{})
+	if _, err := c.CreateLogin(t.Context(), "ann", document.LoginRequest{}); err == nil {
+		t.Error("who may operate makes logins")
+	}
+	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}, Locked: true}, &document.Done{})
+	if _, err := c.WhoAmI(t.Context()); err == nil {
+		t.Error("who is locked out comes in")
+	}
+	var all document.People
+	w.ask("GET", "/v1/people", nil, &all)
+	if len(all.People) != 1 || !all.People[0].Locked {
+		t.Errorf("%+v", all)
+	}
+	log, err := os.ReadFile(filepath.Join(w.dir, "hub", "audit.log"))
+	if err != nil || strings.Contains(string(log), login.Secret) || !strings.Contains(string(log), "/v1/people/{person}/login") {
+		t.Errorf("the audit log: %v\n%s", err, log)
+	}
+}
+
 // From git to the agent, and back to the views.
 func TestFromGitToAnAgent(t *testing.T) {
 	w := newWorld(t)
@@ -231,6 +276,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 		t.Fatal("the push never came")
 	}
 
+	w.people()
 	// A hub that starts again knows it all.
 	w.stop()
 	w.start()

@@ -31,6 +31,11 @@ type Operations interface {
 	Tokens(ctx context.Context) ([]document.Token, error)
 	RevokeToken(ctx context.Context, by access.Who, id string) error
 
+	People(ctx context.Context) ([]document.Known, error)
+	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error
+	// CreateLogin makes a token for somebody whom the hub knows.
+	CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error)
+
 	Approve(ctx context.Context, by access.Who, id fleet.TargetID) error
 	Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
 	Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error

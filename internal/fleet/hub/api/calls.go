@@ -173,6 +173,22 @@ func (c *call) revokeToken() (any, error) {
 	return done("Nobody is let in with token %s any more.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
 }
 
+func (c *call) people() (any, error) {
+	all, err := c.h.Backend.People(c.r.Context())
+	return document.People{Format: document.PeopleFormat, People: append([]document.Known{}, all...)}, err
+}
+
+func (c *call) setPerson() (any, error) {
+	r := *c.in.(*document.PersonRequest)
+	return done("%s is known to the hub.", r.Name)(c.h.Backend.SetPerson(c.r.Context(), c.who, r))
+}
+
+func (c *call) createLogin() (any, error) {
+	l, err := c.h.Backend.CreateLogin(c.r.Context(), c.who, c.path["person"], *c.in.(*document.LoginRequest))
+	l.Format = document.NewLoginFormat
+	return l, err
+}
+
 // done says what was done, where nothing went wrong.
 func done(format string, args ...any) func(error) (any, error) {
 	return func(err error) (any, error) {

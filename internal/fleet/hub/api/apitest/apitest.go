@@ -41,6 +41,7 @@ type Hub struct {
 	seq      uint64
 	targets  map[fleet.TargetID]fleet.Target
 	tokens   []document.Token
+	people   []document.Known
 	requests []document.Request
 	acts     []access.Entry
 	repos    []document.Repository

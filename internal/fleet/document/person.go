@@ -1,0 +1,39 @@
+package document
+
+// PersonRequest makes somebody known to the hub, or changes what they may do.
+type PersonRequest struct {
+	Name  string   `json:"name"`
+	Roles []string `json:"roles"` // read, operate, approve, admin
+	// Locked keeps them out, however they prove who they are.
+	Locked bool `json:"locked,omitempty"`
+}
+
+// Known is somebody whom the hub knows: a person or a program.
+type Known struct {
+	Name    string   `json:"name"`
+	Roles   []string `json:"roles"`
+	Locked  bool     `json:"locked"`
+	Changed int64    `json:"changed"`
+	By      string   `json:"by"`
+}
+
+// People is everybody whom the hub knows, by name.
+type People struct {
+	Format string  `json:"format"`
+	People []Known `json:"people"`
+}
+
+// LoginRequest asks for a token with which somebody logs in.
+type LoginRequest struct {
+	Expires int64  `json:"expires_ns,omitempty"` // 0 is 90 days
+	Note    string `json:"note,omitempty"`
+}
+
+// NewLogin is the only answer that holds the token.
+type NewLogin struct {
+	Format  string `json:"format"`
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Expires int64  `json:"expires"`
+	Secret  string `json:"secret"`
+}

@@ -1,0 +1,90 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// DefaultLoginLife is how long a login is good when nobody says.
+const DefaultLoginLife = 90 * 24 * time.Hour
+
+// People are those whom the hub knows, by name.
+func (h *Hub) People(ctx context.Context) ([]document.Known, error) {
+	entries, err := h.stores["people"].All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []document.Known
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Key, "person/") {
+			continue
+		}
+		var p access.Person
+		if err := json.Unmarshal(e.Value, &p); err != nil {
+			return nil, fmt.Errorf("cannot read who %s is: %w", e.Key, err)
+		}
+		k := document.Known{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By}
+		for _, r := range p.Roles {
+			k.Roles = append(k.Roles, string(r))
+		}
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b document.Known) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// SetPerson makes somebody known, or changes what they may do from now on: a login is
+// never good for more than its person is.
+func (h *Hub) SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error {
+	p := access.Person{Name: r.Name, Locked: r.Locked, Changed: h.now().Unix(), By: by.Name}
+	for _, role := range r.Roles {
+		p.Roles = append(p.Roles, access.Role(role))
+	}
+	if err := errors.Join(pki.CheckPerson(r.Name), access.CheckRoles(p.Roles)); err != nil {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "Roles are read, operate, approve and admin"}
+	}
+	text, err := json.Marshal(p)
+	if err == nil {
+		_, err = h.stores["people"].Put(ctx, access.PersonKey(p.Name), text)
+	}
+	return err
+}
+
+// CreateLogin makes a token with which somebody logs in. Its secret is in the answer and
+// nowhere else.
+func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
+	people := h.stores["people"]
+	e, err := people.Get(ctx, access.PersonKey(name))
+	if errors.Is(err, fleet.ErrNotFound) {
+		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find anybody called %.60q", name), Hint: "Make them known first: fettle person set NAME --role read"}
+	}
+	var p access.Person
+	if err == nil {
+		err = json.Unmarshal(e.Value, &p)
+	}
+	if err != nil {
+		return document.NewLogin{}, err
+	}
+	text, b, err := access.NewBearer(p.Name, p.Roles, cmp.Or(time.Duration(r.Expires), DefaultLoginLife), by.Name, r.Note, h.now())
+	if err != nil {
+		return document.NewLogin{}, &api.Refusal{Status: http.StatusBadRequest, Why: err.Error()}
+	}
+	kept, err := json.Marshal(b)
+	if err == nil {
+		_, err = people.Update(ctx, access.BearerKey(b.ID), kept, 0)
+	}
+	return document.NewLogin{Name: p.Name, ID: b.Prefix(), Expires: b.Expires * 1e9, Secret: text}, err
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newPerson(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "person",
+		Short: "People and programs that may ask the hub",
+		Long: `Who may log in to the hub from elsewhere, and what they may do there. Roles are read,
+operate (pin, freeze, ask agents), approve (let targets in) and admin (all of it, tokens
+and people too). Root on the hub's own machine needs none of this.`,
+		Example: "  fettle person set ann --role operate\n  fettle person login ann >token",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newPersonSet(s), newPersonLogin(s), newPersonList(s))
+	return c
+}
+
+func newPersonSet(s *session) *cobra.Command {
+	var r document.PersonRequest
+	c := &cobra.Command{
+		Use:     "set NAME",
+		Short:   "Make somebody known to the hub, or change what they may do",
+		Long:    "What is given replaces what was there before, at once and for every login that they have.",
+		Example: "  fettle person set ann --role operate,approve\n  fettle person set ann --role read --locked",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			r.Name = a[0]
+			return s.eachOnHub(c.Context(), "set", a, func(hub *client.Client, _ string) (document.Done, error) { return hub.SetPerson(c.Context(), r) })
+		},
+	}
+	c.Flags().StringSliceVar(&r.Roles, "role", nil, "let them do what this `ROLE` may: read, operate, approve or admin; with commas between several")
+	c.Flags().BoolVar(&r.Locked, "locked", false, "let them in no more")
+	return c
+}
+
+func newPersonLogin(s *session) *cobra.Command {
+	expires, note := "", ""
+	c := &cobra.Command{
+		Use:     "login NAME",
+		Short:   "Make a token with which somebody logs in",
+		Long:    "Prints the token, once: no hub keeps it. They give it to fettle login on their own machine.",
+		Example: "  fettle person login ann --expires 30d >token",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			d, err := parseSpan(expires)
+			if err != nil {
+				return err
+			}
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			l, err := hub.CreateLogin(c.Context(), a[0], document.LoginRequest{Expires: int64(d), Note: note})
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.document(l)
+			}
+			fmt.Fprintf(s.app.Stderr, "A login of %s, until %s. This is the only time that it is shown:\n", l.Name, s.moment(l.Expires))
+			s.printf("%s\n", l.Secret)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&expires, "expires", "90d", "end after this `TIME`, such as 12h or 30d")
+	c.Flags().StringVar(&note, "note", "", "say what it is for: `TEXT`")
+	return c
+}
+
+func newPersonList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List whom the hub knows",
+		Example: "  fettle person list",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.People, error) { return hub.People(c.Context()) }, s.showPeople)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showPeople(p document.People) {
+	rows := [][]string{}
+	for _, k := range p.People {
+		is := "open"
+		if k.Locked {
+			is = "locked"
+		}
+		rows = append(rows, []string{k.Name, is, strings.Join(k.Roles, ","), s.moment(k.Changed), k.By})
+	}
+	s.style().Table(s.app.Stdout, []string{"NAME", "IS", "ROLES", "CHANGED", "BY"}, rows)
+}
