@@ -102,6 +102,9 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/tokens", "/v1/tokens", `{"fleet":"prod","labels":{"role":"web"},"uses":20,"expires_ns":3600000000000}`},
 	{"GET /v1/tokens", "/v1/tokens", ""},
 	{"POST /v1/tokens/{token}/revoke", "/v1/tokens/k1/revoke", "{}"},
+	{"POST /v1/people", "/v1/people", `{"name":"ann","roles":["read"]}`},
+	{"GET /v1/people", "/v1/people", ""},
+	{"POST /v1/people/{person}/login", "/v1/people/ann/login", `{"expires_ns":3600000000000}`},
 	{"POST /v1/targets/{target}/retire", "/v1/targets/web2/retire", "{}"},
 	{"POST /v1/targets/{target}/revoke", "/v1/targets/web1/revoke", `{"reason":"stolen"}`},
 }
