@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -75,9 +77,32 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
+	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.Handle(content.Path, &content.Server{Store: h.content, May: h.mayRead})
 	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID})
 	return mux
+}
+
+// hookSecret is what a git server has to know, nil for a source that is not followed.
+func (h *Hub) hookSecret(source string) []byte {
+	if source != h.repository().Name {
+		return nil
+	}
+	text, err := smallfile.Read(h.conf.Files, h.dir(hookFile))
+	if err != nil {
+		return nil
+	}
+	return bytes.TrimSpace(text)
+}
+
+// poke has the repository asked soon, by whichever hub leads.
+func (h *Hub) poke(source string) {
+	h.mu.Lock()
+	s := h.repo
+	h.mu.Unlock()
+	if s != nil {
+		s.Poke(source)
+	}
 }
 
 // mayRead tells which content a target may have: what it is assigned.

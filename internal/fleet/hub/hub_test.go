@@ -2,9 +2,11 @@ package hub_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,6 +175,32 @@ func until[T any](t *testing.T, what string, get func() (T, bool)) T {
 	}
 }
 
+// hook: what a git server says makes the hub ask at once, if it knows the secret.
+func (w *world) hook() {
+	t := w.t
+	t.Helper()
+	secret, err := os.ReadFile(filepath.Join(w.dir, "hub", "hook-secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]int{strings.TrimSpace(string(secret)): http.StatusNoContent, "other": http.StatusForbidden, "": http.StatusForbidden} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.api+"/v1/hook/site", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Gitlab-Token", token)
+		c := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+		resp, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("a hook with %d bytes of a token gives %d", len(token), resp.StatusCode)
+		}
+	}
+}
+
 // people: somebody who is known logs in from elsewhere and may do what her role says;
 // whoever is locked out may do nothing any more.
 func (w *world) people() {
@@ -277,6 +305,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 	}
 
 	w.people()
+	w.hook()
 	// A hub that starts again knows it all.
 	w.stop()
 	w.start()

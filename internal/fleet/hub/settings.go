@@ -63,6 +63,9 @@ type Birth struct {
 	Now   time.Time
 }
 
+// hookFile holds the secret with which a git server proves its hooks.
+const hookFile = "hook-secret"
+
 // ErrExists is in the chain of the error of Init about a folder that has a hub already.
 var ErrExists = errors.New("there is a hub already")
 
@@ -97,6 +100,10 @@ func Init(b Birth) (authority [32]byte, err error) {
 		return authority, err
 	}
 	if err := keys.Install(certificates); err != nil {
+		return authority, err
+	}
+	secret := newID() + newID()
+	if err := smallfile.Write(b.Files, path.Join(b.Dir, hookFile), []byte(secret+"\n")); err != nil {
 		return authority, err
 	}
 	b.Format = settingsFormat
