@@ -53,7 +53,9 @@ type Config struct {
 type Hub struct {
 	conf Config
 	set  Settings
-	ctx  context.Context // of Run: what goes on beside a question ends with it
+	// settled is closed when agents may come.
+	settled chan struct{}
+	ctx     context.Context // of Run: what goes on beside a question ends with it
 
 	keys      *pki.Hub
 	revoked   *pki.Revocations
@@ -89,7 +91,7 @@ type Hub struct {
 
 // Run serves until ctx ends, which is no error.
 func Run(ctx context.Context, c Config) (err error) {
-	h := &Hub{conf: c, ctx: ctx}
+	h := &Hub{conf: c, ctx: ctx, settled: make(chan struct{})}
 	defer func() { err = errors.Join(err, h.close()) }()
 	if err := h.open(ctx); err != nil {
 		return err
@@ -176,6 +178,11 @@ func (h *Hub) startBus(ctx context.Context) error {
 	h.bus, err = bus.Start(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
+			select {
+			case <-h.settled:
+			default: // who is known is being read: they come again in a moment
+				return "", errors.New("this hub has only begun")
+			}
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {
 				return "", err
@@ -280,7 +287,11 @@ func (h *Hub) settle(ctx context.Context) error {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)
-	return h.serve()
+	if err := h.serve(); err != nil {
+		return err
+	}
+	close(h.settled)
+	return nil
 }
 
 func (h *Hub) close() error {

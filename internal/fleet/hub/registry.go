@@ -220,14 +220,6 @@ func (h *Hub) noted(ctx context.Context, n pki.Noted) error {
 // rebuild takes a target into the registry that was lost: its certificate says all that
 // there was.
 func (h *Hub) rebuild(p pki.Peer) {
-	if h.targets == nil {
-		return
-	}
-	select {
-	case <-h.targets.filled():
-	default:
-		return // the registry is being read
-	}
 	if _, _, known := h.targets.get(p.Name.ID); known {
 		return
 	}

@@ -1,11 +1,10 @@
 package pki
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
+	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -19,28 +18,7 @@ type Folder struct {
 }
 
 // make makes the folder and those above it.
-func (f Folder) make() error {
-	var missing []string
-	for dir := f.Dir; ; {
-		there, err := host.Exists(f.FS, dir)
-		if err != nil {
-			return fmt.Errorf("cannot look for %s: %w", dir, err)
-		}
-		above, _ := host.SplitPath(dir)
-		if there || above == dir {
-			break
-		}
-		missing = append(missing, dir)
-		dir = above
-	}
-	for i := len(missing) - 1; i >= 0; i-- {
-		above, _ := host.SplitPath(missing[i])
-		if err := errors.Join(f.FS.Mkdir(missing[i], 0o700), f.FS.SyncDir(above)); err != nil {
-			return fmt.Errorf("cannot make the folder %s: %w", missing[i], err)
-		}
-	}
-	return nil
-}
+func (f Folder) make() error { return smallfile.Folder(f.FS, f.Dir) }
 
 // read gives a file of the folder, fs.ErrNotExist in the chain where there is none. A
 // file that others may read is refused: whoever read it has the key.
@@ -76,49 +54,11 @@ func (f Folder) write(name string, content []byte, fresh bool) error {
 		return err
 	}
 	path := host.JoinPath(f.Dir, name)
-	temp := path + ".new"
-	if err := f.FS.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s, which a crash left: %w", temp, err)
-	}
-	if err := f.fill(temp, content); err != nil {
-		return fmt.Errorf("cannot write %s: %w", temp, err)
-	}
-	rename := f.FS.Rename
 	if fresh {
-		rename = f.FS.RenameNew
+		return smallfile.Make(f.FS, path, content)
 	}
-	if err := rename(temp, path); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, errors.Join(err, f.FS.Remove(temp)))
-	}
-	if err := f.FS.SyncDir(f.Dir); err != nil {
-		return fmt.Errorf("cannot make %s durable: %w", path, err)
-	}
-	return nil
-}
-
-func (f Folder) fill(path string, content []byte) error {
-	file, err := f.FS.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
+	return smallfile.Write(f.FS, path, content)
 }
 
 // remove forgets a file; one that is not there is no error.
-func (f Folder) remove(name string) error {
-	err := f.FS.Remove(host.JoinPath(f.Dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = f.FS.SyncDir(f.Dir)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot remove %s: %w", host.JoinPath(f.Dir, name), err)
-	}
-	return nil
-}
+func (f Folder) remove(name string) error { return smallfile.Remove(f.FS, host.JoinPath(f.Dir, name)) }
