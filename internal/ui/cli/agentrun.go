@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
@@ -101,21 +99,7 @@ func (s *session) serveHub(ctx context.Context, m Machine, header []byte, stream
 		_ = stream.Close()
 		return
 	}
-	served := wire.Served{
-		Hello: s.hello(ctx, m), From: strings.TrimSpace("fleet " + h.By), ReadOnly: !h.Changes, Silence: silence, Now: func() time.Time { return s.app.Now() },
-		Open: func(ctx context.Context, looks bool) (executor.Executor, func() error, error) {
-			m := m
-			m.Looks = looks && !fileExists(m.State)
-			return s.app.OpenExecutor(ctx, m)
-		},
-		Identity: func() (string, error) {
-			public, _, err := makeIdentity(filepath.Join(m.Root, identityFile))
-			return public, err
-		},
-		Keep: func(e wire.Ended) error { return s.withReports(m, func(r wire.Reports) error { return r.Keep(e) }) },
-		Forget: func(names []string) error {
-			return s.withReports(m, func(r wire.Reports) error { return r.Forget(names) })
-		},
-	}
+	served := s.served(ctx, m, strings.TrimSpace("fleet "+h.By))
+	served.ReadOnly = !h.Changes
 	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,8 +52,14 @@ func (s *session) serve(ctx context.Context, from string) error {
 	if err != nil {
 		return err
 	}
-	served := wire.Served{
-		Hello: s.hello(ctx, m), From: "ssh", Silence: silence, Now: s.app.Now,
+	served := s.served(ctx, m, strings.TrimSpace("ssh "+from))
+	return wire.Serve(ctx, stdio{s.app.Stdin, s.app.Stdout}, served)
+}
+
+// served is this machine as it is served to another end; from is how that came here.
+func (s *session) served(ctx context.Context, m Machine, from string) wire.Served {
+	return wire.Served{
+		Hello: s.hello(ctx, m), From: from, Silence: silence, Now: s.app.Now,
 		Open: func(ctx context.Context, looks bool) (executor.Executor, func() error, error) {
 			m := m
 			m.Looks = looks && !fileExists(m.State)
@@ -67,10 +74,6 @@ func (s *session) serve(ctx context.Context, from string) error {
 			return s.withReports(m, func(r wire.Reports) error { return r.Forget(names) })
 		},
 	}
-	if from != "" {
-		served.From = "ssh " + from
-	}
-	return wire.Serve(ctx, stdio{s.app.Stdin, s.app.Stdout}, served)
 }
 
 // hello is how this machine introduces itself. What it cannot tell is said there.
