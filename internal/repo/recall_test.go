@@ -142,6 +142,9 @@ func (w *watched) forge(name, text string) {
 	w.t.Helper()
 	info, err := os.Stat(w.path(name))
 	must(w.t, err)
+	if err != nil {
+		return // an earlier change took the file, which attempt allows
+	}
 	must(w.t, os.WriteFile(w.path(name), []byte(text), 0o644))
 	must(w.t, os.Chtimes(w.path(name), info.ModTime(), info.ModTime()))
 	after, err := os.Stat(w.path(name))
