@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -306,6 +307,14 @@ func TestFromGitToAnAgent(t *testing.T) {
 
 	w.people()
 	w.hook()
+	// What is wrong is told in words.
+	w.ask("POST", "/v1/targets/web1/pin", document.PinRequest{Ref: "no-such-branch"}, &document.Done{})
+	until(t, "the alarm", func() (document.EventPage, bool) {
+		var p document.EventPage
+		w.ask("GET", "/v1/events", nil, &p)
+		return p, slices.ContainsFunc(p.Events, func(e document.Event) bool { return e.Kind == "unread" && strings.Contains(e.Error, "no-such-branch") })
+	})
+	w.ask("POST", "/v1/targets/web1/unpin", document.UnpinRequest{}, &document.Done{})
 	// A hub that starts again knows it all.
 	w.stop()
 	w.start()

@@ -231,7 +231,7 @@ func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 func (l *leader) raise(ctx context.Context, alarms []assign.Alarm) {
 	for _, a := range alarms {
 		if !slices.ContainsFunc(l.alarms, func(b assign.Alarm) bool { return a.Kind == b.Kind && a.Text == b.Text }) {
-			if err := l.h.record(ctx, fleet.HubEvent{Kind: alarmKind(a.Kind), Module: a.Module, Text: a.Text, Error: string(a.Kind)}); err != nil {
+			if err := l.h.record(ctx, fleet.HubEvent{Kind: alarmKind(a.Kind), Module: a.Module, Text: string(a.Kind), Error: a.Text}); err != nil {
 				l.h.warn(err.Error())
 			}
 		}
