@@ -30,13 +30,13 @@ func refKey(name string) string { return hex.EncodeToString([]byte(name)) }
 // follow asks the repository where the branch and the pins lead until ctx ends. answered
 // is called after each answer, also when there was none.
 func (h *Hub) follow(ctx context.Context, answered func()) error {
-	s := &content.Sources{
+	s := h.edge.sources(&content.Sources{
 		Dir:     h.dir("mirror"),
 		Changed: func(_ string, refs map[string]fleet.Revision) { h.found(ctx, refs) },
 		Failed:  func(_ string, err error) { h.unread(ctx, err); answered() },
 		// An answer ends an alarm.
 		Answered: func(string) { h.unread(ctx, nil); answered() },
-	}
+	})
 	h.mu.Lock()
 	h.repo = s
 	h.mu.Unlock()

@@ -52,6 +52,7 @@ type Config struct {
 // Hub is one that runs.
 type Hub struct {
 	conf Config
+	edge edge
 	set  Settings
 	// settled is closed when agents may come.
 	settled chan struct{}
@@ -63,7 +64,7 @@ type Hub struct {
 	gate      *access.Gate
 	trail     *access.Trail
 
-	bus      *bus.Server
+	bus      shared
 	exchange fleet.Exchange
 	log      fleet.Log
 	stores   map[string]fleet.Store
@@ -86,12 +87,17 @@ type Hub struct {
 	mu     sync.Mutex
 	leader *leader
 	out    assign.Output
-	repo   *content.Sources
+	repo   sources
 }
 
 // Run serves until ctx ends, which is no error.
-func Run(ctx context.Context, c Config) (err error) {
-	h := &Hub{conf: c, ctx: ctx, settled: make(chan struct{})}
+func Run(ctx context.Context, c Config) error { return newHub(ctx, c, theWorld()).run(ctx) }
+
+func newHub(ctx context.Context, c Config, e edge) *Hub {
+	return &Hub{conf: c, edge: e, ctx: ctx, settled: make(chan struct{})}
+}
+
+func (h *Hub) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, h.close()) }()
 	if err := h.open(ctx); err != nil {
 		return err
@@ -108,7 +114,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	g.Go(func() error { return h.courier.gather(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
-	g.Go(func() error { return h.serveHTTP(ctx) })
+	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error {
 		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
 	})
@@ -175,7 +181,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.bus, err = bus.Start(ctx, bus.Config{
+	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			select {
