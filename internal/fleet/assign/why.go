@@ -65,6 +65,9 @@ func (o Output) whyModule(d decision, module string) []string {
 	for _, m := range d.want.Modules {
 		if m.Module == module {
 			lines = append(lines, fmt.Sprintf("%s is at %.12s of %s", module, m.Revision.Commit, m.Revision.Branch))
+			if newest := o.in.Refs[m.Revision.Branch].Commit; newest != "" && newest != m.Revision.Commit && d.kept == "" {
+				lines = append(lines, fmt.Sprintf("the newest of %s, %.12s, has the same of it", m.Revision.Branch, newest))
+			}
 			for _, n := range m.Needs {
 				lines = append(lines, "it needs "+needText(n.Module, n))
 			}

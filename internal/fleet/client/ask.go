@@ -126,6 +126,11 @@ func (c *Client) Unfreeze(ctx context.Context, name string) (document.Done, erro
 	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "unfreeze"), nil, document.ReasonRequest{})
 }
 
+// Explain is why a module on a target is as it is.
+func (c *Client) Explain(ctx context.Context, target, module string) (document.Explanation, error) {
+	return ask[document.Explanation](ctx, c, http.MethodGet, targetPath(target, "")+"/modules/"+url.PathEscape(module), nil, nil)
+}
+
 // Modules are all that are assigned.
 func (c *Client) Modules(ctx context.Context) (document.ModulePage, error) {
 	return ask[document.ModulePage](ctx, c, http.MethodGet, "/v1/modules", nil, nil)

@@ -289,6 +289,12 @@ func TestFromGitToAnAgent(t *testing.T) {
 		return d, d.Target.Behind == 0 && d.Target.State == document.Ready
 	})
 
+	var why document.Explanation
+	w.ask("GET", "/v1/targets/web1/modules/web", nil, &why)
+	if text := strings.Join(why.Because, "\n"); why.State != fleet.ModuleReady || !strings.Contains(text, "modules/web is given by target group") || !strings.Contains(text, "it follows main") {
+		t.Errorf("%+v", why)
+	}
+
 	// A push reaches the agent without being asked.
 	pushed := make(chan []byte, 10)
 	if err := link.Serve(fleet.WordAssigned, func(_ context.Context, body []byte) ([]byte, error) { pushed <- body; return nil, nil }); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -155,6 +156,7 @@ func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 			return now, err
 		}
 	}
+	in.Revisions = maps.Clone(l.revisions) // the output keeps them, for whoever asks why
 	out := assign.Compute(in)
 	if out.Epoch > l.state.Epoch {
 		return now, l.begin(ctx, out.Epoch)

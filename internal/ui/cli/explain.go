@@ -26,7 +26,7 @@ type explainDoc struct {
 
 func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain WHAT | explain var NAME | explain module NAME",
+		Use:   "explain WHAT | explain var NAME | explain module NAME | explain TARGET MODULE",
 		Short: "Lead from a path, state or step to its source line, commit and run; and back",
 		Long: `WHAT is
   a path          /etc/motd: what manages it, from where, since which run
@@ -35,12 +35,13 @@ func newExplain(s *session) *cobra.Command {
   FILE:LINE       modules/base/module.hcl:9: what this line comes to
   var NAME        the value of a variable for a target, and every layer of it
   module NAME     what gives a target a module, what it needs and what needs it
+  TARGET MODULE   why a module on a target of the fleet is as it is, as the hub knows it
 
 What is applied is told from the journal. The repository adds the source line
 and the commit that last wrote it, and what is wanted but not applied yet. Of an
 address with phases each is shown with the state that it comes from; a state that
 waits for what a run gives says for which command.`,
-		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1",
+		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",
 		Args:    args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 2 {
@@ -50,7 +51,7 @@ waits for what a run gives says for which command.`,
 				case "module":
 					return s.explainModule(c.Context(), a[1])
 				}
-				return refuse("Name one thing, or: fettle explain var NAME, fettle explain module NAME", fmt.Sprintf("cannot explain %q", strings.Join(a, " ")))
+				return s.explainOnHub(c.Context(), a[0], a[1])
 			}
 			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.explain(c.Context(), x, a[0]) })
 		},

@@ -86,6 +86,7 @@ var requests = []struct{ route, path, body string }{
 	{"GET /v1/repositories", "/v1/repositories", ""},
 	{"GET /v1/targets", "/v1/targets?select=label:env%3Dprod&select=web2&sort=-state&limit=5&all=true", ""},
 	{"GET /v1/targets/{target}", "/v1/targets/web2", ""},
+	{"GET /v1/targets/{target}/modules/{module}", "/v1/targets/web2/modules/web", ""},
 	{"POST /v1/targets/{target}/approve", "/v1/targets/db1/approve", "{}"},
 	{"POST /v1/targets/{target}/label", "/v1/targets/web1/label", `{"set":{"tier":"1"},"remove":["env"]}`},
 	{"POST /v1/targets/{target}/pin", "/v1/targets/web1/pin", `{"ref":"fix-tls","module":"web","for_ns":3600000000000}`},

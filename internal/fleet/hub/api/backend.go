@@ -56,6 +56,8 @@ type Backend interface {
 	Views
 	Operations
 	Repositories(ctx context.Context) ([]document.Repository, error)
+	// Because is why a target has a module as it was decided last, a sentence a line.
+	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
 	// Health does not wait for anything.
 	Health(ctx context.Context) document.Health
 }

@@ -66,6 +66,7 @@ func Routes() []Route {
 
 		{Method: "GET", Path: "/v1/targets", Right: access.Read, Does: "Targets", Query: chosen, Out: document.TargetPage{}, call: (*call).targets},
 		{Method: "GET", Path: "/v1/targets/{target}", Right: access.Read, Does: "One target, by identity or name", Out: document.TargetDetail{}, call: (*call).target},
+		{Method: "GET", Path: "/v1/targets/{target}/modules/{module}", Right: access.Read, Does: "Why a module on a target is as it is; a / in its name is %2F", Out: document.Explanation{}, call: (*call).explain},
 		{Method: "POST", Path: "/v1/targets/{target}/approve", Right: access.Approve, Does: "Let a target in that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approve},
 		{Method: "POST", Path: "/v1/targets/{target}/label", Right: access.Admin, Does: "Set and remove labels, which grant access", In: document.LabelRequest{}, Out: document.Done{}, call: (*call).label},
 		{Method: "POST", Path: "/v1/targets/{target}/retire", Right: access.Admin, Does: "Take a target out of the fleet", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retire},

@@ -177,3 +177,10 @@ func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Who, f fu
 	t.By = cmp.Or(by.Name, t.By)
 	return h.put(ctx, t)
 }
+
+// Because says the same of every module.
+func (h *Hub) Because(_ context.Context, id fleet.TargetID, module string) ([]string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return []string{h.targets[id].Name + " follows main, which is " + commit('b')[:12], module + " is given by target group web (fettle.hcl:7)"}, nil
+}

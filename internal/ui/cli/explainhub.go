@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// explainOnHub shows why a module on a target of the fleet is as it is.
+func (s *session) explainOnHub(ctx context.Context, target, module string) error {
+	if _, err := s.hub(); err != nil {
+		return withHint(err, "Of this machine: fettle explain var NAME, fettle explain module NAME")
+	}
+	return showing(ctx, s, watching{}, func(hub *client.Client) (document.Explanation, error) { return hub.Explain(ctx, target, module) }, s.showExplanation)
+}
+
+func (s *session) showExplanation(e document.Explanation) {
+	is := cmp.Or(string(e.State), "unknown")
+	if e.State == "" && e.Assigned == nil {
+		is = "not assigned"
+	}
+	s.printf("%s on %s: %s%s\n\n", render.Escape(folderName(e.Module)), render.Escape(e.Name), is, parted(" since ", s.moment(e.Since)))
+	assigned, applied := "nothing", "never"
+	if e.Assigned != nil {
+		assigned = revisionText(e.Assigned)
+	}
+	if e.Applied != "" {
+		applied = short(e.Applied)
+	}
+	s.style().Pairs(s.app.Stdout, []render.Pair{
+		{Name: "assigned", Value: assigned},
+		{Name: "applied", Value: applied},
+		{Name: "error", Value: e.Error},
+		{Name: "waits", Value: e.Waits},
+		{Name: "needs", Value: neededText(e.Needs)},
+		{Name: "needed by", Value: neededText(e.NeededBy)},
+		{Name: "because", Value: strings.Join(e.Because, "\n")},
+	})
+}
+
+func neededText(list []document.Needed) string {
+	var out []string
+	for _, n := range list {
+		how := string(n.Level)
+		if n.Layer {
+			how += ", a layer"
+		}
+		out = append(out, fmt.Sprintf("%s (%s): %s", folderName(n.Module), how, cmp.Or(string(n.State), "unknown")))
+	}
+	return strings.Join(out, "\n")
+}
