@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// node is one simulated target.
+type node struct {
+	swarm  *swarm
+	disk   *mem.FS
+	member *member.Member
+	agent  *agent.Agent
+	link   fleet.Link
+	seen   atomic.Int64 // the round in which it was as wanted
+
+	mu  sync.Mutex
+	has map[string]bool // bundles, by digest; nil before the first assignment
+	run int
+}
+
+// folder is that of an agent on its disk.
+const folder = "/agent"
+
+// open makes the agent of a target that is enrolled.
+func (n *node) open() (err error) {
+	n.member, err = member.Open(member.Config{Files: n.disk, Dir: folder, Now: time.Now, Warn: n.swarm.warned})
+	return err
+}
+
+// start connects it, and lets it work until ctx ends.
+func (n *node) start(ctx context.Context) error {
+	var err error
+	if n.link, err = n.member.Link(ctx); err != nil {
+		return err
+	}
+	n.link.Changes(n.swarm.connected)
+	dir, err := durable.Open(n.disk, folder)
+	if err != nil {
+		return err
+	}
+	n.agent, err = agent.New(agent.Config{
+		Machine: machine.Config{Target: n.member.ID(), Version: "bench", Boot: "b"}, Dir: dir, Link: n.link, Runner: n, Content: n, Watcher: quiet{},
+		Verify: n.member.Verify, Certificate: n.member.Certificate, Renew: n.member.Renew, Now: time.Now, Notify: n.told,
+	})
+	return err
+}
+
+// told looks whether the target is as the commit of this round says.
+func (n *node) told(s fleet.Status) {
+	w := n.swarm.wanted.Load()
+	if w == nil || n.seen.Load() == w.round {
+		return
+	}
+	for _, m := range s.Modules {
+		if m.State != fleet.ModuleReady || m.Module == changing && m.Commit != w.commit {
+			return
+		}
+	}
+	if len(s.Modules) == w.modules {
+		n.seen.Store(w.round)
+		n.swarm.done(time.Since(w.begun))
+	}
+}
+
+// Run implements agent.Enforcer: all is as wanted at once.
+func (n *node) Run(context.Context, machine.Run, func(machine.Event)) machine.Outcome {
+	n.run++
+	return machine.Outcome{Result: machine.Done, Run: n.run, Changes: 1, Parts: map[string]machine.Part{}, Facts: map[string]string{"os": "debian 13", "memory": "8 GiB"}}
+}
+
+// Frost implements agent.Enforcer.
+func (*node) Frost(context.Context) (string, error) { return "", nil }
+
+// Managed implements agent.Enforcer.
+func (*node) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }
+
+// Fetch implements agent.Content. What an agent was assigned first it has; the rest it
+// gets from the hub as any agent does, and then has no use for.
+func (n *node) Fetch(ctx context.Context, a fleet.Assignment) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := append([]fleet.Assigned{a.Top}, a.Modules...)
+	if n.has != nil {
+		missing := slices.DeleteFunc(slices.Clone(all), func(m fleet.Assigned) bool { return n.has[m.Bundle.Digest] })
+		if len(missing) == 0 {
+			return nil
+		}
+		part := a
+		part.Top, part.Modules = missing[0], missing[1:]
+		if err := n.swarm.fetch(ctx, n.member, part); err != nil {
+			return err
+		}
+		if err := n.member.Retain(nil); err != nil {
+			return err
+		}
+	}
+	n.has = map[string]bool{}
+	for _, m := range all {
+		n.has[m.Bundle.Digest] = true
+	}
+	return nil
+}
+
+// Tree implements agent.Content: nobody reads it.
+func (*node) Tree(fleet.Assignment, []string) (repo.Tree, func() error, error) {
+	return nil, func() error { return nil }, nil
+}
+
+// Retain implements agent.Content.
+func (*node) Retain([]string) error { return nil }
+
+// quiet is a machine on which nothing happens.
+type quiet struct{}
+
+// Watch implements agent.Watcher.
+func (quiet) Watch(agent.Managed) error { return nil }
+
+// Run implements agent.Watcher.
+func (quiet) Run(ctx context.Context, _ func()) error {
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are the flags.
+type settings struct {
+	fettle, date, out string
+	agents            []int
+	modules, rounds   int
+	rest              time.Duration
+	patience          time.Duration
+	limits            bool
+}
+
+const shortly = 5 * time.Millisecond
+
+func parseFlags(args []string) (settings, error) {
+	var s settings
+	var agents string
+	f := flag.NewFlagSet("fleet", flag.ContinueOnError)
+	f.StringVar(&s.fettle, "fettle", "bin/fettle", "the fettle to measure")
+	f.StringVar(&s.date, "date", os.Getenv("BENCH_DATE"), "the date that the page shows; or BENCH_DATE")
+	f.StringVar(&s.out, "out", "docs", "folder for performance-fleet.md; empty writes none")
+	f.StringVar(&agents, "agents", "1000,5000,20000", "numbers of agents")
+	f.IntVar(&s.modules, "modules", 50, "modules that each agent has")
+	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
+	f.DurationVar(&s.rest, "rest", 150*time.Second, "how long nothing happens before memory is read; Go gives back what it does not use after two minutes")
+	f.DurationVar(&s.patience, "patience", 15*time.Minute, "how long any part may take")
+	f.BoolVar(&s.limits, "limits", true, "measure what the parts cannot do without, too")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if f.NArg() > 0 {
+		return s, fmt.Errorf("cannot use %q: there are only flags; see -help", f.Arg(0))
+	}
+	for _, w := range strings.Split(agents, ",") {
+		n, err := strconv.Atoi(w)
+		if err != nil || n < 1 || n > 50_000 {
+			return s, fmt.Errorf("cannot use -agents %q: give whole numbers from 1 to 50000, such as 1000,5000", agents)
+		}
+		s.agents = append(s.agents, n)
+	}
+	if s.modules < 1 || s.modules > 1000 || s.rounds < 1 {
+		return s, errors.New("cannot measure nothing: give 1 or more to -modules (at most 1000) and to -rounds")
+	}
+	var err error
+	s.fettle, err = filepath.Abs(s.fettle)
+	return s, err
+}
+
+// pause waits, or gives the error of the context.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// hub is the real program, in a folder of its own.
+type hub struct {
+	program  string
+	base     string // of all folders
+	url      string
+	secret   string // of hooks
+	ask      *client.Client
+	log      *os.File
+	*process // nil while it does not run
+}
+
+// newHub makes one that follows a repository, and does not start it.
+func newHub(program, base, repository string) (*hub, error) {
+	api, err1 := freeAddress()
+	bus, err2 := freeAddress()
+	log, err3 := os.Create(filepath.Join(base, "hub.log"))
+	for _, err := range []error{err1, err2, err3} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	h := &hub{program: program, base: base, url: "https://" + api, log: log}
+	init := exec.Command(program, "hub", "init", "--fleet", "bench", "--name", "hub1", "--dir", h.dir(), "--address", "127.0.0.1",
+		"--api", api, "--bus", bus, "--repository", "file://"+repository, "--poll", "1h")
+	if out, err := init.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("cannot make a hub: %w\n%s", err, out)
+	}
+	secret, err := os.ReadFile(filepath.Join(h.dir(), "hook-secret"))
+	if err != nil {
+		return nil, err
+	}
+	h.secret = strings.TrimSpace(string(secret))
+	h.ask, err = client.New(client.Login{Hub: "unix://" + h.socket()})
+	return h, err
+}
+
+func (h *hub) dir() string    { return filepath.Join(h.base, "hub") }
+func (h *hub) socket() string { return filepath.Join(h.base, "hub.sock") }
+
+// start runs it, and comes back when it answers.
+func (h *hub) start(ctx context.Context) error {
+	cmd := exec.Command(h.program, "hub", "run", "--dir", h.dir(), "--socket", h.socket())
+	cmd.Stderr = h.log
+	p, _, err := startProcess(cmd)
+	if err != nil {
+		text, _ := os.ReadFile(h.log.Name())
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	h.process = p
+	return await(ctx, "the hub", func() bool {
+		_, err := h.ask.Status(ctx)
+		return err == nil
+	})
+}
+
+// close ends it, if it runs.
+func (h *hub) close() {
+	if h.process != nil {
+		h.kill()
+	}
+	_ = h.log.Close()
+}
+
+// token lets some hosts in.
+func (h *hub) token(ctx context.Context, uses int) (pki.Token, error) {
+	t, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web", "env": "prod"}, Uses: uses, Expires: int64(time.Hour)})
+	if err != nil {
+		return pki.Token{}, err
+	}
+	return pki.ParseToken(t.Secret)
+}
+
+// poke has the repository asked now, as a git server does.
+func (h *hub) poke(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/v1/hook/site", nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("X-Gitlab-Token", h.secret)
+	c := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	answer, err := c.Do(r)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("the hook was answered with %s", answer.Status)
+	}
+	return answer.Body.Close()
+}
+
+// reports is how many reports it has made durable since it began.
+func (h *hub) reports(ctx context.Context) (float64, error) {
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", h.socket())
+	}}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hub/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := c.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	return sample(answer.Body, "fettle_hub_reports_total")
+}
+
+// said is what the hub has told so far.
+func (h *hub) said() string {
+	text, _ := os.ReadFile(h.log.Name())
+	return string(text)
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("cannot find a free port: %w", err)
+	}
+	defer l.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)), nil
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// result is what was measured with a number of agents.
+type result struct {
+	n, modules int
+	enrol      time.Duration // until all had enrolled
+	first      time.Duration // from the first connection until all were as assigned
+	empty      int64         // memory of the hub before anybody enrolled, bytes
+	memory     int64         // at rest, with all
+	idle       float64       // processor time at rest, of one processor
+	commits    []commit
+	disk       map[string]int64 // by part, bytes
+	again      restart
+	tls, bus   limit
+}
+
+// commit is one that reached all.
+type commit struct {
+	middle, last time.Duration // until so many were as it says
+	known        time.Duration // until the hub's views said so of all
+	cpu          time.Duration // of the hub, until then
+	reports      float64       // made durable until then
+}
+
+// restart is how all came back to a hub that was killed.
+type restart struct {
+	ready  time.Duration // until it answered people
+	last   time.Duration // until the last agent was connected
+	peak   int           // that connected in the busiest second
+	failed int64         // attempts
+	cpu    time.Duration // of the hub, until then
+}
+
+// bench is one run, with a number of agents.
+type bench struct {
+	settings
+	n     int
+	life  context.Context // of agents, which end with the benchmark
+	hub   *hub
+	site  site
+	swarm *swarm
+	out   result
+}
+
+// measure measures all with a number of agents.
+func measure(ctx context.Context, s settings, n int) (result, error) {
+	base, err := os.MkdirTemp("", "fettle-fleet-")
+	if err != nil {
+		return result{}, err
+	}
+	b := &bench{settings: s, n: n, out: result{n: n, modules: s.modules}}
+	if s.limits {
+		b.say("limits")
+		if b.out.tls, err = measureLimit(ctx, base, tlsAlone, n); err == nil {
+			b.out.bus, err = measureLimit(ctx, base, busAlone, n)
+		}
+	}
+	if err == nil {
+		err = b.all(ctx, base)
+	}
+	return b.out, errors.Join(err, os.RemoveAll(base))
+}
+
+func (b *bench) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s %6d  %s\n", time.Now().Format("15:04:05"), b.n, fmt.Sprintf(format, args...))
+}
+
+func (b *bench) all(ctx context.Context, base string) (err error) {
+	if b.site, err = newSite(filepath.Join(base, "site"), b.modules); err != nil {
+		return err
+	}
+	first, err := b.site.commit("first")
+	if err != nil {
+		return err
+	}
+	if b.hub, err = newHub(b.fettle, base, b.site.dir); err != nil {
+		return err
+	}
+	defer b.hub.close()
+	ctx, stop := context.WithCancel(ctx)
+	b.life = ctx
+	defer func() {
+		stop()
+		if b.swarm != nil {
+			b.swarm.ended.Wait()
+		}
+	}()
+	for _, step := range []func(context.Context) error{
+		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.atRest, b.push, b.weigh, b.restart,
+	} {
+		limited, end := context.WithTimeout(ctx, b.patience)
+		err := step(limited)
+		end()
+		if err != nil {
+			return fmt.Errorf("%w\nthe hub said:\n%s", err, b.hub.said())
+		}
+	}
+	return nil
+}
+
+// enrol lets all in.
+func (b *bench) enrol(ctx context.Context) (err error) {
+	if err := b.hub.start(ctx); err != nil {
+		return err
+	}
+	if b.out.empty, err = b.hub.memory(); err != nil {
+		return err
+	}
+	began := time.Now()
+	b.swarm, err = enrol(ctx, b.hub, b.n)
+	b.out.enrol = time.Since(began)
+	b.say("enrolled in %s", b.out.enrol)
+	return err
+}
+
+// first connects all, who get their first assignment.
+func (b *bench) first(ctx context.Context, commit string) error {
+	b.swarm.want(commit, b.modules)
+	if err := b.swarm.start(b.life); err != nil {
+		return err
+	}
+	times, err := b.swarm.converged(ctx)
+	if err != nil {
+		return err
+	}
+	b.out.first = times[len(times)-1]
+	b.say("all have their first assignment after %s", b.out.first)
+	return b.known(ctx)
+}
+
+// known waits until the hub's views say that all are as assigned.
+func (b *bench) known(ctx context.Context) error {
+	var s document.Status
+	err := await(ctx, "the views", func() bool {
+		var err error
+		s, err = b.hub.ask.Status(ctx)
+		return err == nil && s.States[document.Ready] == b.n && s.Connected == b.n
+	})
+	if err != nil {
+		return fmt.Errorf("%w; they say %v", err, s.States)
+	}
+	return nil
+}
+
+// atRest reads what the hub takes while nothing happens.
+func (b *bench) atRest(ctx context.Context) error {
+	before, err := b.hub.cpu()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := pause(ctx, b.rest); err != nil {
+		return err
+	}
+	after, err := b.hub.cpu()
+	if err != nil {
+		return err
+	}
+	b.out.idle = (after - before).Seconds() / time.Since(began).Seconds()
+	b.out.memory, err = b.hub.memory()
+	b.say("at rest: %.1f KB an agent, %.1f %% of a processor", float64(b.out.memory-b.out.empty)/1024/float64(b.n), 100*b.out.idle)
+	return err
+}
+
+// push pushes commits that change one module which all have.
+func (b *bench) push(ctx context.Context) error {
+	for i := range b.rounds {
+		c, err := b.pushOne(ctx, fmt.Sprintf("change %d", i))
+		if err != nil {
+			return err
+		}
+		b.say("a commit reached half after %s and all after %s; the hub knew after %s, with %s of a processor and %.0f reports", c.middle, c.last, c.known, c.cpu, c.reports)
+		b.out.commits = append(b.out.commits, c)
+	}
+	return nil
+}
+
+func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) {
+	cpu, err := b.hub.cpu()
+	if err != nil {
+		return c, err
+	}
+	reports, err := b.hub.reports(ctx)
+	if err != nil {
+		return c, err
+	}
+	name, err := b.site.commit(text)
+	if err != nil {
+		return c, err
+	}
+	b.swarm.want(name, b.modules)
+	began := time.Now()
+	if err := b.hub.poke(ctx); err != nil {
+		return c, err
+	}
+	times, err := b.swarm.converged(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.middle, c.last = quantile(times, 0.5), times[len(times)-1]
+	if err := b.known(ctx); err != nil {
+		return c, err
+	}
+	c.known = time.Since(began)
+	now, err := b.hub.cpu()
+	if err != nil {
+		return c, err
+	}
+	c.cpu = now - cpu
+	c.reports, err = b.hub.reports(ctx)
+	c.reports -= reports
+	return c, err
+}
+
+// weigh reads what the hub's folder takes.
+func (b *bench) weigh(context.Context) (err error) {
+	b.out.disk, err = diskOf(b.hub.dir())
+	b.say("disk %v", b.out.disk)
+	return err
+}
+
+// restart kills the hub and starts it again.
+func (b *bench) restart(ctx context.Context) error {
+	b.hub.kill()
+	if err := await(ctx, "agents to notice", func() bool { return b.swarm.up.Load() == 0 }); err != nil {
+		return err
+	}
+	b.swarm.begin()
+	began := time.Now()
+	if err := b.hub.start(ctx); err != nil {
+		return err
+	}
+	r := restart{ready: time.Since(began)}
+	if err := await(ctx, "all agents to come back", func() bool { return b.swarm.up.Load() == int64(b.n) }); err != nil {
+		return err
+	}
+	ups := b.swarm.arrivals()
+	r.last, r.peak, r.failed = ups[len(ups)-1], busiest(ups), b.swarm.tries.Load()
+	if err := b.known(ctx); err != nil {
+		return err
+	}
+	var err error
+	r.cpu, err = b.hub.cpu()
+	b.out.again = r
+	b.say("all came back after %s; %d in the busiest second, %d attempts failed", r.last, r.peak, r.failed)
+	return err
+}
