@@ -8,6 +8,7 @@
 # make deb      the Debian package, in dist/
 # make bench    measure beside cf-agent, Puppet, Ansible and the physical limit; writes docs/performance.md
 # make bench-hosts  many hosts over SSH, beside Ansible and OpenSSH alone; writes docs/performance-hosts.md
+# make bench-fleet  a hub with thousands of agents, beside TLS and the message bus alone; writes docs/performance-fleet.md
 # make fuzz     every fuzz target for FUZZTIME each
 
 STATICCHECK_VERSION = v0.8.2
@@ -19,7 +20,7 @@ SEED = $(shell date +%Y%m%d)
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build programs deb bench bench-hosts test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
+.PHONY: demo build programs deb bench bench-hosts bench-fleet test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
@@ -79,6 +80,11 @@ bench: build
 # when they are missing. A part: make bench-hosts BENCHFLAGS="-hosts 20 -tools 'limit|fettle'"
 bench-hosts: build
 	go run ./test/bench/hosts -date "$$(date -u +%F)" $(BENCHFLAGS)
+
+# On Linux, with git. As many agents as two cores and the limit on open files carry: the
+# hub and the agents have one for each. A part: make bench-fleet BENCHFLAGS="-agents 500"
+bench-fleet: build
+	go run ./test/bench/fleet -date "$$(date -u +%F)" $(BENCHFLAGS)
 
 fuzz:
 	test/fuzz.sh $(FUZZTIME)

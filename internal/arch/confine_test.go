@@ -73,6 +73,7 @@ var confinements = []confinement{
 			{"cmd/fettle", "the exit code"},
 			{"test/bench", "the exit code of the benchmark"},
 			{"test/bench/hosts", "the exit code of the benchmark"},
+			{"test/bench/fleet", "the exit code of the benchmark"},
 			{"test/cover", "the exit code of the gate"},
 			{"test/mutants", "the exit code of the gate"},
 		},

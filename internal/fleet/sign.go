@@ -57,17 +57,40 @@ func preauth(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 
-// Sign makes the envelope, as one line of JSON.
-func Sign(payload []byte, payloadType string, key ed25519.PrivateKey) ([]byte, error) {
+// SignPayload makes the signature of an envelope.
+func SignPayload(payload []byte, payloadType string, key ed25519.PrivateKey) (Signature, error) {
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok || len(key) != ed25519.PrivateKeySize {
-		return nil, errors.New("cannot sign without a key")
+		return Signature{}, errors.New("cannot sign without a key")
 	}
-	return json.Marshal(Signed{
-		PayloadType: payloadType,
-		Payload:     base64.StdEncoding.EncodeToString(payload),
-		Signatures:  []Signature{{KeyID: KeyID(public), Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(key, preauth(payloadType, payload)))}},
-	})
+	return Signature{KeyID: KeyID(public), Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(key, preauth(payloadType, payload)))}, nil
+}
+
+// VerifyPayload gives ErrUnsigned in the chain where none of the keys made one of the
+// signatures.
+func VerifyPayload(payload []byte, payloadType string, signatures []Signature, keys Keys) error {
+	for _, sig := range signatures {
+		key, known := keys[sig.KeyID]
+		raw, err := base64.StdEncoding.DecodeString(sig.Sig)
+		if known && err == nil && ed25519.Verify(key, preauth(payloadType, payload), raw) {
+			return nil
+		}
+	}
+	return fmt.Errorf("cannot believe what is signed: %w", ErrUnsigned)
+}
+
+// Sign makes the envelope, as one line of JSON.
+func Sign(payload []byte, payloadType string, key ed25519.PrivateKey) ([]byte, error) {
+	signature, err := SignPayload(payload, payloadType, key)
+	if err != nil {
+		return nil, err
+	}
+	return Envelope(payload, payloadType, signature)
+}
+
+// Envelope is what Sign makes, of signatures that were made before.
+func Envelope(payload []byte, payloadType string, signatures ...Signature) ([]byte, error) {
+	return json.Marshal(Signed{PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(payload), Signatures: signatures})
 }
 
 // Open gives the payload of an envelope that one of the keys signed.
@@ -83,14 +106,10 @@ func Open(envelope []byte, payloadType string, keys Keys) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read what is signed: %w", err)
 	}
-	for _, sig := range s.Signatures {
-		key, known := keys[sig.KeyID]
-		raw, err := base64.StdEncoding.DecodeString(sig.Sig)
-		if known && err == nil && ed25519.Verify(key, preauth(payloadType, payload), raw) {
-			return payload, nil
-		}
+	if err := VerifyPayload(payload, payloadType, s.Signatures, keys); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("cannot believe what is signed: %w", ErrUnsigned)
+	return payload, nil
 }
 
 // OpenAssignment opens and parses an assignment, in this order.

@@ -39,6 +39,7 @@ type computing struct {
 	next    int64
 	epoch   uint64
 	lists   map[listKey][]fleet.Assigned
+	carried map[carriedKey][]fleet.Assigned
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
 }
@@ -49,7 +50,7 @@ func Compute(in Input) Output {
 	if in.Grant == nil {
 		in.Grant = AtOnce
 	}
-	c := &computing{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+	c := &computing{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()

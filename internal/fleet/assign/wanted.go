@@ -122,7 +122,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
 		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof(""), Rollout: rollout(d)}, Modules: modules}
-	d.carry(&want)
+	c.carry(d, &want)
 	return want, ""
 }
 
@@ -170,26 +170,48 @@ func (c *computing) modules(key listKey, got Contents, conf Configured) (list []
 	return list, ""
 }
 
+// carriedKey names what is carried into a list of modules by the two lists: most targets
+// have both in common with many others.
+type carriedKey struct {
+	was, want   *fleet.Assigned
+	had, wanted int
+}
+
 // carry keeps the revisions of bundles that did not change: what came with an older
 // commit is still that.
-func (d *decision) carry(want *fleet.Assignment) {
+func (c *computing) carry(d *decision, want *fleet.Assignment) {
 	if d.was == nil || d.was.Withdrawn != "" {
 		return
 	}
 	want.Top = carried(d.was.Top, want.Top)
+	if len(want.Modules) == 0 || len(d.was.Modules) == 0 {
+		return
+	}
+	key := carriedKey{&d.was.Modules[0], &want.Modules[0], len(d.was.Modules), len(want.Modules)}
+	list, ok := c.carried[key]
+	if !ok {
+		list = carriedList(d.was.Modules, want.Modules)
+		c.carried[key] = list
+	}
+	want.Modules = list
+}
+
+// carriedList is carried for all of a list, which is given as it is where nothing is.
+func carriedList(was, want []fleet.Assigned) []fleet.Assigned {
 	own := false
-	for i, m := range want.Modules {
-		old := find(d.was.Modules, m.Module, i)
+	for i, m := range want {
+		old := find(was, m.Module, i)
 		if old == nil {
 			continue
 		}
 		if kept := carried(*old, m); kept.Revision != m.Revision || kept.Proof != m.Proof {
 			if !own {
-				want.Modules, own = slices.Clone(want.Modules), true
+				want, own = slices.Clone(want), true
 			}
-			want.Modules[i] = kept
+			want[i] = kept
 		}
 	}
+	return want
 }
 
 // carried is what is wanted, at the revision of what was there if that is the same, with

@@ -30,7 +30,7 @@ type Config struct {
 	// many goroutines, and refuses with an error who is revoked.
 	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
 
-	MaxConnections int           // 0 is 20,000
+	MaxConnections int           // 0 is 50,000
 	Handshakes     int64         // new connections in a second, the others having to come again; 0 is 1,000
 	Ping           time.Duration // how often a silent agent is looked at; 0 is two minutes
 	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
@@ -82,7 +82,7 @@ func (c Config) options() (*server.Options, error) {
 		JetStream: true, StoreDir: c.Dir, SyncAlways: true, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
-		MaxConn:         orElse(c.MaxConnections, 20_000),
+		MaxConn:         orElse(c.MaxConnections, 50_000),
 		MaxPayload:      MaxQuestion + 64<<10, MaxPending: 16 << 20, MaxControlLine: 4 << 10, MaxSubs: 256,
 		PingInterval: orElse(c.Ping, 2*time.Minute), MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
 		// A herd of new connections takes its time: see the bound on handshakes.

@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -26,14 +27,16 @@ type Server struct {
 	// have. nil is nothing at all. What a client may not have does not exist for it.
 	May func(*http.Request) (client string, may func(digest string) bool)
 	// PerClient is how many transfers one client may have at once, 0 for 4; Total is
-	// that of all, 0 for 256.
+	// that of all, 0 for 256. Who comes when there are so many waits for Queue, 0 for 10 s:
+	// a commit makes all of a fleet come at once.
 	PerClient, Total int
+	Queue            time.Duration
 	// Stall is how long a client may take for 64 KiB; 0 is 30 s.
 	Stall time.Duration
 
 	mu      sync.Mutex
 	clients map[string]int
-	running int
+	slots   chan struct{}
 	packed  packedCache
 }
 
@@ -54,7 +57,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such content", http.StatusNotFound)
 		return
 	}
-	if !s.enter(client) {
+	if !s.enter(r.Context(), client) {
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "too many transfers at once; come again", http.StatusTooManyRequests)
 		return
@@ -63,24 +66,46 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(&patientWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: cmp.Or(s.Stall, 30*time.Second)}, r, digest)
 }
 
-func (s *Server) enter(client string) bool {
+// enter waits for a slot, and tells whether there is one.
+func (s *Server) enter(ctx context.Context, client string) bool {
+	slots, ok := s.count(client)
+	if !ok {
+		return false
+	}
+	t := time.NewTimer(cmp.Or(s.Queue, 10*time.Second))
+	defer t.Stop()
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	s.forget(client)
+	return false
+}
+
+// count counts one more transfer of a client, unless it has too many.
+func (s *Server) count(client string) (slots chan<- struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clients == nil {
-		s.clients = map[string]int{}
+		s.clients, s.slots = map[string]int{}, make(chan struct{}, cmp.Or(s.Total, 256))
 	}
-	if s.running >= cmp.Or(s.Total, 256) || s.clients[client] >= cmp.Or(s.PerClient, 4) {
-		return false
+	if s.clients[client] >= cmp.Or(s.PerClient, 4) {
+		return nil, false
 	}
-	s.running++
 	s.clients[client]++
-	return true
+	return s.slots, true
 }
 
 func (s *Server) leave(client string) {
+	<-s.slots
+	s.forget(client)
+}
+
+func (s *Server) forget(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running--
 	if s.clients[client]--; s.clients[client] == 0 {
 		delete(s.clients, client)
 	}

@@ -1,53 +1,132 @@
 package hub
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
+	"sync"
 
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// given is an assignment as the store has it.
+// given is an assignment as this hub has it: the signature beside it, from which the
+// envelope is made for who asks. Targets with the same modules share the list of them.
 type given struct {
-	// Fence is the number of the lease under which it was written: what a hub writes that
+	// fence is the number of the lease under which it was written: what a hub writes that
 	// does not lead any more, and does not know it yet, has a lower one.
-	Fence uint64 `json:"fence"`
-	// Envelope is the signed assignment, as agents get it.
-	Envelope json.RawMessage `json:"envelope"`
-
+	fence      uint64
+	signatures []fleet.Signature
 	assignment fleet.Assignment
+	// payload is what was signed, nil where that is what the assignment gives.
+	payload []byte
+}
+
+// stored is given in the store: compressed JSON. The envelope is not in it as agents get
+// it, since base64 hides from the compression that modules look alike.
+type stored struct {
+	Fence      uint64            `json:"fence"`
+	Payload    json.RawMessage   `json:"payload"`
+	Signatures []fleet.Signature `json:"signatures"`
+}
+
+// signed is what the signatures are of.
+func (g given) signed() []byte {
+	if g.payload != nil {
+		return g.payload
+	}
+	return g.assignment.Marshal()
+}
+
+// envelope is the signed assignment, as agents get it.
+func (g given) envelope() ([]byte, error) {
+	return fleet.Envelope(g.signed(), fleet.AssignmentType, g.signatures...)
+}
+
+// packer makes what the store has of assignments. The zero value is ready.
+type packer struct{ writers sync.Pool } // a writer is a megabyte, and a commit is one for each target
+
+// pack is what the store has of one.
+func (p *packer) pack(g given) ([]byte, error) {
+	text, err := json.Marshal(stored{g.fence, g.signed(), g.signatures})
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w, ok := p.writers.Get().(*flate.Writer)
+	if ok {
+		w.Reset(&out)
+	} else if w, err = flate.NewWriter(&out, flate.DefaultCompression); err != nil {
+		return nil, err
+	}
+	defer p.writers.Put(w)
+	_, err = w.Write(text)
+	err = errors.Join(err, w.Close())
+	return out.Bytes(), err
+}
+
+// unpackGiven reads what pack made, and believes nothing yet.
+func unpackGiven(b []byte) (s stored, err error) {
+	const most = 2 * fleet.MaxAssignment
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("it has more than %d bytes", most)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("cannot read an assignment of the store: %w", err)
+	}
+	return s, nil
 }
 
 // parseGiven reads one and believes nothing that no hub signed.
 func (h *Hub) parseGiven(b []byte) (given, error) {
-	var g given
-	if err := json.Unmarshal(b, &g); err != nil {
+	s, err := unpackGiven(b)
+	if err != nil {
 		return given{}, err
 	}
 	keys, err := h.signingKeys()
 	if err != nil {
 		return given{}, err
 	}
-	g.assignment, err = fleet.OpenAssignment(g.Envelope, keys)
-	return g, err
+	if err := fleet.VerifyPayload(s.Payload, fleet.AssignmentType, s.Signatures, keys); err != nil {
+		return given{}, err
+	}
+	g := given{fence: s.Fence, signatures: s.Signatures}
+	if g.assignment, err = fleet.ParseAssignment(s.Payload); err != nil {
+		return given{}, err
+	}
+	if !bytes.Equal(g.assignment.Marshal(), s.Payload) {
+		g.payload = s.Payload // another program wrote it
+	}
+	g.assignment.Modules = h.lists.one(g.assignment.Modules)
+	return g, nil
 }
 
-// openGiven is parseGiven for whoever wants the assignment alone.
-func (h *Hub) openGiven(b []byte) (fleet.Assignment, error) {
-	g, err := h.parseGiven(b)
+// openGiven gives the assignment of an entry of the store, which is most often known.
+func (h *Hub) openGiven(e fleet.Entry) (fleet.Assignment, error) {
+	if g, rev, ok := h.assignments.get(e.Key); ok && rev == e.Rev {
+		return g.assignment, nil
+	}
+	g, err := h.parseGiven(e.Value)
 	return g.assignment, err
 }
 
 // give signs an assignment and writes it. A record of a higher fence stays, and is an
 // error: this hub does not lead any more.
 func (h *Hub) give(ctx context.Context, fence uint64, a fleet.Assignment) error {
-	envelope, err := fleet.Sign(a.Marshal(), fleet.AssignmentType, h.keys.SigningKey())
+	a.Modules = h.lists.one(a.Modules)
+	signature, err := fleet.SignPayload(a.Marshal(), fleet.AssignmentType, h.keys.SigningKey())
 	if err != nil {
 		return err
 	}
-	g := given{Fence: fence, Envelope: envelope, assignment: a}
+	g := given{fence: fence, signatures: []fleet.Signature{signature}, assignment: a}
 	_, rev, _ := h.assignments.get(string(a.Target))
 	for {
 		err := h.assignments.put(ctx, string(a.Target), g, rev)
@@ -61,9 +140,9 @@ func (h *Hub) give(ctx context.Context, fence uint64, a fleet.Assignment) error 
 		if err != nil {
 			return err
 		}
-		var there given
+		var there stored
 		if len(e.Value) > 0 {
-			if err := json.Unmarshal(e.Value, &there); err != nil {
+			if there, err = unpackGiven(e.Value); err != nil {
 				return err
 			}
 		}
@@ -75,3 +154,33 @@ func (h *Hub) give(ctx context.Context, fence uint64, a fleet.Assignment) error 
 }
 
 var errDeposed = errors.New("another hub leads by now")
+
+// lists makes one of the lists of modules that are the same: targets that are configured
+// alike share what they have. The zero value is ready.
+type lists struct {
+	mu  sync.Mutex
+	all map[uint64][]fleet.Assigned
+}
+
+// maxLists bounds how many are remembered; with more all are forgotten, which costs memory
+// and nothing else.
+const maxLists = 1000
+
+// one gives the list that is the same as another one, which nobody may change from then on.
+func (l *lists) one(list []fleet.Assigned) []fleet.Assigned {
+	hash := fnv.New64a()
+	for _, m := range list {
+		_, _ = io.WriteString(hash, m.Module+m.Bundle.Digest+m.Revision.Commit)
+	}
+	key := hash.Sum64()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if had := l.all[key]; had != nil && fleet.SameModules(had, list) {
+		return had
+	}
+	if l.all == nil || len(l.all) >= maxLists {
+		l.all = map[uint64][]fleet.Assigned{}
+	}
+	l.all[key] = list
+	return list
+}

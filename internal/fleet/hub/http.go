@@ -30,7 +30,7 @@ type backend struct {
 // serveHTTP serves enrolment, content and the API until ctx ends: to everybody by TLS,
 // and at the socket to whoever may open it.
 func (h *Hub) serveHTTP(ctx context.Context) error {
-	trust, err := h.keys.Trust(h.revoked)
+	trust, err := h.trust()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *Hub) poke(source string) {
 
 // mayRead tells which content a target may have: what it is assigned.
 func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) bool) {
-	trust, err := h.keys.Trust(h.revoked)
+	trust, err := h.trust()
 	if err != nil || r.TLS == nil {
 		return "", nil
 	}

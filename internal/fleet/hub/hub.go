@@ -84,6 +84,12 @@ type Hub struct {
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
 
+	lists  lists
+	packer packer
+	ring   keyring
+	paths  pki.Paths
+	pins   pinned
+
 	mu     sync.Mutex
 	leader *leader
 	out    assign.Output
@@ -165,7 +171,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		Tokens: h.stores["tokens"], Targets: h.stores["targets"], Facts: h.stores["facts"], Names: h.stores["names"],
 		Now: h.now, Hubs: h.set.Hubs, Buses: h.set.Buses, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
 	}
-	trust, err := h.keys.Trust(h.revoked)
+	trust, err := h.trust()
 	if err != nil {
 		return err
 	}
@@ -177,7 +183,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 func (h *Hub) dir(name string) string { return path.Join(h.conf.Dir, name) }
 
 func (h *Hub) startBus(ctx context.Context) error {
-	trust, err := h.keys.Trust(h.revoked)
+	trust, err := h.trust()
 	if err != nil {
 		return err
 	}
@@ -229,6 +235,7 @@ func (h *Hub) makeMirrors() {
 	settings := h.stores["settings"]
 	h.targets = newMirror[fleet.Target](h.stores["targets"], "", nil)
 	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
+	h.assignments.format = h.packer.pack
 	h.requests = newMirror[Request](h.stores["requests"], "", nil)
 	h.rules = newMirror[rule](settings, "rule/", nil)
 	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
@@ -239,6 +246,7 @@ func (h *Hub) makeMirrors() {
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
+	h.signers.changed = func(string, []byte, uint64, bool) { h.ring.forget() }
 	h.targets.changed = h.onTarget
 	h.assignments.changed = h.onGiven
 	h.requests.changed = func(_ string, r Request, _ uint64, gone bool) {

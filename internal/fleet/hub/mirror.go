@@ -26,6 +26,8 @@ type mirror[T any] struct {
 	prefix string // of the keys in the store that belong here; it is left off elsewhere
 	// parse reads a value; what it refuses is told and left out.
 	parse func([]byte) (T, error)
+	// format is the other way round; nil is JSON.
+	format func(T) ([]byte, error)
 	// changed is called outside of the lock for each change; gone ones have the zero
 	// value. nil tells nobody.
 	changed func(key string, value T, rev uint64, gone bool)
@@ -59,11 +61,20 @@ func (m *mirror[T]) take(e fleet.Entry) {
 		return
 	}
 	e.Key = key
+	// Most that comes was written here, and to read it costs.
+	if _, rev, known := m.get(key); known && e.Rev <= rev {
+		return
+	}
 	var v T
 	var err error
 	if !e.Gone {
 		v, err = m.parse(e.Value)
 	}
+	m.accept(e, v, err)
+}
+
+// accept takes an entry that was read.
+func (m *mirror[T]) accept(e fleet.Entry, v T, err error) {
 	m.mu.Lock()
 	old, was := m.all[e.Key]
 	stale := was && e.Rev <= old.rev
@@ -132,15 +143,20 @@ func (m *mirror[T]) unreadable() []error {
 	return out
 }
 
-// put writes a value at a revision, 0 for one that must not be there.
+// put writes a value at a revision, 0 for one that must not be there. The value is the
+// mirror's from then on.
 func (m *mirror[T]) put(ctx context.Context, key string, v T, rev uint64) error {
-	text, err := json.Marshal(v)
+	format := m.format
+	if format == nil {
+		format = func(v T) ([]byte, error) { return json.Marshal(v) }
+	}
+	text, err := format(v)
 	if err != nil {
 		return err
 	}
 	newer, err := m.store.Update(ctx, m.prefix+key, text, rev)
 	if err == nil {
-		m.take(fleet.Entry{Key: m.prefix + key, Value: text, Rev: newer})
+		m.accept(fleet.Entry{Key: key, Rev: newer}, v, nil)
 	}
 	return err
 }

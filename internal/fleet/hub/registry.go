@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -12,15 +13,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 )
-
-// signingKeys are the keys of all hubs of the fleet, as the authority vouches for them.
-func (h *Hub) signingKeys() (fleet.Keys, error) {
-	certs, err := h.signerCertificates(h.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return h.keys.Keys(certs, h.revoked, h.now())
-}
 
 // signerCertificates are those of the signing keys of all hubs, the own one among them.
 func (h *Hub) signerCertificates(context.Context) ([]*x509.Certificate, error) {
@@ -75,10 +67,40 @@ func (h *Hub) repository() Repository {
 // onTarget takes a change of the registry: whoever is not active any more is put out.
 func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	h.tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
-	h.refollow()
+	if h.pins.changed(key, t) {
+		h.refollow()
+	}
 	if gone || t.Standing == fleet.Retired || t.Standing == fleet.Revoked {
 		h.exchange.Kick(fleet.TargetID(key))
 	}
+}
+
+// pinned knows which refs targets are pinned to. The zero value is ready.
+type pinned struct {
+	mu  sync.Mutex
+	all map[string]string // ref by the key of the target
+}
+
+// changed takes a target as it is now, the zero value for one that is gone, and tells
+// whether that changes what has to be followed. Most changes are about something else,
+// and to look through all targets for each of them would take a large fleet for ever.
+func (p *pinned) changed(key string, t fleet.Target) bool {
+	ref := ""
+	if t.Pin != nil && t.Standing == fleet.Active {
+		ref = t.Pin.Ref
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all[key] == ref {
+		return false
+	}
+	if p.all == nil {
+		p.all = map[string]string{}
+	}
+	if p.all[key] = ref; ref == "" {
+		delete(p.all, key)
+	}
+	return true
 }
 
 // followFacts counts what hubs and agents revoke, and puts out whom it is about.
@@ -95,6 +117,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 			h.warn("cannot believe a revocation: " + err.Error())
 			return
 		}
+		h.ring.forget()
 		for _, id := range h.exchange.Connected() {
 			if t, _, ok := h.targets.get(string(id)); ok && h.isRevoked(t) {
 				h.exchange.Kick(id)

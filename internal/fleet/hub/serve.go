@@ -50,7 +50,7 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	if !ok || g.assignment.Newer(was) <= 0 {
 		return nil, nil
 	}
-	return g.Envelope, nil
+	return g.envelope()
 }
 
 // mayBeBehind tells whether an agent says that it has more than this hub ever gave it.
@@ -132,7 +132,11 @@ func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
 	if gone {
 		return
 	}
-	if err := h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, g.Envelope); err != nil {
+	envelope, err := g.envelope()
+	if err == nil {
+		err = h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, envelope)
+	}
+	if err != nil {
 		h.warn(err.Error())
 	}
 }

@@ -24,6 +24,9 @@ type Trust struct {
 	// Revoked tells whether a certificate is not believed any more, by its serial and its
 	// name. It may be called from any goroutine; nil revokes nothing.
 	Revoked func(serial string, n Name) bool
+	// Paths remembers which certificates have a way to an authority; nil remembers none.
+	// Whether one of them is revoked is asked each time all the same.
+	Paths *Paths
 }
 
 // Peer is somebody whose certificate is believed.
@@ -56,14 +59,38 @@ func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (P
 	if at.Before(leaf.NotBefore) {
 		return Peer{}, fmt.Errorf("cannot believe the certificate of %s before %s: see whether the clocks are right", n, leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
-	path, err := t.path(chain, n.Kind, at)
+	way, err := t.Paths.find(chain, n.Kind, at, t.way)
 	if err == nil {
-		err = t.standing(path)
+		err = t.standing(way)
 	}
 	if err != nil {
 		return Peer{}, err
 	}
 	return p, nil
+}
+
+// way is the path from a certificate to an authority, as it is remembered.
+func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, error) {
+	path, err := t.path(chain, kind, at)
+	if err != nil {
+		return way{}, err
+	}
+	w := way{from: path[0].NotBefore, until: path[0].NotAfter}
+	for i, c := range path {
+		if c.NotBefore.After(w.from) {
+			w.from = c.NotBefore
+		}
+		w.until = earlier(w.until, c.NotAfter)
+		if i == len(path)-1 {
+			break // the authority itself is what is believed
+		}
+		n, err := NameOf(c)
+		if err != nil {
+			return way{}, err
+		}
+		w.steps = append(w.steps, waypoint{n, SerialOf(c)})
+	}
+	return w, nil
 }
 
 // path is the way from a certificate to an authority, which has the length that the kind
@@ -115,17 +142,13 @@ func rightPath(p []*x509.Certificate, kind Kind) bool {
 }
 
 // standing: nothing on the way is revoked.
-func (t Trust) standing(path []*x509.Certificate) error {
-	for _, c := range path[:len(path)-1] {
-		n, err := NameOf(c)
-		if err != nil {
-			return err
+func (t Trust) standing(w way) error {
+	for _, s := range w.steps {
+		if s.name.Fleet != t.Fleet {
+			return fmt.Errorf("cannot believe what %s vouches for: this is the fleet %q", s.name, t.Fleet)
 		}
-		if n.Fleet != t.Fleet {
-			return fmt.Errorf("cannot believe what %s vouches for: this is the fleet %q", n, t.Fleet)
-		}
-		if t.Revoked != nil && t.Revoked(SerialOf(c), n) {
-			return fmt.Errorf("cannot believe %s: %w", n, ErrRevoked)
+		if t.Revoked != nil && t.Revoked(s.serial, s.name) {
+			return fmt.Errorf("cannot believe %s: %w", s.name, ErrRevoked)
 		}
 	}
 	return nil

@@ -13,10 +13,10 @@ import (
 // Sources is what a read model is made from.
 type Sources struct {
 	Log fleet.Log
-	// Targets has fleet.Target as JSON by identity, Assignments the envelopes.
+	// Targets has fleet.Target as JSON by identity, Assignments what Open reads.
 	Targets, Assignments fleet.Store
-	// Open reads an envelope. Those that it refuses are left out.
-	Open func(envelope []byte) (fleet.Assignment, error)
+	// Open reads an entry of Assignments. Those that it refuses are left out.
+	Open func(e fleet.Entry) (fleet.Assignment, error)
 }
 
 // Follow keeps the model as the sources are, until ctx ends or one of them fails. It may
@@ -46,7 +46,7 @@ func (v *View) storedTarget(ctx context.Context, e fleet.Entry) error {
 }
 
 func (v *View) storedAssignment(ctx context.Context, s Sources, e fleet.Entry) error {
-	a, err := s.Open(e.Value)
+	a, err := s.Open(e)
 	if err != nil || string(a.Target) != e.Key {
 		return nil
 	}

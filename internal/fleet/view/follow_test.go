@@ -14,7 +14,7 @@ import (
 // What the log and the stores say is in the model soon, and what went while the hub was
 // away is not; what cannot be read stops nothing.
 func TestFollow(t *testing.T) {
-	s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(b []byte) (fleet.Assignment, error) { return fleet.ParseAssignment(b) }}
+	s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
 	file := filepath.Join(t.TempDir(), "view.db")
 	must := func(_ any, err error) {
 		t.Helper()

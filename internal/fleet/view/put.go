@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -59,14 +58,12 @@ func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 		if err != nil {
 			return err
 		}
-		err = t.exec("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?, ?, ?)", n, int64(a.Epoch), int64(a.Generation), a.Issued, a.Frozen, a.Withdrawn, top)
-		if err == nil {
-			err = t.exec("DELETE FROM assigned WHERE target = ?", n)
+		list, err := t.list(a.Modules)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = t.assign(n, a.Modules)
-		}
-		return cmp.Or(err, t.sum(n))
+		err = t.exec("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?, ?, ?, ?)", n, int64(a.Epoch), int64(a.Generation), a.Issued, a.Frozen, a.Withdrawn, top, list)
+		return cmp.Or(err, t.sumStored(n))
 	})
 }
 
@@ -77,35 +74,8 @@ func (v *View) RemoveAssignment(ctx context.Context, id fleet.TargetID) error {
 		if err == nil {
 			err = t.exec("DELETE FROM assignments WHERE target = ?", n)
 		}
-		if err == nil {
-			err = t.exec("DELETE FROM assigned WHERE target = ?", n)
-		}
-		return cmp.Or(err, t.sum(n))
+		return cmp.Or(err, t.sumStored(n))
 	})
-}
-
-// assign writes the modules of a target, some at a time.
-func (t *tx) assign(target int64, all []fleet.Assigned) error {
-	const most = 200
-	for from := 0; from < len(all); from += most {
-		some := all[from:min(from+most, len(all))]
-		var args []any
-		for i, m := range some {
-			part, err := t.part(m)
-			if err != nil {
-				return err
-			}
-			module, err := t.word(m.Module)
-			if err != nil {
-				return err
-			}
-			args = append(args, target, from+i, module, part)
-		}
-		if err := t.exec("INSERT INTO assigned VALUES (?, ?, ?, ?)"+strings.Repeat(", (?, ?, ?, ?)", len(some)-1), args...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // part is the number of what assignments have in common.
@@ -121,7 +91,7 @@ func (t *tx) part(m fleet.Assigned) (int64, error) {
 		clear(t.v.parts)
 	}
 	var n int64
-	err = t.QueryRowContext(t.ctx, "SELECT n FROM parts WHERE doc = ?", doc).Scan(&n)
+	err = t.row("SELECT n FROM parts WHERE doc = ?", doc).Scan(&n)
 	if err == nil {
 		t.v.parts[doc] = n
 	}
@@ -132,6 +102,6 @@ func (t *tx) part(m fleet.Assigned) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = t.QueryRowContext(t.ctx, "INSERT INTO parts (module, commit_, bundle, doc) VALUES (?, ?, ?, ?) RETURNING n", words[0], words[1], words[2], doc).Scan(&n)
+	err = t.row("INSERT INTO parts (module, commit_, bundle, doc) VALUES (?, ?, ?, ?) RETURNING n", words[0], words[1], words[2], doc).Scan(&n)
 	return n, err
 }

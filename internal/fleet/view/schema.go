@@ -1,19 +1,24 @@
 package view
 
 // version is of the schema. A file of another version is thrown away and made again.
-const version = 1
+const version = 2
 
 // Targets, modules and commits are numbers of words here: the same text stands on
-// thousands of rows. In the same way parts holds what assignments have in common.
+// thousands of rows. In the same way parts holds what assignments have in common, and
+// listed the lists of modules that many targets share; lists finds them by their digest.
 const schema = `
 CREATE TABLE words (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE position (seq INTEGER NOT NULL);
 INSERT INTO position VALUES (0);
 CREATE TABLE targets (target INTEGER PRIMARY KEY, name TEXT NOT NULL, gone INTEGER NOT NULL, active INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE INDEX targets_by_name ON targets (name);
-CREATE TABLE assignments (target INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, issued INTEGER NOT NULL, frozen TEXT NOT NULL, withdrawn TEXT NOT NULL, top INTEGER NOT NULL);
+CREATE TABLE assignments (target INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, issued INTEGER NOT NULL, frozen TEXT NOT NULL, withdrawn TEXT NOT NULL, top INTEGER NOT NULL, list INTEGER NOT NULL);
 CREATE TABLE parts (n INTEGER PRIMARY KEY, module INTEGER NOT NULL, commit_ INTEGER NOT NULL, bundle INTEGER NOT NULL, doc TEXT NOT NULL UNIQUE);
-CREATE TABLE assigned (target INTEGER NOT NULL, place INTEGER NOT NULL, module INTEGER NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (target, place)) WITHOUT ROWID;
+CREATE INDEX assignments_by_list ON assignments (list);
+CREATE TABLE lists (list INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE);
+CREATE TABLE listed (list INTEGER NOT NULL, place INTEGER NOT NULL, module INTEGER NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (list, place)) WITHOUT ROWID;
+CREATE INDEX listed_by_module ON listed (module, list);
+CREATE VIEW assigned AS SELECT s.target, l.list, l.place, l.module, l.part FROM assignments s JOIN listed l ON l.list = s.list;
 CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL);
 CREATE TABLE modules (target INTEGER NOT NULL, module INTEGER NOT NULL, commit_ INTEGER NOT NULL, bundle INTEGER NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL, waits TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (target, module)) WITHOUT ROWID;
 CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 )
@@ -40,29 +42,39 @@ func severity(r fleet.Readiness) int {
 	return len(marks()) // unknown
 }
 
-// sums counts the modules of one target anew.
-func (t *tx) sum(target int64) error {
-	rows, err := t.QueryContext(t.ctx, `
-		SELECT p.commit_, p.bundle, COALESCE(m.commit_, 0), COALESCE(m.bundle, 0), COALESCE(w.text, ''), COALESCE(m.waits, ''), COALESCE(m.error, '')
-		FROM assigned a JOIN parts p ON p.n = a.part
-		LEFT JOIN modules m ON m.target = a.target AND m.module = a.module LEFT JOIN words w ON w.n = m.state
-		WHERE a.target = ? ORDER BY a.place`, target)
+// sumStored counts the modules of one target anew, by what is known of them.
+func (t *tx) sumStored(target int64) error {
+	had, err := t.rows(target)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	var s sum
-	for rows.Next() {
-		var want, have one
-		var state fleet.Readiness
-		var waits, failure string
-		if err := rows.Scan(&want.commit, &want.bundle, &have.commit, &have.bundle, &state, &waits, &failure); err != nil {
+	return t.sum(target, had)
+}
+
+// sum counts the modules of one target anew. rows are what it says of them.
+func (t *tx) sum(target int64, rows map[int64]row) error {
+	list, err := t.listOf(target)
+	if err != nil {
+		return err
+	}
+	var all []listing
+	if list != 0 {
+		if all, err = t.listings(list); err != nil {
 			return err
 		}
-		s.add(want.behind(have), state, waits, failure)
 	}
-	if err := rows.Err(); err != nil {
-		return err
+	var states []int64
+	for _, m := range marks() {
+		n, err := t.word(string(m.module))
+		if err != nil {
+			return err
+		}
+		states = append(states, n)
+	}
+	var s sum
+	for _, l := range all {
+		m := rows[l.module]
+		s.add(l.want.behind(one{m.commit, m.bundle}), slices.Index(states, m.state), m.waits, m.failure)
 	}
 	return t.exec("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)", target, s.modules, s.behind, s.states, s.failure, s.waits)
 }
@@ -76,7 +88,8 @@ func (want one) behind(have one) bool {
 	return want.commit != have.commit && (have.bundle == 0 || want.bundle != have.bundle)
 }
 
-func (s *sum) add(behind bool, state fleet.Readiness, waits, failure string) {
+// add counts a module. mark is the place of its state among marks, below 0 for none.
+func (s *sum) add(behind bool, mark int, waits, failure string) {
 	s.modules++
 	if behind {
 		s.behind++
@@ -87,10 +100,8 @@ func (s *sum) add(behind bool, state fleet.Readiness, waits, failure string) {
 	if s.failure == "" {
 		s.failure = failure
 	}
-	for i, m := range marks() {
-		if m.module == state {
-			s.states |= 1 << i
-		}
+	if mark >= 0 {
+		s.states |= 1 << mark
 	}
 }
 

@@ -2,13 +2,13 @@ package view
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -21,7 +21,7 @@ func (v *View) Take(ctx context.Context, seq uint64, records [][]byte) error {
 	}
 	return v.update(ctx, "the log", func(t *tx) error {
 		var at int64
-		if err := t.QueryRowContext(ctx, "SELECT seq FROM position").Scan(&at); err != nil || int64(seq) <= at {
+		if err := t.row("SELECT seq FROM position").Scan(&at); err != nil || int64(seq) <= at {
 			return err
 		}
 		for i, r := range records {
@@ -39,12 +39,21 @@ type place struct {
 	place int
 }
 
-// format finds out what a record is, before it is read strictly.
+// format finds out what a record is, before it is read strictly. It is most often the
+// first that a record says.
 func format(record []byte) string {
+	dec := json.NewDecoder(bytes.NewReader(record))
+	var first [3]json.Token
+	for i := range first {
+		first[i], _ = dec.Token() // what is no JSON has no format
+	}
+	if text, ok := first[2].(string); ok && first[0] == json.Delim('{') && first[1] == "format" {
+		return text
+	}
 	var doc struct {
 		Format string `json:"format"`
 	}
-	_ = json.NewDecoder(bytes.NewReader(record)).Decode(&doc) // what is no JSON has no format
+	_ = json.NewDecoder(bytes.NewReader(record)).Decode(&doc)
 	return doc.Format
 }
 
@@ -72,7 +81,7 @@ func (t *tx) report(p place, r fleet.Report) error {
 		return err
 	}
 	var newest int64
-	err = t.QueryRowContext(t.ctx, "SELECT seq FROM statuses WHERE target = ?", words[0]).Scan(&newest)
+	err = t.row("SELECT seq FROM statuses WHERE target = ?", words[0]).Scan(&newest)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) || int64(r.Seq) <= newest {
 		return err
 	}
@@ -94,10 +103,14 @@ func (t *tx) status(target int64, r fleet.Report) error {
 		return err
 	}
 	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run, s.Changed, s.Error, words[1])
-	if err == nil {
-		err = t.modules(target, s.Modules)
+	if err != nil {
+		return err
 	}
-	return cmp.Or(err, t.sum(target))
+	now, err := t.modules(target, s.Modules)
+	if err != nil {
+		return err
+	}
+	return t.sum(target, now)
 }
 
 // row is what stands of one module of a target.
@@ -106,37 +119,43 @@ type row struct {
 	waits, failure               string
 }
 
-// modules writes what has changed of the modules of a target: most do not, from one
-// report to the next.
-func (t *tx) modules(target int64, all []fleet.ModuleStatus) error {
+// modules writes what has changed of the modules of a target, and gives all: most do not
+// change from one report to the next.
+func (t *tx) modules(target int64, all []fleet.ModuleStatus) (map[int64]row, error) {
 	had, err := t.rows(target)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	rows := make(map[int64]row, len(all))
+	var changed []any
 	for _, m := range all {
 		words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		now := row{words[1], words[2], words[3], m.Since, m.Waits, m.Error}
 		if was, ok := had[words[0]]; !ok || was != now {
-			err = t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)", target, words[0], now.commit, now.bundle, now.state, now.since, now.waits, now.failure)
+			changed = append(changed, target, words[0], now.commit, now.bundle, now.state, now.since, now.waits, now.failure)
 		}
-		if err != nil {
-			return err
-		}
+		rows[words[0]] = now
 		delete(had, words[0])
 	}
 	for gone := range had {
 		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, gone); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	const columns, most = 8, 8 * 200
+	for part := range slices.Chunk(changed, most) {
+		if err := t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)"+strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(part)/columns-1), part...); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 func (t *tx) rows(target int64) (map[int64]row, error) {
-	rows, err := t.QueryContext(t.ctx, "SELECT module, commit_, bundle, state, since, waits, error FROM modules WHERE target = ?", target)
+	rows, err := t.query("SELECT module, commit_, bundle, state, since, waits, error FROM modules WHERE target = ?", target)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,59 @@ type tx struct {
 }
 
 func (t *tx) exec(query string, args ...any) error {
-	_, err := t.ExecContext(t.ctx, query, args...)
+	var err error
+	if s := t.prepared(query); s != nil {
+		_, err = s.ExecContext(t.ctx, args...)
+	} else {
+		_, err = t.ExecContext(t.ctx, query, args...)
+	}
 	return err
+}
+
+// row asks for one row.
+func (t *tx) row(query string, args ...any) *sql.Row {
+	if s := t.prepared(query); s != nil {
+		return s.QueryRowContext(t.ctx, args...)
+	}
+	return t.QueryRowContext(t.ctx, query, args...)
+}
+
+// query asks for several.
+func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+	if s := t.prepared(query); s != nil {
+		return s.QueryContext(t.ctx, args...)
+	}
+	return t.QueryContext(t.ctx, query, args...)
+}
+
+// maxPrepared bounds how many statements are kept. Those that write several rows are as
+// many as there are numbers of rows.
+const maxPrepared = 100
+
+// prepared is a statement that is kept, since to read one takes longer than to do what it
+// says; nil for one that comes for the first time, which is kept when the transaction has
+// ended: there is one connection that writes, and it is busy until then.
+func (t *tx) prepared(query string) *sql.Stmt {
+	s, known := t.v.prepared[query]
+	if s != nil {
+		return t.StmtContext(t.ctx, s)
+	}
+	if !known && len(t.v.prepared) < maxPrepared {
+		t.v.prepared[query] = nil
+		t.v.wished = append(t.v.wished, query)
+	}
+	return nil
+}
+
+// prepareWished prepares what came for the first time. What cannot be is told when it is
+// used.
+func (v *View) prepareWished(ctx context.Context) {
+	for _, query := range v.wished {
+		if s, err := v.write.PrepareContext(ctx, query); err == nil {
+			v.prepared[query] = s
+		}
+	}
+	v.wished = nil
 }
 
 // word is the number of a text; 0 is that of none.
@@ -28,9 +79,9 @@ func (t *tx) word(text string) (int64, error) {
 		return n, nil
 	}
 	var n int64
-	err := t.QueryRowContext(t.ctx, "SELECT n FROM words WHERE text = ?", text).Scan(&n)
+	err := t.row("SELECT n FROM words WHERE text = ?", text).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = t.QueryRowContext(t.ctx, "INSERT INTO words (text) VALUES (?) RETURNING n", text).Scan(&n)
+		err = t.row("INSERT INTO words (text) VALUES (?) RETURNING n", text).Scan(&n)
 	}
 	if err != nil {
 		return 0, err

@@ -35,12 +35,16 @@ const (
 
 // View is an open read model. Its methods may be called from any goroutine.
 type View struct {
-	o       Options
-	write   *sql.DB // one connection
-	read    *sql.DB
-	writing sync.Mutex
-	words   map[string]int64 // what is known of the table; under writing
-	parts   map[string]int64 // the same, by doc
+	o        Options
+	write    *sql.DB // one connection
+	read     *sql.DB
+	writing  sync.Mutex
+	words    map[string]int64     // what is known of the table; under writing
+	parts    map[string]int64     // the same, by doc
+	prepared map[string]*sql.Stmt // of write; nil for one that is not yet
+	wished   []string
+	lists    map[int64][]listing
+	same     map[*fleet.Assigned]shared // lists by their first place, which keeps them from being made anew
 
 	mu       sync.Mutex
 	contacts map[fleet.TargetID]contact
@@ -84,7 +88,7 @@ func Remove(file string) error {
 }
 
 func open(file string, o Options) (*View, error) {
-	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
+	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
 	var err error
 	// What the last transactions wrote may be lost with the power, never half of one: the
 	// position goes with them.
@@ -192,6 +196,9 @@ func (v *View) Belong(all map[string]Belongs) {
 func (v *View) update(ctx context.Context, what string, f func(*tx) error) error {
 	v.writing.Lock()
 	defer v.writing.Unlock()
+	defer v.prepareWished(context.WithoutCancel(ctx))
+	// It is short, and to be able to break each statement off would cost as much as it.
+	ctx = context.WithoutCancel(ctx)
 	raw, err := v.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
@@ -204,6 +211,7 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 		_ = raw.Rollback() // the error that led here is the one to tell
 		clear(v.words)
 		clear(v.parts)
+		v.forgetLists()
 		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
 	}
 	v.changed()

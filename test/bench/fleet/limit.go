@@ -39,8 +39,9 @@ const (
 	busAlone = "bus"
 )
 
-// measureLimit connects so many to a process that does nothing else.
-func measureLimit(ctx context.Context, base, kind string, n int) (l limit, err error) {
+// measureLimit connects so many to a process that does nothing else: self with other
+// arguments.
+func measureLimit(ctx context.Context, self, base, kind string, n int) (l limit, err error) {
 	dir, err := os.MkdirTemp(base, "limit-")
 	if err != nil {
 		return l, err
@@ -49,7 +50,7 @@ func measureLimit(ctx context.Context, base, kind string, n int) (l limit, err e
 	if err != nil {
 		return l, err
 	}
-	p, address, err := startLimit(a, dir, kind)
+	p, address, err := startLimit(a, self, dir, kind)
 	if err != nil {
 		return l, err
 	}
@@ -78,7 +79,7 @@ func measureLimit(ctx context.Context, base, kind string, n int) (l limit, err e
 	return l, err
 }
 
-func startLimit(a *authority, dir, kind string) (*process, string, error) {
+func startLimit(a *authority, self, dir, kind string) (*process, string, error) {
 	own, err := a.pair("hub")
 	if err != nil {
 		return nil, "", err
@@ -89,10 +90,6 @@ func startLimit(a *authority, dir, kind string) (*process, string, error) {
 	}
 	file := filepath.Join(dir, "seat")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return nil, "", err
-	}
-	self, err := os.Executable()
-	if err != nil {
 		return nil, "", err
 	}
 	cmd := exec.Command(self, "limit", file)

@@ -61,15 +61,26 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 	}
 	b := &bench{settings: s, n: n, out: result{n: n, modules: s.modules}}
 	if s.limits {
-		b.say("limits")
-		if b.out.tls, err = measureLimit(ctx, base, tlsAlone, n); err == nil {
-			b.out.bus, err = measureLimit(ctx, base, busAlone, n)
-		}
+		err = b.limits(ctx, base)
 	}
 	if err == nil {
 		err = b.all(ctx, base)
 	}
 	return b.out, errors.Join(err, os.RemoveAll(base))
+}
+
+// limits measures what the parts cannot do without.
+func (b *bench) limits(ctx context.Context, base string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if b.out.tls, err = measureLimit(ctx, self, base, tlsAlone, b.n); err != nil {
+		return err
+	}
+	b.out.bus, err = measureLimit(ctx, self, base, busAlone, b.n)
+	b.say("TLS alone %.1f KB, the bus alone %.1f KB", b.out.tls.memory/1024, b.out.bus.memory/1024)
+	return err
 }
 
 func (b *bench) say(format string, args ...any) {

@@ -1,0 +1,71 @@
+package pki
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"sync"
+	"time"
+)
+
+// maxPaths bounds how many certificates are remembered; when there are more all are
+// forgotten.
+const maxPaths = 1 << 16
+
+// Paths remembers of certificates that an authority vouches for them: a target shows the
+// same one with each connection and each request for a day, and to see that it is right
+// takes longer than most of what it asks for. The zero value is ready, and of one Trust;
+// its methods may be called from any goroutine.
+type Paths struct {
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]way
+}
+
+// way is a path that was right from one moment to another.
+type way struct {
+	from, until time.Time
+	steps       []waypoint // without the authority
+}
+
+// waypoint is one certificate of a path.
+type waypoint struct {
+	name   Name
+	serial string
+}
+
+// find gives the way of a chain at a moment, from memory or by looking for it. Nothing is
+// remembered of a chain that is not right.
+func (p *Paths) find(chain []*x509.Certificate, kind Kind, at time.Time, look func([]*x509.Certificate, Kind, time.Time) (way, error)) (way, error) {
+	if p == nil {
+		return look(chain, kind, at)
+	}
+	key := pathKey(chain, kind)
+	p.mu.Lock()
+	w, known := p.all[key]
+	p.mu.Unlock()
+	if known && !at.Before(w.from) && !at.After(w.until) {
+		return w, nil
+	}
+	w, err := look(chain, kind, at)
+	if err != nil {
+		return way{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil || len(p.all) >= maxPaths {
+		p.all = map[[sha256.Size]byte]way{}
+	}
+	p.all[key] = w
+	return w, nil
+}
+
+// pathKey is the digest of all that was shown.
+func pathKey(chain []*x509.Certificate, kind Kind) (key [sha256.Size]byte) {
+	h := sha256.New()
+	for _, c := range chain {
+		sum := sha256.Sum256(c.Raw)
+		_, _ = h.Write(sum[:]) // a digest takes all
+	}
+	_, _ = h.Write([]byte(kind))
+	h.Sum(key[:0])
+	return key
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/test/bench/machine"
+)
+
+// TestFleet: all is measured with some agents: they enrol, get what is theirs, hear of a
+// commit, and come back to a hub that was killed. The same with more is make bench-fleet.
+func TestFleet(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "fettle")
+	if out, err := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s", "-limits=false", "-out", "", "-date", "2026-01-31"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 20
+	if os.Getenv("FETTLE_LONG") != "" {
+		n = 200
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer stop()
+	r, err := measure(ctx, s, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.commits) != 1 || r.commits[0].reports < float64(n) || r.again.last <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
+		t.Errorf("not all was measured: %+v", r)
+	}
+	got := report(s, []result{r}, []machine.Fact{{Name: "date", Value: "2026-01-31"}})
+	if !strings.Contains(got, "| 20 agents |") && n == 20 || !strings.Contains(got, "- date: 2026-01-31") {
+		t.Errorf("the page is\n%s", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	self := filepath.Join(t.TempDir(), "fleet")
+	if out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, kind := range []string{tlsAlone, busAlone} {
+		if l, err := measureLimit(t.Context(), self, t.TempDir(), kind, 10); err != nil || l.all <= 0 {
+			t.Errorf("%s: %+v, %v", kind, l, err)
+		}
+	}
+}
+
+func TestSample(t *testing.T) {
+	text := "# HELP a b\na{x=\"1\"} 5\nab 6\na 7.5\n"
+	if v, err := sample(strings.NewReader(text), "a"); v != 7.5 || err != nil {
+		t.Error(v, err)
+	}
+	if _, err := sample(strings.NewReader(text), "c"); err == nil {
+		t.Error("found what is not there")
+	}
+}
+
+func TestBusiest(t *testing.T) {
+	at := func(ms ...int) (out []time.Duration) {
+		for _, m := range ms {
+			out = append(out, time.Duration(m)*time.Millisecond)
+		}
+		return out
+	}
+	for want, moments := range map[int][]time.Duration{0: nil, 1: at(0, 1000, 2000), 3: at(2500, 0, 900, 999), 4: at(0, 500, 1100, 1200, 1400)} {
+		if got := busiest(moments); got != want {
+			t.Errorf("%v: %d, want %d", moments, got, want)
+		}
+	}
+}
+
+func TestPart(t *testing.T) {
+	for rel, want := range map[string]string{"view.db-wal": "view", "bus/jetstream/$G/streams/KV_targets/msgs/1.blk": "targets", "bus/jetstream/$G/streams/LOG_events/meta.inf": "log_events", "keys/hub.pem": "keys", "hub.json": "hub.json"} {
+		if got := part(rel); got != want {
+			t.Errorf("%s is of %s", rel, got)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, bad := range [][]string{{"-agents", "0"}, {"-agents", "x"}, {"-modules", "0"}, {"-rounds", "0"}, {"more"}} {
+		if _, err := parseFlags(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
