@@ -93,7 +93,7 @@ type Link interface {
 // The words that agents ask hubs under.
 const (
 	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
-	WordReport     = "report"     // body: a Report; the answer is empty, and the report durable
+	WordReport     = "report"     // body: a Report, squeezed or not; the answer is empty, and the report durable
 	WordBeat       = "beat"       // told, not asked; body: Beat
 	WordAsk        = "ask"        // body: a Request of the agent, by policy
 )

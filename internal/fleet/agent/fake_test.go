@@ -56,6 +56,10 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 	case fleet.WordAssignment:
 		return h.newest, nil
 	case fleet.WordReport:
+		body, err := new(fleet.Unsqueezer).Unsqueeze(body, fleet.MaxReport)
+		if err != nil {
+			return nil, err
+		}
 		r, err := fleet.ParseReport(body)
 		if err != nil {
 			return nil, err

@@ -129,7 +129,7 @@ func (a *Agent) send(ctx context.Context, seq uint64) {
 	a.spawn(func() {
 		if err == nil {
 			asking, cancel := context.WithTimeout(ctx, askFor)
-			_, err = a.cfg.Link.Ask(asking, fleet.WordReport, body)
+			_, err = a.cfg.Link.Ask(asking, fleet.WordReport, fleet.Squeeze(body))
 			cancel()
 		}
 		a.post(ctx, machine.Acked{Seq: seq, Error: textOf(err)})

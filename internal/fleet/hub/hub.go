@@ -84,11 +84,12 @@ type Hub struct {
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
 
-	lists  lists
-	packer packer
-	ring   keyring
-	paths  pki.Paths
-	pins   pinned
+	lists   lists
+	reports fleet.Unsqueezer
+	packer  packer
+	ring    keyring
+	paths   pki.Paths
+	pins    pinned
 
 	mu     sync.Mutex
 	leader *leader

@@ -87,6 +87,10 @@ func (h *Hub) checkFloor(ctx context.Context, id fleet.TargetID) {
 
 // onReport keeps a report; the answer says that it is durable.
 func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	body, err := h.reports.Unsqueeze(body, fleet.MaxReport)
+	if err != nil {
+		return nil, err
+	}
 	r, err := fleet.ParseReport(body)
 	if err != nil {
 		return nil, err
