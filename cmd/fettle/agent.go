@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -15,12 +16,12 @@ import (
 // openFiles opens the state directory for what an agent keeps beside the journal.
 func openFiles(m cli.Machine) (host.FS, func() error, error) {
 	m.Looks = false
-	return openState(m)
+	return here.State(m)
 }
 
 // watched names the boot of a machine, and how its units are heard.
 func watched(m cli.Machine) (boot string, units func(context.Context, func(string)) error) {
-	h, err := openRoot(m.Root)
+	h, err := here.Root(m.Root)
 	if err != nil {
 		return "", nil
 	}

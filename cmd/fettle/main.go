@@ -19,6 +19,8 @@ import (
 	"golang.org/x/term"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind/generator"
@@ -55,27 +57,29 @@ func run(args []string) int {
 	many := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
 	defer many.Close()
 	app := &cli.App{
-		OpenExecutor: openExecutor,
-		Facts:        gatherFacts,
-		Language:     language(compiler, testers, many),
-		Cache:        openCache,
-		Stdin:        os.Stdin,
-		Stdout:       os.Stdout,
-		Stderr:       os.Stderr,
-		Terminal:     terminal(),
-		Login:        login,
-		Now:          time.Now,
-		Zone:         time.Local,
-		Hostname:     os.Hostname,
-		Env:          os.Getenv,
-		Version:      versionText(),
-		Build:        buildText(),
-		Support:      support,
-		Connect:      connector(),
-		Interrupts:   signals.take,
-		Forget:       ssh.Forget,
-		Password:     password,
-		Ask:          ask,
+		OpenExecutor: func(_ context.Context, m cli.Machine) (executor.Executor, func() error, error) {
+			return here.Open(m, local.Build(versionText()))
+		},
+		Facts:      here.Facts,
+		Language:   language(compiler, testers, many),
+		Beside:     here.Beside,
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		Terminal:   terminal(),
+		Login:      login,
+		Now:        time.Now,
+		Zone:       time.Local,
+		Hostname:   os.Hostname,
+		Env:        os.Getenv,
+		Version:    versionText(),
+		Build:      local.Build(versionText()),
+		Support:    support,
+		Connect:    connector(),
+		Interrupts: signals.take,
+		Forget:     ssh.Forget,
+		Password:   password,
+		Ask:        ask,
 		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
 			return outside.Generate(ctx, tree, g, programChild)
 		},
@@ -102,13 +106,6 @@ func runChild(args []string) int {
 func interactive(ctx context.Context, argv []string) error {
 	return local.Interactive(ctx, argv, os.Stdin, os.Stdout, os.Stderr)
 }
-
-// interrupted is the cause of a cancelled context. It is context.Canceled with
-// the signal's name.
-type interrupted struct{ by os.Signal }
-
-func (i interrupted) Error() string        { return "interrupted by a signal (" + i.by.String() + ")" }
-func (i interrupted) Is(target error) bool { return target == context.Canceled }
 
 func terminal() cli.Terminal {
 	t := cli.Terminal{
@@ -143,17 +140,4 @@ func versionText() string {
 		return info.Main.Version
 	}
 	return "devel"
-}
-
-// buildText names this very program file: two builds of one version differ.
-func buildText() string {
-	self, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		return versionText()
-	}
-	st, ok := self.Sys().(*syscall.Stat_t)
-	if !ok {
-		return versionText()
-	}
-	return fmt.Sprintf("%s %d %d %d %d %d", versionText(), st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
 }

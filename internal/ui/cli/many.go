@@ -194,7 +194,7 @@ func (s *session) selected(src *source, words []string) ([]lang.Target, error) {
 func (s *session) apart(target string) *session {
 	app := *s.app
 	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), discard{}, discard{}
-	app.Terminal, app.Cache = Terminal{}, nil
+	app.Terminal, app.Beside = Terminal{}, nil
 	if s.app.Language.Many != nil {
 		app.Language.Compile = s.app.Language.Many
 	}
