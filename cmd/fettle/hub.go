@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -11,6 +13,8 @@ import (
 
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/notify"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -36,10 +40,25 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			defer func() { _ = h.Close() }()
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
-				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
+				Program: func(ctx context.Context, argv []string, stdin []byte) error { return runProgram(ctx, h, argv, stdin) },
+				Ready:   func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
 	}
+}
+
+// runProgram runs a program that a rule of notification names; what it says is shown when it fails.
+func runProgram(ctx context.Context, h *local.Host, argv []string, stdin []byte) error {
+	r, err := h.Run(ctx, host.Command{Argv: argv, Stdin: stdin, Timeout: notify.Patience})
+	switch {
+	case err != nil:
+		return err
+	case r.TimedOut:
+		return fmt.Errorf("it took longer than %s", notify.Patience)
+	case r.ExitCode != 0:
+		return fmt.Errorf("it ended with %d: %.300s", r.ExitCode, bytes.TrimSpace(r.Stderr))
+	}
+	return nil
 }
 
 // listenAlone listens at a socket that only its owner can open. One that nobody answers

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
+	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
@@ -42,6 +43,9 @@ type Config struct {
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time
+	// Program runs a program of the hub's folder with something on standard input, for
+	// somebody who is to be notified. nil runs none.
+	Program func(ctx context.Context, argv []string, stdin []byte) error
 	// Version is that of this program.
 	Version string
 	// Warn is told what went wrong and goes on; Ready once, when agents are served.
@@ -83,6 +87,10 @@ type Hub struct {
 	floors      *mirror[fleet.Have]
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
+
+	notifications *mirror[document.Notification]
+	notices       *mirror[notify.State]
+	alarms        *mirror[[]assign.Alarm]
 
 	mu     sync.Mutex
 	leader *leader
@@ -204,7 +212,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people"}
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "notices"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -237,6 +245,9 @@ func (h *Hub) makeMirrors() {
 	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
+	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
+	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
+	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -277,7 +288,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

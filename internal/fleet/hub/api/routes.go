@@ -82,6 +82,15 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
 		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 
+		{Method: "GET", Path: "/v1/alarms", Right: access.Read, Does: "What is wrong now with what targets are to be", Out: document.AlarmPage{}, call: (*call).alarms},
+		{Method: "POST", Path: "/v1/alarms/approve", Right: access.Approve, Does: "Let happen what an alarm keeps from happening", In: document.ApprovalRequest{}, Out: document.Done{}, call: (*call).approveAlarm},
+		{Method: "GET", Path: "/v1/notifications", Right: access.Read, Does: "Who is notified of what, and what was not sent yet", Out: document.NotificationPage{}, call: (*call).notifications},
+		{Method: "POST", Path: "/v1/notifications", Right: access.Admin, Does: "Make a rule of notification, or replace the one of its name", In: document.Notification{}, Out: document.Done{}, call: (*call).setNotification},
+		{Method: "POST", Path: "/v1/notifications/{rule}/remove", Right: access.Admin, Does: "End a rule of notification", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).removeNotification},
+		{Method: "POST", Path: "/v1/notifications/{rule}/test", Right: access.Operate, Does: "Send something by a rule at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).testNotification},
+		{Method: "POST", Path: "/v1/notices/{notice}/approve", Right: access.Approve, Does: "Let a notice go that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveNotice},
+		{Method: "POST", Path: "/v1/notices/{notice}/deny", Right: access.Approve, Does: "Throw away a notice that waits", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).denyNotice},
+
 		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
 		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
 		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},

@@ -44,6 +44,9 @@ type Hub struct {
 	people   []document.Known
 	requests []document.Request
 	acts     []access.Entry
+	rules    []document.Notification
+	decided  []string // notices
+	approved []string // digests of alarms
 	repos    []document.Repository
 }
 
