@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -77,7 +78,25 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r
 // Pin keeps a target, or a module of it, on a revision of its own.
 func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
 	p.By = by.Name
-	return h.edit(ctx, by, id, func(t *fleet.Target) error { t.Pin = &p; return nil })
+	return h.edit(ctx, by, id, func(t *fleet.Target) error {
+		t.Pin = &p
+		return h.checkPermit(p, *t)
+	})
+}
+
+// checkPermit tells at once what the target would refuse later, but for whom it believes.
+func (h *Hub) checkPermit(p fleet.Pin, t fleet.Target) error {
+	if p.Permit == "" {
+		return nil
+	}
+	permit, _, err := content.ReadPermit(p.Permit)
+	if err == nil {
+		err = permit.For(h.repository().Name, p.Ref, t.Name, t.Labels, h.now().Unix())
+	}
+	if err != nil {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "Pin it to the whole commit, and sign for it: fettle target pin " + t.Name + " --branch COMMIT --permit"}
+	}
+	return nil
 }
 
 // Unpin takes the pin away.

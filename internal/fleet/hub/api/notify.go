@@ -1,6 +1,23 @@
 package api
 
-import "fettle.dev/fettle/internal/fleet/document"
+import (
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// notifyRoutes are those of alarms and notifications.
+func notifyRoutes() []Route {
+	return []Route{
+		{Method: "GET", Path: "/v1/alarms", Right: access.Read, Does: "What is wrong now with what targets are to be", Out: document.AlarmPage{}, call: (*call).alarms},
+		{Method: "POST", Path: "/v1/alarms/approve", Right: access.Approve, Does: "Let happen what an alarm keeps from happening", In: document.ApprovalRequest{}, Out: document.Done{}, call: (*call).approveAlarm},
+		{Method: "GET", Path: "/v1/notifications", Right: access.Read, Does: "Who is notified of what, and what was not sent yet", Out: document.NotificationPage{}, call: (*call).notifications},
+		{Method: "POST", Path: "/v1/notifications", Right: access.Admin, Does: "Make a rule of notification, or replace the one of its name", In: document.Notification{}, Out: document.Done{}, call: (*call).setNotification},
+		{Method: "POST", Path: "/v1/notifications/{rule}/remove", Right: access.Admin, Does: "End a rule of notification", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).removeNotification},
+		{Method: "POST", Path: "/v1/notifications/{rule}/test", Right: access.Operate, Does: "Send something by a rule at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).testNotification},
+		{Method: "POST", Path: "/v1/notices/{notice}/approve", Right: access.Approve, Does: "Let a notice go that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveNotice},
+		{Method: "POST", Path: "/v1/notices/{notice}/deny", Right: access.Approve, Does: "Throw away a notice that waits", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).denyNotice},
+	}
+}
 
 func (c *call) alarms() (any, error) {
 	all, err := c.h.Backend.Alarms(c.r.Context())

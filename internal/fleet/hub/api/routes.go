@@ -54,7 +54,7 @@ func Routes() []Route {
 		{Name: "kind", Does: "of this kind", Many: true}, {Name: "since", Does: "not before, as RFC 3339"}, {Name: "until", Does: "before, as RFC 3339"},
 		{Name: "after", Does: "behind this cursor"}, {Name: "limit", Does: "give at most so many", Int: true},
 	}
-	return []Route{
+	return append([]Route{
 		{Method: "GET", Path: "/healthz", Right: Open, Does: "Whether the hub runs", Plain: true, call: (*call).healthz},
 		{Method: "GET", Path: "/readyz", Right: Open, Does: "Whether the hub serves agents", Plain: true, call: (*call).readyz},
 		{Method: "GET", Path: "/metrics", Right: access.Read, Does: "Metrics as Prometheus reads them", Plain: true, call: (*call).metrics},
@@ -82,15 +82,6 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
 		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 
-		{Method: "GET", Path: "/v1/alarms", Right: access.Read, Does: "What is wrong now with what targets are to be", Out: document.AlarmPage{}, call: (*call).alarms},
-		{Method: "POST", Path: "/v1/alarms/approve", Right: access.Approve, Does: "Let happen what an alarm keeps from happening", In: document.ApprovalRequest{}, Out: document.Done{}, call: (*call).approveAlarm},
-		{Method: "GET", Path: "/v1/notifications", Right: access.Read, Does: "Who is notified of what, and what was not sent yet", Out: document.NotificationPage{}, call: (*call).notifications},
-		{Method: "POST", Path: "/v1/notifications", Right: access.Admin, Does: "Make a rule of notification, or replace the one of its name", In: document.Notification{}, Out: document.Done{}, call: (*call).setNotification},
-		{Method: "POST", Path: "/v1/notifications/{rule}/remove", Right: access.Admin, Does: "End a rule of notification", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).removeNotification},
-		{Method: "POST", Path: "/v1/notifications/{rule}/test", Right: access.Operate, Does: "Send something by a rule at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).testNotification},
-		{Method: "POST", Path: "/v1/notices/{notice}/approve", Right: access.Approve, Does: "Let a notice go that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveNotice},
-		{Method: "POST", Path: "/v1/notices/{notice}/deny", Right: access.Approve, Does: "Throw away a notice that waits", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).denyNotice},
-
 		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
 		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
 		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
@@ -102,7 +93,7 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
 		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Make a token with which somebody logs in; the answer is the only one that holds it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
-	}
+	}, notifyRoutes()...)
 }
 
 // values matches the segments of a path against a route's, which are taken apart already.
