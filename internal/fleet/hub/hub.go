@@ -157,7 +157,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
 	}
-	if h.view, err = view.Open(h.dir("view.db"), view.Options{}); err != nil {
+	if h.view, err = view.Open(h.dir("view.db"), h.set.Retention.view()); err != nil {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version})
@@ -223,7 +223,7 @@ func (h *Hub) openStores(ctx context.Context) error {
 		}
 		h.stores[name] = s
 	}
-	events, err := h.bus.Log(ctx, bus.LogConfig{Name: "events"})
+	events, err := h.bus.Log(ctx, h.set.Retention.log())
 	if err != nil {
 		return fmt.Errorf("cannot open the log: %w", err)
 	}

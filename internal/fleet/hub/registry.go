@@ -103,20 +103,6 @@ func (h *Hub) followFacts(ctx context.Context) error {
 	})
 }
 
-// prune forgets in the read model what is too old, once an hour.
-func (h *Hub) prune(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Hour):
-		}
-		if err := h.view.Prune(ctx, h.now()); err != nil && ctx.Err() == nil {
-			h.warn("cannot prune the read model: " + err.Error())
-		}
-	}
-}
-
 // refollow follows what pins name by now.
 func (h *Hub) refollow() {
 	if err := h.watchRefs(); err != nil {
