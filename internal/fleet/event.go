@@ -45,6 +45,7 @@ const (
 	Requested HubEventKind = "requested" // agents were asked for something
 	Led       HubEventKind = "led"       // another hub leads now
 	Audited   HubEventKind = "audited"   // somebody asked the API to change something
+	Saved     HubEventKind = "saved"     // a backup was made
 	Untold    HubEventKind = "untold"    // a notice that nobody took for a day
 )
 

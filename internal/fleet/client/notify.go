@@ -50,3 +50,13 @@ func (c *Client) DecideNotice(ctx context.Context, id string, deny bool) (docume
 	}
 	return ask[document.Done](ctx, c, http.MethodPost, "/v1/notices/"+url.PathEscape(id)+"/"+verb, nil, document.ReasonRequest{})
 }
+
+// Check is how the hub is, looked at closely.
+func (c *Client) Check(ctx context.Context) (document.HubCheck, error) {
+	return ask[document.HubCheck](ctx, c, http.MethodGet, "/v1/check", nil, nil)
+}
+
+// SaveState is what hubs share and nothing else knows, for a backup.
+func (c *Client) SaveState(ctx context.Context) (document.HubState, error) {
+	return ask[document.HubState](ctx, c, http.MethodPost, "/v1/backup", nil, document.ReasonRequest{})
+}

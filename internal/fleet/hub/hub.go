@@ -46,6 +46,9 @@ type Config struct {
 	// Program runs a program of the hub's folder with something on standard input, for
 	// somebody who is to be notified. nil runs none.
 	Program func(ctx context.Context, argv []string, stdin []byte) error
+	// Free tells how many bytes are free where a folder is, and how many there are. nil
+	// is not known.
+	Free func(dir string) (free, all uint64, err error)
 	// Version is that of this program.
 	Version string
 	// Warn is told what went wrong and goes on; Ready once, when agents are served.
@@ -165,6 +168,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := h.openStores(ctx); err != nil {
+		return err
+	}
+	if err := h.load(ctx); err != nil {
 		return err
 	}
 	h.makeMirrors()

@@ -98,6 +98,8 @@ var requests = []struct{ route, path, body string }{
 	{"GET /v1/events", "/v1/events?kind=applied&kind=failed&since=2026-11-21T00:00:00Z&target=web1", ""},
 	{"GET /v1/events/follow", "/v1/events/follow?limit=2", ""},
 	{"GET /v1/alarms", "/v1/alarms", ""},
+	{"GET /v1/check", "/v1/check", ""},
+	{"POST /v1/backup", "/v1/backup", "{}"},
 	{"POST /v1/alarms/approve", "/v1/alarms/approve", `{"digest":"sha256:aa"}`},
 	{"POST /v1/notifications", "/v1/notifications", `{"name":"ops","on":["failed"],"webhook":{"url":"https://example.org/hook"}}`},
 	{"POST /v1/notifications/{rule}/test", "/v1/notifications/ops/test", "{}"},

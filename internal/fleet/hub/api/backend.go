@@ -45,6 +45,8 @@ type Operations interface {
 	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
 
+	// SaveState gives what hubs share and nothing else knows.
+	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
 	// ApproveAlarm lets happen what the alarm with this digest keeps from happening.
 	ApproveAlarm(ctx context.Context, by access.Who, digest string) error
 	Notifications(ctx context.Context) ([]document.NotificationState, error)
@@ -69,6 +71,8 @@ type Backend interface {
 	// Because is why a target has a module as it was decided last, a sentence a line.
 	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
 	Alarms(ctx context.Context) ([]document.Alarm, error)
+	// Check looks closely.
+	Check(ctx context.Context) document.HubCheck
 	// Health does not wait for anything.
 	Health(ctx context.Context) document.Health
 }
