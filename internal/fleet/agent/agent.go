@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -12,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// Config is what an agent is made of. All but Certificate, Renew, Serve, Warn and Notify
-// are needed.
+// Config is what an agent is made of. All but Certificate, Renew, Programs, Serve, Warn and
+// Notify are needed.
 type Config struct {
 	Machine machine.Config
 	Dir     *durable.Dir
@@ -27,6 +28,8 @@ type Config struct {
 	// the next one. nil: there is none.
 	Certificate func() (from, until int64)
 	Renew       func(ctx context.Context) error
+	// Programs replaces this program; nil: nobody does.
+	Programs Programs
 	// Serve serves the executor of this machine over a stream that a hub opened, and
 	// closes it. nil: nobody is served.
 	Serve func(ctx context.Context, header []byte, stream io.ReadWriteCloser)
@@ -52,6 +55,7 @@ type Agent struct {
 	events chan machine.Event
 	ups    <-chan bool
 	wake   *time.Timer
+	leave  bool // for another program
 	work   sync.WaitGroup
 
 	watching sync.Mutex // what is watched is read and set as one
@@ -81,8 +85,11 @@ func New(cfg Config) (*Agent, error) {
 }
 
 // Run does what the machine says until ctx ends. A run that is under way then is stopped
-// cleanly, and waited for. It is called once.
+// cleanly, and waited for. It is called once. The error is ErrReplace when the agent has
+// ended for another program to go on.
 func (a *Agent) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	a.wake = time.NewTimer(time.Hour)
 	defer a.wake.Stop()
 	if err := a.connect(); err != nil {
@@ -98,6 +105,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.certified(ctx)
 	a.rewatch(ctx)
 	for {
+		if a.leave {
+			stop()
+			return errors.Join(a.end(ctx), ErrReplace)
+		}
 		select {
 		case e := <-a.events:
 			a.step(ctx, e)

@@ -78,6 +78,7 @@ type Hub struct {
 	requests    *mirror[Request]
 	rules       *mirror[rule]
 	freezes     *mirror[assign.Freeze]
+	programs    *mirror[assign.Programmed]
 	approvals   *mirror[assign.Approval]
 	refs        *mirror[namedRef]
 	floors      *mirror[fleet.Have]
@@ -232,6 +233,7 @@ func (h *Hub) makeMirrors() {
 	h.requests = newMirror[Request](h.stores["requests"], "", nil)
 	h.rules = newMirror[rule](settings, "rule/", nil)
 	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
+	h.programs = newMirror[assign.Programmed](settings, "program/", nil)
 	h.approvals = newMirror[assign.Approval](settings, "approval/", nil)
 	h.refs = newMirror[namedRef](settings, "ref/", nil)
 	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
@@ -249,6 +251,7 @@ func (h *Hub) makeMirrors() {
 	h.freezes.changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
+	h.programs.changed = h.onProgrammed
 	h.refs.changed = func(_ string, r namedRef, rev uint64, gone bool) {
 		if !gone {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
@@ -277,7 +280,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

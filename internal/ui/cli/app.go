@@ -88,6 +88,8 @@ type App struct {
 	// Ready tells the service manager that a daemon is up, and goes on telling that it is
 	// alive until the function is called, or ctx ends, which it tells too.
 	Ready func(ctx context.Context) func()
+	// Program is this program as a file; nil: it cannot be exchanged.
+	Program *Program
 	// Hub is this program as a hub; nil: it cannot be one.
 	Hub *Hub
 	// Walls tells how the compiler is limited on this machine; nil: it is not.

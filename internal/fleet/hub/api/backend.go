@@ -45,6 +45,11 @@ type Operations interface {
 	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
 
+	Programs(ctx context.Context) ([]document.Programmed, error)
+	// SetProgram says which program the targets are to be, and those that the selection
+	// of the request means later.
+	SetProgram(ctx context.Context, by access.Who, r document.ProgramRequest, targets []fleet.TargetID) error
+
 	// Do keeps a request for each of the targets until its agent acknowledges it.
 	Do(ctx context.Context, by access.Who, what, arg string, targets []fleet.TargetID) (document.Request, error)
 	Request(ctx context.Context, id string) (document.Request, error)
