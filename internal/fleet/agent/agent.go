@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// Config is what an agent is made of. All but Certificate, Renew, Programs, Serve, Warn and
-// Notify are needed.
+// Config is what an agent is made of. All but Certificate, Renew, Programs, Serve, Calm,
+// Warn and Notify are needed.
 type Config struct {
 	Machine machine.Config
 	Dir     *durable.Dir
@@ -36,6 +36,10 @@ type Config struct {
 	Now   func() time.Time
 	// Warn is told, in a sentence, what people may want to know of this process.
 	Warn func(text string)
+	// Calm is called when nothing was to be done for some time: what only work needs can be
+	// given back. worked tells whether there was a run since the last time. nil: nothing is
+	// given back.
+	Calm func(worked bool)
 	// Notify is told each status, at most once for each event; see Status.
 	Notify func(fleet.Status)
 }
@@ -55,6 +59,8 @@ type Agent struct {
 	events chan machine.Event
 	ups    <-chan bool
 	wake   *time.Timer
+	rest   *time.Timer
+	worked bool // since it rested last
 	leave  bool // for another program
 	work   sync.WaitGroup
 
@@ -92,6 +98,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer stop()
 	a.wake = time.NewTimer(time.Hour)
 	defer a.wake.Stop()
+	a.rest = time.NewTimer(restAfter)
+	defer a.rest.Stop()
 	if err := a.connect(); err != nil {
 		return err
 	}
@@ -116,6 +124,11 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.step(ctx, machine.Link{Up: up})
 		case <-a.wake.C:
 			a.step(ctx, machine.Tick{})
+		case <-a.rest.C:
+			if a.cfg.Calm != nil {
+				a.cfg.Calm(a.worked)
+				a.worked = false
+			}
 		case <-ctx.Done():
 			return a.end(ctx)
 		}
@@ -185,7 +198,15 @@ func (a *Agent) step(ctx context.Context, e machine.Event) {
 		a.perform(ctx, act)
 	}
 	a.cfg.Notify(a.m.Status())
+	if _, ran := e.(machine.Ran); ran {
+		a.worked = true
+	}
+	a.rest.Reset(restAfter)
 }
+
+// restAfter is how long nothing happens before the agent rests. Its heartbeats are
+// further apart.
+const restAfter = 10 * time.Second
 
 func (a *Agent) certified(ctx context.Context) {
 	if a.cfg.Certificate != nil {

@@ -104,7 +104,12 @@ func (p *programs) become(b program.Build) {
 
 func (p *programs) fail(b program.Build, why string) {
 	p.warn(fmt.Sprintf("not the program %s: %s", b.Version, why))
-	if err := p.folder.Change(func(k program.Kept) program.Kept { return k.Fail(b, why) }); err != nil {
+	var is program.Kept
+	err := p.folder.Change(func(k program.Kept) program.Kept { is = k.Fail(b, why); return is })
+	if err == nil {
+		err = p.folder.Clean(is)
+	}
+	if err != nil {
 		p.warn(err.Error())
 	}
 }

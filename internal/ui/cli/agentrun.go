@@ -125,7 +125,7 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.app.Version, Boot: boot},
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
-		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn,
+		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, Calm: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
 			s.serveHub(ctx, m, header, stream)
 		},

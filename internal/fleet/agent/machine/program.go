@@ -117,7 +117,7 @@ func (m *Machine) prepared(e Prepared) {
 // noProgram tells of a program that does not do, and keeps from trying it again.
 func (m *Machine) noProgram(digest, version, why string) {
 	m.BadProgram, m.changed = digest, true
-	m.report(fleet.Event{Kind: fleet.Upgraded, Text: "not to " + version + ", it stays " + m.cfg.Version, Error: why})
+	m.report(fleet.Event{Kind: fleet.Upgraded, Error: "not to " + version + ", it stays " + m.cfg.Version + ": " + why})
 }
 
 // beginProgram tells what became of the last attempt.
