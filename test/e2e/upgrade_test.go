@@ -24,24 +24,24 @@ func TestUpgrade(t *testing.T) {
 		h.Copy(t, buildProgram(t, "./testdata/broken", how), "/root/"+how)
 	}
 
-	f.upgrade("good", "web1")
+	f.upgrade("good", "web1", "5m")
 	f.told("web1  upgraded: to 9.0")
 	f.runs(web1, "9.0")
 	f.runs(web2, "devel")
 	if n := web1.Run(t, "systemctl", "show", "-P", "NRestarts", "fettle-agent"); strings.TrimSpace(n) != "0" {
 		t.Errorf("systemd has restarted the agent %s times", n)
 	}
-	f.upgrade("good", "label:role=web")
+	f.upgrade("good", "label:role=web", "5m")
 	f.told("web2  upgraded: to 9.0")
 	web1.Reboot(t)
 	f.runs(web1, "9.0")
 	f.ready()
 
-	f.upgrade("9.1-exits", "web1")
+	f.upgrade("9.1-exits", "web1", "5m")
 	f.told("it ended before it reached a hub: exit status 1")
-	f.upgrade("9.2-hangs", "web2")
+	f.upgrade("9.2-hangs", "web2", "6s")
 	f.told("it reached no hub within 6s")
-	f.upgrade("9.3-hangs", "web1")
+	f.upgrade("9.3-hangs", "web1", "20s")
 	f.await("it is tried", func() bool { return f.tries(web1, "9.3-hangs") == 1 })
 	web1.Run(t, "systemctl", "kill", "-s", "KILL", "fettle-agent")
 	f.await("the old one is back", func() bool { return strings.Count(f.events(), "upgraded: not to 9.3-hangs") == 1 })
@@ -63,9 +63,9 @@ func TestUpgrade(t *testing.T) {
 }
 
 // upgrade has agents be a program of the hub's host.
-func (f *fleetOf) upgrade(file, who string) {
+func (f *fleetOf) upgrade(file, who, within string) {
 	f.t.Helper()
-	f.t.Log(f.hub.Run(f.t, "fettle", "hub", "upgrade", "--program", "/root/"+file, "--within", "6s", "-t", who))
+	f.t.Log(f.hub.Run(f.t, "fettle", "hub", "upgrade", "--program", "/root/"+file, "--within", within, "-t", who))
 }
 
 // tries is how often a program was tried.
