@@ -137,7 +137,7 @@ func fleetPush(f *fleetOf) {
 }
 
 func fleetDrift(f *fleetOf) {
-	f.agents[0].WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.agents[0].byHand("/etc/motd", "by hand\n")
 	f.motd("two")
 	f.await("the hub is told", func() bool {
 		out := f.hub.Exec("fettle", "events").Stdout
@@ -147,7 +147,7 @@ func fleetDrift(f *fleetOf) {
 
 func fleetHubAway(f *fleetOf) {
 	f.hub.Run(f.t, "systemctl", "stop", "fettle-hub")
-	f.agents[1].WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.agents[1].byHand("/etc/motd", "by hand\n")
 	f.motd("two")
 	f.commit("three")
 	f.hub.Run(f.t, "systemctl", "start", "fettle-hub")

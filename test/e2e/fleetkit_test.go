@@ -43,3 +43,12 @@ func (f *fleetOf) told(text string) {
 	f.t.Helper()
 	f.await("the hub tells "+text, func() bool { return strings.Contains(f.events(), text) })
 }
+
+// byHand writes into a file that is there, as an editor does: an agent that repairs may be
+// as fast as whoever makes one anew.
+func (m *machine) byHand(file, text string) {
+	m.t.Helper()
+	if r := m.ExecInput(strings.NewReader(text), "tee", file); r.ExitCode != 0 {
+		m.t.Fatalf("%s: %s", m.Name, r.Stderr)
+	}
+}

@@ -46,7 +46,7 @@ func TestUpgrade(t *testing.T) {
 	web1.Run(t, "systemctl", "kill", "-s", "KILL", "fettle-agent")
 	f.await("the old one is back", func() bool { return strings.Count(f.events(), "upgraded: not to 9.3-hangs") == 1 })
 	f.motd("one")
-	web1.WriteFile(t, "/etc/motd", "by hand\n", 0o644)
+	web1.byHand("/etc/motd", "by hand\n")
 	f.motd("one")
 	f.runs(web1, "9.0")
 	web1.Run(t, "systemctl", "restart", "fettle-agent")
