@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -56,7 +57,7 @@ func withWords(file string) []string { return append([]string{file}, os.Args[1:]
 
 // runProgram runs a program for what it says.
 func runProgram(ctx context.Context, argv []string) ([]byte, error) {
-	h, err := openRoot("/")
+	h, err := here.Root("/")
 	if err != nil {
 		return nil, err
 	}
