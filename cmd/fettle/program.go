@@ -20,7 +20,7 @@ import (
 )
 
 // endPatience is how long a program that was tried may take to end.
-const endPatience = 30 * time.Second
+const endPatience = 10 * time.Second
 
 // programHooks are how this program gives way to another; closing ends what it has begun.
 func programHooks(closing func()) *cli.Program {
