@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"time"
 
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -78,4 +80,15 @@ func tell(socket, text string) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "cannot tell systemd: %v\n", err)
 	}
+}
+
+// calm gives back what a daemon needs for its work alone: the process that compiles, memory
+// that is free, and the pages of this program that were read. Another piece of work takes
+// some milliseconds longer for it.
+func calm(worked bool, closing func()) {
+	if worked {
+		closing()
+		debug.FreeOSMemory()
+	}
+	_ = local.Shed() // they are only a little room
 }

@@ -60,7 +60,7 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
 				Free:    freeAt,
-				Program: func(ctx context.Context, argv []string, stdin []byte) error { return runProgram(ctx, h, argv, stdin) },
+				Program: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
 				Ready:   func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
@@ -76,8 +76,8 @@ func freeAt(dir string) (free, all uint64, err error) {
 	return st.Bavail * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), nil
 }
 
-// runProgram runs a program that a rule of notification names; what it says is shown when it fails.
-func runProgram(ctx context.Context, h *local.Host, argv []string, stdin []byte) error {
+// runForNotice runs a program that a rule of notification names; what it says is shown when it fails.
+func runForNotice(ctx context.Context, h *local.Host, argv []string, stdin []byte) error {
 	r, err := h.Run(ctx, host.Command{Argv: argv, Stdin: stdin, Timeout: notify.Patience})
 	switch {
 	case err != nil:

@@ -123,6 +123,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
 		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof(""), Rollout: rollout(d)}, Modules: modules}
 	d.permit(&want)
+	want.Program = c.programOf[t.ID]
 	d.carry(&want)
 	return want, ""
 }

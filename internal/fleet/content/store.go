@@ -217,6 +217,14 @@ func (s *Store) drop(digest string) error {
 	return nil
 }
 
+// Remove removes content. It is no error where there is none. Who has it open reads on.
+func (s *Store) Remove(b fleet.Bundle) error {
+	if err := fleet.CheckDigest(b.Digest); err != nil {
+		return err
+	}
+	return s.drop(b.Digest)
+}
+
 // Read gives content that is small, such as a proof.
 func (s *Store) Read(b fleet.Bundle, most int64) ([]byte, error) {
 	if b.Size > most {

@@ -85,6 +85,7 @@ type Hub struct {
 	requests    *mirror[Request]
 	rules       *mirror[rule]
 	freezes     *mirror[assign.Freeze]
+	programs    *mirror[assign.Programmed]
 	approvals   *mirror[assign.Approval]
 	refs        *mirror[namedRef]
 	floors      *mirror[fleet.Have]
@@ -246,6 +247,7 @@ func (h *Hub) makeMirrors() {
 	h.requests = newMirror[Request](h.stores["requests"], "", nil)
 	h.rules = newMirror[rule](settings, "rule/", nil)
 	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
+	h.programs = newMirror[assign.Programmed](settings, "program/", nil)
 	h.approvals = newMirror[assign.Approval](settings, "approval/", nil)
 	h.refs = newMirror[namedRef](settings, "ref/", nil)
 	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
@@ -266,6 +268,7 @@ func (h *Hub) makeMirrors() {
 	h.freezes.changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
+	h.programs.changed = h.onProgrammed
 	h.refs.changed = func(_ string, r namedRef, rev uint64, gone bool) {
 		if !gone {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
@@ -294,7 +297,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

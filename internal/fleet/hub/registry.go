@@ -158,6 +158,9 @@ func (h *Hub) tellAll(tell func(assign.Event)) {
 	h.freezes.each(func(key string, f assign.Freeze, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: &f})
 	})
+	h.programs.each(func(key string, p assign.Programmed, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.ProgramEvent, Key: key, Program: &p})
+	})
 	h.approvals.each(func(key string, a assign.Approval, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: &a})
 	})

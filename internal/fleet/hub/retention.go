@@ -116,6 +116,11 @@ func (h *Hub) sweep(ctx context.Context) error {
 			}
 		}
 	})
+	for _, p := range h.programs.values() {
+		for _, b := range p.Program.Files {
+			digests[b.Digest] = true
+		}
+	}
 	h.mu.Lock()
 	for d := range h.out.Contents() {
 		digests[d] = true

@@ -88,6 +88,11 @@ type App struct {
 	// Ready tells the service manager that a daemon is up, and goes on telling that it is
 	// alive until the function is called, or ctx ends, which it tells too.
 	Ready func(ctx context.Context) func()
+	// Calm gives back what only work needs, when a daemon rests; worked tells
+	// whether it has worked since it rested last. nil: nothing is given back.
+	Calm func(worked bool)
+	// Program is this program as a file; nil: it cannot be exchanged.
+	Program *Program
 	// Hub is this program as a hub; nil: it cannot be one.
 	Hub *Hub
 	// Walls tells how the compiler is limited on this machine; nil: it is not.

@@ -54,7 +54,7 @@ one folder. Targets get what they are to be from it and then go on by themselves
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
 	return c
 }
 

@@ -38,9 +38,10 @@ type Machine struct {
 	wasReady bool
 	cert     Certificate
 
-	due      [timers]time.Duration
-	failures [timers]int // in a row, of what each timer repeats
-	dice     uint64
+	due       [timers]time.Duration
+	failures  [timers]int // in a row, of what each timer repeats
+	replacing replacing
+	dice      uint64
 }
 
 // order is (epoch, generation).
@@ -126,6 +127,11 @@ func (m *Machine) take(e Event) {
 		m.frost, m.due[thawTimer] = e.Why, never
 	case Certificate:
 		m.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
+	case Newer:
+		m.refuse(e.Why)
+		m.replacing.asked = e.Program
+	case Prepared:
+		m.prepared(e)
 	case Renewed:
 		m.renewed(e.Error)
 	}
@@ -144,6 +150,7 @@ func (m *Machine) begin() {
 		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
 	}
 	m.report(fleet.Event{Kind: fleet.Started, Text: m.cfg.Version})
+	m.beginProgram()
 }
 
 func (m *Machine) link(up bool) {

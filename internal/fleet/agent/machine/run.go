@@ -19,7 +19,8 @@ func (m *Machine) next() {
 	if m.bad != (order{}) && m.isDue(badTimer) {
 		m.bad = order{}
 	}
-	if m.running != nil {
+	m.program()
+	if m.leave() || m.running != nil {
 		return
 	}
 	c, ok := m.compose()

@@ -19,6 +19,8 @@ const (
 	thawTimer
 	lockTimer // no run before it
 	badTimer  // what could not be compiled is not tried before it
+	programTimer
+	settleTimer
 	timers
 )
 
@@ -82,6 +84,9 @@ func (m *Machine) wake() time.Duration {
 	use(fetchTimer, m.mustFetch())
 	use(thawTimer, m.frost != "")
 	use(badTimer, m.bad != order{})
+	_, digest := m.wantedProgram()
+	use(programTimer, m.mayPrepare(digest))
+	use(settleTimer, m.cfg.Program.Arch != "" && !m.cfg.Program.Trial && !m.replacing.settled)
 	if m.running == nil {
 		next = min(next, max(m.nextRun(), m.due[lockTimer]))
 	}

@@ -56,6 +56,10 @@ type Operations interface {
 	TestNotification(ctx context.Context, by access.Who, name string) error
 	// DecideNotice lets a notice go that waits, or throws it away.
 	DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error
+	Programs(ctx context.Context) ([]document.Programmed, error)
+	// SetProgram says which program the targets are to be, and those that the selection
+	// of the request means later.
+	SetProgram(ctx context.Context, by access.Who, r document.ProgramRequest, targets []fleet.TargetID) error
 
 	// Do keeps a request for each of the targets until its agent acknowledges it.
 	Do(ctx context.Context, by access.Who, what, arg string, targets []fleet.TargetID) (document.Request, error)

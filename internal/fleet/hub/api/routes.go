@@ -86,6 +86,9 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
 		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
 
+		{Method: "GET", Path: "/v1/programs", Right: access.Read, Does: "Which programs agents are to be", Out: document.ProgramPage{}, call: (*call).programs},
+		{Method: "POST", Path: "/v1/programs", Right: access.Admin, Does: "Say which program agents are to be; its files were given to /v1/programs/file", In: document.ProgramRequest{}, Out: document.Done{}, call: (*call).setProgram},
+
 		{Method: "GET", Path: "/v1/tokens", Right: access.Admin, Does: "The tokens that let targets in, without the secrets", Out: document.TokenPage{}, call: (*call).tokens},
 		{Method: "POST", Path: "/v1/tokens", Right: access.Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
 		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: access.Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},

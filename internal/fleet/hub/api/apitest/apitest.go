@@ -42,6 +42,7 @@ type Hub struct {
 	targets  map[fleet.TargetID]fleet.Target
 	tokens   []document.Token
 	people   []document.Known
+	programs []document.Programmed
 	requests []document.Request
 	acts     []access.Entry
 	rules    []document.Notification
