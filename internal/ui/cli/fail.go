@@ -47,7 +47,7 @@ func (s *session) fail(err error) {
 		return
 	}
 	hint := hintOf(err)
-	if s.remote != nil && !s.at.Sudo && errors.Is(err, fs.ErrPermission) {
+	if s.remote != nil && s.at.hub == "" && !s.at.Sudo && errors.Is(err, fs.ErrPermission) {
 		hint = "Become root there: --sudo, or sudo = true in the ssh block of the target"
 	}
 	if s.remote != nil && errors.Is(err, wire.ErrLost) {

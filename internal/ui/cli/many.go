@@ -66,6 +66,9 @@ func (f *manyFlags) options() (fanout.Options, error) {
 // chooseOne reads -t for a command: one plain name is the target, anything else a
 // selection, which only some commands take.
 func (s *session) chooseOne(c *cobra.Command) error {
+	if s.reach.via.value == viaHub && (s.reach.ssh != "" || len(s.words) == 0) {
+		return refuse("Name the targets: -t TARGET", "cannot tell whom to reach through the hub")
+	}
 	if len(s.words) == 0 {
 		return nil
 	}
@@ -127,16 +130,24 @@ type outcome struct {
 
 // crowd finds the targets that -t selects. The caller closes it.
 func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
-	src, err := s.openSource(ctx, s.rev)
+	src, err := s.openChosen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := s.selected(src, s.words)
+	chosen, err := s.choose(ctx, src)
 	if err != nil {
-		_ = src.repo.Close()
+		src.close()
 		return nil, err
 	}
 	return s.crowdOf(src, f, chosen)
+}
+
+// choose gives the targets of -t: a hub finds them where there is no repository.
+func (s *session) choose(ctx context.Context, src *source) ([]lang.Target, error) {
+	if src.none != nil {
+		return s.selectedByHub(ctx)
+	}
+	return s.selected(src, s.words)
 }
 
 // crowdOf is these targets of an open repository, which it closes.
@@ -156,7 +167,7 @@ func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crow
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
 		// The only target of a repository is this machine, as where nobody names one.
-		here := s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil
+		here := s.reach.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 	}
 	cr.keep = len(cr.names) <= o.Parallel
@@ -211,7 +222,7 @@ func (cr *crowd) close() {
 	for _, m := range cr.members {
 		m.leave()
 	}
-	_ = cr.src.repo.Close()
+	cr.src.close()
 }
 
 func (m *member) leave() {
@@ -295,15 +306,15 @@ func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor,
 		mach.Looks = !acts && !fileExists(mach.State)
 		return m.app.OpenExecutor(ctx, mach)
 	}
-	a := m.addressOf(m.entry)
-	if a == nil {
+	w := m.wayTo(m.entry)
+	if w == nil {
 		return nil, nil, &unreached{noWay(m.target)}
 	}
-	x, err := m.connect(ctx, *a, true)
+	x, err := m.connect(ctx, *w, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	m.remote, m.at = x, *a
+	m.remote, m.at = x, *w
 	return x, nothing, nil
 }
 
@@ -346,6 +357,9 @@ func firstOf(text string) string {
 
 // wantedFor compiles what a member should be, from a repository that is open.
 func (cr *crowd) wantedFor(ctx context.Context, m *member) (executor.Request, error) {
+	if cr.src.none != nil {
+		return executor.Request{}, cr.src.none
+	}
 	in, err := m.input(ctx, cr.src.tree, m.target)
 	if err != nil {
 		return executor.Request{}, err
