@@ -26,8 +26,9 @@ const maxNoise = 64 << 10
 // Hello is what the served end says of itself first.
 type Hello struct {
 	Version string `json:"version"`
-	Host    string `json:"host"`           // how the machine calls itself
-	User    string `json:"user,omitempty"` // who the process runs as
+	Host    string `json:"host"`              // how the machine calls itself
+	User    string `json:"user,omitempty"`    // who the process runs as
+	Program string `json:"program,omitempty"` // the file that it runs from
 	// Public is the key of the machine's own identity, to which secrets are handed
 	// over; "" for none yet.
 	Public string `json:"public,omitempty"`
