@@ -26,9 +26,8 @@ const maxNoise = 64 << 10
 // Hello is what the served end says of itself first.
 type Hello struct {
 	Version string `json:"version"`
-	Host    string `json:"host"`              // how the machine calls itself
-	User    string `json:"user,omitempty"`    // who the process runs as
-	Program string `json:"program,omitempty"` // the file that it runs from
+	Host    string `json:"host"`           // how the machine calls itself
+	User    string `json:"user,omitempty"` // who the process runs as
 	// Public is the key of the machine's own identity, to which secrets are handed
 	// over; "" for none yet.
 	Public string `json:"public,omitempty"`
@@ -44,7 +43,6 @@ type Hello struct {
 
 // Kept is what an agent keeps a machine as: it takes back what is otherwise.
 type Kept struct {
-	Fleet string `json:"fleet"`
 	// Commit is that of all that is no module, Branch what it was resolved from.
 	Commit string `json:"commit,omitempty"`
 	Branch string `json:"branch,omitempty"`

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,4 +51,21 @@ func oneConnection(t *http.Transport, like *http.Client) *http.Client {
 		t.TLSClientConfig.NextProtos = nil // the clone has those of HTTP/2
 	}
 	return &http.Client{Transport: t, CheckRedirect: like.CheckRedirect}
+}
+
+// Refused tells whether an error is what a hub said, and not that nobody could ask it.
+func Refused(err error) bool { return statusOf(err) != 0 }
+
+// Missing tells whether a hub said that what was asked for is not there.
+func Missing(err error) bool { return statusOf(err) == http.StatusNotFound }
+
+// Away tells whether a hub said that the agent of the target is not connected.
+func Away(err error) bool { return statusOf(err) == http.StatusServiceUnavailable }
+
+func statusOf(err error) int {
+	var p *document.Problem
+	if errors.As(err, &p) {
+		return p.Status
+	}
+	return 0
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -36,11 +35,11 @@ const tokenLife = 30 * time.Minute
 
 // enrolOver is what fettle target enrol does on each target.
 type enrolOver struct {
-	hub     *client.Client
-	url     string        // of the hub, as targets reach it
-	pkg     string        // file of the package; "" installs this program
-	file    executor.File // the package, described once
-	within  time.Duration // for the hub to see the target
+	hub    *client.Client
+	url    string        // of the hub, as targets reach it
+	pkg    string        // file of the package; "" installs this program
+	file   executor.File // the package, described once
+	within time.Duration // for the hub to see the target
 }
 
 func newTargetEnrol(s *session) *cobra.Command {
@@ -298,9 +297,8 @@ func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID
 		return false, "", fmt.Errorf("cannot read what its agent says: %w", err)
 	}
 	d, err := t.hub.Target(ctx, string(doc.ID))
-	var p *document.Problem
 	switch {
-	case errors.As(err, &p) && p.Status == http.StatusNotFound:
+	case client.Missing(err):
 		return false, "", refuse("If it is to leave that fleet, type there: fettle agent enrol --again --hub URL --token-file FILE",
 			fmt.Sprintf("cannot enrol it: it is a target of the fleet %q, which the hub does not know", doc.Fleet))
 	case err != nil:

@@ -59,7 +59,7 @@ func openFar(home, by, target string, changes bool) (io.ReadWriteCloser, error) 
 	}
 	hello := wire.Hello{Version: "test", Host: name, Facts: facts}
 	if name == "web2" {
-		hello.Kept = &wire.Kept{Fleet: "acme", Commit: "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", Branch: "main", Generation: 7}
+		hello.Kept = &wire.Kept{Commit: "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", Branch: "main", Generation: 7}
 	}
 	go func() {
 		_ = wire.Serve(context.Background(), far, wire.Served{

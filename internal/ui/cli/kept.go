@@ -3,41 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/wire"
-	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/ui/render"
 )
-
-// kept is what an agent keeps a machine as; nil where it is in no fleet, or nobody may see
-// it.
-func (s *session) kept(m Machine) *wire.Kept {
-	if s.app.State == nil || !fileExists(filepath.Join(m.State, agentDir)) {
-		return nil
-	}
-	files, done, err := s.app.State(m)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = done() }()
-	mb, err := s.openMember(m, files, nil)
-	if err != nil {
-		return nil
-	}
-	k := &wire.Kept{Fleet: mb.Fleet()}
-	dir, err := durable.Open(files, agentDir)
-	if err != nil {
-		return k
-	}
-	if was, err := dir.Load(); err == nil && was.Accepted != nil {
-		a := was.Accepted
-		k.Commit, k.Branch, k.Generation = a.Top.Revision.Commit, a.Top.Revision.Branch, a.Generation
-	}
-	return k
-}
 
 // keptHere is what an agent keeps the machine as that is worked on.
 func (s *session) keptHere() *wire.Kept {
@@ -48,7 +20,7 @@ func (s *session) keptHere() *wire.Kept {
 	if err != nil {
 		return nil
 	}
-	return s.kept(m)
+	return here.Kept(m)
 }
 
 // mayKeep refuses to apply what an agent would take back at once: a list that is not the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/fanout"
-	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/lang"
 )
 
@@ -61,33 +59,6 @@ func (f *manyFlags) options() (fanout.Options, error) {
 		o.MaxFailed = &most
 	}
 	return o, nil
-}
-
-// chooseOne reads -t for a command: one plain name is the target, anything else a
-// selection, which only some commands take.
-func (s *session) chooseOne(c *cobra.Command) error {
-	if s.reach.via.value == viaHub && (s.reach.ssh != "" || len(s.words) == 0) {
-		return refuse("Name the targets: -t TARGET", "cannot tell whom to reach through the hub")
-	}
-	if len(s.words) == 0 {
-		return nil
-	}
-	if len(s.words) == 1 && oneName(s.words[0]) {
-		s.target = s.words[0]
-		return nil
-	}
-	if c.Annotations[manyMark] == "" {
-		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target", c.CommandPath(), strings.Join(s.words, ",")))
-	}
-	if s.reach.ssh != "" {
-		return refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one machine")
-	}
-	return nil
-}
-
-// oneName tells whether a word of -t is the name of one target.
-func oneName(word string) bool {
-	return selection.Quote(word) == word && !strings.Contains(word, ":")
 }
 
 // isMany tells whether the command line names a selection of targets.
@@ -142,14 +113,6 @@ func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
 	return s.crowdOf(src, f, chosen)
 }
 
-// choose gives the targets of -t: a hub finds them where there is no repository.
-func (s *session) choose(ctx context.Context, src *source) ([]lang.Target, error) {
-	if src.none != nil {
-		return s.selectedByHub(ctx)
-	}
-	return s.selected(src, s.words)
-}
-
 // crowdOf is these targets of an open repository, which it closes.
 func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crowd, error) {
 	cr := &crowd{s: s, src: src, members: map[string]*member{}}
@@ -172,32 +135,6 @@ func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crow
 	}
 	cr.keep = len(cr.names) <= o.Parallel
 	return cr, nil
-}
-
-// selected are the targets that words choose, by name.
-func (s *session) selected(src *source, words []string) ([]lang.Target, error) {
-	sel, err := selection.Parse(words)
-	if err != nil {
-		return nil, withHint(err, selection.Grammar)
-	}
-	all, err := s.inventory(src)
-	if err != nil {
-		return nil, err
-	}
-	given := selection.Given{Files: map[string]string{}}
-	for _, name := range sel.Files() {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the targets in %q: %w", name, err)
-		}
-		given.Files[name] = string(text)
-	}
-	if sel.Failed() {
-		if given.Failed, err = s.lastFailed(src); err != nil {
-			return nil, err
-		}
-	}
-	return sel.Choose(all, given)
 }
 
 // apart is a session for one target of many: it has what the command line says and

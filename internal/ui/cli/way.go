@@ -2,13 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
@@ -24,6 +23,10 @@ const (
 	viaSSH = "ssh"
 	viaHub = "hub"
 )
+
+// streamSilence is how long an agent may say nothing before it is asked for a sign of
+// life.
+const streamSilence = 20 * time.Second
 
 // way leads to a machine: over SSH, or through a hub. The zero value is this machine.
 type way struct {
@@ -99,7 +102,7 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	if err != nil {
 		return nil, hubRefused(name, err)
 	}
-	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.reach.onDisconnect.value, Silence: silence, Identities: s.identities})
+	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.reach.onDisconnect.value, Silence: streamSilence, Identities: s.identities})
 	if err != nil {
 		return nil, &unreached{fmt.Errorf("cannot reach %s through the hub: %w", name, err)}
 	}
@@ -112,14 +115,13 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 // hubRefused is why there is no way through the hub. What it says of a target that is
 // away is said in fewer words.
 func hubRefused(name string, err error) error {
-	var p *document.Problem
 	switch {
-	case !errors.As(err, &p):
-		return &unreached{err}
-	case p.Status == http.StatusServiceUnavailable:
+	case client.Away(err):
 		return &unreached{refuse("See when it was last heard of: fettle target show "+name+"\nWhere the repository says how: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
-	case p.Status == http.StatusNotFound:
+	case client.Missing(err):
 		return &unreached{refuse("See which there are: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
+	case !client.Refused(err):
+		return &unreached{err}
 	}
 	return err
 }
