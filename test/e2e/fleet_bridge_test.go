@@ -260,7 +260,7 @@ func bridgeHubKilled(b *bridge) {
 	}
 	m.goOn()
 	b.told("succeeded", "4 changed")
-	b.push("one") // it is the module that counts again
+	b.fettle(asWanted, "request", "apply", "-t", "web1")
 	b.fleet.await("the agent took it back", func() bool { return !m.has("/etc/story/after") })
 }
 
@@ -272,7 +272,7 @@ func bridgeStopped(b *bridge) {
 		b.t.Errorf("it ended with %d", code)
 	}
 	m.goOn()
-	b.push("one")
+	b.fettle(asWanted, "request", "apply", "-t", "web1")
 	b.fleet.await("the agent took it back", func() bool { return !m.has("/etc/story/before") })
 	b.fleet.ready()
 }
@@ -281,7 +281,7 @@ func bridgeStopped(b *bridge) {
 func bridgeReader(b *bridge) {
 	b.login("bob", "read")
 	b.fettle(asWanted, "status", "-t", "web1", "--via", "hub")
-	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "who asks may only look")
+	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "who asks may only look", "Ask an admin of the fleet")
 	b.fettle(failed, "freeze", "-t", "web1", "--via", "hub")
 	if b.web(0).has("/root/bob") {
 		b.t.Error("a reader has changed something")
@@ -291,6 +291,6 @@ func bridgeReader(b *bridge) {
 
 // bridgeReboot: a target that goes down takes the stream along, and comes back.
 func bridgeReboot(b *bridge) {
-	b.fettle(asWanted, "reboot", "-t", "web1", "--via", "hub")
+	b.fettle(asWanted, "reboot", "-t", "web1", "--via", "hub", "--yes")
 	b.fleet.ready()
 }

@@ -1,3 +1,5 @@
+//go:build !target
+
 package cli
 
 import (
@@ -11,9 +13,6 @@ import (
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
-
-// errNoRepository marks that there is no repository here.
-var errNoRepository = errors.New("there is no repository")
 
 // openChosen opens the repository for what -t names. Where a hub has a say, its targets
 // are in the repository as its agents have them; where there is no repository they are
@@ -170,8 +169,3 @@ func (o *overlaid) ReadDir(path string) ([]repo.Entry, error) {
 	}
 	return slices.Insert(list, at, own), nil
 }
-
-// noRepository is errNoRepository in the words of what was looked for.
-type noRepository struct{ error }
-
-func (n *noRepository) Is(target error) bool { return target == errNoRepository }

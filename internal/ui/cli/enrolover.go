@@ -1,3 +1,5 @@
+//go:build !target
+
 package cli
 
 import (
@@ -115,7 +117,7 @@ func (e enrolOver) one(ctx context.Context, m *member, x executor.Executor) outc
 	if err != nil {
 		return failed(err)
 	}
-	if err := t.start(ctx); err != nil {
+	if err := t.start(ctx, anew || t.changed); err != nil {
 		return failed(err)
 	}
 	d, err := t.seen(ctx, id)
@@ -312,10 +314,11 @@ func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID
 	return false, doc.ID, nil
 }
 
-// start has the agent run from now on, with the program that is there now.
-func (t *enrolling) start(ctx context.Context) error {
+// start has the agent run from now on; fresh has it begin anew, with the program and the
+// identity that are there now.
+func (t *enrolling) start(ctx context.Context, fresh bool) error {
 	verb := "start"
-	if t.changed {
+	if fresh {
 		verb = "restart"
 	}
 	_, err := t.run(ctx, "start the agent", executor.Command{Argv: [][]string{

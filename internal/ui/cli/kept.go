@@ -23,7 +23,7 @@ func (s *session) keptHere() *wire.Kept {
 	return here.Kept(m)
 }
 
-// mayKeep refuses to apply what an agent would take back at once: a list that is not the
+// mayKeep refuses to apply what an agent would take back when it looks next: a list that is not the
 // one which it has applied. What that list has anyway may be repaired.
 func (s *session) mayKeep(ctx context.Context, x executor.Executor, p *plan.Plan) error {
 	if s.keptToo || p.Empty() {
@@ -41,7 +41,7 @@ func (s *session) mayKeep(ctx context.Context, x executor.Executor, p *plan.Plan
 		hint += "Keep the target on a branch of its own for a while: fettle target pin " + s.target + " --branch BRANCH --for 2h\n"
 	}
 	return refuse(hint+"Do it all the same, until the agent takes it back: --kept-too",
-		fmt.Sprintf("cannot apply this: %s is kept by its agent%s, which would take it back at once", s.keptName(), keptAt(k)))
+		fmt.Sprintf("cannot apply this: %s is kept by its agent%s, which would take it back", s.keptName(), keptAt(k)))
 }
 
 // tellsKept warns that an agent goes forward again what is taken back.
@@ -63,7 +63,7 @@ func keptAt(k *wire.Kept) string {
 	if k.Commit == "" {
 		return ""
 	}
-	text := " at " + short(k.Commit)
+	text := " at " + k.Commit[:min(len(k.Commit), 12)]
 	if k.Branch != "" {
 		text += " (" + render.Escape(k.Branch) + ")"
 	}

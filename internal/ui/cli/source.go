@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -252,3 +253,11 @@ func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Req
 	closing()
 	return executor.Request{}, nil, err
 }
+
+// errNoRepository marks that there is no repository here.
+var errNoRepository = errors.New("there is no repository")
+
+// noRepository is errNoRepository in the words of what was looked for.
+type noRepository struct{ error }
+
+func (n *noRepository) Is(target error) bool { return target == errNoRepository }
