@@ -13,10 +13,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet"
@@ -40,7 +42,8 @@ type enrolOver struct {
 	hub    *client.Client
 	url    string        // of the hub, as targets reach it
 	pkg    string        // file of the package; "" installs this program
-	file   executor.File // the package, described once
+	file   executor.File // that, or this program, described once
+	from   string        // where it is
 	within time.Duration // for the hub to see the target
 }
 
@@ -85,11 +88,8 @@ func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) er
 	if e.url = cmp.Or(e.url, login.Hub); !strings.HasPrefix(e.url, "https://") {
 		return refuse("Say it: --hub https://HOST:7440", "cannot tell at which address targets reach the hub: the login goes through a socket")
 	}
-	if e.pkg != "" {
-		if e.file, err = describe(e.pkg); err != nil {
-			return err
-		}
-		e.file.Path, e.file.Mode = packageOnItsWay, "0644"
+	if err := e.describe(); err != nil {
+		return err
 	}
 	if e.hub, err = s.hub(); err != nil {
 		return err
@@ -102,6 +102,20 @@ func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) er
 	defer cr.close()
 	cr.acts = true
 	return cr.finish("Enrolled", cr.round(ctx, cr.names, "Enrolling", true, e.one), map[fanout.Status]string{fanout.OK: "enrolled before", fanout.Changed: "enrolled"})
+}
+
+// describe reads what is to be installed, once for all targets.
+func (e *enrolOver) describe() (err error) {
+	to, mode := packageOnItsWay, "0644"
+	if e.from = e.pkg; e.pkg == "" {
+		if e.from, err = os.Executable(); err != nil {
+			return fmt.Errorf("cannot find this program to bring it to targets: %w", err)
+		}
+		to, mode = installedProgram, "0755"
+	}
+	e.file, err = describe(e.from)
+	e.file.Path, e.file.Owner, e.file.Group, e.file.Mode = to, "root", "root", mode
+	return err
 }
 
 // one enrols one target. Each step looks first at what is there.
@@ -140,7 +154,6 @@ type enrolling struct {
 	m       *member
 	cx      executor.Commander
 	fx      executor.Files
-	program string // that serves there
 	changed bool   // something was installed
 	with    string // what: for people
 }
@@ -153,14 +166,6 @@ func (e enrolOver) begin(m *member, x executor.Executor) (*enrolling, error) {
 	}
 	if !can {
 		return nil, errors.New("cannot enrol it: it runs lists only")
-	}
-	if m.remote != nil {
-		t.program = m.remote.Hello().Program
-	} else {
-		t.program, _ = os.Executable()
-	}
-	if t.program == "" {
-		return nil, errors.New("cannot enrol it: it does not say where its program is")
 	}
 	return t, nil
 }
@@ -202,25 +207,33 @@ func (t *enrolling) install(ctx context.Context) error {
 		return nil
 	}
 	t.with = "this program in " + installedProgram
-	same, _, err := t.holds(ctx, "cmp", "--silent", "--", t.program, installedProgram)
-	if err != nil {
-		return err
+	if arch := t.arch(); arch != "" && arch != runtime.GOARCH {
+		return refuse("Install a package that is made for it: --package FILE", fmt.Sprintf("cannot install this program there: it is for %s, and the machine is %s", runtime.GOARCH, arch))
 	}
 	for _, name := range packaging.AgentUnits() {
 		if err := t.unit(ctx, name); err != nil {
 			return err
 		}
 	}
-	if same {
-		return nil
+	return t.put(ctx, t.file, func() (io.ReadCloser, error) { return os.Open(t.from) })
+}
+
+// arch is the processor of the machine as Go names it, "" where nobody says.
+func (t *enrolling) arch() string {
+	if t.m.remote == nil {
+		return runtime.GOARCH
 	}
-	t.changed = true
-	fresh := installedProgram + ".new"
-	_, err = t.run(ctx, "install the program", executor.Command{Argv: [][]string{
-		{"install", "--owner=root", "--group=root", "--mode=0755", "--", t.program, fresh},
-		{"sync", "--", fresh},
-		{"mv", "--force", "--no-target-directory", "--", fresh, installedProgram},
-	}})
+	v, ok := t.m.remote.Facts()["arch_go"]
+	if !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return ""
+	}
+	return v.AsString()
+}
+
+// put has a file be there as it is here.
+func (t *enrolling) put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error)) error {
+	res, err := t.fx.Put(ctx, f, from, t.m.runOptions())
+	t.changed = t.changed || err == nil && res.Changed
 	return err
 }
 
@@ -231,11 +244,7 @@ func (t *enrolling) unit(ctx context.Context, name string) error {
 	}
 	sum := sha256.Sum256(text)
 	f := executor.File{Path: packaging.UnitFolder + "/" + name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(text)), Owner: "root", Group: "root", Mode: "0644"}
-	res, err := t.fx.Put(ctx, f, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }, t.m.runOptions())
-	if err == nil && res.Changed {
-		t.changed = true
-	}
-	return err
+	return t.put(ctx, f, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
 }
 
 func (t *enrolling) installPackage(ctx context.Context) error {
@@ -245,7 +254,7 @@ func (t *enrolling) installPackage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.fx.Put(ctx, t.file, func() (io.ReadCloser, error) { return os.Open(t.pkg) }, t.m.runOptions()); err != nil {
+	if _, err := t.fx.Put(ctx, t.file, func() (io.ReadCloser, error) { return os.Open(t.from) }, t.m.runOptions()); err != nil {
 		return err
 	}
 	_, err = t.run(ctx, "install the package", executor.Command{Env: []string{"DEBIAN_FRONTEND=noninteractive"}, Argv: [][]string{
