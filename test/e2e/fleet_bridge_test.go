@@ -155,7 +155,7 @@ func bridgeWork(b *bridge) {
 	b.fettle(asWanted, "plan", "-t", "label:role=web", "--via", "hub")
 	b.fettle(asWanted, "drift", "-t", "web1", "--via", "hub")
 	b.fettle(asWanted, "status", "-t", "web*", "--via", "hub")
-	b.says(b.fettle(asWanted, "log", "-t", "web1", "--via", "hub"), "fettle run -t web1 --via hub", "agent")
+	b.says(b.fettle(asWanted, "log", "-t", "web1", "--via", "hub"), "agent")
 	b.put("copied", "text\n", 0o644)
 	b.fettle(asWanted, "copy", "-t", "web*", "--via", "hub", b.at("copied"), "/root/")
 	b.web(1).want("text", "cat", "/root/copied")
