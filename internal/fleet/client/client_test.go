@@ -142,6 +142,8 @@ func TestEveryRoute(t *testing.T) {
 		}
 	}
 	try(c.Explain(ctx, "web1", "modules/web"))
+	try(c.Programs(ctx))
+	_, _ = c.SetProgram(ctx, document.ProgramRequest{}) // it meets its route, which wants files first
 	try(c.Modules(ctx))
 	try(c.Module(ctx, "modules/web", 1))
 	try(c.Events(ctx, client.EventQuery{Target: "web1", Kinds: []string{"applied"}, Since: apitest.Now().AddDate(-1, 0, 0), Until: apitest.Now(), Limit: 3}))
