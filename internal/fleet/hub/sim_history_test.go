@@ -52,7 +52,7 @@ type history struct {
 // Whatever happens to hubs, agents, stores and networks: no promise is broken on the way,
 // and when all is well again every target is what the repository says.
 func TestSimulatedHistories(t *testing.T) {
-	checks := "12"
+	checks := "6"
 	if os.Getenv("FETTLE_LONG") != "" {
 		checks = "2000"
 	}

@@ -82,7 +82,7 @@ func TestOldBackup(t *testing.T) {
 func TestLostStore(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
-		s.populate(t, many(40))
+		s.populate(t, many(20))
 		s.restore(newShelf())
 		s.site.commit("main", s.site.believed, simple("two"))
 		t.Logf("%d agents are as the branch says after %s", len(s.agents), s.within(t, 2*time.Minute, "after the store was lost"))
@@ -98,7 +98,7 @@ func TestLostStore(t *testing.T) {
 func TestHubsAwayForADay(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		one := s.site.commit("main", s.site.believed, simple("one"))
-		s.populate(t, many(10))
+		s.populate(t, many(5))
 		s.hubs[0].stop()
 		s.site.commit("main", s.site.believed, simple("two"))
 		time.Sleep(25 * time.Hour)

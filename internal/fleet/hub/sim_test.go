@@ -50,8 +50,9 @@ func inSim(t *testing.T, hubs int, do func(s *sim)) {
 	})
 }
 
+// A commit reaches a machine, and what comes of it the hub's view.
 func TestSimulation(t *testing.T) {
-	inSim(t, 2, func(s *sim) {
+	inSim(t, 1, func(s *sim) {
 		r := s.site.commit("main", s.site.believed, simple("one"))
 		a, err := s.enrol(map[string]string{"role": "web"})
 		if err != nil {
