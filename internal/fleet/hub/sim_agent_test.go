@@ -45,8 +45,9 @@ type simAgent struct {
 	high    fleet.Have
 	ready   bool
 	status  fleet.Status
-	revoked time.Time // when a hub said so; a store that was lost may not know
-	out     bool      // retired or revoked
+	revoked time.Time     // when a hub said so; a store that was lost may not know
+	out     bool          // retired or revoked
+	slow    time.Duration // more that each run takes
 }
 
 func newSimAgent(s *sim, name string, labels map[string]string) *simAgent {
@@ -254,7 +255,7 @@ func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Even
 	a.mu.Lock()
 	before := maps.Clone(a.stands)
 	a.runs++
-	n := a.runs
+	n, takes := a.runs, a.slow+time.Duration(1+a.runs%40)*time.Second
 	a.mu.Unlock()
 	if !maps.Equal(want, before) {
 		a.mayApply(run.Want, before)
@@ -262,7 +263,7 @@ func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Even
 	select {
 	case <-ctx.Done():
 		return machine.Outcome{Result: machine.Stopped}
-	case <-time.After(time.Duration(1+n%40) * time.Second):
+	case <-time.After(takes):
 	}
 	return a.apply(run.Want, before, n)
 }
