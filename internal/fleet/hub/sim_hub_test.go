@@ -354,6 +354,7 @@ func (s *sim) end() {
 			h.stop()
 		}
 	}
+	time.Sleep(time.Minute) // what writes together waits a moment, and nobody waits for it
 	_ = os.RemoveAll(s.dir)
 }
 
