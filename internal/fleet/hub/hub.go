@@ -79,6 +79,7 @@ type Hub struct {
 	metrics  *metrics.Metrics
 	content  *content.Store
 	courier  *courier
+	opened   opened
 
 	targets     *mirror[fleet.Target]
 	assignments *mirror[given]

@@ -94,18 +94,27 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	return err
 }
 
-// epoch reads the epoch of the store, which is made when there is none: the store is
-// new, or somebody deleted it. Seconds count, so that it is above those of any store
-// before; agents who have seen a higher one all the same correct it.
+// epoch begins the epoch of whoever begins to lead. Nobody can see from within whether the
+// store is the newest, or an old one that was restored: numbers that follow those that it
+// has may have been given already. Seconds since 1970 count, so that what is given from
+// now on is above all that was given before; agents who have seen a higher epoch all the
+// same, since a clock was wrong, correct it. Who is what it is to be gets no new number.
 func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 	for {
-		if r, _, ok := h.rules.get(ruleKey); ok {
+		was, rev, _ := h.rules.get(ruleKey)
+		now := h.now().Unix()
+		r := rule{Epoch: max(was.Epoch+1, uint64(max(now, 1))), Begun: now, Why: h.set.Name + " leads"}
+		err := h.rules.put(ctx, ruleKey, r, rev)
+		if err == nil {
 			return r.Epoch, nil
 		}
-		now := h.now().Unix()
-		err := h.rules.put(ctx, ruleKey, rule{Epoch: uint64(max(now, 1)), Begun: now, Why: "the store is new"}, 0)
-		if err != nil && !errors.Is(err, fleet.ErrConflict) {
+		if !errors.Is(err, fleet.ErrConflict) {
 			return 0, fmt.Errorf("cannot begin an epoch: %w", err)
+		}
+		select { // until the mirror has what another hub was faster with
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -234,7 +234,11 @@ func notedEvent(n pki.Noted) fleet.HubEvent {
 func (h *Hub) followView(ctx context.Context) error {
 	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openGiven}
 	for {
-		err := h.view.Follow(ctx, sources)
+		var err error
+		// An empty record tells where the log ends.
+		if sources.End, err = h.log.Append(ctx, nil); err == nil {
+			err = h.view.Follow(ctx, sources)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

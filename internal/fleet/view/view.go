@@ -140,11 +140,8 @@ func (v *View) Close() error { return errors.Join(v.read.Close(), v.write.Close(
 
 // Position is the newest of the log that is in the model; 0 is none.
 func (v *View) Position(ctx context.Context) (uint64, error) {
-	var seq int64
-	if err := v.read.QueryRowContext(ctx, "SELECT seq FROM position").Scan(&seq); err != nil {
-		return 0, fmt.Errorf("cannot read the read model: %w", err)
-	}
-	return uint64(seq), nil
+	seq, _, err := v.place(ctx)
+	return seq, err
 }
 
 // Changed is closed when something has changed since it was called.

@@ -127,19 +127,21 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
 		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, Calm: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
-			s.serveHub(ctx, m, header, stream)
+			s.serveHub(ctx, m, mb, header, stream)
 		},
 	}
 }
 
 // serveHub serves this machine's executor to somebody whom a hub let through.
-func (s *session) serveHub(ctx context.Context, m Machine, header []byte, stream io.ReadWriteCloser) {
+// The connection to the hub was there before the run that may have locked people out, and
+// so proves nothing of it: such a run is confirmed over a new one.
+func (s *session) serveHub(ctx context.Context, m Machine, mb *joined.Member, header []byte, stream io.ReadWriteCloser) {
 	var h fleet.ExecutorHeader
 	if err := json.Unmarshal(header, &h); err != nil {
 		_ = stream.Close()
 		return
 	}
 	served := s.served(ctx, m, strings.TrimSpace("fleet "+h.By))
-	served.ReadOnly = !h.Changes
+	served.ReadOnly, served.Proof = !h.Changes, mb.Contact
 	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
 }

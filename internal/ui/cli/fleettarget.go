@@ -22,7 +22,7 @@ import (
 // targetCommands are those of fettle target that ask a hub.
 func targetCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{
-		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
+		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
 		newTargetFreeze(s), newTargetUnfreeze(s), newTargetRetire(s), newTargetRevoke(s),
 	}
 }

@@ -93,6 +93,8 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/unpin", "/v1/targets/web1/unpin", `{"module":"web"}`},
 	{"POST /v1/targets/{target}/freeze", "/v1/targets/web1/freeze", `{"reason":"migration"}`},
 	{"POST /v1/targets/{target}/unfreeze", "/v1/targets/web1/unfreeze", "{}"},
+	{"POST /v1/targets/{target}/look", "/v1/targets/web1/look", "{}"},
+	{"POST /v1/targets/{target}/work", "/v1/targets/web1/work", `{"command":"run -t web1 -- uptime"}`},
 	{"GET /v1/modules", "/v1/modules", ""},
 	{"GET /v1/modules/{module}", "/v1/modules/modules%2Fweb?limit=1", ""},
 	{"GET /v1/events", "/v1/events?kind=applied&kind=failed&since=2026-11-21T00:00:00Z&target=web1", ""},
@@ -155,8 +157,8 @@ func TestDescription(t *testing.T) {
 	for _, q := range requests {
 		called = append(called, q.route)
 		method, path, _ := strings.Cut(q.route, " ")
-		if strings.HasSuffix(path, "/follow") {
-			continue // TestFollow
+		if strings.HasSuffix(path, "/follow") || strings.HasSuffix(path, "/look") || strings.HasSuffix(path, "/work") {
+			continue // TestFollow, TestExecutor
 		}
 		w := ask(h, method, q.path, "admin", q.body)
 		if w.Code != http.StatusOK {

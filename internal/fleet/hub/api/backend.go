@@ -71,6 +71,7 @@ type Operations interface {
 type Backend interface {
 	Views
 	Operations
+	Executors
 	Repositories(ctx context.Context) ([]document.Repository, error)
 	// Because is why a target has a module as it was decided last, a sentence a line.
 	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)

@@ -22,6 +22,8 @@ type Route struct {
 	In, Out any
 	// Stream tells that Out comes again and again, as JSON lines or server-sent events.
 	Stream bool
+	// Upgrade tells that the connection becomes a stream of bytes both ways.
+	Upgrade bool
 	// Plain tells that the answer is text and no document.
 	Plain bool
 	call  func(*call) (any, error)
@@ -75,6 +77,8 @@ func Routes() []Route {
 		{Method: "POST", Path: "/v1/targets/{target}/unpin", Right: access.Operate, Does: "Let it follow the others again", In: document.UnpinRequest{}, Out: document.Done{}, call: (*call).unpin},
 		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: access.Operate, Does: "Keep a target from changing", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).freeze},
 		{Method: "POST", Path: "/v1/targets/{target}/unfreeze", Right: access.Operate, Does: "Let a target change again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreeze},
+		{Method: "POST", Path: "/v1/targets/{target}/look", Right: access.Read, Does: "The executor of a target, which changes nothing and runs no command", In: document.ExecutorRequest{}, Upgrade: true, call: (*call).look},
+		{Method: "POST", Path: "/v1/targets/{target}/work", Right: access.Operate, Does: "The executor of a target: plans, runs, commands, files", In: document.ExecutorRequest{}, Upgrade: true, call: (*call).work},
 
 		{Method: "GET", Path: "/v1/modules", Right: access.Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
 		{Method: "GET", Path: "/v1/modules/{module}", Right: access.Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
