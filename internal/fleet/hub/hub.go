@@ -101,6 +101,7 @@ type Hub struct {
 	leader *leader
 	out    assign.Output
 	repo   sources
+	skewed map[fleet.TargetID]bool // whose clock is wrong
 }
 
 // Run serves until ctx ends, which is no error.
@@ -127,6 +128,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.courier.gather(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
+	g.Go(func() error { return h.keepVouched(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error {
 		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
