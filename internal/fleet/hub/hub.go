@@ -116,12 +116,15 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
 	for _, m := range h.mirrored() {
 		g.Go(func() error { return m.follow(ctx) })
 	}
 	if err := h.settle(ctx); err != nil {
+		cancel() // what follows the stores does not end by itself
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
