@@ -1,6 +1,6 @@
 # make demo     what fettle does, on throwaway roots: one machine, then a hub with three
-# make build    bin/fettle, static, without symbols: it travels to targets
-# make programs bin/fettle, and beside it the same for the processors of targets
+# make build    bin/fettle, static; it carries the program for targets with this processor
+# make programs the same, with the programs for targets of every processor
 # make test     all tests; as root also those on real Debian hosts
 # make lint     format, vet, staticcheck, known vulnerabilities
 # make cover    what the engine's own tests run, against floors; in dist/cover.html
@@ -27,18 +27,18 @@ demo: build
 	@examples/demo/fleet.sh
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/fettle ./cmd/fettle
+	packaging/program.sh bin/fettle $(filter amd64 arm64,$(shell go env GOHOSTARCH))
 
-programs: build
-	CGO_ENABLED=0 GOARCH=amd64 go build -trimpath -ldflags '-s -w' -o bin/fettle-amd64 ./cmd/fettle
-	CGO_ENABLED=0 GOARCH=arm64 go build -trimpath -ldflags '-s -w' -o bin/fettle-arm64 ./cmd/fettle
+programs:
+	packaging/program.sh bin/fettle amd64 arm64
 
 deb:
 	packaging/build.sh dist
 
-# Packages with hosts take longer than go test's ten minutes on a small machine.
+# Packages with hosts take longer than go test's ten minutes on a small machine. What
+# waits for hosts comes first: meanwhile the others have the processors.
 test: setup
-	go test -race -timeout 20m ./...
+	go test -race -timeout 25m ./test/e2e ./...
 
 # What the tests on real hosts need, on Debian and as root; nothing otherwise.
 setup:
@@ -51,6 +51,7 @@ format:
 
 vet:
 	go vet ./...
+	go vet -tags target ./cmd/fettle-target
 
 staticcheck: $(staticcheck)
 	$(staticcheck) ./...

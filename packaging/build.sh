@@ -4,6 +4,7 @@
 #
 #   VERSION            default: git describe
 #   ARCH               default: this machine's, as dpkg calls it
+#   PROGRAMS           the processors of targets; default: amd64 arm64
 #   SOURCE_DATE_EPOCH  default: the time of the commit
 set -eu
 umask 022
@@ -37,7 +38,7 @@ mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/etc/fettle" "$doc" "$root/usr/lib
 	"$root/usr/share/lintian/overrides"
 
 build() { # GOARCH FILE
-	CGO_ENABLED=0 GOOS=linux GOARCH=$1 GOFLAGS= go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$version" -o "$2" ./cmd/fettle
+	GOARCH=$1 GOFLAGS= VERSION=$version BUILDFLAGS=-buildvcs=false packaging/program.sh "$2" ${PROGRAMS-amd64 arm64}
 }
 
 case $arch in
@@ -66,7 +67,7 @@ licenses() {
 		find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \) | sort | while read -r file; do cat "$file"; echo; done
 	done
 }
-licenses "$root/usr/bin/fettle" >"$doc/libraries"
+licenses "$root/usr/bin/fettle" >"$doc/libraries" # it links all that what it carries does
 grep -q '^==== ' "$doc/libraries"
 
 cat >"$doc/changelog" <<EOF

@@ -5,22 +5,25 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"time"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // openFiles opens the state directory for what an agent keeps beside the journal.
 func openFiles(m cli.Machine) (host.FS, func() error, error) {
 	m.Looks = false
-	return openState(m)
+	return here.State(m)
 }
 
 // watched names the boot of a machine, and how its units are heard.
 func watched(m cli.Machine) (boot string, units func(context.Context, func(string)) error) {
-	h, err := openRoot(m.Root)
+	h, err := here.Root(m.Root)
 	if err != nil {
 		return "", nil
 	}
@@ -77,4 +80,15 @@ func tell(socket, text string) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "cannot tell systemd: %v\n", err)
 	}
+}
+
+// calm gives back what a daemon needs for its work alone: the process that compiles, memory
+// that is free, and the pages of this program that were read. Another piece of work takes
+// some milliseconds longer for it.
+func calm(worked bool, closing func()) {
+	if worked {
+		closing()
+		debug.FreeOSMemory()
+	}
+	_ = local.Shed() // they are only a little room
 }

@@ -16,9 +16,9 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind/generator"
@@ -55,27 +55,29 @@ func run(args []string) int {
 	many := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
 	defer many.Close()
 	app := &cli.App{
-		OpenExecutor: openExecutor,
-		Facts:        gatherFacts,
-		Language:     language(compiler, testers, many),
-		Cache:        openCache,
-		Stdin:        os.Stdin,
-		Stdout:       os.Stdout,
-		Stderr:       os.Stderr,
-		Terminal:     terminal(),
-		Login:        login,
-		Now:          time.Now,
-		Zone:         time.Local,
-		Hostname:     os.Hostname,
-		Env:          os.Getenv,
-		Version:      versionText(),
-		Build:        buildText(),
-		Support:      support,
-		Connect:      connector(),
-		Interrupts:   signals.take,
-		Forget:       ssh.Forget,
-		Password:     password,
-		Ask:          ask,
+		OpenExecutor: func(_ context.Context, m cli.Machine) (executor.Executor, func() error, error) {
+			return here.Open(m, local.Build(versionText()))
+		},
+		Facts:      here.Facts,
+		Language:   language(compiler, testers, many),
+		Beside:     here.Beside,
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		Terminal:   cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr),
+		Login:      login,
+		Now:        time.Now,
+		Zone:       time.Local,
+		Hostname:   os.Hostname,
+		Env:        os.Getenv,
+		Version:    versionText(),
+		Build:      local.Build(versionText()),
+		Support:    support,
+		Connect:    connector(),
+		Interrupts: signals.take,
+		Forget:     ssh.Forget,
+		Password:   password,
+		Ask:        ask,
 		Generate: func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error) {
 			return outside.Generate(ctx, tree, g, programChild)
 		},
@@ -83,6 +85,8 @@ func run(args []string) int {
 		State:       openFiles,
 		Watch:       watched,
 		Ready:       ready,
+		Calm:        func(worked bool) { calm(worked, compiler.Close) },
+		Program:     programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),
 		Hub:         hubRole(compiler),
 		Walls:       func() []string { return sandbox.Walls(compiler.Limits()) },
 	}
@@ -103,28 +107,6 @@ func interactive(ctx context.Context, argv []string) error {
 	return local.Interactive(ctx, argv, os.Stdin, os.Stdout, os.Stderr)
 }
 
-// interrupted is the cause of a cancelled context. It is context.Canceled with
-// the signal's name.
-type interrupted struct{ by os.Signal }
-
-func (i interrupted) Error() string        { return "interrupted by a signal (" + i.by.String() + ")" }
-func (i interrupted) Is(target error) bool { return target == context.Canceled }
-
-func terminal() cli.Terminal {
-	t := cli.Terminal{
-		In:  term.IsTerminal(int(os.Stdin.Fd())),
-		Out: term.IsTerminal(int(os.Stdout.Fd())),
-		Err: term.IsTerminal(int(os.Stderr.Fd())),
-	}
-	if t.In {
-		t.Name, _ = os.Readlink("/proc/self/fd/0")
-	}
-	if t.Out {
-		t.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
-	}
-	return t
-}
-
 // login is the name of the account that runs this process, its number when it
 // has no name.
 func login() string {
@@ -143,17 +125,4 @@ func versionText() string {
 		return info.Main.Version
 	}
 	return "devel"
-}
-
-// buildText names this very program file: two builds of one version differ.
-func buildText() string {
-	self, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		return versionText()
-	}
-	st, ok := self.Sys().(*syscall.Stat_t)
-	if !ok {
-		return versionText()
-	}
-	return fmt.Sprintf("%s %d %d %d %d %d", versionText(), st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano())
 }

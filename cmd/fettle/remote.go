@@ -14,9 +14,6 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// otherPrograms is where a package puts this program for other processors.
-const otherPrograms = "/usr/lib/fettle"
-
 // connector reaches machines by the user's own OpenSSH. The program to bring there is
 // read once for all connections.
 func connector() func(context.Context, ssh.Address, ssh.Options, bool) (cli.Remote, error) {
@@ -25,7 +22,7 @@ func connector() func(context.Context, ssh.Address, ssh.Options, bool) (cli.Remo
 		if err != nil {
 			return nil, fmt.Errorf("cannot find this program to bring it to a target: %w", err)
 		}
-		return ssh.NewPrograms(self, otherPrograms), nil
+		return ssh.NewPrograms(self, carried()), nil
 	})
 	return func(ctx context.Context, a ssh.Address, o ssh.Options, kept bool) (cli.Remote, error) {
 		var err error

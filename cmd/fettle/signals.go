@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"fettle.dev/fettle/internal/executor/here"
 )
 
 // signals are those with which a person or the machine stops this program. The first
@@ -57,7 +59,7 @@ func (s *signals) got(sig os.Signal) {
 		s.taken <- struct{}{}
 	case s.taken == nil && s.count == 1:
 		fmt.Fprintf(os.Stderr, "\nfettle: %s: stopping cleanly; once more ends it at once\n", sig)
-		s.cancel(interrupted{sig})
+		s.cancel(here.Interrupted{By: sig})
 	default:
 		signal.Reset(sig)
 		if n, ok := sig.(syscall.Signal); ok {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/journal"
@@ -22,7 +23,7 @@ func support(ctx context.Context, m cli.Machine) cli.Support {
 			out.Missing = append(out.Missing, "cannot read all journals")
 		}
 	}
-	h, err := openRoot(m.Root)
+	h, err := here.Root(m.Root)
 	if err != nil {
 		out.Missing = append(out.Missing, "cannot open the root")
 		return out

@@ -36,6 +36,7 @@ var confinements = []confinement{
 			{"internal/repo", "owner and link count of work trees"},
 			{"internal/sandbox", "limits of the process that compiles: design/0008"},
 			{"cmd/fettle", "signals"},
+			{"cmd/fettle-target", "signals"},
 			{"test/...", "namespaces and mounts"},
 		},
 	},
@@ -51,7 +52,8 @@ var confinements = []confinement{
 			{"internal/kind/kindtest", "golden files under -update"},
 			{"internal/fleet/view", "takes away the read model, which SQLite writes by itself"},
 			{"internal/outside", "the folder of a sandbox"},
-			{"cmd/fettle", "the state directory itself"},
+			{"internal/executor/here", "the state directory itself, and the machine's identity"},
+			{"cmd/fettle", "the folder of a hub's socket"},
 			{"test/...", "roots of test hosts"},
 		},
 	},
@@ -63,6 +65,7 @@ var confinements = []confinement{
 		},
 		only: []allowed{
 			{"cmd/fettle", "hands the streams to ui, which writes to what it is given"},
+			{"cmd/fettle-target", "its streams are the connection; what is wrong it says to the other end's ssh"},
 			{"test/...", "speaks to whoever runs tests"},
 		},
 	},
@@ -71,6 +74,7 @@ var confinements = []confinement{
 		uses: []string{"os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf"},
 		only: []allowed{
 			{"cmd/fettle", "the exit code"},
+			{"cmd/fettle-target", "the exit code"},
 			{"test/bench", "the exit code of the benchmark"},
 			{"test/bench/hosts", "the exit code of the benchmark"},
 			{"test/bench/fleet", "the exit code of the benchmark"},
@@ -84,6 +88,7 @@ var confinements = []confinement{
 		only: []allowed{
 			{"internal/repo", "git's own environment, cleaned"},
 			{"cmd/fettle", "hands it to ui"},
+			{"cmd/fettle-target", "hands it on"},
 			{"test/...", "settings of the test hosts"},
 		},
 	},
@@ -106,6 +111,7 @@ var confinements = []confinement{
 			{"internal/fleet/hub/metrics", "a handler that Prometheus asks"},
 			{"internal/fleet/content", "serves and fetches bundles, takes webhooks"},
 			{"internal/fleet/access", "who asks by HTTP, and the keys of OIDC providers"},
+			{"internal/fleet/notify", "tells webhooks and mail servers"},
 			{"internal/fleet/hub", "serves people, enrolment and content"},
 			{"cmd/fettle", "the socket at which a hub takes commands of root"},
 			{"test/...", "networks of test hosts"},
@@ -134,7 +140,7 @@ var confinements = []confinement{
 	{
 		law:     "the command line's libraries stay in ui",
 		imports: []string{"github.com/spf13/...", "charm.land/...", "golang.org/x/term"},
-		only:    []allowed{{"internal/ui/...", "it is ui"}, {"cmd/fettle", "asks what the streams are"}},
+		only:    []allowed{{"internal/ui/...", "it is ui"}, {"cmd/fettle", "asks for passwords"}},
 	},
 	{
 		law:     "systemd's socket is opened by the local host",

@@ -40,6 +40,8 @@ type Assignment struct {
 	Frozen string `json:"frozen,omitempty"`
 	// Withdrawn is why the hub gives nothing to a target that it has suspended.
 	Withdrawn string `json:"withdrawn,omitempty"`
+	// Program is the program that the agent is to be; nil leaves it the one that it is.
+	Program *Program `json:"program,omitempty"`
 }
 
 // Assigned is one bundle at one revision.
@@ -162,6 +164,11 @@ func (a Assignment) check() error {
 		}
 		seen[m.Module] = true
 	}
+	if a.Program != nil {
+		if err := a.Program.Check(); err != nil {
+			return err
+		}
+	}
 	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels))
 }
 
@@ -195,6 +202,7 @@ func (a Assignment) Newer(b Assignment) int {
 // numbers and times are.
 func (a Assignment) Same(b Assignment) bool {
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
+		sameProgram(a.Program, b.Program) &&
 		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && SameModules(a.Modules, b.Modules)
 }
 

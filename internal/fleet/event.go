@@ -29,22 +29,26 @@ type HubEventKind string
 
 // What hubs tell.
 const (
-	Joined    HubEventKind = "enrolled"
-	Approved  HubEventKind = "approved"
-	Labelled  HubEventKind = "labelled"
-	Pinned    HubEventKind = "pinned"
-	Unpinned  HubEventKind = "unpinned"
-	Froze     HubEventKind = "froze"
-	Unfroze   HubEventKind = "unfroze"
-	Left      HubEventKind = "retired"
-	Distrust  HubEventKind = "revoked"
-	Granted   HubEventKind = "granted"   // a new assignment
-	Guarded   HubEventKind = "guarded"   // an assignment that was not made: the source or the selection looks wrong
-	Followed  HubEventKind = "followed"  // a repository has a new commit
-	Unread    HubEventKind = "unread"    // a repository cannot be read
-	Requested HubEventKind = "requested" // agents were asked for something
-	Led       HubEventKind = "led"       // another hub leads now
-	Audited   HubEventKind = "audited"   // somebody asked the API to change something
+	Joined     HubEventKind = "enrolled"
+	Approved   HubEventKind = "approved"
+	Labelled   HubEventKind = "labelled"
+	Pinned     HubEventKind = "pinned"
+	Unpinned   HubEventKind = "unpinned"
+	Froze      HubEventKind = "froze"
+	Unfroze    HubEventKind = "unfroze"
+	Left       HubEventKind = "retired"
+	Distrust   HubEventKind = "revoked"
+	Granted    HubEventKind = "granted"   // a new assignment
+	Guarded    HubEventKind = "guarded"   // an assignment that was not made: the source or the selection looks wrong
+	Followed   HubEventKind = "followed"  // a repository has a new commit
+	Unread     HubEventKind = "unread"    // a repository cannot be read
+	Requested  HubEventKind = "requested" // agents were asked for something
+	Led        HubEventKind = "led"       // another hub leads now
+	Programmed HubEventKind = "program"   // agents are to be another program
+	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
+	Audited    HubEventKind = "audited"   // somebody asked the API to change something
+	Saved      HubEventKind = "saved"     // a backup was made
+	Untold     HubEventKind = "untold"    // a notice that nobody took for a day
 )
 
 // ParseHubEvent reads one strictly.

@@ -112,7 +112,8 @@ func Open(envelope []byte, payloadType string, keys Keys) ([]byte, error) {
 	return payload, nil
 }
 
-// OpenAssignment opens and parses an assignment, in this order.
+// OpenAssignment opens and parses an assignment, in this order. One that cannot be read
+// although it is signed is a *NewerError.
 func OpenAssignment(envelope []byte, keys Keys) (Assignment, error) {
 	if len(envelope) > 2*MaxAssignment {
 		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes", len(envelope))
@@ -121,5 +122,9 @@ func OpenAssignment(envelope []byte, keys Keys) (Assignment, error) {
 	if err != nil {
 		return Assignment{}, err
 	}
-	return ParseAssignment(payload)
+	a, err := ParseAssignment(payload)
+	if err != nil {
+		return a, newerError(payload, err)
+	}
+	return a, nil
 }

@@ -56,11 +56,13 @@ func (f *fleetOf) begin() {
 	h.Run(f.t, "apt-get", "install", "-qy", "git")
 	f.commit("one")
 	h.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
-	h.Run(f.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	h.units()
+	h.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
 	for _, a := range f.agents {
 		f.enrol(a, f.token("role=web", "1"), 0)
-		a.Run(f.t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
+		a.units()
+		a.Run(f.t, "systemctl", "enable", "--now", "fettle-agent")
 	}
 	f.motd("one")
 }
@@ -135,7 +137,7 @@ func fleetPush(f *fleetOf) {
 }
 
 func fleetDrift(f *fleetOf) {
-	f.agents[0].WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.agents[0].byHand("/etc/motd", "by hand\n")
 	f.motd("two")
 	f.await("the hub is told", func() bool {
 		out := f.hub.Exec("fettle", "events").Stdout
@@ -145,10 +147,10 @@ func fleetDrift(f *fleetOf) {
 
 func fleetHubAway(f *fleetOf) {
 	f.hub.Run(f.t, "systemctl", "stop", "fettle-hub")
-	f.agents[1].WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.agents[1].byHand("/etc/motd", "by hand\n")
 	f.motd("two")
 	f.commit("three")
-	f.hub.Run(f.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	f.hub.Run(f.t, "systemctl", "start", "fettle-hub")
 	f.motd("three")
 	f.await("what happened meanwhile is told", func() bool { return strings.Contains(f.hub.Exec("fettle", "events").Stdout, "web2  repaired") })
 }
@@ -163,9 +165,13 @@ func fleetKilled(f *fleetOf) {
 
 func fleetRebooted(f *fleetOf) {
 	a := f.agents[0]
-	a.Reboot(f.t)
+	a.Run(f.t, "systemctl", "disable", "--now", "fettle-agent")
 	a.WriteFile(f.t, "/etc/motd", "while it was away\n", 0o644)
-	a.Run(f.t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
+	a.Run(f.t, "systemctl", "enable", "fettle-agent")
+	f.commit("four and a half")
+	a.Reboot(f.t)
+	f.motd("four and a half")
+	f.commit("four")
 	f.motd("four")
 	f.ready()
 }

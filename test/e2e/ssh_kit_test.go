@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func newDesk(t *testing.T) *desk {
 			t.Fatal(err)
 		}
 	}
-	d.build(d.bin)
+	d.build(runtime.GOARCH)
 	d.must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann@desk", "-f", d.at(".ssh/id"))
 	// OpenSSH takes the home of the account and not HOME: a wrapper names our own.
 	d.put("bin/ssh", "#!/bin/sh\nexec /usr/bin/ssh -F "+d.at(".ssh/config")+" \"$@\"\n", 0o755)
@@ -49,11 +50,11 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) build(to string, env ...string) {
+// build makes the program as packages have it, with what it carries for these processors.
+func (d *desk) build(arches ...string) {
 	d.t.Helper()
 	dependsOnSources(d.t)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, "fettle.dev/fettle/cmd/fettle")
-	cmd.Env = append(append(cmd.Environ(), "CGO_ENABLED=0"), env...)
+	cmd := exec.Command("../../packaging/program.sh", append([]string{d.bin}, arches...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		d.t.Fatalf("cannot build fettle: %v\n%s", err, out)
 	}

@@ -175,7 +175,7 @@ func explainBoot(a Address, err error) *Error {
 	switch word {
 	case "unfit":
 		e.Class, e.Text = Unfit, fmt.Sprintf("there is no fettle for it: it is %s", rest)
-		e.Advice = "fettle runs on Linux on amd64 and arm64. For the other one put a program of the same build beside this one: make programs"
+		e.Advice = "fettle runs on Linux on amd64 and arm64. This one was built without the program for the other; build it with both: make programs"
 	case "full":
 		e.Text, e.Advice = "the program does not fit into "+rest, "Make room there, then try again"
 	case "nowhere":

@@ -4,101 +4,72 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 )
 
-// Programs are this program for each kind of processor. It is safe for concurrent
-// use; a file is read once.
+// Programs are what can be brought to a target, for each kind of processor. It is safe
+// for concurrent use; a file is read once.
 type Programs struct {
-	self    string   // this program
-	folders []string // where those for other processors are
+	self    string // this program
+	carried fs.FS  // what it carries
 	mu      sync.Mutex
 	found   map[string]*Program
 }
 
-// Program is one file of this program, ready to travel.
+// Program is one program, ready to travel.
 type Program struct {
 	Digest string                 // sha256 in hex
 	Packed func() ([]byte, error) // gzip of it
 }
 
-// NewPrograms knows the program that runs, and looks for fettle-amd64 and
-// fettle-arm64 beside it and in these folders.
-func NewPrograms(self string, folders ...string) *Programs {
-	return &Programs{self: self, folders: append([]string{filepath.Dir(self)}, folders...), found: map[string]*Program{}}
+// NewPrograms knows the programs that this one carries, as fettle-ARCH.gz with the digest
+// of what is in it, in hex, in fettle-ARCH.sha256. Where there is none for this machine's
+// own processor the program that runs is brought itself.
+func NewPrograms(self string, carried fs.FS) *Programs {
+	return &Programs{self: self, carried: carried, found: map[string]*Program{}}
 }
 
 // architectures are the processors for which there can be a program.
 func architectures() []string { return []string{"amd64", "arm64"} }
 
-// For gives the program for a processor; nil when there is none of this very build.
+// For gives the program for a processor; nil when there is none.
 func (p *Programs) For(arch string) (*Program, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f, ok := p.found[arch]; ok {
 		return f, nil
 	}
-	file, err := p.file(arch)
-	if err != nil || file == "" {
-		p.found[arch] = nil
-		return nil, err
-	}
-	f, err := read(file)
+	f, err := p.find(arch)
 	if err == nil {
 		p.found[arch] = f
 	}
 	return f, err
 }
 
-func (p *Programs) file(arch string) (string, error) {
-	if arch == runtime.GOARCH {
-		return p.self, nil
-	}
-	for _, dir := range p.folders {
-		file := filepath.Join(dir, "fettle-"+arch)
-		if _, err := os.Stat(file); err != nil {
-			continue
+func (p *Programs) find(arch string) (*Program, error) {
+	name := "fettle-" + arch
+	sum, err := fs.ReadFile(p.carried, name+".sha256")
+	if errors.Is(err, fs.ErrNotExist) {
+		if arch == runtime.GOARCH {
+			return read(p.self)
 		}
-		return file, p.same(file, arch)
+		return nil, nil
 	}
-	return "", nil
-}
-
-// same refuses a program of another build: the two ends would not mean the same.
-func (p *Programs) same(file, arch string) error {
-	ours, err := buildinfo.ReadFile(p.self)
 	if err != nil {
-		return fmt.Errorf("cannot tell the build of %s: %w", p.self, err)
+		return nil, fmt.Errorf("cannot read the program for %s: %w", arch, err)
 	}
-	other, err := buildinfo.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("cannot use %s: it is no program of fettle's: %w", file, err)
-	}
-	if setting(other, "GOARCH") != arch {
-		return fmt.Errorf("cannot use %s: it is for %s", file, setting(other, "GOARCH"))
-	}
-	for _, key := range []string{"vcs.revision", "vcs.modified"} {
-		if setting(ours, key) != setting(other, key) {
-			return fmt.Errorf("cannot use %s: it is of another build (%s) than this program (%s); build both anew: make programs", file, setting(other, "vcs.revision"), setting(ours, "vcs.revision"))
-		}
-	}
-	return nil
-}
-
-func setting(b *buildinfo.BuildInfo, key string) string {
-	for _, s := range b.Settings {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return ""
+	return &Program{
+		Digest: strings.TrimSpace(string(sum)),
+		Packed: func() ([]byte, error) { return fs.ReadFile(p.carried, name+".gz") },
+	}, nil
 }
 
 // read digests a program, and packs it when somebody wants that.

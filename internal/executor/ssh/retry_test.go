@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"fettle.dev/fettle/internal/executor/ssh"
@@ -31,7 +32,7 @@ func TestTurnedAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		var pauses []time.Duration
-		_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"}, ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake),
+		_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"}, ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake, fstest.MapFS{}),
 			Jitter: func(most time.Duration) time.Duration { pauses = append(pauses, most); return 1 }})
 		var e *ssh.Error
 		if !errors.As(err, &e) || e.Hint() == "" {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -12,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// Config is what an agent is made of. All but Certificate, Renew, Serve, Warn and Notify
-// are needed.
+// Config is what an agent is made of. All but Certificate, Renew, Programs, Serve, Calm,
+// Warn and Notify are needed.
 type Config struct {
 	Machine machine.Config
 	Dir     *durable.Dir
@@ -27,12 +28,18 @@ type Config struct {
 	// the next one. nil: there is none.
 	Certificate func() (from, until int64)
 	Renew       func(ctx context.Context) error
+	// Programs replaces this program; nil: nobody does.
+	Programs Programs
 	// Serve serves the executor of this machine over a stream that a hub opened, and
 	// closes it. nil: nobody is served.
 	Serve func(ctx context.Context, header []byte, stream io.ReadWriteCloser)
 	Now   func() time.Time
 	// Warn is told, in a sentence, what people may want to know of this process.
 	Warn func(text string)
+	// Calm is called when nothing was to be done for some time: what only work needs can be
+	// given back. worked tells whether there was a run since the last time. nil: nothing is
+	// given back.
+	Calm func(worked bool)
 	// Notify is told each status, at most once for each event; see Status.
 	Notify func(fleet.Status)
 }
@@ -52,6 +59,9 @@ type Agent struct {
 	events chan machine.Event
 	ups    <-chan bool
 	wake   *time.Timer
+	rest   *time.Timer
+	worked bool // since it rested last
+	leave  bool // for another program
 	work   sync.WaitGroup
 
 	watching sync.Mutex // what is watched is read and set as one
@@ -81,10 +91,15 @@ func New(cfg Config) (*Agent, error) {
 }
 
 // Run does what the machine says until ctx ends. A run that is under way then is stopped
-// cleanly, and waited for. It is called once.
+// cleanly, and waited for. It is called once. The error is ErrReplace when the agent has
+// ended for another program to go on.
 func (a *Agent) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	a.wake = time.NewTimer(time.Hour)
 	defer a.wake.Stop()
+	a.rest = time.NewTimer(restAfter)
+	defer a.rest.Stop()
 	if err := a.connect(); err != nil {
 		return err
 	}
@@ -98,6 +113,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.certified(ctx)
 	a.rewatch(ctx)
 	for {
+		if a.leave {
+			stop()
+			return errors.Join(a.end(ctx), ErrReplace)
+		}
 		select {
 		case e := <-a.events:
 			a.step(ctx, e)
@@ -105,6 +124,11 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.step(ctx, machine.Link{Up: up})
 		case <-a.wake.C:
 			a.step(ctx, machine.Tick{})
+		case <-a.rest.C:
+			if a.cfg.Calm != nil {
+				a.cfg.Calm(a.worked)
+				a.worked = false
+			}
 		case <-ctx.Done():
 			return a.end(ctx)
 		}
@@ -174,7 +198,15 @@ func (a *Agent) step(ctx context.Context, e machine.Event) {
 		a.perform(ctx, act)
 	}
 	a.cfg.Notify(a.m.Status())
+	if _, ran := e.(machine.Ran); ran {
+		a.worked = true
+	}
+	a.rest.Reset(restAfter)
 }
+
+// restAfter is how long nothing happens before the agent rests. Its heartbeats are
+// further apart.
+const restAfter = 10 * time.Second
 
 func (a *Agent) certified(ctx context.Context) {
 	if a.cfg.Certificate != nil {

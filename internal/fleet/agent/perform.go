@@ -33,6 +33,10 @@ func (a *Agent) perform(ctx context.Context, act machine.Action) {
 		if body, err := json.Marshal(act.Beat); err == nil {
 			_ = a.cfg.Link.Tell(fleet.WordBeat, body) // the next one comes soon
 		}
+	case machine.Settle:
+		a.insist(ctx, a.cfg.Programs.Settled)
+	case machine.Leave:
+		a.leave = true
 	case machine.Send:
 		a.send(ctx, act.Seq)
 	default:
@@ -64,6 +68,8 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 				a.post(ctx, machine.Frost{Why: why})
 			}
 		})
+	case machine.Prepare:
+		a.spawn(func() { a.prepare(ctx, act.Program) })
 	case machine.Renew:
 		a.spawn(func() { a.renew(ctx) })
 	}
@@ -116,6 +122,11 @@ func (a *Agent) ask(ctx context.Context, have fleet.Have) {
 // offer verifies what a hub gave before the machine sees it.
 func (a *Agent) offer(ctx context.Context, envelope []byte) {
 	as, err := a.cfg.Verify(envelope)
+	var newer *fleet.NewerError
+	if errors.As(err, &newer) {
+		a.post(ctx, machine.Newer{Why: err.Error(), Program: newer.Program})
+		return
+	}
 	if err != nil {
 		a.post(ctx, machine.Forged{Why: err.Error()})
 		return

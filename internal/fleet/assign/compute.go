@@ -42,6 +42,8 @@ type computing struct {
 	carried map[carriedKey][]fleet.Assigned
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
+	// programOf has those that somebody said a program for.
+	programOf map[fleet.TargetID]*fleet.Program
 }
 
 // Compute decides what is to be done. The same input gives the same output, in whatever
@@ -55,6 +57,7 @@ func Compute(in Input) Output {
 	c.readPins()
 	c.boundPins()
 	c.readFreezes()
+	c.programs()
 	c.branch()
 	for _, d := range c.all {
 		c.decide(d)

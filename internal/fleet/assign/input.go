@@ -15,6 +15,8 @@ type Input struct {
 	// Pins are those besides the one that a target itself has.
 	Pins    []Pin
 	Freezes []Freeze
+	// Programs say which program agents are to be.
+	Programs []Programmed
 	// Refs are what Branch and the refs of pins resolved to, by what they are called.
 	Refs map[string]Ref
 	// Revisions are by commit. See Needed.

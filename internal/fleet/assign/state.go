@@ -16,6 +16,7 @@ const (
 	TargetEvent     What = "target" // joined, relabelled, approved, retired, left; its identity
 	PinEvent        What = "pin"
 	FreezeEvent     What = "freeze"
+	ProgramEvent    What = "program"
 	RefEvent        What = "ref" // a branch or tag leads somewhere else; its name
 	ApprovalEvent   What = "approval"
 	FloorEvent      What = "floor"      // an agent said what it has; its identity
@@ -34,6 +35,7 @@ type Event struct {
 	Target     *fleet.Target
 	Pin        *Pin
 	Freeze     *Freeze
+	Program    *Programmed
 	Ref        *Ref
 	Approval   *Approval
 	Floor      *fleet.Have
@@ -49,6 +51,7 @@ type State struct {
 	targets   table[fleet.Target]
 	pins      table[Pin]
 	freezes   table[Freeze]
+	programs  table[Programmed]
 	refs      table[Ref]
 	approvals table[Approval]
 	floors    map[fleet.TargetID]fleet.Have
@@ -88,7 +91,7 @@ func (t table[T]) list() []T {
 
 // NewState is a hub that knows nothing yet.
 func NewState(epoch uint64, branch string) *State {
-	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, refs: table[Ref]{},
+	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, programs: table[Programmed]{}, refs: table[Ref]{},
 		approvals: table[Approval]{}, floors: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
 }
 
@@ -101,6 +104,8 @@ func (s *State) Fold(e Event) {
 		s.pins.put(e.Key, e.Rev, e.Pin)
 	case FreezeEvent:
 		s.freezes.put(e.Key, e.Rev, e.Freeze)
+	case ProgramEvent:
+		s.programs.put(e.Key, e.Rev, e.Program)
 	case RefEvent:
 		s.refs.put(e.Key, e.Rev, e.Ref)
 	case ApprovalEvent:
@@ -135,7 +140,7 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // Input is what is to be computed now; revisions are by commit. It shares what the state
 // keeps, so it is good until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
-	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(),
+	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(), Programs: s.programs.list(),
 		Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, Floors: s.floors, Approvals: s.approvals.list()}
 	for name, e := range s.refs {
 		if e.value != nil {
@@ -156,11 +161,12 @@ func (s *State) Marshal() []byte {
 		Targets   []fleet.Target                      `json:"targets"`
 		Pins      []Pin                               `json:"pins"`
 		Freezes   []Freeze                            `json:"freezes"`
+		Programs  []Programmed                        `json:"programs,omitempty"`
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
-	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Refs, in.Approvals, in.Floors, in.Previous}, "", " ")
+	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Programs, in.Refs, in.Approvals, in.Floors, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // there is nothing in it that has no JSON
 	}

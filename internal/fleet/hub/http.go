@@ -78,6 +78,7 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
+	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, &content.Server{Store: h.content, May: h.mayRead})
 	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID})
 	return mux
@@ -125,12 +126,24 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 
 // names tells whether an assignment names content by a digest.
 func names(a fleet.Assignment, digest string) bool {
-	for _, m := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+	for _, m := range partsOf(a) {
 		if m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest {
 			return true
 		}
 	}
+	if a.Program != nil {
+		for _, f := range a.Program.Files {
+			if f.Digest == digest {
+				return true
+			}
+		}
+	}
 	return false
+}
+
+// partsOf are the top and the modules.
+func partsOf(a fleet.Assignment) []fleet.Assigned {
+	return append([]fleet.Assigned{a.Top}, a.Modules...)
 }
 
 // newID names a request.

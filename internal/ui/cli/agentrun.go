@@ -1,3 +1,5 @@
+//go:build !target
+
 package cli
 
 import (
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +21,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/agent/program"
 	"fettle.dev/fettle/internal/fleet/agent/watch"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
 )
 
 func newAgentRun(s *session) *cobra.Command {
@@ -46,6 +52,41 @@ func (s *session) agentRun(ctx context.Context) (err error) {
 	if secrets := s.app.Language.Secrets; secrets != nil {
 		secrets(s.identities)
 	}
+	if s.app.Ready != nil {
+		defer s.app.Ready(ctx)()
+	}
+	return s.agentOrOther(ctx, m, files, mb, warn)
+}
+
+// agentOrOther is the agent, unless another program is to be it, or to be tried.
+func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb *joined.Member, warn func(string)) error {
+	p := s.programs(m, files, warn)
+	if p == nil {
+		return s.beAgent(ctx, m, files, mb, nil, program.Kept{}, warn)
+	}
+	p.mb = mb
+	for ctx.Err() == nil {
+		k, choice := p.decide()
+		switch choice {
+		case program.Become:
+			p.become(*k.Chosen)
+		case program.Try:
+			p.try(ctx, *k.Trial)
+		default:
+			err := s.beAgent(ctx, m, files, mb, p, k, warn)
+			if errors.Is(err, agent.ErrReplace) && p.onTrial(k) {
+				return nil // whoever looks after this one becomes it
+			}
+			if !errors.Is(err, agent.ErrReplace) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// beAgent is the agent until ctx ends, or until another program is to go on.
+func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joined.Member, p *programs, k program.Kept, warn func(string)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	link, err := mb.Link(context.WithoutCancel(ctx))
@@ -57,12 +98,13 @@ func (s *session) agentRun(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(s.agentConfig(m, mb, link, dir, warn))
+	conf := s.agentConfig(m, mb, link, dir, warn)
+	if p != nil {
+		conf.Programs, conf.Machine.Program = p, p.config(k)
+	}
+	a, err := agent.New(conf)
 	if err != nil {
 		return err
-	}
-	if s.app.Ready != nil {
-		defer s.app.Ready(ctx)()
 	}
 	return a.Run(ctx)
 }
@@ -82,24 +124,29 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
 		Compile: s.app.Language.Compile, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
+	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
+		runner.Watched = []string{filepath.Join("/", below, journal.FrozenFile)}
+	}
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.app.Version, Boot: boot},
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
-		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn,
+		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, Calm: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
-			s.serveHub(ctx, m, header, stream)
+			s.serveHub(ctx, m, mb, header, stream)
 		},
 	}
 }
 
 // serveHub serves this machine's executor to somebody whom a hub let through.
-func (s *session) serveHub(ctx context.Context, m Machine, header []byte, stream io.ReadWriteCloser) {
+// The connection to the hub was there before the run that may have locked people out, and
+// so proves nothing of it: such a run is confirmed over a new one.
+func (s *session) serveHub(ctx context.Context, m Machine, mb *joined.Member, header []byte, stream io.ReadWriteCloser) {
 	var h fleet.ExecutorHeader
 	if err := json.Unmarshal(header, &h); err != nil {
 		_ = stream.Close()
 		return
 	}
 	served := s.served(ctx, m, strings.TrimSpace("fleet "+h.By))
-	served.ReadOnly = !h.Changes
+	served.ReadOnly, served.Proof = !h.Changes, mb.Contact
 	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
 }

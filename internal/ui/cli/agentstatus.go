@@ -1,3 +1,5 @@
+//go:build !target
+
 package cli
 
 import (
@@ -25,7 +27,7 @@ func (s *session) agentStatus() error {
 	if err != nil {
 		return err
 	}
-	dir, err := durable.Open(files, agentDir)
+	dir, err := durable.Look(files, agentDir)
 	if err != nil {
 		return err
 	}

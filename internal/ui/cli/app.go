@@ -5,7 +5,8 @@
 //	os.Exit(app.Main(ctx, os.Args[1:]))
 //
 // Everything that touches the world outside comes in through App, so that a
-// test runs the whole command line in its own process.
+// test runs the whole command line in its own process. What is brought to targets is
+// built with the tag "target": files that need hubs or the language are not in it.
 package cli
 
 import (
@@ -19,30 +20,19 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
-	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
 // Machine says which machine a command is about.
-type Machine struct {
-	Root  string // its "/" on this machine
-	State string // the state directory, absolute
-	// Looks tells that nothing may be made: the state directory is missing, the
-	// machine counts as one that fettle has never touched, and what the engine
-	// would record is forgotten.
-	Looks bool
-	// Identities open what is secret on the machine, when something is; Identity
-	// is the file that was named for them, "" for none.
-	Identities func() (vault.Identities, error)
-	Identity   string
-}
+type Machine = here.Machine
 
 // App is the command line with all that it needs. Stdin, Stdout, Stderr,
 // OpenExecutor, Language, Facts, Now, Hostname and Env must be set.
@@ -53,9 +43,9 @@ type App struct {
 	// Facts observes a machine: every fact by name.
 	Facts    func(ctx context.Context, m Machine) (map[string]cty.Value, error)
 	Language Language
-	// Cache opens what is kept in a state directory, which is there, to be
-	// faster the next time; nil keeps nothing.
-	Cache func(m Machine) (listcache.Dir, func() error, error)
+	// Beside opens a state directory, which is there, for what is kept beside the journal:
+	// what makes the next time faster, and reports; nil keeps nothing.
+	Beside func(m Machine) (host.FS, func() error, error)
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -98,6 +88,11 @@ type App struct {
 	// Ready tells the service manager that a daemon is up, and goes on telling that it is
 	// alive until the function is called, or ctx ends, which it tells too.
 	Ready func(ctx context.Context) func()
+	// Calm gives back what only work needs, when a daemon rests; worked tells
+	// whether it has worked since it rested last. nil: nothing is given back.
+	Calm func(worked bool)
+	// Program is this program as a file; nil: it cannot be exchanged.
+	Program *Program
 	// Hub is this program as a hub; nil: it cannot be one.
 	Hub *Hub
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
@@ -191,7 +186,7 @@ type Layer struct {
 // Main runs one command line and gives the exit code. It prints every error
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
-	s := &session{app: a, args: args, command: typed(args, nil), sudo: &sudoAnswer{}}
+	s := &session{app: a, args: args, command: typed(args, nil), sudo: &sudoAnswer{}, fleet: &hubAnswer{}}
 	defer s.closeRemote()
 	build := newRoot
 	if len(args) > 0 && args[0] == ssh.ServeCommand {

@@ -19,18 +19,17 @@ import (
 // time, so it has no errors.
 func (s *session) withCache(fn func(*listcache.Dir)) {
 	m, err := s.machine()
-	if err != nil || s.app.Cache == nil || !fileExists(m.State) {
+	if err != nil || s.app.Beside == nil || !fileExists(m.State) {
 		fn(nil)
 		return
 	}
-	dir, done, err := s.app.Cache(m)
+	dir, done, err := s.app.Beside(m)
 	if err != nil {
 		fn(nil)
 		return
 	}
 	defer func() { _ = done() }()
-	dir.Program = s.app.Build
-	fn(&dir)
+	fn(&listcache.Dir{FS: dir, Program: s.app.Build})
 }
 
 // remembering calls read, in which the repository is read at a revision, with

@@ -1,3 +1,5 @@
+//go:build !target
+
 package cli
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/selection"
@@ -33,7 +36,7 @@ type loginDoc struct {
 
 // loginFile is where a person's login is kept, "" for nobody's home.
 func (s *session) loginFile() string {
-	if file := s.personalIdentity(); file != "" {
+	if file := here.PersonalIdentity(s.app.Env); file != "" {
 		return filepath.Join(filepath.Dir(file), "hub.json")
 	}
 	return ""

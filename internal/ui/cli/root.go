@@ -80,18 +80,6 @@ type group struct {
 	commands  []func(*session) *cobra.Command
 }
 
-func groups() []group {
-	type list = []func(*session) *cobra.Command
-	return []group{
-		{"repository", "The repository:", list{newInit, newValidate, newTest, newFmt, newCompile, newDiff, newSecret, newDocs, newSchema, newGenerate, newLookup, newModule}},
-		{"machine", "The machine:", list{newPlan, newApply, newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover, newAgent}},
-		{"fleet", "The fleet, by way of a hub:", list{newHub, newLogin, newToken, newPerson, newTarget, newEvents, newRequest}},
-		{"once", "Once, and no part of what is applied:", list{newRun, newCopy, newReboot, newWait}},
-		{"history", "What was done, and why:", list{newStatus, newFacts, newLog, newShow, newExplain, newGC}},
-		{"more", "More:", list{newSteps, newVersion, newCompletion, newSupportBundle}},
-	}
-}
-
 // args checks the number of arguments and names the usage when it is wrong.
 func args(low, high int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

@@ -28,7 +28,8 @@ func documents() map[string]any {
 		"fettle.login/1":          loginDoc{},
 		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{}, document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{},
 		document.ModuleDetailFormat: document.ModuleDetail{}, document.EventPageFormat: document.EventPage{}, document.TokenPageFormat: document.TokenPage{}, document.NewTokenFormat: document.NewToken{}, document.PeopleFormat: document.People{}, document.NewLoginFormat: document.NewLogin{}, "fettle.hub/1": hubDoc{},
-		document.ExplanationFormat: document.Explanation{}, document.RequestFormat: document.Request{}, document.RequestPageFormat: document.RequestPage{},
+		document.ProgramPageFormat: document.ProgramPage{},
+		document.ExplanationFormat: document.Explanation{}, document.HubCheckFormat: document.HubCheck{}, "fettle.permitted/1": permitDoc{}, document.NotificationPageFormat: document.NotificationPage{}, document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{}, document.RequestFormat: document.Request{}, document.RequestPageFormat: document.RequestPage{},
 	}
 }
 

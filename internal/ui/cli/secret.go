@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
@@ -67,12 +68,12 @@ func (s *session) secretInit() error {
 	}
 	file := s.namedIdentity()
 	if file == "" {
-		file = s.personalIdentity()
+		file = here.PersonalIdentity(s.app.Env)
 	}
 	if file == "" {
 		return refuse("Name a file: --identity FILE", "cannot tell where your identity is to be: there is no HOME")
 	}
-	public, made, err := makeIdentity(file)
+	public, made, err := here.MakeIdentity(file)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ host in. With FILE it is another file: for a person.`,
 			if err != nil {
 				return err
 			}
-			file, what := filepath.Join(m.Root, identityFile), "host"
+			file, what := filepath.Join(m.Root, here.IdentityFile), "host"
 			if named := append(a, s.namedIdentity()); named[0] != "" {
 				file, what = named[0], "person"
 			}
@@ -121,7 +122,7 @@ host in. With FILE it is another file: for a person.`,
 }
 
 func (s *session) secretIdentity(file, what string) error {
-	public, made, err := makeIdentity(file)
+	public, made, err := here.MakeIdentity(file)
 	if err != nil {
 		return withHint(err, "A host's identity is root's: sudo fettle secret identity — or name a file of your own")
 	}

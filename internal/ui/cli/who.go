@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
 )
 
 // runOptions are the options that every run of this command line has: who
@@ -13,22 +14,7 @@ func (s *session) runOptions() executor.Options {
 }
 
 // user is the login name, with the one who called sudo in front.
-func (s *session) user() string {
-	name := s.app.Env("USER")
-	if name == "" {
-		name = s.app.Env("LOGNAME")
-	}
-	if name == "" && s.app.Login != nil {
-		name = s.app.Login()
-	}
-	if name == "" {
-		name = "root"
-	}
-	if caller := s.app.Env("SUDO_USER"); caller != "" && caller != name {
-		return caller + " as " + name
-	}
-	return name
-}
+func (s *session) user() string { return here.User(s.app.Env, s.app.Login) }
 
 // from is where the command came from.
 func (s *session) from() string {

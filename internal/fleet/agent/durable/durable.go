@@ -49,7 +49,14 @@ func Open(files host.FS, dir string) (*Dir, error) {
 	if err := errors.Join(files.SyncDir(dir), files.SyncDir(path.Dir(dir))); err != nil {
 		return nil, fmt.Errorf("cannot make the agent's folder: %w", err)
 	}
-	return d, d.scan()
+	return d, d.scan(true)
+}
+
+// Look is Open for who only reads, beside an agent that may be running. It makes nothing
+// and removes nothing.
+func Look(files host.FS, dir string) (*Dir, error) {
+	d := &Dir{files: files, dir: dir}
+	return d, d.scan(false)
 }
 
 func (d *Dir) outbox() string { return path.Join(d.dir, "outbox") }
@@ -58,21 +65,35 @@ func (d *Dir) report(seq uint64) string {
 	return path.Join(d.outbox(), fmt.Sprintf("%020d.json", seq))
 }
 
-// scan finds out which reports there are, and removes what was not written whole.
-func (d *Dir) scan() error {
+// scan finds out which reports there are, and removes what was not written whole if it is
+// to clean up. Drop removes from below, and a cut of the power may bring some of those
+// back and others not: what lies below a gap was dropped.
+func (d *Dir) scan(clean bool) error {
 	names, err := d.files.ReadDir(d.outbox())
+	if errors.Is(err, fs.ErrNotExist) && !clean {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("cannot read the outbox: %w", err)
 	}
+	there := map[uint64]bool{}
 	for _, name := range names {
 		seq, err := strconv.ParseUint(strings.TrimSuffix(name, ".json"), 10, 64)
 		if err != nil || seq == 0 {
+			if !clean {
+				continue
+			}
 			_ = d.files.Remove(path.Join(d.outbox(), name))
 			continue
 		}
+		there[seq] = true
 		d.newest = max(d.newest, seq)
-		if d.oldest == 0 || seq < d.oldest {
-			d.oldest = seq
+	}
+	for d.oldest = d.newest; there[d.oldest-1]; d.oldest-- {
+	}
+	for seq := range there {
+		if clean && seq < d.oldest {
+			_ = d.files.Remove(d.report(seq))
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func (m *Machine) offered(e Offered) {
 
 func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 	m.Accepted, m.Envelope, m.changed = &a, envelope, true
-	m.refused, m.bad = "", order{}
+	m.refused, m.bad, m.replacing.asked = "", order{}, nil
 	keep := map[string]Module{}
 	for _, as := range a.Modules {
 		if s, ok := m.Modules[as.Module]; ok {

@@ -207,7 +207,7 @@ func keyOf(a *fleet.Assignment) string {
 		return ""
 	}
 	b := *a
-	b.Epoch, b.Generation, b.Issued, b.Frozen, b.Withdrawn = 0, 0, 0, "", ""
+	b.Epoch, b.Generation, b.Issued, b.Frozen, b.Withdrawn, b.Program = 0, 0, 0, "", "", nil
 	b.Modules = nil
 	bare := func(as fleet.Assigned) fleet.Assigned {
 		return fleet.Assigned{Module: as.Module, Bundle: as.Bundle}

@@ -38,9 +38,10 @@ type Machine struct {
 	wasReady bool
 	cert     Certificate
 
-	due      [timers]time.Duration
-	failures [timers]int // in a row, of what each timer repeats
-	dice     uint64
+	due       [timers]time.Duration
+	failures  [timers]int // in a row, of what each timer repeats
+	replacing replacing
+	dice      uint64
 }
 
 // order is (epoch, generation).
@@ -57,6 +58,9 @@ func orderOf(a *fleet.Assignment) order {
 // newest report in the outbox and of the newest that was dropped from it; both 0 for an
 // empty one.
 func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
+	if kept.ofAnother(cfg.Target) {
+		kept, acked = Kept{Seq: max(kept.Seq, newest)}, max(kept.Seq, newest)
+	}
 	m := &Machine{Kept: kept, cfg: cfg.withDefaults()}
 	m.Format = Format
 	if m.Modules == nil {
@@ -75,6 +79,12 @@ func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 	m.dice = h.Sum64()
 	m.started = true
 	return m
+}
+
+// ofAnother tells whether this was kept when the host was another target: the numbers of
+// that one's assignments bind nobody any more, and no hub takes its reports.
+func (k Kept) ofAnother(id fleet.TargetID) bool {
+	return k.Accepted != nil && id != "" && k.Accepted.Target != "" && k.Accepted.Target != id
 }
 
 // Step takes an event in and says what to do, in order.
@@ -115,7 +125,7 @@ func (m *Machine) take(e Event) {
 	case Ran:
 		m.ran(e.Outcome)
 	case Touched:
-		m.touched = true
+		m.touched, m.due[thawTimer] = true, m.thawSoon()
 	case Watched:
 		m.watched(e.Why)
 	case Acked:
@@ -123,9 +133,14 @@ func (m *Machine) take(e Event) {
 	case Requested:
 		m.requested(e.Do)
 	case Frost:
-		m.frost, m.due[thawTimer] = e.Why, never
+		m.frozenBy(e.Why, never)
 	case Certificate:
 		m.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
+	case Newer:
+		m.refuse(e.Why)
+		m.replacing.asked = e.Program
+	case Prepared:
+		m.prepared(e)
 	case Renewed:
 		m.renewed(e.Error)
 	}
@@ -144,6 +159,7 @@ func (m *Machine) begin() {
 		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
 	}
 	m.report(fleet.Event{Kind: fleet.Started, Text: m.cfg.Version})
+	m.beginProgram()
 }
 
 func (m *Machine) link(up bool) {

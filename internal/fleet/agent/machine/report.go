@@ -110,6 +110,7 @@ func (m *Machine) ackedReport(e Acked) {
 		return
 	}
 	m.failures[sendTimer] = 0
+	m.doesWell()
 	if m.up {
 		m.due[sendTimer] = m.now.Mono
 	}

@@ -40,7 +40,7 @@ func (m *Machine) owe(d fleet.Do) error {
 	switch d.What {
 	case DoApply:
 		m.Apply = by
-		m.bad = order{}
+		m.bad, m.BadProgram = order{}, ""
 		for name, s := range m.Modules {
 			if s.Failed != "" {
 				s.Failed = ""

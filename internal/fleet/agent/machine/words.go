@@ -33,6 +33,7 @@ type Config struct {
 	Blind   time.Duration // Sweep while not all can be watched
 	Beat    time.Duration
 	Tries   int // runs of the same composition before it has failed
+	Program Program
 }
 
 // The defaults of Config.
@@ -83,6 +84,9 @@ type Kept struct {
 	Run     int               `json:"run,omitempty"`
 	Changed int64             `json:"changed,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"`
+	// BadProgram is the digest of a program that did not do. It is not tried again until
+	// somebody asks to apply.
+	BadProgram string `json:"bad_program,omitempty"`
 }
 
 // Module is where one stands.

@@ -1,6 +1,6 @@
 //go:build !fettlenosync
 
-package main
+package here
 
 // unsyncedMachine and unsyncedState leave out no sync.
 func unsyncedMachine(string, string) bool { return false }

@@ -1,4 +1,4 @@
-package main
+package here
 
 import (
 	"context"
@@ -16,32 +16,31 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/host/mem"
-	"fettle.dev/fettle/internal/lang"
-	"fettle.dev/fettle/internal/listcache"
-	"fettle.dev/fettle/internal/outside"
-	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// openExecutor opens the machine and its state directory. A machine that is
-// only looked at and has no state yet gets one in memory.
-func openExecutor(_ context.Context, m cli.Machine) (executor.Executor, func() error, error) {
-	h, err := openRoot(m.Root)
+// Open opens the engine of a machine: its root and its state directory, which is made
+// where it is missing. A machine that is only looked at and has none gets one in memory.
+// program names the build of this program, for what is cached. The function frees what
+// is held.
+func Open(m Machine, program string) (executor.Executor, func() error, error) {
+	h, err := Root(m.Root)
 	if err != nil {
 		return nil, nil, err
 	}
-	state, closeState, err := openState(m)
+	state, closeState, err := State(m)
 	if err != nil {
 		_ = h.Close()
 		return nil, nil, err
 	}
-	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: buildText(), Identities: m.Identities})
+	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: program, Identities: m.Identities})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}
 	return x, func() error { return errors.Join(closeState(), h.Close()) }, nil
 }
 
-func openRoot(root string) (*local.Host, error) {
+// Root opens a machine by its root. The caller closes it.
+func Root(root string) (*local.Host, error) {
 	h, err := local.Open(root, local.Options{Unsynced: unsyncedMachine, Count: counted()})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot open the root %q: there is no such folder. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
@@ -49,7 +48,9 @@ func openRoot(root string) (*local.Host, error) {
 	return h, err
 }
 
-func openState(m cli.Machine) (host.FS, func() error, error) {
+// State opens the state directory of a machine, and makes it if it is not only looked at.
+// The function closes it.
+func State(m Machine) (host.FS, func() error, error) {
 	if m.Looks {
 		return mem.New(mem.Options{}), func() error { return nil }, nil
 	}
@@ -95,28 +96,19 @@ func tighten(dir string) error {
 	return nil
 }
 
-// openCache opens the state directory for what only saves time.
-func openCache(m cli.Machine) (listcache.Dir, func() error, error) {
+// Beside opens the state directory, which is there, for what is kept beside the journal.
+// The function closes it.
+func Beside(m Machine) (host.FS, func() error, error) {
 	st, err := local.Open(m.State, local.Options{Count: counted()})
 	if err != nil {
-		return listcache.Dir{}, nil, err
+		return nil, nil, err
 	}
-	return listcache.Dir{FS: st}, st.Close, nil
+	return st, st.Close, nil
 }
 
-// ask asks what a lookup names, commands on this machine.
-func ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, error) {
-	h, err := openRoot("/")
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	return outside.Asker{Run: h.Run}.Ask(ctx, l, dir)
-}
-
-// gatherFacts observes every fact of the machine.
-func gatherFacts(ctx context.Context, m cli.Machine) (map[string]cty.Value, error) {
-	h, err := openRoot(m.Root)
+// Facts observes every fact of a machine.
+func Facts(ctx context.Context, m Machine) (map[string]cty.Value, error) {
+	h, err := Root(m.Root)
 	if err != nil {
 		return nil, err
 	}

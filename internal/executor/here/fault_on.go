@@ -1,6 +1,6 @@
 //go:build fettlefault
 
-package main
+package here
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package main
+package here
 
 import (
 	"context"
@@ -9,20 +9,19 @@ import (
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
-	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // guard starts the watcher that takes an armed run back at its deadline,
 // whatever happens to this process. Where systemd runs the machine it is a unit
 // of its own: neither the end of a login session nor that of the service which
 // called us ends it. Elsewhere it is a process in a session of its own.
-func guard(h *local.Host, m cli.Machine) func(context.Context, time.Time) error {
+func guard(h *local.Host, m Machine) func(context.Context, time.Time) error {
 	return func(ctx context.Context, deadline time.Time) error {
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("cannot find the program that would take the run back: %w", err)
 		}
-		argv := []string{self, cli.WatchCommand, "--from", strconv.FormatInt(deadline.UnixNano(), 10), "--root", m.Root, "--state", m.State}
+		argv := []string{self, WatchCommand, "--from", strconv.FormatInt(deadline.UnixNano(), 10), "--root", m.Root, "--state", m.State}
 		if m.Identity != "" {
 			argv = append(argv, "--identity", m.Identity)
 		}

@@ -1,6 +1,6 @@
 //go:build fettlenosync
 
-package main
+package here
 
 import (
 	"os"

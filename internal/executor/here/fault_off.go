@@ -1,6 +1,6 @@
 //go:build !fettlefault
 
-package main
+package here
 
 import "fettle.dev/fettle/internal/host"
 

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSmall: the program for targets is built without what only fettle itself needs, and
+// has the way back for somebody at the console.
+func TestSmall(t *testing.T) {
+	out, err := exec.Command("go", "list", "-tags", "target", "-deps", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		for _, heavy := range []string{"github.com/nats-io/", "modernc.org/", "github.com/prometheus/", "google.golang.org/", "fettle.dev/fettle/internal/fleet/hub"} {
+			if strings.HasPrefix(line, heavy) {
+				t.Errorf("it links %s: give the file of internal/ui/cli that needs it the line //go:build !target", strings.TrimSpace(line))
+			}
+		}
+	}
+	bin := filepath.Join(t.TempDir(), "fettle-target")
+	if out, err := exec.Command("go", "build", "-tags", "target", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("a file of internal/ui/cli has the line //go:build !target and is needed, or the other way round: %v\n%s", err, out)
+	}
+	root := t.TempDir()
+	for _, c := range []struct{ args, says string }{
+		{"--help", "rollback"},
+		{"log --root " + root, "nothing"},
+		{"rollback --root " + root, "nothing is applied"},
+		{"status -t web1 -C ../../examples/company", "This is the program that fettle brings to a target"},
+		{"serve-stdio --frm x", "cannot read the flags"},
+		{"watch-confirmation --from 0 --root " + root, ""},
+	} {
+		out, err := exec.Command(bin, strings.Fields(c.args)...).CombinedOutput()
+		if !strings.Contains(strings.ToLower(string(out)), strings.ToLower(c.says)) {
+			t.Errorf("%s: it does not say %q: %v\n%s", c.args, c.says, err, out)
+		}
+	}
+}

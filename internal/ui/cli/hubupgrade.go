@@ -1,0 +1,242 @@
+//go:build !target
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+const upgradeLong = `Gives the hub a program and has agents be it, those that -t selects and those that
+join later and fit. Of two words about the same agent the later counts, so begin with
+some and go on with all. Without --program it shows what was said.
+
+An agent fetches the program, has it check itself, and runs it beside the old one. If
+it does not reach the hub within --within, the old one goes on, says so in an event, and
+does not try that program again until somebody asks: fettle request apply. What is
+older than the package of a machine is not taken there.
+
+Where agents ask for signed commits, the program has to be signed by such a key too:
+
+  fettle hub upgrade --program fettle --text >program.json
+  ssh-keygen -Y sign -n fettle-program -f KEY program.json
+  fettle hub upgrade --program fettle --signature program.json.sig -t '*'`
+
+type upgradeFlags struct {
+	files     []string
+	version   string
+	signature string
+	text      bool
+	within    time.Duration
+}
+
+func newHubUpgrade(s *session) *cobra.Command {
+	var f upgradeFlags
+	c := selectMany(&cobra.Command{
+		Use:     "upgrade [--program FILE… -t SELECTION]",
+		Short:   "Have agents be another program",
+		Long:    upgradeLong,
+		Example: "  fettle hub upgrade --program ./fettle -t label:canary=yes\n  fettle hub upgrade --program fettle-amd64 --program fettle-arm64 --as 1.5.0 -t '*'\n  fettle hub upgrade",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.upgrade(c.Context(), f) },
+	})
+	flags := c.Flags()
+	flags.StringArrayVar(&f.files, "program", nil, "the program for one architecture, in this `FILE`; may be repeated")
+	flags.StringVar(&f.version, "as", "", "its `VERSION` (default: what it says, where it runs on this machine)")
+	flags.StringVar(&f.signature, "signature", "", "the signature by ssh-keygen, in this `FILE`")
+	flags.BoolVar(&f.text, "text", false, "print what has to be signed, and ask no hub")
+	flags.DurationVar(&f.within, "within", fleet.ProgramTry, "how `LONG` a new one has to reach a hub")
+	return c
+}
+
+func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
+	if len(f.files) == 0 {
+		return s.upgrades(ctx)
+	}
+	p, err := s.programOf(ctx, f)
+	if err != nil {
+		return err
+	}
+	if f.text {
+		_, err := s.app.Stdout.Write(p.Text())
+		return err
+	}
+	if f.signature != "" {
+		text, err := os.ReadFile(f.signature)
+		if err != nil {
+			return fmt.Errorf("cannot read the signature: %w", err)
+		}
+		p.Signature = string(text)
+	}
+	words, err := s.selectedOnHub()
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return refuse("Begin with some: -t label:canary=yes. All are: -t '*'", "cannot upgrade agents when none is selected")
+	}
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	for _, file := range f.files {
+		if err := s.giveProgram(ctx, hub, file); err != nil {
+			return err
+		}
+	}
+	d, err := hub.SetProgram(ctx, document.ProgramRequest{Select: words, Program: p})
+	if err != nil {
+		return err
+	}
+	return s.done("upgrade", 0, d.Text+"\nSee how they do: fettle events --kind upgraded -f")
+}
+
+func (s *session) giveProgram(ctx context.Context, hub *client.Client, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("cannot read the program: %w", err)
+	}
+	defer file.Close()
+	_, err = hub.GiveProgram(ctx, file)
+	return err
+}
+
+// programOf reads what the files are.
+func (s *session) programOf(ctx context.Context, f upgradeFlags) (fleet.Program, error) {
+	p := fleet.Program{Version: f.version, Files: map[string]fleet.Bundle{}, Within: int64(f.within / time.Second)}
+	own := ""
+	for _, name := range f.files {
+		arch, b, err := fileOf(name)
+		if err != nil {
+			return p, err
+		}
+		if _, twice := p.Files[arch]; twice {
+			return p, refuse("Give one file for each architecture", fmt.Sprintf("cannot take two programs for %s", arch))
+		}
+		p.Files[arch] = b
+		if s.app.Program != nil && arch == s.app.Program.Arch {
+			own = name
+		}
+	}
+	if own != "" {
+		said, err := s.versionOf(ctx, own)
+		if err != nil {
+			return p, err
+		}
+		if f.version != "" && f.version != said {
+			return p, refuse("Leave --as out, or give the file of that version", fmt.Sprintf("cannot call %s the version %s: it says that it is %s", own, f.version, said))
+		}
+		p.Version = said
+	}
+	if p.Version == "" {
+		return p, refuse("Say it: --as VERSION", "cannot tell the version of a program that does not run on this machine")
+	}
+	return p, p.Check()
+}
+
+// versionOf asks a program what it is.
+func (s *session) versionOf(ctx context.Context, file string) (string, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return "", fmt.Errorf("cannot find the program: %w", err)
+	}
+	out, err := s.app.Program.Run(ctx, []string{file, "version", "--json"})
+	var v versionDoc
+	if err == nil {
+		err = json.Unmarshal(out, &v)
+	}
+	if err == nil && v.Version == "" {
+		err = fmt.Errorf("it does not tell its version")
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot run the program %s: %w", file, err)
+	}
+	return v.Version, nil
+}
+
+// architectures are what files say, as Go calls it.
+func architectureOf(m elf.Machine) string {
+	switch m {
+	case elf.EM_X86_64:
+		return "amd64"
+	case elf.EM_AARCH64:
+		return "arm64"
+	case elf.EM_RISCV:
+		return "riscv64"
+	case elf.EM_PPC64:
+		return "ppc64le"
+	case elf.EM_S390:
+		return "s390x"
+	}
+	return ""
+}
+
+// fileOf reads for which architecture a file is, and what names it.
+func fileOf(name string) (arch string, b fleet.Bundle, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", b, fmt.Errorf("cannot read the program: %w", err)
+	}
+	defer file.Close()
+	e, err := elf.NewFile(file)
+	if err == nil {
+		arch = architectureOf(e.Machine)
+	}
+	if err != nil || arch == "" {
+		return "", b, refuse("Give the fettle of another release, as it is in its package at /usr/bin/fettle", fmt.Sprintf("cannot take %s: it is no program for a machine that fettle knows", name))
+	}
+	sum := sha256.New()
+	if b.Size, err = io.Copy(sum, io.NewSectionReader(file, 0, fleet.MaxProgram+1)); err != nil {
+		return "", b, fmt.Errorf("cannot read the program: %w", err)
+	}
+	b.Digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	return arch, b, nil
+}
+
+// upgrades shows what was said.
+func (s *session) upgrades(ctx context.Context) error {
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	page, err := hub.Programs(ctx)
+	if err != nil {
+		return err
+	}
+	return s.shown(page, func() {
+		if len(page.Programs) == 0 {
+			s.printf("Agents are the programs of their packages: nobody has said anything else.\n")
+			return
+		}
+		var rows [][]string
+		for _, p := range page.Programs {
+			rows = append(rows, []string{p.Program.Version, strings.Join(p.Select, ","), strings.Join(slices.Sorted(maps.Keys(p.Program.Files)), " "), signedWord(p.Program), s.ago(p.At), cmp.Or(p.By, "-")})
+		}
+		s.style().Table(s.app.Stdout, []string{"VERSION", "TARGETS", "FOR", "SIGNED", "SAID", "BY"}, rows)
+	})
+}
+
+func signedWord(p fleet.Program) string {
+	if p.Signature == "" {
+		return "no"
+	}
+	return "yes"
+}

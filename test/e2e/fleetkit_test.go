@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// units puts the program where the package has it, with the units of the package.
+func (m *machine) units() {
+	m.t.Helper()
+	m.Run(m.t, "cp", "/usr/local/bin/fettle", "/usr/bin/fettle")
+	for _, name := range []string{"fettle-agent.service", "fettle-hub.service", "fettle-recover.service"} {
+		text, err := os.ReadFile(filepath.Join("../../packaging/systemd", name))
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.WriteFile(m.t, "/usr/lib/systemd/system/"+name, string(text), 0o644)
+	}
+	m.Run(m.t, "systemctl", "daemon-reload")
+}
+
+// buildProgram builds a program for hosts from a package of this module.
+func buildProgram(t *testing.T, pkg, version string) string {
+	t.Helper()
+	dependsOnSources(t)
+	bin := filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", bin, pkg)
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build %s: %v\n%s", pkg, err, out)
+	}
+	return bin
+}
+
+// events are what the hub tells, in words.
+func (f *fleetOf) events() string { return f.hub.Exec("fettle", "events").Stdout }
+
+// told waits until the hub tells something.
+func (f *fleetOf) told(text string) {
+	f.t.Helper()
+	f.await("the hub tells "+text, func() bool { return strings.Contains(f.events(), text) })
+}
+
+// byHand writes into a file that is there, as an editor does: an agent that repairs may be
+// as fast as whoever makes one anew.
+func (m *machine) byHand(file, text string) {
+	m.t.Helper()
+	if r := m.ExecInput(strings.NewReader(text), "tee", file); r.ExitCode != 0 {
+		m.t.Fatalf("%s: %s", m.Name, r.Stderr)
+	}
+}
