@@ -2,8 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -330,13 +328,4 @@ func (sightless) Watch(agent.Managed) error { return nil }
 func (sightless) Run(ctx context.Context, _ func()) error {
 	<-ctx.Done()
 	return nil
-}
-
-// unsealed reads what is signed without asking who signed it.
-func unsealed(s fleet.Signed) (a fleet.Assignment, err error) {
-	b, err := base64.StdEncoding.DecodeString(s.Payload)
-	if err == nil {
-		err = json.Unmarshal(b, &a)
-	}
-	return a, err
 }

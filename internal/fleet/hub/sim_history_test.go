@@ -290,13 +290,11 @@ func (s *sim) newest(id fleet.TargetID) fleet.Assignment {
 	store := s.kept.stores["assignments"]
 	s.mu.Unlock()
 	e, err := store.Get(context.Background(), string(id))
-	var g given
-	var signed fleet.Signed
-	if err == nil && json.Unmarshal(e.Value, &g) == nil && json.Unmarshal(g.Envelope, &signed) == nil {
-		a, _ := unsealed(signed)
-		return a
+	if err != nil {
+		return fleet.Assignment{}
 	}
-	return fleet.Assignment{}
+	a, _ := unpacked(e.Value)
+	return a
 }
 
 // forgetRevoked: a store that does not know of a revocation cannot keep to it.

@@ -235,19 +235,20 @@ func (h *simHub) connect(id *pki.Identity) (bus.Carrier, <-chan struct{}, error)
 
 // written reads what a hub writes for a target.
 func (s *sim) written(value []byte) (key string, a fleet.Assignment) {
-	var g given
-	var signed fleet.Signed
-	err := json.Unmarshal(value, &g)
-	if err == nil {
-		err = json.Unmarshal(g.Envelope, &signed)
-	}
-	if err == nil {
-		a, err = unsealed(signed)
-	}
+	a, err := unpacked(value)
 	if err != nil {
 		s.fault("what a hub wrote cannot be read: %v", err)
 	}
 	return fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation), a
+}
+
+// unpacked is the assignment of an entry of the store, whoever signed it.
+func unpacked(value []byte) (fleet.Assignment, error) {
+	s, err := unpackGiven(value)
+	if err != nil {
+		return fleet.Assignment{}, err
+	}
+	return fleet.ParseAssignment(s.Payload)
 }
 
 // intend notes what a hub is about to assign.
