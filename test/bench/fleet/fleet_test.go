@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,15 @@ import (
 
 	"fettle.dev/fettle/test/bench/machine"
 )
+
+// TestMain is the command itself for the processes that it starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "limit" {
+		fmt.Fprintln(os.Stderr, run(context.Background(), os.Args[1:]))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
 
 // TestFleet: all is measured with some agents: they enrol, get what is theirs, hear of a
 // commit, and come back to a hub that was killed. The same with more is make bench-fleet.
@@ -47,12 +57,12 @@ func TestFleet(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	self := filepath.Join(t.TempDir(), "fleet")
-	if out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, kind := range []string{tlsAlone, busAlone} {
-		if l, err := measureLimit(t.Context(), self, t.TempDir(), kind, 10); err != nil || l.all <= 0 {
+		if l, err := measureLimit(t.Context(), self, t.TempDir(), kind, 10, 0); err != nil || l.all <= 0 {
 			t.Errorf("%s: %+v, %v", kind, l, err)
 		}
 	}

@@ -40,8 +40,9 @@ const (
 )
 
 // measureLimit connects so many to a process that does nothing else: self with other
-// arguments.
-func measureLimit(ctx context.Context, self, base, kind string, n int) (l limit, err error) {
+// arguments. settle is how long it rests before its memory is read: it gives back what it
+// does not use when nothing has changed for a second.
+func measureLimit(ctx context.Context, self, base, kind string, n int, settle time.Duration) (l limit, err error) {
 	dir, err := os.MkdirTemp(base, "limit-")
 	if err != nil {
 		return l, err
@@ -55,7 +56,7 @@ func measureLimit(ctx context.Context, self, base, kind string, n int) (l limit,
 		return l, err
 	}
 	defer p.kill()
-	before, err := settled(ctx, p)
+	before, err := settled(ctx, p, settle)
 	if err != nil {
 		return l, err
 	}
@@ -74,7 +75,7 @@ func measureLimit(ctx context.Context, self, base, kind string, n int) (l limit,
 		return l, err
 	}
 	l.all = time.Since(began)
-	after, err := settled(ctx, p)
+	after, err := settled(ctx, p, settle)
 	l.memory = float64(after-before) / float64(n)
 	return l, err
 }
@@ -97,12 +98,9 @@ func startLimit(a *authority, self, dir, kind string) (*process, string, error) 
 	return startProcess(cmd)
 }
 
-// settleFor is how long a limit rests before its memory is read: it gives back what it
-// does not use when nothing has changed for a second.
-const settleFor = 4 * time.Second
-
-func settled(ctx context.Context, p *process) (int64, error) {
-	if err := pause(ctx, settleFor); err != nil {
+// settled is the memory of a process that has rested.
+func settled(ctx context.Context, p *process, rested time.Duration) (int64, error) {
+	if err := pause(ctx, rested); err != nil {
 		return 0, err
 	}
 	return p.memory()

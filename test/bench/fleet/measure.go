@@ -69,16 +69,19 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 	return b.out, errors.Join(err, os.RemoveAll(base))
 }
 
+// settling is how long limits rest.
+const settling = 4 * time.Second
+
 // limits measures what the parts cannot do without.
 func (b *bench) limits(ctx context.Context, base string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if b.out.tls, err = measureLimit(ctx, self, base, tlsAlone, b.n); err != nil {
+	if b.out.tls, err = measureLimit(ctx, self, base, tlsAlone, b.n, settling); err != nil {
 		return err
 	}
-	b.out.bus, err = measureLimit(ctx, self, base, busAlone, b.n)
+	b.out.bus, err = measureLimit(ctx, self, base, busAlone, b.n, settling)
 	b.say("TLS alone %.1f KB, the bus alone %.1f KB", b.out.tls.memory/1024, b.out.bus.memory/1024)
 	return err
 }
