@@ -46,7 +46,7 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	var kv jetstream.KeyValue
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
 		kv, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+			Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.replicasOf(ctx, "KV_"+name),
 			MaxValueSize: MaxValue, LimitMarkerTTL: markerTime,
 		})
 		return err
