@@ -179,6 +179,9 @@ func (s *Server) kick(connection uint64) {
 	}()
 }
 
+// Left tells whether the others have taken this hub's vote: it keeps nothing any more.
+func (s *Server) Left() bool { return s.config.Cluster != nil && !s.nats.JetStreamEnabled() }
+
 // Exchange is the hub's end of all links.
 func (s *Server) Exchange() *Exchange { return s.exchange.Load() }
 
@@ -259,11 +262,16 @@ func (l sayings) Noticef(string, ...any) {}
 func (l sayings) Debugf(string, ...any)  {}
 func (l sayings) Tracef(string, ...any)  {}
 
-// Warnf leaves out that clients have to begin with TLS, which is what Config says.
+// Warnf leaves out that clients have to begin with TLS, which is what Config says, and
+// how hubs of a cluster come to have the same.
 func (l sayings) Warnf(format string, v ...any) {
-	if text := fmt.Sprintf(format, v...); !strings.Contains(text, "TLS Handshake First") {
-		l.s.warn(text)
+	text := fmt.Sprintf(format, v...)
+	for _, usual := range [...]string{"TLS Handshake First", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot"} {
+		if strings.Contains(text, usual) {
+			return
+		}
 	}
+	l.s.warn(text)
 }
 
 func (l sayings) Errorf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }

@@ -84,6 +84,15 @@ type Hub struct {
 	floors      *mirror[fleet.Have]
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
+	members     *mirror[Member]
+
+	circling    sync.Mutex // of the file of the circle
+	circle      *circle    // whom this hub knew when it began, nil for one that is alone
+	again       chan struct{}
+	againOnce   sync.Once
+	dismissed   chan struct{} // closed when this hub is retired
+	dismissOnce sync.Once
+	wanting     chan struct{} // there may be content to get
 
 	mu     sync.Mutex
 	leader *leader
@@ -91,11 +100,28 @@ type Hub struct {
 	repo   sources
 }
 
-// Run serves until ctx ends, which is no error.
-func Run(ctx context.Context, c Config) error { return newHub(ctx, c, theWorld()).run(ctx) }
+// errAgain is of a hub that has to begin anew, as one of several.
+var errAgain = errors.New("this hub begins anew")
+
+// Run serves until ctx ends, which is no error. ErrRetired is in the chain of the error of
+// a hub that was taken out of its fleet.
+func Run(ctx context.Context, c Config) error {
+	if ready := c.Ready; ready != nil {
+		var once sync.Once
+		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
+	}
+	for {
+		if err := newHub(ctx, c, theWorld()).run(ctx); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
 
 func newHub(ctx context.Context, c Config, e edge) *Hub {
-	return &Hub{conf: c, edge: e, ctx: ctx, settled: make(chan struct{})}
+	return &Hub{
+		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}),
+		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
+	}
 }
 
 func (h *Hub) run(ctx context.Context) (err error) {
@@ -105,7 +131,13 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
-	for _, m := range h.mirrored() {
+	// Who is believed comes before what they signed.
+	g.Go(func() error { return h.signers.follow(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-h.signers.filled():
+	}
+	for _, m := range h.mirrored()[1:] {
 		g.Go(func() error { return m.follow(ctx) })
 	}
 	if err := h.settle(ctx); err != nil {
@@ -116,8 +148,23 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
+	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.leave(ctx) })
 	g.Go(func() error {
-		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.again:
+			return errAgain
+		}
+	})
+	g.Go(func() error {
+		may, stop := h.unlessDismissed(ctx)
+		defer stop()
+		if err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn); ctx.Err() != nil {
+			return err
+		}
+		return nil
 	})
 	return ignoreEnd(ctx, g.Wait())
 }
@@ -146,6 +193,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.keys, err = pki.OpenHub(h.conf.Files, h.dir("keys")); err != nil {
 		return err
 	}
+	if h.circle, err = readCircle(h.conf.Files, h.conf.Dir); err != nil {
+		return err
+	}
 	h.revoked = &pki.Revocations{}
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
@@ -164,7 +214,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	h.registrar = &pki.Registrar{
 		Hub: h.keys, Revocations: h.revoked,
 		Tokens: h.stores["tokens"], Targets: h.stores["targets"], Facts: h.stores["facts"], Names: h.stores["names"],
-		Now: h.now, Hubs: h.set.Hubs, Buses: h.set.Buses, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+		Now: h.now, Reach: h.reach, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
 	}
 	trust, err := h.keys.Trust(h.revoked)
 	if err != nil {
@@ -184,6 +234,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	}
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
+		Cluster: h.cluster(trust),
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			select {
 			case <-h.settled:
@@ -239,6 +290,15 @@ func (h *Hub) makeMirrors() {
 	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
+	h.members = newMirror[Member](settings, "member/", nil)
+	h.members.changed = h.onMember
+	h.signers.changed = func(string, []byte, uint64, bool) {
+		select {
+		case <-h.settled:
+			h.tellReach()
+		default:
+		}
+	}
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -280,7 +340,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.members}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.
@@ -292,7 +352,7 @@ func (h *Hub) settle(ctx context.Context) error {
 		case <-m.filled():
 		}
 	}
-	if err := h.introduce(ctx); err != nil {
+	if err := errors.Join(h.enlist(ctx), h.introduce(ctx)); err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)
@@ -300,6 +360,7 @@ func (h *Hub) settle(ctx context.Context) error {
 		return err
 	}
 	close(h.settled)
+	h.keepCircle()
 	return nil
 }
 
