@@ -28,6 +28,15 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			b.Files = h
 			return hub.Init(b)
 		},
+		Join: func(ctx context.Context, j hub.Joining) (hub.Settings, error) {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return hub.Settings{}, err
+			}
+			defer func() { _ = h.Close() }()
+			j.Files = h
+			return hub.Join(ctx, j)
+		},
 		Run: func(ctx context.Context, r cli.HubRun) error {
 			h, err := local.Open("/", local.Options{})
 			if err != nil {

@@ -112,7 +112,7 @@ func sameStream(ctx context.Context, from, to *Server, name string) error {
 		return err
 	}
 	x, y := a.CachedInfo().State, b.CachedInfo().State
-	if x.Msgs != y.Msgs || x.LastSeq != y.LastSeq || x.FirstSeq != y.FirstSeq {
+	if x.Msgs != y.Msgs || x.LastSeq != y.LastSeq || x.Msgs > 0 && x.FirstSeq != y.FirstSeq {
 		return fmt.Errorf("cannot copy it whole: it had %d messages up to %d, and the copy has %d up to %d", x.Msgs, x.LastSeq, y.Msgs, y.LastSeq)
 	}
 	return nil

@@ -266,7 +266,7 @@ func (l sayings) Tracef(string, ...any)  {}
 // how hubs of a cluster come to have the same.
 func (l sayings) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	for _, usual := range [...]string{"TLS Handshake First", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot"} {
+	for _, usual := range [...]string{"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot"} {
 		if strings.Contains(text, usual) {
 			return
 		}

@@ -163,9 +163,12 @@ func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j 
 	if err != nil {
 		return Welcome{}, fmt.Errorf("cannot ask to join: %w", err)
 	}
-	for {
+	for promised := false; ; {
 		w, wait, err := c.joinOnce(ctx, hub, token, body)
-		if !wait || ctx.Err() != nil {
+		_, answered := errors.AsType[*Refusal](err)
+		promised = promised || wait
+		// Who said that it begins anew is away for a moment.
+		if err == nil || ctx.Err() != nil || !wait && (answered || !promised) {
 			return w, err
 		}
 		select {

@@ -93,6 +93,9 @@ func Routes() []Route {
 		{Method: "POST", Path: "/v1/tokens", Right: access.Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
 		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: access.Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},
 
+		{Method: "GET", Path: "/v1/hubs", Right: access.Read, Does: "The hubs of the fleet, and on which of them everything is kept", Out: document.HubPage{}, call: (*call).hubs},
+		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet, when the others have all that it keeps", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retireHub},
+
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
 		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Make a token with which somebody logs in; the answer is the only one that holds it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
