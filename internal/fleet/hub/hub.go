@@ -149,6 +149,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.prune(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.elsewhere(ctx) })
 	g.Go(func() error { return h.leave(ctx) })
 	g.Go(func() error {
 		select {

@@ -302,6 +302,7 @@ type joint interface {
 	Copies(ctx context.Context) ([]bus.Copies, error)
 	Tend(ctx context.Context, names []string) (done bool, err error)
 	Left() bool
+	Exchange() *bus.Exchange
 }
 
 // joint is the bus of a hub that is one of several; it is asked by such only.

@@ -177,6 +177,14 @@ func TestSeveralHubs(t *testing.T) {
 	if again.Epoch != first.Epoch {
 		t.Errorf("epoch %d after %d", again.Epoch, first.Epoch)
 	}
+	// Whoever is connected to one hub is connected, at all of them.
+	for _, o := range w.hubs {
+		until(t, o.name+" knows who is connected", func() (document.TargetDetail, bool) {
+			var d document.TargetDetail
+			err := o.ask("GET", "/v1/targets/web2", nil, &d)
+			return d, err == nil && d.Target.Connected
+		})
+	}
 	// The leader goes while a commit is given out.
 	leader := w.leader()
 	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})
