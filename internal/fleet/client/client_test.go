@@ -130,6 +130,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Unfreeze(ctx, "web1"))
 	try(c.Modules(ctx))
 	try(c.Module(ctx, "modules/web", 1))
+	try(c.Explain(ctx, "web1", "modules/web"))
 	try(c.Events(ctx, client.EventQuery{Target: "web1", Kinds: []string{"applied"}, Since: apitest.Now().AddDate(-1, 0, 0), Until: apitest.Now(), Limit: 3}))
 	try(c.CreateToken(ctx, document.TokenRequest{Uses: 2}))
 	try(c.Tokens(ctx))
