@@ -188,6 +188,7 @@ func TestGrowAndShrink(t *testing.T) {
 	g.begin(2, 0, 1)
 	g.tend(0, 0, 1, 2)
 	g.same(2, before)
+	g.readsWhatWasWritten()
 	two := g.write(2, "two")
 	bustest.Await(t, "both write", func() bool { return one.count() > 20 && two.count() > 20 })
 	one.stop()
@@ -204,6 +205,35 @@ func TestGrowAndShrink(t *testing.T) {
 	g.same(2, before)
 	g.all(2, had, one, two)
 	t.Logf("%d records, and all are there", had.count()+one.count()+two.count())
+}
+
+// readsWhatWasWritten: what one hub has written another reads at once.
+func (g *growing) readsWhatWasWritten() {
+	g.t.Helper()
+	var at [3]fleet.Store
+	for i := range at {
+		s, err := g.hubs[i].Store(context.Background(), "things")
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		at[i] = s
+	}
+	for n := range 150 {
+		key := fmt.Sprint("n", n)
+		rev, err := at[n%3].Update(context.Background(), key, []byte(key), 0)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if e, err := at[(n+1)%3].Get(context.Background(), key); err != nil || e.Rev != rev || string(e.Value) != key {
+			g.t.Fatalf("%s at %d, and another hub has %+v, %v", key, rev, e, err)
+		}
+	}
+	if err := at[0].Delete(context.Background(), "n0", 0); err != nil {
+		g.t.Fatal(err)
+	}
+	if _, err := at[1].Get(context.Background(), "n0"); !errors.Is(err, fleet.ErrNotFound) {
+		g.t.Errorf("what was deleted: %v", err)
+	}
 }
 
 func (g *growing) same(i int, want []fleet.Entry) {

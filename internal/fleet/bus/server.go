@@ -274,5 +274,12 @@ func (l sayings) Warnf(format string, v ...any) {
 	l.s.warn(text)
 }
 
-func (l sayings) Errorf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }
+// Errorf says once that another hub cannot be reached, and not with every attempt.
+func (l sayings) Errorf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	if !strings.Contains(text, "Error trying to connect to route") || strings.Contains(text, "(attempt 1)") {
+		l.s.warn(text)
+	}
+}
+
 func (l sayings) Fatalf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }

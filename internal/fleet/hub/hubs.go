@@ -57,6 +57,9 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	p.Spare = max(0, here-len(peers)/2-1)
 	copies, err := h.joint().Copies(ctx)
 	p.Copies, p.Whole = 0, err == nil && len(peers) == len(p.Hubs)
+	if err != nil {
+		p.Spare = 0
+	}
 	for i, c := range copies {
 		n := 0
 		for _, q := range c.On {
@@ -67,6 +70,8 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 				p.Hubs[at].Keeps++
 			}
 		}
+		// What is changed needs most of the copies that there are to be.
+		p.Spare = max(0, min(p.Spare, n-c.Want/2-1))
 		if p.Whole = p.Whole && n == c.Want; i == 0 || n < p.Copies {
 			p.Copies = n
 		}
