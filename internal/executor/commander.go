@@ -50,6 +50,8 @@ type Command struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	// Looks says that it changes nothing: it waits for no lock.
 	Looks bool `json:"looks,omitempty"`
+	// Stdin is what the first command reads; it is recorded nowhere.
+	Stdin []byte `json:"stdin,omitempty"`
 	// Hide are texts that are shown and recorded nowhere: what was typed as a secret.
 	Hide []string `json:"hide,omitempty"`
 	// Secrets opens what Env refers to, and what is sealed in Blobs.

@@ -45,7 +45,10 @@ const (
 	Requested  HubEventKind = "requested" // agents were asked for something
 	Led        HubEventKind = "led"       // another hub leads now
 	Programmed HubEventKind = "program"   // agents are to be another program
+	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
 	Audited    HubEventKind = "audited"   // somebody asked the API to change something
+	Saved      HubEventKind = "saved"     // a backup was made
+	Untold     HubEventKind = "untold"    // a notice that nobody took for a day
 )
 
 // ParseHubEvent reads one strictly.

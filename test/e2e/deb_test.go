@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func buildDeb(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	cmd := exec.Command("../../packaging/build.sh", dir)
-	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "SOURCE_DATE_EPOCH=1700000000")
+	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "PROGRAMS="+runtime.GOARCH, "SOURCE_DATE_EPOCH=1700000000")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("cannot build the package: %v\n%s", err, out)
 	}

@@ -70,6 +70,7 @@ func (s Server) hello(ctx context.Context) wire.Hello {
 			h.Public = keys[0]
 		}
 	}
+	h.Kept = Kept(s.Machine)
 	if there(filepath.Join(s.Machine.State, "reports")) {
 		_ = s.withReports(func(r wire.Reports) error { h.Ended = r.List(); return nil })
 	}

@@ -135,7 +135,7 @@ func inShort(text string) string {
 func (x *Executor) execute(ctx context.Context, c executor.Command, show func(executor.Output)) (*executor.CommandResult, error) {
 	began := x.now()
 	all := &executor.CommandResult{Exit: -1}
-	run := host.Command{Dir: c.Dir, Env: c.Env, User: c.User, Mutates: !c.Looks}
+	run := host.Command{Dir: c.Dir, Env: c.Env, User: c.User, Mutates: !c.Looks, Stdin: c.Stdin}
 	if show != nil {
 		run.Watch = func(stderr bool, p []byte) { show(executor.Output{Stderr: stderr, Text: p}) }
 	}
@@ -147,7 +147,7 @@ func (x *Executor) execute(ctx context.Context, c executor.Command, show func(ex
 		if err != nil {
 			return all, x.keys.masked(err)
 		}
-		if !all.OK() {
+		if run.Stdin = nil; !all.OK() {
 			break
 		}
 	}

@@ -16,11 +16,11 @@ import (
 // viaWire in the environment puts a connection between these tests and the engine.
 const viaWire = "FETTLE_TEST_VIA_WIRE"
 
-func overWire() bool { return os.Getenv(viaWire) != "" }
+func overWire() bool { return os.Getenv(viaWire) != "" || throughHub() }
 
 // hooked are tests that take hold of a run from its events, which over a connection
 // come when it has gone on.
-const hooked = "TestOverTheWire|TestLocked|TestPhasesUndone|TestTraps"
+const hooked = "TestOverTheWire|TestThroughAHub|TestLocked|TestPhasesUndone|TestTraps"
 
 // slow are tests that ask much and in which a connection changes little.
 const slow = "TestPhasesCutShort|TestLawsOnDisk|TestEveryLookThatFails|TestNames|TestLargeSparseFilesGoThrough"
@@ -43,6 +43,9 @@ func TestOverTheWire(t *testing.T) {
 // connection. Connections end with the process, as those of programs do.
 func asked(t fataler, x *local.Executor) executor.Executor {
 	t.Helper()
+	if throughHub() {
+		return askedThroughHub(t, x)
+	}
 	if !overWire() {
 		return x
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 
 	"fettle.dev/fettle/internal/executor"
 )
@@ -19,6 +20,11 @@ func (v *server) confirm(ctx context.Context, x executor.Executor, c *incoming) 
 	var in asked
 	if err := c.params(&in); err != nil {
 		return nil, err
+	}
+	if v.Proof != nil {
+		if err := v.Proof(ctx); err != nil {
+			return nil, fmt.Errorf("cannot confirm the run: %w", err)
+		}
 	}
 	run, err := x.Confirm(ctx, v.options(in.Options))
 	return &ran{Run: run}, err

@@ -35,8 +35,19 @@ type Hello struct {
 	Facts map[string]json.RawMessage `json:"facts,omitempty"`
 	// Ended are runs that ended after the connection that began them was lost.
 	Ended []Ended `json:"ended,omitempty"`
+	// Kept says that an agent keeps the machine; nil: none does.
+	Kept *Kept `json:"kept,omitempty"`
 	// Trouble says what the machine could not tell, in a sentence.
 	Trouble string `json:"trouble,omitempty"`
+}
+
+// Kept is what an agent keeps a machine as: it takes back what is otherwise.
+type Kept struct {
+	// Commit is that of all that is no module, Branch what it was resolved from.
+	Commit string `json:"commit,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	// Generation is that of the assignment, 0 for none yet.
+	Generation uint64 `json:"generation"`
 }
 
 // Ended is a run whose report nobody was there to hear.
@@ -143,7 +154,9 @@ func hear(r *reader) (Hello, error) {
 		}
 	}
 	if err := journal.UnmarshalStrict(text, &h); err != nil {
-		return h, fmt.Errorf("cannot read how the other end introduces itself: %w", err)
+		var other struct{ Version string }
+		_ = json.Unmarshal(text, &other) // it may be older or newer than this end knows
+		return h, fmt.Errorf("cannot read how the other end introduces itself, which is fettle %q: %w", other.Version, err)
 	}
 	return h, nil
 }

@@ -33,6 +33,9 @@ type Served struct {
 	// a file are refused as changes are: whoever says what is to be looked at, and with
 	// which program, can look at everything.
 	ReadOnly bool
+	// Proof is asked before a run is confirmed: an error lets it go back. nil: that
+	// somebody could ask is proof enough, as over a new connection of SSH.
+	Proof func(ctx context.Context) error
 	// From says where the connection comes from, for the history.
 	From string
 	// Silence is as in Options.

@@ -56,6 +56,8 @@ type Client struct {
 	base  string
 	token string
 	http  *http.Client
+	// streams is for what is more than a question: HTTP/1.1 alone.
+	streams *http.Client
 }
 
 // New makes a client; nothing is asked yet.
@@ -72,14 +74,14 @@ func New(l Login) (*Client, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", u.Path)
 		}
-		c.base = "http://hub"
+		c.base, c.streams = "http://hub", oneConnection(transport, c.http)
 		return c, nil
 	case u.Scheme == "https" && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.User == nil:
 		if err := fleet.CheckDigest(l.Authority); err != nil {
 			return nil, fmt.Errorf("cannot tell which hub to believe: %w", err)
 		}
 		transport.TLSClientConfig = believing(l.Authority)
-		c.base = "https://" + u.Host
+		c.base, c.streams = "https://"+u.Host, oneConnection(transport, c.http)
 		return c, nil
 	}
 	return nil, fmt.Errorf("cannot read %.80q as the address of a hub: it is https://HOST:PORT", l.Hub)
@@ -184,7 +186,12 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 
 // send gives the answer when it is a good one.
 func (c *Client) send(r *http.Request) (*http.Response, error) {
-	answer, err := c.http.Do(r)
+	return c.answer(c.http, r, http.StatusOK)
+}
+
+// answer is that of a hub by one of the two ways to ask it, when it is the one wanted.
+func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Response, error) {
+	answer, err := by.Do(r)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
@@ -192,7 +199,7 @@ func (c *Client) send(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("cannot ask the hub at %s: %w", c.base, err)
 	}
-	if answer.StatusCode == http.StatusOK {
+	if answer.StatusCode == want {
 		return answer, nil
 	}
 	defer answer.Body.Close()

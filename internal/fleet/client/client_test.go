@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
@@ -128,6 +130,20 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Unpin(ctx, "web1", ""))
 	try(c.Freeze(ctx, "web1", "why"))
 	try(c.Unfreeze(ctx, "web1"))
+	hub.Open = func(access.Who, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
+		near, far := net.Pipe()
+		return near, far.Close()
+	}
+	for _, changes := range []bool{false, true} {
+		stream, err := c.Executor(ctx, "web1", changes, "status")
+		try(nil, err)
+		if err == nil {
+			try(nil, stream.Close())
+		}
+	}
+	try(c.Explain(ctx, "web1", "modules/web"))
+	try(c.Programs(ctx))
+	_, _ = c.SetProgram(ctx, document.ProgramRequest{}) // it meets its route, which wants files first
 	try(c.Modules(ctx))
 	try(c.Module(ctx, "modules/web", 1))
 	try(c.Explain(ctx, "web1", "modules/web"))
@@ -143,6 +159,16 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Do(ctx, document.DoRequest{What: "report", Select: []string{"web1"}}))
 	try(c.Request(ctx, "q1"))
 	try(c.Requests(ctx))
+	try(c.Alarms(ctx))
+	try(c.ApproveAlarm(ctx, "sha256:aa"))
+	try(c.SetNotification(ctx, document.Notification{Name: "ops", Webhook: &document.Webhook{URL: "https://chat.example.org"}}))
+	try(c.Notifications(ctx))
+	try(c.TestNotification(ctx, "ops"))
+	try(c.DecideNotice(ctx, "n1", false))
+	try(c.DecideNotice(ctx, "n1", true))
+	try(c.RemoveNotification(ctx, "ops"))
+	try(c.Check(ctx))
+	try(c.SaveState(ctx))
 	try(c.Retire(ctx, "web2", ""))
 	try(c.Revoke(ctx, "web1", ""))
 	if err := errors.Join(errs...); err != nil {

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
+	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
@@ -42,6 +43,12 @@ type Config struct {
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time
+	// Program runs a program of the hub's folder with something on standard input, for
+	// somebody who is to be notified. nil runs none.
+	Program func(ctx context.Context, argv []string, stdin []byte) error
+	// Free tells how many bytes are free where a folder is, and how many there are. nil
+	// is not known.
+	Free func(dir string) (free, all uint64, err error)
 	// Version is that of this program.
 	Version string
 	// Warn is told what went wrong and goes on; Ready once, when agents are served.
@@ -72,6 +79,7 @@ type Hub struct {
 	metrics  *metrics.Metrics
 	content  *content.Store
 	courier  *courier
+	opened   opened
 
 	targets     *mirror[fleet.Target]
 	assignments *mirror[given]
@@ -94,10 +102,15 @@ type Hub struct {
 	dismissOnce sync.Once
 	wanting     chan struct{} // there may be content to get
 
+	notifications *mirror[document.Notification]
+	notices       *mirror[notify.State]
+	alarms        *mirror[[]assign.Alarm]
+
 	mu     sync.Mutex
 	leader *leader
 	out    assign.Output
 	repo   sources
+	skewed map[fleet.TargetID]bool // whose clock is wrong
 }
 
 // errAgain is of a hub that has to begin anew, as one of several.
@@ -147,6 +160,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.courier.gather(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
+	g.Go(func() error { return h.keepVouched(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error { return h.keep(ctx) })
 	g.Go(func() error { return h.elsewhere(ctx) })
@@ -201,7 +215,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
 	}
-	if h.view, err = view.Open(h.dir("view.db"), view.Options{}); err != nil {
+	if h.view, err = view.Open(h.dir("view.db"), h.set.Retention.view()); err != nil {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version})
@@ -209,6 +223,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := h.openStores(ctx); err != nil {
+		return err
+	}
+	if err := h.load(ctx); err != nil {
 		return err
 	}
 	h.makeMirrors()
@@ -257,7 +274,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people"}
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "notices"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -268,7 +285,7 @@ func (h *Hub) openStores(ctx context.Context) error {
 		}
 		h.stores[name] = s
 	}
-	events, err := h.bus.Log(ctx, bus.LogConfig{Name: "events"})
+	events, err := h.bus.Log(ctx, h.set.Retention.log())
 	if err != nil {
 		return fmt.Errorf("cannot open the log: %w", err)
 	}
@@ -300,6 +317,9 @@ func (h *Hub) makeMirrors() {
 		default:
 		}
 	}
+	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
+	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
+	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -341,7 +361,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.members}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms, h.members}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

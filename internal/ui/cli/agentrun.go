@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/program"
 	"fettle.dev/fettle/internal/fleet/agent/watch"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
 )
 
 func newAgentRun(s *session) *cobra.Command {
@@ -122,24 +124,29 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
 		Compile: s.app.Language.Compile, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
+	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
+		runner.Watched = []string{filepath.Join("/", below, journal.FrozenFile)}
+	}
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.app.Version, Boot: boot},
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
 		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, Calm: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
-			s.serveHub(ctx, m, header, stream)
+			s.serveHub(ctx, m, mb, header, stream)
 		},
 	}
 }
 
 // serveHub serves this machine's executor to somebody whom a hub let through.
-func (s *session) serveHub(ctx context.Context, m Machine, header []byte, stream io.ReadWriteCloser) {
+// The connection to the hub was there before the run that may have locked people out, and
+// so proves nothing of it: such a run is confirmed over a new one.
+func (s *session) serveHub(ctx context.Context, m Machine, mb *joined.Member, header []byte, stream io.ReadWriteCloser) {
 	var h fleet.ExecutorHeader
 	if err := json.Unmarshal(header, &h); err != nil {
 		_ = stream.Close()
 		return
 	}
 	served := s.served(ctx, m, strings.TrimSpace("fleet "+h.By))
-	served.ReadOnly = !h.Changes
+	served.ReadOnly, served.Proof = !h.Changes, mb.Contact
 	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
 }

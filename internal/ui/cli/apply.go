@@ -84,6 +84,7 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 	f.arms(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
+	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "apply to machines that an agent keeps otherwise as well, until it takes that back")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }
@@ -144,6 +145,9 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		}
 		if p = now; saved != "" && saved != p.Digest() {
 			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
+		}
+		if err := s.mayKeep(ctx, x, p); err != nil {
+			return err
 		}
 		return s.approve(ctx, p, f, s.warnsOf(p, o), "Apply this plan?")
 	}

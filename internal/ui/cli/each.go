@@ -55,7 +55,7 @@ func (s *session) alone(ctx context.Context, e errand) error {
 
 // again reaches the machine anew, which may have gone down since.
 func (m *member) again(ctx context.Context) (executor.Executor, error) {
-	if m.remote == nil && m.at.Host == "" {
+	if m.remote == nil && !m.at.far() {
 		return nil, errors.New("cannot wait for the machine that this runs on")
 	}
 	m.leave()

@@ -47,8 +47,11 @@ func (s *session) fail(err error) {
 		return
 	}
 	hint := hintOf(err)
-	if s.remote != nil && !s.at.Sudo && errors.Is(err, fs.ErrPermission) {
+	if s.remote != nil && s.at.hub == "" && !s.at.Sudo && errors.Is(err, fs.ErrPermission) {
 		hint = "Become root there: --sudo, or sudo = true in the ssh block of the target"
+	}
+	if s.remote != nil && s.at.hub != "" && errors.Is(err, fs.ErrPermission) {
+		hint = "Ask an admin of the fleet for the role operate, if you may only read there"
 	}
 	if s.remote != nil && errors.Is(err, wire.ErrLost) {
 		hint = s.lostHint()

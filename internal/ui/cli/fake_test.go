@@ -87,6 +87,9 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 	if f.mode == "locked" {
 		return nil, fmt.Errorf("cannot plan: %w by process 42", executor.ErrLocked)
 	}
+	if err := r.Fill(); err != nil {
+		return nil, err
+	}
 	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Target: r.Target, Base: f.State.Run, Revision: r.Revision, List: r.List.Digest()}
 	was := map[addr.Addr]string{}
 	for _, e := range f.State.Entries {
@@ -117,6 +120,9 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 }
 
 func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	if err := r.Fill(); err != nil {
+		return nil, err
+	}
 	now, err := f.Plan(ctx, r)
 	if err != nil {
 		return nil, err

@@ -2,12 +2,27 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
 	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/cli"
 )
 
 // cmdHub starts a hub that is asked over the network, and says where and of which
@@ -18,6 +33,9 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 	hub, err := apitest.New(dir)
 	ts.Check(err)
 	ts.Defer(func() { _ = hub.Close() })
+	hub.Open = func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+		return openFar(ts.Getenv("HOME"), by.Name, string(id[:1]), changes)
+	}
 	server, err := apitest.Serve(hub.Handler(), "hub")
 	ts.Check(err)
 	ts.Defer(func() {
@@ -28,4 +46,51 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	ts.Setenv("HUB", server.URL)
 	ts.Setenv("AUTHORITY", authority)
+}
+
+// openFar serves the machine behind a target of that hub: a is web1, b is web2, which an
+// agent keeps at a commit.
+func openFar(home, by, target string, changes bool) (io.ReadWriteCloser, error) {
+	near, far := net.Pipe()
+	name := map[string]string{"a": "web1", "b": "web2"}[target]
+	facts, err := wire.EncodeFacts(map[string]cty.Value{"hostname": cty.StringVal(name)})
+	if err != nil {
+		return nil, err
+	}
+	hello := wire.Hello{Version: "test", Host: name, Facts: facts}
+	if name == "web2" {
+		hello.Kept = &wire.Kept{Commit: "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", Branch: "main", Generation: 7}
+	}
+	go func() {
+		_ = wire.Serve(context.Background(), far, wire.Served{
+			Hello: hello, From: "fleet " + by, Now: time.Now, ReadOnly: !changes,
+			Open: func(ctx context.Context, _ bool) (executor.Executor, func() error, error) {
+				return openFake("")(ctx, cli.Machine{State: filepath.Join(home, "agents", name)})
+			},
+		})
+	}()
+	return near, nil
+}
+
+// toyEnrolled adds the targets that a fleet has besides.
+func toyEnrolled(t repo.Tree, all []lang.Target) []lang.Target {
+	text, err := t.ReadFile(fleet.EnrolledFile)
+	if err != nil {
+		return all
+	}
+	var doc struct {
+		Enrolled map[string]struct{ Labels map[string]string }
+	}
+	if json.Unmarshal(text, &doc) != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Enrolled)) {
+		i := slices.IndexFunc(all, func(t lang.Target) bool { return t.Name == name })
+		if i < 0 {
+			all = append(all, lang.Target{Name: name})
+			i = len(all) - 1
+		}
+		all[i].Labels, all[i].Enrolled = doc.Enrolled[name].Labels, true
+	}
+	return all
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 )
 
@@ -30,6 +32,10 @@ type Hub struct {
 	Join func(ctx context.Context, j hub.Joining) (hub.Settings, error)
 	// Run runs one until ctx ends.
 	Run func(ctx context.Context, r HubRun) error
+	// Backup and Restore save a folder and make it again, see hub.WriteBackup and
+	// hub.Restore.
+	Backup  func(dir string, state document.HubState, out io.Writer) error
+	Restore func(dir string, in io.Reader) (hub.Settings, error)
 }
 
 // HubRun is how a hub runs.
@@ -51,7 +57,7 @@ one folder. Targets get what they are to be from it and then go on by themselves
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubUpgrade(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
 	return c
 }
 

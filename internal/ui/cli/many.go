@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/fanout"
-	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/lang"
 )
 
@@ -63,30 +61,6 @@ func (f *manyFlags) options() (fanout.Options, error) {
 	return o, nil
 }
 
-// chooseOne reads -t for a command: one plain name is the target, anything else a
-// selection, which only some commands take.
-func (s *session) chooseOne(c *cobra.Command) error {
-	if len(s.words) == 0 {
-		return nil
-	}
-	if len(s.words) == 1 && oneName(s.words[0]) {
-		s.target = s.words[0]
-		return nil
-	}
-	if c.Annotations[manyMark] == "" {
-		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target", c.CommandPath(), strings.Join(s.words, ",")))
-	}
-	if s.reach.ssh != "" {
-		return refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one machine")
-	}
-	return nil
-}
-
-// oneName tells whether a word of -t is the name of one target.
-func oneName(word string) bool {
-	return selection.Quote(word) == word && !strings.Contains(word, ":")
-}
-
 // isMany tells whether the command line names a selection of targets.
 func (s *session) isMany() bool { return len(s.words) > 0 && s.target == "" }
 
@@ -127,13 +101,13 @@ type outcome struct {
 
 // crowd finds the targets that -t selects. The caller closes it.
 func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
-	src, err := s.openSource(ctx, s.rev)
+	src, err := s.openChosen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := s.selected(src, s.words)
+	chosen, err := s.choose(ctx, src)
 	if err != nil {
-		_ = src.repo.Close()
+		src.close()
 		return nil, err
 	}
 	return s.crowdOf(src, f, chosen)
@@ -156,37 +130,11 @@ func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crow
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
 		// The only target of a repository is this machine, as where nobody names one.
-		here := s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil
+		here := s.reach.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 	}
 	cr.keep = len(cr.names) <= o.Parallel
 	return cr, nil
-}
-
-// selected are the targets that words choose, by name.
-func (s *session) selected(src *source, words []string) ([]lang.Target, error) {
-	sel, err := selection.Parse(words)
-	if err != nil {
-		return nil, withHint(err, selection.Grammar)
-	}
-	all, err := s.inventory(src)
-	if err != nil {
-		return nil, err
-	}
-	given := selection.Given{Files: map[string]string{}}
-	for _, name := range sel.Files() {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the targets in %q: %w", name, err)
-		}
-		given.Files[name] = string(text)
-	}
-	if sel.Failed() {
-		if given.Failed, err = s.lastFailed(src); err != nil {
-			return nil, err
-		}
-	}
-	return sel.Choose(all, given)
 }
 
 // apart is a session for one target of many: it has what the command line says and
@@ -211,7 +159,7 @@ func (cr *crowd) close() {
 	for _, m := range cr.members {
 		m.leave()
 	}
-	_ = cr.src.repo.Close()
+	cr.src.close()
 }
 
 func (m *member) leave() {
@@ -295,15 +243,15 @@ func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor,
 		mach.Looks = !acts && !fileExists(mach.State)
 		return m.app.OpenExecutor(ctx, mach)
 	}
-	a := m.addressOf(m.entry)
-	if a == nil {
+	w := m.wayTo(m.entry)
+	if w == nil {
 		return nil, nil, &unreached{noWay(m.target)}
 	}
-	x, err := m.connect(ctx, *a, true)
+	x, err := m.connect(ctx, *w, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	m.remote, m.at = x, *a
+	m.remote, m.at = x, *w
 	return x, nothing, nil
 }
 
@@ -346,6 +294,9 @@ func firstOf(text string) string {
 
 // wantedFor compiles what a member should be, from a repository that is open.
 func (cr *crowd) wantedFor(ctx context.Context, m *member) (executor.Request, error) {
+	if cr.src.none != nil {
+		return executor.Request{}, cr.src.none
+	}
 	in, err := m.input(ctx, cr.src.tree, m.target)
 	if err != nil {
 		return executor.Request{}, err

@@ -133,7 +133,11 @@ func (s *session) memoryFile(src *source) string {
 	if home == "" {
 		return ""
 	}
-	return filepath.Join(home, "last-"+strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(src.repo.Top()+"\x00"+src.prefix))), 16)+".json")
+	top := ""
+	if src.repo != nil {
+		top = src.repo.Top()
+	}
+	return filepath.Join(home, "last-"+strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(top+"\x00"+src.prefix))), 16)+".json")
 }
 
 // remember keeps what became of targets, for @failed.

@@ -126,6 +126,9 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 			return nil, err
 		}
 		w, err := look(ctx, m, x)
+		if err == nil {
+			err = m.mayKeep(ctx, x, w.plan)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ type Remote interface {
 // reachFlags are how a target is reached, where the command line says so.
 type reachFlags struct {
 	ssh          string
+	via          choice
 	sudo         bool
 	askSudo      bool
 	sudoFile     string // of the password
@@ -39,19 +40,26 @@ type reachFlags struct {
 }
 
 // address is where a target is; nil for this machine.
-func (s *session) address(ctx context.Context, target string) (*ssh.Address, error) {
+func (s *session) address(ctx context.Context, target string) (*way, error) {
 	if s.reach.ssh != "" {
 		return s.given()
+	}
+	if target != "" && s.reach.via.value == viaHub {
+		return &way{hub: target}, nil
 	}
 	if target == "" || s.isThisHost(target) {
 		return nil, nil
 	}
-	src, err := s.openSource(ctx, s.rev)
+	src, err := s.openChosen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = src.repo.Close() }()
-	return s.declared(src, target)
+	defer src.close()
+	w, err := s.declared(src, target)
+	if err == nil && w == nil && src.none != nil {
+		err = refuse("See which there are: fettle target list", fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
+	}
+	return w, err
 }
 
 // isThisHost tells whether a target is the machine that this runs on.
@@ -62,8 +70,8 @@ func (s *session) isThisHost(target string) bool {
 }
 
 // given reads --ssh, as one would write it behind ssh.
-func (s *session) given() (*ssh.Address, error) {
-	a := ssh.Address{Host: s.reach.ssh, Sudo: s.reach.sudo}
+func (s *session) given() (*way, error) {
+	a := way{Address: ssh.Address{Host: s.reach.ssh, Sudo: s.reach.sudo}}
 	if user, host, ok := strings.Cut(a.Host, "@"); ok {
 		a.User, a.Host = user, host
 	}
@@ -74,25 +82,17 @@ func (s *session) given() (*ssh.Address, error) {
 }
 
 // declared is what the repository says about a target.
-func (s *session) declared(src *source, target string) (*ssh.Address, error) {
+func (s *session) declared(src *source, target string) (*way, error) {
 	all, err := s.inventory(src)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range all {
 		if t.Name == target {
-			return s.addressOf(t), nil
+			return s.wayTo(t), nil
 		}
 	}
 	return nil, nil // compiling tells which there are
-}
-
-// addressOf is where a target of the inventory is; nil for this machine.
-func (s *session) addressOf(t lang.Target) *ssh.Address {
-	if t.SSH == nil {
-		return nil
-	}
-	return &ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo || s.reach.sudo, Options: t.SSH.Options}
 }
 
 // connected gives the machine that a target is, which is reached once: nil for this
@@ -113,7 +113,7 @@ func (s *session) connected(ctx context.Context, target string) (Remote, error) 
 
 // reachTarget reaches a target of an open repository, if it is another machine.
 func (s *session) reachTarget(ctx context.Context, src *source, target string) error {
-	if s.remote != nil || s.reach.ssh == "" && s.isThisHost(target) {
+	if s.remote != nil || s.reach.ssh == "" && s.reach.via.value != viaHub && s.isThisHost(target) {
 		return nil
 	}
 	if s.reach.ssh != "" {
@@ -127,27 +127,31 @@ func (s *session) reachTarget(ctx context.Context, src *source, target string) e
 	return err
 }
 
-func (s *session) use(ctx context.Context, a ssh.Address) (Remote, error) {
-	x, err := s.connect(ctx, a, true)
+func (s *session) use(ctx context.Context, w way) (Remote, error) {
+	x, err := s.connect(ctx, w, true)
 	if err != nil {
 		return nil, err
 	}
-	s.remote, s.at = x, a
+	s.remote, s.at = x, w
 	return x, s.tellEnded(ctx, x)
 }
 
-// connect reaches a machine. kept uses a connection that is kept from before, and
+// connect reaches a machine. kept uses a connection of SSH that is kept from before, and
 // keeps this one.
-func (s *session) connect(ctx context.Context, a ssh.Address, kept bool) (Remote, error) {
-	if s.app.Connect == nil {
-		return nil, errors.New("cannot reach other machines: this fettle was built without SSH")
+func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err error) {
+	switch {
+	case w.hub != "":
+		x, err = s.connectHub(ctx, w.hub)
+	case s.app.Connect == nil:
+		err = errors.New("cannot reach other machines: this fettle was built without SSH")
+	default:
+		x, err = s.app.Connect(ctx, w.Address, s.sshOptions(), kept)
 	}
-	x, err := s.app.Connect(ctx, a, s.sshOptions(), kept)
 	if err != nil {
 		return nil, err
 	}
 	if text := x.Hello().Trouble; text != "" {
-		return nil, errors.Join(fmt.Errorf("cannot work on %s: %s", a, text), x.Close())
+		return nil, errors.Join(fmt.Errorf("cannot work on %s: %s", w, text), x.Close())
 	}
 	return x, nil
 }
@@ -196,13 +200,15 @@ func (s *session) readSudoPassword() (string, error) {
 }
 
 func (r *reachFlags) flags(f *pflag.FlagSet) {
+	r.via = choice{value: viaAny, of: []string{viaAny, viaSSH, viaHub}}
 	r.onDisconnect = choice{value: wire.Finish, of: []string{wire.Finish, wire.Stop, wire.Revert}}
 	f.StringVar(&r.ssh, "ssh", "", "work on `[USER@]HOST` over SSH, whatever the repository says")
+	f.Var(&r.via, "via", "reach targets over SSH, through the hub, or as the repository says and else through the hub")
 	f.BoolVar(&r.sudo, "sudo", false, "over SSH: become root there by sudo")
 	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: ask for the password of sudo")
 	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: the password of sudo is the first line of this `FILE`")
 	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of a host that was never seen")
-	f.Var(&r.onDisconnect, "on-disconnect", "over SSH: when the connection is lost, finish the run, stop it, or undo it")
+	f.Var(&r.onDisconnect, "on-disconnect", "on another machine: when the connection is lost, finish the run, stop it, or undo it")
 }
 
 // tellEnded says how runs ended that lost their connection, and has the machine

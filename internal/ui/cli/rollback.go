@@ -78,6 +78,9 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 		if p, err = x.PlanRollback(ctx, r); err != nil {
 			return err
 		}
+		if !p.Empty() {
+			s.tellsKept()
+		}
 		return s.approveRollback(ctx, p, f)
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {

@@ -44,7 +44,10 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 		}
 		return s.runCommand(ctx, f, cmd, b.JSON)
 	}
-	src, err := s.openSource(ctx, s.rev)
+	src, err := s.openChosen(ctx)
+	if err == nil {
+		err = src.none
+	}
 	if err != nil {
 		return err
 	}

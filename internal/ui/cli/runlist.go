@@ -104,7 +104,10 @@ func usage(params []paramDoc) string {
 
 // listRunnable tells what the targets of -t can be asked to do, or else any target.
 func (s *session) listRunnable(ctx context.Context) error {
-	src, err := s.openSource(ctx, s.rev)
+	src, err := s.openChosen(ctx)
+	if err == nil {
+		err = src.none
+	}
 	if err != nil {
 		return err
 	}

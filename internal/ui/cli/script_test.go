@@ -63,7 +63,7 @@ func toyLanguage() cli.Language {
 			for _, n := range names {
 				out = append(out, toyTarget(n))
 			}
-			return out, ds
+			return toyEnrolled(t, out), ds
 		},
 		Format: func(path string, src []byte) ([]byte, diag.List) {
 			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil

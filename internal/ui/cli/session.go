@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -36,12 +35,14 @@ type session struct {
 
 	reach  reachFlags
 	remote Remote // the machine that is worked on, once it is reached; nil: this one
-	at     ssh.Address
+	at     way
 	sudo   *sudoAnswer
+	fleet  *hubAnswer
 	words  []string // of -t, as they were typed
 
 	documented bool // a JSON document has been printed
 	frozenToo  bool
+	keptToo    bool
 	args       []string
 	secret     map[string]bool // parameters whose values are; never changed
 	command    string          // what was typed, for the history: args without what is secret

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -22,10 +23,22 @@ type source struct {
 	tree   repo.Tree
 	rev    repo.Revision
 	prefix string // of tree inside of the git repository, "." for its top
+	// enrolled tells that the tree has the targets of a fleet besides.
+	enrolled bool
+	// none is why there is no repository: the tree has the targets of a fleet and nothing
+	// else, and repo is nil.
+	none error
 }
 
-// committed tells whether the tree is a revision as it was committed.
-func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Dirty }
+// close frees what is read from.
+func (src *source) close() {
+	if src.repo != nil {
+		_ = src.repo.Close()
+	}
+}
+
+// committed tells whether the tree is a revision as it was committed, and nothing else.
+func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Dirty && !src.enrolled }
 
 // hasMain tells whether a folder is a repository of fettle: it has a main file
 // in one of the forms of the language.
@@ -94,8 +107,8 @@ func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, er
 }
 
 func noMain(dir string) error {
-	return refuse("Name the repository's folder with -C DIR, or make a new one: fettle init DIR",
-		fmt.Sprintf("cannot find a repository: there is no %s in %q or above", strings.Join(lang.MainFiles(), ", "), dir))
+	err := fmt.Errorf("cannot find a repository: there is no %s in %q or above", strings.Join(lang.MainFiles(), ", "), dir)
+	return withHint(&noRepository{err}, "Name the repository's folder with -C DIR, or make a new one: fettle init DIR")
 }
 
 // readSource recalls a tree or reads it. The compiler is made ready only for one
@@ -216,11 +229,14 @@ func (s *session) warnings(ds diag.List) {
 // repository, from which the content of blobs is read until then. A list that a
 // machine is to be given has no placeholders of secrets.
 func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Request, closing func(), err error) {
-	src, err := s.openSource(ctx, s.rev)
+	src, err := s.openChosen(ctx)
+	if err == nil {
+		err = src.none
+	}
 	if err != nil {
 		return executor.Request{}, nil, err
 	}
-	closing = func() { _ = src.repo.Close() }
+	closing = src.close
 	target, err := s.chooseTarget(src)
 	if err == nil && forMachine {
 		err = s.reachTarget(ctx, src, target)
@@ -237,3 +253,11 @@ func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Req
 	closing()
 	return executor.Request{}, nil, err
 }
+
+// errNoRepository marks that there is no repository here.
+var errNoRepository = errors.New("there is no repository")
+
+// noRepository is errNoRepository in the words of what was looked for.
+type noRepository struct{ error }
+
+func (n *noRepository) Is(target error) bool { return target == errNoRepository }

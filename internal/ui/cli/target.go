@@ -39,12 +39,12 @@ func (s *session) forgetTarget(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case a == nil:
+	case a == nil || a.hub != "":
 		return refuse("See how targets are reached: docs/ssh.md", fmt.Sprintf("cannot forget %q: it is not reached over SSH", s.target))
 	case s.app.Forget == nil:
 		return errors.New("cannot reach other machines: this fettle was built without SSH")
 	}
-	if err := s.app.Forget(ctx, *a, s.sshOptions()); err != nil {
+	if err := s.app.Forget(ctx, a.Address, s.sshOptions()); err != nil {
 		return err
 	}
 	state := s.state

@@ -7,6 +7,8 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/lang"
 )
 
 // Hub is nothing here: what is brought to a target is never a hub.
@@ -19,4 +21,19 @@ func (*watching) flag(*cobra.Command) {}
 
 func (s *session) statusFleet(context.Context, watching) error {
 	return errors.New("cannot show the fleet: this is the program for a target. Ask on your own machine, or on the hub")
+}
+
+// hubAnswer is nothing here: this program asks no hub.
+type hubAnswer struct{}
+
+func (s *session) mayAskHub() bool { return false }
+
+func (s *session) openChosen(ctx context.Context) (*source, error) { return s.openSource(ctx, s.rev) }
+
+func (s *session) connectHub(context.Context, string) (Remote, error) { return nil, errNoHub() }
+
+func (s *session) selectedByHub(context.Context) ([]lang.Target, error) { return nil, errNoHub() }
+
+func errNoHub() error {
+	return errors.New("cannot go through a hub: this is the program for a target. Ask on your own machine, or on the hub")
 }

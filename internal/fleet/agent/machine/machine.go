@@ -58,6 +58,9 @@ func orderOf(a *fleet.Assignment) order {
 // newest report in the outbox and of the newest that was dropped from it; both 0 for an
 // empty one.
 func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
+	if kept.ofAnother(cfg.Target) {
+		kept, acked = Kept{Seq: max(kept.Seq, newest)}, max(kept.Seq, newest)
+	}
 	m := &Machine{Kept: kept, cfg: cfg.withDefaults()}
 	m.Format = Format
 	if m.Modules == nil {
@@ -76,6 +79,12 @@ func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 	m.dice = h.Sum64()
 	m.started = true
 	return m
+}
+
+// ofAnother tells whether this was kept when the host was another target: the numbers of
+// that one's assignments bind nobody any more, and no hub takes its reports.
+func (k Kept) ofAnother(id fleet.TargetID) bool {
+	return k.Accepted != nil && id != "" && k.Accepted.Target != "" && k.Accepted.Target != id
 }
 
 // Step takes an event in and says what to do, in order.
@@ -116,7 +125,7 @@ func (m *Machine) take(e Event) {
 	case Ran:
 		m.ran(e.Outcome)
 	case Touched:
-		m.touched = true
+		m.touched, m.due[thawTimer] = true, m.thawSoon()
 	case Watched:
 		m.watched(e.Why)
 	case Acked:
@@ -124,7 +133,7 @@ func (m *Machine) take(e Event) {
 	case Requested:
 		m.requested(e.Do)
 	case Frost:
-		m.frost, m.due[thawTimer] = e.Why, never
+		m.frozenBy(e.Why, never)
 	case Certificate:
 		m.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
 	case Newer:

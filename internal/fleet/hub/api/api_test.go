@@ -93,10 +93,22 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/unpin", "/v1/targets/web1/unpin", `{"module":"web"}`},
 	{"POST /v1/targets/{target}/freeze", "/v1/targets/web1/freeze", `{"reason":"migration"}`},
 	{"POST /v1/targets/{target}/unfreeze", "/v1/targets/web1/unfreeze", "{}"},
+	{"POST /v1/targets/{target}/look", "/v1/targets/web1/look", "{}"},
+	{"POST /v1/targets/{target}/work", "/v1/targets/web1/work", `{"command":"run -t web1 -- uptime"}`},
 	{"GET /v1/modules", "/v1/modules", ""},
 	{"GET /v1/modules/{module}", "/v1/modules/modules%2Fweb?limit=1", ""},
 	{"GET /v1/events", "/v1/events?kind=applied&kind=failed&since=2026-11-21T00:00:00Z&target=web1", ""},
 	{"GET /v1/events/follow", "/v1/events/follow?limit=2", ""},
+	{"GET /v1/alarms", "/v1/alarms", ""},
+	{"GET /v1/check", "/v1/check", ""},
+	{"POST /v1/backup", "/v1/backup", "{}"},
+	{"POST /v1/alarms/approve", "/v1/alarms/approve", `{"digest":"sha256:aa"}`},
+	{"POST /v1/notifications", "/v1/notifications", `{"name":"ops","on":["failed"],"webhook":{"url":"https://example.org/hook"}}`},
+	{"POST /v1/notifications/{rule}/test", "/v1/notifications/ops/test", "{}"},
+	{"POST /v1/notices/{notice}/approve", "/v1/notices/n1/approve", "{}"},
+	{"POST /v1/notices/{notice}/deny", "/v1/notices/n2/deny", "{}"},
+	{"GET /v1/notifications", "/v1/notifications", ""},
+	{"POST /v1/notifications/{rule}/remove", "/v1/notifications/ops/remove", "{}"},
 	{"POST /v1/requests", "/v1/requests", `{"what":"apply","select":["web*"]}`},
 	{"GET /v1/requests", "/v1/requests", ""},
 	{"GET /v1/requests/{request}", "/v1/requests/q1", ""},
@@ -147,8 +159,8 @@ func TestDescription(t *testing.T) {
 	for _, q := range requests {
 		called = append(called, q.route)
 		method, path, _ := strings.Cut(q.route, " ")
-		if strings.HasSuffix(path, "/follow") {
-			continue // TestFollow
+		if strings.HasSuffix(path, "/follow") || strings.HasSuffix(path, "/look") || strings.HasSuffix(path, "/work") {
+			continue // TestFollow, TestExecutor
 		}
 		w := ask(h, method, q.path, "admin", q.body)
 		if w.Code != http.StatusOK {

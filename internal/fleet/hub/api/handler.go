@@ -35,6 +35,9 @@ type Handler struct {
 	Metrics http.Handler
 	// NewID names a request; nil: it has no name.
 	NewID func() string
+	// Recheck is how often it is asked whether somebody still may have the executor that
+	// they have; 0: as the constant says.
+	Recheck time.Duration
 }
 
 // Server has the limits that a handler cannot set. Its address, certificates and log are
@@ -137,7 +140,7 @@ func (c *call) run() (any, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	if !c.route.Stream {
+	if !c.route.Stream && !c.route.Upgrade {
 		ctx, done := context.WithTimeout(c.r.Context(), Patience)
 		defer done()
 		c.r = c.r.WithContext(ctx)
@@ -204,7 +207,7 @@ func (c *call) audit(outcome, reason string) error {
 		return errors.New("there is none")
 	}
 	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
-		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["target"], c.path["token"]),
+		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["target"], c.path["token"], c.path["rule"], c.path["notice"]),
 		Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
 	})
 }

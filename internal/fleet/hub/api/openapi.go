@@ -52,6 +52,10 @@ func (w schemas) operation(r Route) map[string]any {
 			"default": map[string]any{"description": "Why it was not done", "content": map[string]any{"application/problem+json": map[string]any{"schema": w.of(reflect.TypeFor[document.Problem]())}}},
 		},
 	}
+	if r.Upgrade {
+		op["responses"].(map[string]any)["101"] = map[string]any{"description": "The connection is a stream of the protocol " + document.ExecutorProtocol}
+		delete(op["responses"].(map[string]any), "200")
+	}
 	if r.Right == Open {
 		op["security"] = []any{}
 	}
@@ -67,6 +71,7 @@ func (w schemas) operation(r Route) map[string]any {
 func (w schemas) answer(r Route) map[string]any {
 	content := map[string]any{}
 	switch {
+	case r.Upgrade: // it answers with no document
 	case r.Plain:
 		content["text/plain"] = map[string]any{"schema": map[string]any{"type": "string"}}
 	case r.Stream:

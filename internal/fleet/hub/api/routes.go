@@ -22,6 +22,8 @@ type Route struct {
 	In, Out any
 	// Stream tells that Out comes again and again, as JSON lines or server-sent events.
 	Stream bool
+	// Upgrade tells that the connection becomes a stream of bytes both ways.
+	Upgrade bool
 	// Plain tells that the answer is text and no document.
 	Plain bool
 	call  func(*call) (any, error)
@@ -54,7 +56,7 @@ func Routes() []Route {
 		{Name: "kind", Does: "of this kind", Many: true}, {Name: "since", Does: "not before, as RFC 3339"}, {Name: "until", Does: "before, as RFC 3339"},
 		{Name: "after", Does: "behind this cursor"}, {Name: "limit", Does: "give at most so many", Int: true},
 	}
-	return []Route{
+	return append([]Route{
 		{Method: "GET", Path: "/healthz", Right: Open, Does: "Whether the hub runs", Plain: true, call: (*call).healthz},
 		{Method: "GET", Path: "/readyz", Right: Open, Does: "Whether the hub serves agents", Plain: true, call: (*call).readyz},
 		{Method: "GET", Path: "/metrics", Right: access.Read, Does: "Metrics as Prometheus reads them", Plain: true, call: (*call).metrics},
@@ -75,6 +77,8 @@ func Routes() []Route {
 		{Method: "POST", Path: "/v1/targets/{target}/unpin", Right: access.Operate, Does: "Let it follow the others again", In: document.UnpinRequest{}, Out: document.Done{}, call: (*call).unpin},
 		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: access.Operate, Does: "Keep a target from changing", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).freeze},
 		{Method: "POST", Path: "/v1/targets/{target}/unfreeze", Right: access.Operate, Does: "Let a target change again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreeze},
+		{Method: "POST", Path: "/v1/targets/{target}/look", Right: access.Read, Does: "The executor of a target, which changes nothing and runs no command", In: document.ExecutorRequest{}, Upgrade: true, call: (*call).look},
+		{Method: "POST", Path: "/v1/targets/{target}/work", Right: access.Operate, Does: "The executor of a target: plans, runs, commands, files", In: document.ExecutorRequest{}, Upgrade: true, call: (*call).work},
 
 		{Method: "GET", Path: "/v1/modules", Right: access.Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
 		{Method: "GET", Path: "/v1/modules/{module}", Right: access.Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
@@ -99,7 +103,7 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
 		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Make a token with which somebody logs in; the answer is the only one that holds it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
-	}
+	}, append(notifyRoutes(), hubRoutes()...)...)
 }
 
 // values matches the segments of a path against a route's, which are taken apart already.

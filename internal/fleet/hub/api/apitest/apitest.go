@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -46,7 +47,20 @@ type Hub struct {
 	alone    bool // hub2 is retired
 	requests []document.Request
 	acts     []access.Entry
+	rules    []document.Notification
+	decided  []string // notices
+	approved []string // digests of alarms
 	repos    []document.Repository
+	// Open opens executors; nil: every target is away.
+	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
+}
+
+// OpenExecutor asks Open.
+func (h *Hub) OpenExecutor(_ context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+	if h.Open == nil {
+		return nil, fleet.ErrOffline
+	}
+	return h.Open(by, id, changes)
 }
 
 // New makes a hub with three targets: web1, which is ready, web2, which failed and is

@@ -1,0 +1,99 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// How many executors may be open through one hub at once. Each costs it some hundred
+// kilobytes at most, and an agent serves only some dozens.
+const (
+	maxOpen         = 1024
+	maxOpenOfPerson = 200
+	maxOpenOnTarget = 8 // by one person
+)
+
+// OpenExecutor gives a stream to the executor of a target, over the bus: it does not
+// matter which hub the agent is connected to. What the stream may do was decided by the
+// right of who asks, and stands in its header; agents believe hubs alone.
+func (h *Hub) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+	t, err := h.active(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	header, err := json.Marshal(fleet.ExecutorHeader{By: by.Name, Changes: changes})
+	if err != nil {
+		return nil, err
+	}
+	leave, err := h.opened.enter(by.Name, id)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := h.exchange.Open(ctx, id, fleet.WordExecutor, header)
+	if err != nil {
+		leave()
+		return nil, fmt.Errorf("cannot work on %s: %w", t.Name, err)
+	}
+	return &counted{stream, leave}, nil
+}
+
+// counted is a stream that counts until it is closed.
+type counted struct {
+	io.ReadWriteCloser
+	leave func()
+}
+
+func (c *counted) Close() error {
+	defer c.leave()
+	return c.ReadWriteCloser.Close()
+}
+
+// opened counts the executors that are open. The zero value has none.
+type opened struct {
+	mu     sync.Mutex
+	all    int
+	people map[string]int
+	pairs  map[[2]string]int
+}
+
+// enter counts one more, or refuses. leave may be called again.
+func (o *opened) enter(person string, id fleet.TargetID) (leave func(), err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pair := [2]string{person, string(id)}
+	switch {
+	case o.all >= maxOpen:
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %d are open through this hub", o.all), Hint: "Try again when others have ended, or ask another hub"}
+	case o.people[person] >= maxOpenOfPerson:
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", person, o.people[person]), Hint: "Work on fewer at once: --parallel NUMBER"}
+	case o.pairs[pair] >= maxOpenOnTarget:
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", person, o.pairs[pair]), Hint: "Try again when one of them has ended"}
+	}
+	if o.people == nil {
+		o.people, o.pairs = map[string]int{}, map[[2]string]int{}
+	}
+	o.all++
+	o.people[person]++
+	o.pairs[pair]++
+	return sync.OnceFunc(func() { o.leave(person, pair) }), nil
+}
+
+func (o *opened) leave(person string, pair [2]string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all--
+	if o.people[person]--; o.people[person] == 0 {
+		delete(o.people, person)
+	}
+	if o.pairs[pair]--; o.pairs[pair] == 0 {
+		delete(o.pairs, pair)
+	}
+}

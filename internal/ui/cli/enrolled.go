@@ -1,0 +1,171 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// openChosen opens the repository for what -t names. Where a hub has a say, its targets
+// are in the repository as its agents have them; where there is no repository they are
+// all there is, and nothing can be compiled.
+func (s *session) openChosen(ctx context.Context) (*source, error) {
+	src, err := s.openSource(ctx, s.rev)
+	if !s.mayAskHub() || err != nil && !errors.Is(err, errNoRepository) {
+		return src, err
+	}
+	none := err
+	if none == nil {
+		if asks, err := s.asksHub(src); err != nil || !asks {
+			return src, closedOn(src, err)
+		}
+	}
+	all, err := s.fleetTargets(ctx)
+	switch {
+	case err != nil && none != nil:
+		return nil, errors.Join(none, err)
+	case err != nil:
+		return src, closedOn(src, withHint(err, "Leave the fleet out: --via ssh"))
+	case none != nil:
+		return &source{none: none, tree: enrolledTree(nil, all)}, nil
+	}
+	src.tree, src.enrolled = enrolledTree(src.tree, all), true
+	return src, nil
+}
+
+// closedOn closes a source where there is an error, which it gives.
+func closedOn(src *source, err error) error {
+	if err != nil {
+		src.close()
+	}
+	return err
+}
+
+// asksHub tells whether it takes a hub to know what -t means: not where each name stands
+// in the repository with its address.
+func (s *session) asksHub(src *source) (bool, error) {
+	words := s.words
+	if s.target != "" {
+		words = []string{s.target}
+	}
+	names, plain := plainNames(words)
+	if !plain || s.reach.via.value == viaHub {
+		return true, nil
+	}
+	all, err := s.inventory(src)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(t lang.Target) bool { return t.Name == name })
+		if !s.isThisHost(name) && (i < 0 || all[i].SSH == nil) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// fleetTargets are the labels of the active targets of the fleet, by name.
+func (s *session) fleetTargets(ctx context.Context) (map[string]map[string]string, error) {
+	hub, _, err := s.asHub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := hub.Targets(ctx, client.TargetQuery{})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]map[string]string{}
+	for _, t := range page.Targets {
+		if t.Standing == fleet.Active {
+			out[t.Name] = t.Labels
+		}
+	}
+	return out, nil
+}
+
+// selectedByHub are the targets that a hub finds for words. It knows those that failed by
+// itself, and reads no files of this machine.
+func (s *session) selectedByHub(ctx context.Context) ([]lang.Target, error) {
+	words, err := s.selectedOnHub()
+	if err != nil {
+		return nil, err
+	}
+	hub, _, err := s.asHub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := hub.Targets(ctx, client.TargetQuery{Select: words})
+	if err != nil {
+		return nil, err
+	}
+	var out []lang.Target
+	for _, t := range page.Targets {
+		if t.Standing == fleet.Active {
+			out = append(out, lang.Target{Name: t.Name, Labels: t.Labels, Enrolled: true})
+		}
+	}
+	return out, nil
+}
+
+// enrolledTree is a repository with the targets of a fleet; nil is an empty one.
+func enrolledTree(t repo.Tree, all map[string]map[string]string) repo.Tree {
+	files := map[string]string{fleet.EnrolledFile: string(fleet.Enrolled(all))}
+	if t == nil {
+		files["fettle.hcl"] = ""
+		return repo.MapTree(files)
+	}
+	return &overlaid{t, repo.MapTree(files)}
+}
+
+// overlaid is a tree with fleet.EnrolledFile at its top.
+type overlaid struct {
+	repo.Tree
+	over repo.Tree
+}
+
+func (o *overlaid) of(path string) repo.Tree {
+	if path == fleet.EnrolledFile {
+		return o.over
+	}
+	return o.Tree
+}
+
+func (o *overlaid) ReadFile(path string) ([]byte, error)      { return o.of(path).ReadFile(path) }
+func (o *overlaid) Open(path string) (io.ReadCloser, error)   { return o.of(path).Open(path) }
+func (o *overlaid) Stat(path string) (repo.Entry, error)      { return o.of(path).Stat(path) }
+func (o *overlaid) Readlink(path string) (string, error)      { return o.of(path).Readlink(path) }
+func (o *overlaid) Digest(path string) (string, int64, error) { return o.of(path).Digest(path) }
+func (o *overlaid) ReadDir(path string) ([]repo.Entry, error) {
+	list, err := o.Tree.ReadDir(path)
+	if err != nil || path != "." {
+		return list, err
+	}
+	own, err := o.over.Stat(fleet.EnrolledFile)
+	if err != nil {
+		return nil, err
+	}
+	at, there := slices.BinarySearchFunc(list, own.Path, func(e repo.Entry, p string) int {
+		switch {
+		case e.Path < p:
+			return -1
+		case e.Path > p:
+			return 1
+		}
+		return 0
+	})
+	list = slices.Clone(list)
+	if there {
+		list[at] = own
+		return list, nil
+	}
+	return slices.Insert(list, at, own), nil
+}

@@ -1,0 +1,354 @@
+//go:build !target
+
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/packaging"
+)
+
+// Where the program is installed, and a package on its way.
+const (
+	installedProgram = "/usr/bin/fettle"
+	packageOnItsWay  = "/var/cache/apt/archives/fettle-enrol.deb"
+)
+
+// tokenLife is how long a token lets its one target in.
+const tokenLife = 30 * time.Minute
+
+// enrolOver is what fettle target enrol does on each target.
+type enrolOver struct {
+	hub    *client.Client
+	url    string        // of the hub, as targets reach it
+	pkg    string        // file of the package; "" installs this program
+	file   executor.File // that, or this program, described once
+	from   string        // where it is
+	within time.Duration // for the hub to see the target
+}
+
+func newTargetEnrol(s *session) *cobra.Command {
+	e := enrolOver{within: 2 * time.Minute}
+	var many manyFlags
+	c := &cobra.Command{
+		Use:   "enrol -t TARGETS",
+		Short: "Make machines that are reached over SSH targets of the fleet, with an agent each",
+		Long: `Logs in over SSH, as the repository says, and there installs the program, enrols the
+machine with a token of its own, starts the agent, and waits until the hub sees it. The
+target has the name and the labels that the repository gives it.
+
+The machine needs nothing but sshd. --package installs fettle's Debian package; without
+it this program is put into /usr/bin/fettle, with the units in /usr/lib/systemd/system,
+where a package that comes later replaces them. A machine that has the package keeps it.
+
+It may be typed again at any time, and goes on where it was: who is in the fleet already
+stays as it is. It takes a login with the right admin, since labels grant access.`,
+		Example: "  fettle target enrol -t 'web*'\n  fettle target enrol -t web1 --hub https://hub.example.org:7440\n  fettle target enrol -t 'label:env=prod' --package fettle_1.0_amd64.deb",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return s.enrolMany(c.Context(), e, many) },
+	}
+	many.flags(c)
+	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: that of the login)")
+	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of the program alone")
+	c.Flags().DurationVar(&e.within, "timeout", e.within, "wait this `TIME` for the hub to see a target")
+	return c
+}
+
+func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) error {
+	switch {
+	case len(s.words) == 0:
+		return refuse("Type: fettle target enrol -t TARGETS", "cannot enrol: no target is named")
+	case s.reach.via.value == viaHub:
+		return refuse("Leave --via hub out", "cannot enrol through the hub: who has no agent is reached over SSH")
+	}
+	login, err := s.login()
+	if err != nil {
+		return err
+	}
+	if e.url = cmp.Or(e.url, login.Hub); !strings.HasPrefix(e.url, "https://") {
+		return refuse("Say it: --hub https://HOST:7440", "cannot tell at which address targets reach the hub: the login goes through a socket")
+	}
+	if err := e.describe(); err != nil {
+		return err
+	}
+	if e.hub, err = s.hub(); err != nil {
+		return err
+	}
+	s.reach.via.value = viaSSH
+	cr, err := s.crowd(ctx, many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	cr.acts = true
+	return cr.finish("Enrolled", cr.round(ctx, cr.names, "Enrolling", true, e.one), map[fanout.Status]string{fanout.OK: "enrolled before", fanout.Changed: "enrolled"})
+}
+
+// describe reads what is to be installed, once for all targets.
+func (e *enrolOver) describe() (err error) {
+	to, mode := packageOnItsWay, "0644"
+	if e.from = e.pkg; e.pkg == "" {
+		if e.from, err = os.Executable(); err != nil {
+			return fmt.Errorf("cannot find this program to bring it to targets: %w", err)
+		}
+		to, mode = installedProgram, "0755"
+	}
+	e.file, err = describe(e.from)
+	e.file.Path, e.file.Owner, e.file.Group, e.file.Mode = to, "root", "root", mode
+	return err
+}
+
+// one enrols one target. Each step looks first at what is there.
+func (e enrolOver) one(ctx context.Context, m *member, x executor.Executor) outcome {
+	t, err := e.begin(m, x)
+	if err != nil {
+		return failed(err)
+	}
+	if err := t.install(ctx); err != nil {
+		return failed(err)
+	}
+	id, anew, err := t.enrol(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if err := t.start(ctx, anew || t.changed); err != nil {
+		return failed(err)
+	}
+	d, err := t.seen(ctx, id)
+	if err != nil {
+		return failed(err)
+	}
+	if !anew && !t.changed {
+		return outcome{status: fanout.OK, line: "enrolled before, as " + d.Target.Name}
+	}
+	what := "enrolled"
+	if !anew {
+		what = "enrolled before; its program is newer now"
+	}
+	return outcome{status: fanout.Changed, line: what + " with " + t.with}
+}
+
+// enrolling is one target on its way into the fleet.
+type enrolling struct {
+	enrolOver
+	m       *member
+	cx      executor.Commander
+	fx      executor.Files
+	changed bool   // something was installed
+	with    string // what: for people
+}
+
+func (e enrolOver) begin(m *member, x executor.Executor) (*enrolling, error) {
+	t := &enrolling{enrolOver: e, m: m}
+	var can bool
+	if t.cx, can = x.(executor.Commander); can {
+		t.fx, can = x.(executor.Files)
+	}
+	if !can {
+		return nil, errors.New("cannot enrol it: it runs lists only")
+	}
+	return t, nil
+}
+
+// run runs commands there until one fails, which is an error that says what it said.
+func (t *enrolling) run(ctx context.Context, doing string, c executor.Command) (*executor.CommandResult, error) {
+	c.Action, c.Timeout = "enrol", 10*time.Minute
+	res, err := t.cx.Command(ctx, c, t.m.runOptions(), nil)
+	if err == nil && !res.OK() {
+		said := strings.TrimSpace(cmp.Or(res.Stderr, res.Stdout))
+		if i := len(said) - 500; i > 0 {
+			said = "…" + strings.ToValidUTF8(said[i:], "")
+		}
+		err = fmt.Errorf("cannot %s: it ended with %d: %s", doing, res.Exit, said)
+	}
+	return res, err
+}
+
+// holds tells whether a command that only looks succeeds.
+func (t *enrolling) holds(ctx context.Context, argv ...string) (bool, string, error) {
+	res, err := t.cx.Command(ctx, executor.Command{Action: "enrol", Argv: [][]string{argv}, Looks: true, Timeout: time.Minute}, t.m.runOptions(), nil)
+	if err != nil {
+		return false, "", err
+	}
+	return res.OK(), res.Stdout, nil
+}
+
+// install brings the package, or else the program and the units.
+func (t *enrolling) install(ctx context.Context) error {
+	if t.pkg != "" {
+		return t.installPackage(ctx)
+	}
+	_, status, err := t.holds(ctx, "dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", "fettle")
+	if err != nil {
+		return err
+	}
+	if version, there := strings.CutPrefix(status, "installed "); there {
+		t.with = "the package " + version + " that it had"
+		return nil
+	}
+	t.with = "this program in " + installedProgram
+	if arch := t.arch(); arch != "" && arch != runtime.GOARCH {
+		return refuse("Install a package that is made for it: --package FILE", fmt.Sprintf("cannot install this program there: it is for %s, and the machine is %s", runtime.GOARCH, arch))
+	}
+	for _, name := range packaging.AgentUnits() {
+		if err := t.unit(ctx, name); err != nil {
+			return err
+		}
+	}
+	return t.put(ctx, t.file, func() (io.ReadCloser, error) { return os.Open(t.from) })
+}
+
+// arch is the processor of the machine as Go names it, "" where nobody says.
+func (t *enrolling) arch() string {
+	if t.m.remote == nil {
+		return runtime.GOARCH
+	}
+	v, ok := t.m.remote.Facts()["arch_go"]
+	if !ok || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
+		return ""
+	}
+	return v.AsString()
+}
+
+// put has a file be there as it is here.
+func (t *enrolling) put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error)) error {
+	res, err := t.fx.Put(ctx, f, from, t.m.runOptions())
+	t.changed = t.changed || err == nil && res.Changed
+	return err
+}
+
+func (t *enrolling) unit(ctx context.Context, name string) error {
+	text, err := packaging.Unit(name)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	f := executor.File{Path: packaging.UnitFolder + "/" + name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(text)), Owner: "root", Group: "root", Mode: "0644"}
+	return t.put(ctx, f, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
+}
+
+func (t *enrolling) installPackage(ctx context.Context) error {
+	t.with = "the package " + t.pkg[strings.LastIndexByte(t.pkg, '/')+1:]
+	version := []string{"dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", "fettle"}
+	_, before, err := t.holds(ctx, version...)
+	if err != nil {
+		return err
+	}
+	if _, err := t.fx.Put(ctx, t.file, func() (io.ReadCloser, error) { return os.Open(t.from) }, t.m.runOptions()); err != nil {
+		return err
+	}
+	_, err = t.run(ctx, "install the package", executor.Command{Env: []string{"DEBIAN_FRONTEND=noninteractive"}, Argv: [][]string{
+		{"apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "--option=Dpkg::Options::=--force-confold", packageOnItsWay},
+		{"rm", "--force", "--", packageOnItsWay},
+	}})
+	if err != nil {
+		return err
+	}
+	_, after, err := t.holds(ctx, version...)
+	t.changed = before != after
+	return err
+}
+
+// enrol makes it a target, unless it is one of this fleet already.
+func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, err error) {
+	again, id, err := t.standing(ctx)
+	if err != nil || id != "" {
+		return id, false, err
+	}
+	name := t.m.target
+	tok, err := t.hub.CreateToken(ctx, document.TokenRequest{Labels: t.m.entry.Labels, Names: name, Uses: 1, Expires: int64(tokenLife), Note: "fettle target enrol"})
+	if err != nil {
+		return "", false, err
+	}
+	argv := []string{installedProgram, "agent", "enrol", "--hub", t.url, "--token-file", "-", "--name", name, "--json"}
+	if again {
+		argv = append(argv, "--again")
+	}
+	res, err := t.run(ctx, "enrol it", executor.Command{Argv: [][]string{argv}, Stdin: []byte(tok.Secret + "\n"), Hide: []string{tok.Secret}})
+	if err != nil {
+		_, _ = t.hub.RevokeToken(context.WithoutCancel(ctx), tok.Token.ID) // it ends by itself soon
+		return "", false, err
+	}
+	var doc agentDoc
+	if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
+		return "", false, fmt.Errorf("cannot read how it was enrolled: %w", err)
+	}
+	return doc.ID, true, nil
+}
+
+// standing is whether the machine is a target of this fleet: id is then its own. again
+// tells that it was one, whose time is over.
+func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID, err error) {
+	enrolled, text, err := t.holds(ctx, installedProgram, "agent", "status", "--json")
+	if err != nil || !enrolled {
+		return false, "", err
+	}
+	var doc agentDoc
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		return false, "", fmt.Errorf("cannot read what its agent says: %w", err)
+	}
+	d, err := t.hub.Target(ctx, string(doc.ID))
+	switch {
+	case client.Missing(err):
+		return false, "", refuse("If it is to leave that fleet, type there: fettle agent enrol --again --hub URL --token-file FILE",
+			fmt.Sprintf("cannot enrol it: it is a target of the fleet %q, which the hub does not know", doc.Fleet))
+	case err != nil:
+		return false, "", err
+	case d.Target.Standing == fleet.Retired || d.Target.Standing == fleet.Revoked:
+		return true, "", nil
+	case d.Target.Name != t.m.target:
+		return false, "", refuse("Name it so in the repository, or retire that target first: fettle target retire "+d.Target.Name,
+			fmt.Sprintf("cannot enrol it: it is in the fleet already, as %s", d.Target.Name))
+	}
+	return false, doc.ID, nil
+}
+
+// start has the agent run from now on; fresh has it begin anew, with the program and the
+// identity that are there now.
+func (t *enrolling) start(ctx context.Context, fresh bool) error {
+	verb := "start"
+	if fresh {
+		verb = "restart"
+	}
+	_, err := t.run(ctx, "start the agent", executor.Command{Argv: [][]string{
+		{"systemctl", "daemon-reload"}, {"systemctl", "enable", "--quiet", "fettle-recover.service", "fettle-agent.service"}, {"systemctl", verb, "fettle-agent.service"},
+	}})
+	return err
+}
+
+// seen waits until the hub has the target's connection.
+func (t *enrolling) seen(ctx context.Context, id fleet.TargetID) (document.TargetDetail, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.within)
+	defer cancel()
+	for {
+		d, err := t.hub.Target(ctx, string(id))
+		if err == nil && d.Target.Connected {
+			return d, nil
+		}
+		select {
+		case <-ctx.Done():
+			return d, withHint(fmt.Errorf("cannot see it: its agent did not connect to the hub within %s", t.within), "See what it says there: journalctl -u fettle-agent\nIt has to reach the hub at "+t.url+" and at its bus, port 7441")
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}

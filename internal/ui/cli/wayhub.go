@@ -1,0 +1,90 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// streamSilence is how long an agent may say nothing before it is asked for a sign of
+// life.
+const streamSilence = 20 * time.Second
+
+// hubAnswer is the hub of this command line and what may be done there, asked once for
+// all targets.
+type hubAnswer struct {
+	once    sync.Once
+	hub     *client.Client
+	changes bool
+	err     error
+}
+
+// asHub is the hub, and whether who asks may change targets through it.
+func (s *session) asHub(ctx context.Context) (*client.Client, bool, error) {
+	f := s.fleet
+	f.once.Do(func() {
+		if f.hub, f.err = s.hub(); f.err != nil {
+			return
+		}
+		var who document.Person
+		who, f.err = f.hub.WhoAmI(ctx)
+		f.changes = slices.Contains(who.Rights, "operate")
+	})
+	return f.hub, f.changes, f.err
+}
+
+// mayAskHub tells whether a hub has a say in how the targets of -t are reached.
+func (s *session) mayAskHub() bool {
+	if s.reach.via.value == viaSSH || s.reach.ssh != "" || len(s.words) == 0 && s.target == "" {
+		return false
+	}
+	return s.reach.via.value == viaHub || s.loginFile() != "" && fileExists(s.loginFile()) || os.Geteuid() == 0 && fileExists(hubSocket)
+}
+
+// connectHub reaches a target through the hub. Who may only read gets an executor that
+// changes nothing.
+func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
+	if s.root != "/" || s.state != "" {
+		return nil, refuse("Leave --root and --state out", fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent says where it works", name))
+	}
+	hub, changes, err := s.asHub(ctx)
+	if err != nil {
+		return nil, &unreached{err}
+	}
+	stream, err := hub.Executor(ctx, name, changes, s.command)
+	if err != nil {
+		return nil, hubRefused(name, err)
+	}
+	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.reach.onDisconnect.value, Silence: streamSilence, Identities: s.identities})
+	if err != nil {
+		return nil, &unreached{fmt.Errorf("cannot reach %s through the hub: %w", name, err)}
+	}
+	if v := x.Hello().Version; v != s.app.Version {
+		fmt.Fprintf(s.app.Stderr, "The agent of %s is fettle %s and this is %s: what only one of them knows is refused.\n", render.Escape(name), render.Escape(v), s.app.Version)
+	}
+	return x, nil
+}
+
+// hubRefused is why there is no way through the hub. What it says of a target that is
+// away is said in fewer words.
+func hubRefused(name string, err error) error {
+	switch {
+	case client.Away(err):
+		return &unreached{refuse("See when it was last heard of: fettle target show "+name+"\nWhere the repository says how: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
+	case client.Missing(err):
+		return &unreached{refuse("See which there are: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
+	case !client.Refused(err):
+		return &unreached{err}
+	}
+	return err
+}
