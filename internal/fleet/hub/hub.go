@@ -142,6 +142,8 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
 	// Who is believed comes before what they signed.
@@ -154,6 +156,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 		g.Go(func() error { return m.follow(ctx) })
 	}
 	if err := h.settle(ctx); err != nil {
+		cancel() // what follows the stores does not end by itself
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
@@ -176,10 +179,11 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error {
 		may, stop := h.unlessDismissed(ctx)
 		defer stop()
-		if err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn); ctx.Err() != nil {
-			return err
+		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		if may.Err() != nil && ctx.Err() == nil {
+			return nil // it was retired, and others lead
 		}
-		return nil
+		return err
 	})
 	return ignoreEnd(ctx, g.Wait())
 }

@@ -9,8 +9,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// keepEvery is how often a hub looks for content that it has not, when no assignment says.
-const keepEvery = 10 * time.Second
+// How often a hub looks for content that it has not, when no assignment says: one of
+// several, from which agents may ask what another one gave out, and one alone.
+const (
+	keepEvery      = 10 * time.Second
+	keepAloneEvery = 10 * time.Minute
+)
 
 // keep gets the content of all assignments that this hub has not, so that any hub can give
 // it: from the others, and where none has it and this one leads, from the repository.
@@ -24,17 +28,24 @@ func (h *Hub) keep(ctx context.Context) error {
 	f := &content.Fetcher{Store: h.content, Bases: h.others, Transport: transport, Attempts: 1, Pause: 100 * time.Millisecond}
 	for {
 		h.keepAll(ctx, f)
+		every := keepEvery
+		if h.circle == nil {
+			every = keepAloneEvery
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-h.wanting:
-		case <-time.After(keepEvery):
+		case <-time.After(every):
 		}
 	}
 }
 
-// others are the URLs of all other hubs.
+// others are the URLs of all other hubs, none for a hub that is alone.
 func (h *Hub) others() []string {
+	if h.circle == nil {
+		return nil
+	}
 	var out []string
 	for _, m := range h.members.values() {
 		if m.Name != h.set.Name {

@@ -114,7 +114,7 @@ func (h *Hub) enlist(ctx context.Context) error {
 		}
 		return h.members.put(ctx, own.Name, own, rev)
 	}
-	if len(h.members.values()) > 0 {
+	if h.circle != nil && len(h.members.values()) > 0 {
 		h.dismiss()
 		return fmt.Errorf("cannot serve: %w", ErrRetired)
 	}

@@ -126,9 +126,6 @@ func (l *mortalLog) Append(ctx context.Context, records [][]byte) (uint64, error
 	return l.Log.Append(ctx, records)
 }
 
-// wires are the connections by HTTPS, by address.
-type wires struct{ listeners map[string]*wire }
-
 // wire is a listener in memory.
 type wire struct {
 	conns  chan net.Conn
