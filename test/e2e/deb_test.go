@@ -42,7 +42,7 @@ func TestPackageReproducible(t *testing.T) {
 	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
 		t.Errorf("two builds differ: %d and %d bytes %v %v", len(one), len(two), err1, err2)
 	}
-	if len(one) > 12<<20 {
+	if len(one) > 20<<20 {
 		t.Errorf("the package has %d MiB", len(one)>>20)
 	}
 }
