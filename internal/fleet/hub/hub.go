@@ -314,13 +314,7 @@ func (h *Hub) makeMirrors() {
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.members = newMirror[Member](settings, "member/", nil)
 	h.members.changed = h.onMember
-	h.signers.changed = func(string, []byte, uint64, bool) {
-		select {
-		case <-h.settled:
-			h.tellReach()
-		default:
-		}
-	}
+	h.signers.changed = h.onSigner
 	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
 	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)

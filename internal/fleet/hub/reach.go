@@ -35,3 +35,12 @@ func (h *Hub) tellReach() {
 		}
 	}
 }
+
+// onSigner tells agents of a hub that signs, and of one that does not any more.
+func (h *Hub) onSigner(string, []byte, uint64, bool) {
+	select {
+	case <-h.settled:
+		h.tellReach()
+	default: // all are being read
+	}
+}
