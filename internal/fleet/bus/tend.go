@@ -39,11 +39,6 @@ func (c Copies) good() bool {
 	return c.Leader != "" && len(c.On) == c.Want && !slices.ContainsFunc(c.On, func(p Peer) bool { return !p.Current })
 }
 
-// has tells whether a hub keeps a copy.
-func (c Copies) has(name string) bool {
-	return slices.ContainsFunc(c.On, func(p Peer) bool { return p.Name == name })
-}
-
 // Peers are the hubs of the cluster, sorted by name, and who leads it, "" while nobody does.
 // A hub alone has none. Only who leads knows how far the others are: it is asked.
 func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
