@@ -141,7 +141,6 @@ func TestEveryRoute(t *testing.T) {
 			try(nil, stream.Close())
 		}
 	}
-	try(c.Explain(ctx, "web1", "modules/web"))
 	try(c.Programs(ctx))
 	_, _ = c.SetProgram(ctx, document.ProgramRequest{}) // it meets its route, which wants files first
 	try(c.Modules(ctx))
