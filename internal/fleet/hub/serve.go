@@ -15,6 +15,7 @@ func (h *Hub) serve() error {
 		fleet.WordAssignment: h.onAssignment,
 		fleet.WordReport:     h.onReport,
 		fleet.WordBeat:       h.onBeat,
+		fleet.WordHubs:       h.onHubs,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err
@@ -137,6 +138,13 @@ func (h *Hub) onPresence(id fleet.TargetID, here bool) {
 func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
 	if gone {
 		return
+	}
+	select {
+	case h.wanting <- struct{}{}:
+	default:
+	}
+	if !h.exchange.Here(g.assignment.Target) {
+		return // another hub tells it, or it asks when it comes
 	}
 	envelope, err := g.envelope()
 	if err == nil {
