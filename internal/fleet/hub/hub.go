@@ -102,12 +102,7 @@ type Hub struct {
 	dismissOnce sync.Once
 	wanting     chan struct{} // there may be content to get
 
-	lists   lists
-	reports fleet.Unsqueezer
-	packer  packer
-	ring    keyring
-	paths   pki.Paths
-	pins    pinned
+	remembered
 
 	notifications *mirror[document.Notification]
 	notices       *mirror[notify.State]
@@ -328,7 +323,6 @@ func (h *Hub) makeMirrors() {
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
-	h.signers.changed = func(string, []byte, uint64, bool) { h.ring.forget() }
 	h.targets.changed = h.onTarget
 	h.assignments.changed = h.onGiven
 	h.requests.changed = func(_ string, r Request, _ uint64, gone bool) {

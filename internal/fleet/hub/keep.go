@@ -19,7 +19,7 @@ const (
 // keep gets the content of all assignments that this hub has not, so that any hub can give
 // it: from the others, and where none has it and this one leads, from the repository.
 func (h *Hub) keep(ctx context.Context) error {
-	trust, err := h.keys.Trust(h.revoked)
+	trust, err := h.trust()
 	if err != nil {
 		return err
 	}

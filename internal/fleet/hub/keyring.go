@@ -8,6 +8,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
+// remembered is what a hub has seen to before, and does not see to again for each of very
+// many agents. The zero value is ready.
+type remembered struct {
+	lists   lists
+	reports fleet.Unsqueezer
+	packer  packer
+	ring    keyring
+	paths   pki.Paths
+	pins    pinned
+}
+
 // believed is how long it is remembered which keys are. Certificates live for months, and
 // what is revoked or new makes a hub look again at once.
 const believed = time.Minute

@@ -36,8 +36,10 @@ func (h *Hub) tellReach() {
 	}
 }
 
-// onSigner tells agents of a hub that signs, and of one that does not any more.
+// onSigner tells agents of a hub that signs, and of one that does not any more, and
+// has the keys looked at anew.
 func (h *Hub) onSigner(string, []byte, uint64, bool) {
+	h.ring.forget()
 	select {
 	case <-h.settled:
 		h.tellReach()
