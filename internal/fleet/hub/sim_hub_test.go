@@ -277,12 +277,19 @@ func (s *sim) assigned(a fleet.Assignment) bool {
 	return slices.ContainsFunc(s.intended[fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation)], a.Same)
 }
 
-// given is what was assigned under a number.
+// given is what was assigned under a number. An agent may have it before the write of it
+// has returned.
 func (s *sim) given(id fleet.TargetID, epoch, generation uint64) (fleet.Assignment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a, ok := s.issued[fmt.Sprintf("%s %d.%d", id, epoch, generation)]
-	return a, ok
+	key := fmt.Sprintf("%s %d.%d", id, epoch, generation)
+	if a, ok := s.issued[key]; ok {
+		return a, true
+	}
+	if writing := s.intended[key]; len(writing) > 0 {
+		return writing[len(writing)-1], true
+	}
+	return fleet.Assignment{}, false
 }
 
 // backup copies the store, as the folder of a bus is copied.
