@@ -90,6 +90,8 @@ type Held struct {
 	// Needs are the commands whose output it needs; empty for one that only comes
 	// after another which is held.
 	Needs []addr.Addr
+	// Waits says which values of other targets it waits for, "" for none.
+	Waits string `json:",omitempty"`
 }
 
 // Loaded is the part of a request that can come later.

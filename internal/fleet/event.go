@@ -45,6 +45,7 @@ const (
 	Requested  HubEventKind = "requested" // agents were asked for something
 	Led        HubEventKind = "led"       // another hub leads now
 	Programmed HubEventKind = "program"   // agents are to be another program
+	Exported   HubEventKind = "exported"  // a target exports other values, or does so too often
 	Audited    HubEventKind = "audited"   // somebody asked the API to change something
 )
 

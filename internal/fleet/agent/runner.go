@@ -66,7 +66,8 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 	out := r.enforce(ctx, x, has, run, tell)
 	p := has.req.Policy
 	out.Undo = p.OnFailure == "undo" || p.OnCheckFailure == "rollback"
-	out.Facts = has.facts
+	out.Facts, out.Exports = has.facts, has.last.Exports
+	has.waits(out.Parts)
 	return out
 }
 

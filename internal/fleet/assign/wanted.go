@@ -124,6 +124,9 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof(""), Rollout: rollout(d)}, Modules: modules}
 	want.Program = c.programOf[t.ID]
 	d.carry(&want)
+	if want.Exported, why = c.exported(d, ref, got, conf); why != "" {
+		return want, why
+	}
 	return want, ""
 }
 

@@ -85,6 +85,8 @@ type Hub struct {
 	floors      *mirror[fleet.Have]
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
+	exports     *mirror[exportRecord]
+	paces       exportPaces
 
 	mu     sync.Mutex
 	leader *leader
@@ -206,7 +208,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people"}
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "exports"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -240,6 +242,7 @@ func (h *Hub) makeMirrors() {
 	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
+	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -257,6 +260,9 @@ func (h *Hub) makeMirrors() {
 		if !gone {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
+	}
+	h.exports.changed = func(key string, e exportRecord, rev uint64, gone bool) {
+		h.tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
 	}
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
@@ -281,7 +287,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

@@ -78,6 +78,9 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	h.refollow()
 	if gone || t.Standing == fleet.Retired || t.Standing == fleet.Revoked {
 		h.exchange.Kick(fleet.TargetID(key))
+		if _, _, exports := h.exports.get(key); exports {
+			go h.forgetExports(key)
+		}
 	}
 }
 
@@ -180,6 +183,9 @@ func (h *Hub) tellAll(tell func(assign.Event)) {
 	})
 	h.refs.each(func(_ string, r namedRef, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+	})
+	h.exports.each(func(key string, e exportRecord, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: &e.Values})
 	})
 	h.floors.each(func(key string, f fleet.Have, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.FloorEvent, Key: key, Floor: &f})

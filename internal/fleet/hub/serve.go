@@ -14,6 +14,7 @@ func (h *Hub) serve() error {
 		fleet.WordAssignment: h.onAssignment,
 		fleet.WordReport:     h.onReport,
 		fleet.WordBeat:       h.onBeat,
+		fleet.WordExports:    h.onExports,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err

@@ -21,6 +21,8 @@ const (
 	badTimer  // what could not be compiled is not tried before it
 	programTimer
 	settleTimer
+	exportTimer
+	carryTimer
 	timers
 )
 
@@ -83,6 +85,8 @@ func (m *Machine) wake() time.Duration {
 	use(sendTimer, m.up && !m.sending && m.acked < m.seq)
 	use(fetchTimer, m.mustFetch())
 	use(thawTimer, m.frost != "")
+	use(exportTimer, m.mustPublish())
+	use(carryTimer, m.Carried != nil)
 	use(badTimer, m.bad != order{})
 	_, digest := m.wantedProgram()
 	use(programTimer, m.mayPrepare(digest))

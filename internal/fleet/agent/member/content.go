@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
@@ -125,7 +126,11 @@ func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() er
 	if len(absent) > 0 {
 		enrolled = fleet.EnrolledWaiting(a.Name, a.Labels, absent)
 	}
-	tree, err := content.ComposeWith(top, trees, enrolled)
+	made := map[string]string{fleet.EnrolledFile: string(enrolled)}
+	if len(a.Exported) > 0 {
+		made[exported.File] = string(exported.Text(a.Exported))
+	}
+	tree, err := content.ComposeWith(top, trees, made)
 	if err != nil {
 		return nil, nil, errors.Join(err, closing())
 	}

@@ -1,0 +1,143 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// A target may change what it exports so often at once, and then once in each time. Agents
+// are calmer than that by themselves; this is for those that are not.
+const (
+	exportBurst = 12
+	exportEvery = time.Minute
+	// exportTold is how often it is told that a target does it too often.
+	exportTold = time.Hour
+)
+
+// exportRecord is what a target exports, as hubs keep it.
+type exportRecord struct {
+	Values []exported.Own `json:"values"`
+	Since  int64          `json:"since"` // ns since 1970
+}
+
+func parseExportRecord(b []byte) (exportRecord, error) {
+	var r exportRecord
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, err
+	}
+	return r, exported.CheckOwn(r.Values)
+}
+
+// exportPaces bound how often targets change what they export. The zero value is ready.
+type exportPaces struct {
+	mu  sync.Mutex
+	all map[fleet.TargetID]*exportPace
+}
+
+type exportPace struct {
+	*rate.Limiter
+	told time.Time
+}
+
+// take counts a change; ok is false for one too many, and tell is true when that is to be
+// told.
+func (p *exportPaces) take(id fleet.TargetID, now time.Time) (ok, tell bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = map[fleet.TargetID]*exportPace{}
+	}
+	one := p.all[id]
+	if one == nil {
+		one = &exportPace{Limiter: rate.NewLimiter(rate.Every(exportEvery), exportBurst)}
+		p.all[id] = one
+	}
+	if one.AllowN(now, 1) {
+		return true, false
+	}
+	tell = one.told.IsZero() || now.Sub(one.told) >= exportTold
+	if tell {
+		one.told = now
+	}
+	return false, tell
+}
+
+func (p *exportPaces) forget(id fleet.TargetID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, id)
+}
+
+// onExports keeps what a target exports; the answer says that it is durable. Whose values
+// they are, the connection says.
+func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	t, err := h.active(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	e, err := fleet.ParseExports(body)
+	if err != nil {
+		return nil, err
+	}
+	was, rev, _ := h.exports.get(string(from))
+	if exported.SameOwn(was.Values, e.Values) {
+		return nil, nil
+	}
+	if ok, tell := h.paces.take(from, h.now()); !ok {
+		if tell {
+			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: "changes what it exports again and again: those who use it get it once a minute",
+				Error: "does " + t.Name + " use values of others that use its own?"})
+		}
+		return nil, fmt.Errorf("cannot take other values yet: these changed more than %d times in %s", exportBurst, exportBurst*exportEvery)
+	}
+	if len(e.Values) == 0 {
+		err = h.exports.remove(ctx, string(from))
+	} else {
+		err = h.exports.put(ctx, string(from), exportRecord{Values: e.Values, Since: h.now().UnixNano()}, rev)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: exportText(was.Values, e.Values)})
+}
+
+// exportText says what changed: names alone, since values may be long.
+func exportText(was, now []exported.Own) string {
+	before, names := map[exported.Own]bool{}, map[string]bool{}
+	for _, o := range was {
+		before[o] = true
+	}
+	for _, o := range now {
+		if !before[o] {
+			names[o.Output+" of "+o.Module] = true
+		}
+		delete(before, o)
+	}
+	for o := range before {
+		names[o.Output+" of "+o.Module] = true
+	}
+	list := slices.Sorted(maps.Keys(names))
+	if more := len(list) - 5; more > 0 {
+		list = append(list[:5], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// forgetExports removes what a target exported that is not one of the fleet any more.
+func (h *Hub) forgetExports(key string) {
+	h.paces.forget(fleet.TargetID(key))
+	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
+		h.warn("cannot forget what a target exported: " + err.Error())
+	}
+}
