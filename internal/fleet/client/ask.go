@@ -54,6 +54,11 @@ func (c *Client) Health(ctx context.Context) (document.Health, error) {
 	return ask[document.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 }
 
+// Exports are the values that targets export.
+func (c *Client) Exports(ctx context.Context) (document.Exports, error) {
+	return ask[document.Exports](ctx, c, http.MethodGet, "/v1/exports", nil, nil)
+}
+
 // Repositories are those that the hub follows.
 func (c *Client) Repositories(ctx context.Context) (document.RepositoryPage, error) {
 	return ask[document.RepositoryPage](ctx, c, http.MethodGet, "/v1/repositories", nil, nil)

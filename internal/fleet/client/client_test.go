@@ -122,6 +122,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Status(ctx))
 	try(c.Health(ctx))
 	try(c.Repositories(ctx))
+	try(c.Exports(ctx))
 	try(c.Targets(ctx, client.TargetQuery{Select: []string{"web*"}, All: true, Sort: "-name", Offset: 1, Limit: 1}))
 	try(c.Target(ctx, "web1"))
 	try(c.Approve(ctx, "db1"))

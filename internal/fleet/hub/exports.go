@@ -14,6 +14,7 @@ import (
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // A target may change what it exports so often at once, and then once in each time. Agents
@@ -140,4 +141,48 @@ func (h *Hub) forgetExports(key string) {
 	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
 		h.warn("cannot forget what a target exported: " + err.Error())
 	}
+}
+
+// Exports are what targets that are active export, and what of it others are given.
+func (h *Hub) Exports(context.Context) (document.Exports, error) {
+	out := document.Exports{Exports: []document.Export{}}
+	var used []exported.Table
+	users := map[string]int{}
+	tables := map[string]exported.Table{}
+	values := map[string]map[string]exported.Value{}
+	h.assignments.each(func(key string, g given, _ uint64) {
+		if t, _, ok := h.targets.get(key); !ok || t.Standing != fleet.Active {
+			return
+		}
+		for _, t := range g.assignment.Exported {
+			at := t.Module + "\x00" + t.Output
+			if values[at] == nil {
+				tables[at], values[at] = exported.Table{Module: t.Module, Output: t.Output, Type: t.Type}, map[string]exported.Value{}
+			}
+			for _, v := range t.Values {
+				users[at+"\x00"+v.Key()]++
+				values[at][v.Key()] = v
+			}
+		}
+	})
+	for _, at := range slices.Sorted(maps.Keys(tables)) {
+		t := tables[at]
+		t.Values = slices.Collect(maps.Values(values[at]))
+		used = append(used, t)
+	}
+	exported.Sort(used)
+	out.Snapshot = string(exported.Text(used))
+	h.exports.each(func(key string, e exportRecord, _ uint64) {
+		t, _, ok := h.targets.get(key)
+		if !ok || t.Standing != fleet.Active {
+			return
+		}
+		for _, o := range e.Values {
+			v := exported.Value{Target: t.Name, As: o.As}
+			out.Exports = append(out.Exports, document.Export{Target: t.Name, Module: o.Module, As: o.As, Output: o.Output, Value: o.Value, Since: e.Since,
+				Users: users[o.Module+"\x00"+o.Output+"\x00"+v.Key()]})
+		}
+	})
+	slices.SortStableFunc(out.Exports, func(a, b document.Export) int { return strings.Compare(a.Target, b.Target) })
+	return out, nil
 }

@@ -121,10 +121,10 @@ func TestExportedValues(t *testing.T) {
 
 	var all document.Exports
 	w.ask("GET", "/v1/exports", nil, &all)
-	if len(all.Exports) != 3 || all.Exports[1].Target != "web1" || string(all.Exports[1].Value) != `"10.0.0.1"` {
+	if len(all.Exports) != 3 || all.Exports[1].Target != "web1" || all.Exports[1].Value != `"10.0.0.1"` {
 		t.Errorf("%+v", all)
 	}
-	w.ask("POST", "/v1/targets/web1/retire", document.Reason{}, &document.Done{})
+	w.ask("POST", "/v1/targets/web1/retire", document.ReasonRequest{}, &document.Done{})
 	lb.wants(`web2="10.0.0.2"`)
 	until(t, "what is kept", func() (document.Exports, bool) {
 		w.ask("GET", "/v1/exports", nil, &all)

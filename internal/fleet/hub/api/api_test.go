@@ -97,6 +97,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/work", "/v1/targets/web1/work", `{"command":"run -t web1 -- uptime"}`},
 	{"GET /v1/modules", "/v1/modules", ""},
 	{"GET /v1/modules/{module}", "/v1/modules/modules%2Fweb?limit=1", ""},
+	{"GET /v1/exports", "/v1/exports", ""},
 	{"GET /v1/events", "/v1/events?kind=applied&kind=failed&since=2026-11-21T00:00:00Z&target=web1", ""},
 	{"GET /v1/events/follow", "/v1/events/follow?limit=2", ""},
 	{"POST /v1/requests", "/v1/requests", `{"what":"apply","select":["web*"]}`},

@@ -62,6 +62,8 @@ type Backend interface {
 	Operations
 	Executors
 	Repositories(ctx context.Context) ([]document.Repository, error)
+	// Exports are what targets export, without the format.
+	Exports(ctx context.Context) (document.Exports, error)
 	// Because is why a target has a module as it was decided last, a sentence a line.
 	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
 	// Health does not wait for anything.

@@ -51,6 +51,12 @@ func (c *call) whoami() (any, error) {
 	return p, nil
 }
 
+func (c *call) exports() (any, error) {
+	e, err := c.h.Backend.Exports(c.r.Context())
+	e.Format = document.ExportsFormat
+	return e, err
+}
+
 func (c *call) health() (any, error) {
 	h := c.h.Backend.Health(c.r.Context())
 	h.Format = document.HealthFormat

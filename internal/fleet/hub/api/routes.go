@@ -83,6 +83,8 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/modules", Right: access.Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
 		{Method: "GET", Path: "/v1/modules/{module}", Right: access.Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
 
+		{Method: "GET", Path: "/v1/exports", Right: access.Read, Does: "The values that targets export", Out: document.Exports{}, call: (*call).exports},
+
 		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
 		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// TestFleetExports: a load balancer lists the web servers that there are. It waits for the
+// first one, a new one appears in its file, and one that is retired is out of it.
+func TestFleetExports(t *testing.T) {
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	w := hosts.NewWorld(t)
+	names := []string{"hub", "lb1", "web1", "web2"}
+	ms := make([]*machine, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { ms[i] = newMachine(t, w, name, repo) })
+	}
+	all.Wait()
+	f := &fleetOf{t: t, hub: ms[0]}
+	h, lb, web1, web2 := ms[0], ms[1], ms[2], ms[3]
+	h.Run(t, "apt-get", "install", "-qy", "git")
+	for name, text := range map[string]string{
+		"fettle.hcl": `target_group "lb" {
+  labels  = { role = "lb" }
+  modules = ["lb"]
+}
+target_group "web" {
+  labels  = { role = "web" }
+  modules = ["web"]
+}
+`,
+		"modules/web/module.hcl": `exec "address" {
+  command = ["hostname", "-I"]
+  output  = "stdout"
+}
+output "address" {
+  value    = trimspace(exec.address.result)
+  type     = string
+  exported = true
+}
+`,
+		"modules/lb/module.hcl": `exported "backends" {
+  module   = "web"
+  output   = "address"
+  labels   = { role = "web" }
+  at_least = 1
+}
+file "/etc/motd" { content = "a load balancer\n" }
+file "/etc/backends.conf" {
+  content = "%{ for name, address in exported.backends }server ${name} ${address}:80;\n%{ endfor }"
+}
+`,
+	} {
+		h.WriteFile(t, "/srv/site/"+name, text, 0o644)
+	}
+	h.Run(t, "git", "init", "-q", "-b", "main", "/srv/site")
+	h.Run(t, "git", "-C", "/srv/site", "add", "-A")
+	h.Run(t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+	h.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	h.Run(t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
+	join := func(m *machine, labels string) {
+		f.enrol(m, f.token(labels, "1"), 0)
+		m.Run(t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
+	}
+	line := func(m *machine) string { return "server " + m.Name + " " + m.Addr + ":80;\n" }
+	has := func(text string) {
+		t.Helper()
+		f.await("lb1 has "+text, func() bool { return lb.Exec("cat", "/etc/backends.conf").Stdout == text })
+	}
+
+	join(lb, "role=lb")
+	f.await("it waits", func() bool {
+		return strings.Contains(h.Exec("fettle", "target", "show", "lb1").Stdout, "known when a target has reported web.address")
+	})
+	if out := lb.Run(t, "cat", "/etc/motd"); out != "a load balancer" && out != "a load balancer\n" {
+		t.Errorf("what does not wait is not there: %q", out)
+	}
+	join(web1, "role=web")
+	has(line(web1))
+	join(web2, "role=web")
+	has(line(web1) + line(web2))
+	f.await("all are ready", func() bool { return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready") })
+	if out := h.Run(t, "fettle", "export", "list"); !strings.Contains(out, "web1") || !strings.Contains(out, web2.Addr) {
+		t.Errorf("%s", out)
+	}
+	t.Logf("\n%s", h.Run(t, "fettle", "export", "list"))
+
+	// The store is lost: nobody is out of the file while the others come back.
+	h.Run(t, "systemctl", "stop", "fettle-hub")
+	h.Run(t, "rm", "-r", "/var/lib/fettle-hub/bus")
+	h.Run(t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	f.await("it knows them again", func() bool { return strings.Contains(h.Exec("fettle", "export", "list").Stdout, web2.Addr) })
+	has(line(web1) + line(web2))
+	if out := lb.Run(t, "fettle", "log"); strings.Count(out, "generation") > 6 {
+		t.Errorf("%s", out)
+	}
+	f.await("all are ready again", func() bool { return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready") })
+	h.Run(t, "fettle", "target", "retire", "web1")
+	has(line(web2))
+}
