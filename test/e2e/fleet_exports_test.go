@@ -102,6 +102,6 @@ file "/etc/backends.conf" {
 		t.Errorf("%s", out)
 	}
 	f.await("all are ready again", func() bool { return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready") })
-	h.Run(t, "fettle", "target", "retire", "web1")
+	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
 	has(line(web2))
 }
