@@ -8,24 +8,9 @@ import (
 	"fettle.dev/fettle/test/hosts"
 )
 
-// TestFleetExports: a load balancer lists the web servers that there are. It waits for the
-// first one, a new one appears in its file, and one that is retired is out of it.
-func TestFleetExports(t *testing.T) {
-	repo := hosts.NewRepo(t)
-	repo.AddDebian(t)
-	repo.Publish(t)
-	w := hosts.NewWorld(t)
-	names := []string{"hub", "lb1", "web1", "web2"}
-	ms := make([]*machine, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() { ms[i] = newMachine(t, w, name, repo) })
-	}
-	all.Wait()
-	f := &fleetOf{t: t, hub: ms[0]}
-	h, lb, web1, web2 := ms[0], ms[1], ms[2], ms[3]
-	h.Run(t, "apt-get", "install", "-qy", "git")
-	for name, text := range map[string]string{
+// sharingRepository is one in which a load balancer uses what web servers export.
+func sharingRepository() map[string]string {
+	return map[string]string{
 		"fettle.hcl": `target_group "lb" {
   labels  = { role = "lb" }
   modules = ["lb"]
@@ -56,7 +41,34 @@ file "/etc/backends.conf" {
   content = "%{ for name, address in exported.backends }server ${name} ${address}:80;\n%{ endfor }"
 }
 `,
-	} {
+	}
+}
+
+// loseStore takes the hub's store away while it is stopped.
+func (f *fleetOf) loseStore() {
+	f.hub.Run(f.t, "systemctl", "stop", "fettle-hub")
+	f.hub.Run(f.t, "rm", "-r", "/var/lib/fettle-hub/bus")
+	f.hub.Run(f.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+}
+
+// TestFleetExports: a load balancer lists the web servers that there are. It waits for the
+// first one, a new one appears in its file, and one that is retired is out of it.
+func TestFleetExports(t *testing.T) {
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	w := hosts.NewWorld(t)
+	names := []string{"hub", "lb1", "web1", "web2"}
+	ms := make([]*machine, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { ms[i] = newMachine(t, w, name, repo) })
+	}
+	all.Wait()
+	f := &fleetOf{t: t, hub: ms[0]}
+	h, lb, web1, web2 := ms[0], ms[1], ms[2], ms[3]
+	h.Run(t, "apt-get", "install", "-qy", "git")
+	for name, text := range sharingRepository() {
 		h.WriteFile(t, "/srv/site/"+name, text, 0o644)
 	}
 	h.Run(t, "git", "init", "-q", "-b", "main", "/srv/site")
@@ -93,9 +105,7 @@ file "/etc/backends.conf" {
 	t.Logf("\n%s", h.Run(t, "fettle", "export", "list"))
 
 	// The store is lost: nobody is out of the file while the others come back.
-	h.Run(t, "systemctl", "stop", "fettle-hub")
-	h.Run(t, "rm", "-r", "/var/lib/fettle-hub/bus")
-	h.Run(t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	f.loseStore()
 	f.await("it knows them again", func() bool { return strings.Contains(h.Exec("fettle", "export", "list").Stdout, web2.Addr) })
 	has(line(web1) + line(web2))
 	if out := lb.Run(t, "fettle", "log"); strings.Count(out, "generation") > 6 {
