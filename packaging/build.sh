@@ -4,6 +4,7 @@
 #
 #   VERSION            default: git describe
 #   ARCH               default: this machine's, as dpkg calls it
+#   PROGRAMS           the processors of targets; default: amd64 arm64
 #   SOURCE_DATE_EPOCH  default: the time of the commit
 set -eu
 umask 022
@@ -37,7 +38,7 @@ mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/etc/fettle" "$doc" "$root/usr/lib
 	"$root/usr/share/lintian/overrides"
 
 build() { # GOARCH FILE
-	GOARCH=$1 GOFLAGS= VERSION=$version BUILDFLAGS=-buildvcs=false packaging/program.sh "$2" amd64 arm64
+	GOARCH=$1 GOFLAGS= VERSION=$version BUILDFLAGS=-buildvcs=false packaging/program.sh "$2" ${PROGRAMS-amd64 arm64}
 }
 
 case $arch in

@@ -4,8 +4,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/term"
-
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor/here"
@@ -29,7 +27,7 @@ func console() *cli.App {
 		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
-		Terminal: terminal(),
+		Terminal: cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr),
 		Login:    login,
 		Now:      time.Now,
 		Zone:     time.Local,
@@ -43,19 +41,4 @@ func console() *cli.App {
 // mute is why no repository is read here.
 func mute() diag.List {
 	return diag.List{diag.Errorf(diag.Range{}, "Cannot read a repository here", "This is the program that fettle brings to a target. Work with the repository where fettle itself is.")}
-}
-
-func terminal() cli.Terminal {
-	t := cli.Terminal{
-		In:  term.IsTerminal(int(os.Stdin.Fd())),
-		Out: term.IsTerminal(int(os.Stdout.Fd())),
-		Err: term.IsTerminal(int(os.Stderr.Fd())),
-	}
-	if t.In {
-		t.Name, _ = os.Readlink("/proc/self/fd/0")
-	}
-	if t.Out {
-		t.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
-	}
-	return t
 }

@@ -1,16 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/notify"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -28,6 +35,22 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			b.Files = h
 			return hub.Init(b)
 		},
+		Backup: func(dir string, state document.HubState, out io.Writer) error {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = h.Close() }()
+			return hub.WriteBackup(h, dir, state, out)
+		},
+		Restore: func(dir string, in io.Reader) (hub.Settings, error) {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return hub.Settings{}, err
+			}
+			defer func() { _ = h.Close() }()
+			return hub.Restore(h, dir, in)
+		},
 		Run: func(ctx context.Context, r cli.HubRun) error {
 			h, err := local.Open("/", local.Options{})
 			if err != nil {
@@ -36,10 +59,35 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			defer func() { _ = h.Close() }()
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
-				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
+				Free:    freeAt,
+				Program: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
+				Ready:   func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
 	}
+}
+
+// freeAt is the room on the file system of a folder, in bytes.
+func freeAt(dir string) (free, all uint64, err error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, 0, fmt.Errorf("cannot tell how much room there is: %w", err)
+	}
+	return st.Bavail * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), nil
+}
+
+// runForNotice runs a program that a rule of notification names; what it says is shown when it fails.
+func runForNotice(ctx context.Context, h *local.Host, argv []string, stdin []byte) error {
+	r, err := h.Run(ctx, host.Command{Argv: argv, Stdin: stdin, Timeout: notify.Patience})
+	switch {
+	case err != nil:
+		return err
+	case r.TimedOut:
+		return fmt.Errorf("it took longer than %s", notify.Patience)
+	case r.ExitCode != 0:
+		return fmt.Errorf("it ended with %d: %.300s", r.ExitCode, bytes.TrimSpace(r.Stderr))
+	}
+	return nil
 }
 
 // listenAlone listens at a socket that only its owner can open. One that nobody answers

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/here"
@@ -66,7 +64,7 @@ func run(args []string) int {
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
-		Terminal:   terminal(),
+		Terminal:   cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr),
 		Login:      login,
 		Now:        time.Now,
 		Zone:       time.Local,
@@ -107,21 +105,6 @@ func runChild(args []string) int {
 // interactive runs an editor on this process's terminal.
 func interactive(ctx context.Context, argv []string) error {
 	return local.Interactive(ctx, argv, os.Stdin, os.Stdout, os.Stderr)
-}
-
-func terminal() cli.Terminal {
-	t := cli.Terminal{
-		In:  term.IsTerminal(int(os.Stdin.Fd())),
-		Out: term.IsTerminal(int(os.Stdout.Fd())),
-		Err: term.IsTerminal(int(os.Stderr.Fd())),
-	}
-	if t.In {
-		t.Name, _ = os.Readlink("/proc/self/fd/0")
-	}
-	if t.Out {
-		t.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
-	}
-	return t
 }
 
 // login is the name of the account that runs this process, its number when it

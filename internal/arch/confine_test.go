@@ -110,6 +110,7 @@ var confinements = []confinement{
 			{"internal/fleet/hub/metrics", "a handler that Prometheus asks"},
 			{"internal/fleet/content", "serves and fetches bundles, takes webhooks"},
 			{"internal/fleet/access", "who asks by HTTP, and the keys of OIDC providers"},
+			{"internal/fleet/notify", "tells webhooks and mail servers"},
 			{"internal/fleet/hub", "serves people, enrolment and content"},
 			{"cmd/fettle", "the socket at which a hub takes commands of root"},
 			{"test/...", "networks of test hosts"},
@@ -138,7 +139,7 @@ var confinements = []confinement{
 	{
 		law:     "the command line's libraries stay in ui",
 		imports: []string{"github.com/spf13/...", "charm.land/...", "golang.org/x/term"},
-		only:    []allowed{{"internal/ui/...", "it is ui"}, {"cmd/...", "asks what the streams are"}},
+		only:    []allowed{{"internal/ui/...", "it is ui"}, {"cmd/fettle", "asks for passwords"}},
 	},
 	{
 		law:     "systemd's socket is opened by the local host",

@@ -46,7 +46,10 @@ const (
 	Led        HubEventKind = "led"       // another hub leads now
 	Programmed HubEventKind = "program"   // agents are to be another program
 	Exported   HubEventKind = "exported"  // a target exports other values, or does so too often
+	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
 	Audited    HubEventKind = "audited"   // somebody asked the API to change something
+	Saved      HubEventKind = "saved"     // a backup was made
+	Untold     HubEventKind = "untold"    // a notice that nobody took for a day
 )
 
 // ParseHubEvent reads one strictly.

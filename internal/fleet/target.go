@@ -74,6 +74,9 @@ type Pin struct {
 	Until  int64  `json:"until,omitempty"`  // seconds since 1970; 0 has no end
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`
+	// Permit is the way back for targets that take nothing older than what they had,
+	// signed; see Assigned.
+	Permit string `json:"permit,omitempty"`
 }
 
 var targetName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`) })

@@ -2,23 +2,26 @@ package journal
 
 import "fmt"
 
+// FrozenFile is in the state directory as long as the machine is frozen.
+const FrozenFile = "frozen"
+
 // Freeze makes applying be refused until Unfreeze, durably. f.At is set when it
 // is 0. A second freeze replaces the first.
 func (s *Store) Freeze(f Frozen) error {
 	if f.At == 0 {
 		f.At = s.opts.Now().UnixNano()
 	}
-	return s.saveSealed("/frozen", f)
+	return s.saveSealed("/"+FrozenFile, f)
 }
 
 // Unfreeze takes a freeze back; without one it does nothing.
-func (s *Store) Unfreeze() error { return s.discard("/frozen") }
+func (s *Store) Unfreeze() error { return s.discard("/" + FrozenFile) }
 
 // Frozen is the freeze in force, or nil. A damaged one is an error, so that
 // nothing is applied by mistake.
 func (s *Store) Frozen() (*Frozen, error) {
 	var f Frozen
-	ok, err := s.loadSetting("/frozen", &f)
+	ok, err := s.loadSetting("/"+FrozenFile, &f)
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell whether this host is frozen; freeze or unfreeze it anew: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +36,7 @@ func EnterProgram(args []string) (int, error) {
 		return wallsExit, errors.New(wallsSay + "the limits are no numbers")
 	}
 	runtime.LockOSThread() // what is given up below is given up by this thread, which becomes the program
-	if err := errors.Join(room(args[2]), bounds(memory, seconds), powerless(), programWall()); err != nil {
+	if err := errors.Join(room(args[2]), powerless(), programWall()); err != nil {
 		return wallsExit, fmt.Errorf("%s%w", wallsSay, err)
 	}
 	path, err := programPath(args[3])
@@ -43,6 +44,12 @@ func EnterProgram(args []string) (int, error) {
 		return 127, err
 	}
 	env := []string{"PATH=" + programDirs, "HOME=/nonexistent", "LC_ALL=C.UTF-8", "TZ=UTC"}
+	// The limits hold for this process too until it is the program, and may be below what it
+	// has already: from here on nothing may want a thread or more memory.
+	debug.SetGCPercent(-1)
+	if err := bounds(memory, seconds); err != nil {
+		return wallsExit, fmt.Errorf("%s%w", wallsSay, err)
+	}
 	err = syscall.Exec(path, args[3:], env)
 	return 126, fmt.Errorf("cannot start %s: %w", args[3], err)
 }

@@ -1,23 +1,43 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
 )
 
-// installFettle builds the program and puts it on a host.
-func installFettle(t *testing.T, h *hosts.Host) {
-	t.Helper()
-	dependsOnSources(t)
-	bin := filepath.Join(t.TempDir(), "fettle")
+// programDir is this process's, which TestMain removes.
+func programDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("fettle-e2e-%d", os.Getpid()))
+}
+
+// program is this program, built once for all hosts.
+var program = sync.OnceValues(func() (string, error) {
+	if err := os.Mkdir(programDir(), 0o700); err != nil {
+		return "", err
+	}
+	bin := filepath.Join(programDir(), "fettle")
 	cmd := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build fettle: %v\n%s", err, out)
+		return bin, fmt.Errorf("cannot build fettle: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// installFettle puts the program on a host.
+func installFettle(t *testing.T, h *hosts.Host) {
+	t.Helper()
+	dependsOnSources(t)
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	h.Copy(t, bin, "/usr/local/bin/fettle")
 }

@@ -8,4 +8,8 @@ import (
 	"fettle.dev/fettle/test/hosts"
 )
 
-func TestMain(m *testing.M) { os.Exit(hosts.Main(m)) }
+func TestMain(m *testing.M) {
+	code := hosts.Main(m)
+	_ = os.RemoveAll(programDir())
+	os.Exit(code)
+}

@@ -33,6 +33,9 @@ type Runner struct {
 	Contact func(ctx context.Context) error
 	// Arms tells that runs can be armed: this is the machine that people log in to.
 	Arms bool
+	// Watched are files that are watched besides what is managed: those with which people
+	// tell the engine something.
+	Watched []string
 	// Patience is how long somebody else's lock is waited for, a minute where it is 0.
 	Patience time.Duration
 	Now      func() time.Time
@@ -124,7 +127,9 @@ func (r *Runner) Managed(ctx context.Context) (Managed, error) {
 	if err != nil {
 		return Managed{}, err
 	}
-	return managedOf(st.State.Entries), nil
+	m := managedOf(st.State.Entries)
+	m.Paths = append(m.Paths, r.Watched...)
+	return m, nil
 }
 
 // Close frees what it keeps for the next run.

@@ -88,3 +88,17 @@ func assigned(list []Module) []fleet.Assigned {
 	}
 	return out
 }
+
+// Contents are the digests of all that the revisions have which were computed with.
+func (o Output) Contents() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range o.in.Revisions {
+		out[r.Top.Digest] = true
+		for _, all := range []map[string]fleet.Bundle{r.Bundles, r.Proofs} {
+			for _, b := range all {
+				out[b.Digest] = true
+			}
+		}
+	}
+	return out
+}

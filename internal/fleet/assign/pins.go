@@ -149,7 +149,7 @@ func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fl
 			m.Needs = united(m.Needs, there.Needs)
 		}
 	}
-	m.Revision, m.Bundle, m.Rollout = got.at(p.Ref), bundle, PinRollout
+	m.Revision, m.Bundle, m.Proof, m.Permit, m.Rollout = got.at(p.Ref), bundle, got.proof(p.Module), p.Permit, PinRollout
 	return m, ""
 }
 

@@ -122,12 +122,27 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
 		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof(""), Rollout: rollout(d)}, Modules: modules}
+	d.permit(&want)
 	want.Program = c.programOf[t.ID]
 	d.carry(&want)
 	if want.Exported, why = c.exported(d, ref, got, conf); why != "" {
 		return want, why
 	}
 	return want, ""
+}
+
+// permit gives the way back along that the pin of all of it carries.
+func (d *decision) permit(want *fleet.Assignment) {
+	if rollout(d) != PinRollout || d.pins[0].Permit == "" {
+		return
+	}
+	want.Top.Permit = d.pins[0].Permit
+	want.Modules = slices.Clone(want.Modules) // others may share it
+	for i := range want.Modules {
+		if want.Modules[i].Rollout == PinRollout && want.Modules[i].Permit == "" && want.Modules[i].Revision.Commit == want.Top.Revision.Commit {
+			want.Modules[i].Permit = d.pins[0].Permit
+		}
+	}
 }
 
 // rollout is that of all that a target has.

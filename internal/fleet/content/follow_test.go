@@ -218,3 +218,36 @@ func TestSources(t *testing.T) {
 	}
 	stop()
 }
+
+// A ref that is not there is told, and keeps nobody from hearing of the others as often as
+// ever: each failure would double the pause otherwise, and these would take minutes.
+func TestRefThatIsMissing(t *testing.T) {
+	g := site(t)
+	g.commit("first")
+	failed := make(chan error, 99)
+	s := &content.Sources{Dir: t.TempDir(), Gap: time.Millisecond, Changed: func(string, map[string]fleet.Revision) {}, Failed: func(_ string, err error) {
+		select {
+		case failed <- err:
+		default:
+		}
+	}}
+	if err := s.Set([]content.Source{{Name: "site", URL: "file://" + g.dir, Refs: []string{"main", "nope"}, Every: 10 * time.Millisecond}}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	ctx, stop := contextOf(t)
+	go func() { defer close(ended); s.Run(ctx) }()
+	for range 16 {
+		select {
+		case err := <-failed:
+			wantErr(t, err, "nope")
+		case <-time.After(time.Minute):
+			t.Fatal("it is asked less and less often")
+		}
+	}
+	if _, ok := s.Resolved("site", "main"); !ok {
+		t.Error("main is not resolved")
+	}
+	stop()
+	<-ended
+}

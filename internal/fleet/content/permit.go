@@ -18,10 +18,9 @@ const maxPermit = 32 << 10
 // Permit is the way back to a commit that is older than what targets had. Whoever may
 // sign commits may sign it:
 //
-//	ssh-keygen -Y sign -n fettle-rollback -f KEY permit.json
-//	cat permit.json permit.json.sig
+//	signed, err := content.Permit{Repository: "site", Commit: id, Targets: []string{"web*"}, Expires: soon}.Sign(key)
 //
-// The two together are the permit as it travels.
+// That is what ssh-keygen -Y sign -n fettle-rollback makes of Text, behind that text.
 type Permit struct {
 	Format     string `json:"format"`
 	Repository string `json:"repository"`
@@ -47,7 +46,7 @@ func permitted(c Claim, t Trust) (by string, err error) {
 	text, armor, ok := strings.Cut(c.Permit, armorBegin)
 	switch {
 	case c.Permit == "":
-		return "", errors.New("going back needs a permit: whoever signs commits may sign one (ssh-keygen -Y sign -n fettle-rollback), or commits what is wanted anew")
+		return "", fmt.Errorf("going back needs a permit of somebody who signs commits: fettle target pin %s --branch %.12s --permit; or commit what is wanted anew", c.Target, c.Commit)
 	case !ok || len(c.Permit) > maxPermit:
 		return "", errors.New("the permit to go back is not signed")
 	}

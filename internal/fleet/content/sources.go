@@ -169,11 +169,12 @@ func (s *Sources) ask(ctx context.Context, name string) {
 	src, ok := s.sources[name]
 	s.mu.Unlock()
 	var err error
+	answers := true
 	if ok {
-		err = s.update(ctx, src)
+		answers, err = s.update(ctx, src)
 	}
 	s.mu.Lock()
-	s.follow.Done(name, err == nil, time.Now())
+	s.follow.Done(name, answers, time.Now())
 	s.ring()
 	s.mu.Unlock()
 	switch {
@@ -185,11 +186,12 @@ func (s *Sources) ask(ctx context.Context, name string) {
 	}
 }
 
-// update asks a source, and tells what is other than before.
-func (s *Sources) update(ctx context.Context, src Source) error {
+// update asks a source, and tells what is other than before. One that answers is asked as
+// often as ever, also when some ref is not there: that is the ref's trouble.
+func (s *Sources) update(ctx context.Context, src Source) (answers bool, err error) {
 	m, err := s.mirror(ctx, src)
 	if err != nil {
-		return err
+		return false, err
 	}
 	s.mu.Lock()
 	_, told := s.refs[src.Name]
@@ -203,7 +205,7 @@ func (s *Sources) update(ctx context.Context, src Source) error {
 		}
 	}
 	found, err := m.Update(ctx, src.Refs)
-	return errors.Join(err, s.tell(ctx, src, m, found))
+	return err == nil || len(found) > 0, errors.Join(err, s.tell(ctx, src, m, found))
 }
 
 func (s *Sources) mirror(ctx context.Context, src Source) (*repo.Mirror, error) {

@@ -47,6 +47,7 @@ type Store struct {
 	partial  map[string]int64
 	busy     map[string]int64 // being written, to the bytes that are to come
 	verified map[string]stamp
+	swept    map[string]bool // that Sweep takes next time: see there
 	next     int
 }
 
@@ -151,6 +152,7 @@ func (s *Store) Open(b fleet.Bundle) (host.File, error) {
 	if err := fleet.CheckDigest(b.Digest); err != nil {
 		return nil, err
 	}
+	s.wanted(b.Digest)
 	f, err := s.fs.Open(s.path(b.Digest))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot open the content %s: %w", b.Digest, fleet.ErrNotFound)

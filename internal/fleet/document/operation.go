@@ -76,6 +76,8 @@ type PinRequest struct {
 	Ref    string `json:"ref"`
 	For    int64  `json:"for_ns,omitempty"` // 0 has no end
 	Reason string `json:"reason,omitempty"`
+	// Permit is the signed way back to an older commit, for targets that ask for one.
+	Permit string `json:"permit,omitempty"`
 }
 
 // UnpinRequest takes a pin away.

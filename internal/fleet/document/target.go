@@ -82,7 +82,8 @@ type TargetDetail struct {
 	Top       *fleet.Revision     `json:"top,omitempty"`
 	Modules   []ModuleOnTarget    `json:"modules"` // in the order of the assignment, then what is left of others
 	Facts     map[string]string   `json:"facts,omitempty"`
-	Serves    map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
+	Ahead     int64               `json:"clock_ahead_ns,omitempty"` // of the hub's; 0 is well enough
+	Serves    map[string][]string `json:"serves,omitempty"`         // roles and groups of the repository
 }
 
 // ModuleOnTarget is one module on one target: what is assigned, and what is applied.

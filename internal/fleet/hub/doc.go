@@ -18,6 +18,7 @@
 //	authority/     the fleet's authority, on the hub that made it; may be taken off-line
 //	keys/          this hub's own
 //	bus/           the buckets and the log
+//	notify/        secrets and programs that rules of notification name
 //	hook-secret    what a git server proves its hooks with
 //	content/       bundles and proofs, by digest
 //	mirror/        the repository, bare

@@ -126,7 +126,7 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 
 // names tells whether an assignment names content by a digest.
 func names(a fleet.Assignment, digest string) bool {
-	for _, m := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+	for _, m := range partsOf(a) {
 		if m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest {
 			return true
 		}
@@ -139,6 +139,11 @@ func names(a fleet.Assignment, digest string) bool {
 		}
 	}
 	return false
+}
+
+// partsOf are the top and the modules.
+func partsOf(a fleet.Assignment) []fleet.Assigned {
+	return append([]fleet.Assigned{a.Top}, a.Modules...)
 }
 
 // newID names a request.

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
+	"fettle.dev/fettle/internal/fleet/notify"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
@@ -42,6 +43,12 @@ type Config struct {
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time
+	// Program runs a program of the hub's folder with something on standard input, for
+	// somebody who is to be notified. nil runs none.
+	Program func(ctx context.Context, argv []string, stdin []byte) error
+	// Free tells how many bytes are free where a folder is, and how many there are. nil
+	// is not known.
+	Free func(dir string) (free, all uint64, err error)
 	// Version is that of this program.
 	Version string
 	// Warn is told what went wrong and goes on; Ready once, when agents are served.
@@ -88,10 +95,15 @@ type Hub struct {
 	exports     *mirror[exportRecord]
 	paces       exportPaces
 
+	notifications *mirror[document.Notification]
+	notices       *mirror[notify.State]
+	alarms        *mirror[[]assign.Alarm]
+
 	mu     sync.Mutex
 	leader *leader
 	out    assign.Output
 	repo   sources
+	skewed map[fleet.TargetID]bool // whose clock is wrong
 }
 
 // Run serves until ctx ends, which is no error.
@@ -106,18 +118,22 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
 	for _, m := range h.mirrored() {
 		g.Go(func() error { return m.follow(ctx) })
 	}
 	if err := h.settle(ctx); err != nil {
+		cancel() // what follows the stores does not end by itself
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
 	g.Go(func() error { return h.courier.gather(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
+	g.Go(func() error { return h.keepVouched(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error {
 		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
@@ -153,7 +169,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
 	}
-	if h.view, err = view.Open(h.dir("view.db"), view.Options{}); err != nil {
+	if h.view, err = view.Open(h.dir("view.db"), h.set.Retention.view()); err != nil {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version})
@@ -161,6 +177,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := h.openStores(ctx); err != nil {
+		return err
+	}
+	if err := h.load(ctx); err != nil {
 		return err
 	}
 	h.makeMirrors()
@@ -208,7 +227,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "exports"}
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "notices", "exports"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -219,7 +238,7 @@ func (h *Hub) openStores(ctx context.Context) error {
 		}
 		h.stores[name] = s
 	}
-	events, err := h.bus.Log(ctx, bus.LogConfig{Name: "events"})
+	events, err := h.bus.Log(ctx, h.set.Retention.log())
 	if err != nil {
 		return fmt.Errorf("cannot open the log: %w", err)
 	}
@@ -243,6 +262,9 @@ func (h *Hub) makeMirrors() {
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
+	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
+	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
+	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -287,7 +309,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.notifications, h.notices, h.alarms}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

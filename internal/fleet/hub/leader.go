@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +60,6 @@ type leader struct {
 	// revisions are what commits say, for the targets that were enrolled when they were
 	// asked.
 	revisions map[string]assign.Contents
-	alarms    []assign.Alarm
 }
 
 // lead computes assignments until ctx ends or another hub leads.
@@ -86,6 +86,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 		}
 		return l.run(ctx)
 	})
+	g.Go(func() error { return h.notifyAll(ctx) })
 	err = g.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -93,18 +94,27 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	return err
 }
 
-// epoch reads the epoch of the store, which is made when there is none: the store is
-// new, or somebody deleted it. Seconds count, so that it is above those of any store
-// before; agents who have seen a higher one all the same correct it.
+// epoch begins the epoch of whoever begins to lead. Nobody can see from within whether the
+// store is the newest, or an old one that was restored: numbers that follow those that it
+// has may have been given already. Seconds since 1970 count, so that what is given from
+// now on is above all that was given before; agents who have seen a higher epoch all the
+// same, since a clock was wrong, correct it. Who is what it is to be gets no new number.
 func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 	for {
-		if r, _, ok := h.rules.get(ruleKey); ok {
+		was, rev, _ := h.rules.get(ruleKey)
+		now := h.now().Unix()
+		r := rule{Epoch: max(was.Epoch+1, uint64(max(now, 1))), Begun: now, Why: h.set.Name + " leads"}
+		err := h.rules.put(ctx, ruleKey, r, rev)
+		if err == nil {
 			return r.Epoch, nil
 		}
-		now := h.now().Unix()
-		err := h.rules.put(ctx, ruleKey, rule{Epoch: uint64(max(now, 1)), Begun: now, Why: "the store is new"}, 0)
-		if err != nil && !errors.Is(err, fleet.ErrConflict) {
+		if !errors.Is(err, fleet.ErrConflict) {
 			return 0, fmt.Errorf("cannot begin an epoch: %w", err)
+		}
+		select { // until the mirror has what another hub was faster with
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
@@ -229,17 +239,29 @@ func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 	return g.Wait()
 }
 
-// raise tells alarms that were not there before.
+// raise tells alarms that were not there before, and keeps those that there are for
+// the other hubs and the next leader.
 func (l *leader) raise(ctx context.Context, alarms []assign.Alarm) {
+	alarms = alarms[:min(len(alarms), maxAlarms)]
+	was, rev, _ := l.h.alarms.get(alarmsKey)
 	for _, a := range alarms {
-		if !slices.ContainsFunc(l.alarms, func(b assign.Alarm) bool { return a.Kind == b.Kind && a.Text == b.Text }) {
-			if err := l.h.record(ctx, fleet.HubEvent{Kind: alarmKind(a.Kind), Module: a.Module, Text: string(a.Kind), Error: a.Text}); err != nil {
-				l.h.warn(err.Error())
-			}
+		if !slices.ContainsFunc(was, func(b assign.Alarm) bool { return a.Kind == b.Kind && a.Text == b.Text }) {
+			l.h.note(ctx, fleet.HubEvent{Kind: alarmKind(a.Kind), Module: a.Module, Text: string(a.Kind), Error: a.Text})
 		}
 	}
-	l.alarms = alarms
+	if reflect.DeepEqual(was, alarms) || len(was)+len(alarms) == 0 {
+		return
+	}
+	if err := l.h.alarms.put(ctx, alarmsKey, alarms, rev); err != nil && ctx.Err() == nil {
+		l.h.warn("cannot keep what is wrong: " + err.Error())
+	}
 }
+
+// alarmsKey is where all alarms are, as many as fit.
+const (
+	alarmsKey = "now"
+	maxAlarms = 300
+)
 
 // alarmKind is what an alarm is in the log.
 func alarmKind(k assign.AlarmKind) fleet.HubEventKind {

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -74,30 +75,60 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r
 	})
 }
 
+// did tells the log what somebody did to a target. It was done: that it cannot be told is no
+// reason to say otherwise, and the audit log has it.
+func (h *Hub) did(ctx context.Context, by access.Who, kind fleet.HubEventKind, id fleet.TargetID, module, text string, err error) error {
+	if err == nil {
+		h.note(ctx, fleet.HubEvent{Kind: kind, Target: id, Module: module, By: by.Name, Text: text})
+	}
+	return err
+}
+
 // Pin keeps a target, or a module of it, on a revision of its own.
 func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
 	p.By = by.Name
-	return h.edit(ctx, by, id, func(t *fleet.Target) error { t.Pin = &p; return nil })
+	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
+		t.Pin = &p
+		return h.checkPermit(p, *t)
+	})
+	return h.did(ctx, by, fleet.Pinned, id, p.Module, "to "+p.Ref, err)
+}
+
+// checkPermit tells at once what the target would refuse later, but for whom it believes.
+func (h *Hub) checkPermit(p fleet.Pin, t fleet.Target) error {
+	if p.Permit == "" {
+		return nil
+	}
+	permit, _, err := content.ReadPermit(p.Permit)
+	if err == nil {
+		err = permit.For(h.repository().Name, p.Ref, t.Name, t.Labels, h.now().Unix())
+	}
+	if err != nil {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "Pin it to the whole commit, and sign for it: fettle target pin " + t.Name + " --branch COMMIT --permit"}
+	}
+	return nil
 }
 
 // Unpin takes the pin away.
 func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
-	return h.edit(ctx, by, id, func(t *fleet.Target) error {
+	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
 		if t.Pin == nil || t.Pin.Module != module {
 			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: there is no such pin", Hint: "Look at: fettle target show " + t.Name}
 		}
 		t.Pin = nil
 		return nil
 	})
+	return h.did(ctx, by, fleet.Unpinned, id, module, "", err)
 }
 
 // Freeze keeps a target as it is.
 func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
 	_, rev, _ := h.freezes.get(string(id))
-	return h.freezes.put(ctx, string(id), assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}, From: h.now().Unix(), Reason: reason, By: by.Name}, rev)
+	err := h.freezes.put(ctx, string(id), assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}, From: h.now().Unix(), Reason: reason, By: by.Name}, rev)
+	return h.did(ctx, by, fleet.Froze, id, "", reason, err)
 }
 
 // Unfreeze lets it change again. One that is not frozen is no error.
-func (h *Hub) Unfreeze(ctx context.Context, _ access.Who, id fleet.TargetID) error {
-	return h.freezes.remove(ctx, string(id))
+func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
+	return h.did(ctx, by, fleet.Unfroze, id, "", "", h.freezes.remove(ctx, string(id)))
 }

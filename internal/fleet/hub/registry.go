@@ -106,20 +106,6 @@ func (h *Hub) followFacts(ctx context.Context) error {
 	})
 }
 
-// prune forgets in the read model what is too old, once an hour.
-func (h *Hub) prune(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Hour):
-		}
-		if err := h.view.Prune(ctx, h.now()); err != nil && ctx.Err() == nil {
-			h.warn("cannot prune the read model: " + err.Error())
-		}
-	}
-}
-
 // refollow follows what pins name by now.
 func (h *Hub) refollow() {
 	if err := h.watchRefs(); err != nil {
@@ -254,7 +240,11 @@ func notedEvent(n pki.Noted) fleet.HubEvent {
 func (h *Hub) followView(ctx context.Context) error {
 	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openGiven}
 	for {
-		err := h.view.Follow(ctx, sources)
+		var err error
+		// An empty record tells where the log ends.
+		if sources.End, err = h.log.Append(ctx, nil); err == nil {
+			err = h.view.Follow(ctx, sources)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -109,12 +110,13 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 }
 
 // onBeat notes that an agent lives, and pushes what it should have by now.
-func (h *Hub) onBeat(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	var b fleet.Beat
 	if err := json.Unmarshal(body, &b); err != nil {
 		return nil, err
 	}
 	h.view.Heard(from, h.now())
+	h.clockOf(ctx, from, time.Unix(0, b.Clock))
 	return nil, nil
 }
 

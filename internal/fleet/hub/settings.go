@@ -35,6 +35,7 @@ type Settings struct {
 	Buses []string `json:"buses"`
 	// Repository is followed from the first start on; later it stands in the store.
 	Repository Repository `json:"repository"`
+	Retention  Retention  `json:"retention,omitzero"`
 }
 
 // Repository is what a fleet follows.
@@ -131,7 +132,7 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 	if s.Format != settingsFormat {
 		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this program knows %s", file, s.Format, settingsFormat)
 	}
-	return s, fleet.CheckName(s.Name)
+	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check())
 }
 
 // URLs are those at which a server that listens on HOST:PORT is reached by some names or

@@ -202,6 +202,15 @@ func (h *Hub) Signer() (*x509.Certificate, error) {
 	return certs[3], nil
 }
 
+// Certificate is the hub's own, with the names and addresses that it is reached by.
+func (h *Hub) Certificate() (*x509.Certificate, error) {
+	certs, err := h.installed()
+	if err != nil {
+		return nil, err
+	}
+	return certs[1], nil
+}
+
 // RenewAt is when the hub's certificates have to be vouched for anew: after two thirds.
 func (h *Hub) RenewAt() (time.Time, error) {
 	certs, err := h.installed()

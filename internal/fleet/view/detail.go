@@ -28,7 +28,7 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 	if len(found) == 0 {
 		return d, unknown(name)
 	}
-	d.Target = found[0]
+	d.Target, d.Ahead = found[0], int64(v.ahead(found[0].ID))
 	var doc, facts, top string
 	err = v.read.QueryRowContext(ctx, `
 		SELECT t.doc, COALESCE(a.issued, 0), COALESCE(a.withdrawn, ''), COALESCE(p.doc, ''), COALESCE(f.text, '')

@@ -1,8 +1,10 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -13,22 +15,72 @@ import (
 // Sources is what a read model is made from.
 type Sources struct {
 	Log fleet.Log
+	// End is a place of the log that was its end a moment ago; 0 is not known.
+	End uint64
 	// Targets has fleet.Target as JSON by identity, Assignments the envelopes.
 	Targets, Assignments fleet.Store
 	// Open reads an envelope. Those that it refuses are left out.
 	Open func(envelope []byte) (fleet.Assignment, error)
 }
 
+// errOther is about a log that is not the one from which the model was made.
+var errOther = errors.New("it is another log")
+
 // Follow keeps the model as the sources are, until ctx ends or one of them fails. It may
-// be called again then.
+// be called again then. A log that is not the one from which the model was made, since
+// the store was lost or an old backup took its place, makes the model anew.
 func (v *View) Follow(ctx context.Context, s Sources) error {
-	at, err := v.Position(ctx)
-	if err != nil {
+	at, mark, err := v.place(ctx)
+	if err == nil && s.End > 0 && at >= s.End {
+		err = errOther
+	}
+	if err == nil {
+		err = v.follow(ctx, s, at, mark)
+	}
+	if !errors.Is(err, errOther) {
 		return err
 	}
+	if err := v.empty(ctx); err != nil {
+		return err
+	}
+	return v.follow(ctx, s, 0, nil)
+}
+
+// place is the newest of the log that is in the model, and the mark of it.
+func (v *View) place(ctx context.Context) (seq uint64, mark []byte, err error) {
+	var n int64
+	if err := v.read.QueryRowContext(ctx, "SELECT seq, mark FROM position").Scan(&n, &mark); err != nil {
+		return 0, nil, unread(err)
+	}
+	return uint64(n), mark, nil
+}
+
+// empty takes all out of the model, so that it is made anew.
+func (v *View) empty(ctx context.Context) error {
+	return v.update(ctx, "that another log begins", func(t *tx) error {
+		for _, table := range tables {
+			if err := t.exec("DELETE FROM " + table); err != nil {
+				return err
+			}
+		}
+		clear(v.words)
+		clear(v.parts)
+		return t.exec("UPDATE position SET seq = 0, mark = x''")
+	})
+}
+
+func (v *View) follow(ctx context.Context, s Sources, at uint64, mark []byte) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return s.Log.Follow(ctx, at, func(seq uint64, records [][]byte) error { return v.Take(ctx, seq, records) })
+		return s.Log.Follow(ctx, max(at, 1)-1, func(seq uint64, records [][]byte) error {
+			if seq == at {
+				if !bytes.Equal(mark, markOf(records)) {
+					return errOther
+				}
+				return nil
+			}
+			return v.Take(ctx, seq, records)
+		})
 	})
 	g.Go(func() error { return v.mirror(ctx, s.Targets, v.storedTarget, v.RemoveTarget, "targets") })
 	g.Go(func() error {

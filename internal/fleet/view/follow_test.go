@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -65,4 +66,64 @@ func TestFollow(t *testing.T) {
 	follow(func(v *view.View) {
 		bustest.Await(t, "what went meanwhile is gone", func() bool { return names(v) == "t0 failed; " || names(v) == "t0 pending; " })
 	})
+}
+
+// A log that is not the one from which the model was made makes it anew: one that begins
+// again, and an old backup on which others have gone on.
+func TestAnotherLog(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "view.db")
+	follow := func(log *bustest.Log, states string) {
+		t.Helper()
+		v, err := view.Open(file, view.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets := bustest.NewStore()
+		_, err = targets.Put(t.Context(), string(id(0)), record(member(0)))
+		end, err2 := log.Append(t.Context(), nil)
+		if err = errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- v.Follow(ctx, view.Sources{Log: log, End: end, Targets: targets, Assignments: bustest.NewStore()})
+		}()
+		bustest.Await(t, "the model of the log", func() bool {
+			page, err := v.Events(t.Context(), view.EventQuery{})
+			got := ""
+			for _, e := range page.Events {
+				got += string(e.Kind) + " "
+			}
+			return err == nil && got == states
+		})
+		stop()
+		<-ended
+		if err := v.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kinds := func(kind fleet.EventKind, seq int) []byte {
+		r := said(0, seq, 1, fleet.ModuleReady)
+		return bytes.ReplaceAll(r, []byte(`"kind":"applied"`), []byte(`"kind":"`+string(kind)+`"`))
+	}
+	add := func(log *bustest.Log, kind fleet.EventKind, seq int) {
+		if _, err := log.Append(t.Context(), [][]byte{kinds(kind, seq)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := bustest.NewLog()
+	add(log, fleet.Started, 1)
+	backup := log.Copy()
+	add(log, fleet.Applied, 2)
+	add(log, fleet.Ready, 3)
+	follow(log, "started applied ready ")
+	follow(log, "started applied ready ")
+	for _, k := range []fleet.EventKind{fleet.Failed, fleet.Failed, fleet.Drifted, fleet.Repaired, fleet.Told} {
+		add(backup, k, len(backup.Records())+1)
+	}
+	follow(backup, "started failed failed drifted repaired told ")
+	begun := bustest.NewLog()
+	add(begun, fleet.Told, 1)
+	follow(begun, "told ")
 }

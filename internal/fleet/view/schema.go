@@ -1,14 +1,14 @@
 package view
 
 // version is of the schema. A file of another version is thrown away and made again.
-const version = 1
+const version = 2
 
 // Targets, modules and commits are numbers of words here: the same text stands on
 // thousands of rows. In the same way parts holds what assignments have in common.
 const schema = `
 CREATE TABLE words (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
-CREATE TABLE position (seq INTEGER NOT NULL);
-INSERT INTO position VALUES (0);
+CREATE TABLE position (seq INTEGER NOT NULL, mark BLOB NOT NULL);
+INSERT INTO position VALUES (0, x'');
 CREATE TABLE targets (target INTEGER PRIMARY KEY, name TEXT NOT NULL, gone INTEGER NOT NULL, active INTEGER NOT NULL, doc TEXT NOT NULL);
 CREATE INDEX targets_by_name ON targets (name);
 CREATE TABLE assignments (target INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, issued INTEGER NOT NULL, frozen TEXT NOT NULL, withdrawn TEXT NOT NULL, top INTEGER NOT NULL);
@@ -20,3 +20,6 @@ CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind 
 CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
 CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
 `
+
+// tables are those that a model which is made anew is emptied of, besides its position.
+var tables = [...]string{"words", "targets", "assignments", "parts", "assigned", "statuses", "modules", "sums", "events"}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"math"
@@ -29,8 +31,18 @@ func (v *View) Take(ctx context.Context, seq uint64, records [][]byte) error {
 				return err
 			}
 		}
-		return t.exec("UPDATE position SET seq = ?", int64(seq))
+		return t.exec("UPDATE position SET seq = ?, mark = ?", int64(seq), markOf(records))
 	})
+}
+
+// markOf tells what was at a place of a log from what is there in another one.
+func markOf(records [][]byte) []byte {
+	sum := sha256.New()
+	for _, r := range records {
+		_ = binary.Write(sum, binary.BigEndian, uint64(len(r))) // a hash takes all
+		_, _ = sum.Write(r)
+	}
+	return sum.Sum(nil)
 }
 
 // place is one record of the log.

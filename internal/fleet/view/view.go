@@ -52,6 +52,7 @@ type View struct {
 type contact struct {
 	at        int64
 	connected bool
+	ahead     time.Duration // its clock
 }
 
 // Belongs is what a repository says of a target by its name.
@@ -140,11 +141,8 @@ func (v *View) Close() error { return errors.Join(v.read.Close(), v.write.Close(
 
 // Position is the newest of the log that is in the model; 0 is none.
 func (v *View) Position(ctx context.Context) (uint64, error) {
-	var seq int64
-	if err := v.read.QueryRowContext(ctx, "SELECT seq FROM position").Scan(&seq); err != nil {
-		return 0, fmt.Errorf("cannot read the read model: %w", err)
-	}
-	return uint64(seq), nil
+	seq, _, err := v.place(ctx)
+	return seq, err
 }
 
 // Changed is closed when something has changed since it was called.
@@ -168,6 +166,22 @@ func (v *View) Heard(id fleet.TargetID, at time.Time) {
 	c := v.contacts[id]
 	c.at = max(c.at, at.UnixNano())
 	v.contacts[id] = c
+}
+
+// Clock says how far the clock of an agent is ahead of the hub's. It is shown where it is
+// wrong.
+func (v *View) Clock(id fleet.TargetID, ahead time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c := v.contacts[id]
+	c.ahead = ahead
+	v.contacts[id] = c
+}
+
+func (v *View) ahead(id fleet.TargetID) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.contacts[id].ahead
 }
 
 // Connected says that an agent is connected, or no more.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/program"
 	"fettle.dev/fettle/internal/fleet/agent/watch"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
 )
 
 func newAgentRun(s *session) *cobra.Command {
@@ -121,6 +123,9 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 		Open:    func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
 		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
 		Compile: s.app.Language.Compile, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
+	}
+	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
+		runner.Watched = []string{filepath.Join("/", below, journal.FrozenFile)}
 	}
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.app.Version, Boot: boot},

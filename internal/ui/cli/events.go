@@ -17,44 +17,72 @@ import (
 )
 
 func newEvents(s *session) *cobra.Command {
-	var q client.EventQuery
-	follow, since := false, ""
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show what happened in the fleet, and what happens",
 		Long: `Shows what agents reported and what hubs and people did, oldest first: the newest, or all
 since a time. With -f it goes on as things happen, through lost connections too, until you
 stop it; with --json there is a document on each line then.`,
-		Example: "  fettle events\n  fettle events -f -t web1\n  fettle events --since 2h --kind failed --kind drifted",
+		Example: "  fettle events\n  fettle events -f -t web1\n  fettle events --since 2h --kind failed --kind drifted\n  fettle events --since 3d --until 2d --limit 1000",
 		Args:    args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Target = s.target
-			if since != "" {
-				at, err := s.parseMoment(since)
-				if err != nil {
-					return err
-				}
-				q.Since = at
+	}
+	module := ""
+	c.Flags().StringVar(&module, "module", "", "of this `MODULE` only")
+	return s.telling(c, func(q *client.EventQuery, _ []string) { q.Target, q.Module = s.target, module })
+}
+
+func newTargetHistory(s *session) *cobra.Command {
+	return s.telling(&cobra.Command{
+		Use: "history TARGET", Short: "Show what happened on a target, and what people did to it", Args: args(1, 1),
+		Example: "  fettle target history web1\n  fettle target history web1 --since 7d --kind failed",
+	}, func(q *client.EventQuery, a []string) { q.Target = a[0] })
+}
+
+func newModuleHistory(s *session) *cobra.Command {
+	return s.telling(&cobra.Command{
+		Use: "history MODULE", Short: "Show what happened with a module, on all targets", Args: args(1, 1),
+		Example: "  fettle module history web --since 2h\n  fettle module history web -f",
+	}, func(q *client.EventQuery, a []string) { q.Module = a[0] })
+}
+
+// telling makes a command of c that shows events, of those that choose chooses.
+func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []string)) *cobra.Command {
+	var q client.EventQuery
+	follow, since, until := false, "", ""
+	c.RunE = func(c *cobra.Command, a []string) error {
+		choose(&q, a)
+		for _, m := range []struct {
+			text string
+			at   *time.Time
+		}{{since, &q.Since}, {until, &q.Until}} {
+			if m.text == "" {
+				continue
 			}
-			hub, err := s.hub()
+			at, err := s.parseMoment(m.text)
 			if err != nil {
 				return err
 			}
-			if follow {
-				return s.followEvents(c.Context(), hub, q)
-			}
-			page, err := hub.Events(c.Context(), q)
-			if err != nil {
-				return err
-			}
-			return s.shown(page, func() { s.showEvents(page.Events) })
-		},
+			*m.at = at
+		}
+		hub, err := s.hub()
+		if err != nil {
+			return err
+		}
+		if follow {
+			return s.followEvents(c.Context(), hub, q)
+		}
+		page, err := hub.Events(c.Context(), q)
+		if err != nil {
+			return err
+		}
+		return s.shown(page, func() { s.showEvents(page.Events) })
 	}
 	f := c.Flags()
 	f.BoolVarP(&follow, "follow", "f", false, "go on as things happen")
-	f.StringVar(&q.Module, "module", "", "of this `MODULE` only")
 	f.StringSliceVar(&q.Kinds, "kind", nil, "of this `KIND` only, such as failed, drifted or enrolled; may be repeated")
 	f.StringVar(&since, "since", "", "begin so long ago, or at this `TIME`: 2h, 3d, 2026-11-21T20:00:00Z")
+	f.StringVar(&until, "until", "", "end so long ago, or at this `TIME`")
+	f.StringVar(&q.After, "after", "", "go on behind this `CURSOR`, as --json shows it")
 	f.IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER` (default: 100)")
 	return c
 }

@@ -74,17 +74,21 @@ func labelRequest(words []string) (document.LabelRequest, error) {
 
 func newTargetPin(s *session) *cobra.Command {
 	var r document.PinRequest
-	span := ""
+	var permit permitFlags
+	span, permitFile, permitNow := "", "", false
 	c := selectMany(&cobra.Command{
 		Use:   "pin [TARGET…] --branch REF",
 		Short: "Keep targets on a branch, tag or commit of their own",
 		Long: `A target that is pinned follows the branch, or stays at the tag or commit, until the pin
-ends or is taken away. With --module it is that module alone.`,
-		Example: "  fettle target pin web3 --branch fix-tls --for 2d\n  fettle target pin -t label:canary --branch next --module web",
+ends or is taken away. With --module it is that module alone.
+
+Targets that take signed commits alone go back to an older one with a permit only: --permit
+signs it here, with a key that they believe, and the pin carries it.`,
+		Example: "  fettle target pin web3 --branch fix-tls --for 2d\n  fettle target pin -t label:canary --branch next --module web\n  fettle target pin web3 --branch v1.4 --permit",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
-			if r.Ref == "" {
-				return refuse("Name it: --branch REF", "cannot pin to nothing")
+			if (r.Ref == "") == (permitFile == "") {
+				return refuse("Name it: --branch REF, or --permit-file FILE", "cannot pin to nothing, or to two things at once")
 			}
 			if span != "" {
 				d, err := parseSpan(span)
@@ -93,6 +97,17 @@ ends or is taken away. With --module it is that module alone.`,
 				}
 				r.For = int64(d)
 			}
+			var err error
+			if permitFile != "" {
+				if r.Permit, r.Ref, err = readPermit(permitFile); err != nil {
+					return err
+				}
+			}
+			if permitNow {
+				if r.Ref, r.Permit, err = s.permitted(c.Context(), permit, r.Ref, a); err != nil {
+					return err
+				}
+			}
 			return s.onTargets(c, "pin", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
 				return hub.Pin(ctx, name, r)
 			})
@@ -100,6 +115,9 @@ ends or is taken away. With --module it is that module alone.`,
 	})
 	c.Flags().StringVar(&r.Ref, "branch", "", "follow this branch, or stay at this tag or commit: `REF`")
 	c.Flags().StringVar(&r.Module, "module", "", "pin this `MODULE` alone")
+	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit to go back to it")
+	c.Flags().StringVar(&permitFile, "permit-file", "", "pin to the commit of the permit in this `FILE`, and carry it: see fettle permit sign")
+	permit.flags(c)
 	c.Flags().StringVar(&span, "for", "", "end after this `TIME`, such as 12h or 2d (default: it has no end)")
 	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
 	return c

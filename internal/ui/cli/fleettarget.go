@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ import (
 // targetCommands are those of fettle target that ask a hub.
 func targetCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{
-		newTargetList(s), newTargetShow(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
+		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
 		newTargetFreeze(s), newTargetUnfreeze(s), newTargetRetire(s), newTargetRevoke(s),
 	}
 }
@@ -135,6 +136,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		{Name: "groups", Value: strings.Join(d.Serves["groups"], ", ")},
 		{Name: "roles", Value: strings.Join(d.Serves["roles"], ", ")},
 		{Name: "contact", Value: s.contact(t)},
+		{Name: "clock", Value: clockText(time.Duration(d.Ahead))},
 		{Name: "assigned", Value: orderText(t.Assigned) + parted(", ", s.moment(d.Issued))},
 		{Name: "accepted", Value: orderText(t.Accepted)},
 		{Name: "top", Value: top},
@@ -157,6 +159,17 @@ func (s *session) showTarget(d document.TargetDetail) {
 		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned, cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsOnHub(m.Needs))})
 	}
 	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "ASSIGNED", "APPLIED", "SINCE", "WHY"}, rows)
+}
+
+// clockText says of a clock that is wrong how far it is.
+func clockText(ahead time.Duration) string {
+	switch {
+	case ahead > 0:
+		return ahead.Round(time.Second).String() + " ahead of the hub's"
+	case ahead < 0:
+		return (-ahead).Round(time.Second).String() + " behind the hub's"
+	}
+	return ""
 }
 
 // parted is text behind a word, where there is text.

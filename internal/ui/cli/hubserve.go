@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 )
 
@@ -27,6 +29,10 @@ type Hub struct {
 	Init func(b hub.Birth) ([32]byte, error)
 	// Run runs one until ctx ends.
 	Run func(ctx context.Context, r HubRun) error
+	// Backup and Restore save a folder and make it again, see hub.WriteBackup and
+	// hub.Restore.
+	Backup  func(dir string, state document.HubState, out io.Writer) error
+	Restore func(dir string, in io.Reader) (hub.Settings, error)
 }
 
 // HubRun is how a hub runs.
@@ -48,7 +54,7 @@ one folder. Targets get what they are to be from it and then go on by themselves
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubUpgrade(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
 	return c
 }
 

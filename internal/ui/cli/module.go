@@ -79,7 +79,7 @@ the difference of the lists before you commit: fettle diff.`,
 	for _, sub := range []*cobra.Command{add, update} {
 		sub.Flags().StringVar(&version, "version", "", "the `VERSION`: a tag, branch or commit")
 	}
-	c.AddCommand(add, update, newModuleList(s), newModuleShow(s))
+	c.AddCommand(add, update, newModuleList(s), newModuleShow(s), newModuleHistory(s))
 	return c
 }
 

@@ -66,7 +66,8 @@ func (d *Dir) report(seq uint64) string {
 }
 
 // scan finds out which reports there are, and removes what was not written whole if it is
-// to clean up.
+// to clean up. Drop removes from below, and a cut of the power may bring some of those
+// back and others not: what lies below a gap was dropped.
 func (d *Dir) scan(clean bool) error {
 	names, err := d.files.ReadDir(d.outbox())
 	if errors.Is(err, fs.ErrNotExist) && !clean {
@@ -75,6 +76,7 @@ func (d *Dir) scan(clean bool) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the outbox: %w", err)
 	}
+	there := map[uint64]bool{}
 	for _, name := range names {
 		seq, err := strconv.ParseUint(strings.TrimSuffix(name, ".json"), 10, 64)
 		if err != nil || seq == 0 {
@@ -84,9 +86,14 @@ func (d *Dir) scan(clean bool) error {
 			_ = d.files.Remove(path.Join(d.outbox(), name))
 			continue
 		}
+		there[seq] = true
 		d.newest = max(d.newest, seq)
-		if d.oldest == 0 || seq < d.oldest {
-			d.oldest = seq
+	}
+	for d.oldest = d.newest; there[d.oldest-1]; d.oldest-- {
+	}
+	for seq := range there {
+		if clean && seq < d.oldest {
+			_ = d.files.Remove(d.report(seq))
 		}
 	}
 	return nil

@@ -89,6 +89,34 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
+// A power cut may bring back some of the reports that were dropped and not others: they
+// are no gap that waits to be acknowledged for ever.
+func TestDroppedReportsThatComeBack(t *testing.T) {
+	files := mem.NewFS(mem.Options{})
+	d, err := durable.Open(files, "/agent")
+	for seq := uint64(1); seq <= 6 && err == nil; seq++ {
+		err = d.Append(fleet.Report{Seq: seq})
+	}
+	if err == nil {
+		err = files.Remove("/agent/outbox/00000000000000000004.json")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		again, err := durable.Open(files, "/agent")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if newest, dropped := again.Reports(); newest != 6 || dropped != 4 {
+			t.Errorf("the newest is %d, and %d were dropped", newest, dropped)
+		}
+		if _, err := again.Report(3); err == nil {
+			t.Error("what lies below the gap is still there")
+		}
+	}
+}
+
 func TestNewerFormat(t *testing.T) {
 	d, err := durable.Open(mem.NewFS(mem.Options{}), "/agent")
 	if err != nil {

@@ -133,7 +133,7 @@ func (m *Machine) take(e Event) {
 	case Ran:
 		m.ran(e.Outcome)
 	case Touched:
-		m.touched = true
+		m.touched, m.due[thawTimer] = true, m.thawSoon()
 	case Watched:
 		m.watched(e.Why)
 	case Acked:
@@ -141,7 +141,7 @@ func (m *Machine) take(e Event) {
 	case Requested:
 		m.requested(e.Do)
 	case Frost:
-		m.frost, m.due[thawTimer] = e.Why, never
+		m.frozenBy(e.Why, never)
 	case Certificate:
 		m.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
 	case Newer:

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,40 @@ func TestRenewal(t *testing.T) {
 	w.step(machine.Renewed{Error: "no hub"})
 	if w.renew || w.wake > 2*time.Minute {
 		t.Errorf("tried again at once, or in %s", w.wake)
+	}
+}
+
+// While no hub is linked a renewal is tried every few minutes: without one a target whose
+// certificate has ended comes back to no hub.
+func TestRenewalWhileTheHubsAreAway(t *testing.T) {
+	w := newWorld()
+	now := w.now.Wall / int64(time.Second)
+	w.step(machine.Certificate{From: now, Until: now + 24*3600})
+	w.elapse(25 * time.Hour)
+	for tries := range 20 {
+		if !w.renew {
+			t.Fatalf("no try after %d", tries)
+		}
+		w.renew = false
+		w.step(machine.Renewed{Error: "no hub"})
+		w.elapse(5 * time.Minute)
+	}
+}
+
+// Targets that got their certificates together do not renew them together.
+func TestRenewalsPart(t *testing.T) {
+	late := 0
+	for i := range 64 {
+		m := machine.New(machine.Config{Target: fleet.TargetID(fmt.Sprint("t", i))}, machine.Kept{}, 0, 0)
+		m.Step(machine.Certificate{From: 1, Until: 1 + 24*3600}, machine.Now{})
+		for _, a := range m.Step(machine.Tick{}, machine.Now{Wall: int64(17 * time.Hour), Mono: 17 * time.Hour}) {
+			if _, renews := a.(machine.Renew); renews {
+				late++
+			}
+		}
+	}
+	if late < 16 || late > 48 {
+		t.Errorf("an hour after two thirds %d of 64 renew", late)
 	}
 }
 

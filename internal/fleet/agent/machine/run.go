@@ -154,7 +154,7 @@ func (m *Machine) ran(o Outcome) {
 		m.due[lockTimer] = m.now.Mono + lockAgain
 	case Frozen:
 		m.neverBegan(r, o.Error)
-		m.frost, m.due[thawTimer] = o.Error, m.now.Mono+thawAgain
+		m.frozenBy(o.Error, m.now.Mono+thawAgain)
 	case Looked:
 		m.drift(r, o)
 	default:

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"fmt"
+	"hash/fnv"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -137,9 +139,13 @@ func (m *Machine) have() fleet.Have {
 	return fleet.Have{Epoch: o.epoch, Generation: o.generation, Seq: m.seq}
 }
 
-// renewAt is two thirds through the life of the certificate.
+// renewAt is two thirds through the life of the certificate, and up to a twelfth later:
+// targets that were enrolled together, or renewed when the hubs came back, part again.
 func (m *Machine) renewAt() int64 {
-	return (m.cert.From + (m.cert.Until-m.cert.From)/3*2) * int64(time.Second)
+	life := m.cert.Until - m.cert.From
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, m.cfg.Target, m.cert.From)
+	return (m.cert.From + life/3*2 + int64(h.Sum64()%uint64(max(life/12, 1)))) * int64(time.Second)
 }
 
 func (m *Machine) renew() {
@@ -150,9 +156,15 @@ func (m *Machine) renew() {
 	m.do(Renew{})
 }
 
+// renewed tries again what failed: often while no hub is linked, since that may be for want
+// of a certificate that has not ended.
 func (m *Machine) renewed(err string) {
 	m.renewing = false
-	if err != "" {
+	switch {
+	case err == "":
+	case m.up:
 		m.again(renewTimer, firstRenew, time.Hour)
+	default:
+		m.again(renewTimer, firstRenew, longest)
 	}
 }

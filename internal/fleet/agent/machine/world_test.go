@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -154,11 +155,8 @@ func (w *world) do(a machine.Action) {
 		}
 		w.outbox[a.Report.Seq] = a.Report
 	case machine.Drop:
-		for seq := range w.outbox {
-			if _, more := w.outbox[seq+1]; seq <= a.Seq && more {
-				delete(w.outbox, seq)
-			}
-		}
+		newest := slices.Max(slices.Collect(maps.Keys(w.outbox)))
+		maps.DeleteFunc(w.outbox, func(seq uint64, _ fleet.Report) bool { return seq <= a.Seq && seq < newest })
 	case machine.Run:
 		w.began(a)
 	case machine.Fetch:

@@ -32,7 +32,7 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport}
 	for _, as := range parts(a) {

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"path"
 	"sync"
 	"time"
@@ -38,6 +39,8 @@ type Config struct {
 	Signers []byte
 	Now     func() time.Time
 	Warn    func(text string) // told what is worth a line in the log; nil: nobody
+	// Dial connects to hubs by HTTPS; nil is the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Member is one. Its methods may be called from any goroutine.
@@ -193,7 +196,7 @@ func (m *Member) Certificate() (from, until int64) {
 
 // Renew gets the next certificate. Connections that are made from then on show it.
 func (m *Member) Renew(ctx context.Context) error {
-	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now}.Renew(ctx, m.revoked)
+	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now, Dial: m.cfg.Dial}.Renew(ctx, m.revoked)
 	if err != nil {
 		return err
 	}

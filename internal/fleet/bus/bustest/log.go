@@ -3,6 +3,7 @@ package bustest
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,24 @@ var _ fleet.Log = (*Log)(nil)
 
 // NewLog makes an empty one.
 func NewLog() *Log { return &Log{more: make(chan struct{})} }
+
+// Copy is another log with the same content: a backup.
+func (l *Log) Copy() *Log {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return &Log{list: slices.Clone(l.list), more: make(chan struct{})}
+}
+
+// Records are all that was appended, in order.
+func (l *Log) Records() [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out [][]byte
+	for _, records := range l.list {
+		out = append(out, cloned(records)...)
+	}
+	return out
+}
 
 // Break makes every Append fail with an error until it is nil again.
 func (l *Log) Break(err error) {

@@ -35,6 +35,7 @@ type Net struct {
 	conns  map[uint64]*conn
 	away   map[fleet.TargetID]bool
 	turn   int
+	over   bool
 }
 
 // errClosed is about a connection that ended.
@@ -64,10 +65,41 @@ func (n *Net) Link(ctx context.Context, id fleet.TargetID) *bus.Link {
 		if away {
 			return nil, nil, errors.New("cannot reach the hub")
 		}
-		c := n.connect(id)
-		n.x.Admit(id, c.number)
-		return c, c.lost, nil
+		return n.Connect(id)
 	}, bus.Backoff{})
+}
+
+// Connect makes one connection of a target: what a bus.Dialer gives that chooses among
+// several nets.
+func (n *Net) Connect(id fleet.TargetID) (bus.Carrier, <-chan struct{}, error) {
+	if n.stopped() {
+		return nil, nil, errClosed
+	}
+	c := n.connect(id)
+	n.x.Admit(id, c.number)
+	return c, c.lost, nil
+}
+
+func (n *Net) stopped() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.over
+}
+
+// Stop ends all connections of targets and takes no more, as a hub does that dies.
+func (n *Net) Stop() {
+	n.mu.Lock()
+	n.over = true
+	var ends []uint64
+	for number, c := range n.conns {
+		if c.id != "" {
+			ends = append(ends, number)
+		}
+	}
+	n.mu.Unlock()
+	for _, number := range ends {
+		n.end(number)
+	}
 }
 
 // Cut ends the connections of a target. Its link makes another one.

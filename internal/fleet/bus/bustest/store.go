@@ -28,6 +28,18 @@ func NewStore() *Store {
 	return &Store{entries: map[string]fleet.Entry{}, watchers: map[*watcher]bool{}}
 }
 
+// Copy is another store with the same content and nobody who watches: a backup.
+func (s *Store) Copy() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := NewStore()
+	out.rev = s.rev
+	for key, e := range s.entries {
+		out.entries[key] = copied(e)
+	}
+	return out
+}
+
 // Break makes every call but Watch fail with an error until it is nil again.
 func (s *Store) Break(err error) {
 	s.mu.Lock()

@@ -45,6 +45,17 @@ type Operations interface {
 	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
 
+	// SaveState gives what hubs share and nothing else knows.
+	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
+	// ApproveAlarm lets happen what the alarm with this digest keeps from happening.
+	ApproveAlarm(ctx context.Context, by access.Who, digest string) error
+	Notifications(ctx context.Context) ([]document.NotificationState, error)
+	SetNotification(ctx context.Context, by access.Who, r document.Notification) error
+	RemoveNotification(ctx context.Context, by access.Who, name string) error
+	// TestNotification sends something at once.
+	TestNotification(ctx context.Context, by access.Who, name string) error
+	// DecideNotice lets a notice go that waits, or throws it away.
+	DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error
 	Programs(ctx context.Context) ([]document.Programmed, error)
 	// SetProgram says which program the targets are to be, and those that the selection
 	// of the request means later.
@@ -66,6 +77,9 @@ type Backend interface {
 	Exports(ctx context.Context) (document.Exports, error)
 	// Because is why a target has a module as it was decided last, a sentence a line.
 	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
+	Alarms(ctx context.Context) ([]document.Alarm, error)
+	// Check looks closely.
+	Check(ctx context.Context) document.HubCheck
 	// Health does not wait for anything.
 	Health(ctx context.Context) document.Health
 }

@@ -64,7 +64,7 @@ func (c *call) pin() (any, error) {
 	if r.Ref == "" || r.For < 0 {
 		return nil, &Refusal{http.StatusBadRequest, "cannot pin to nothing, or for less than no time", "Name a branch, tag or commit"}
 	}
-	p := fleet.Pin{Module: Folder(r.Module), Ref: r.Ref, By: c.who.Name, Reason: r.Reason}
+	p := fleet.Pin{Module: Folder(r.Module), Ref: r.Ref, By: c.who.Name, Reason: r.Reason, Permit: r.Permit}
 	if r.For > 0 {
 		p.Until = c.h.Now().Add(time.Duration(r.For)).Unix()
 	}

@@ -56,7 +56,7 @@ func Routes() []Route {
 		{Name: "kind", Does: "of this kind", Many: true}, {Name: "since", Does: "not before, as RFC 3339"}, {Name: "until", Does: "before, as RFC 3339"},
 		{Name: "after", Does: "behind this cursor"}, {Name: "limit", Does: "give at most so many", Int: true},
 	}
-	return []Route{
+	return append([]Route{
 		{Method: "GET", Path: "/healthz", Right: Open, Does: "Whether the hub runs", Plain: true, call: (*call).healthz},
 		{Method: "GET", Path: "/readyz", Right: Open, Does: "Whether the hub serves agents", Plain: true, call: (*call).readyz},
 		{Method: "GET", Path: "/metrics", Right: access.Read, Does: "Metrics as Prometheus reads them", Plain: true, call: (*call).metrics},
@@ -102,7 +102,7 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
 		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Make a token with which somebody logs in; the answer is the only one that holds it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
-	}
+	}, append(notifyRoutes(), hubRoutes()...)...)
 }
 
 // values matches the segments of a path against a route's, which are taken apart already.

@@ -47,6 +47,9 @@ type Hub struct {
 	programs []document.Programmed
 	requests []document.Request
 	acts     []access.Entry
+	rules    []document.Notification
+	decided  []string // notices
+	approved []string // digests of alarms
 	repos    []document.Repository
 	// Open opens executors; nil: every target is away.
 	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)

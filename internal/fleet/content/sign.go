@@ -1,0 +1,100 @@
+package content
+
+import (
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// PermitKey signs permits: a key of whoever may sign commits.
+type PermitKey struct{ signer ssh.Signer }
+
+// ErrLocked is in the chain of the error about a private key with a passphrase: an SSH agent
+// has to sign with it.
+var ErrLocked = errors.New("the private key has a passphrase")
+
+// ReadPermitKey reads a private key as OpenSSH keeps it.
+func ReadPermitKey(private []byte) (PermitKey, error) {
+	s, err := ssh.ParsePrivateKey(private)
+	var missing *ssh.PassphraseMissingError
+	if errors.As(err, &missing) {
+		return PermitKey{}, ErrLocked
+	}
+	if err != nil {
+		return PermitKey{}, fmt.Errorf("cannot read the private key: %w", err)
+	}
+	return PermitKey{s}, nil
+}
+
+// AgentPermitKey is the key of an SSH agent whose public half is a line as in a file of
+// OpenSSH, such as id_ed25519.pub. The agent is asked over conn as long as the key is used.
+func AgentPermitKey(conn io.ReadWriter, public []byte) (PermitKey, error) {
+	want, _, _, _, err := ssh.ParseAuthorizedKey(public)
+	if err != nil {
+		return PermitKey{}, fmt.Errorf("cannot read the public key: %w", err)
+	}
+	all, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		return PermitKey{}, fmt.Errorf("cannot ask the SSH agent: %w", err)
+	}
+	for _, s := range all {
+		if string(s.PublicKey().Marshal()) == string(want.Marshal()) {
+			return PermitKey{s}, nil
+		}
+	}
+	return PermitKey{}, fmt.Errorf("cannot sign with the key %s: the SSH agent does not have it", ssh.FingerprintSHA256(want))
+}
+
+// Sign makes the permit as it travels: its text with the signature behind it.
+func (p Permit) Sign(key PermitKey) (string, error) {
+	text := p.Text()
+	digest := sha512.Sum512(text)
+	signed := ssh.Marshal(signedText{sshMagic, PermitNamespace, "", "sha512", digest[:]})
+	var sig *ssh.Signature
+	var err error
+	if with, ok := key.signer.(ssh.AlgorithmSigner); ok && key.signer.PublicKey().Type() == ssh.KeyAlgoRSA {
+		sig, err = with.SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSASHA512)
+	} else {
+		sig, err = key.signer.Sign(rand.Reader, signed)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot sign the permit: %w", err)
+	}
+	body := ssh.Marshal(sshSignature{sshMagic, 1, key.signer.PublicKey().Marshal(), PermitNamespace, "", "sha512", ssh.Marshal(sig)})
+	out := string(text) + string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: body}))
+	_, _, err = ReadPermit(out)
+	return out, err
+}
+
+// ReadPermit reads a permit whose signature is one of its text, and tells by which key, as
+// OpenSSH shows it. Whether that key is believed is for the targets to say.
+func ReadPermit(signed string) (p Permit, key string, err error) {
+	text, armor, ok := strings.Cut(signed, armorBegin)
+	if !ok || len(signed) > maxPermit {
+		return p, "", errors.New("cannot read the permit: it is not signed; make one with fettle permit sign")
+	}
+	by, err := verifySSH([]byte(armorBegin+armor), []byte(text), PermitNamespace)
+	if err != nil {
+		return p, "", fmt.Errorf("cannot read the permit: %w", err)
+	}
+	if err := decodeStrictly([]byte(text), &p); err != nil || p.Format != PermitFormat {
+		return p, "", fmt.Errorf("cannot read the permit: it is not of the format %s", PermitFormat)
+	}
+	return p, ssh.FingerprintSHA256(by), nil
+}
+
+// For says why a permit is no use for a target and a commit, nil when it is one.
+func (p Permit) For(repository, commit, target string, labels map[string]string, now int64) error {
+	c := Claim{Repository: repository, Commit: commit, Target: target, Labels: labels}
+	if why := p.refuses(c, Trust{Now: now}); why != "" {
+		return fmt.Errorf("cannot send %s back with this permit: it is %s", target, why)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package content_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// A permit that is signed here is one for targets, whatever the key is and wherever it lies:
+// OpenSSH verifies it as well. What was changed in it is none.
+func TestSignedPermit(t *testing.T) {
+	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
+		key := filepath.Join(t.TempDir(), "key")
+		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "ann@example.org", "-f", key).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		private, err := os.ReadFile(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, err := os.ReadFile(key + ".pub")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fromFile, err := content.ReadPermitKey(private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := content.Permit{Repository: "site", Commit: "aa", Targets: []string{"web*"}, Expires: now + 60}
+		for _, k := range []content.PermitKey{fromFile, fromAgent(t, private, public)} {
+			signed, err := p.Sign(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, by, err := content.ReadPermit(signed)
+			parsed, _, _, _, perr := ssh.ParseAuthorizedKey(public)
+			if err != nil || perr != nil || by != ssh.FingerprintSHA256(parsed) || got.Commit != "aa" {
+				t.Errorf("%s: %+v %s %v %v", kind, got, by, err, perr)
+			}
+			if err := got.For("site", "aa", "web1", nil, now); err != nil {
+				t.Error(err)
+			}
+			wantErr(t, got.For("site", "bb", "web1", nil, now), "cannot send web1 back", "for the commit")
+			wantErr(t, got.For("site", "aa", "db1", nil, now), "not for this target")
+			_, _, err = content.ReadPermit(signed[1:])
+			wantErr(t, err, "not of this text")
+		}
+	}
+	_, _, err := content.ReadPermit("{}")
+	wantErr(t, err, "fettle permit sign")
+}
+
+func TestKeyWithPassphrase(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", key).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	private, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := content.ReadPermitKey(private); !errors.Is(err, content.ErrLocked) {
+		t.Error(err)
+	}
+}
+
+func fromAgent(t *testing.T, private, public []byte) content.PermitKey {
+	t.Helper()
+	raw, err := ssh.ParseRawPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: raw}); err != nil {
+		t.Fatal(err)
+	}
+	here, there := net.Pipe()
+	t.Cleanup(func() { _ = here.Close() })
+	go func() { _ = agent.ServeAgent(ring, there) }()
+	k, err := content.AgentPermitKey(here, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}

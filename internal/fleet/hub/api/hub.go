@@ -1,0 +1,24 @@
+package api
+
+import (
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// hubRoutes are those about the hub itself.
+func hubRoutes() []Route {
+	return []Route{
+		{Method: "GET", Path: "/v1/check", Right: access.Read, Does: "How the hub is, looked at closely", Out: document.HubCheck{}, call: (*call).check},
+		{Method: http.MethodPost, Path: "/v1/backup", Right: access.Admin, Does: "What hubs share and nothing else knows, for a backup", In: document.ReasonRequest{}, Out: document.HubState{}, call: (*call).backup},
+	}
+}
+
+func (c *call) check() (any, error) {
+	d := c.h.Backend.Check(c.r.Context())
+	d.Checks = append([]document.HubFinding{}, d.Checks...)
+	return d, nil
+}
+
+func (c *call) backup() (any, error) { return c.h.Backend.SaveState(c.r.Context(), c.who) }

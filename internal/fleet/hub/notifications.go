@@ -1,0 +1,121 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/notify"
+)
+
+// maxRules bounds how many rules there are.
+const maxRules = 100
+
+// Notifications are the rules, by name, and what becomes of their notices.
+func (h *Hub) Notifications(context.Context) ([]document.NotificationState, error) {
+	out := []document.NotificationState{}
+	for _, r := range h.notifications.values() {
+		s, _, _ := h.notices.get(r.Name)
+		d := document.NotificationState{Rule: r, Holds: len(s.Held), Sent: s.Done, Last: s.Made, Lost: s.Lost, Waiting: []document.WaitingNotice{}}
+		for _, n := range s.Notices {
+			d.Error = cmp.Or(d.Error, n.Error)
+			d.Waiting = append(d.Waiting, document.WaitingNotice{ID: n.ID, At: n.At, Subject: notify.Compose(h.set.Fleet, r, n).Subject, Tries: n.Tries, Error: n.Error, Approve: n.Waits && n.Approved == ""})
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// SetNotification makes a rule, or replaces the one of its name. What was told by it stays told.
+func (h *Hub) SetNotification(ctx context.Context, by access.Who, r document.Notification) error {
+	r.By, r.Changed = by.Name, h.now().UnixNano()
+	if err := notify.Check(r); err != nil {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle notify set --help"}
+	}
+	_, rev, there := h.notifications.get(r.Name)
+	if all := h.notifications.values(); !there && len(all) >= maxRules {
+		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot have more than %d rules", maxRules), Hint: "Remove one: fettle notify remove NAME"}
+	}
+	return h.notifications.put(ctx, r.Name, r, rev)
+}
+
+func (h *Hub) rule(name string) (document.Notification, error) {
+	r, _, ok := h.notifications.get(name)
+	if !ok {
+		return r, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the rule %.64q", name), Hint: "Look at: fettle notify list"}
+	}
+	return r, nil
+}
+
+// RemoveNotification ends a rule, with what it did not send yet.
+func (h *Hub) RemoveNotification(ctx context.Context, _ access.Who, name string) error {
+	if _, err := h.rule(name); err != nil {
+		return err
+	}
+	return errors.Join(h.notifications.remove(ctx, name), h.notices.remove(ctx, name))
+}
+
+// TestNotification sends something by a rule at once.
+func (h *Hub) TestNotification(ctx context.Context, _ access.Who, name string) error {
+	r, err := h.rule(name)
+	if err != nil {
+		return err
+	}
+	if err := h.sender().Send(ctx, r, notify.Compose(h.set.Fleet, r, notify.Example(r, newID(), h.now().UnixNano()))); err != nil {
+		return &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "The files and programs that a rule names are in " + h.dir(notifyDir)}
+	}
+	return nil
+}
+
+// DecideNotice lets a notice go that waits for somebody, or throws it away.
+func (h *Hub) DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error {
+	for _, r := range h.notifications.values() {
+		s, _, _ := h.notices.get(r.Name)
+		if _, ok := s.Approve(id, by.Name, deny); !ok {
+			continue
+		}
+		_, err := h.notices.change(ctx, r.Name, func(s *notify.State) error {
+			*s, _ = s.Approve(id, by.Name, deny)
+			return nil
+		})
+		return err
+	}
+	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a notice %.40q that waits", id), Hint: "Look at: fettle notify list"}
+}
+
+// Alarms are what keeps something as it was, as the hub that leads found it last.
+func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
+	out := []document.Alarm{}
+	for _, a := range h.alarmsNow() {
+		d := document.Alarm{Kind: string(a.Kind), Text: a.Text, Module: a.Module, Targets: []string{}, Count: a.Count, Digest: a.Digest}
+		for _, id := range a.Targets {
+			t, _, _ := h.targets.get(string(id))
+			d.Targets = append(d.Targets, cmp.Or(t.Name, string(id)))
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// ApproveAlarm lets happen what an alarm keeps from happening.
+func (h *Hub) ApproveAlarm(ctx context.Context, by access.Who, digest string) error {
+	found := slices.ContainsFunc(h.alarmsNow(), func(a assign.Alarm) bool { return a.Digest == digest && digest != "" })
+	if !found {
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find an alarm that waits for the approval of %.80q", digest), Hint: "Look at: fettle alarm list"}
+	}
+	key := strings.TrimPrefix(digest, "sha256:")
+	_, rev, _ := h.approvals.get(key)
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Approved, By: by.Name, Text: "what the alarm is about, " + digest}); err != nil {
+		return err
+	}
+	return h.approvals.put(ctx, key, assign.Approval{Digest: digest, By: by.Name, At: h.now().Unix()}, rev)
+}

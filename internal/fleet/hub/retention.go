@@ -1,0 +1,139 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// Retention says how long a hub keeps what nothing depends on any more. Zero is the default
+// of each.
+type Retention struct {
+	// Content is how many hours bundles stay that no assignment names: 24. They go after
+	// one to two times as long.
+	Content int `json:"content_hours,omitempty"`
+	// Events is how many days events stay, EventsEach how many of each target are shown,
+	// and Log how many MiB all of them may have: 90, 40, 1024.
+	Events     int `json:"event_days,omitempty"`
+	EventsEach int `json:"events_of_target,omitempty"`
+	Log        int `json:"log_mib,omitempty"`
+	// Requests is how many days requests stay that all have acknowledged, or that are
+	// over: 7.
+	Requests int `json:"request_days,omitempty"`
+}
+
+const day = 24 * time.Hour
+
+func (r Retention) content() time.Duration { return time.Duration(cmp.Or(r.Content, 24)) * time.Hour }
+
+func (r Retention) events() time.Duration { return time.Duration(cmp.Or(r.Events, 90)) * day }
+
+func (r Retention) requests() time.Duration { return time.Duration(cmp.Or(r.Requests, 7)) * day }
+
+func (r Retention) view() view.Options {
+	return view.Options{Events: r.EventsEach, Age: r.events()}
+}
+
+// log keeps a little longer than what is shown, which is made of it.
+func (r Retention) log() bus.LogConfig {
+	return bus.LogConfig{Name: "events", MaxAge: r.events() + day, MaxBytes: int64(cmp.Or(r.Log, 1024)) << 20}
+}
+
+func (r Retention) check() error {
+	for _, n := range []int{r.Content, r.Events, r.EventsEach, r.Log, r.Requests} {
+		if n < 0 || n > 100_000 {
+			return fmt.Errorf("cannot keep anything for %d: see retention in hub.json", n)
+		}
+	}
+	return nil
+}
+
+// prune forgets what is too old: in the read model once an hour, and of what nothing names
+// any more as long as Retention says.
+func (h *Hub) prune(ctx context.Context) error {
+	swept := h.now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Hour):
+		}
+		if err := h.view.Prune(ctx, h.now()); err != nil && ctx.Err() == nil {
+			h.warn("cannot prune the read model: " + err.Error())
+		}
+		if err := h.pruneRequests(ctx); err != nil && ctx.Err() == nil {
+			h.warn("cannot forget old requests: " + err.Error())
+		}
+		if h.now().Sub(swept) >= h.set.Retention.content() {
+			swept = h.now()
+			if err := h.sweep(ctx); err != nil && ctx.Err() == nil {
+				h.warn(err.Error())
+			}
+		}
+	}
+}
+
+// pruneRequests forgets requests that nobody has to answer any more. All hubs do, and none
+// minds when another one was faster.
+func (h *Hub) pruneRequests(ctx context.Context) error {
+	now := h.now()
+	for _, r := range h.requests.values() {
+		if r.open(now.Unix()) || now.Sub(r.ended()) < h.set.Retention.requests() {
+			continue
+		}
+		if err := h.requests.remove(ctx, r.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended is when the last one answered, or when it was too late to.
+func (r Request) ended() time.Time {
+	if len(r.Pending) > 0 {
+		return time.Unix(r.Expires, 0)
+	}
+	last := r.At
+	for _, a := range r.Answers {
+		last = max(last, a.At)
+	}
+	return time.Unix(last, 0)
+}
+
+// sweep removes content that neither an assignment names nor what this hub computes with, and
+// commits of the mirror that nothing leads to.
+func (h *Hub) sweep(ctx context.Context) error {
+	digests, commits := map[string]bool{}, map[string]bool{}
+	h.assignments.each(func(_ string, g given, _ uint64) {
+		for _, m := range partsOf(g.assignment) {
+			digests[m.Bundle.Digest], commits[m.Revision.Commit] = true, true
+			if m.Proof != nil {
+				digests[m.Proof.Digest] = true
+			}
+		}
+	})
+	for _, p := range h.programs.values() {
+		for _, b := range p.Program.Files {
+			digests[b.Digest] = true
+		}
+	}
+	h.mu.Lock()
+	for d := range h.out.Contents() {
+		digests[d] = true
+	}
+	repo := h.repo
+	h.mu.Unlock()
+	if _, err := h.content.Sweep(func(d string) bool { return digests[d] }); err != nil {
+		return err
+	}
+	if tidy, ok := repo.(interface {
+		Tidy(ctx context.Context, source string, keep func(commit string) bool) error
+	}); ok {
+		return tidy.Tidy(ctx, h.repository().Name, func(c string) bool { return commits[c] })
+	}
+	return nil
+}

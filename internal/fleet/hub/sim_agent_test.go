@@ -1,0 +1,342 @@
+package hub
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// simAgent is a machine with an agent. Only what its runs do is played.
+type simAgent struct {
+	sim    *sim
+	name   string
+	labels map[string]string
+	id     *pki.Identity
+	disk   *mem.FS
+	stop   func()
+	boot   int
+	dice   *rand.Rand
+
+	away, full atomic.Bool  // it reaches nobody; nothing can be written
+	skew       atomic.Int64 // ns that its clock is ahead
+
+	mu      sync.Mutex
+	stands  map[string]fleet.Bundle // what is applied, by part
+	runs    int
+	high    fleet.Have
+	ready   bool
+	status  fleet.Status
+	revoked time.Time     // when a hub said so; a store that was lost may not know
+	out     bool          // retired or revoked
+	slow    time.Duration // more that each run takes
+}
+
+func newSimAgent(s *sim, name string, labels map[string]string) *simAgent {
+	a := &simAgent{sim: s, name: name, labels: labels, stands: map[string]fleet.Bundle{}, dice: rand.New(rand.NewPCG(uint64(len(s.agents)), 7))}
+	a.disk = mem.NewFS(mem.Options{Count: a.count})
+	if err := errors.Join(a.disk.Mkdir("/agent", 0o700), a.disk.SyncDir("/")); err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func (a *simAgent) count(string, string) error {
+	if a.full.Load() {
+		return errors.New("no space left on device")
+	}
+	return nil
+}
+
+func (a *simAgent) now() time.Time { return time.Now().Add(time.Duration(a.skew.Load())) }
+
+// dial reaches a hub by HTTPS.
+func (a *simAgent) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	for _, h := range a.sim.hubs {
+		h.mu.Lock()
+		w := h.wire
+		h.mu.Unlock()
+		if h.name+":1" == address && w != nil && !a.away.Load() {
+			return w.dial(ctx)
+		}
+	}
+	return nil, errors.New("connection refused")
+}
+
+func (a *simAgent) client() pki.Client {
+	return pki.Client{Folder: pki.Folder{FS: a.disk, Dir: member.IdentityDir("/agent")}, Now: a.now, Dial: a.dial}
+}
+
+// simLink is a link that is cut where the machine is, and remembers what hubs promised.
+type simLink struct {
+	fleet.Link
+	a *simAgent
+}
+
+func (l simLink) Ask(ctx context.Context, word string, body []byte) ([]byte, error) {
+	l.a.sim.mu.Lock()
+	k := l.a.sim.kept
+	l.a.sim.mu.Unlock()
+	answer, err := l.Link.Ask(ctx, word, body)
+	if r, bad := fleet.ParseReport(body); err == nil && word == fleet.WordReport && bad == nil {
+		l.a.sim.mu.Lock()
+		if k == l.a.sim.kept {
+			k.acked[fmt.Sprintf("%s %d", r.Target, r.Seq)] = string(body)
+		}
+		l.a.sim.mu.Unlock()
+	}
+	return answer, err
+}
+
+// start starts the agent from what its disk has.
+func (a *simAgent) start() {
+	if a.stop != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); a.live(ctx) }()
+	a.stop = func() {
+		cancel()
+		<-ended
+		a.stop = nil
+	}
+}
+
+// live begins again, as systemd does, when it cannot begin.
+func (a *simAgent) live(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := a.once(ctx); err != nil {
+			a.sim.note("%s: %v", a.name, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+func (a *simAgent) once(ctx context.Context) error {
+	warn := func(text string) { a.sim.note("%s: %s", a.name, text) }
+	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Signers: a.sim.site.allowed(), Now: a.now, Warn: warn, Dial: a.dial})
+	if err != nil {
+		return err
+	}
+	dir, err := durable.Open(a.disk, "/agent")
+	if err != nil {
+		return err
+	}
+	link := bus.NewLink(ctx, m.ID(), func(context.Context) (bus.Carrier, <-chan struct{}, error) {
+		if a.away.Load() || a.sim.any() == nil {
+			return nil, nil, errors.New("no route to host")
+		}
+		id, err := a.client().Folder.Load()
+		if err != nil {
+			return nil, nil, err
+		}
+		hubs := a.sim.hubs
+		first := rand.IntN(len(hubs))
+		c, lost, err := hubs[first].connect(id)
+		for i := 1; err != nil && i < len(hubs); i++ {
+			c, lost, err = hubs[(first+i)%len(hubs)].connect(id)
+		}
+		return a.cut(c, lost, err)
+	}, bus.Backoff{})
+	defer link.Close()
+	ag, err := agent.New(agent.Config{
+		Machine: machine.Config{Target: m.ID(), Version: "1", Boot: fmt.Sprint(a.boot)}, Dir: dir, Link: simLink{link, a}, Runner: a, Content: m, Watcher: sightless{},
+		Verify: func(envelope []byte) (fleet.Assignment, error) { return a.verify(m, envelope) }, Certificate: m.Certificate, Renew: m.Renew,
+		Now: a.now, Warn: warn, Notify: a.notified,
+	})
+	if err != nil {
+		return err
+	}
+	return ag.Run(ctx)
+}
+
+// cut ends a connection when the machine is parted from the hubs.
+func (a *simAgent) cut(c bus.Carrier, lost <-chan struct{}, err error) (bus.Carrier, <-chan struct{}, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	go func() {
+		for {
+			select {
+			case <-lost:
+				return
+			case <-time.After(time.Second):
+				if a.away.Load() {
+					c.Close()
+					return
+				}
+			}
+		}
+	}()
+	return c, lost, nil
+}
+
+// crash is the power: what was not synced is there or not, and a run is done or not.
+func (a *simAgent) crash() {
+	if a.stop == nil {
+		return
+	}
+	a.stop()
+	old := a.full.Swap(false)
+	a.disk = a.disk.CrashClone(a.dice).Counted(a.count)
+	a.full.Store(old)
+	a.boot++
+}
+
+// wrongClock has the machine come up with a clock that is wrong. That clocks jump while
+// it is up is for the tests of the machine: a time that was moved here has no monotonic
+// part that was not.
+func (a *simAgent) wrongClock(ahead time.Duration) {
+	a.crash()
+	a.skew.Store(int64(ahead))
+	a.start()
+}
+
+// verify is member.Member.Verify, and no hub may have signed what nobody assigned.
+func (a *simAgent) verify(m *member.Member, envelope []byte) (fleet.Assignment, error) {
+	as, err := m.Verify(envelope)
+	if err != nil {
+		a.sim.note("%s does not believe: %v", a.name, err)
+		return as, err
+	}
+	if !a.sim.assigned(as) {
+		a.sim.fault("%s is given %d.%d, which no hub wrote", a.name, as.Epoch, as.Generation)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.revoked.IsZero() && time.Since(a.revoked) > 5*time.Second {
+		a.sim.fault("%s is given %d.%d %s after it was revoked", a.name, as.Epoch, as.Generation, time.Since(a.revoked))
+	}
+	return as, nil
+}
+
+func (a *simAgent) notified(s fleet.Status) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	have := fleet.Have{Epoch: s.Epoch, Generation: s.Generation}
+	if have.Epoch < a.high.Epoch || have.Epoch == a.high.Epoch && have.Generation < a.high.Generation {
+		a.sim.fault("%s goes from %d.%d back to %d.%d", a.name, a.high.Epoch, a.high.Generation, have.Epoch, have.Generation)
+	}
+	a.high, a.status = have, s
+	a.ready = len(s.Modules) > 0 && s.Error == "" && !slices.ContainsFunc(s.Modules, func(m fleet.ModuleStatus) bool { return m.State != fleet.ModuleReady })
+}
+
+// Run implements agent.Enforcer: it looks whether it may, and does it.
+func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Event)) machine.Outcome {
+	if run.Look {
+		return machine.Outcome{Result: machine.Looked}
+	}
+	want := map[string]fleet.Bundle{"": run.Want.Top.Bundle}
+	for _, m := range run.Want.Modules {
+		want[m.Module] = m.Bundle
+	}
+	a.mu.Lock()
+	before := maps.Clone(a.stands)
+	a.runs++
+	n, takes := a.runs, a.slow+time.Duration(1+a.runs%40)*time.Second
+	a.mu.Unlock()
+	if !maps.Equal(want, before) {
+		a.mayApply(run.Want, before)
+	}
+	select {
+	case <-ctx.Done():
+		return machine.Outcome{Result: machine.Stopped}
+	case <-time.After(takes):
+	}
+	return a.apply(run.Want, before, n)
+}
+
+// mayApply are the laws of what an agent does to its machine.
+func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) {
+	as, ok := a.sim.given(w.Target, w.Epoch, w.Generation)
+	if !ok || w.Target != a.id.ID {
+		a.sim.fault("%s applies %d.%d, which nobody assigned", a.name, w.Epoch, w.Generation)
+		return
+	}
+	if as.Frozen != "" || as.Withdrawn != "" {
+		a.sim.fault("%s applies %d.%d, though it is frozen (%q) or withdrawn (%q)", a.name, w.Epoch, w.Generation, as.Frozen, as.Withdrawn)
+	}
+	for _, m := range append([]fleet.Assigned{w.Top}, w.Modules...) {
+		r := a.sim.site.of(m.Revision.Commit)
+		if r == nil || !r.signed || r.bundle(m.Module) != m.Bundle {
+			a.sim.fault("%s applies %q at %.12s, which no believed key signed", a.name, m.Module, m.Revision.Commit)
+		}
+		if stands[m.Module] == m.Bundle {
+			continue
+		}
+		for _, n := range m.Needs {
+			needed, assigned := bundleOf(as, n.Module)
+			if has, there := stands[n.Module]; !there || !assigned || n.Level == fleet.Exact && has != needed.Bundle {
+				a.sim.fault("%s applies %s before %s", a.name, m.Module, n.Module)
+			}
+		}
+	}
+}
+
+// apply changes the machine. What a module says may be that it cannot be done.
+func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n int) machine.Outcome {
+	out := machine.Outcome{Result: machine.Done, Run: n, Changes: 1, Parts: map[string]machine.Part{}}
+	next := map[string]fleet.Bundle{"": w.Top.Bundle}
+	for _, m := range w.Modules {
+		r := a.sim.site.of(m.Revision.Commit)
+		if r != nil && strings.Contains(r.parts[m.Module]["module.hcl"], "cannot") {
+			out.Result, out.Error = machine.Failed, "it cannot be done"
+			out.Parts[m.Module] = machine.Part{Error: out.Error, Left: 1}
+			if b, ok := before[m.Module]; ok {
+				next[m.Module] = b
+			}
+			continue
+		}
+		next[m.Module] = m.Bundle
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stands = next
+	return out
+}
+
+// Frost implements agent.Enforcer.
+func (a *simAgent) Frost(context.Context) (string, error) { return "", nil }
+
+// Managed implements agent.Enforcer.
+func (a *simAgent) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }
+
+// sightless is a watcher for machines on which nothing happens by itself.
+type sightless struct{}
+
+func (sightless) Watch(agent.Managed) error { return nil }
+func (sightless) Run(ctx context.Context, _ func()) error {
+	<-ctx.Done()
+	return nil
+}
+
+// unsealed reads what is signed without asking who signed it.
+func unsealed(s fleet.Signed) (a fleet.Assignment, err error) {
+	b, err := base64.StdEncoding.DecodeString(s.Payload)
+	if err == nil {
+		err = json.Unmarshal(b, &a)
+	}
+	return a, err
+}

@@ -1,0 +1,349 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// deed is one thing that happens to a fleet: what, to whom, and how much.
+type deed struct {
+	What   string
+	N      int // of an agent or a hub
+	Amount int
+}
+
+func (d deed) String() string { return fmt.Sprintf("%s(%d,%d)", d.What, d.N, d.Amount) }
+
+// deeds are what can happen, those that happen often more than once.
+var deeds = [...]string{
+	"commit", "commit", "commit", "commit failing", "commit broken", "commit stranger", "commit unsigned", "commit shrinking",
+	"fix", "pin", "unpin", "label", "enrol", "enrol", "revoke", "retire", "freeze", "thaw", "request",
+	"hub", "hub", "hub crash", "hub crash", "lose", "backup", "restore", "depose", "store fails", "git away",
+	"crash", "crash", "part", "heal", "full", "clock", "faults", "wait", "wait", "wait long",
+}
+
+// history is a fleet to which things happen.
+type history struct {
+	*sim
+	n     int // of the newest commit
+	saved *shelf
+	seen  map[string]int
+}
+
+// Whatever happens to hubs, agents, stores and networks: no promise is broken on the way,
+// and when all is well again every target is what the repository says.
+func TestSimulatedHistories(t *testing.T) {
+	checks := "6"
+	if os.Getenv("FETTLE_LONG") != "" {
+		checks = "2000"
+	}
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		old := f.Value.String()
+		_ = flag.Set("rapid.checks", checks)
+		defer func() { _ = flag.Set("rapid.checks", old) }()
+	}
+	seen := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) deed {
+			return deed{rapid.SampledFrom(deeds[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"), rapid.IntRange(0, 99).Draw(rt, "amount")}
+		}), 1, 40).Draw(rt, "history")
+		var wrong []string
+		var story string
+		synctest.Test(t, func(t *testing.T) { wrong, story = happen(list, seen) })
+		if len(wrong) > 0 {
+			rt.Fatalf("%s\nthe history was %v\n%s", strings.Join(wrong, "\n"), list, story)
+		}
+	})
+	t.Logf("%v", seen)
+}
+
+// happen plays a history, and gives what was wrong with it.
+func happen(list []deed, seen map[string]int) (wrong []string, story string) {
+	s, err := newSim(2)
+	if err != nil {
+		return []string{err.Error()}, ""
+	}
+	defer s.end()
+	h := &history{sim: s, seen: seen}
+	for _, hub := range s.hubs {
+		hub.start()
+	}
+	h.commit("main", s.site.believed, "")
+	for i := range 3 {
+		h.enrol(i)
+	}
+	for _, d := range list {
+		h.note("%s", d)
+		h.do(d)
+		time.Sleep(time.Duration(1+d.Amount) * time.Second)
+		synctest.Wait()
+		if len(s.wrong) > 0 {
+			return s.wrong, s.story()
+		}
+	}
+	h.note("all is well again")
+	h.converge()
+	return s.wrong, s.story()
+}
+
+// commit puts a version on a branch; how is what is wrong with it.
+func (h *history) commit(branch string, by ssh.Signer, how string) {
+	h.n++
+	parts := simple(fmt.Sprintf("%s %d", how, h.n))
+	switch how {
+	case "broken":
+		parts[""]["fettle.hcl"] += "target_group {"
+	case "cannot":
+		parts["modules/base"]["module.hcl"] = fmt.Sprintf("file \"/etc/base\" { content = \"%d\" }\n", h.n)
+	case "shrinking":
+		parts[""]["fettle.hcl"] = strings.ReplaceAll(parts[""]["fettle.hcl"], `role = "web"`, `role = "nobody"`)
+	}
+	h.site.commit(branch, by, parts)
+}
+
+// enrol adds an agent, if a hub is there to let it in.
+func (h *history) enrol(n int) {
+	if len(h.agents) >= 7 {
+		return
+	}
+	role := "web"
+	if n%3 == 2 {
+		role = "db"
+	}
+	a, err := h.sim.enrol(map[string]string{"role": role})
+	if a != nil && err == nil {
+		a.start()
+	}
+}
+
+var ann = access.Who{Name: "ann"}
+
+// agent is the n-th, nil where there is none.
+func (h *history) agent(n int) *simAgent {
+	if len(h.agents) == 0 {
+		return nil
+	}
+	return h.agents[n%len(h.agents)]
+}
+
+func (h *history) do(d deed) {
+	h.seen[d.What]++
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, hub, run := h.agent(d.N), h.hubs[d.N%len(h.hubs)], h.any()
+	switch d.What {
+	case "commit":
+		h.commit("main", h.site.believed, "")
+	case "commit failing":
+		h.commit("main", h.site.believed, "cannot")
+	case "commit broken":
+		h.commit("main", h.site.believed, "broken")
+	case "commit stranger":
+		h.commit("main", h.site.stranger, "")
+	case "commit unsigned":
+		h.commit("main", nil, "")
+	case "commit shrinking":
+		h.shrink()
+	case "fix":
+		h.commit("fix", h.site.believed, "")
+	case "enrol":
+		h.enrol(d.N)
+	case "hub":
+		hub.start()
+	case "hub crash":
+		if hub.stop != nil {
+			hub.stop()
+		}
+	case "lose":
+		h.restore(newShelf())
+		h.forgetRevoked()
+	case "backup":
+		h.saved = h.backup()
+	case "restore":
+		if h.saved != nil {
+			k := h.saved
+			h.saved = nil
+			h.restore(k)
+			h.forgetRevoked()
+		}
+	case "store fails":
+		h.kept.fail(errors.New("the disk is gone"))
+		time.Sleep(time.Duration(d.Amount) * time.Second)
+		h.kept.fail(nil)
+	case "git away":
+		h.site.setDown(d.Amount > 40)
+	case "depose":
+		h.depose(ctx)
+	case "wait":
+		time.Sleep(time.Duration(d.Amount) * 10 * time.Second)
+	case "wait long":
+		time.Sleep(time.Duration(d.Amount) * 20 * time.Minute)
+	default:
+		if a != nil {
+			h.toAgent(ctx, d, a, run)
+		}
+	}
+}
+
+// toAgent does what is about one agent; what asks a hub needs one.
+func (h *history) toAgent(ctx context.Context, d deed, a *simAgent, run *Hub) {
+	switch d.What {
+	case "crash":
+		a.crash()
+		if d.Amount > 20 {
+			time.Sleep(time.Duration(d.Amount) * time.Second)
+		}
+		a.start()
+	case "part":
+		a.away.Store(true)
+	case "heal":
+		a.away.Store(false)
+	case "full":
+		a.full.Store(d.Amount > 50)
+	case "clock":
+		a.wrongClock(time.Duration(d.Amount-50) * 10 * time.Minute)
+	case "faults":
+		for _, hub := range h.hubs {
+			hub.faulty(d.Amount)
+		}
+	default:
+		if run != nil {
+			h.byPeople(ctx, d, a, run)
+		}
+	}
+}
+
+// byPeople is what people ask a hub for.
+func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
+	switch d.What {
+	case "pin":
+		_ = run.Pin(ctx, ann, a.id.ID, fleet.Pin{Ref: []string{"fix", "main", "none"}[d.Amount%3]})
+	case "unpin":
+		_ = run.Unpin(ctx, ann, a.id.ID, "")
+	case "label":
+		_ = run.SetLabels(ctx, ann, a.id.ID, document.LabelRequest{Set: map[string]string{"role": []string{"web", "db"}[d.Amount%2]}})
+	case "revoke", "retire":
+		if len(h.live()) < 2 {
+			return
+		}
+		do := run.Revoke
+		if d.What == "retire" {
+			do = run.Retire
+		}
+		if do(ctx, ann, a.id.ID, "for a test") == nil {
+			a.mu.Lock()
+			a.revoked, a.out = time.Now(), true
+			a.mu.Unlock()
+		}
+	case "freeze":
+		_ = run.Freeze(ctx, ann, a.id.ID, "for a test")
+	case "thaw":
+		_ = run.Unfreeze(ctx, ann, a.id.ID)
+	case "request":
+		_, _ = run.Do(ctx, ann, []string{"apply", "report", "verify"}[d.Amount%3], "", []fleet.TargetID{a.id.ID})
+	}
+}
+
+// shrink commits that nobody is a web server any more, and looks that all stay so. Where
+// one is pinned it is not taken from all.
+func (h *history) shrink() {
+	before := map[fleet.TargetID]fleet.Assignment{}
+	for _, a := range h.live() {
+		was := h.newest(a.id.ID)
+		if was.Top.Rollout != "" {
+			return
+		}
+		before[a.id.ID] = was
+	}
+	h.commit("main", h.site.believed, "shrinking")
+	time.Sleep(2 * time.Minute)
+	for id, was := range before {
+		now := h.newest(id)
+		for _, m := range was.Modules {
+			if _, has := bundleOf(now, m.Module); !has && now.Top.Rollout == "" {
+				h.fault("%s lost %s by a commit that takes it from all", was.Name, m.Module)
+			}
+		}
+	}
+	h.commit("main", h.site.believed, "")
+}
+
+// newest is what a target was assigned last, by the store.
+func (s *sim) newest(id fleet.TargetID) fleet.Assignment {
+	s.mu.Lock()
+	store := s.kept.stores["assignments"]
+	s.mu.Unlock()
+	e, err := store.Get(context.Background(), string(id))
+	var g given
+	var signed fleet.Signed
+	if err == nil && json.Unmarshal(e.Value, &g) == nil && json.Unmarshal(g.Envelope, &signed) == nil {
+		a, _ := unsealed(signed)
+		return a
+	}
+	return fleet.Assignment{}
+}
+
+// forgetRevoked: a store that does not know of a revocation cannot keep to it.
+func (h *history) forgetRevoked() {
+	for _, a := range h.agents {
+		a.mu.Lock()
+		a.revoked = time.Time{}
+		a.mu.Unlock()
+	}
+}
+
+// depose takes the lease away from whoever leads.
+func (h *history) depose(ctx context.Context) {
+	s := h.kept.stores["leases"]
+	e, err := s.Get(ctx, "leader")
+	var c struct {
+		Fence uint64 `json:"fence"`
+	}
+	if err != nil || json.Unmarshal(e.Value, &c) != nil {
+		return
+	}
+	_ = s.Delete(ctx, "leader", e.Rev)
+}
+
+// live are the agents that nobody put out.
+func (s *sim) live() []*simAgent {
+	return slices.DeleteFunc(slices.Clone(s.agents), func(a *simAgent) bool { a.mu.Lock(); defer a.mu.Unlock(); return a.out })
+}
+
+// faulty makes messages late, double and lost, by a measure of a hundred.
+func (h *simHub) faulty(amount int) {
+	h.mu.Lock()
+	net := h.net
+	h.mu.Unlock()
+	if net == nil {
+		return
+	}
+	n := 0
+	turn := func(of int) bool { n++; return of > 0 && n%of == 0 }
+	if amount < 30 {
+		net.SetFaults(bustest.Faults{})
+		return
+	}
+	net.SetFaults(bustest.Faults{
+		Delay:     func(string) time.Duration { n++; return time.Duration(n%amount) * 20 * time.Millisecond },
+		Duplicate: func(string) bool { return turn(5) },
+		Drop:      func(string) bool { return turn(130 - amount) },
+	})
+}

@@ -1,0 +1,374 @@
+package hub
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// sim is a fleet in virtual time. Hubs, agents, certificates and content are the real
+// ones; the bus, git, disks and the network are memory.
+type sim struct {
+	dir    string // of read models, on the disk of this machine
+	files  *mem.FS
+	site   *site
+	agents []*simAgent
+	hubs   []*simHub
+
+	mu     sync.Mutex
+	kept   *shelf
+	issued map[string]fleet.Assignment // by target and number
+	// intended are those that a hub tried to write.
+	intended map[string][]fleet.Assignment
+	wrong    []string
+	trace    []string
+}
+
+// simHub is a place where a hub runs, or does not.
+type simHub struct {
+	sim  *sim
+	name string
+	stop func()
+
+	mu       sync.Mutex
+	run      *Hub // nil while it is down
+	net      *bustest.Net
+	wire     *wire
+	identify func(*tls.ConnectionState) (fleet.TargetID, error)
+	ready    chan struct{}
+}
+
+type simCompiler struct{}
+
+func (simCompiler) Targets(t repo.Tree) ([]lang.Target, diag.List) { return compile.Targets(t) }
+
+func (s *sim) fault(format string, a ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, a...))
+}
+
+func (s *sim) note(format string, a ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trace = append(s.trace, fmt.Sprintf("%10s %s", time.Since(simBegin).Round(time.Second), fmt.Sprintf(format, a...)))
+}
+
+// simBegin is when time begins in every bubble.
+var simBegin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newSim(hubs int) (*sim, error) {
+	dir, err := os.MkdirTemp("", "sim")
+	if err != nil {
+		return nil, err
+	}
+	s := &sim{dir: dir, files: mem.NewFS(mem.Options{}), site: newSite(), kept: newShelf(), issued: map[string]fleet.Assignment{}, intended: map[string][]fleet.Assignment{}}
+	for i := range hubs {
+		name := fmt.Sprintf("hub%d", i+1)
+		h := &simHub{sim: s, name: name}
+		s.hubs = append(s.hubs, h)
+		if err := errors.Join(os.Mkdir(h.dir(), 0o700), smallfile.Folder(s.files, h.dir())); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range s.hubs {
+		if err := h.birth(h == s.hubs[0]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (h *simHub) dir() string { return filepath.Join(h.sim.dir, h.name) }
+
+// birth makes the first hub, or one more under its authority.
+func (h *simHub) birth(first bool) error {
+	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2", Buses: []string{"tls://x:2"},
+		Repository: Repository{Name: "site", URL: "file:///site", Branch: "main"}}
+	for _, o := range h.sim.hubs {
+		set.Hubs = append(set.Hubs, "https://"+o.name+":1")
+	}
+	now, files := time.Now(), h.sim.files
+	if first {
+		_, err := Init(Birth{Files: files, Dir: h.dir(), Settings: set, Hosts: []string{h.name}, Now: now})
+		return err
+	}
+	root, err := pki.OpenAuthority(files, h.sim.hubs[0].dir()+"/authority")
+	if err != nil {
+		return err
+	}
+	keys, err := pki.OpenHub(files, h.dir()+"/keys")
+	if err != nil {
+		return err
+	}
+	request, err := keys.Request()
+	if err != nil {
+		return err
+	}
+	certificates, err := root.Vouch(request, h.name, []string{h.name}, now)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(set)
+	return errors.Join(err, keys.Install(certificates), smallfile.Write(files, h.dir()+"/hub.json", text))
+}
+
+// start starts the hub, and waits until it serves.
+func (h *simHub) start() {
+	if h.stop != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	dead := &atomic.Bool{}
+	h.sim.mu.Lock()
+	b := &simBus{sim: h.sim, kept: h.sim.kept, dead: dead}
+	h.sim.mu.Unlock()
+	h.ready = make(chan struct{})
+	e := edge{
+		bus: func(ctx context.Context, c bus.Config) (shared, error) {
+			b.net = bustest.NewNet(ctx, bustest.Faults{})
+			h.mu.Lock()
+			h.net, h.identify = b.net, c.Identify
+			h.mu.Unlock()
+			return b, nil
+		},
+		sources: h.sim.site.clone,
+		serve:   h.serveWire,
+	}
+	warn := func(text string) { h.sim.note("%s: %s", h.name, text) }
+	run := newHub(ctx, Config{Files: h.sim.files, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn}, e)
+	ended := make(chan error, 1)
+	go func() { ended <- run.run(ctx) }()
+	h.stop = func() {
+		dead.Store(true)
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, errDead) {
+			h.sim.fault("%s ended with %v", h.name, err)
+		}
+		h.stop = nil
+	}
+	select {
+	case <-h.ready:
+	case err := <-ended:
+		h.sim.fault("%s does not start: %v", h.name, err)
+		ended <- nil
+	}
+}
+
+func (h *simHub) opened(of *Hub, w *wire) {
+	h.mu.Lock()
+	h.run, h.wire = of, w
+	h.mu.Unlock()
+	if of != nil {
+		close(h.ready)
+	}
+}
+
+// serving is the hub that runs here, nil for none.
+func (h *simHub) serving() *Hub {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.run
+}
+
+// any is a hub that runs, nil for none.
+func (s *sim) any() *Hub {
+	for _, h := range s.hubs {
+		if r := h.serving(); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// connect is a connection of an agent to the bus of a hub, by its certificate.
+func (h *simHub) connect(id *pki.Identity) (bus.Carrier, <-chan struct{}, error) {
+	h.mu.Lock()
+	net, identify := h.net, h.identify
+	up := h.run != nil
+	h.mu.Unlock()
+	if !up {
+		return nil, nil, errors.New("connection refused")
+	}
+	own, err := id.Own()
+	if err != nil {
+		return nil, nil, err
+	}
+	var chain []*x509.Certificate
+	for _, raw := range own.Certificate {
+		c, err := x509.ParseCertificate(raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		chain = append(chain, c)
+	}
+	who, err := identify(&tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, PeerCertificates: chain})
+	if err != nil {
+		return nil, nil, err
+	}
+	return net.Connect(who)
+}
+
+// written reads what a hub writes for a target.
+func (s *sim) written(value []byte) (key string, a fleet.Assignment) {
+	var g given
+	var signed fleet.Signed
+	err := json.Unmarshal(value, &g)
+	if err == nil {
+		err = json.Unmarshal(g.Envelope, &signed)
+	}
+	if err == nil {
+		a, err = unsealed(signed)
+	}
+	if err != nil {
+		s.fault("what a hub wrote cannot be read: %v", err)
+	}
+	return fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation), a
+}
+
+// intend notes what a hub is about to assign.
+func (s *sim) intend(value []byte) {
+	key, a := s.written(value)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.intended[key] = append(s.intended[key], a)
+}
+
+// issue notes what a hub assigned: one number is one assignment, for ever.
+func (s *sim) issue(value []byte) {
+	key, a := s.written(value)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was, ok := s.issued[key]; ok && !was.Same(a) {
+		s.wrong = append(s.wrong, fmt.Sprintf("%s is two different assignments:\n%s\n%s", key, was.Marshal(), a.Marshal()))
+	}
+	s.issued[key] = a
+}
+
+// assigned tells whether a hub wrote an assignment.
+func (s *sim) assigned(a fleet.Assignment) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.intended[fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation)], a.Same)
+}
+
+// given is what was assigned under a number.
+func (s *sim) given(id fleet.TargetID, epoch, generation uint64) (fleet.Assignment, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, ok := s.issued[fmt.Sprintf("%s %d.%d", id, epoch, generation)]
+	return a, ok
+}
+
+// backup copies the store, as the folder of a bus is copied.
+func (s *sim) backup() *shelf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &shelf{stores: map[string]*bustest.Store{}, log: s.kept.log.Copy(), acked: map[string]string{}}
+	for name, store := range s.kept.stores {
+		out.stores[name] = store.Copy()
+	}
+	for k, v := range s.kept.acked {
+		out.acked[k] = v
+	}
+	return out
+}
+
+// restore stops all hubs, puts another store in the place of theirs, and starts those
+// that ran.
+func (s *sim) restore(k *shelf) {
+	var ran []*simHub
+	for _, h := range s.hubs {
+		if h.stop != nil {
+			ran = append(ran, h)
+			h.stop()
+		}
+	}
+	s.mu.Lock()
+	s.kept = k
+	s.mu.Unlock()
+	for _, h := range ran {
+		h.start()
+	}
+}
+
+// enrol makes an agent with a token of a hub that runs.
+func (s *sim) enrol(labels map[string]string) (*simAgent, error) {
+	h := s.any()
+	if h == nil {
+		return nil, nil
+	}
+	ctx := context.Background()
+	t, err := h.CreateToken(ctx, access.Who{Name: "ann"}, document.TokenRequest{Labels: labels, Uses: 1})
+	if err != nil {
+		return nil, err
+	}
+	token, err := pki.ParseToken(t.Secret)
+	if err != nil {
+		return nil, err
+	}
+	a := newSimAgent(s, fmt.Sprintf("t%d", len(s.agents)+1), labels)
+	for _, hub := range s.hubs {
+		if hub.serving() == nil {
+			continue
+		}
+		if a.id, err = a.client().Enrol(ctx, "https://"+hub.name+":1", token, a.name); err != nil {
+			return nil, err
+		}
+		break
+	}
+	s.agents = append(s.agents, a)
+	return a, nil
+}
+
+func (s *sim) end() {
+	for _, a := range s.agents {
+		a.crash()
+	}
+	for _, h := range s.hubs {
+		if h.stop != nil {
+			h.stop()
+		}
+	}
+	time.Sleep(time.Minute) // what writes together waits a moment, and nobody waits for it
+	_ = os.RemoveAll(s.dir)
+}
+
+// bundleOf is what a part of an assignment is.
+func bundleOf(a fleet.Assignment, part string) (fleet.Assigned, bool) {
+	if part == content.Top {
+		return a.Top, true
+	}
+	for _, m := range a.Modules {
+		if m.Module == part {
+			return m, true
+		}
+	}
+	return fleet.Assigned{}, false
+}
+
+func (s *sim) story() string { return strings.Join(s.trace, "\n") }

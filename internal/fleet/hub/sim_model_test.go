@@ -1,0 +1,98 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing/synctest"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// converge lets all be well, and looks what comes of it.
+func (h *history) converge() {
+	ctx := context.Background()
+	h.kept.fail(nil)
+	h.site.setDown(false)
+	for _, hub := range h.hubs {
+		hub.start()
+		hub.faulty(0)
+	}
+	for _, a := range h.agents {
+		a.away.Store(false)
+		a.full.Store(false)
+		if a.skew.Load() != 0 {
+			a.wrongClock(0)
+		}
+		a.start()
+	}
+	time.Sleep(2 * time.Minute)
+	run := h.any()
+	for _, a := range h.live() {
+		_, _ = run.targets.change(ctx, string(a.id.ID), func(t *fleet.Target) error {
+			t.Labels, t.Pin = a.labels, nil
+			return nil
+		})
+		_ = run.Unfreeze(ctx, ann, a.id.ID)
+	}
+	time.Sleep(time.Minute)
+	h.commit("main", h.site.believed, "")
+	last := h.site.of(h.site.branches["main"])
+	time.Sleep(3 * 5 * time.Minute)
+	synctest.Wait()
+	for _, a := range h.live() {
+		h.converged(ctx, a, last)
+	}
+	h.reported(ctx)
+}
+
+// converged: a machine is what the repository says, and the hubs know.
+func (h *history) converged(ctx context.Context, a *simAgent, last *revision) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	want := map[string]fleet.Bundle{"": last.bundle(""), "modules/base": last.bundle("modules/base")}
+	role := "modules/" + a.labels["role"]
+	want[role] = last.bundle(role)
+	if !maps.Equal(a.stands, want) || !a.ready {
+		h.fault("%s did not become what it is to be: %+v", a.name, a.status)
+	}
+	for _, hub := range h.hubs { // one that it is not connected to takes it for silent
+		d, err := hub.serving().view.Target(ctx, a.name, time.Now())
+		if t := d.Target; err != nil || t.State != document.Ready && t.State != document.Silent || t.Assigned != t.Accepted || t.Behind > 0 {
+			h.fault("%s does not see that %s is ready: %+v, %v", hub.name, a.name, t, err)
+		}
+	}
+}
+
+// reported: what agents were told is durable is there, and counts once.
+func (h *history) reported(ctx context.Context) {
+	there := map[string]bool{}
+	for _, r := range h.kept.log.Records() {
+		there[string(r)] = true
+	}
+	h.sim.mu.Lock()
+	acked := maps.Clone(h.kept.acked)
+	h.sim.mu.Unlock()
+	for key, text := range acked {
+		if !there[text] {
+			h.fault("report %s was acknowledged and is not in the log", key)
+		}
+	}
+	for _, a := range h.live() {
+		page, err := h.any().view.Events(ctx, view.EventQuery{Target: a.name, Limit: view.MaxPage})
+		if err != nil {
+			h.fault("%v", err)
+		}
+		seen := map[string]bool{}
+		for _, e := range page.Events {
+			key := fmt.Sprintf("%s %d %s %s %s", e.Kind, e.At, e.Module, e.Text, e.Error)
+			if seen[key] {
+				h.fault("an event of %s counts twice: %s", a.name, key)
+			}
+			seen[key] = true
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package notify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// Bounds of a State, so that it fits into one value of a store.
+const (
+	maxItems   = 50   // of a notice
+	maxNotices = 20   // that wait to be sent
+	maxHeld    = 4000 // conditions
+	maxText    = 300  // bytes of one item
+)
+
+// How long a notice is tried again, or waits for an approval, before it is lost.
+const keepTrying = 24 * time.Hour
+
+// Item is a condition or an event.
+type Item struct {
+	// Key is the same for a condition as long as it lasts.
+	Key string `json:"key"`
+	document.NoticeItem
+}
+
+// Held is a condition that was told, or is about to be.
+type Held struct {
+	Kind   string         `json:"kind"`
+	Target fleet.TargetID `json:"target,omitempty"`
+	Name   string         `json:"name,omitempty"`
+	Module string         `json:"module,omitempty"`
+	// Gathered tells that no notice has it yet.
+	Gathered bool `json:"gathered,omitempty"`
+}
+
+// Notice is one that was made.
+type Notice struct {
+	ID       string `json:"id"`
+	At       int64  `json:"at"` // ns since 1970, as all times here
+	Items    []Item `json:"items"`
+	More     int    `json:"more,omitempty"`
+	Tries    int    `json:"tries,omitempty"`
+	Next     int64  `json:"next,omitempty"` // when it is worth another attempt
+	Error    string `json:"error,omitempty"`
+	Waits    bool   `json:"waits,omitempty"` // for an approval
+	Approved string `json:"approved,omitempty"`
+}
+
+// State is what a rule has told. The zero value has told nothing.
+type State struct {
+	Cursor   string          `json:"cursor,omitempty"` // of the events that it has seen
+	Held     map[string]Held `json:"held,omitempty"`
+	Gathered []Item          `json:"gathered,omitempty"`
+	More     int             `json:"more,omitempty"`
+	Since    int64           `json:"since,omitempty"` // when the first of Gathered came
+	Made     int64           `json:"made,omitempty"`  // the last notice
+	Number   uint64          `json:"number,omitempty"`
+	Done     uint64          `json:"done,omitempty"` // notices that were taken
+	Lost     uint64          `json:"lost,omitempty"`
+	Notices  []Notice        `json:"notices,omitempty"` // that were not taken yet, oldest first
+}
+
+// Seen is what there is to be told now.
+type Seen struct {
+	Now        int64
+	Conditions []Item
+	// Blind are kinds of conditions that nobody can see now: those that hold stay.
+	Blind  map[string]bool
+	Events []Item
+	Cursor string // behind the events
+}
+
+// Fold takes in what is seen. It changes nothing of s; changed tells whether there is
+// anything to be kept.
+func (s State) Fold(r document.Notification, seen Seen) (next State, changed bool) {
+	next = s
+	next.Held, next.Gathered, next.Notices = maps.Clone(s.Held), slices.Clone(s.Gathered), slices.Clone(s.Notices)
+	if next.Held == nil {
+		next.Held = map[string]Held{}
+	}
+	changed = next.conditions(seen)
+	for _, e := range seen.Events {
+		next.gather(e, seen.Now)
+		changed = true
+	}
+	if seen.Cursor != s.Cursor {
+		next.Cursor, changed = seen.Cursor, true
+	}
+	lost := next.Lost
+	next.lose(seen.Now)
+	made := next.make(r, seen.Now)
+	return next, changed || made || next.Lost != lost
+}
+
+func (s *State) conditions(seen Seen) (changed bool) {
+	now := map[string]bool{}
+	for _, c := range seen.Conditions {
+		if now[c.Key] {
+			continue
+		}
+		now[c.Key] = true
+		if _, known := s.Held[c.Key]; known || len(s.Held) >= maxHeld {
+			continue
+		}
+		s.Held[c.Key] = Held{Kind: c.Kind, Target: c.Target, Name: c.Name, Module: c.Module, Gathered: true}
+		s.gather(c, seen.Now)
+		changed = true
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Held)) {
+		if h := s.Held[key]; !now[key] && !seen.Blind[h.Kind] {
+			s.over(key, h, seen.Now)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// over ends a condition: who was told of it is told, and nobody else.
+func (s *State) over(key string, h Held, now int64) {
+	delete(s.Held, key)
+	if !h.Gathered {
+		s.gather(Item{key, document.NoticeItem{Kind: h.Kind, Resolved: true, Target: h.Target, Name: h.Name, Module: h.Module, At: now}}, now)
+		return
+	}
+	was := len(s.Gathered)
+	s.Gathered = slices.DeleteFunc(s.Gathered, func(i Item) bool { return i.Key == key && !i.Resolved })
+	if len(s.Gathered) == was && s.More > 0 {
+		s.More--
+	}
+}
+
+func (s *State) gather(i Item, now int64) {
+	if len(s.Gathered) == 0 && s.More == 0 {
+		s.Since = now
+	}
+	if len(s.Gathered) >= maxItems {
+		s.More++
+		return
+	}
+	i.Text = i.Text[:min(len(i.Text), maxText)]
+	s.Gathered = append(s.Gathered, i)
+}
+
+// make makes a notice of what was gathered, when it is time.
+func (s *State) make(r document.Notification, now int64) bool {
+	wait := every(r)
+	if len(s.Gathered)+s.More == 0 || now < s.Since+wait || now < s.Made+wait || len(s.Notices) >= maxNotices {
+		return false
+	}
+	s.Number++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", r.Name, s.Number, now))
+	s.Notices = append(s.Notices, Notice{ID: hex.EncodeToString(sum[:8]), At: now, Items: s.Gathered, More: s.More, Waits: r.Command != nil && r.Command.Approve})
+	s.Gathered, s.More, s.Made = nil, 0, now
+	for key, h := range s.Held {
+		if h.Gathered {
+			h.Gathered = false
+			s.Held[key] = h
+		}
+	}
+	return true
+}
+
+// lose gives up what nobody took.
+func (s *State) lose(now int64) {
+	s.Notices = slices.DeleteFunc(s.Notices, func(n Notice) bool {
+		old := now > n.At+int64(keepTrying)
+		if old {
+			s.Lost++
+		}
+		return old
+	})
+}
+
+// Due is the notice that is to be sent now, nil for none. Those behind one that nobody takes
+// wait for it.
+func (s State) Due(now int64) *Notice {
+	for _, n := range s.Notices {
+		if n.Waits && n.Approved == "" {
+			continue
+		}
+		if n.Next > now {
+			return nil
+		}
+		return &n
+	}
+	return nil
+}
+
+// Sent takes in how it ended. It changes nothing of s.
+func (s State) Sent(id string, err error, now int64) State {
+	s.Notices = slices.Clone(s.Notices)
+	i := slices.IndexFunc(s.Notices, func(n Notice) bool { return n.ID == id })
+	switch {
+	case i < 0:
+	case err == nil:
+		s.Notices = slices.Delete(s.Notices, i, i+1)
+		s.Done++
+	default:
+		n := &s.Notices[i]
+		n.Tries++
+		n.Error = err.Error()[:min(len(err.Error()), maxText)]
+		n.Next = now + int64(min(5*time.Second<<min(n.Tries-1, 10), 10*time.Minute))
+	}
+	return s
+}
+
+// Approve lets a notice go that waits for it, or, when it is denied, throws it away. It
+// tells whether there is one. It changes nothing of s.
+func (s State) Approve(id, by string, deny bool) (State, bool) {
+	s.Notices = slices.Clone(s.Notices)
+	for i, n := range s.Notices {
+		if n.ID != id || !n.Waits || n.Approved != "" {
+			continue
+		}
+		if deny {
+			s.Notices = slices.Delete(s.Notices, i, i+1)
+		} else {
+			s.Notices[i].Approved = by
+		}
+		return s, true
+	}
+	return s, false
+}

@@ -1,0 +1,189 @@
+package notify
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/selection"
+)
+
+// DefaultEvery is how long things are gathered where a rule does not say.
+const DefaultEvery = 30 * time.Second
+
+// The kinds of conditions besides those of alarms and states.
+const (
+	AnyAlarm = "alarm" // all alarms
+	OfHub    = "hub"   // something is wrong with the hub itself
+)
+
+// States are the states of targets that are conditions.
+func States() []document.State {
+	return []document.State{document.Failed, document.Silent, document.Drifted, document.Unknown, document.Blocked}
+}
+
+func alarms() []assign.AlarmKind {
+	return []assign.AlarmKind{assign.Unreadable, assign.Suspect, assign.Unknown, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
+		assign.Mistaken, assign.NoBundle, assign.Behind}
+}
+
+// Events are the kinds of events that can be told: all that are no condition besides.
+func Events() []string {
+	out := []string{}
+	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.Requested, fleet.Led} {
+		out = append(out, string(k))
+	}
+	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran, fleet.Upgraded} {
+		out = append(out, string(k))
+	}
+	return out
+}
+
+// Kinds are all that a rule can name.
+func Kinds() []string {
+	out := []string{AnyAlarm, OfHub}
+	for _, s := range States() {
+		out = append(out, string(s))
+	}
+	for _, a := range alarms() {
+		out = append(out, string(a))
+	}
+	return append(out, Events()...)
+}
+
+// On are the kinds that a rule is about.
+func On(r document.Notification) []string {
+	if len(r.On) > 0 {
+		return r.On
+	}
+	return []string{AnyAlarm, string(document.Failed), string(document.Silent), OfHub}
+}
+
+// Tells says whether a rule is about a condition of a kind.
+func Tells(r document.Notification, kind string) bool {
+	on := On(r)
+	return slices.Contains(on, kind) || slices.Contains(on, AnyAlarm) && slices.Contains(alarms(), assign.AlarmKind(kind))
+}
+
+// every is how long a rule gathers, in nanoseconds.
+func every(r document.Notification) int64 { return cmp.Or(r.Every, int64(DefaultEvery)) }
+
+var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
+
+// CheckName says what is wrong with the name of a rule, or of a file that it names.
+func CheckName(name string) error {
+	if !fileName().MatchString(name) {
+		return fmt.Errorf("cannot take the name %.80q: it has up to 64 letters, digits, dots, - and _, and begins with a letter or digit", name)
+	}
+	return nil
+}
+
+// Check says what is wrong with a rule.
+func Check(r document.Notification) error {
+	errs := []error{CheckName(r.Name)}
+	for _, k := range r.On {
+		if !slices.Contains(Kinds(), k) {
+			errs = append(errs, fmt.Errorf("cannot tell of %.40q: there are %s", k, strings.Join(Kinds(), ", ")))
+		}
+	}
+	if s, err := selection.Parse(r.Select); err != nil {
+		errs = append(errs, err)
+	} else if len(s.Files()) > 0 {
+		errs = append(errs, errors.New("cannot select what a file names: a hub reads none"))
+	}
+	if r.Every < 0 || r.Every > int64(24*time.Hour) {
+		errs = append(errs, errors.New("cannot gather for less than no time, or for more than a day"))
+	}
+	ways := 0
+	for _, is := range []bool{r.Webhook != nil, r.Mail != nil, r.Command != nil} {
+		if is {
+			ways++
+		}
+	}
+	if ways != 1 {
+		errs = append(errs, errors.New("cannot tell anybody: a rule has one webhook, one mail or one command"))
+	}
+	errs = append(errs, checkWebhook(r.Webhook), checkMail(r.Mail), checkCommand(r.Command))
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err := render(r, example(r))
+	return err
+}
+
+func checkFiles(names ...string) error {
+	var errs []error
+	for _, n := range names {
+		if n != "" {
+			errs = append(errs, CheckName(n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkWebhook(w *document.Webhook) error {
+	if w == nil {
+		return nil
+	}
+	if (w.URL == "") == (w.File == "") {
+		return errors.New("cannot send anywhere: a webhook has a URL, or a file that holds it")
+	}
+	if w.URL != "" {
+		if _, err := webhookURL(w.URL); err != nil {
+			return err
+		}
+	}
+	return checkFiles(w.File, w.Sign)
+}
+
+func webhookURL(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return nil, errors.New("cannot send to this URL: it is https://HOST/PATH, without a password")
+	}
+	return u, nil
+}
+
+func checkMail(m *document.Mail) error {
+	if m == nil {
+		return nil
+	}
+	errs := []error{checkFiles(m.Password)}
+	if len(m.To) == 0 || len(m.To) > 50 {
+		errs = append(errs, errors.New("cannot send mail to nobody, or to more than 50"))
+	}
+	for _, a := range append([]string{m.From}, m.To...) {
+		if _, err := mail.ParseAddress(a); err != nil {
+			errs = append(errs, fmt.Errorf("cannot send mail from or to %.80q: %w", a, err))
+		}
+	}
+	if _, _, err := mailServer(m.Server); err != nil {
+		errs = append(errs, err)
+	}
+	if (m.User == "") != (m.Password == "") {
+		errs = append(errs, errors.New("cannot log in to the mail server with half of a user and a password"))
+	}
+	return errors.Join(errs...)
+}
+
+func checkCommand(c *document.Command) error {
+	if c == nil {
+		return nil
+	}
+	for _, a := range c.Args {
+		if strings.ContainsRune(a, 0) {
+			return errors.New("cannot give a program an argument with a NUL in it")
+		}
+	}
+	return CheckName(c.Program)
+}

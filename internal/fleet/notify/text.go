@@ -1,0 +1,142 @@
+package notify
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// maxRendered bounds what a template gives, in bytes.
+const maxRendered = 64 << 10
+
+// standard is the template of rules without one. Its first line is the subject.
+const standard = `{{.Fleet}}: {{.Summary}}
+
+{{range .Items}}{{if .Resolved}}over: {{end}}{{.Kind}}{{if .Name}}  {{.Name}}{{end}}{{if .Module}}  {{.Module}}{{end}}{{if .Text}}
+    {{.Text}}{{end}}
+{{end}}{{if .More}}and {{.More}} more
+{{end}}`
+
+// noticeText is what templates see. It has no methods.
+type noticeText struct {
+	Fleet, Rule, ID, Summary, At string
+	Items                        []itemText
+	More                         int
+}
+
+type itemText struct {
+	Kind, Target, Name, Module, Text, At string
+	Resolved                             bool
+}
+
+// functions are those that templates have; those of the standard library that could make
+// a long text of a short one, or call something, are not among them.
+func functions() template.FuncMap {
+	none := func(name string) func(...any) (string, error) {
+		return func(...any) (string, error) { return "", fmt.Errorf("there is no function %s here", name) }
+	}
+	return template.FuncMap{
+		"upper": strings.ToUpper, "lower": strings.ToLower, "contains": strings.Contains, "default": func(otherwise, s string) string { return cmp.Or(s, otherwise) },
+		"printf": none("printf"), "print": none("print"), "println": none("println"), "call": none("call"), "html": none("html"), "js": none("js"), "urlquery": none("urlquery"),
+	}
+}
+
+// limited ends a template that says too much.
+type limited struct{ strings.Builder }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxRendered {
+		return 0, errors.New("it gives more than 64 KiB")
+	}
+	return l.Builder.Write(p)
+}
+
+var _ io.Writer = (*limited)(nil)
+
+func parsed(r document.Notification) (*template.Template, error) {
+	t, err := template.New("notice").Funcs(functions()).Option("missingkey=error").Parse(cmp.Or(r.Template, standard))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the template: %w", err)
+	}
+	return t, tame(t)
+}
+
+// render is the text of a notice.
+func render(r document.Notification, n noticeText) (string, error) {
+	t, err := parsed(r)
+	if err != nil {
+		return "", err
+	}
+	var out limited
+	if err := t.Execute(&out, n); err != nil {
+		return "", fmt.Errorf("cannot fill the template: %w", err)
+	}
+	return out.String(), nil
+}
+
+// Compose makes what is sent of a notice. A template that fails gives way to the standard one:
+// that something is wrong is told in any case.
+func Compose(fleet string, r document.Notification, n Notice) document.Notice {
+	out := document.Notice{Format: document.NoticeFormat, ID: n.ID, Fleet: fleet, Rule: r.Name, At: n.At, Items: []document.NoticeItem{}, More: n.More}
+	seen := noticeText{Fleet: fleet, Rule: r.Name, ID: n.ID, Summary: summary(n), At: moment(n.At), More: n.More}
+	for _, i := range n.Items {
+		out.Items = append(out.Items, i.NoticeItem)
+		seen.Items = append(seen.Items, itemText{i.Kind, string(i.Target), i.Name, i.Module, i.Text, moment(i.At), i.Resolved})
+	}
+	text, err := render(r, seen)
+	if err != nil {
+		r.Template = ""
+		text, _ = render(r, seen) // the standard one was tested
+		text += "\n(" + err.Error() + ")\n"
+	}
+	subject, rest, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
+	out.Subject, out.Text = strings.TrimSpace(subject), strings.TrimLeft(rest, "\n")
+	return out
+}
+
+func moment(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+
+// summary counts what there is, in the order in which it came.
+func summary(n Notice) string {
+	var order []string
+	counts, over := map[string]int{}, 0
+	for _, i := range n.Items {
+		if i.Resolved {
+			over++
+			continue
+		}
+		if counts[i.Kind] == 0 {
+			order = append(order, i.Kind)
+		}
+		counts[i.Kind]++
+	}
+	var parts []string
+	for _, k := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
+	}
+	if over > 0 {
+		parts = append(parts, fmt.Sprintf("%d over", over))
+	}
+	if n.More > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", n.More))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Example is a notice that shows what a rule sends.
+func Example(r document.Notification, id string, now int64) Notice {
+	return Notice{ID: id, At: now, Items: []Item{{"test", document.NoticeItem{Kind: "test", Name: "web1", Module: "modules/web", Text: "This is a test of the rule " + r.Name + ".", At: now}}}}
+}
+
+// example is what a template is tried with.
+func example(r document.Notification) noticeText {
+	return noticeText{Fleet: "acme", Rule: r.Name, ID: "0", Summary: "1 failed", At: moment(0), More: 1, Items: []itemText{
+		{Kind: "failed", Target: "a", Name: "web1", Module: "modules/web", Text: "cannot", At: moment(0)}, {Kind: "failed", Name: "web2", Resolved: true, At: moment(0)},
+	}}
+}

@@ -1,0 +1,85 @@
+//go:build !target
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+func newAlarm(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "alarm",
+		Short: "What keeps targets as they were, and the word that lets it go on",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newAlarmList(s), newAlarmApprove(s))
+	return c
+}
+
+func newAlarmList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List what is wrong now with what targets are to be",
+		Example: "  fettle alarm list\n  fettle alarm list --watch",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.AlarmPage, error) { return hub.Alarms(c.Context()) }, s.showAlarms)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showAlarms(p document.AlarmPage) {
+	if len(p.Alarms) == 0 {
+		s.printf("Nothing is wrong.\n")
+		return
+	}
+	for i, a := range p.Alarms {
+		if i > 0 {
+			s.printf("\n")
+		}
+		about := ""
+		if a.Count > 0 {
+			about = fmt.Sprintf(" of %s", strings.Join(a.Targets, ", "))
+			if more := a.Count - len(a.Targets); more > 0 {
+				about += fmt.Sprintf(" and %d more", more)
+			}
+		}
+		s.printf("%s%s\n  %s\n", a.Kind, render.Escape(about), render.Escape(a.Text))
+		if a.Digest != "" {
+			s.printf("  If it is meant: fettle alarm approve %s\n", a.Digest)
+		}
+	}
+}
+
+func newAlarmApprove(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "approve DIGEST",
+		Short: "Let happen what an alarm keeps from happening",
+		Long: `The digest names exactly the targets that it is about: when these have changed by then, it
+is another alarm. An approval counts for a day.`,
+		Example: "  fettle alarm approve sha256:2f5c…",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := hub.ApproveAlarm(c.Context(), a[0])
+			if err != nil {
+				return err
+			}
+			return s.done("approve", 0, d.Text)
+		},
+	}
+}

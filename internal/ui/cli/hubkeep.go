@@ -1,0 +1,162 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub"
+)
+
+// errUnwell ends hub check where something is not well.
+var errUnwell = fmt.Errorf("something is not well: %w", executor.ErrCheckFailed)
+
+func newHubBackup(s *session) *cobra.Command {
+	dir := hubDir
+	c := &cobra.Command{
+		Use:   "backup FILE|-",
+		Short: "Save all of a hub that cannot be made again",
+		Long: `Saves the settings, keys and authority in the folder of the hub that runs on this machine, and
+what hubs share: targets, people, tokens, revocations, pins, rules. Assignments, reports and
+content are made again of the repository and the agents.
+
+The file is as secret as the authority's key, which is in it. It is written for you alone.`,
+		Example: "  fettle hub backup /srv/backup/hub.json\n  fettle hub backup - | age -r age1… >hub.age",
+		Args:    args(1, 1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.hubBackup(c.Context(), dir, a[0]) },
+	}
+	c.Flags().StringVar(&dir, "dir", hubDir, "the `DIR` of fettle hub init")
+	return c
+}
+
+func (s *session) hubBackup(ctx context.Context, dir, file string) error {
+	if s.app.Hub == nil || s.app.Hub.Backup == nil {
+		return errors.New("cannot be a hub: this program was built without")
+	}
+	at, err := s.hub()
+	if err != nil {
+		return err
+	}
+	state, err := at.SaveState(ctx)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	if file == "-" {
+		return s.app.Hub.Backup(dir, state, s.app.Stdout)
+	}
+	if err := keepWhole(file, func(w io.Writer) error { return s.app.Hub.Backup(dir, state, w) }); err != nil {
+		return fmt.Errorf("cannot save the hub: %w", err)
+	}
+	return s.done("backup", 0, fmt.Sprintf("%s has the keys of the fleet in it: keep it where nobody else reads it.", file))
+}
+
+// keepWhole writes a file for its owner alone, whole and durable or not at all.
+func keepWhole(file string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+func newHubRestore(s *session) *cobra.Command {
+	dir := hubDir
+	c := &cobra.Command{
+		Use:   "restore FILE|-",
+		Short: "Make a hub of a backup, where there is none",
+		Long: `Makes the folder of a hub of what fettle hub backup saved. When it is run it begins an epoch
+above all that were before: agents that are ahead of the backup take what it says, and no
+number is given twice. What was revoked since the backup has to be revoked again.
+
+Never run the hub that was saved and the one that was restored at once.`,
+		Example: "  fettle hub restore /srv/backup/hub.json\n  age -d -i key hub.age | fettle hub restore -",
+		Args:    args(1, 1),
+		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, a[0]) },
+	}
+	c.Flags().StringVar(&dir, "dir", hubDir, "make it in `DIR`")
+	return c
+}
+
+func (s *session) hubRestore(dir, file string) error {
+	if s.app.Hub == nil || s.app.Hub.Restore == nil {
+		return errors.New("cannot be a hub: this program was built without")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	in := s.app.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("cannot read the backup: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	set, err := s.app.Hub.Restore(dir, in)
+	if errors.Is(err, hub.ErrExists) {
+		return withHint(err, "Move that folder away first, or name another one: --dir DIR")
+	}
+	if err != nil {
+		return err
+	}
+	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: systemctl start fettle-hub, or fettle hub run --dir %s", set.Name, set.Fleet, dir, dir))
+}
+
+func newHubCheck(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "check",
+		Short:   "Look at a hub closely: disk, certificates, bus, repository, backup",
+		Long:    `Asks the hub how it is, and ends with 3 when something is not well.`,
+		Example: "  fettle hub check\n  fettle hub check --json",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			well := false
+			err := showing(c.Context(), s, watching{}, func(hub *client.Client) (document.HubCheck, error) {
+				d, err := hub.Check(c.Context())
+				well = d.Well
+				return d, err
+			}, s.showCheck)
+			if err == nil && !well {
+				return errUnwell
+			}
+			return err
+		},
+	}
+}
+
+func (s *session) showCheck(d document.HubCheck) {
+	rows := [][]string{}
+	for _, f := range d.Checks {
+		is := "well"
+		if !f.Well {
+			is = "NOT WELL"
+		}
+		rows = append(rows, []string{f.Name, is, f.Text, f.Hint})
+	}
+	s.style().Table(s.app.Stdout, []string{"CHECK", "IS", "HOW", "DO"}, rows)
+}

@@ -1,0 +1,216 @@
+//go:build !target
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/notify"
+)
+
+func newNotify(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "notify",
+		Short: "Who is told of what happens, and which reactions wait for a word",
+		Long: `The hub tells of what is wrong when it begins and when it is over, each once, by webhook, by
+mail or to a program. What nobody takes is tried again for a day, also by another hub.`,
+		Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newNotifyList(s), newNotifySet(s))
+	for _, sub := range []struct {
+		use, short, example string
+		do                  func(context.Context, *client.Client, string) (document.Done, error)
+	}{
+		{"test RULE", "Send something by a rule at once", "  fettle notify test ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+			return hub.TestNotification(ctx, n)
+		}},
+		{"remove RULE", "End a rule", "  fettle notify remove ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+			return hub.RemoveNotification(ctx, n)
+		}},
+		{"approve NOTICE", "Let a program run that waits for somebody's word", "  fettle notify approve 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+			return hub.DecideNotice(ctx, n, false)
+		}},
+		{"deny NOTICE", "Throw away a notice that waits", "  fettle notify deny 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+			return hub.DecideNotice(ctx, n, true)
+		}},
+	} {
+		c.AddCommand(s.askingHub(sub.use, sub.short, sub.example, sub.do))
+	}
+	return c
+}
+
+// askingHub is a command that asks a hub to do something with one thing.
+func (s *session) askingHub(use, short, example string, do func(context.Context, *client.Client, string) (document.Done, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := do(c.Context(), hub, a[0])
+			if err != nil {
+				return err
+			}
+			return s.done(c.Name(), 0, d.Text)
+		},
+	}
+}
+
+func newNotifyList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the rules, and the notices that were not sent yet",
+		Example: "  fettle notify list\n  fettle notify list --json",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.NotificationPage, error) { return hub.Notifications(c.Context()) }, s.showNotifications)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showNotifications(p document.NotificationPage) {
+	rows, waiting := [][]string{}, [][]string{}
+	for _, n := range p.Notifications {
+		last := "never"
+		if n.Last > 0 {
+			last = s.ago(n.Last)
+		}
+		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.On(n.Rule), ","), cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds), strconv.FormatUint(n.Sent, 10), last, n.Error})
+		for _, w := range n.Waiting {
+			why := cmp.Or(w.Error, "soon")
+			if w.Approve {
+				why = "for: fettle notify approve " + w.ID
+			}
+			waiting = append(waiting, []string{w.ID, n.Rule.Name, s.moment(w.At), strconv.Itoa(w.Tries), w.Subject, why})
+		}
+	}
+	s.style().Table(s.app.Stdout, []string{"RULE", "ON", "TARGETS", "TO", "HOLD", "SENT", "LAST", "ERROR"}, rows)
+	if len(waiting) > 0 {
+		s.printf("\n")
+		s.style().Table(s.app.Stdout, []string{"NOTICE", "RULE", "SINCE", "TRIES", "SAYS", "WAITS"}, waiting)
+	}
+}
+
+func destination(r document.Notification) string {
+	switch {
+	case r.Webhook != nil:
+		return cmp.Or(r.Webhook.URL, "URL in "+r.Webhook.File)
+	case r.Mail != nil:
+		return strings.Join(r.Mail.To, ",")
+	case r.Command != nil:
+		return strings.Join(append([]string{r.Command.Program}, r.Command.Args...), " ")
+	}
+	return ""
+}
+
+// notifyFlags are what a rule is made of.
+type notifyFlags struct {
+	rule            document.Notification
+	hook            document.Webhook
+	mail            document.Mail
+	command         document.Command
+	every, template string
+}
+
+func newNotifySet(s *session) *cobra.Command {
+	var f notifyFlags
+	c := selectMany(&cobra.Command{
+		Use:   "set RULE [-- ARGUMENT…]",
+		Short: "Make a rule: of what is told, and to whom",
+		Long: `A rule tells one webhook, some mail addresses, or one program. Secrets are files in the folder
+notify of the hub, which its root writes; rules name them. Programs are in that folder too, and
+no others run: they get the notice as JSON on standard input, and the arguments behind --.
+With --approve a program runs only after: fettle notify approve NOTICE.
+
+Without --on it is told of alarms, of targets that failed or are silent, and of the hub's own
+troubles. What begins is told once, and again when it is over. Other kinds are events, such as
+enrolled, revoked or refused. -t is whose: without it all, and what is about no target.
+
+A template is of Go's text/template, with .Fleet, .Rule, .ID, .At, .Summary, .More and .Items, each
+with .Kind, .Name, .Target, .Module, .Text, .At and .Resolved; its first line is the subject.`,
+		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --sign hook-key\n  fettle notify set night --on failed,silent -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password mail-password\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
+		Args:    args(1, -1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.setNotification(c.Context(), f, a) },
+	})
+	flags := c.Flags()
+	flags.StringSliceVar(&f.rule.On, "on", nil, "tell of these `KINDS`")
+	flags.StringVar(&f.every, "every", "", "gather for this `TIME`, and send no oftener (default: 30s)")
+	flags.StringVar(&f.template, "template", "", "say it by the template in this `FILE`")
+	flags.StringVar(&f.hook.URL, "webhook", "", "send JSON to this `URL`, which is no secret")
+	flags.StringVar(&f.hook.File, "webhook-file", "", "send it to the URL that the hub's `FILE` holds")
+	flags.StringVar(&f.hook.Sign, "sign", "", "sign it with the secret in the hub's `FILE`")
+	flags.StringSliceVar(&f.mail.To, "mail", nil, "send mail to this `ADDRESS`; may be repeated")
+	flags.StringVar(&f.mail.From, "from", "", "send it as this `ADDRESS`")
+	flags.StringVar(&f.mail.Server, "server", "localhost:25", "send it by this `HOST:PORT`")
+	flags.StringVar(&f.mail.User, "user", "", "log in there as this `USER`")
+	flags.StringVar(&f.mail.Password, "password", "", "with the password in the hub's `FILE`")
+	flags.StringVar(&f.command.Program, "command", "", "run this `PROGRAM` of the hub's folder notify")
+	flags.BoolVar(&f.command.Approve, "approve", false, "run it when somebody has approved the notice")
+	return c
+}
+
+// request is the rule that the flags say.
+func (f notifyFlags) request(name string, more []string) (document.Notification, error) {
+	r := f.rule
+	r.Name = name
+	if f.every != "" {
+		d, err := parseSpan(f.every)
+		if err != nil {
+			return r, err
+		}
+		r.Every = int64(d)
+	}
+	if f.template != "" {
+		text, err := os.ReadFile(f.template)
+		if err != nil {
+			return r, fmt.Errorf("cannot read the template: %w", err)
+		}
+		r.Template = string(text)
+	}
+	if f.hook.URL != "" || f.hook.File != "" {
+		r.Webhook = &f.hook
+	}
+	if len(f.mail.To) > 0 {
+		r.Mail = &f.mail
+	}
+	if f.command.Program != "" {
+		f.command.Args = more
+		r.Command = &f.command
+	} else if len(more) > 0 {
+		return r, refuse("Name it: --command PROGRAM", "cannot give arguments to no program")
+	}
+	return r, nil
+}
+
+func (s *session) setNotification(ctx context.Context, f notifyFlags, a []string) error {
+	r, err := f.request(a[0], a[1:])
+	if err != nil {
+		return err
+	}
+	if r.Select, err = s.selectedOnHub(); err != nil {
+		return err
+	}
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	d, err := hub.SetNotification(ctx, r)
+	if err != nil {
+		return err
+	}
+	return s.done("set", 0, d.Text+" Try it: fettle notify test "+r.Name)
+}

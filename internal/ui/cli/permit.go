@@ -1,0 +1,200 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// permitLife is how long a permit is good when nobody says: an agent that is away has to
+// come back within it.
+const permitLife = 7 * 24 * time.Hour
+
+// permitFlags say what is permitted, and who signs.
+type permitFlags struct {
+	key, life, repository string
+}
+
+func (f *permitFlags) flags(c *cobra.Command) {
+	c.Flags().StringVar(&f.key, "key", "", "sign the permit with the private key in this `FILE`, or with that of the SSH agent whose .pub lies beside it (default: ~/.ssh/id_ed25519)")
+	c.Flags().StringVar(&f.life, "permit-for", "", "agents may take the permit for this `TIME` (default: 7d)")
+}
+
+// permitDoc is a permit.
+type permitDoc struct {
+	Format  string   `json:"format"` // fettle.permitted/1
+	Commit  string   `json:"commit"`
+	Targets []string `json:"targets"`
+	Expires int64    `json:"expires"` // ns since 1970
+	Permit  string   `json:"permit"`
+}
+
+func newPermit(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "permit",
+		Short: "The way back to an older commit, for targets that believe signed ones",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	var f permitFlags
+	commit := ""
+	sign := &cobra.Command{
+		Use:   "sign TARGET… --commit REV",
+		Short: "Sign a permit to go back to a commit",
+		Long: `Targets that take signed commits alone take none that is older than what they had, whatever
+a hub says, unless somebody permits it whose key they believe. The permit is signed here, on
+your own machine; the hub carries it: fettle target pin … --permit-file FILE.
+
+TARGET is the name of one, in which * and ? stand for others, or label:KEY=VALUE.`,
+		Example: "  fettle permit sign web1 web2 --commit v1.4 >permit\n  fettle permit sign 'web*' --commit 2f5c… --repository site --permit-for 12h --key ~/.ssh/id_ecdsa >permit",
+		Args:    args(1, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if commit == "" {
+				return refuse("Name it: --commit REV", "cannot permit to go back to nothing")
+			}
+			p, signed, err := s.signPermit(c.Context(), f, commit, a)
+			if err != nil {
+				return err
+			}
+			return s.shown(permitDoc{"fettle.permitted/1", p.Commit, p.Targets, p.Expires * 1e9, signed}, func() { fmt.Fprint(s.app.Stdout, signed) })
+		},
+	}
+	sign.Flags().StringVar(&commit, "commit", "", "the `REV` that may be gone back to: a commit, or what leads to one in the repository here (-C)")
+	sign.Flags().StringVar(&f.repository, "repository", "", "the `NAME` that the hub knows the repository by (default: ask the hub)")
+	f.flags(sign)
+	c.AddCommand(sign)
+	return c
+}
+
+// signPermit makes a permit for targets to go back to a revision.
+func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, targets []string) (p content.Permit, signed string, err error) {
+	life := permitLife
+	if f.life != "" {
+		if life, err = parseSpan(f.life); err != nil {
+			return p, "", err
+		}
+	}
+	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets, Expires: s.app.Now().Add(life).Unix()}
+	if p.Commit, err = s.wholeCommit(ctx, rev); err != nil {
+		return p, "", err
+	}
+	if p.Repository == "" {
+		if p.Repository, err = s.repositoryOfHub(ctx); err != nil {
+			return p, "", err
+		}
+	}
+	key, end, err := s.permitKey(ctx, f.key)
+	if err != nil {
+		return p, "", err
+	}
+	defer end()
+	signed, err = p.Sign(key)
+	return p, signed, err
+}
+
+var wholeID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+
+// wholeCommit is a commit with all of its digits; what is shorter is looked up in the
+// repository here.
+func (s *session) wholeCommit(ctx context.Context, rev string) (string, error) {
+	if wholeID().MatchString(rev) {
+		return rev, nil
+	}
+	r, err := repo.OpenWith(ctx, s.dir, s.limits())
+	if err != nil {
+		return "", withHint(fmt.Errorf("cannot tell which commit %q is: %w", rev, err), "Give all of its digits, or a repository that has it: -C DIR")
+	}
+	defer r.Close()
+	info, err := r.Resolve(ctx, rev)
+	return info.Commit, withHint(err, "Give all of its digits, or a repository that has it: -C DIR")
+}
+
+func (s *session) repositoryOfHub(ctx context.Context) (string, error) {
+	hub, err := s.hub()
+	if err != nil {
+		return "", withHint(err, "Or name the repository as the hub does: --repository NAME")
+	}
+	page, err := hub.Repositories(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(page.Repositories) == 0 {
+		return "", errors.New("cannot permit anything: the hub follows no repository")
+	}
+	return page.Repositories[0].Name, nil
+}
+
+// permitKey is the key that a person signs with: in a file, or in their SSH agent.
+func (s *session) permitKey(ctx context.Context, file string) (key content.PermitKey, end func(), err error) {
+	end = func() {}
+	if file == "" {
+		file = filepath.Join(s.app.Env("HOME"), ".ssh", "id_ed25519")
+	}
+	file = strings.TrimSuffix(file, ".pub")
+	private, err := os.ReadFile(file)
+	if err != nil {
+		err = fmt.Errorf("cannot read the key: %w", err)
+	} else {
+		key, err = content.ReadPermitKey(private)
+	}
+	socket := s.app.Env("SSH_AUTH_SOCK")
+	if err == nil || socket == "" {
+		return key, end, withHint(err, "Name the key: --key FILE; one with a passphrase has to be in the SSH agent: ssh-add FILE")
+	}
+	public, perr := os.ReadFile(file + ".pub")
+	if perr != nil {
+		return key, end, withHint(errors.Join(err, perr), "Name the key: --key FILE")
+	}
+	conn, err := client.SSHAgent(ctx, socket)
+	if err != nil {
+		return key, end, err
+	}
+	key, err = content.AgentPermitKey(conn, public)
+	return key, func() { _ = conn.Close() }, withHint(err, "Add it: ssh-add "+file)
+}
+
+// permitted signs the way back for the targets of a pin.
+func (s *session) permitted(ctx context.Context, f permitFlags, rev string, named []string) (commit, signed string, err error) {
+	hub, err := s.hub()
+	if err != nil {
+		return "", "", err
+	}
+	ids, err := s.namedOnHub(ctx, hub, named)
+	if err != nil {
+		return "", "", err
+	}
+	var names []string
+	for _, id := range ids {
+		d, err := hub.Target(ctx, id)
+		if err != nil {
+			return "", "", err
+		}
+		names = append(names, d.Target.Name)
+	}
+	p, signed, err := s.signPermit(ctx, f, rev, names)
+	return p.Commit, signed, err
+}
+
+// readPermit reads one that was signed before, and tells to which commit it leads.
+func readPermit(file string) (signed, commit string, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", fmt.Errorf("cannot read the permit: %w", err)
+	}
+	p, _, err := content.ReadPermit(string(text))
+	return string(text), p.Commit, err
+}
