@@ -197,7 +197,7 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	}
 	out, err := convert.Convert(v, a.Type)
 	if err != nil {
-		ev.errorf(rng, "Wrong type", "%s of a %s is a %s, and this is a %s.%s", a.Name, st.kind.Name, a.Type.FriendlyName(), v.Type().FriendlyName(), why(err))
+		ev.errorf(rng, "Wrong type", "%s of %s is %s, and this is %s.%s", a.Name, diag.One(st.kind.Name), diag.One(a.Type.FriendlyName()), diag.One(v.Type().FriendlyName()), why(err))
 		return cty.NilVal, false
 	}
 	if !out.IsWhollyKnown() {
@@ -205,7 +205,7 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	}
 	if out.IsNull() {
 		if a.Required && st.def == nil || a.Required && st.decl.attrs[a.Name] == nil {
-			ev.errorf(rng, "Missing attribute", "A %s needs %s.%s", st.kind.Name, a.Name, docHint(a))
+			ev.errorf(rng, "Missing attribute", "%s needs %s.%s", diag.FirstOne(st.kind.Name), a.Name, docHint(a))
 			return cty.NilVal, false
 		}
 		if st.def == nil && a.Default != cty.NilVal {
@@ -217,7 +217,7 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 		if st.def != nil || a.Secret {
 			return out, true
 		}
-		ev.add(ev.traced(st.scope, diag.List{outOfPlace(rng, a.Name+" of a "+st.kind.Name)})...)
+		ev.add(ev.traced(st.scope, diag.List{outOfPlace(rng, a.Name+" of "+diag.One(st.kind.Name))})...)
 		return cty.NilVal, false
 	}
 	if len(a.OneOf) > 0 && a.Type == cty.String && !slices.Contains(a.OneOf, out.AsString()) {
@@ -349,7 +349,7 @@ func (ev *evaluator) forEach(a *hclsyntax.Attribute, v cty.Value) (keys []string
 		}
 		return keys, vals, true
 	}
-	ev.errorf(rng, "Bad for_each", "for_each needs a set of texts or a map, and this is a %s.", ty.FriendlyName())
+	ev.errorf(rng, "Bad for_each", "for_each needs a set of texts or a map, and this is %s.", diag.One(ty.FriendlyName()))
 	return nil, nil, false
 }
 
@@ -388,7 +388,7 @@ func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs [
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
-		ev.errorf(rangeOf(a.Expr.Range()), "Wrong type", "when is true or false, and this is a %s.", v.Type().FriendlyName())
+		ev.errorf(rangeOf(a.Expr.Range()), "Wrong type", "when is true or false, and this is %s.", diag.One(v.Type().FriendlyName()))
 		return false, nil, false
 	}
 	ev.decided(unit{st: st, each: each, on: b.True()}, mark)

@@ -18,7 +18,7 @@ func (ev *evaluator) standsFor(st *state, n *catalog.Node, unknown bool) (*kind.
 		return nil, true
 	}
 	if unknown {
-		ev.errorf(st.decl.rng, "Value is not known", "What a %s gives is recorded in the repository, so it cannot be made of a value that only a run gives.", st.kind.Name)
+		ev.errorf(st.decl.rng, "Value is not known", "What %s gives is recorded in the repository, so it cannot be made of a value that only a run gives.", diag.One(st.kind.Name))
 		return nil, false
 	}
 	x, ds := st.kind.Expand(n.State)

@@ -20,6 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/front/yamlfront"
 	"fettle.dev/fettle/internal/secret"
 )
@@ -172,7 +173,7 @@ func plainValue(v cty.Value) (any, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("a %s cannot be written as YAML", v.Type().FriendlyName())
+	return nil, fmt.Errorf("%s cannot be written as YAML", diag.One(v.Type().FriendlyName()))
 }
 
 func yamlDecode() function.Function {

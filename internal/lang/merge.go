@@ -103,7 +103,7 @@ func (l layer) merges(v *variable) string {
 func (ev *evaluator) join(v *variable, below, above cty.Value, deep bool, rng diag.Range) (cty.Value, bool) {
 	for _, x := range []cty.Value{below, above} {
 		if !isObject(x) {
-			ev.errorf(rng, "Values cannot be merged", "The variable %q is merged with what the layers below give, which is for objects, and one of the values is a %s. Say merge = { %s = %q }, or give objects.", v.name, x.Type().FriendlyName(), v.name, replaceBelow)
+			ev.errorf(rng, "Values cannot be merged", "The variable %q is merged with what the layers below give, which is for objects, and one of the values is %s. Say merge = { %s = %q }, or give objects.", v.name, diag.One(x.Type().FriendlyName()), v.name, replaceBelow)
 			return above, false
 		}
 	}

@@ -107,7 +107,7 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 		ev.errorf(r.rng, "Attribute as a reference", "Leave out %q: what counts here is the state, %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}
-	ev.errorf(r.rng, "Unknown action", "A %s has no action %q.%s", k.Name, name, Suggest(name, actionNames(k)))
+	ev.errorf(r.rng, "Unknown action", "%s has no action %q.%s", diag.FirstOne(k.Name), name, Suggest(name, actionNames(k)))
 	return nil
 }
 
@@ -144,7 +144,7 @@ func (ev *evaluator) onlyAction(st *state, rng diag.Range, prefix string) (strin
 	names := actionNames(st.kind)
 	switch len(names) {
 	case 0:
-		ev.errorf(rng, "No action here", "A %s has no actions.", st.kind.Name)
+		ev.errorf(rng, "No action here", "%s has no actions.", diag.FirstOne(st.kind.Name))
 		return "", false
 	case 1:
 		return names[0], true
@@ -173,7 +173,7 @@ func (ev *evaluator) listen(st *state, each map[string]cty.Value, self ref, a *h
 	for _, it := range items {
 		name := hcl.ExprAsKeyword(it.Key)
 		if !contains(actionNames(st.kind), name) {
-			ev.errorf(rangeOf(it.Key.Range()), "Unknown action", "A %s has no action %q.%s", st.kind.Name, name, Suggest(name, actionNames(st.kind)))
+			ev.errorf(rangeOf(it.Key.Range()), "Unknown action", "%s has no action %q.%s", diag.FirstOne(st.kind.Name), name, Suggest(name, actionNames(st.kind)))
 			continue
 		}
 		ev.listenTo(st, each, self, name, it.Value, failure)

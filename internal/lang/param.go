@@ -56,7 +56,7 @@ func CheckParams(what, name string, params []Param, given map[string]string) dia
 			if p.Secret {
 				shown = "what was given"
 			}
-			r.errorf(p.Range, "Wrong type", "The parameter %q of %s is a %s, and %s is none.", p.Name, what, p.Type, shown)
+			r.errorf(p.Range, "Wrong type", "The parameter %q of %s is %s, and %s is none.", p.Name, what, diag.One(p.Type), shown)
 		}
 	}
 	return r.list

@@ -332,7 +332,7 @@ func (ev *evaluator) hasAttr(r ref, name string) bool {
 		ev.errorf(r.rng, "Action as a value", "%s.%s is an action. Actions stand in notify: notify = [%s.%s].", id, name, id, name)
 		return false
 	}
-	ev.errorf(r.rng, "Reference to no attribute", "A %s has no attribute %q.%s", k.Name, name, Suggest(name, slices.Concat(attrNames(k), namesOf(k.Outputs), actionNames(k))))
+	ev.errorf(r.rng, "Reference to no attribute", "%s has no attribute %q.%s", diag.FirstOne(k.Name), name, Suggest(name, slices.Concat(attrNames(k), namesOf(k.Outputs), actionNames(k))))
 	return false
 }
 

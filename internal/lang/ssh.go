@@ -123,7 +123,7 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 	v, err := convert.Convert(v, want)
 	if err != nil || !v.IsWhollyKnown() {
 		w.bad[a] = true
-		w.errorf(rangeOf(a.Expr.Range()), "Wrong type", "%s has to be a %s. This is for the target %q.", a.Name, want.FriendlyName(), w.target)
+		w.errorf(rangeOf(a.Expr.Range()), "Wrong type", "%s has to be %s. This is for the target %q.", a.Name, diag.One(want.FriendlyName()), w.target)
 		return cty.NilVal, false
 	}
 	return v, !v.IsNull()

@@ -195,7 +195,7 @@ func (p *Program) early(r *reports, e hclsyntax.Expression, want cty.Type) (cty.
 	}
 	v, err := convert.Convert(v, want)
 	if err != nil || v.IsNull() || !v.IsWhollyKnown() {
-		r.errorf(rangeOf(e.Range()), "Wrong type", "A %s is needed here.", want.FriendlyName())
+		r.errorf(rangeOf(e.Range()), "Wrong type", "%s is needed here.", diag.FirstOne(want.FriendlyName()))
 		return cty.NilVal, false
 	}
 	return v, true

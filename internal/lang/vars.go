@@ -116,7 +116,7 @@ func (ev *evaluator) convertVar(v *variable, val cty.Value, rng diag.Range) (cty
 	}
 	out, err := convert.Convert(val, v.typ)
 	if err != nil {
-		ev.errorf(rng, "Wrong type", "The variable %q is a %s (declared at %s), and this is a %s.%s", v.name, v.typ.FriendlyName(), v.rng, val.Type().FriendlyName(), why(err))
+		ev.errorf(rng, "Wrong type", "The variable %q is %s (declared at %s), and this is %s.%s", v.name, diag.One(v.typ.FriendlyName()), v.rng, diag.One(val.Type().FriendlyName()), why(err))
 		return cty.NilVal, false
 	}
 	return out, true
@@ -260,7 +260,7 @@ func (ev *evaluator) factValue(f *fact) (cty.Value, bool) {
 	}
 	out, err := convert.Convert(v, f.typ)
 	if err != nil {
-		ev.errorf(f.rng, "Wrong type", "The fact %q is declared as a %s, and the target's is a %s.", f.name, f.typ.FriendlyName(), v.Type().FriendlyName())
+		ev.errorf(f.rng, "Wrong type", "The fact %q is declared as %s, and the target's is %s.", f.name, diag.One(f.typ.FriendlyName()), diag.One(v.Type().FriendlyName()))
 		return cty.NilVal, false
 	}
 	return out, true

@@ -57,7 +57,7 @@ func (ev *evaluator) checkDecl(st *state) {
 	}
 	for _, n := range d.names {
 		if !contains(allowed, n) {
-			ev.errorf(rangeOf(d.attrs[n].NameRange), "Unknown attribute", "A %s has no attribute %q.%s", what, n, Suggest(n, allowed))
+			ev.errorf(rangeOf(d.attrs[n].NameRange), "Unknown attribute", "%s has no attribute %q.%s", diag.FirstOne(what), n, Suggest(n, allowed))
 		}
 	}
 	for _, b := range d.blocks {
@@ -65,7 +65,7 @@ func (ev *evaluator) checkDecl(st *state) {
 		if contains(allowed, b.Type) {
 			hint = " Write " + b.Type + " = { … }."
 		}
-		ev.errorf(rangeOf(b.TypeRange), "Unexpected block", "A %s holds attributes, no blocks.%s", what, hint)
+		ev.errorf(rangeOf(b.TypeRange), "Unexpected block", "%s holds attributes, no blocks.%s", diag.FirstOne(what), hint)
 	}
 }
 

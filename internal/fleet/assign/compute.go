@@ -13,6 +13,7 @@ type decision struct {
 	target fleet.Target
 	was    *fleet.Assignment
 	want   *fleet.Assignment // nil: it gets nothing new whatever it has
+	asked  *fleet.Assignment // what the branch that all follow says of it; nil: nothing, or nobody knows
 	pins   []fleet.Pin       // in force, that of the whole target first, then by module
 	kept   string            // why it stays with what it has; "" when it does not have to
 	frozen string
@@ -127,6 +128,10 @@ func (c *computing) decide(d *decision) {
 			d.keep(why)
 		} else {
 			d.want = &want
+			if want.Top.Rollout != PinRollout {
+				asked := want
+				d.asked = &asked
+			}
 		}
 	}
 	d.frozen = c.frozen(d.target.ID)

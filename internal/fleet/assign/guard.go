@@ -51,7 +51,9 @@ func (c *computing) guard() {
 
 // sets are the modules that are given to targets now. What a target loses
 // because a person took it out, or because a pin of all of it begins or ends, does not
-// count.
+// count. Nor does it count that a target has a module which the branch does not say of
+// it, because it is frozen, pinned or kept: one such target would hide that the module is
+// taken from all others.
 func (c *computing) sets() map[string]*set {
 	sets := map[string]*set{}
 	of := func(module string) *set {
@@ -66,10 +68,12 @@ func (c *computing) sets() map[string]*set {
 		if d.want == nil || d.want.Withdrawn != "" || d.target.Standing != fleet.Active {
 			continue
 		}
-		for _, m := range d.want.Modules {
+		for i, m := range d.want.Modules {
 			s := of(m.Module)
-			s.now++
-			s.left = append(s.left, d)
+			if d.asked != nil && find(d.asked.Modules, m.Module, i) != nil {
+				s.now++
+				s.left = append(s.left, d)
+			}
 		}
 		if d.was == nil || d.was.Withdrawn != "" || d.was.Top.Rollout == PinRollout || d.want.Top.Rollout == PinRollout {
 			continue

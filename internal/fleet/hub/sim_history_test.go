@@ -261,16 +261,15 @@ func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
 	}
 }
 
-// shrink commits that nobody is a web server any more, and looks that all stay so. Where
-// one is pinned it is not taken from all.
+// shrink commits that nobody is a web server any more, and looks that all stay so who
+// are not pinned.
 func (h *history) shrink() {
 	before := map[fleet.TargetID]fleet.Assignment{}
 	for _, a := range h.live() {
 		was := h.newest(a.id.ID)
-		if was.Top.Rollout != "" {
-			return
+		if was.Top.Rollout == "" {
+			before[a.id.ID] = was
 		}
-		before[a.id.ID] = was
 	}
 	h.commit("main", h.site.believed, "shrinking")
 	time.Sleep(2 * time.Minute)

@@ -74,7 +74,7 @@ func steps(s kind.State, verb step.Verb, limit string) (kind.Output, diag.List) 
 	case len(given) == 0:
 		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Nothing to look at", "Give one of http, tcp, exec, unit and file.")}
 	case len(given) > 1:
-		return kind.Output{}, s.Errorf(given[1], "Several checks in one", "A %s takes one of http, tcp, exec, unit and file, and here are %s. Write a state for each.", s.Kind, strings.Join(given, " and "))
+		return kind.Output{}, s.Errorf(given[1], "Several checks in one", "%s takes one of http, tcp, exec, unit and file, and here are %s. Write a state for each.", diag.FirstOne(s.Kind), strings.Join(given, " and "))
 	}
 	return s.One(verb, []string{s.Str("name")}, attrs...)
 }

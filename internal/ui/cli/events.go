@@ -75,7 +75,12 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 		if err != nil {
 			return err
 		}
-		return s.shown(page, func() { s.showEvents(page.Events) })
+		return s.shown(page, func() {
+			if len(page.Events) == 0 {
+				s.printf("Nothing of the kind happened, as far back as events are kept.\n")
+			}
+			s.showEvents(page.Events)
+		})
 	}
 	f := c.Flags()
 	f.BoolVarP(&follow, "follow", "f", false, "go on as things happen")

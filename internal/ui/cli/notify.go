@@ -84,9 +84,13 @@ func newNotifyList(s *session) *cobra.Command {
 
 func (s *session) showNotifications(p document.NotificationPage) {
 	rows, waiting := [][]string{}, [][]string{}
+	if len(p.Notifications) == 0 {
+		s.printf("There are no rules. Make one: fettle notify set --help\n")
+		return
+	}
 	for _, n := range p.Notifications {
 		last := "never"
-		if n.Last > 0 {
+		if n.Sent > 0 {
 			last = s.ago(n.Last)
 		}
 		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.On(n.Rule), ","), cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds), strconv.FormatUint(n.Sent, 10), last, n.Error})
