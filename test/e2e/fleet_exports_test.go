@@ -45,7 +45,8 @@ file "/etc/backends.conf" {
 }
 
 // TestFleetExports: a load balancer lists the web servers that there are. It waits for the
-// first one, a new one appears in its file, and one that is retired is out of it.
+// first one, a new one appears in its file, a store that is lost takes none out of it, and
+// one that is retired is out of it.
 func TestFleetExports(t *testing.T) {
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
@@ -68,11 +69,13 @@ func TestFleetExports(t *testing.T) {
 	h.Run(t, "git", "-C", "/srv/site", "add", "-A")
 	h.Run(t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
 	h.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
-	h.Run(t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
+	h.units()
+	h.Run(t, "systemctl", "enable", "--now", "fettle-hub")
 	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
 	join := func(m *machine, labels string) {
 		f.enrol(m, f.token(labels, "1"), 0)
-		m.Run(t, "systemd-run", "--unit=fettle-agent", "-p", "Restart=always", "/usr/bin/env", "fettle", "agent", "run")
+		m.units()
+		m.Run(t, "systemctl", "enable", "--now", "fettle-agent")
 	}
 	line := func(m *machine) string { return "server " + m.Name + " " + m.Addr + ":80;\n" }
 	has := func(text string) {
@@ -96,6 +99,17 @@ func TestFleetExports(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	t.Logf("\n%s", h.Run(t, "fettle", "export", "list"))
+
+	h.Run(t, "systemctl", "stop", "fettle-hub")
+	h.Run(t, "rm", "-r", "/var/lib/fettle-hub/bus")
+	h.Run(t, "systemctl", "start", "fettle-hub")
+	f.await("all are back", func() bool {
+		if out := lb.Exec("cat", "/etc/backends.conf").Stdout; out != line(web1)+line(web2) {
+			t.Fatalf("while values are told again lb1 has %q", out)
+		}
+		users := strings.Count(h.Exec("fettle", "export", "list").Stdout, "web  address      1")
+		return users == 2 && strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
+	})
 
 	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
 	has(line(web2))

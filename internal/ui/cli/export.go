@@ -1,3 +1,5 @@
+//go:build !target
+
 package cli
 
 import (
