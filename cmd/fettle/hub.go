@@ -35,6 +35,15 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			b.Files = h
 			return hub.Init(b)
 		},
+		Join: func(ctx context.Context, j hub.Joining) (hub.Settings, error) {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return hub.Settings{}, err
+			}
+			defer func() { _ = h.Close() }()
+			j.Files = h
+			return hub.Join(ctx, j)
+		},
 		Backup: func(dir string, state document.HubState, out io.Writer) error {
 			h, err := local.Open("/", local.Options{})
 			if err != nil {

@@ -72,6 +72,8 @@ type Exchange interface {
 	// Connected are the agents that are connected to this hub, and Presence calls
 	// each for every one that comes and goes from now on.
 	Connected() []TargetID
+	// Here tells whether one is.
+	Here(id TargetID) bool
 	Presence(each func(id TargetID, here bool))
 	// Kick ends the connections of a target.
 	Kick(id TargetID)
@@ -162,4 +164,15 @@ type Do struct {
 type Done struct {
 	ID    string `json:"id"`
 	Error string `json:"error,omitempty"`
+}
+
+// WordHubs is told by a hub, and asked by an agent without a body; it is about a Hubs.
+const WordHubs = "hubs"
+
+// Hubs is where hubs are, and whom to believe: a signer counts only if the authority
+// vouches for it.
+type Hubs struct {
+	Hubs    []string `json:"hubs"`    // URLs, HTTPS
+	Buses   []string `json:"buses"`   // URLs of the bus
+	Signers string   `json:"signers"` // PEM
 }

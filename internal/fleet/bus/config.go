@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host"
 )
 
 // Config is what a Server is. Dir is always needed; Listen, TLS and Identify are unless
@@ -51,8 +53,15 @@ type Cluster struct {
 	// Identify refuses with an error who is no hub of this fleet. Both ends of a route
 	// ask it, about the other one.
 	Identify func(*tls.ConnectionState) error
-	// Replicas is how many hubs keep each thing: 1, 3 or 5; 0 is 1.
+	// Replicas is how many hubs keep what is new: 1, 3 or 5; 0 is 1. What is there already
+	// is kept as it is: see Server.Tend.
 	Replicas int
+	// Peers are the names of the hubs that are known, this one's among them, and Files is
+	// what the folder is prepared through. A hub that knows nobody else begins a cluster
+	// with all that it had alone; another waits until most of those whom it knows are
+	// there. nil leaves it to the server, which waits for as many as there are Routes.
+	Files host.FS
+	Peers []string
 }
 
 func (c Config) check() error {
@@ -63,6 +72,8 @@ func (c Config) check() error {
 		return errors.New("cannot start a bus without a certificate and a way to tell whose a connection is")
 	case c.Cluster != nil && (c.Name == "" || c.Cluster.Name == "" || c.Cluster.TLS == nil || c.Cluster.Identify == nil):
 		return errors.New("cannot join a cluster without a name for it and for the hub, a certificate, and a way to tell who is a hub")
+	case c.Cluster != nil && c.Cluster.Files != nil && !slices.Contains(c.Cluster.Peers, c.Name):
+		return errors.New("cannot join a cluster that does not know this hub")
 	}
 	return nil
 }
@@ -79,7 +90,7 @@ func (c Config) replicas() int {
 func (c Config) options() (*server.Options, error) {
 	o := &server.Options{
 		ServerName: c.Name, DontListen: c.DontListen, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: c.Dir, SyncAlways: true, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: c.storeDir(), SyncAlways: true, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 		MaxConn:         orElse(c.MaxConnections, 20_000),
@@ -108,8 +119,13 @@ func (c Config) cluster(o *server.Options) error {
 	if err != nil {
 		return err
 	}
-	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify})}
-	for _, r := range c.Cluster.Routes {
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 5 * time.Second, TLSConfig: strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify})}
+	routes := c.Cluster.Routes
+	if len(routes) == 0 {
+		// One that is to be a cluster has to have a route: its own, which it finds out.
+		routes = []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	}
+	for _, r := range routes {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: r})
 	}
 	o.CustomRouterAuthentication = hubsOnly{}

@@ -187,6 +187,13 @@ func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, hea
 // Connected implements fleet.Exchange; it is sorted.
 func (x *Exchange) Connected() []fleet.TargetID { return x.members.list() }
 
+// Here implements fleet.Exchange.
+func (x *Exchange) Here(id fleet.TargetID) bool {
+	x.members.mu.Lock()
+	defer x.members.mu.Unlock()
+	return x.members.here(id)
+}
+
 // Presence implements fleet.Exchange: each is called in order, and one call after the
 // other.
 func (x *Exchange) Presence(each func(id fleet.TargetID, here bool)) { x.members.watch(each) }

@@ -173,3 +173,15 @@ func (l *lease) end(ctx context.Context) {
 	defer cancel()
 	l.put(ctx, write{Claim: claim{Fence: e.seen.Fence, Beat: e.seen.Beat + 1}, Rev: e.rev}) // it ends by itself otherwise
 }
+
+// Holder is who holds a lease, "" for nobody: as the store has it, which may be late.
+// fleet.ErrNotFound is in the chain of the error where nobody ever did.
+func Holder(ctx context.Context, s fleet.Store, key string) (string, error) {
+	e, err := s.Get(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	var c claim
+	err = json.Unmarshal(e.Value, &c)
+	return c.Holder, err
+}

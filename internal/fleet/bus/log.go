@@ -45,7 +45,7 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	var stream jetstream.Stream
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
 		stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-			Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+			Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage, Replicas: s.replicasOf(ctx, "LOG_"+c.Name),
 			MaxAge: orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
 			MaxMsgSize: MaxBatch + 64<<10, DenyDelete: true, AllowDirect: true,
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ func (c overNATS) Close() { c.nc.Close() }
 type LinkConfig struct {
 	ID   fleet.TargetID
 	URLs []string // tls://HOST:PORT; each attempt takes one of them by chance
+	// Where gives the addresses of each attempt in place of URLs; nil is URLs.
+	Where func() []string
 	// TLS gives the settings of each new connection, so that a certificate that was
 	// renewed is used from then on. It is asked again for every attempt.
 	TLS func() (*tls.Config, error)
@@ -55,6 +58,7 @@ type LinkConfig struct {
 	Warn func(text string)
 
 	local *Server
+	last  *string // where the attempt before went
 }
 
 // Dial makes the link of a target. It returns at once, and connects in the background
@@ -71,6 +75,7 @@ func Dial(ctx context.Context, c LinkConfig) (*Link, error) {
 			return nil, fmt.Errorf("cannot connect to %.200q: the address of a bus is tls://HOST:PORT", u)
 		}
 	}
+	c.last = new(string)
 	return NewLink(ctx, c.ID, c.dial, c.Backoff), nil
 }
 
@@ -114,8 +119,25 @@ func (c LinkConfig) secure(o *nats.Options) error {
 	}
 	conf = conf.Clone()
 	conf.MinVersion = tls.VersionTLS13
-	o.Url, o.Secure, o.TLSHandshakeFirst, o.TLSConfig = c.URLs[rand.N(len(c.URLs))], true, true, conf
+	o.Url, o.Secure, o.TLSHandshakeFirst, o.TLSConfig = c.next(), true, true, conf
 	return nil
+}
+
+// next is where the next attempt goes: by chance, and elsewhere than the one before where
+// that can be, since a hub that is gone is as likely as any other. Attempts are made one
+// after the other.
+func (c LinkConfig) next() string {
+	all := c.URLs
+	if c.Where != nil {
+		if now := c.Where(); len(now) > 0 {
+			all = now
+		}
+	}
+	if len(all) > 1 {
+		all = slices.DeleteFunc(slices.Clone(all), func(u string) bool { return u == *c.last })
+	}
+	*c.last = all[rand.N(len(all))]
+	return *c.last
 }
 
 func (c LinkConfig) warn(text string) {

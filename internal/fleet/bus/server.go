@@ -45,6 +45,13 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	founds, err := c.founds()
+	if err == nil {
+		err = c.prepare(founds)
+	}
+	if err != nil {
+		return nil, err
+	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{config: c, secret: newToken() + newToken(), cancel: cancel}
 	o.CustomClientAuthentication = s
@@ -53,7 +60,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("cannot make a bus: %w", err)
 	}
 	s.nats.SetLoggerV2(sayings{s}, false, false, false)
-	if err := s.begin(inner); err != nil {
+	if err := s.begin(inner, founds); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -63,11 +70,16 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 
 // begin starts the server and the hub's own connections. Agents are let in when all of
 // it hears, so that nobody comes or goes unnoticed.
-func (s *Server) begin(ctx context.Context) error {
+func (s *Server) begin(ctx context.Context, founds bool) error {
 	go s.nats.Start()
 	if !s.nats.ReadyForConnections(readyTime) {
 		return fmt.Errorf("cannot start the bus: it was not ready within %s", readyTime)
 	}
+	leave, err := s.accompany()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	for _, user := range []string{userSystem, userHub, userHub} {
 		nc, err := s.own(user)
 		if err != nil {
@@ -86,9 +98,16 @@ func (s *Server) begin(ctx context.Context) error {
 	if s.js, err = jetstream.New(keeper); err != nil {
 		return fmt.Errorf("cannot use the store of the bus: %w", err)
 	}
-	err = errors.Join(s.awaitStore(ctx), flush(ctx, system))
+	if err := errors.Join(s.awaitStore(ctx), flush(ctx, system)); err != nil {
+		return err
+	}
+	if founds {
+		if err := s.bring(ctx); err != nil {
+			return err
+		}
+	}
 	s.exchange.Store(x)
-	return err
+	return nil
 }
 
 // flush waits until the server has seen all that was sent. The library's other way to do
@@ -126,7 +145,7 @@ func (s *Server) persist(ctx context.Context, do func(context.Context) error) er
 		once, stop := context.WithTimeout(ctx, 10*time.Second)
 		err := do(once)
 		stop()
-		if err == nil || s.config.replicas() == 1 {
+		if err == nil || s.config.Cluster == nil {
 			return err
 		}
 		select {
@@ -159,6 +178,9 @@ func (s *Server) kick(connection uint64) {
 		}
 	}()
 }
+
+// Left tells whether the others have taken this hub's vote: it keeps nothing any more.
+func (s *Server) Left() bool { return s.config.Cluster != nil && !s.nats.JetStreamEnabled() }
 
 // Exchange is the hub's end of all links.
 func (s *Server) Exchange() *Exchange { return s.exchange.Load() }
@@ -240,12 +262,24 @@ func (l sayings) Noticef(string, ...any) {}
 func (l sayings) Debugf(string, ...any)  {}
 func (l sayings) Tracef(string, ...any)  {}
 
-// Warnf leaves out that clients have to begin with TLS, which is what Config says.
+// Warnf leaves out that clients have to begin with TLS, which is what Config says, and
+// how hubs of a cluster come to have the same.
 func (l sayings) Warnf(format string, v ...any) {
-	if text := fmt.Sprintf(format, v...); !strings.Contains(text, "TLS Handshake First") {
+	text := fmt.Sprintf(format, v...)
+	for _, usual := range [...]string{"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot"} {
+		if strings.Contains(text, usual) {
+			return
+		}
+	}
+	l.s.warn(text)
+}
+
+// Errorf says once that another hub cannot be reached, and not with every attempt.
+func (l sayings) Errorf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	if !strings.Contains(text, "Error trying to connect to route") || strings.Contains(text, "(attempt 1)") {
 		l.s.warn(text)
 	}
 }
 
-func (l sayings) Errorf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }
 func (l sayings) Fatalf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }

@@ -36,6 +36,8 @@ func CheckEntry(key string, value []byte) error {
 type store struct {
 	kv   jetstream.KeyValue
 	name string
+	// leader is the bucket as who leads it has it; nil for a hub alone, which has all.
+	leader jetstream.Stream
 }
 
 var _ fleet.Store = (*store)(nil)
@@ -46,7 +48,7 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	var kv jetstream.KeyValue
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
 		kv, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.config.replicas(),
+			Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.replicasOf(ctx, "KV_"+name),
 			MaxValueSize: MaxValue, LimitMarkerTTL: markerTime,
 		})
 		return err
@@ -54,7 +56,20 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
 	}
-	return &store{kv: kv, name: name}, nil
+	st := &store{kv: kv, name: name}
+	if s.config.Cluster != nil {
+		err = s.persist(ctx, func(ctx context.Context) (err error) {
+			st.leader, err = s.js.Stream(ctx, "KV_"+name)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
+		}
+		// Any hub that keeps a copy answers otherwise, and may not have what this one has just
+		// written. The library asks who leads where the bucket does not let others answer.
+		st.leader.CachedInfo().Config.AllowDirect = false
+	}
+	return st, nil
 }
 
 // explain gives errors of JetStream the words of package fleet.
@@ -85,11 +100,26 @@ func (s *store) Get(ctx context.Context, key string) (fleet.Entry, error) {
 	}
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
+	if s.leader != nil {
+		return s.getOfLeader(ctx, key)
+	}
 	e, err := s.kv.Get(ctx, key)
 	if err != nil {
 		return fleet.Entry{}, s.explain("read", key, err)
 	}
 	return entryOf(e), nil
+}
+
+// getOfLeader reads what was written last, by whichever hub.
+func (s *store) getOfLeader(ctx context.Context, key string) (fleet.Entry, error) {
+	m, err := s.leader.GetLastMsgForSubject(ctx, "$KV."+s.name+"."+key)
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && (m.Header.Get("KV-Operation") != "" || m.Header.Get("Nats-Marker-Reason") != "") {
+		err = jetstream.ErrKeyNotFound
+	}
+	if err != nil {
+		return fleet.Entry{}, s.explain("read", key, err)
+	}
+	return fleet.Entry{Key: key, Rev: m.Sequence, Value: m.Data}, nil
 }
 
 func (s *store) Put(ctx context.Context, key string, value []byte) (uint64, error) {

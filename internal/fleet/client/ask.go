@@ -196,6 +196,16 @@ func (c *Client) Tokens(ctx context.Context) (document.TokenPage, error) {
 	return ask[document.TokenPage](ctx, c, http.MethodGet, "/v1/tokens", nil, nil)
 }
 
+// Hubs are the hubs of the fleet.
+func (c *Client) Hubs(ctx context.Context) (document.HubPage, error) {
+	return ask[document.HubPage](ctx, c, http.MethodGet, "/v1/hubs", nil, nil)
+}
+
+// RetireHub takes a hub out of the fleet.
+func (c *Client) RetireHub(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/hubs/"+url.PathEscape(name)+"/retire", nil, document.ReasonRequest{Reason: reason})
+}
+
 // RevokeToken ends that one lets anybody in.
 func (c *Client) RevokeToken(ctx context.Context, id string) (document.Done, error) {
 	return ask[document.Done](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/revoke", nil, document.ReasonRequest{})

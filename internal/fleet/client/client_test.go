@@ -142,15 +142,17 @@ func TestEveryRoute(t *testing.T) {
 			try(nil, stream.Close())
 		}
 	}
-	try(c.Explain(ctx, "web1", "modules/web"))
 	try(c.Programs(ctx))
 	_, _ = c.SetProgram(ctx, document.ProgramRequest{}) // it meets its route, which wants files first
 	try(c.Modules(ctx))
 	try(c.Module(ctx, "modules/web", 1))
+	try(c.Explain(ctx, "web1", "modules/web"))
 	try(c.Events(ctx, client.EventQuery{Target: "web1", Kinds: []string{"applied"}, Since: apitest.Now().AddDate(-1, 0, 0), Until: apitest.Now(), Limit: 3}))
 	try(c.CreateToken(ctx, document.TokenRequest{Uses: 2}))
 	try(c.Tokens(ctx))
 	try(c.RevokeToken(ctx, "k1"))
+	try(c.Hubs(ctx))
+	try(c.RetireHub(ctx, "hub2", "old"))
 	try(c.SetPerson(ctx, document.PersonRequest{Name: "ann", Roles: []string{"read"}}))
 	try(c.People(ctx))
 	try(c.CreateLogin(ctx, "ann", document.LoginRequest{}))

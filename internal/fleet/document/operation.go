@@ -27,6 +27,7 @@ type TokenRequest struct {
 	Approve bool              `json:"approve,omitempty"` // each target waits for somebody's approval
 	Network []string          `json:"network,omitempty"` // CIDR that targets come from; none is any
 	Note    string            `json:"note,omitempty"`
+	Hub     bool              `json:"hub,omitempty"` // it lets in a hub, and no target
 }
 
 // Token is what is known of one; not the token itself, which no hub keeps.
@@ -44,6 +45,7 @@ type Token struct {
 	Revoked bool              `json:"revoked"`
 	Network []string          `json:"network,omitempty"`
 	Note    string            `json:"note,omitempty"`
+	Hub     bool              `json:"hub,omitempty"`
 }
 
 // NewToken is the only answer that holds a token.

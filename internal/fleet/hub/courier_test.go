@@ -48,6 +48,7 @@ func (a *agents) Open(context.Context, fleet.TargetID, string, []byte) (io.ReadW
 	return nil, fleet.ErrOffline
 }
 func (a *agents) Connected() []fleet.TargetID { return a.here }
+func (a *agents) Here(id fleet.TargetID) bool { return slices.Contains(a.here, id) }
 
 func (a *agents) Presence(func(fleet.TargetID, bool)) {}
 func (a *agents) Kick(fleet.TargetID)                 {}

@@ -76,6 +76,7 @@ func (h *Hub) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
+	mux.HandleFunc("POST /v1/hubs/join", h.serveJoin)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
@@ -112,9 +113,13 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 	if err != nil || r.TLS == nil {
 		return "", nil
 	}
-	p, err := trust.PeerOf(r.TLS, h.now(), pki.TargetKind)
+	p, err := trust.PeerOf(r.TLS, h.now(), pki.TargetKind, pki.HubKind)
 	if err != nil {
 		return "", nil
+	}
+	if p.Name.Kind == pki.HubKind {
+		// Hubs give each other everything.
+		return p.Name.String(), func(string) bool { return h.isMember(p.Name.ID) }
 	}
 	t, _, ok := h.targets.get(p.Name.ID)
 	if !ok || t.Standing != fleet.Active {

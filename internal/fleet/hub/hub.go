@@ -94,6 +94,15 @@ type Hub struct {
 	sources     *mirror[Repository]
 	exports     *mirror[exportRecord]
 	paces       exportPaces
+	members     *mirror[Member]
+
+	circling    sync.Mutex // of the file of the circle
+	circle      *circle    // whom this hub knew when it began, nil for one that is alone
+	again       chan struct{}
+	againOnce   sync.Once
+	dismissed   chan struct{} // closed when this hub is retired
+	dismissOnce sync.Once
+	wanting     chan struct{} // there may be content to get
 
 	notifications *mirror[document.Notification]
 	notices       *mirror[notify.State]
@@ -106,11 +115,28 @@ type Hub struct {
 	skewed map[fleet.TargetID]bool // whose clock is wrong
 }
 
-// Run serves until ctx ends, which is no error.
-func Run(ctx context.Context, c Config) error { return newHub(ctx, c, theWorld()).run(ctx) }
+// errAgain is of a hub that has to begin anew, as one of several.
+var errAgain = errors.New("this hub begins anew")
+
+// Run serves until ctx ends, which is no error. ErrRetired is in the chain of the error of
+// a hub that was taken out of its fleet.
+func Run(ctx context.Context, c Config) error {
+	if ready := c.Ready; ready != nil {
+		var once sync.Once
+		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
+	}
+	for {
+		if err := newHub(ctx, c, theWorld()).run(ctx); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
 
 func newHub(ctx context.Context, c Config, e edge) *Hub {
-	return &Hub{conf: c, edge: e, ctx: ctx, settled: make(chan struct{})}
+	return &Hub{
+		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}),
+		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
+	}
 }
 
 func (h *Hub) run(ctx context.Context) (err error) {
@@ -122,7 +148,13 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
-	for _, m := range h.mirrored() {
+	// Who is believed comes before what they signed.
+	g.Go(func() error { return h.signers.follow(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-h.signers.filled():
+	}
+	for _, m := range h.mirrored()[1:] {
 		g.Go(func() error { return m.follow(ctx) })
 	}
 	if err := h.settle(ctx); err != nil {
@@ -135,8 +167,25 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.prune(ctx) })
 	g.Go(func() error { return h.keepVouched(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
+	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.elsewhere(ctx) })
+	g.Go(func() error { return h.leave(ctx) })
 	g.Go(func() error {
-		return bus.Lead(ctx, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.again:
+			return errAgain
+		}
+	})
+	g.Go(func() error {
+		may, stop := h.unlessDismissed(ctx)
+		defer stop()
+		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		if may.Err() != nil && ctx.Err() == nil {
+			return nil // it was retired, and others lead
+		}
+		return err
 	})
 	return ignoreEnd(ctx, g.Wait())
 }
@@ -165,6 +214,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.keys, err = pki.OpenHub(h.conf.Files, h.dir("keys")); err != nil {
 		return err
 	}
+	if h.circle, err = readCircle(h.conf.Files, h.conf.Dir); err != nil {
+		return err
+	}
 	h.revoked = &pki.Revocations{}
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
@@ -186,7 +238,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	h.registrar = &pki.Registrar{
 		Hub: h.keys, Revocations: h.revoked,
 		Tokens: h.stores["tokens"], Targets: h.stores["targets"], Facts: h.stores["facts"], Names: h.stores["names"],
-		Now: h.now, Hubs: h.set.Hubs, Buses: h.set.Buses, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+		Now: h.now, Reach: h.reach, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
 	}
 	trust, err := h.keys.Trust(h.revoked)
 	if err != nil {
@@ -206,6 +258,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	}
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
+		Cluster: h.cluster(trust),
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			select {
 			case <-h.settled:
@@ -262,6 +315,9 @@ func (h *Hub) makeMirrors() {
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
+	h.members = newMirror[Member](settings, "member/", nil)
+	h.members.changed = h.onMember
+	h.signers.changed = h.onSigner
 	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
 	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
@@ -309,7 +365,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.notifications, h.notices, h.alarms}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.notifications, h.notices, h.alarms, h.members}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.
@@ -321,7 +377,7 @@ func (h *Hub) settle(ctx context.Context) error {
 		case <-m.filled():
 		}
 	}
-	if err := h.introduce(ctx); err != nil {
+	if err := errors.Join(h.enlist(ctx), h.introduce(ctx)); err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)
@@ -329,6 +385,7 @@ func (h *Hub) settle(ctx context.Context) error {
 		return err
 	}
 	close(h.settled)
+	h.keepCircle()
 	return nil
 }
 

@@ -69,6 +69,10 @@ const sourceKey = "main"
 // repository is what the fleet follows now; without a URL it follows nothing.
 func (h *Hub) repository() Repository {
 	r, _, _ := h.sources.get(sourceKey)
+	// Files of keys are each machine's own: a hub may have them elsewhere than the first.
+	if own := h.set.Repository; own.Key != "" || own.Known != "" {
+		r.Key, r.Known = own.Key, own.Known
+	}
 	return r
 }
 

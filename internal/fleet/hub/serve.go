@@ -16,6 +16,7 @@ func (h *Hub) serve() error {
 		fleet.WordReport:     h.onReport,
 		fleet.WordBeat:       h.onBeat,
 		fleet.WordExports:    h.onExports,
+		fleet.WordHubs:       h.onHubs,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err
@@ -134,6 +135,13 @@ func (h *Hub) onPresence(id fleet.TargetID, here bool) {
 func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
 	if gone {
 		return
+	}
+	select {
+	case h.wanting <- struct{}{}:
+	default:
+	}
+	if !h.exchange.Here(g.assignment.Target) {
+		return // another hub tells it, or it asks when it comes
 	}
 	if err := h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, g.Envelope); err != nil {
 		h.warn(err.Error())

@@ -1,12 +1,14 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"path"
+	"strconv"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -30,6 +32,9 @@ type Settings struct {
 	// API and Bus are HOST:PORT to listen on.
 	API string `json:"api"`
 	Bus string `json:"bus"`
+	// Cluster is HOST:PORT to listen on for other hubs, where there are any; "" is the
+	// default port.
+	Cluster string `json:"cluster,omitempty"`
 	// Hubs and Buses are the URLs that agents are told.
 	Hubs  []string `json:"hubs"`
 	Buses []string `json:"buses"`
@@ -51,6 +56,21 @@ type Repository struct {
 }
 
 func (r Repository) access() repo.Access { return repo.Access{Key: r.Key, KnownHosts: r.Known} }
+
+func (s Settings) cluster() string { return cmp.Or(s.Cluster, ":"+strconv.Itoa(DefaultCluster)) }
+
+// Places are HOST:PORT at which a server that listens is reached by some names or addresses.
+func Places(listen string, names []string) ([]string, error) {
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %q: %w", listen, err)
+	}
+	var out []string
+	for _, n := range names {
+		out = append(out, net.JoinHostPort(n, port))
+	}
+	return out, nil
+}
 
 const settingsFormat = "fettle.hub/1"
 

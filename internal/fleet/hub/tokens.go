@@ -22,8 +22,11 @@ const DefaultTokenLife = time.Hour
 
 // CreateToken makes a token. Its secret is in the answer and nowhere else.
 func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
+	if err := h.checkHubToken(r); err != nil {
+		return document.NewToken{}, err
+	}
 	life := cmp.Or(time.Duration(r.Expires), DefaultTokenLife)
-	terms := pki.Terms{Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Networks: r.Network, Uses: cmp.Or(r.Uses, 1), Expires: h.now().Add(life).Unix(), Approve: r.Approve}
+	terms := pki.Terms{Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Networks: r.Network, Uses: cmp.Or(r.Uses, 1), Expires: h.now().Add(life).Unix(), Approve: r.Approve, Note: r.Note, Hub: r.Hub}
 	if err := terms.Check(h.now()); err != nil {
 		return document.NewToken{}, &api.Refusal{Status: http.StatusBadRequest, Why: err.Error()}
 	}
@@ -47,7 +50,7 @@ func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRe
 
 func tokenDoc(t pki.StoredToken) document.Token {
 	return document.Token{ID: t.ID, Fleet: t.Fleet, Labels: t.Labels, Names: t.Names, Uses: t.Uses, Used: len(t.Spent), Created: t.Made * 1e9,
-		Expires: t.Expires * 1e9, By: t.By, Approve: t.Approve, Revoked: t.Withdrawn > 0, Network: t.Networks}
+		Expires: t.Expires * 1e9, By: t.By, Approve: t.Approve, Revoked: t.Withdrawn > 0, Network: t.Networks, Note: t.Note, Hub: t.Hub}
 }
 
 // Tokens are those that are kept, the newest first.

@@ -30,6 +30,8 @@ type Terms struct {
 	Note string `json:"note,omitempty"`
 	// Approve leaves each target pending until somebody approves it.
 	Approve bool `json:"approve,omitempty"`
+	// Hub lets in a hub and no target.
+	Hub bool `json:"hub,omitempty"`
 }
 
 // Check says what is wrong with terms.
@@ -52,6 +54,9 @@ func (t Terms) Check(now time.Time) error {
 	}
 	if t.Expires <= now.Unix() {
 		return errors.New("cannot make a token that has expired: say when it does with --expires, as 1h")
+	}
+	if t.Hub && (t.Uses != 1 || t.Approve || len(t.Labels) > 0 || t.Fleet != "") {
+		return errors.New("cannot make a token for a hub with labels, a fleet, approval or more than one use: a hub has none of these")
 	}
 	return fleet.CheckLabels(t.Labels)
 }

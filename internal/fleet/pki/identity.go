@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -104,6 +105,35 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 		err = fmt.Errorf("cannot use the certificate of the target %s for %s", p.Name.ID, i.ID)
 	}
 	return i, err
+}
+
+// Learn keeps where the hubs are, and whom of them to believe, as one of them says: a
+// signer that the authority does not vouch for is left out. It gives the identity that
+// knows; the same one where that is no news.
+func (f Folder) Learn(i *Identity, hubs, buses []string, signers []byte) (*Identity, error) {
+	certs, err := ParseCertificates(signers)
+	if err != nil || len(hubs) == 0 || len(buses) == 0 {
+		return i, err
+	}
+	certs = slices.DeleteFunc(certs, func(c *x509.Certificate) bool {
+		_, err := i.Trust(nil).Verify([]*x509.Certificate{c}, c.NotAfter, SignerKind)
+		return err != nil
+	})
+	// Who signed once is believed until the next renewal, whatever hubs there are now.
+	for _, c := range i.signers {
+		if !slices.ContainsFunc(certs, c.Equal) {
+			certs = append(certs, c)
+		}
+	}
+	if slices.Equal(hubs, i.Hubs) && slices.Equal(buses, i.Buses) && len(certs) == len(i.signers) {
+		return i, nil
+	}
+	next := *i
+	next.Hubs, next.Buses, next.signers = hubs, buses, certs
+	return &next, f.save(Answer{
+		Format: answerFormat, ID: i.ID, Name: i.Name, Hubs: hubs, Buses: buses, Certificates: string(EncodeCertificates(i.chain...)),
+		Authorities: string(EncodeCertificates(i.roots...)), Signers: string(EncodeCertificates(certs...)),
+	}, i.key)
 }
 
 // Certificate is the target's own.

@@ -32,8 +32,10 @@ type Registrar struct {
 	// Signers gives the certificates of all hubs' signing keys, the own one among them;
 	// nil gives only that.
 	Signers func(ctx context.Context) ([]*x509.Certificate, error)
-	// Hubs and Buses are the URLs that agents reach hubs by.
+	// Hubs and Buses are the URLs that agents reach hubs by; Reach gives them in their
+	// place where it is set.
 	Hubs, Buses []string
+	Reach       func() (hubs, buses []string)
 	// Grace is DefaultGrace when 0.
 	Grace time.Duration
 	// Note is told of each certificate and of each change of a standing before it takes
@@ -102,6 +104,9 @@ func (r *Registrar) Enrol(ctx context.Context, e Enrolment, from netip.Addr) (An
 	// The secret comes before anything that costs: who does not know it learns nothing.
 	if _, err := stored.value.admit(asking{secret: token.Secret, name: e.Name, address: from}, now); isUnknown(err) {
 		return Answer{}, err
+	}
+	if stored.value.Hub {
+		return Answer{}, refuse(forbidden, "cannot enrol with this token: it is for a hub. Make one with fettle token create")
 	}
 	public, a, err := readAsking(e, token, from)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
@@ -27,6 +28,8 @@ const hubDir = "/var/lib/fettle-hub"
 type Hub struct {
 	// Init makes one, see hub.Init; it gives the digest of the authority.
 	Init func(b hub.Birth) ([32]byte, error)
+	// Join makes one of a fleet that there is, see hub.Join.
+	Join func(ctx context.Context, j hub.Joining) (hub.Settings, error)
 	// Run runs one until ctx ends.
 	Run func(ctx context.Context, r HubRun) error
 	// Backup and Restore save a folder and make it again, see hub.WriteBackup and
@@ -54,13 +57,14 @@ one folder. Targets get what they are to be from it and then go on by themselves
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
 	return c
 }
 
 // hubFlags are what a new hub is told.
 type hubFlags struct {
 	dir, fleet, name, api, bus string
+	cluster                    string
 	addresses                  []string
 	repository, branch         string
 	key, known                 string
@@ -80,18 +84,24 @@ never touched.`,
 		RunE:    func(*cobra.Command, []string) error { return s.hubInit(f) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.dir, "dir", hubDir, "keep everything in `DIR`")
 	flags.StringVar(&f.fleet, "fleet", "", "the `NAME` of the fleet")
+	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
+	flags.StringVar(&f.branch, "branch", "main", "and in it this `BRANCH`")
+	f.listening(flags)
+	flags.DurationVar(&f.poll, "poll", hub.Poll, "ask it this `OFTEN`")
+	return c
+}
+
+// listening are the flags of every new hub.
+func (f *hubFlags) listening(flags *pflag.FlagSet) {
+	flags.StringVar(&f.dir, "dir", hubDir, "keep everything in `DIR`")
 	flags.StringVar(&f.name, "name", "", "the `NAME` of this hub (default: this host's)")
 	flags.StringArrayVar(&f.addresses, "address", nil, "an `ADDRESS` or name that agents and people reach it by; may be repeated (default: this host's name)")
 	flags.StringVar(&f.api, "api", ":"+strconv.Itoa(hub.DefaultAPI), "serve enrolment, content and the API on `HOST:PORT`")
 	flags.StringVar(&f.bus, "bus", ":"+strconv.Itoa(hub.DefaultBus), "serve agents on `HOST:PORT`")
-	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
-	flags.StringVar(&f.branch, "branch", "main", "and in it this `BRANCH`")
-	flags.StringVar(&f.key, "key", "", "read it over ssh with the private key in this `FILE`")
+	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster), "serve other hubs, where there are any, on `HOST:PORT`")
+	flags.StringVar(&f.key, "key", "", "read the repository over ssh with the private key in this `FILE`")
 	flags.StringVar(&f.known, "known-hosts", "", "and believe the host keys in this `FILE`")
-	flags.DurationVar(&f.poll, "poll", hub.Poll, "ask it this `OFTEN`")
-	return c
 }
 
 func (s *session) hubInit(f hubFlags) error {
@@ -158,7 +168,7 @@ func (s *session) birth(f hubFlags) (hub.Birth, error) {
 	}
 	short, _, _ := strings.Cut(host, ".")
 	b := hub.Birth{Dir: dir, Hosts: addresses, Now: s.app.Now(), Settings: hub.Settings{
-		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus,
+		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus, Cluster: f.cluster,
 		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key, Known: f.known},
 	}}
 	if b.Hubs, err = hub.URLs("https", f.api, addresses); err == nil {

@@ -78,9 +78,17 @@ func (s *session) createToken(ctx context.Context, r document.TokenRequest) erro
 	if s.json {
 		return s.document(t)
 	}
-	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, until %s. This is the only time that it is shown:\n", t.Token.ID, uses(t.Token.Uses), s.moment(t.Token.Expires))
+	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, until %s. This is the only time that it is shown:\n", t.Token.ID, lets(t.Token), s.moment(t.Token.Expires))
 	s.printf("%s\n", t.Secret)
 	return nil
+}
+
+// lets is whom a token lets in.
+func lets(t document.Token) string {
+	if t.Hub {
+		return "1 hub"
+	}
+	return uses(t.Uses)
 }
 
 func uses(n int) string {
@@ -117,9 +125,16 @@ func (s *session) showTokens(p document.TokenPage) {
 		case t.Expires <= s.app.Now().UnixNano():
 			is = "expired"
 		}
-		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.moment(t.Expires), t.By, strings.Trim(t.Fleet+" "+labelText(t.Labels), " "), t.Note})
+		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.moment(t.Expires), t.By, gives(t), t.Note})
 	}
 	s.style().Table(s.app.Stdout, []string{"TOKEN", "IS", "USED", "UNTIL", "BY", "GIVES", "NOTE"}, rows)
+}
+
+func gives(t document.Token) string {
+	if t.Hub {
+		return "a hub"
+	}
+	return strings.Trim(t.Fleet+" "+labelText(t.Labels), " ")
 }
 
 func newTokenRevoke(s *session) *cobra.Command {

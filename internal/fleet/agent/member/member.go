@@ -55,6 +55,7 @@ type Member struct {
 	identity *pki.Identity
 	known    pki.Known
 	floors   content.Floors
+	link     fleet.Link // nil until there is one
 }
 
 // IdentityDir is where the identity lies below the agent's folder.
@@ -133,7 +134,11 @@ func (m *Member) tls() (*tls.Config, error) {
 // Link connects to the hubs in the background, until ctx ends or it is closed.
 func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	id := m.who()
-	return bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: m.tls, Warn: m.cfg.Warn})
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn})
+	if err != nil {
+		return nil, err
+	}
+	return l, m.listen(ctx, l)
 }
 
 // Contact proves that a hub can be reached by a connection that is made now.
@@ -167,6 +172,11 @@ func (m *Member) Contact(ctx context.Context) error {
 // time before which nothing is believed any more.
 func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 	a, err := fleet.OpenAssignment(envelope, m.keys())
+	if errors.Is(err, fleet.ErrUnsigned) {
+		// It may be of a hub that is newer than what this target knows.
+		m.ask(context.Background())
+		a, err = fleet.OpenAssignment(envelope, m.keys())
+	}
 	if err != nil {
 		return a, err
 	}

@@ -31,6 +31,9 @@ type Operations interface {
 	Tokens(ctx context.Context) ([]document.Token, error)
 	RevokeToken(ctx context.Context, by access.Who, id string) error
 
+	Hubs(ctx context.Context) (document.HubPage, error)
+	RetireHub(ctx context.Context, by access.Who, name, reason string) error
+
 	People(ctx context.Context) ([]document.Known, error)
 	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error
 	// CreateLogin makes a token for somebody whom the hub knows.

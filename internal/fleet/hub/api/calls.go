@@ -179,6 +179,12 @@ func (c *call) revokeToken() (any, error) {
 	return done("Nobody is let in with token %s any more.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
 }
 
+func (c *call) hubs() (any, error) { return c.h.Backend.Hubs(c.r.Context()) }
+
+func (c *call) retireHub() (any, error) {
+	return done("%s is retired; it stops when the others have all that it keeps.", c.path["hub"])(c.h.Backend.RetireHub(c.r.Context(), c.who, c.path["hub"], c.reason()))
+}
+
 func (c *call) people() (any, error) {
 	all, err := c.h.Backend.People(c.r.Context())
 	return document.People{Format: document.PeopleFormat, People: append([]document.Known{}, all...)}, err

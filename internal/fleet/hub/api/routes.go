@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/access"
@@ -94,15 +95,23 @@ func Routes() []Route {
 
 		{Method: "GET", Path: "/v1/programs", Right: access.Read, Does: "Which programs agents are to be", Out: document.ProgramPage{}, call: (*call).programs},
 		{Method: "POST", Path: "/v1/programs", Right: access.Admin, Does: "Say which program agents are to be; its files were given to /v1/programs/file", In: document.ProgramRequest{}, Out: document.Done{}, call: (*call).setProgram},
+	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes())...)
+}
 
+// memberRoutes are about who belongs to the fleet besides targets: hubs and people.
+func memberRoutes() []Route {
+	return []Route{
 		{Method: "GET", Path: "/v1/tokens", Right: access.Admin, Does: "The tokens that let targets in, without the secrets", Out: document.TokenPage{}, call: (*call).tokens},
 		{Method: "POST", Path: "/v1/tokens", Right: access.Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
 		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: access.Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},
 
+		{Method: "GET", Path: "/v1/hubs", Right: access.Read, Does: "The hubs of the fleet, and on which of them everything is kept", Out: document.HubPage{}, call: (*call).hubs},
+		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet, when the others have all that it keeps", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retireHub},
+
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
 		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Make a token with which somebody logs in; the answer is the only one that holds it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
-	}, append(notifyRoutes(), hubRoutes()...)...)
+	}
 }
 
 // values matches the segments of a path against a route's, which are taken apart already.

@@ -45,6 +45,7 @@ type Hub struct {
 	tokens   []document.Token
 	people   []document.Known
 	programs []document.Programmed
+	alone    bool // hub2 is retired
 	requests []document.Request
 	acts     []access.Entry
 	rules    []document.Notification

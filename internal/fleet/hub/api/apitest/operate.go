@@ -17,7 +17,7 @@ func (h *Hub) CreateToken(_ context.Context, by access.Who, r document.TokenRequ
 	defer h.mu.Unlock()
 	t := document.Token{
 		ID: fmt.Sprintf("k%d", len(h.tokens)+1), Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Uses: max(r.Uses, 1), Created: Now().UnixNano(), Expires: Now().UnixNano() + r.Expires,
-		By: by.Name, Approve: r.Approve, Network: r.Network, Note: r.Note,
+		By: by.Name, Approve: r.Approve, Network: r.Network, Note: r.Note, Hub: r.Hub,
 	}
 	h.tokens = append(h.tokens, t)
 	return document.NewToken{Token: t, Secret: "secret-" + t.ID}, nil
@@ -41,6 +41,30 @@ func (h *Hub) RevokeToken(_ context.Context, _ access.Who, id string) error {
 		}
 	}
 	return fmt.Errorf("cannot find the token %q: %w", id, fleet.ErrNotFound)
+}
+
+// Hubs are two, of which the first leads.
+func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := document.HubPage{Format: document.HubPageFormat, Seen: "hub1", Copies: 2, Whole: true, Hubs: []document.HubMember{{
+		Name: "hub1", Hubs: []string{"https://hub1.example.org:7440"}, Buses: []string{"tls://hub1.example.org:7441"}, Here: true, Current: true, Keeps: 10, Leads: true, Authority: true, Joined: Now().UnixNano(),
+	}}}
+	if !h.alone {
+		p.Hubs = append(p.Hubs, document.HubMember{Name: "hub2", Hubs: []string{"https://hub2.example.org:7440"}, Buses: []string{"tls://hub2.example.org:7441"}, Here: true, Lag: 3, Keeps: 10, Joined: Now().UnixNano()})
+	}
+	return p, nil
+}
+
+// RetireHub leaves the first alone.
+func (h *Hub) RetireHub(_ context.Context, _ access.Who, name, _ string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if name != "hub2" || h.alone {
+		return fmt.Errorf("cannot find the hub %q: %w", name, fleet.ErrNotFound)
+	}
+	h.alone = true
+	return nil
 }
 
 // People are those that were set.

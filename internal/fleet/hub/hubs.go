@@ -1,0 +1,99 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// lookFor is how long what the store says of itself may take: without most hubs it says
+// nothing, and that is an answer too.
+const lookFor = 5 * time.Second
+
+// Hubs are the hubs of the fleet.
+func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
+	ctx, stop := context.WithTimeout(ctx, lookFor)
+	defer stop()
+	p := document.HubPage{Format: document.HubPageFormat, Seen: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Whole: true}
+	leader, err := bus.Holder(ctx, h.stores["leases"], "leader")
+	if err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrNotFound) {
+		return p, err
+	}
+	for _, m := range h.members.values() {
+		own := m.Name == h.set.Name
+		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, Hubs: m.Hubs, Buses: m.Buses, Here: own, Current: own, Leads: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
+	}
+	if h.circle == nil {
+		return p, nil
+	}
+	h.seePeers(ctx, &p)
+	return p, nil
+}
+
+// seePeers adds what the bus knows of the others.
+func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
+	peers, _ := h.joint().Peers(ctx)
+	here := 0
+	for i, m := range p.Hubs {
+		for _, q := range peers {
+			if q.Name == m.Name {
+				p.Hubs[i].Here, p.Hubs[i].Current, p.Hubs[i].Lag = q.Here, q.Current, q.Lag
+			}
+		}
+		if p.Hubs[i].Here {
+			here++
+		}
+	}
+	p.Spare = max(0, here-len(peers)/2-1)
+	copies, err := h.joint().Copies(ctx)
+	p.Copies, p.Whole = 0, err == nil && len(peers) == len(p.Hubs)
+	if err != nil {
+		p.Spare = 0
+	}
+	for i, c := range copies {
+		n := 0
+		for _, q := range c.On {
+			if q.Current {
+				n++
+			}
+			if at := slices.IndexFunc(p.Hubs, func(m document.HubMember) bool { return m.Name == q.Name }); at >= 0 {
+				p.Hubs[at].Keeps++
+			}
+		}
+		// What is changed needs most of the copies that there are to be.
+		p.Spare = max(0, min(p.Spare, n-c.Want/2-1))
+		if p.Whole = p.Whole && n == c.Want; i == 0 || n < p.Copies {
+			p.Copies = n
+		}
+	}
+}
+
+// RetireHub takes a hub out of the fleet.
+func (h *Hub) RetireHub(ctx context.Context, by access.Who, name, reason string) error {
+	if err := h.retireHub(ctx, name); err != nil {
+		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
+			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "Look at: fettle hub list"}
+		}
+		return err
+	}
+	h.note(ctx, fleet.HubEvent{Kind: fleet.Left, By: by.Name, Text: fmt.Sprintf("the hub %s is retired: %s", name, reason)})
+	return nil
+}
+
+// checkHubToken says what is wrong with a token for a hub.
+func (h *Hub) checkHubToken(r document.TokenRequest) error {
+	if own, err := h.self(); r.Hub && err == nil && !own.Authority {
+		return &api.Refusal{Status: http.StatusConflict, Why: "cannot make a token for a hub here: this one has not got the authority's key", Hint: h.holder()}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/host"
+)
+
+// DefaultCluster is the port at which hubs reach each other.
+const DefaultCluster = 7442
+
+// Joining is what a new hub of a fleet that there is already is to be.
+type Joining struct {
+	Birth
+	// At is the URL of the hub that has the authority, Token what an admin made for it.
+	At    string
+	Token string
+}
+
+// Join makes a hub of a fleet in a folder: its own keys, which the fleet's authority
+// vouches for, and what it has to know of the others. It may be called again after an
+// error; ErrExists is in the chain of the error where there is a hub already.
+func Join(ctx context.Context, j Joining) (Settings, error) {
+	set := j.Settings
+	file := path.Join(j.Dir, "hub.json")
+	there, err := host.Exists(j.Files, file)
+	if err != nil {
+		return set, err
+	}
+	if there {
+		return set, fmt.Errorf("cannot make a hub in %s: %w", j.Dir, ErrExists)
+	}
+	token, err := pki.ParseToken(j.Token)
+	if err != nil {
+		return set, err
+	}
+	if err := smallfile.Folder(j.Files, j.Dir); err != nil {
+		return set, err
+	}
+	keys, err := pki.OpenHub(j.Files, path.Join(j.Dir, "keys"))
+	if err != nil {
+		return set, err
+	}
+	places, err := Places(set.cluster(), j.Hosts)
+	if err != nil {
+		return set, err
+	}
+	w, err := pki.Client{Now: func() time.Time { return time.Now() }}.Join(ctx, j.At, token, keys, pki.Joining{Name: set.Name, Hosts: j.Hosts, Hubs: set.Hubs, Buses: set.Buses, Cluster: places})
+	if err != nil {
+		return set, err
+	}
+	set.Fleet, set.Format = w.Fleet, settingsFormat
+	return set, settle(j, set, keys, w)
+}
+
+// settle writes the folder; hub.json comes last, so that what a crash leaves is no hub.
+func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
+	if err := keys.Install([]byte(w.Certificates)); err != nil {
+		return err
+	}
+	var c circle
+	if err := json.Unmarshal(w.Members, &c.Members); err != nil {
+		return fmt.Errorf("cannot read the answer of the hub: %w", err)
+	}
+	if err := c.write(j.Files, j.Dir); err != nil {
+		return err
+	}
+	if err := smallfile.Write(j.Files, path.Join(j.Dir, hookFile), []byte(w.Hook+"\n")); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(set, "", "  ")
+	if err != nil {
+		return err
+	}
+	return smallfile.Write(j.Files, path.Join(j.Dir, "hub.json"), append(text, '\n'))
+}
+
+// serveJoin takes in another hub.
+func (h *Hub) serveJoin(w http.ResponseWriter, r *http.Request) { h.registrar.ServeJoin(w, r, h) }
+
+// Room implements pki.Host. One joins after the other, and only where all that are listed
+// are there: two who know nothing yet could believe that they are all there is.
+func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
+	own, err := h.self()
+	if err != nil {
+		return err
+	}
+	if !own.Authority {
+		return pki.Refuse(http.StatusConflict, "cannot take a hub in: this one has not got the authority's key. %s", h.holder())
+	}
+	if len(j.Hubs) == 0 || len(j.Buses) == 0 || len(j.Cluster) == 0 {
+		return pki.Refuse(http.StatusBadRequest, "cannot take in a hub without addresses")
+	}
+	if m, _, there := h.members.get(j.Name); there {
+		if m.Key == key {
+			return nil // its answer was lost
+		}
+		return pki.Refuse(http.StatusConflict, "cannot take in %q: there is a hub of that name. Choose another with --name, or retire that one with fettle hub retire %s", j.Name, j.Name)
+	}
+	if h.circle == nil {
+		return h.makeRoom()
+	}
+	peers, _ := h.joint().Peers(ctx)
+	for _, m := range h.members.values() {
+		is := false
+		for _, p := range peers {
+			is = is || p.Name == m.Name && p.Here && p.Current
+		}
+		if !is {
+			return pki.Refuse(http.StatusConflict, "cannot take in another hub now: %s is listed and not there, or has not got everything yet. Run it with fettle hub run, or retire it with fettle hub retire %s", m.Name, m.Name)
+		}
+	}
+	return nil
+}
+
+func (h *Hub) holder() string {
+	for _, m := range h.members.values() {
+		if m.Authority && len(m.Hubs) > 0 {
+			return "Join at " + m.Hubs[0]
+		}
+	}
+	return "Bring it back into the folder authority/ of this one"
+}
+
+// makeRoom has this hub begin anew as one that may have others.
+func (h *Hub) makeRoom() error {
+	h.circling.Lock()
+	defer h.circling.Unlock()
+	if err := (circle{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
+		return err
+	}
+	h.againOnce.Do(func() { time.AfterFunc(200*time.Millisecond, func() { close(h.again) }) })
+	return pki.Refuse(http.StatusServiceUnavailable, "this hub begins anew so that others can join it: ask again in a moment")
+}
+
+// Take implements pki.Host.
+func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welcome, error) {
+	root, err := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
+	if err != nil {
+		return pki.Welcome{}, err
+	}
+	certificates, err := root.Vouch([]byte(j.Request), j.Name, j.Hosts, h.now())
+	if err != nil {
+		return pki.Welcome{}, pki.Refuse(http.StatusBadRequest, "%v", err)
+	}
+	certs, err := pki.ParseCertificates(certificates)
+	if err != nil {
+		return pki.Welcome{}, err
+	}
+	// What it signs is believed before it signs anything.
+	if _, err := h.stores["settings"].Put(ctx, "signer/"+j.Name, pki.EncodeCertificates(certs[3])); err != nil {
+		return pki.Welcome{}, err
+	}
+	m := Member{Name: j.Name, Hubs: j.Hubs, Buses: j.Buses, Cluster: j.Cluster, Key: key, Joined: h.now().Unix(), By: by}
+	if err := h.members.put(ctx, j.Name, m, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
+		return pki.Welcome{}, err
+	}
+	h.keepCircle()
+	members, err := json.Marshal(h.members.values())
+	if err != nil {
+		return pki.Welcome{}, err
+	}
+	hook, err := smallfile.Read(h.conf.Files, h.dir(hookFile))
+	return pki.Welcome{Certificates: string(certificates), Fleet: h.set.Fleet, Members: members, Hook: string(bytes.TrimSpace(hook))}, err
+}
+
+// RetireHub takes a hub out of the fleet: the others get all that it keeps, and then it
+// stops. It may be done to one that is gone for good, as long as most are there.
+func (h *Hub) retireHub(ctx context.Context, name string) error {
+	m, _, there := h.members.get(name)
+	switch {
+	case !there:
+		return pki.Refuse(http.StatusNotFound, "cannot find a hub of the name %.60q", name)
+	case len(h.members.values()) == 1:
+		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub", name)
+	case m.Authority && !slices.ContainsFunc(h.members.values(), func(o Member) bool { return o.Name != name && o.Authority }):
+		return pki.Refuse(http.StatusConflict, "cannot retire %s: it alone has the authority's key. Copy its folder authority/ into that of another hub, and start that one again", name)
+	}
+	return h.members.remove(ctx, name)
+}

@@ -1,0 +1,77 @@
+package hub_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// Nobody joins with a token that is not for a hub, that is another fleet's, or that is
+// spent or mistyped; and no target comes in with one for a hub.
+func TestJoinRefused(t *testing.T) {
+	w := newSeveral(t)
+	first := w.hubs[0]
+	token := func(r document.TokenRequest) string {
+		var tok document.NewToken
+		first.must("POST", "/v1/tokens", r, &tok)
+		return tok.Secret
+	}
+	join := func(name, secret string) error {
+		b, _ := w.settings(name)
+		b.Dir = filepath.Join(w.dir, "joins-"+name)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := hub.Join(ctx, hub.Joining{Birth: b, At: first.api, Token: secret})
+		return err
+	}
+	other, err := hub.Init(hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, "other"), Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{Fleet: "other", Name: "hub1", API: ":0", Bus: ":0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, _, err := pki.NewToken(pki.Terms{Uses: 1, Hub: true, Expires: time.Now().Add(time.Hour).Unix()}, other, "ann", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := token(document.TokenRequest{Hub: true})
+	swapped := "a"
+	if strings.HasSuffix(good, "a") {
+		swapped = "b"
+	}
+	for _, c := range []struct{ name, secret, want string }{
+		{"a", token(document.TokenRequest{}), "it is for targets"},
+		{"b", foreign.Text(), "not of the fleet that the token is for"},
+		{"c", good[:len(good)-1] + swapped, "cut off or mistyped"},
+		{"hub1", good, "there is a hub of that name"},
+	} {
+		if err := join(c.name, c.secret); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.want)
+		}
+	}
+	tok, err := pki.ParseToken(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enrol := pki.Client{Folder: pki.Folder{FS: w.host, Dir: filepath.Join(w.dir, "agents", "x")}, Now: time.Now}
+	if _, err := enrol.Enrol(t.Context(), first.api, tok, "x"); err == nil || !strings.Contains(err.Error(), "it is for a hub") {
+		t.Errorf("a target with a hub's token: %v", err)
+	}
+	if err := join("hub2", good); err != nil {
+		t.Fatal(err)
+	}
+	if err := join("hub2", good); err == nil || !strings.Contains(err.Error(), hub.ErrExists.Error()) {
+		t.Errorf("twice into one folder: %v", err)
+	}
+	if err := join("hub3", good); err == nil || !strings.Contains(err.Error(), "spent") {
+		t.Errorf("with a token that is spent: %v", err)
+	}
+	// One that joined and does not run yet is waited for.
+	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil || !strings.Contains(err.Error(), "hub2 is listed and not there") {
+		t.Errorf("beside one that is not there: %v", err)
+	}
+}

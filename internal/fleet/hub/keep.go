@@ -1,0 +1,89 @@
+package hub
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// How often a hub looks for content that it has not, when no assignment says: one of
+// several, from which agents may ask what another one gave out, and one alone.
+const (
+	keepEvery      = 10 * time.Second
+	keepAloneEvery = 10 * time.Minute
+)
+
+// keep gets the content of all assignments that this hub has not, so that any hub can give
+// it: from the others, and where none has it and this one leads, from the repository.
+func (h *Hub) keep(ctx context.Context) error {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{TLSClientConfig: trust.ClientTLS(h.keys.TLS, h.now, nil), ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	f := &content.Fetcher{Store: h.content, Bases: h.others, Transport: transport, Attempts: 1, Pause: 100 * time.Millisecond}
+	for {
+		h.keepAll(ctx, f)
+		every := keepEvery
+		if h.circle == nil {
+			every = keepAloneEvery
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.wanting:
+		case <-time.After(every):
+		}
+	}
+}
+
+// others are the URLs of all other hubs, none for a hub that is alone.
+func (h *Hub) others() []string {
+	if h.circle == nil {
+		return nil
+	}
+	var out []string
+	for _, m := range h.members.values() {
+		if m.Name != h.set.Name {
+			out = append(out, m.Hubs...)
+		}
+	}
+	return out
+}
+
+func (h *Hub) keepAll(ctx context.Context, f *content.Fetcher) {
+	seen := map[string]bool{}
+	for _, g := range h.assignments.values() {
+		for _, part := range append([]fleet.Assigned{g.assignment.Top}, g.assignment.Modules...) {
+			all := []fleet.Bundle{part.Bundle}
+			if part.Proof != nil {
+				all = append(all, *part.Proof)
+			}
+			for _, b := range all {
+				if ctx.Err() == nil && !seen[b.Digest] && !h.content.Has(b) {
+					h.keepOne(ctx, f, part.Revision, b)
+				}
+				seen[b.Digest] = true
+			}
+		}
+	}
+}
+
+func (h *Hub) keepOne(ctx context.Context, f *content.Fetcher, from fleet.Revision, b fleet.Bundle) {
+	if len(f.Bases()) > 0 && f.Fetch(ctx, b) == nil {
+		return
+	}
+	h.mu.Lock()
+	repo := h.repo
+	h.mu.Unlock()
+	if repo == nil {
+		return // it is looked for again
+	}
+	if _, err := repo.Pack(ctx, from, h.content); err != nil && ctx.Err() == nil {
+		h.warn("cannot find content that is assigned: " + err.Error())
+	}
+}

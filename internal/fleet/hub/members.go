@@ -1,0 +1,309 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/host"
+)
+
+// Member is one hub of a fleet, as all of them know it.
+type Member struct {
+	Name    string   `json:"name"`
+	Hubs    []string `json:"hubs"`              // URLs at which people and agents reach it
+	Buses   []string `json:"buses"`             // URLs of its bus
+	Cluster []string `json:"cluster,omitempty"` // HOST:PORT at which other hubs reach it
+	Key     string   `json:"key,omitempty"`     // digest of its key, of one that joined
+	Joined  int64    `json:"joined"`            // seconds since 1970
+	By      string   `json:"by,omitempty"`
+	// Authority says that it has the authority's key, and vouches for those who join.
+	Authority bool `json:"authority,omitempty"`
+}
+
+// circle is whom a hub knew when it ran last: it needs them before it can ask.
+type circle struct {
+	Format  string   `json:"format"` // fettle.circle/1
+	Members []Member `json:"members"`
+	// Retired says that this hub is none of them any more.
+	Retired bool `json:"retired,omitempty"`
+}
+
+const (
+	circleFile   = "hubs.json"
+	circleFormat = "fettle.circle/1"
+)
+
+// ErrRetired is in the chain of the error of a hub that is none of its fleet's any more.
+var ErrRetired = errors.New("this hub was retired")
+
+// readCircle reads whom a hub knew; nil of one that is alone.
+func readCircle(files host.FS, dir string) (*circle, error) {
+	file := host.JoinPath(dir, circleFile)
+	text, err := smallfile.Read(files, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var c circle
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err == nil && c.Format != circleFormat {
+		err = fmt.Errorf("its format is %.40q", c.Format)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	if c.Retired {
+		return nil, fmt.Errorf("cannot run: %w. To be a hub again, move %s away and join with a new token", ErrRetired, dir)
+	}
+	return &c, nil
+}
+
+func (c circle) write(files host.FS, dir string) error {
+	c.Format = circleFormat
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	file := host.JoinPath(dir, circleFile)
+	if was, err := smallfile.Read(files, file); err == nil && bytes.Equal(was, append(text, '\n')) {
+		return nil
+	}
+	return smallfile.Write(files, file, append(text, '\n'))
+}
+
+// self is this hub as the others are to know it.
+func (h *Hub) self() (Member, error) {
+	holds, err := host.Exists(h.conf.Files, host.JoinPath(h.dir("authority"), "authority.key"))
+	m := Member{Name: h.set.Name, Hubs: h.set.Hubs, Buses: h.set.Buses, Authority: holds, Joined: h.now().Unix()}
+	if err != nil {
+		return m, err
+	}
+	var hosts []string
+	for _, u := range h.set.Buses {
+		hosts = append(hosts, hostOf(u))
+	}
+	m.Cluster, err = Places(h.set.cluster(), hosts)
+	return m, err
+}
+
+// enlist lists this hub among those of the fleet. Where the store knows none it was lost or
+// is new: then whom this one knew is listed again. Who is not listed where others are was
+// retired.
+func (h *Hub) enlist(ctx context.Context) error {
+	own, err := h.self()
+	if err != nil {
+		return err
+	}
+	was, rev, listed := h.members.get(own.Name)
+	if listed {
+		own.Key, own.Joined, own.By = was.Key, was.Joined, was.By
+		if same(was, own) {
+			return nil
+		}
+		return h.members.put(ctx, own.Name, own, rev)
+	}
+	if h.circle != nil && len(h.members.values()) > 0 {
+		h.dismiss()
+		return fmt.Errorf("cannot serve: %w", ErrRetired)
+	}
+	if h.circle != nil {
+		for _, m := range h.circle.Members {
+			if m.Name != own.Name {
+				if err := h.members.put(ctx, m.Name, m, 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return h.members.put(ctx, own.Name, own, 0)
+}
+
+func same(a, b Member) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// onMember keeps whom this hub knows, and tells agents where hubs are.
+func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
+	select {
+	case <-h.settled:
+	default:
+		return // all are being read
+	}
+	if gone && key == h.set.Name {
+		h.dismissOnce.Do(func() { close(h.dismissed) })
+		return
+	}
+	h.keepCircle()
+	h.tellReach()
+}
+
+// keepCircle writes down whom this hub knows, if it is one of several.
+func (h *Hub) keepCircle() {
+	h.circling.Lock()
+	defer h.circling.Unlock()
+	if h.circle == nil {
+		return
+	}
+	if err := (circle{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
+		h.warn("cannot keep whom this hub knows: " + err.Error())
+	}
+}
+
+// dismiss writes down that this hub is retired.
+func (h *Hub) dismiss() {
+	if err := (circle{Retired: true}).write(h.conf.Files, h.conf.Dir); err != nil {
+		h.warn(err.Error())
+	}
+}
+
+// isMember tells whether a name is that of a hub of this fleet, as far as this one knows.
+func (h *Hub) isMember(name string) bool {
+	if name == h.set.Name {
+		return true
+	}
+	select {
+	case <-h.settled:
+		_, _, is := h.members.get(name)
+		return is
+	default:
+		return h.circle != nil && slices.ContainsFunc(h.circle.Members, func(m Member) bool { return m.Name == name })
+	}
+}
+
+// cluster is how this hub is one of several, nil for one alone.
+func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
+	if h.circle == nil {
+		return nil
+	}
+	c := &bus.Cluster{
+		Name: h.set.Fleet, Listen: h.set.cluster(), TLS: trust.HubTLS(h.keys.TLS, h.now), Files: h.conf.Files, Peers: []string{h.set.Name},
+		Identify: func(s *tls.ConnectionState) error {
+			p, err := trust.PeerOf(s, h.now(), pki.HubKind)
+			if err == nil && !h.isMember(p.Name.ID) {
+				err = fmt.Errorf("cannot believe %s: it is no hub of this fleet any more", p.Name)
+			}
+			return err
+		},
+	}
+	for _, m := range h.circle.Members {
+		if m.Name != h.set.Name {
+			c.Peers, c.Routes = append(c.Peers, m.Name), append(c.Routes, m.Cluster...)
+		}
+	}
+	return c
+}
+
+// tendEvery is between two looks at where things are kept.
+const tendEvery = 2 * time.Second
+
+// tend keeps everything on the hubs that there are, as long as this one leads.
+func (h *Hub) tend(ctx context.Context) error {
+	if h.circle == nil {
+		return nil
+	}
+	said := ""
+	for {
+		var names []string
+		for _, m := range h.members.values() {
+			names = append(names, m.Name)
+		}
+		once, stop := context.WithTimeout(ctx, 30*time.Second)
+		_, err := h.joint().Tend(once, names)
+		stop()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			said = ""
+		case err.Error() != said:
+			said = err.Error()
+			h.warn(said)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(tendEvery):
+		}
+	}
+}
+
+// leaveWithin is how long a hub that was retired waits until it keeps nothing any more.
+const leaveWithin = 5 * time.Minute
+
+// leave ends a hub that was retired when the others have all that it had.
+func (h *Hub) leave(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-h.dismissed:
+	}
+	h.dismiss()
+	h.warn("this hub was retired: it stops when the others have everything")
+	for end := time.Now().Add(leaveWithin); time.Now().Before(end) && !h.joint().Left(); {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return ErrRetired
+}
+
+// unlessDismissed is a context that ends when this hub is retired.
+func (h *Hub) unlessDismissed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-h.dismissed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// reach is where agents find hubs, this one first.
+func (h *Hub) reach() (hubs, buses []string) {
+	hubs, buses = slices.Clone(h.set.Hubs), slices.Clone(h.set.Buses)
+	for _, m := range h.members.values() {
+		if m.Name != h.set.Name {
+			hubs, buses = append(hubs, m.Hubs...), append(buses, m.Buses...)
+		}
+	}
+	return hubs, buses
+}
+
+// hostOf is the host of a URL.
+func hostOf(u string) string {
+	_, rest, _ := strings.Cut(u, "://")
+	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
+		rest = rest[:i]
+	}
+	return strings.Trim(rest, "[]")
+}
+
+// joint is a bus of several hubs: *bus.Server.
+type joint interface {
+	Peers(ctx context.Context) (all []bus.Peer, leader string)
+	Copies(ctx context.Context) ([]bus.Copies, error)
+	Tend(ctx context.Context, names []string) (done bool, err error)
+	Left() bool
+	Exchange() *bus.Exchange
+}
+
+// joint is the bus of a hub that is one of several; it is asked by such only.
+func (h *Hub) joint() joint { return h.bus.(joint) }

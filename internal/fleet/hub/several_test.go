@@ -1,0 +1,286 @@
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host"
+)
+
+// several is a fleet of several hubs in this process, with its repository.
+type several struct {
+	*world
+	hubs []*one
+}
+
+// one is a hub of them.
+type one struct {
+	w      *several
+	name   string
+	api    string
+	cancel func()
+	ended  chan error
+
+	mu   sync.Mutex
+	warn []string
+}
+
+func (o *one) dir() string    { return filepath.Join(o.w.dir, o.name) }
+func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
+
+// settings are those of a new hub.
+func (w *several) settings(name string) (hub.Birth, string) {
+	apiAt, busAt, clusterAt := free(w.t), free(w.t), free(w.t)
+	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{
+		Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, Hubs: []string{"https://" + apiAt}, Buses: []string{"tls://" + busAt},
+	}}, "https://" + apiAt
+}
+
+func newSeveral(t *testing.T) *several {
+	w := &several{world: newWorld(t)}
+	w.commit(map[string]string{
+		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n",
+		"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n",
+	})
+	b, api := w.settings("hub1")
+	b.Fleet, b.Repository = "acme", hub.Repository{Name: "site", URL: "file://" + w.repo, Branch: "main", Poll: 2 * time.Second}
+	if _, err := hub.Init(b); err != nil {
+		t.Fatal(err)
+	}
+	o := &one{w: w, name: "hub1", api: api}
+	w.hubs = append(w.hubs, o)
+	o.start()
+	return w
+}
+
+func (o *one) start() {
+	o.w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ready := make(chan struct{})
+	o.ended = make(chan error, 1)
+	o.cancel = cancel
+	ended := o.ended
+	go func() {
+		ended <- hub.Run(ctx, hub.Config{
+			Files: o.w.host, Dir: o.dir(), Compile: compiler{}, Now: time.Now, Socket: o.socket(),
+			Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
+			Warn: func(text string) {
+				o.mu.Lock()
+				defer o.mu.Unlock()
+				o.warn = append(o.warn, text)
+			},
+			Ready: func(net.Addr, net.Addr) { close(ready) },
+		})
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		o.w.t.Fatal(o.name, err, o.warn)
+	case <-time.After(time.Minute):
+		o.w.t.Fatal(o.name, "does not come", o.warn)
+	}
+	o.w.t.Cleanup(o.cancel)
+}
+
+func (o *one) stop() {
+	o.w.t.Helper()
+	o.cancel()
+	if err := <-o.ended; err != nil {
+		o.w.t.Error(o.name, err)
+	}
+}
+
+func (o *one) ask(method, path string, in, out any) error {
+	return socketClient(o.socket()).do(o.w.t.Context(), method, path, in, out)
+}
+
+// must asks until the hub answers: it may begin anew.
+func (o *one) must(method, path string, in, out any) {
+	o.w.t.Helper()
+	until(o.w.t, o.name+" answers "+path, func() (error, bool) {
+		err := o.ask(method, path, in, out)
+		return err, err == nil
+	})
+}
+
+// join makes another hub of the fleet, and runs it.
+func (w *several) join(name string) *one {
+	w.t.Helper()
+	var tok document.NewToken
+	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Hub: true}, &tok)
+	b, api := w.settings(name)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 15*time.Second)
+	defer cancel()
+	if _, err := hub.Join(ctx, hub.Joining{Birth: b, At: w.hubs[0].api, Token: tok.Secret}); err != nil {
+		select {
+		case end := <-w.hubs[0].ended:
+			w.t.Error("hub1 ended:", end)
+		default:
+		}
+		w.t.Fatal(name, err, w.hubs[0].warn)
+	}
+	o := &one{w: w, name: name, api: api}
+	w.hubs = append(w.hubs, o)
+	o.start()
+	return o
+}
+
+// kept waits until everything is on all of some hubs.
+func (w *several) kept(by *one, n int) document.HubPage {
+	w.t.Helper()
+	return until(w.t, fmt.Sprintf("everything is kept %d times", n), func() (document.HubPage, bool) {
+		var p document.HubPage
+		if err := by.ask("GET", "/v1/hubs", nil, &p); err != nil {
+			return p, false
+		}
+		return p, len(p.Hubs) == n && p.Copies == min(n, 3) && p.Whole
+	})
+}
+
+// Three hubs of one fleet: agents are told of all, any of them serves, another leads when
+// the leading one is gone, and nothing is given twice. With FETTLE_LONG it comes back, and then all are
+// retired but one.
+func TestSeveralHubs(t *testing.T) {
+	w := newSeveral(t)
+	var tok document.NewToken
+	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 5}, &tok)
+	w.api = w.hubs[0].api
+	id, link := w.agent("web1", tok.Secret)
+	first := w.assigned(id, link, fleet.Assignment{})
+	_ = link.Close()
+
+	w.join("hub2")
+	w.kept(w.hubs[0], 2)
+	w.join("hub3")
+	p := w.kept(w.hubs[2], 3)
+	t.Logf("%+v", p)
+
+	// Enrolment at any hub, with a token of another.
+	w.api = w.hubs[1].api
+	id2, link2 := w.agent("web2", tok.Secret)
+	if len(id2.Hubs) != 3 || len(id2.Buses) != 3 {
+		t.Errorf("a new target knows %v and %v", id2.Hubs, id2.Buses)
+	}
+	again := w.assigned(id2, link2, fleet.Assignment{})
+	if again.Epoch < first.Epoch {
+		t.Errorf("epoch %d after %d", again.Epoch, first.Epoch)
+	}
+	// Whoever is connected to one hub is connected, at all of them.
+	for _, o := range w.hubs {
+		until(t, o.name+" knows who is connected", func() (document.TargetDetail, bool) {
+			var d document.TargetDetail
+			err := o.ask("GET", "/v1/targets/web2", nil, &d)
+			return d, err == nil && d.Target.Connected
+		})
+	}
+	// The leader goes while a commit is given out.
+	leader := w.leader()
+	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})
+	leader.stop()
+	began := time.Now()
+	two := w.assigned(id2, link2, again)
+	t.Logf("generation %d of %d after %s without %s", two.Generation, two.Epoch, time.Since(began).Round(time.Millisecond), leader.name)
+	// The content is at every hub.
+	for _, o := range w.hubs {
+		if o != leader {
+			until(t, o.name+" has the content", func() (string, bool) {
+				return two.Modules[0].Bundle.Digest, w.has(o, two.Modules[0].Bundle)
+			})
+		}
+	}
+	if os.Getenv("FETTLE_LONG") == "" {
+		return
+	}
+	leader.start()
+	w.kept(w.hubs[0], 3)
+	w.retire("hub2", "hub3")
+}
+
+// retire takes hubs out until the first is alone.
+func (w *several) retire(names ...string) {
+	t := w.t
+	t.Helper()
+	for _, name := range names {
+		w.hubs[0].must("POST", "/v1/hubs/"+name+"/retire", document.ReasonRequest{}, &document.Done{})
+		for i, o := range w.hubs {
+			if o.name == name {
+				select {
+				case err := <-o.ended:
+					if !errors.Is(err, hub.ErrRetired) {
+						t.Error(name, err)
+					}
+				case <-time.After(time.Minute):
+					t.Fatal(name, "does not stop", o.warn)
+				}
+				w.hubs = append(w.hubs[:i:i], w.hubs[i+1:]...)
+				break
+			}
+		}
+	}
+	w.kept(w.hubs[0], 1)
+	if err := w.hubs[0].ask("POST", "/v1/hubs/hub1/retire", document.ReasonRequest{}, &document.Done{}); err == nil {
+		t.Error("the only hub is retired")
+	}
+}
+
+func (w *several) has(o *one, b fleet.Bundle) bool {
+	there, err := host.Exists(w.host, filepath.Join(o.dir(), "content", b.Digest[len("sha256:"):]))
+	return err == nil && there
+}
+
+func (w *several) leader() *one {
+	w.t.Helper()
+	return until(w.t, "somebody leads", func() (*one, bool) {
+		var p document.HubPage
+		if err := w.hubs[0].ask("GET", "/v1/hubs", nil, &p); err != nil {
+			return nil, false
+		}
+		for _, h := range p.Hubs {
+			for _, o := range w.hubs {
+				if h.Leads && h.Name == o.name {
+					return o, true
+				}
+			}
+		}
+		return nil, false
+	})
+}
+
+// assigned waits for an assignment above another one, in which the module is another.
+func (w *several) assigned(id *pki.Identity, link fleet.Link, than fleet.Assignment) fleet.Assignment {
+	w.t.Helper()
+	return until(w.t, "an assignment", func() (fleet.Assignment, bool) {
+		have, _ := json.Marshal(fleet.Have{})
+		ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Second)
+		defer cancel()
+		envelope, err := link.Ask(ctx, fleet.WordAssignment, have)
+		if err != nil || len(envelope) == 0 {
+			return fleet.Assignment{}, false
+		}
+		keys := id.Keys(nil, time.Now(), time.Time{})
+		a, err := fleet.OpenAssignment(envelope, keys)
+		if err != nil || len(a.Modules) == 0 {
+			return a, false
+		}
+		if len(than.Modules) == 0 {
+			return a, true
+		}
+		above := a.Epoch > than.Epoch || a.Epoch == than.Epoch && a.Generation > than.Generation
+		if !above && a.Modules[0].Bundle != than.Modules[0].Bundle {
+			w.t.Errorf("%d of %d is given out after %d of %d, for something else", a.Generation, a.Epoch, than.Generation, than.Epoch)
+		}
+		return a, above && a.Modules[0].Bundle != than.Modules[0].Bundle
+	})
+}

@@ -1,0 +1,206 @@
+package pki
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Joining is what a hub asks with that is to be one of a fleet's.
+type Joining struct {
+	Format  string   `json:"format"`
+	Token   string   `json:"token"`
+	Request string   `json:"request"` // PEM, see Hub.Request
+	Name    string   `json:"name"`
+	Hosts   []string `json:"hosts"`   // names and addresses for its certificate
+	Hubs    []string `json:"hubs"`    // URLs at which people and agents reach it
+	Buses   []string `json:"buses"`   // URLs of its bus
+	Cluster []string `json:"cluster"` // HOST:PORT at which other hubs reach it
+}
+
+// Welcome is what it gets: all that it needs to begin.
+type Welcome struct {
+	Format       string `json:"format"`
+	Certificates string `json:"certificates"` // for Hub.Install
+	Fleet        string `json:"fleet"`
+	// Members are the hubs, in the hub's own words.
+	Members json.RawMessage `json:"members"`
+	// Hook is the secret of git servers.
+	Hook string `json:"hook,omitempty"`
+}
+
+const (
+	joiningFormat = "fettle.joining/1"
+	welcomeFormat = "fettle.welcome/1"
+	maxJoining    = 64 << 10 // bytes
+)
+
+// Host is the hub that others ask.
+type Host interface {
+	// Room says why nobody can join now, nil for nothing.
+	Room(ctx context.Context, j Joining, key string) error
+	// Take vouches for a hub whose token was spent, and lists it. It may be called again
+	// for the same key.
+	Take(ctx context.Context, j Joining, key, by string) (Welcome, error)
+}
+
+// Refuse is a Refusal with a status of HTTP, for a Host.
+func Refuse(status int, format string, args ...any) error { return refuse(status, format, args...) }
+
+// ServeJoin is POST /v1/hubs/join: a Joining, answered by a Welcome. Whoever may ask for
+// this decides all, so its token is an admin's, for hubs and for one use.
+func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
+	from, err := addressOf(q)
+	if err != nil {
+		respond(w, http.StatusBadRequest, problem{err.Error()})
+		return
+	}
+	if r.Limit != nil && !r.Limit.Allows(from, r.Now()) {
+		respond(w, http.StatusTooManyRequests, problem{"cannot join: too many attempts from this address have failed. Wait a minute, and see whether the token is right"})
+		return
+	}
+	var j Joining
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxJoining))
+	if err == nil {
+		err = strictJSON(body, &j)
+	}
+	if err != nil || j.Format != joiningFormat {
+		r.failed(from)
+		respond(w, http.StatusBadRequest, problem{"cannot read this: it is JSON of the format " + joiningFormat})
+		return
+	}
+	answer, err := r.join(q.Context(), j, from, h)
+	if refusal, theirs := errors.AsType[*Refusal](err); theirs {
+		if refusal.Status == unauthorized {
+			r.failed(from)
+		}
+		respond(w, refusal.Status, problem{refusal.Text})
+		return
+	}
+	if err != nil {
+		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Ask again later"})
+		return
+	}
+	respond(w, http.StatusOK, answer)
+}
+
+func (r *Registrar) join(ctx context.Context, j Joining, from netip.Addr, h Host) (Welcome, error) {
+	token, err := ParseToken(j.Token)
+	if err != nil {
+		return Welcome{}, refuse(unauthorized, "%v", err)
+	}
+	stored, err := r.token(ctx, token.ID)
+	if err != nil {
+		return Welcome{}, err
+	}
+	keys, err := parseHubRequest([]byte(j.Request))
+	if err != nil {
+		return Welcome{}, refuse(malformed, "%v", err)
+	}
+	key, err := KeyDigest(keys[0])
+	if err != nil {
+		return Welcome{}, err
+	}
+	a := asking{secret: token.Secret, key: key, name: j.Name, address: from}
+	// The secret comes before anything that it protects.
+	if _, err := stored.value.admit(a, r.Now()); err != nil {
+		return Welcome{}, err
+	}
+	if !stored.value.Hub {
+		return Welcome{}, refuse(forbidden, "cannot join with this token: it is for targets. Make one with fettle hub token")
+	}
+	if err := errors.Join(fleet.CheckName(j.Name), CheckFleet(j.Name)); err != nil {
+		return Welcome{}, refuse(malformed, "%v", err)
+	}
+	if err := h.Room(ctx, j, key); err != nil {
+		return Welcome{}, err
+	}
+	if err := r.spendForHub(ctx, stored, a); err != nil {
+		return Welcome{}, err
+	}
+	if err := r.note(ctx, Noted{By: "token " + token.ID, What: "hub", Text: j.Name + " joins"}); err != nil {
+		return Welcome{}, err
+	}
+	answer, err := h.Take(ctx, j, key, "token "+token.ID)
+	answer.Format = welcomeFormat
+	return answer, err
+}
+
+// spendForHub takes the use of a token, unless the key has it already.
+func (r *Registrar) spendForHub(ctx context.Context, t entry[StoredToken], a asking) error {
+	for {
+		spend, err := t.value.admit(a, r.Now())
+		if err != nil || !spend {
+			return err
+		}
+		err = store(ctx, r.Tokens, t.value.ID, t.value.use(a.key, r.Now()), t.rev)
+		if !errors.Is(err, fleet.ErrConflict) {
+			return err
+		}
+		if t, err = r.token(ctx, t.value.ID); err != nil {
+			return err
+		}
+	}
+}
+
+// Join asks a hub to take this one in, which is believed only if its authority is the one
+// that the token names. It waits while the hub says that it has no room yet, until ctx
+// ends. To ask again with the same keys gives the same.
+func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j Joining) (Welcome, error) {
+	request, err := keys.Request()
+	if err != nil {
+		return Welcome{}, err
+	}
+	j.Format, j.Token, j.Request = joiningFormat, token.Text(), string(request)
+	body, err := json.Marshal(j)
+	if err != nil {
+		return Welcome{}, fmt.Errorf("cannot ask to join: %w", err)
+	}
+	for promised := false; ; {
+		w, wait, err := c.joinOnce(ctx, hub, token, body)
+		_, answered := errors.AsType[*Refusal](err)
+		promised = promised || wait
+		// Who said that it begins anew is away for a moment.
+		if err == nil || ctx.Err() != nil || !wait && (answered || !promised) {
+			return w, err
+		}
+		select {
+		case <-ctx.Done():
+			return w, err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// joinOnce asks once; wait tells that it is worth asking again.
+func (c Client) joinOnce(ctx context.Context, hub string, token Token, body []byte) (w Welcome, wait bool, err error) {
+	status, b, err := c.post(ctx, hub+"/v1/hubs/join", body, pinned(token.Authority, c.Now))
+	if err != nil {
+		return w, false, err
+	}
+	if status != http.StatusOK {
+		var p problem
+		if json.Unmarshal(b, &p) != nil || p.Error == "" {
+			return w, false, fmt.Errorf("cannot understand what the hub answers: its status is %d. Is this the address of a hub?", status)
+		}
+		return w, status == http.StatusServiceUnavailable, &Refusal{Status: status, Text: p.Error}
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return w, false, fmt.Errorf("cannot read the answer of the hub: %w", err)
+	}
+	if w.Format != welcomeFormat {
+		return w, false, fmt.Errorf("cannot read an answer of the format %.40q: this program knows %s", w.Format, welcomeFormat)
+	}
+	certs, err := ParseCertificates([]byte(w.Certificates))
+	if err == nil && (len(certs) == 0 || DigestOf(certs[0]) != token.Authority) {
+		err = errors.New("cannot take certificates of another authority")
+	}
+	return w, false, err
+}

@@ -1,0 +1,80 @@
+//go:build !target
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newHubList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the hubs of the fleet, and what holds when one is lost",
+		Long: `Shows each hub, whether it is there and has what the others have, which one leads, and
+which one has the authority's key. Everything is kept on up to three of them.`,
+		Example: "  fettle hub list\n  fettle hub list --watch",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.HubPage, error) { return hub.Hubs(c.Context()) }, s.showHubs)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showHubs(p document.HubPage) {
+	rows := [][]string{}
+	for _, h := range p.Hubs {
+		is := "away"
+		switch {
+		case h.Here && h.Current:
+			is = "here"
+		case h.Here:
+			is = fmt.Sprintf("here, %d behind", h.Lag)
+		}
+		var does []string
+		if h.Leads {
+			does = append(does, "leads")
+		}
+		if h.Authority {
+			does = append(does, "authority")
+		}
+		at := ""
+		if len(h.Hubs) > 0 {
+			at = h.Hubs[0]
+		}
+		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(does, ", "), "-"), s.ago(h.Joined), at})
+	}
+	s.style().Table(s.app.Stdout, []string{"HUB", "IS", "DOES", "SINCE", "AT"}, rows)
+	s.printf("\n%s\n", assurance(p))
+}
+
+// assurance is what a person has to know of how safe it all is.
+func assurance(p document.HubPage) string {
+	state := fmt.Sprintf("Everything is on %d hubs.", p.Copies)
+	switch {
+	case len(p.Hubs) == 1:
+		return "Everything is on this hub alone: while it is away agents go on with what they have."
+	case !p.Whole && p.Copies == 0:
+		state = "What is kept where cannot be told: most hubs have to be there for that."
+	case !p.Whole:
+		state = "Not everything is where it is to be yet."
+	}
+	switch {
+	case p.Spare == 1:
+		return state + " One hub may be lost, and all goes on."
+	case p.Spare > 1:
+		return state + fmt.Sprintf(" %d hubs may be lost, and all goes on.", p.Spare)
+	case len(p.Hubs) == 2:
+		return state + " While either is away nothing can be changed, and agents go on with what they have: a third hub helps."
+	}
+	return state + " While another is away nothing can be changed, and agents go on with what they have."
+}
