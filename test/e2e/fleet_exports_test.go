@@ -107,8 +107,7 @@ func TestFleetExports(t *testing.T) {
 		if out := lb.Exec("cat", "/etc/backends.conf").Stdout; out != line(web1)+line(web2) {
 			t.Fatalf("while values are told again lb1 has %q", out)
 		}
-		users := strings.Count(h.Exec("fettle", "export", "list").Stdout, "web  address      1")
-		return users == 2 && strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
+		return strings.Count(h.Exec("fettle", "export", "list").Stdout, "address  1 ") == 2 && strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
 	})
 
 	h.Run(t, "fettle", "target", "retire", "web1", "--yes")

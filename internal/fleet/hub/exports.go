@@ -14,6 +14,7 @@ import (
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -111,6 +112,11 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 		return nil, err
 	}
 	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: exportText(was.Values, e.Values)})
+}
+
+// onExported tells whoever computes.
+func (h *Hub) onExported(key string, e exportRecord, rev uint64, gone bool) {
+	h.tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
 }
 
 // exportText says what changed: names alone, since values may be long.

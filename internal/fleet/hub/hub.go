@@ -339,9 +339,7 @@ func (h *Hub) makeMirrors() {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
 	}
-	h.exports.changed = func(key string, e exportRecord, rev uint64, gone bool) {
-		h.tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
-	}
+	h.exports.changed = h.onExported
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
