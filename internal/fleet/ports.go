@@ -100,7 +100,7 @@ const (
 	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
 	WordReport     = "report"     // body: a Report; the answer is empty, and the report durable
 	WordBeat       = "beat"       // told, not asked; body: Beat
-	WordAsk        = "ask"        // body: a Request of the agent, by policy
+	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
 	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable
 )
 

@@ -93,6 +93,7 @@ func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Con
 	if err != nil {
 		return t // the compiler gave it
 	}
+	var all []offeredValue
 	var selects []func(name string, labels, mine map[string]string) bool
 	for _, e := range asks {
 		selects = append(selects, e.Selector())
@@ -110,9 +111,29 @@ func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Con
 			c.alarms.add(WrongValue, p.target.ID, "What targets export as %s of %s is of another type there, and nobody is given it: %v.", o.name, o.module, err)
 			continue
 		}
-		t.Values = append(t.Values, exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text})
+		all = append(all, offeredValue{p.target.Suspect != nil, exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text}})
 	}
+	t.Values = append(t.Values, reliable(all)...)
 	return t
+}
+
+// offeredValue is a value with whether its target is suspect.
+type offeredValue struct {
+	suspect bool
+	exported.Value
+}
+
+// reliable leaves out those of suspects, but where there is nobody else: a list of doubtful
+// ones is better than none.
+func reliable(all []offeredValue) []exported.Value {
+	none := !slices.ContainsFunc(all, func(v offeredValue) bool { return !v.suspect })
+	var out []exported.Value
+	for _, v := range all {
+		if none || !v.suspect {
+			out = append(out, v.Value)
+		}
+	}
+	return out
 }
 
 func hasModule(conf Configured, folder string) bool {

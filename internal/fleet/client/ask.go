@@ -126,6 +126,30 @@ func (c *Client) Freeze(ctx context.Context, name, reason string) (document.Done
 	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "freeze"), nil, document.ReasonRequest{Reason: reason})
 }
 
+// Suspect marks a target as one that is not to be relied on.
+func (c *Client) Suspect(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "suspect"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Trust ends that.
+func (c *Client) Trust(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "trust"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Asks are what agents asked for and nobody has decided.
+func (c *Client) Asks(ctx context.Context) (document.AskPage, error) {
+	return ask[document.AskPage](ctx, c, http.MethodGet, "/v1/asks", nil, nil)
+}
+
+// DecideAsk does what a target asked for, or refuses it.
+func (c *Client) DecideAsk(ctx context.Context, name, what string, refuse bool, reason string) (document.Done, error) {
+	how := "approve"
+	if refuse {
+		how = "refuse"
+	}
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "asks/"+url.PathEscape(what)+"/"+how), nil, document.ReasonRequest{Reason: reason})
+}
+
 // Unfreeze ends that.
 func (c *Client) Unfreeze(ctx context.Context, name string) (document.Done, error) {
 	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "unfreeze"), nil, document.ReasonRequest{})

@@ -131,6 +131,11 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Unpin(ctx, "web1", ""))
 	try(c.Freeze(ctx, "web1", "why"))
 	try(c.Unfreeze(ctx, "web1"))
+	try(c.Suspect(ctx, "web1", "disk errors"))
+	try(c.Trust(ctx, "web1", ""))
+	try(c.Asks(ctx))
+	try(c.DecideAsk(ctx, "web1", "suspect", false, ""))
+	try(c.DecideAsk(ctx, "web1", "suspect", true, "no"))
 	hub.Open = func(access.Who, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		return near, far.Close()

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -23,8 +22,6 @@ import (
 const (
 	exportBurst = 12
 	exportEvery = time.Minute
-	// exportTold is how often it is told that a target does it too often.
-	exportTold = time.Hour
 )
 
 // exportRecord is what a target exports, as hubs keep it.
@@ -41,45 +38,7 @@ func parseExportRecord(b []byte) (exportRecord, error) {
 	return r, exported.CheckOwn(r.Values)
 }
 
-// exportPaces bound how often targets change what they export. The zero value is ready.
-type exportPaces struct {
-	mu  sync.Mutex
-	all map[fleet.TargetID]*exportPace
-}
-
-type exportPace struct {
-	*rate.Limiter
-	told time.Time
-}
-
-// take counts a change; ok is false for one too many, and tell is true when that is to be
-// told.
-func (p *exportPaces) take(id fleet.TargetID, now time.Time) (ok, tell bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.all == nil {
-		p.all = map[fleet.TargetID]*exportPace{}
-	}
-	one := p.all[id]
-	if one == nil {
-		one = &exportPace{Limiter: rate.NewLimiter(rate.Every(exportEvery), exportBurst)}
-		p.all[id] = one
-	}
-	if one.AllowN(now, 1) {
-		return true, false
-	}
-	tell = one.told.IsZero() || now.Sub(one.told) >= exportTold
-	if tell {
-		one.told = now
-	}
-	return false, tell
-}
-
-func (p *exportPaces) forget(id fleet.TargetID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.all, id)
-}
+func exportPaces() paces { return paces{every: rate.Every(exportEvery), burst: exportBurst} }
 
 // onExports keeps what a target exports; the answer says that it is durable. Whose values
 // they are, the connection says.
@@ -96,7 +55,7 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	if exported.SameOwn(was.Values, e.Values) {
 		return nil, nil
 	}
-	if ok, tell := h.paces.take(from, h.now()); !ok {
+	if ok, tell := h.exporting.take(from, h.now()); !ok {
 		if tell {
 			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: "changes what it exports again and again: those who use it get it once a minute",
 				Error: "does " + t.Name + " use values of others that use its own?"})
@@ -143,7 +102,7 @@ func exportText(was, now []exported.Own) string {
 
 // forgetExports removes what a target exported that is not one of the fleet any more.
 func (h *Hub) forgetExports(key string) {
-	h.paces.forget(fleet.TargetID(key))
+	h.exporting.forget(fleet.TargetID(key))
 	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
 		h.warn("cannot forget what a target exported: " + err.Error())
 	}

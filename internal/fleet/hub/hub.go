@@ -94,7 +94,9 @@ type Hub struct {
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
 	exports     *mirror[exportRecord]
-	paces       exportPaces
+	exporting   paces
+	asks        *mirror[heldAsk]
+	asking      paces
 	members     *mirror[Member]
 
 	circling    sync.Mutex // of the file of the circle
@@ -341,7 +343,8 @@ func (h *Hub) makeMirrors() {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
 	}
-	h.exports.changed = h.onExported
+	h.exports.changed, h.exporting = h.onExported, exportPaces()
+	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
@@ -365,7 +368,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.notifications, h.notices, h.alarms, h.members}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.notifications, h.notices, h.alarms, h.members}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

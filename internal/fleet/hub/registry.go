@@ -85,6 +85,7 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 		if _, _, exports := h.exports.get(key); exports {
 			go h.forgetExports(key)
 		}
+		go h.forgetAsks(fleet.TargetID(key))
 	}
 }
 

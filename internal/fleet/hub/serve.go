@@ -16,6 +16,7 @@ func (h *Hub) serve() error {
 		fleet.WordReport:     h.onReport,
 		fleet.WordBeat:       h.onBeat,
 		fleet.WordExports:    h.onExports,
+		fleet.WordAsk:        h.onAsk,
 		fleet.WordHubs:       h.onHubs,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {

@@ -40,7 +40,7 @@ func newAgent(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s))
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentAsk(s))
 	return c
 }
 

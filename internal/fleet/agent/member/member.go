@@ -143,6 +143,29 @@ func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 
 // Contact proves that a hub can be reached by a connection that is made now.
 func (m *Member) Contact(ctx context.Context) error {
+	return m.reach(ctx, func(context.Context, fleet.Link) error { return nil })
+}
+
+// Ask asks a hub for something for this target, by a connection of its own: it may run
+// beside the agent. The answer is AskDone or AskHeld; whatever is refused is an error.
+func (m *Member) Ask(ctx context.Context, a fleet.Ask) (string, error) {
+	var answer fleet.AskAnswer
+	body, err := json.Marshal(a)
+	if err != nil {
+		return "", err
+	}
+	err = m.reach(ctx, func(ctx context.Context, l fleet.Link) error {
+		said, err := l.Ask(ctx, fleet.WordAsk, body)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(said, &answer)
+	})
+	return answer.Answer, err
+}
+
+// reach makes a connection to a hub, and closes it after use.
+func (m *Member) reach(ctx context.Context, use func(context.Context, fleet.Link) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := m.who()
@@ -162,7 +185,7 @@ func (m *Member) Contact(ctx context.Context) error {
 	})
 	select {
 	case <-up:
-		return nil
+		return use(ctx, l)
 	case <-ctx.Done():
 		return fleet.ErrNoHub
 	}

@@ -50,6 +50,13 @@ type Operations interface {
 	Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error
 	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
+	// Suspect marks a target, and Trust takes the mark away. Both may be said twice.
+	Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error
+	Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	// Asks are what agents asked for and nobody decided, the oldest first. DecideAsk gives
+	// a Refusal for one that is not there.
+	Asks(ctx context.Context) ([]document.Ask, error)
+	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, refuse bool, reason string) error
 
 	// SaveState gives what hubs share and nothing else knows.
 	SaveState(ctx context.Context, by access.Who) (document.HubState, error)

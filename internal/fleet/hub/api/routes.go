@@ -95,7 +95,7 @@ func Routes() []Route {
 
 		{Method: "GET", Path: "/v1/programs", Right: access.Read, Does: "Which programs agents are to be", Out: document.ProgramPage{}, call: (*call).programs},
 		{Method: "POST", Path: "/v1/programs", Right: access.Admin, Does: "Say which program agents are to be; its files were given to /v1/programs/file", In: document.ProgramRequest{}, Out: document.Done{}, call: (*call).setProgram},
-	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes())...)
+	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes(), askRoutes())...)
 }
 
 // memberRoutes are about who belongs to the fleet besides targets: hubs and people.
