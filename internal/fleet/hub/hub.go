@@ -70,6 +70,7 @@ type Hub struct {
 	registrar *pki.Registrar
 	gate      *access.Gate
 	trail     *access.Trail
+	records   *access.File // of trail
 
 	bus      shared
 	exchange fleet.Exchange
@@ -245,7 +246,8 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.gate = &access.Gate{People: h.stores["people"], Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
-	h.trail, err = access.OpenTrail(&access.File{FS: h.conf.Files, Path: h.dir("audit.log")}, h.set.Name, h.now)
+	h.records = &access.File{FS: h.conf.Files, Path: h.dir("audit.log")}
+	h.trail, err = access.OpenTrail(h.records, h.set.Name, h.now)
 	return err
 }
 
