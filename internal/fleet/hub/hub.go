@@ -354,19 +354,6 @@ func (h *Hub) makeMirrors() {
 	}
 }
 
-func unless[T any](gone bool, v *T) *T {
-	if gone {
-		return nil
-	}
-	return v
-}
-
-// followed is the part of a mirror that Run needs.
-type followed interface {
-	follow(ctx context.Context) error
-	filled() <-chan struct{}
-}
-
 func (h *Hub) mirrored() []followed {
 	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.notifications, h.notices, h.alarms, h.members}
 }
