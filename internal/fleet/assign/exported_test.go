@@ -198,3 +198,30 @@ func TestExportedOrder(t *testing.T) {
 		t.Errorf("%v", slices.Collect(maps.Keys(texts)))
 	}
 }
+
+// The values of suspects are given to nobody as long as somebody else has any.
+func TestSuspectsExportInVain(t *testing.T) {
+	s := newSharing()
+	mark := func(name string, suspect *fleet.Suspicion) {
+		for i := range s.targets {
+			if s.targets[i].Name == name {
+				s.targets[i].Suspect = suspect
+				s.fold(assign.Event{What: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
+			}
+		}
+	}
+	given := func() string { s.now += 100; s.step(); return s.given("lb1") }
+	s.export("web1", `"a"`)
+	s.export("web3", `"c"`)
+	doubt := &fleet.Suspicion{Because: "disk errors"}
+	for _, step := range []struct {
+		name string
+		mark *fleet.Suspicion
+		want string
+	}{{"web2", doubt, `web1="a" web3="c" `}, {"web1", doubt, `web3="c" `}, {"web3", doubt, `web1="a" web3="c" `}, {"web1", nil, `web1="a" `}, {"web3", nil, `web1="a" web3="c" `}} {
+		mark(step.name, step.mark)
+		if got := given(); got != step.want {
+			t.Errorf("%s %v: %s", step.name, step.mark, got)
+		}
+	}
+}
