@@ -112,4 +112,15 @@ func TestFleetExports(t *testing.T) {
 
 	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
 	has(line(web2))
+	// What a machine asks for itself waits for a word.
+	if out := web2.Run(t, "fettle", "agent", "ask", "suspect", "--because", "disk errors"); !strings.Contains(out, "fettle ask approve web2 suspect") {
+		t.Errorf("%s", out)
+	}
+	t.Logf("\n%s", h.Run(t, "fettle", "ask", "list"))
+	h.Run(t, "fettle", "ask", "approve", "web2", "suspect")
+	f.await("it is a suspect", func() bool {
+		return strings.Contains(h.Exec("fettle", "target", "list").Stdout, "suspect: disk errors")
+	})
+	t.Logf("\n%s\n%s", h.Run(t, "fettle", "target", "list"), h.Run(t, "fettle", "target", "show", "web2"))
+	has(line(web2)) // nobody else is there
 }
