@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -181,6 +182,12 @@ func (s *Server) kick(connection uint64) {
 
 // Left tells whether the others have taken this hub's vote: it keeps nothing any more.
 func (s *Server) Left() bool { return s.config.Cluster != nil && !s.nats.JetStreamEnabled() }
+
+// Reaches tells whether there is a connection with another hub of the cluster.
+func (s *Server) Reaches(name string) bool {
+	all, err := s.nats.Routez(&server.RoutezOptions{})
+	return err == nil && slices.ContainsFunc(all.Routes, func(r *server.RouteInfo) bool { return r.RemoteName == name })
+}
 
 // Exchange is the hub's end of all links.
 func (s *Server) Exchange() *Exchange { return s.exchange.Load() }

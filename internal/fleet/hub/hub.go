@@ -93,6 +93,7 @@ type Hub struct {
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
 	members     *mirror[Member]
+	leaving     *mirror[leaving]
 
 	circling    sync.Mutex // of the file of the circle
 	circle      *circle    // whom this hub knew when it began, nil for one that is alone
@@ -313,6 +314,7 @@ func (h *Hub) makeMirrors() {
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.members = newMirror[Member](settings, "member/", nil)
+	h.leaving = newMirror[leaving](settings, "leaving/", nil)
 	h.members.changed = h.onMember
 	h.signers.changed = h.onSigner
 	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
@@ -359,7 +361,7 @@ type followed interface {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms, h.members}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms, h.members, h.leaving}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

@@ -104,6 +104,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 				h.exchange.Kick(id)
 			}
 		}
+		h.onHubRevoked(r)
 	})
 }
 

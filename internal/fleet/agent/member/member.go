@@ -51,11 +51,15 @@ type Member struct {
 	signers content.Signers
 	revoked *pki.Revocations
 
+	// turn belongs to whoever changes the identity's file: it is taken before mu.
+	turn sync.Mutex
+
 	mu       sync.Mutex
 	identity *pki.Identity
 	known    pki.Known
 	floors   content.Floors
 	link     fleet.Link // nil until there is one
+	asked    time.Time  // when a certificate was asked for since another was refused
 }
 
 // IdentityDir is where the identity lies below the agent's folder.
@@ -134,7 +138,7 @@ func (m *Member) tls() (*tls.Config, error) {
 // Link connects to the hubs in the background, until ctx ends or it is closed.
 func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	id := m.who()
-	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn})
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn, Refused: m.refused})
 	if err != nil {
 		return nil, err
 	}
@@ -206,17 +210,23 @@ func (m *Member) Certificate() (from, until int64) {
 
 // Renew gets the next certificate. Connections that are made from then on show it.
 func (m *Member) Renew(ctx context.Context) error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
 	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now, Dial: m.cfg.Dial}.Renew(ctx, m.revoked)
 	if err != nil {
 		return err
 	}
 	known, err := m.folder.LoadKnown()
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.identity = next
 	if err == nil {
 		known.Floor = max(known.Floor, m.known.Floor)
 		m.known = known
+	}
+	m.mu.Unlock()
+	keys := m.keys()
+	for _, e := range known.Revocations {
+		_, _ = m.revoked.Add(e, keys) // what is not believed is kept, and told when this begins anew
 	}
 	return err
 }

@@ -32,7 +32,7 @@ type Operations interface {
 	RevokeToken(ctx context.Context, by access.Who, id string) error
 
 	Hubs(ctx context.Context) (document.HubPage, error)
-	RetireHub(ctx context.Context, by access.Who, name, reason string) error
+	RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error
 
 	People(ctx context.Context) ([]document.Known, error)
 	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error
