@@ -155,6 +155,7 @@ func (f *hubsOf) await(what string, holds func() bool) {
 // said is what all hubs and agents said last.
 func (f *hubsOf) said() string {
 	var out strings.Builder
+	out.WriteString("\n" + f.hubs[0].Exec("fettle", "hub", "list", "--json").Stdout)
 	for _, m := range append(append([]*machine{}, f.hubs...), f.agents...) {
 		out.WriteString("\n" + m.Name + ":\n" + m.Exec("journalctl", "-u", "fettle-hub", "-u", "fettle-agent", "-n", "40", "-o", "short-precise").Stdout)
 	}

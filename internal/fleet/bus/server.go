@@ -28,6 +28,8 @@ type Server struct {
 	nats   *server.Server
 	secret string // of connections within the process
 
+	unreached said
+
 	exchange atomic.Pointer[Exchange] // nil until agents may come
 	js       jetstream.JetStream
 	owned    []*nats.Conn
@@ -269,11 +271,12 @@ func (l sayings) Noticef(string, ...any) {}
 func (l sayings) Debugf(string, ...any)  {}
 func (l sayings) Tracef(string, ...any)  {}
 
-// Warnf leaves out that clients have to begin with TLS, which is what Config says, and
-// how hubs of a cluster come to have the same.
+// Warnf leaves out that clients have to begin with TLS, which is what Config says, how hubs of
+// a cluster come to have the same, and how a folder is read again after a kill.
 func (l sayings) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	for _, usual := range [...]string{"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot"} {
+	for _, usual := range [...]string{"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot",
+		"could not replace peer", "not cleaned up, retrying", "TTL state is outdated", "Stream state outdated", "Recovering stream state from index", "Falling behind in health check", "Health check OK", "Did not receive all stream info"} {
 		if strings.Contains(text, usual) {
 			return
 		}
@@ -281,12 +284,38 @@ func (l sayings) Warnf(format string, v ...any) {
 	l.s.warn(text)
 }
 
-// Errorf says once that another hub cannot be reached, and not with every attempt.
+// Errorf says once that another hub cannot be reached, and not with every attempt of every
+// connection, of which there are several.
 func (l sayings) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	if !strings.Contains(text, "Error trying to connect to route") || strings.Contains(text, "(attempt 1)") {
+	if !strings.Contains(text, "Error trying to connect to route") {
 		l.s.warn(text)
+		return
 	}
+	if why, first := strings.CutPrefix(text, "Error trying to connect to route (attempt 1): "); first && l.s.unreached.first(why, time.Now()) {
+		l.s.warn("another hub cannot be reached: " + why)
+	}
+}
+
+// sayEvery is how long the same about another hub is not said again.
+const sayEvery = time.Minute
+
+// said is what was said last, and when.
+type said struct {
+	mu   sync.Mutex
+	text string
+	at   time.Time
+}
+
+// first tells whether a text is worth saying.
+func (s *said) first(text string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == s.text && now.Sub(s.at) < sayEvery {
+		return false
+	}
+	s.text, s.at = text, now
+	return true
 }
 
 func (l sayings) Fatalf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }
