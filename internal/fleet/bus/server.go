@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ type Server struct {
 	nats   *server.Server
 	secret string // of connections within the process
 
-	unreached said
+	said said
 
 	exchange atomic.Pointer[Exchange] // nil until agents may come
 	js       jetstream.JetStream
@@ -63,10 +64,13 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("cannot make a bus: %w", err)
 	}
 	s.nats.SetLoggerV2(sayings{s}, false, false, false)
+	// Others may be waited for: who is to end does not.
+	begun := context.AfterFunc(ctx, cancel)
 	if err := s.begin(inner, founds); err != nil {
 		s.Close()
 		return nil, err
 	}
+	begun()
 	context.AfterFunc(ctx, s.Close)
 	return s, nil
 }
@@ -271,50 +275,65 @@ func (l sayings) Noticef(string, ...any) {}
 func (l sayings) Debugf(string, ...any)  {}
 func (l sayings) Tracef(string, ...any)  {}
 
-// Warnf leaves out that clients have to begin with TLS, which is what Config says, how hubs of
-// a cluster come to have the same, and how a folder is read again after a kill.
-func (l sayings) Warnf(format string, v ...any) {
-	text := fmt.Sprintf(format, v...)
-	for _, usual := range [...]string{"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot",
-		"could not replace peer", "not cleaned up, retrying", "TTL state is outdated", "Stream state outdated", "Recovering stream state from index", "Falling behind in health check", "Health check OK", "Did not receive all stream info"} {
-		if strings.Contains(text, usual) {
-			return
-		}
-	}
-	l.s.warn(text)
+// usual are what the server warns of and nobody has to know: that clients begin with TLS is
+// what Config says, and the rest is how hubs of a cluster come to have the same, and how a
+// folder is read again after a kill.
+var usual = [...]string{
+	"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing",
+	"Catchup for stream", "not current with the meta leader", "stream remapping", "consumer remapping", "blocking snapshot", "could not replace peer",
+	"not cleaned up, retrying", "TTL state is outdated", "Stream state outdated", "Recovering stream state from index", "Falling behind in health check",
+	"Health check OK", "Did not receive all stream info", "our server was removed from the cluster",
 }
 
-// Errorf says once that another hub cannot be reached, and not with every attempt of every
-// connection, of which there are several.
+func (l sayings) Warnf(format string, v ...any) { l.once(fmt.Sprintf(format, v...)) }
+
+// Errorf leaves out attempts to reach another hub behind the first one.
 func (l sayings) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	if !strings.Contains(text, "Error trying to connect to route") {
-		l.s.warn(text)
+	if why, route := strings.CutPrefix(text, "Error trying to connect to route ("); route {
+		_, why, _ = strings.Cut(why, "): ")
+		text = "another hub cannot be reached: " + why
+	}
+	l.once(text)
+}
+
+// once says a text that has not been said lately, whichever connection it is of.
+func (l sayings) once(text string) {
+	if slices.ContainsFunc(usual[:], func(u string) bool { return strings.Contains(text, u) }) {
 		return
 	}
-	if why, first := strings.CutPrefix(text, "Error trying to connect to route (attempt 1): "); first && l.s.unreached.first(why, time.Now()) {
-		l.s.warn("another hub cannot be reached: " + why)
+	if at, what, of := strings.Cut(text, " - "); of && strings.Contains(at, ":") {
+		if _, what, of = strings.Cut(what, " - "); of { // HOST:PORT - rid:1 - what
+			host, _, _ := strings.Cut(at, ":")
+			text = host + ": " + what
+		}
+	}
+	if l.s.said.first(text, time.Now()) {
+		l.s.warn(text)
 	}
 }
 
-// sayEvery is how long the same about another hub is not said again.
+// sayEvery is how long the same is not said again.
 const sayEvery = time.Minute
 
-// said is what was said last, and when.
+// said is when something was said last.
 type said struct {
-	mu   sync.Mutex
-	text string
-	at   time.Time
+	mu sync.Mutex
+	at map[string]time.Time
 }
 
 // first tells whether a text is worth saying.
 func (s *said) first(text string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if text == s.text && now.Sub(s.at) < sayEvery {
+	maps.DeleteFunc(s.at, func(_ string, at time.Time) bool { return now.Sub(at) >= sayEvery })
+	if _, again := s.at[text]; again {
 		return false
 	}
-	s.text, s.at = text, now
+	if s.at == nil {
+		s.at = map[string]time.Time{}
+	}
+	s.at[text] = now
 	return true
 }
 

@@ -141,6 +141,9 @@ func newHub(ctx context.Context, c Config, e edge) *Hub {
 func (h *Hub) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, h.close()) }()
 	if err := h.open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it waited for others when it was to end
+		}
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -61,7 +61,7 @@ func (m *Member) learn(ctx context.Context, body []byte) error {
 	m.mu.Unlock()
 	err = errors.Join(err, m.distrust(h.Revocations))
 	if m.orphaned() {
-		go m.replace(ctx, rand.N(replaceWithin))
+		go m.adopt(ctx)
 	}
 	return err
 }
@@ -95,32 +95,46 @@ func (m *Member) orphaned() bool {
 }
 
 const (
-	// replaceWithin is how long targets of one hub wait before they ask for another
+	// adoptWithin is how long targets of one hub wait before they ask for another
 	// certificate, by chance, so that they do not come all at once.
-	replaceWithin = 20 * time.Second
-	// replaceEvery is between two times that a target asks since it was refused.
-	replaceEvery = 5 * time.Minute
+	adoptWithin = 10 * time.Second
+	// askEvery is between two times that a target asks for one.
+	askEvery = time.Minute
 )
+
+// adopt gets a certificate of another hub, and asks until it has one.
+func (m *Member) adopt(ctx context.Context) {
+	if !m.adopting.CompareAndSwap(false, true) {
+		return
+	}
+	defer m.adopting.Store(false)
+	for wait := rand.N(adoptWithin); ; wait = askEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if m.another(ctx); !m.orphaned() {
+			return
+		}
+	}
+}
 
 // refused asks for another certificate, now and then: the one that there is may be of a
 // hub that nobody believes any more.
-func (m *Member) refused(ctx context.Context) { m.replace(ctx, 0) }
-
-func (m *Member) replace(ctx context.Context, after time.Duration) {
+func (m *Member) refused(ctx context.Context) {
 	m.mu.Lock()
-	soon := !m.asked.IsZero() && m.cfg.Now().Sub(m.asked).Abs() < replaceEvery
+	soon := !m.asked.IsZero() && m.cfg.Now().Sub(m.asked).Abs() < askEvery
 	if !soon {
 		m.asked = m.cfg.Now()
 	}
 	m.mu.Unlock()
-	if soon {
-		return
+	if !soon {
+		m.another(ctx)
 	}
-	select {
-	case <-ctx.Done():
-		return
-	case <-time.After(after):
-	}
+}
+
+func (m *Member) another(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, learnFor)
 	defer cancel()
 	if err := m.Renew(ctx); err != nil && ctx.Err() == nil {

@@ -21,6 +21,7 @@ import (
 	"net"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -52,7 +53,8 @@ type Member struct {
 	revoked *pki.Revocations
 
 	// turn belongs to whoever changes the identity's file: it is taken before mu.
-	turn sync.Mutex
+	turn     sync.Mutex
+	adopting atomic.Bool // a certificate of another hub is asked for
 
 	mu       sync.Mutex
 	identity *pki.Identity
