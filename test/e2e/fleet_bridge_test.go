@@ -45,6 +45,7 @@ func (b *bridge) web(i int) *machine { return b.fleet.agents[i].with(b.t) }
 // TestBridge: one command makes a fleet of bare hosts, and all that works over SSH works
 // through the hub as well.
 func TestBridge(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

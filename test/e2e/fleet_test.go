@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"testing"
@@ -14,12 +15,14 @@ type fleetOf struct {
 	t      *testing.T
 	hub    *machine
 	agents []*machine
+	module string // of web, with TEXT where its text comes; "" is a file alone
 }
 
 // TestFleet makes a fleet of plain hosts as the documents say: a hub with a repository,
 // and agents with a token. A push reaches all of them, drift goes away by itself, and a
 // hub that is away is missed by nobody.
 func TestFleet(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)
@@ -71,7 +74,8 @@ func (f *fleetOf) begin() {
 func (f *fleetOf) commit(text string) {
 	h := f.hub
 	h.WriteFile(f.t, "/srv/site/fettle.hcl", "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
-	h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", "file \"/etc/motd\" { content = \""+text+"\\n\" }\n", 0o644)
+	module := cmp.Or(f.module, "file \"/etc/motd\" { content = \"TEXT\\n\" }\n")
+	h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", strings.ReplaceAll(module, "TEXT", text), 0o644)
 	h.Run(f.t, "git", "init", "-q", "-b", "main", "/srv/site")
 	h.Run(f.t, "git", "-C", "/srv/site", "add", "-A")
 	h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", text)

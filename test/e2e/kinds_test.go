@@ -12,17 +12,17 @@ import (
 	"fettle.dev/fettle/test/hosts"
 )
 
-// programDir is this process's, which TestMain removes.
-func programDir() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("fettle-e2e-%d", os.Getpid()))
-}
+// programDir is this process's, which TestMain removes. Processes in worlds of their own
+// have the same number, so that is no name for it.
+var programDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "fettle-e2e-") })
 
 // program is this program, built once for all hosts.
 var program = sync.OnceValues(func() (string, error) {
-	if err := os.Mkdir(programDir(), 0o700); err != nil {
+	dir, err := programDir()
+	if err != nil {
 		return "", err
 	}
-	bin := filepath.Join(programDir(), "fettle")
+	bin := filepath.Join(dir, "fettle")
 	cmd := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -10,6 +10,8 @@ import (
 
 func TestMain(m *testing.M) {
 	code := hosts.Main(m)
-	_ = os.RemoveAll(programDir())
+	if dir, err := programDir(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
 	os.Exit(code)
 }

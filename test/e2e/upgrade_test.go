@@ -12,6 +12,7 @@ import (
 // all, and over a reboot; of one that exits, hangs, is killed or is no program the old one
 // comes back, tells of it, and does not try it again.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

@@ -34,7 +34,7 @@ type Config struct {
 
 	MaxConnections int           // 0 is 20,000
 	Handshakes     int64         // new connections in a second, the others having to come again; 0 is 1,000
-	Ping           time.Duration // how often a silent agent is looked at; 0 is two minutes
+	Ping           time.Duration // how often a silent agent is looked at, which is gone after three of them; 0 is 20 s
 	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
 	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
 	// Cluster joins hubs to one bus; nil is a hub alone.
@@ -95,7 +95,7 @@ func (c Config) options() (*server.Options, error) {
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 		MaxConn:         orElse(c.MaxConnections, 20_000),
 		MaxPayload:      MaxQuestion + 64<<10, MaxPending: 16 << 20, MaxControlLine: 4 << 10, MaxSubs: 256,
-		PingInterval: orElse(c.Ping, 2*time.Minute), MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
+		PingInterval: orElse(c.Ping, 20*time.Second), MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
 		// A herd of new connections takes its time: see the bound on handshakes.
 		TLSTimeout: 15, AuthTimeout: 20, MaxClosedClients: 100,
 		LameDuckDuration: c.LameDuck, LameDuckGracePeriod: -min(c.LameDuck/10, time.Second),

@@ -191,6 +191,19 @@ func (c *Client) Tokens(ctx context.Context) (document.TokenPage, error) {
 	return ask[document.TokenPage](ctx, c, http.MethodGet, "/v1/tokens", nil, nil)
 }
 
+// Audit is a part of the audit log of the hub that answers, from a byte on where a record
+// begins; below 0 it is the last records. limit 0 is as many as one page has.
+func (c *Client) Audit(ctx context.Context, offset int64, limit int) (document.AuditPage, error) {
+	q := url.Values{}
+	if offset >= 0 {
+		q.Set("offset", strconv.FormatInt(offset, 10))
+	}
+	if limit > 0 {
+		q.Set("limit", strconv.Itoa(limit))
+	}
+	return ask[document.AuditPage](ctx, c, http.MethodGet, "/v1/audit", q, nil)
+}
+
 // Hubs are the hubs of the fleet.
 func (c *Client) Hubs(ctx context.Context) (document.HubPage, error) {
 	return ask[document.HubPage](ctx, c, http.MethodGet, "/v1/hubs", nil, nil)

@@ -151,6 +151,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Tokens(ctx))
 	try(c.RevokeToken(ctx, "k1"))
 	try(c.Hubs(ctx))
+	try(c.Audit(ctx, 0, 10))
 	try(c.RetireHub(ctx, "hub2", document.HubRetirement{Reason: "old"}))
 	try(c.SetPerson(ctx, document.PersonRequest{Name: "ann", Roles: []string{"read"}}))
 	try(c.People(ctx))

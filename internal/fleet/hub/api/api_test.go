@@ -117,6 +117,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/tokens", "/v1/tokens", `{"fleet":"prod","labels":{"role":"web"},"uses":20,"expires_ns":3600000000000}`},
 	{"GET /v1/tokens", "/v1/tokens", ""},
 	{"GET /v1/hubs", "/v1/hubs", ""},
+	{"GET /v1/audit", "/v1/audit?limit=2", ""},
 	{"POST /v1/hubs/{hub}/retire", "/v1/hubs/hub2/retire", `{"reason":"old"}`},
 	{"POST /v1/tokens/{token}/revoke", "/v1/tokens/k1/revoke", "{}"},
 	{"POST /v1/people", "/v1/people", `{"name":"ann","roles":["read"]}`},

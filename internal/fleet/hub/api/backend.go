@@ -33,6 +33,9 @@ type Operations interface {
 
 	Hubs(ctx context.Context) (document.HubPage, error)
 	RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error
+	// AuditLog is a part of it; an offset below 0 is that of the last records. A *Refusal
+	// says that no record begins there.
+	AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error)
 
 	People(ctx context.Context) ([]document.Known, error)
 	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error

@@ -173,6 +173,23 @@ func (c *call) revokeToken() (any, error) {
 	return done("Nobody is let in with token %s any more.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
 }
 
+// mostRecords bounds a page of the audit log.
+const mostRecords = 1000
+
+func (c *call) auditLog() (any, error) {
+	offset, limit, err := c.page()
+	if err != nil {
+		return nil, err
+	}
+	if c.one("offset") == "" {
+		offset = -1
+	}
+	if limit == 0 || limit > mostRecords {
+		limit = mostRecords
+	}
+	return c.h.Backend.AuditLog(c.r.Context(), int64(offset), limit)
+}
+
 func (c *call) hubs() (any, error) { return c.h.Backend.Hubs(c.r.Context()) }
 
 func (c *call) retireHub() (any, error) {

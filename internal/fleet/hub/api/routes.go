@@ -103,6 +103,7 @@ func memberRoutes() []Route {
 		{Method: "POST", Path: "/v1/tokens", Right: access.Admin, Does: "Make a token; the answer is the only one that holds it", In: document.TokenRequest{}, Out: document.NewToken{}, call: (*call).createToken},
 		{Method: "POST", Path: "/v1/tokens/{token}/revoke", Right: access.Admin, Does: "Let nobody in with a token any more", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeToken},
 
+		{Method: "GET", Path: "/v1/audit", Right: access.Admin, Does: "The audit log of this hub, from a place on, or its last records", Query: []Parameter{{Name: "offset", Does: "from this byte on, where a record has to begin", Int: true}, {Name: "limit", Does: "give at most so many", Int: true}}, Out: document.AuditPage{}, call: (*call).auditLog},
 		{Method: "GET", Path: "/v1/hubs", Right: access.Read, Does: "The hubs of the fleet, and on which of them everything is kept", Out: document.HubPage{}, call: (*call).hubs},
 		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet: nobody believes it any more when the others have all that it keeps, or at once where it is lost", In: document.HubRetirement{}, Out: document.Done{}, call: (*call).retireHub},
 

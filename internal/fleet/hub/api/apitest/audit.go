@@ -1,0 +1,38 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// AuditLog is a log of what ann did to web1; nothing that is asked of this hub is added.
+func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error) {
+	p := document.AuditPage{Format: document.AuditPageFormat, Hub: "hub1", Records: []string{}}
+	f := &access.File{FS: mem.NewFS(mem.Options{}), Path: "/audit.log"}
+	trail, err := access.OpenTrail(f, "hub1", Now)
+	for _, e := range []access.Entry{
+		{Who: "ann", How: "token fettle-api-a", What: "POST /v1/targets/{target}/pin", On: "web1", Outcome: access.Begun, Reason: `{"ref":"fix-tls"}`, From: "192.0.2.7:4711", Request: "r1"},
+		{Who: "ann", How: "token fettle-api-a", What: "POST /v1/targets/{target}/pin", On: "web1", Outcome: access.Done, From: "192.0.2.7:4711", Request: "r1"},
+		{Who: "bob", How: "certificate 1f", What: "POST /v1/people", Outcome: access.Denied, From: "192.0.2.8:4711", Request: "r2"},
+	} {
+		if err == nil {
+			err = trail.Append(ctx, e)
+		}
+	}
+	if err != nil {
+		return p, err
+	}
+	records, first, next, err := f.Page(offset, limit)
+	if errors.Is(err, access.ErrNoRecord) {
+		return p, &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "Look at what was copied before"}
+	}
+	p.Offset, p.Next = first, next
+	p.Records = append(p.Records, records...)
+	return p, err
+}

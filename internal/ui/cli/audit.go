@@ -1,0 +1,227 @@
+//go:build !target
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+func newAudit(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Who asked a hub for what, and whether that record was touched",
+		Long: `Each hub writes down who asks it for what before it does it. Every record has the digest of
+the one before, so that one which is edited, removed or moved breaks all behind it. Who is
+root on a hub can still write all of it anew, or cut off its end: a copy on another machine
+shows that.`,
+		Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newAuditList(s), newAuditCopy(s), newAuditCheck(s))
+	return c
+}
+
+func newAuditList(s *session) *cobra.Command {
+	limit := 0
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "Show the last records of the hub",
+		Example: "  fettle audit list\n  fettle audit list --limit 1000",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			p, err := hub.Audit(c.Context(), -1, limit)
+			if err != nil {
+				return err
+			}
+			return s.shown(p, func() { s.showAudit(p) })
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 100, "show at most this `NUMBER`")
+	return c
+}
+
+func (s *session) showAudit(p document.AuditPage) {
+	for _, line := range p.Records {
+		r, err := access.ParseRecord([]byte(line))
+		if err != nil {
+			s.printf("%s\n", render.Escape(fmt.Sprintf("record %d was edited: %v", r.Seq, err)))
+			continue
+		}
+		s.style().Line(s.app.Stdout, s.moment(r.At), r.Who, join(r.What, parted("on ", r.On), r.Outcome, parted("from ", r.From))+parted(": ", r.Reason))
+	}
+}
+
+func newAuditCopy(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy FILE",
+		Short: "Bring a copy of the hub's log up to date, and see whether the log was touched",
+		Long: `Adds to FILE what the hub wrote since the copy was made, or makes it. What is there already is
+checked, and what comes has to go on where it ends: a log that was edited or cut off on the
+hub since then is told, and the copy stays as it is. Run it from time to time on a machine
+where whoever is root on the hub is nobody.`,
+		Example: "  fettle audit copy /var/log/fettle-hub1.audit",
+		Args:    args(1, 1),
+		RunE:    func(c *cobra.Command, a []string) error { return s.auditCopy(c.Context(), a[0]) },
+	}
+}
+
+func (s *session) auditCopy(ctx context.Context, file string) (err error) {
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the copy: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	k, err := readLog(f)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(k.size), seekTo(f, k.size)); err != nil { // a line that was cut off
+		return fmt.Errorf("cannot go on with the copy: %w", err)
+	}
+	added := 0
+	for {
+		p, err := hub.Audit(ctx, k.size, 0)
+		if err != nil {
+			return refuse("See who is root there, and keep this copy", "cannot go on with the copy: "+err.Error())
+		}
+		if len(p.Records) == 0 {
+			break
+		}
+		for _, line := range p.Records {
+			if err := k.next([]byte(line)); err != nil {
+				return refuse("The log of the hub does not go on where the copy ends: it was touched. Keep the copy", err.Error())
+			}
+			if _, err := fmt.Fprintln(f, line); err != nil {
+				return fmt.Errorf("cannot write the copy: %w", err)
+			}
+			added++
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("cannot write the copy: %w", err)
+	}
+	return s.done("audit copy", 0, fmt.Sprintf("%s, %d of them new.", k, added))
+}
+
+func seekTo(f *os.File, at int64) error {
+	_, err := f.Seek(at, io.SeekStart)
+	return err
+}
+
+func newAuditCheck(s *session) *cobra.Command {
+	behind := ""
+	c := &cobra.Command{
+		Use:   "check FILE",
+		Short: "See whether a log, or a copy of one, is as it was written",
+		Long: `Checks each record against the one before. With --behind the log has to begin with all that
+an older copy has. The first record that was edited, removed or moved is named.`,
+		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --behind copy.audit",
+		Args:    args(1, 1),
+		RunE:    func(_ *cobra.Command, a []string) error { return s.auditCheck(a[0], behind) },
+	}
+	c.Flags().StringVar(&behind, "behind", "", "it has to go on behind this older `COPY`")
+	return c
+}
+
+func (s *session) auditCheck(file, behind string) error {
+	var kept []access.Head
+	if behind != "" {
+		old, err := readLogFile(behind)
+		if err != nil {
+			return fmt.Errorf("%s: %w", behind, err)
+		}
+		kept = old.last
+	}
+	k, err := readLogFile(file, kept...)
+	if err != nil {
+		return refuse("Keep both, and see who was root on the hub", err.Error())
+	}
+	return s.done("audit check", 0, k.String()+": as they were written.")
+}
+
+// logRead is a log as far as it was read and found whole.
+type logRead struct {
+	access.Checker
+	last []access.Head // of the one chain that it has, if any
+	kept []access.Head // that it has to meet
+	n    int
+	size int64 // of whole lines, in bytes
+}
+
+func (k *logRead) String() string {
+	if k.n == 0 {
+		return "0 records"
+	}
+	return fmt.Sprintf("%d records of %s", k.n, k.last[0].Chain)
+}
+
+// next takes one more record, without its line break.
+func (k *logRead) next(line []byte) error {
+	if err := k.Next(line); err != nil {
+		return err
+	}
+	r, err := access.ParseRecord(line)
+	if err != nil {
+		return err
+	}
+	h := k.Head(r.Chain)
+	k.last, k.n, k.size = []access.Head{h}, k.n+1, k.size+int64(len(line))+1
+	for _, old := range k.kept {
+		if old.Chain == h.Chain && old.Seq == h.Seq && old.Hash != h.Hash {
+			return fmt.Errorf("cannot believe the audit log: record %d of %s is another one than in the copy", h.Seq, h.Chain)
+		}
+	}
+	return nil
+}
+
+func readLogFile(file string, kept ...access.Head) (*logRead, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the audit log: %w", err)
+	}
+	defer f.Close()
+	return readLog(f, kept...)
+}
+
+// readLog reads whole lines; the last one may have been cut off by a crash.
+func readLog(r io.Reader, kept ...access.Head) (*logRead, error) {
+	k := &logRead{kept: kept}
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return k, fmt.Errorf("cannot read the audit log: %w", err)
+		}
+		if err := k.next(line[:len(line)-1]); err != nil {
+			return k, err
+		}
+	}
+	for _, old := range kept {
+		if h := k.Head(old.Chain); h.Seq < old.Seq {
+			return k, fmt.Errorf("cannot believe the audit log: it ends at record %d of %s, and the copy goes on to %d", h.Seq, old.Chain, old.Seq)
+		}
+	}
+	return k, nil
+}
