@@ -184,6 +184,7 @@ func done(drift map[string]int, first string) machine.Outcome {
 // apply runs the plan, once more where the machine has changed since it was made.
 func (r *Runner) apply(ctx context.Context, x executor.Executor, has *prepared, p *plan.Plan, run machine.Run) (*executor.Report, error) {
 	o := r.options(has.req.Policy, run)
+	o.Sections = has.owners.sections(run.Want)
 	req := has.req
 	req.Verify = run.Full
 	rep, err := x.Apply(ctx, req, p, o, nil)

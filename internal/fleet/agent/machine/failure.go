@@ -23,6 +23,7 @@ func (m *Machine) failed(r *Run, o Outcome) {
 	if m.trouble == "" && len(culprits(o)) == 0 {
 		m.trouble = o.Error
 	}
+	m.backOff(coolTimer, m.Try.N, firstRetry, longest)
 	givenUp := m.judge(r, o, final)
 	m.retry(r, o, final, givenUp)
 	m.tell(o)

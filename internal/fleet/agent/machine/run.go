@@ -61,7 +61,7 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 		if m.isDue(retryTimer) {
 			return Retry, ""
 		}
-		if !fresh && m.touched {
+		if m.touched && (!fresh || m.isDue(coolTimer)) {
 			return Noticed, ""
 		}
 		return "", ""

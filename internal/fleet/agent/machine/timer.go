@@ -23,6 +23,7 @@ const (
 	badTimer  // what could not be compiled is not tried before it
 	programTimer
 	settleTimer
+	coolTimer // what was touched beside something that failed is not looked at before it
 	timers
 )
 
@@ -115,6 +116,9 @@ func (m *Machine) nextRun() time.Duration {
 	}
 	if cause, _ := m.cause(c); cause != "" { // only the lock is in the way
 		return m.now.Mono
+	}
+	if m.tried(c) && m.touched {
+		return min(m.due[retryTimer], m.due[coolTimer])
 	}
 	if m.tried(c) || keyOf(&c.want) != keyOf(m.Good) {
 		return m.due[retryTimer]

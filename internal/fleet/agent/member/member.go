@@ -35,9 +35,11 @@ import (
 type Config struct {
 	Files host.FS
 	Dir   string // of the agent, absolute
-	// Signers are the keys that commits have to be signed with, in the form of OpenSSH's
-	// allowed_signers; nil asks for no signature.
-	Signers []byte
+	// Signers gives the keys that commits have to be signed with, in the form of OpenSSH's
+	// allowed_signers. It is asked whenever something is to be believed, so that a key
+	// which is taken out counts no more. nil, and nil without an error, asks for no
+	// signature.
+	Signers func() ([]byte, error)
 	Now     func() time.Time
 	Warn    func(text string) // told what is worth a line in the log; nil: nobody
 	// Dial connects to hubs by HTTPS; nil is the network.
@@ -49,7 +51,6 @@ type Member struct {
 	cfg     Config
 	folder  pki.Folder
 	store   *content.Store
-	signers content.Signers
 	revoked *pki.Revocations
 
 	// turn belongs to whoever changes the identity's file: it is taken before mu.
@@ -84,13 +85,8 @@ func Open(cfg Config) (*Member, error) {
 	if m.store, err = content.OpenStore(cfg.Files, path.Join(cfg.Dir, "content"), 0); err != nil {
 		return nil, err
 	}
-	if cfg.Signers != nil {
-		if m.signers, err = content.ParseSigners("allowed_signers", cfg.Signers); err != nil {
-			return nil, err
-		}
-		if m.signers.Empty() {
-			return nil, errors.New("cannot ask for signatures: no key is believed; add one to the file, or remove the file")
-		}
+	if _, err := m.signers(); err != nil {
+		return nil, err
 	}
 	if m.floors, err = loadFloors(cfg.Files, m.floorsFile()); err != nil {
 		return nil, err
@@ -102,6 +98,22 @@ func Open(cfg Config) (*Member, error) {
 		}
 	}
 	return m, nil
+}
+
+// signers are the keys that are believed now, nil where none is asked for.
+func (m *Member) signers() (*content.Signers, error) {
+	if m.cfg.Signers == nil {
+		return nil, nil
+	}
+	text, err := m.cfg.Signers()
+	if text == nil || err != nil {
+		return nil, err
+	}
+	list, err := content.ParseSigners("allowed_signers", text)
+	if err == nil && list.Empty() {
+		err = errors.New("cannot ask for signatures: no key is believed; add one to the file, or remove the file")
+	}
+	return &list, err
 }
 
 // ID is the target's.
