@@ -175,4 +175,6 @@ type Hubs struct {
 	Hubs    []string `json:"hubs"`    // URLs, HTTPS
 	Buses   []string `json:"buses"`   // URLs of the bus
 	Signers string   `json:"signers"` // PEM
+	// Revocations are those of hubs, as they were signed.
+	Revocations [][]byte `json:"revocations,omitempty"`
 }

@@ -239,8 +239,8 @@ func (c *Client) Hubs(ctx context.Context) (document.HubPage, error) {
 }
 
 // RetireHub takes a hub out of the fleet.
-func (c *Client) RetireHub(ctx context.Context, name, reason string) (document.Done, error) {
-	return ask[document.Done](ctx, c, http.MethodPost, "/v1/hubs/"+url.PathEscape(name)+"/retire", nil, document.ReasonRequest{Reason: reason})
+func (c *Client) RetireHub(ctx context.Context, name string, r document.HubRetirement) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/hubs/"+url.PathEscape(name)+"/retire", nil, r)
 }
 
 // RevokeToken ends that one lets anybody in.

@@ -158,7 +158,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.RevokeToken(ctx, "k1"))
 	try(c.Hubs(ctx))
 	try(c.Audit(ctx, 0, 10))
-	try(c.RetireHub(ctx, "hub2", "old"))
+	try(c.RetireHub(ctx, "hub2", document.HubRetirement{Reason: "old"}))
 	try(c.SetPerson(ctx, document.PersonRequest{Name: "ann", Roles: []string{"read"}}))
 	try(c.People(ctx))
 	try(c.CreateLogin(ctx, "ann", document.LoginRequest{}))

@@ -108,6 +108,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 				h.exchange.Kick(id)
 			}
 		}
+		h.onHubRevoked(r)
 	})
 }
 
@@ -235,8 +236,11 @@ func (h *Hub) rebuild(p pki.Peer) {
 // notedEvent is what the registrar does, as people read it.
 func notedEvent(n pki.Noted) fleet.HubEvent {
 	kind := fleet.Joined
-	if n.What == "standing" {
+	switch n.What {
+	case "standing":
 		kind = fleet.Left
+	case "revoke":
+		kind = fleet.Distrust
 	}
 	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.What + ": " + n.Text}
 }

@@ -38,6 +38,19 @@ type Peer struct {
 // the moment, and neither it nor its issuer is revoked. ErrExpired and ErrRevoked are in
 // the chain of the error.
 func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (Peer, error) {
+	return t.verify(chain, at, wholeStanding, kinds...)
+}
+
+// standing is of what on the way it matters that it is revoked.
+type standing bool
+
+const (
+	wholeStanding standing = true
+	// ownStanding does not look at the issuer: for who is to get another certificate.
+	ownStanding standing = false
+)
+
+func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, kinds ...Kind) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, errors.New("cannot believe somebody without a certificate")
 	}
@@ -58,7 +71,7 @@ func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (P
 	}
 	path, err := t.path(chain, n.Kind, at)
 	if err == nil {
-		err = t.standing(path)
+		err = t.standing(path, whole)
 	}
 	if err != nil {
 		return Peer{}, err
@@ -115,8 +128,8 @@ func rightPath(p []*x509.Certificate, kind Kind) bool {
 }
 
 // standing: nothing on the way is revoked.
-func (t Trust) standing(path []*x509.Certificate) error {
-	for _, c := range path[:len(path)-1] {
+func (t Trust) standing(path []*x509.Certificate, whole standing) error {
+	for i, c := range path[:len(path)-1] {
 		n, err := NameOf(c)
 		if err != nil {
 			return err
@@ -124,7 +137,7 @@ func (t Trust) standing(path []*x509.Certificate) error {
 		if n.Fleet != t.Fleet {
 			return fmt.Errorf("cannot believe what %s vouches for: this is the fleet %q", n, t.Fleet)
 		}
-		if t.Revoked != nil && t.Revoked(SerialOf(c), n) {
+		if looked := bool(whole) || i == 0; looked && t.Revoked != nil && t.Revoked(SerialOf(c), n) {
 			return fmt.Errorf("cannot believe %s: %w", n, ErrRevoked)
 		}
 	}

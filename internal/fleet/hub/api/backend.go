@@ -32,10 +32,10 @@ type Operations interface {
 	RevokeToken(ctx context.Context, by access.Who, id string) error
 
 	Hubs(ctx context.Context) (document.HubPage, error)
+	RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error
 	// AuditLog is a part of it; an offset below 0 is that of the last records. A *Refusal
 	// says that no record begins there.
 	AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error)
-	RetireHub(ctx context.Context, by access.Who, name, reason string) error
 
 	People(ctx context.Context) ([]document.Known, error)
 	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error

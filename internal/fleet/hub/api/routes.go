@@ -107,7 +107,7 @@ func memberRoutes() []Route {
 
 		{Method: "GET", Path: "/v1/audit", Right: access.Admin, Does: "The audit log of this hub, from a place on, or its last records", Query: []Parameter{{Name: "offset", Does: "from this byte on, where a record has to begin", Int: true}, {Name: "limit", Does: "give at most so many", Int: true}}, Out: document.AuditPage{}, call: (*call).auditLog},
 		{Method: "GET", Path: "/v1/hubs", Right: access.Read, Does: "The hubs of the fleet, and on which of them everything is kept", Out: document.HubPage{}, call: (*call).hubs},
-		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet, when the others have all that it keeps", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retireHub},
+		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet: nobody believes it any more when the others have all that it keeps, or at once where it is lost", In: document.HubRetirement{}, Out: document.Done{}, call: (*call).retireHub},
 
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
