@@ -48,6 +48,7 @@ file "/etc/backends.conf" {
 // first one, a new one appears in its file, a store that is lost takes none out of it, and
 // one that is retired is out of it.
 func TestFleetExports(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

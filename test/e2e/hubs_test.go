@@ -24,6 +24,7 @@ type hubsOf struct {
 // thing once, and the one that was killed comes back. Then one is stolen and another one
 // leaves: nobody believes them any more.
 func TestHubs(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)
