@@ -97,6 +97,16 @@ hub_up
 until_ "the hub has heard of it" sh -c 'fettle events | grep -q "web2 .*repaired"'
 until_ "all are back" sh -c 'fettle status --fleet | grep -q "3 of 3"'
 run fettle events
+
+say "6. A branch, on one machine first."
+git_ checkout --quiet -b evening
+greeting "Good evening"
+git_ checkout --quiet main
+run fettle target pin web3 --branch evening --for 2d
+until_ "web3 is on the branch" grep -q "Good evening from web3" "$work/web3/srv/www/index.html"
+until_ "the hub has heard of it" sh -c 'fettle explain web3 web | grep -q "^web on web3: ready"'
+run fettle explain web3 web
+run fettle target list
 run fettle status --fleet
 
 [ -t 0 ] && [ -t 1 ] || exit 0
@@ -105,7 +115,10 @@ cat <<TEXT
   export HOME=$HOME PATH=$(dirname "$(command -v fettle)"):\$PATH
   fettle target list --watch         what the machines are
   fettle events -f                   what happens, as it happens
-  fettle target show web1
+  fettle target show web1            and fettle explain web1 web
+  fettle target unpin web3           back to what the others are
+  fettle drift -t '*'                asks the machines themselves, through the hub
+  fettle audit list                  who asked the hub for what
   cd $repo                           change modules/web/module.hcl and commit
   echo oops >$work/web1/srv/www/index.html
 

@@ -106,6 +106,8 @@ type Runner struct {
 	OnCrash string
 	// OnCheckFailure is Keep or Rollback.
 	OnCheckFailure string
+	// Sections fail each for itself in runs that are not taken back.
+	Sections []Section
 	// Mask takes secrets out of what is shown and recorded; nil leaves it.
 	Mask func(string) string
 }

@@ -74,8 +74,8 @@ type listener struct {
 	act    addr.Addr
 }
 
-// goesOnAfter looks at the failures that are new: if each was rescued, the run
-// goes on without what depends on them, and still ends as failed. Else the first
+// goesOnAfter looks at the failures that are new: if each was rescued, or is in a section
+// of its own, the run goes on without what depends on them, and still ends as failed. Else the first
 // that was not is the one that ends it. A run that is taken back on a failure is
 // taken back after a rescued one too.
 func (r *run) goesOnAfter() bool {
@@ -86,14 +86,21 @@ func (r *run) goesOnAfter() bool {
 		}
 	}
 	for _, i := range failed {
-		if r.header.OnFailure == Undo || !r.wasRescued(i) {
+		if r.header.OnFailure == Undo || !r.wasRescued(i) && len(r.sections(i)) == 0 {
 			r.failed = r.faults[i]
 			return false
 		}
 	}
 	for _, i := range failed {
 		r.rescued = append(r.rescued, r.faults[i])
-		r.note(fmt.Sprintf("%s failed and was rescued; what does not come after it goes on", strings.Join(r.m.Rescue(i), ", ")))
+		if r.wasRescued(i) {
+			r.note(fmt.Sprintf("%s failed and was rescued; what does not come after it goes on", strings.Join(r.m.Rescue(i), ", ")))
+			continue
+		}
+		for _, s := range r.sections(i) {
+			r.m.Bar(s)
+			r.note(fmt.Sprintf("%s failed; what does not need it goes on", s.Name))
+		}
 	}
 	r.failed = nil
 	return true

@@ -13,6 +13,7 @@ package catalog
 import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/kind"
 )
 
@@ -35,6 +36,16 @@ type Catalog struct {
 	FactsUsed []string
 	// Files are the paths of the repository that took part, sorted.
 	Files []string
+	// Exports are what its modules export, sorted.
+	Exports []exported.Own
+	// Waits are why values of others are not known yet.
+	Waits []Wait
+}
+
+// Wait is a value that other targets have to report first.
+type Wait struct {
+	Prefix string // of the IDs of the states of the module that uses it
+	Text   string // for people: "known when …"
 }
 
 // Node is a state, or a group: a module, a block, an invocation of a defined

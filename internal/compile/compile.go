@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
@@ -57,6 +58,9 @@ type Result struct {
 	// declaration. Where something is held, so are all checks.
 	Outputs []Output
 	Held    []Held
+	// Exports are what the modules of the target export, sorted. One whose value only a run
+	// gives is missing.
+	Exports []exported.Own
 	// Secrets is what a machine needs to use what is sealed. Whoever opened the
 	// secrets for the compiler fills it in.
 	Secrets secret.Bundle
@@ -74,6 +78,8 @@ type Held struct {
 	Range diag.Range
 	Addr  addr.Addr   // what it writes, "" where that is not known either
 	Needs []addr.Addr // commands; empty for a state that is after one that is held
+	// Waits says which values of other targets it waits for: "known when …".
+	Waits string `json:",omitempty"`
 }
 
 // StateInfo ties a state to its place in the source and its steps.

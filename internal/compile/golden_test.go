@@ -97,6 +97,12 @@ func printed(res compile.Result) string {
 	}
 	for _, h := range res.Held {
 		fmt.Fprintf(&b, "# held: %s writes %q, needs %q\n", h.ID, h.Addr, h.Needs)
+		if h.Waits != "" {
+			fmt.Fprintf(&b, "#   waits: %s\n", h.Waits)
+		}
+	}
+	for _, o := range res.Exports {
+		fmt.Fprintf(&b, "# exports: %s %s %s = %s\n", o.Module, o.As, o.Output, o.Value)
 	}
 	return b.String()
 }

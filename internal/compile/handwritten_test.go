@@ -64,6 +64,9 @@ func inventory(t *testing.T, tree repo.Tree) string {
 			for k := range u.Needs {
 				u.Needs[k].Range = diag.Range{}
 			}
+			for k := range u.Exported {
+				u.Exported[k].Range = diag.Range{}
+			}
 		}
 	}
 	var uses [][]lang.Use

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -128,12 +129,27 @@ func (b *builder) heldStates() []Held {
 			continue
 		}
 		h := Held{ID: node.ID, Range: node.Range, Needs: node.Needs}
+		if node.Unknown && len(h.Needs) == 0 {
+			h.Waits = b.waitsFor(node.ID)
+		}
 		if len(b.of[n]) > 0 {
 			h.Addr = b.items[b.of[n][0]].step.Addr()
 		}
 		out = append(out, h)
 	}
 	return out
+}
+
+// waitsFor says what others have to report before a state of this ID is known.
+func (b *builder) waitsFor(id string) string {
+	var texts []string
+	for _, w := range b.c.Waits {
+		if strings.HasPrefix(id, w.Prefix) {
+			texts = append(texts, w.Text)
+		}
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), "; ")
 }
 
 // outputs are the commands whose output is used. One that is held has no line

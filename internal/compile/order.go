@@ -133,7 +133,7 @@ func (b *builder) result(order []int) Result {
 		}
 	}
 	return Result{Target: b.c.Target, Policy: b.c.Policy, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
-		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Held: b.heldStates()}
+		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Held: b.heldStates(), Exports: b.c.Exports}
 }
 
 // immediates are the immediate actions by the position they follow.

@@ -90,6 +90,8 @@ type Held struct {
 	// Needs are the commands whose output it needs; empty for one that only comes
 	// after another which is held.
 	Needs []addr.Addr
+	// Waits says which values of other targets it waits for, "" for none.
+	Waits string `json:",omitempty"`
 }
 
 // Loaded is the part of a request that can come later.
@@ -154,6 +156,8 @@ type Options struct {
 	OnCrash   string // "undo" (the default) or "finish"
 	// OnCheckFailure: "keep" (the default) or "rollback".
 	OnCheckFailure string
+	// Sections fail each for itself where OnFailure is "stop".
+	Sections []Section
 	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
 	ConfirmWithin time.Duration
 	// LockOut arms a run that may lock an operator out, and the phases that follow
@@ -208,6 +212,9 @@ type Report struct {
 func (r *Report) InPart() bool {
 	return r.Outcome == journal.Failed && r.Failed != nil && slices.Contains(r.Rescued, r.Failed)
 }
+
+// Section is a piece of a list that fails for itself: a module, for an agent.
+type Section = apply.Section
 
 // Failure is a change that failed.
 type Failure = apply.Failure

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"fettle.dev/fettle/internal/exported"
 )
 
 // AssignmentFormat is the format that this program writes and reads.
@@ -36,6 +38,9 @@ type Assignment struct {
 	Top Assigned `json:"top"`
 	// Modules are in the order in which the catalog has them, each once.
 	Modules []Assigned `json:"modules"`
+	// Exported are the values of other targets that its modules ask for: a table for each
+	// output that they name, sorted.
+	Exported []exported.Table `json:"exported,omitempty"`
 	// Frozen keeps the agent from applying; the reason is for people.
 	Frozen string `json:"frozen,omitempty"`
 	// Withdrawn is why the hub gives nothing to a target that it has suspended.
@@ -169,7 +174,7 @@ func (a Assignment) check() error {
 			return err
 		}
 	}
-	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels))
+	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
 }
 
 func (m Assigned) check(top bool) error {
@@ -203,7 +208,7 @@ func (a Assignment) Newer(b Assignment) int {
 func (a Assignment) Same(b Assignment) bool {
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameProgram(a.Program, b.Program) &&
-		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && SameModules(a.Modules, b.Modules)
+		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && SameModules(a.Modules, b.Modules) && exported.Same(a.Exported, b.Exported)
 }
 
 // SameModules tells whether two lists are the same modules at the same revisions, in the

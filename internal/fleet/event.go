@@ -45,6 +45,10 @@ const (
 	Requested  HubEventKind = "requested" // agents were asked for something
 	Led        HubEventKind = "led"       // another hub leads now
 	Programmed HubEventKind = "program"   // agents are to be another program
+	Exported   HubEventKind = "exported"  // a target exports other values, or does so too often
+	Asked      HubEventKind = "asked"     // an agent asked for something that was not done at once
+	Suspected  HubEventKind = "suspected" // a target is not to be relied on
+	Trusted    HubEventKind = "trusted"   // it is again
 	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
 	Audited    HubEventKind = "audited"   // somebody asked the API to change something
 	Saved      HubEventKind = "saved"     // a backup was made

@@ -3,7 +3,10 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+
+	"fettle.dev/fettle/internal/exported"
 )
 
 // Errors of stores and links. They survive the way from a hub to an agent.
@@ -97,7 +100,8 @@ const (
 	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
 	WordReport     = "report"     // body: a Report, squeezed or not; the answer is empty, and the report durable
 	WordBeat       = "beat"       // told, not asked; body: Beat
-	WordAsk        = "ask"        // body: a Request of the agent, by policy
+	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
+	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable
 )
 
 // The words that hubs ask agents under.
@@ -113,6 +117,24 @@ type Have struct {
 	Epoch      uint64 `json:"epoch"`
 	Generation uint64 `json:"generation"`
 	Seq        uint64 `json:"seq"` // of its newest report
+}
+
+// Exports are all values that a target exports. Which target they are of, its certificate
+// says and nothing else.
+type Exports struct {
+	Values []exported.Own `json:"values"`
+}
+
+// ParseExports reads them strictly, within the bounds of package exported.
+func ParseExports(b []byte) (Exports, error) {
+	var e Exports
+	if len(b) > 4*exported.MaxOwnBytes {
+		return e, fmt.Errorf("cannot read exported values of %d bytes", len(b))
+	}
+	if err := decode(b, &e); err != nil {
+		return e, fmt.Errorf("cannot read exported values: %w", err)
+	}
+	return e, exported.CheckOwn(e.Values)
 }
 
 // Beat says that an agent lives. It is never stored.
@@ -153,4 +175,6 @@ type Hubs struct {
 	Hubs    []string `json:"hubs"`    // URLs, HTTPS
 	Buses   []string `json:"buses"`   // URLs of the bus
 	Signers string   `json:"signers"` // PEM
+	// Revocations are those of hubs, as they were signed.
+	Revocations [][]byte `json:"revocations,omitempty"`
 }

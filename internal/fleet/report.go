@@ -38,7 +38,6 @@ const (
 	Repaired   EventKind = "repaired" // and is as applied again
 	Waiting    EventKind = "waiting"  // a module waits for another; no error
 	Ready      EventKind = "ready"    // all that is assigned is ready
-	Asked      EventKind = "asked"    // the agent asked the hub for something
 	Ran        EventKind = "ran"      // a command or action ran
 	Upgraded   EventKind = "upgraded" // this program was replaced, or put back
 	Told       EventKind = "told"     // nothing happened: somebody asked for a report

@@ -65,6 +65,8 @@ type Target struct {
 	Changed  int64    `json:"changed"`           // of Standing or Labels
 	By       string   `json:"by,omitempty"`      // who changed it last
 	Pin      *Pin     `json:"pin,omitempty"`
+	// Suspect is nil for those that are to be relied on.
+	Suspect *Suspicion `json:"suspect,omitempty"`
 }
 
 // Pin keeps a target, or one module of it, on a revision of its own.

@@ -24,7 +24,9 @@ type body struct {
 	outputs map[string]*output
 	actions map[string]*action
 	needs   []*need // of a module
-	decls   []*decl // in the order of declaration
+	// exported are the declared inputs of a module that other targets give.
+	exported map[string]*Exported
+	decls    []*decl // in the order of declaration
 }
 
 type variable struct {
@@ -78,7 +80,7 @@ type decl struct {
 
 func newBody(f *folder) *body {
 	return &body{folder: f, vars: map[string]*variable{}, locals: map[string]*hclsyntax.Attribute{},
-		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}, actions: map[string]*action{}}
+		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}, actions: map[string]*action{}, exported: map[string]*Exported{}}
 }
 
 // metaAttributes stand on every state; kinds cannot have attributes of the
@@ -92,7 +94,7 @@ func blockAttributes() []string { return []string{"rescue", "always"} }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "exported", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
 }
 
 // attributeOrder gives a body's attributes as they stand in the text; the

@@ -34,6 +34,7 @@ func (p *Program) catalog(in Input, t *trail) (*catalog.Catalog, *evaluator, dia
 		s.node = ev.addGroup(s, -1, s.prefix[:len(s.prefix)-1], nil)
 		ev.walkScope(s, s.node)
 	}
+	ev.exports()
 	ev.orderModules()
 	ev.link()
 	ev.unusedOutputs(in.Test)
@@ -61,7 +62,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	if t == nil {
 		return nil, ds
 	}
-	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, owners: owners{}, asked: map[string]bool{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
+	ev := &evaluator{prog: p, in: in, modules: map[string]*scope{}, owners: owners{}, asked: map[string]bool{}, exported: map[*Exported]*exportedMemo{}, cat: &catalog.Catalog{Target: t.name}, trail: tr}
 	if in.Test != nil {
 		ev.in.Facts = ev.factsOfTest(in.Test)
 	}

@@ -66,7 +66,7 @@ func (k bodyKind) isBlock(key string) bool {
 // inside is what a block of this type holds.
 func inside(block string) bodyKind {
 	switch block {
-	case "variable", "fact", "param":
+	case "variable", "fact", "param", "output":
 		return variableBody
 	case "action":
 		return actionBody
@@ -74,7 +74,7 @@ func inside(block string) bodyKind {
 		return commandBody
 	case "validation":
 		return validationBody
-	case "locals", "policy", "ssh", "module", "expect", "output", "lookup", "part", "needs", "enrolled":
+	case "locals", "policy", "ssh", "module", "expect", "lookup", "part", "needs", "exported", "enrolled":
 		return plainBody
 	case "define":
 		return defineBody

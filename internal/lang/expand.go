@@ -74,7 +74,7 @@ func (p *Program) expansion(f *folder, x *kind.Expansion) (*body, diag.List) {
 	}
 	for _, b := range tree.Blocks {
 		switch b.Type {
-		case "variable", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "policy", "ssh", "module", "test", "generator":
+		case "variable", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "exported", "policy", "ssh", "module", "test", "generator":
 			ps.errorf(rangeOf(b.TypeRange), "Block that cannot be generated", "States, blocks of them and locals can be generated, and this is a %s. Write it beside the generator.", b.Type)
 		}
 	}

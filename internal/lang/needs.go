@@ -16,10 +16,11 @@ import (
 
 // Use is one module of a target.
 type Use struct {
-	Name   string
-	Folder string
-	From   []Given // what gives it, low to high
-	Needs  []Need  // by name
+	Name     string
+	Folder   string
+	From     []Given    // what gives it, low to high
+	Needs    []Need     // by name
+	Exported []Exported // what it asks other targets for, by name
 }
 
 // Given is a level that names a module.
@@ -328,6 +329,7 @@ func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *
 		for _, n := range needs[u] {
 			x.Needs = append(x.Needs, n.Need)
 		}
+		x.Exported = p.exportedOf(wrong, u.dir)
 		out.uses = append(out.uses, x)
 	}
 	texts := map[string]bool{}

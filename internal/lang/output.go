@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"fettle.dev/fettle/internal/diag"
 )
@@ -14,6 +15,10 @@ type output struct {
 	rng         diag.Range
 	value       hclsyntax.Expression
 	description string
+	// exported tells that other targets may use it; typ is its type, none where
+	// it does not say one.
+	exported bool
+	typ      cty.Type
 }
 
 func (ps *parser) output(b *hclsyntax.Block) {
@@ -21,7 +26,7 @@ func (ps *parser) output(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"value", "description"}, nil)
+	ps.only(b, []string{"value", "type", "exported", "description"}, nil)
 	old, value := ps.body.outputs[name], b.Body.Attributes["value"]
 	switch {
 	case ps.top && ps.in == nil:
@@ -38,6 +43,7 @@ func (ps *parser) output(b *hclsyntax.Block) {
 		return
 	}
 	o := &output{rng: r, value: value.Expr}
+	ps.exportedOutput(o, b)
 	if a := b.Body.Attributes["description"]; a != nil {
 		o.description = ps.text(a.Expr, "description")
 	}
@@ -66,8 +72,19 @@ func (ev *evaluator) output(s *scope, name string) *memo {
 		return m
 	}
 	defer ev.end(m)
-	m.val, m.refs, m.ok = ev.evalAny(s, nil, o.value)
+	if m.val, m.refs, m.ok = ev.evalAny(s, nil, o.value); m.ok && o.typ != cty.NilType {
+		m.val, m.ok = ev.outputOf(name, o, m.val)
+	}
 	return m
+}
+
+// outputOf gives the value of an output the type that is declared.
+func (ev *evaluator) outputOf(name string, o *output, v cty.Value) (cty.Value, bool) {
+	out, err := convert.Convert(v, o.typ)
+	if err != nil {
+		ev.errorf(rangeOf(o.value.Range()), "Wrong type", "The output %q is a %s (declared at %s), and this is a %s.%s", name, o.typ.FriendlyName(), o.rng, v.Type().FriendlyName(), why(err))
+	}
+	return out, err == nil
 }
 
 // outputsInto adds all outputs of a scope to an object's values.

@@ -122,6 +122,8 @@ func (ps *parser) block(b *hclsyntax.Block) {
 		ps.enrolled(b)
 	case "needs":
 		ps.needs(b)
+	case "exported":
+		ps.exported(b)
 	case "role":
 		ps.role(b)
 	case "target_group":
@@ -143,6 +145,10 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	switch block {
 	case "test":
 		return "Test among states", "Tests stand in files of their own: modules/NAME/tests/*.hcl, or tests/*.hcl at the top."
+	case "exported":
+		if ps.in != nil || ps.top {
+			return "Exported outside of a module", "A module says in its own files which values of other targets it uses."
+		}
 	case "needs":
 		if ps.in != nil || ps.top {
 			return "Need outside of a module", `A module says in its own files what it needs. What all modules are to need is said with layer = ["NAME"].`
@@ -204,21 +210,6 @@ func (ps *parser) only(b *hclsyntax.Block, attrs, blocks []string) {
 			ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "%s has no block %q.%s", oneOf(b.Type), sub.Type, Suggest(sub.Type, blocks))
 		}
 	}
-}
-
-// oneOf is a block in a sentence.
-func oneOf(block string) string {
-	switch block {
-	case "expect", "output", "action":
-		return "An " + block
-	case "enrolled":
-		return "An enrolled target"
-	case "needs":
-		return "A needs block"
-	case "ssh":
-		return "An ssh block"
-	}
-	return "A " + block
 }
 
 func contains(list []string, s string) bool {
@@ -382,7 +373,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	}
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
-		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "policy", "ssh":
+		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "exported", "policy", "ssh":
 			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
 			continue
 		}

@@ -88,6 +88,7 @@ type Program struct {
 	rendering  int
 	named      map[hclsyntax.Expression][]hcl.Traversal // the references in expressions
 	secrets    secrets
+	given      given
 }
 
 // Load reads the top level of a repository. Modules are read when a target

@@ -76,6 +76,8 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 		return nil, ev.knownFact(s, t, tree)
 	case "local":
 		return ev.localRef(s, t, tree)
+	case "exported":
+		return nil, ev.exportedRef(s, t, tree)
 	case "lookup":
 		return nil, ev.lookupRef(s, t, tree)
 	case "param":

@@ -34,6 +34,8 @@ type evaluator struct {
 	asked   map[string]bool   // states whose output is used
 	uses    []*moduleUse
 	needsOf map[*moduleUse][]resolved
+	// exported are the values of other targets, by what asks for them.
+	exported map[*Exported]*exportedMemo
 }
 
 // frame is one value on the way, for the message about a circle.

@@ -51,3 +51,20 @@ func distance(a, b string, limit int) int {
 }
 
 func abs(n int) int { return max(n, -n) }
+
+// oneOf is a block in a sentence.
+func oneOf(block string) string {
+	switch block {
+	case "expect", "output", "action":
+		return "An " + block
+	case "enrolled":
+		return "An enrolled target"
+	case "needs":
+		return "A needs block"
+	case "exported":
+		return "An exported block"
+	case "ssh":
+		return "An ssh block"
+	}
+	return "A " + block
+}

@@ -23,8 +23,8 @@ type Test struct {
 	// Expect is what is wanted of the result.
 	Expect Expect
 
-	dir                                           string // of the module, "" at the top
-	target, labels, facts, vars, secrets, outputs *hclsyntax.Attribute
+	dir                                                     string // of the module, "" at the top
+	target, labels, facts, vars, secrets, outputs, exported *hclsyntax.Attribute
 }
 
 // Want is one text of an expectation.
@@ -117,9 +117,9 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "outputs", "vars"}, []string{"expect"})
+	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "outputs", "exported", "vars"}, []string{"expect"})
 	at := b.Body.Attributes
-	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"], secrets: at["secrets"], outputs: at["outputs"]}
+	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"], secrets: at["secrets"], outputs: at["outputs"], exported: at["exported"]}
 	if old, twice := r.seen[t.ID()]; twice {
 		ps.errorf(rng, "Test twice", "There is a test %q at %s already.", name, old)
 		return
@@ -256,11 +256,20 @@ func (ev *evaluator) unusedOutputs(t *Test) {
 	}
 	var asked []string
 	for _, id := range sortedKeys(ev.asked) {
+		if strings.HasPrefix(id, "exported.") {
+			continue
+		}
 		asked = append(asked, strings.TrimPrefix(id, t.Prefix()))
 	}
 	for _, id := range sortedKeys(ev.outputs) {
 		if name := strings.TrimPrefix(id, t.Prefix()); !ev.asked[id] {
 			ev.errorf(rangeOf(t.outputs.Expr.Range()), "Output that nobody uses", "Nothing here uses the result of %s.%s", name, Suggest(name, asked))
+		}
+	}
+	all, rng, _ := ev.exportedOfTest()
+	for _, name := range sortedKeys(all) {
+		if !ev.asked["exported."+name] {
+			ev.errorf(rng, "Values that nobody uses", "Nothing here uses exported.%s.", name)
 		}
 	}
 }

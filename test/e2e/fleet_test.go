@@ -186,7 +186,6 @@ func fleetSigned(f *fleetOf) {
 	h, a := f.hub, f.agents[0]
 	h.Run(f.t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/root/signer")
 	a.WriteFile(f.t, "/etc/fettle/allowed_signers", "a@b "+h.Run(f.t, "cat", "/root/signer.pub")+"\n", 0o644)
-	a.Run(f.t, "systemctl", "restart", "fettle-agent")
 	f.commit("unsigned")
 	f.await("web2 takes it", func() bool { return f.agents[1].Exec("cat", "/etc/motd").Stdout == "unsigned\n" })
 	f.await("web1 refuses it", func() bool {

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
@@ -52,7 +53,28 @@ func writeResult(w *writer, res compile.Result) {
 		for _, a := range h.Needs {
 			w.text(string(a))
 		}
+		w.text(h.Waits)
 	}
+	w.int(len(res.Exports))
+	for _, o := range res.Exports {
+		w.texts([]string{o.Module, o.As, o.Output, o.Value})
+	}
+}
+
+func readExports(r *reader) []exported.Own {
+	var out []exported.Own
+	for range r.count(5) {
+		t := r.texts()
+		if len(t) != 4 {
+			r.fail("an exported value of %d parts", len(t))
+			return nil
+		}
+		out = append(out, exported.Own{Module: t[0], As: t[1], Output: t[2], Value: t[3]})
+	}
+	if err := exported.CheckOwn(out); r.err == nil && err != nil {
+		r.fail("exports: %v", err)
+	}
+	return out
 }
 
 // readOutputs reads the commands whose output is used, each with its line in the
@@ -81,11 +103,12 @@ func readOutputs(r *reader, list step.List) []compile.Output {
 
 func readHeld(r *reader) []compile.Held {
 	var out []compile.Held
-	for range r.count(10) {
+	for range r.count(11) {
 		h := compile.Held{ID: r.text(), Range: r.rng(), Addr: addr.Addr(r.text())}
 		for range r.count(1) {
 			h.Needs = append(h.Needs, addr.Addr(r.text()))
 		}
+		h.Waits = r.text()
 		out = append(out, h)
 	}
 	return out
@@ -159,6 +182,7 @@ func readResult(r *reader, tree repo.Tree) compile.Result {
 	res.States = readStates(r, len(res.List))
 	res.FactsUsed, res.Files = r.texts(), r.texts()
 	res.Outputs, res.Held = readOutputs(r, res.List), readHeld(r)
+	res.Exports = readExports(r)
 	for _, s := range res.List {
 		for _, d := range s.Blobs() {
 			if _, ok := res.Blobs[d]; !ok {

@@ -65,6 +65,7 @@ func (w *writer) uses(list []lang.Use) {
 			w.text(n.By)
 			w.rng(n.Range)
 		}
+		w.exports(u)
 	}
 }
 
@@ -115,7 +116,7 @@ func readTargets(r *reader) []lang.Target {
 
 func (r *reader) uses() modules {
 	var out modules
-	for range r.count(4) {
+	for range r.count(5) {
 		u := lang.Use{Name: r.text(), Folder: r.text()}
 		for range r.count(8) {
 			u.From = append(u.From, lang.Given{By: r.text(), Range: r.rng()})
@@ -127,6 +128,7 @@ func (r *reader) uses() modules {
 			}
 			u.Needs = append(u.Needs, n)
 		}
+		r.exports(&u)
 		if r.err != nil {
 			return modules{}
 		}

@@ -129,7 +129,7 @@ func (x *Executor) runner(o executor.Options, show func(executor.Event)) *apply.
 		show = func(executor.Event) {}
 	}
 	return &apply.Runner{Host: x.host, Store: x.store, Net: x.net, Digests: lazily{x}, Names: x.names,
-		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash, Mask: x.keys.mask}
+		Show: show, Now: x.now, Armed: o.ConfirmWithin, OnCheckFailure: o.OnCheckFailure, OnCrash: o.OnCrash, Sections: o.Sections, Mask: x.keys.mask}
 }
 
 // header begins the record of a run.
@@ -157,7 +157,7 @@ func report(res apply.Result, began, ended time.Time, err error) (*executor.Repo
 	switch res.Outcome {
 	case journal.Failed:
 		if rep.InPart() {
-			return rep, fmt.Errorf("run %d is done in part, without what depends on a block that failed and was rescued: %s", res.Run, why(res.Failed))
+			return rep, fmt.Errorf("run %d is done in part, without what depends on what failed: %s", res.Run, why(res.Failed))
 		}
 		return rep, fmt.Errorf("run %d failed: %s", res.Run, why(res.Failed))
 	case journal.CheckFailed:

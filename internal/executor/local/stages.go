@@ -74,6 +74,9 @@ func held(states []executor.Held) []plan.Later {
 	var out []plan.Later
 	for _, h := range states {
 		l := plan.Later{Addr: h.Addr, State: h.ID, Source: h.Source, Why: "after a state that waits"}
+		if h.Waits != "" {
+			l.Why = h.Waits
+		}
 		if len(h.Needs) > 0 {
 			l.Why = "needs the output of " + addresses(h.Needs)
 		}

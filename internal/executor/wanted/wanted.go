@@ -46,17 +46,18 @@ func States(res compile.Result) []executor.StateRef {
 }
 
 // GoesOn adds to a request what it was made with of the outputs of commands, and how to
-// make it with others: again compiles once more. Without outputs it does nothing.
+// make it with others: again compiles once more. Without outputs there are only
+// states that wait for other targets.
 func GoesOn(req *executor.Request, outputs []compile.Output, held []compile.Held, known executor.Known, again func(executor.Known) (executor.Request, error)) {
+	for _, h := range held {
+		req.Held = append(req.Held, executor.Held{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs, Waits: h.Waits})
+	}
 	if len(outputs) == 0 {
 		return
 	}
 	req.Known, req.Outputs = known, make([]executor.OutputRef, len(outputs))
 	for i, o := range outputs {
 		req.Outputs[i] = executor.OutputRef{Addr: o.Addr, Step: o.Step}
-	}
-	for _, h := range held {
-		req.Held = append(req.Held, executor.Held{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs})
 	}
 	req.Next = again
 }

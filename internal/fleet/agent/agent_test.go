@@ -72,6 +72,26 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// A module that fails keeps no other from being applied.
+func TestAModuleFailsForItself(t *testing.T) {
+	n := newNode(t)
+	bad := n.hub.part("modules/base", map[string]string{"module.hcl": "exec \"x\" { command = [\"/bin/false\"] }\nfile \"/etc/after\" {\n  content = \"x\"\n  after = [exec.x]\n}\n"})
+	n.hub.assign(1, top, bad, n.hub.part("modules/web", issue("web\n")))
+	n.start()
+	n.hub.connect(true)
+	r := n.hub.heard(t, "failure", kind(fleet.Failed))
+	if r.Event.Module != "modules/base" || n.read("/etc/issue") != "web\n" || n.read("/etc/after") != "" {
+		t.Errorf("%+v %q", r.Event, n.read("/etc/issue"))
+	}
+	states := map[string]fleet.Readiness{}
+	for _, m := range r.Status.Modules {
+		states[m.Module] = m.State
+	}
+	if states["modules/web"] != fleet.ModuleReady || states["modules/base"] == fleet.ModuleReady {
+		t.Errorf("%v", states)
+	}
+}
+
 // A repository that does not compile changes nothing, and unsigned content is refused.
 func TestWhatIsWrongIsNotTaken(t *testing.T) {
 	n := newNode(t)

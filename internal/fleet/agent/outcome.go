@@ -44,6 +44,17 @@ func (o owners) of(a addr.Addr, source string) string {
 	return moduleOf(source)
 }
 
+// waits says of modules which values of other targets they wait for.
+func (p *prepared) waits(parts map[string]machine.Part) {
+	for _, h := range p.last.Held {
+		name := moduleOf(h.Range.File)
+		if part := parts[name]; h.Waits != "" && part.Waits == "" {
+			part.Waits = h.Waits
+			parts[name] = part
+		}
+	}
+}
+
 // driftOf counts by module what is other than it was applied, and names the first.
 func (o owners) driftOf(p *plan.Plan) (byModule map[string]int, first string) {
 	byModule = map[string]int{}

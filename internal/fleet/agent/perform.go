@@ -56,6 +56,8 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 		})
 	case machine.Run:
 		a.spawn(func() { a.run(ctx, act) })
+	case machine.Publish:
+		a.spawn(func() { a.publish(ctx, act.Exports) })
 	case machine.Retain:
 		a.spawn(func() {
 			if err := a.cfg.Content.Retain(act.Digests); err != nil {
@@ -132,6 +134,17 @@ func (a *Agent) offer(ctx context.Context, envelope []byte) {
 		return
 	}
 	a.post(ctx, machine.Offered{Assignment: as, Envelope: envelope})
+}
+
+// publish gives a hub the exported values.
+func (a *Agent) publish(ctx context.Context, e fleet.Exports) {
+	body, err := json.Marshal(e)
+	if err == nil {
+		asking, cancel := context.WithTimeout(ctx, askFor)
+		_, err = a.cfg.Link.Ask(asking, fleet.WordExports, body)
+		cancel()
+	}
+	a.post(ctx, machine.Published{Exports: e, Error: textOf(err)})
 }
 
 // send reads the report here, since the outbox belongs to the loop.

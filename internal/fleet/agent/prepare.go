@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wanted"
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	"fettle.dev/fettle/internal/repo"
@@ -27,7 +28,9 @@ type prepared struct {
 	facts  map[string]string // as they were
 	req    executor.Request
 	owners owners
-	close  func() error
+	// last is what the newest list of it came to: outputs of commands make others.
+	last  compile.Result
+	close func() error
 }
 
 // prepare gives the list of a composition, compiled anew if it or a fact has changed.
@@ -65,7 +68,7 @@ func (r *Runner) compile(run machine.Run, facts map[string]cty.Value) (*prepared
 	has := &prepared{close: closing}
 	rev := revisionOf(run.Want, digest)
 	in := compile.Input{Tree: tree, Target: run.Want.Name, Facts: facts, NeedSecrets: true}
-	if has.req, has.used, err = r.request(in, rev); err != nil {
+	if has.req, has.used, err = r.request(in, rev, has); err != nil {
 		return nil, errors.Join(err, closing())
 	}
 	has.facts = texts(facts, has.used)
@@ -74,16 +77,17 @@ func (r *Runner) compile(run machine.Run, facts map[string]cty.Value) (*prepared
 }
 
 // request compiles; with other outputs of commands it does so again.
-func (r *Runner) request(in compile.Input, rev repo.Revision) (executor.Request, []string, error) {
+func (r *Runner) request(in compile.Input, rev repo.Revision, has *prepared) (executor.Request, []string, error) {
 	res, ds := r.Compile(in)
 	if err := ds.Err(); err != nil {
 		return executor.Request{}, nil, err
 	}
+	has.last = compile.Result{Exports: res.Exports, Held: res.Held}
 	req := wanted.Request(res, rev)
 	req.Repair = res.Policy.Drift != "report"
 	wanted.GoesOn(&req, res.Outputs, res.Held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
-		again, _, err := r.request(in, rev)
+		again, _, err := r.request(in, rev, has)
 		return again, err
 	})
 	return req, res.FactsUsed, nil
@@ -104,6 +108,9 @@ func contentKey(a fleet.Assignment, absent []string) string {
 	}
 	for _, as := range slices.Concat([]fleet.Assigned{a.Top}, a.Modules) {
 		fmt.Fprintf(&b, " %q:%s", as.Module, as.Bundle.Digest)
+	}
+	if len(a.Exported) > 0 {
+		b.Write(exported.Text(a.Exported))
 	}
 	return b.String()
 }

@@ -69,7 +69,8 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 	out := r.enforce(ctx, x, has, run, tell)
 	p := has.req.Policy
 	out.Undo = p.OnFailure == "undo" || p.OnCheckFailure == "rollback"
-	out.Facts = has.facts
+	out.Facts, out.Exports = has.facts, has.last.Exports
+	has.waits(out.Parts)
 	return out
 }
 
@@ -184,6 +185,7 @@ func done(drift map[string]int, first string) machine.Outcome {
 // apply runs the plan, once more where the machine has changed since it was made.
 func (r *Runner) apply(ctx context.Context, x executor.Executor, has *prepared, p *plan.Plan, run machine.Run) (*executor.Report, error) {
 	o := r.options(has.req.Policy, run)
+	o.Sections = has.owners.sections(run.Want)
 	req := has.req
 	req.Verify = run.Full
 	rep, err := x.Apply(ctx, req, p, o, nil)

@@ -22,7 +22,9 @@ const (
 	TooManyPinned AlarmKind = "too_many_pinned"
 	Mistaken      AlarmKind = "mistake" // in the modules of a target
 	NoBundle      AlarmKind = "no_bundle"
-	Behind        AlarmKind = "behind" // an agent has a newer assignment than this hub knows of
+	TooMuchGiven  AlarmKind = "too_much_exported" // for one target to be given all of it
+	WrongValue    AlarmKind = "wrong_value"       // exported, and of another type than the output
+	Behind        AlarmKind = "behind"            // an agent has a newer assignment than this hub knows of
 )
 
 // MaxNamed is how many targets an alarm names.

@@ -45,6 +45,7 @@ type computing struct {
 	freezes []Freeze
 	// programOf has those that somebody said a program for.
 	programOf map[fleet.TargetID]*fleet.Program
+	given     givens
 }
 
 // Compute decides what is to be done. The same input gives the same output, in whatever
@@ -64,14 +65,14 @@ func Compute(in Input) Output {
 		c.decide(d)
 	}
 	c.guard()
-	out := Output{Next: c.next, in: in, decisions: make(map[fleet.TargetID]decision, len(c.all))}
+	out := Output{in: in, decisions: make(map[fleet.TargetID]decision, len(c.all))}
 	for _, d := range c.all {
 		if a, ok := c.issue(d); ok {
 			out.Assignments = append(out.Assignments, a)
 		}
 		out.decisions[d.target.ID] = *d
 	}
-	out.Alarms, out.Epoch = c.alarms.sorted(), c.epoch
+	out.Alarms, out.Epoch, out.Next = c.alarms.sorted(), c.epoch, c.next
 	return out
 }
 
@@ -169,7 +170,7 @@ func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 		old = fleet.Have{Epoch: d.was.Epoch, Generation: d.was.Generation}
 	}
 	behind := above(floor, old)
-	if d.was != nil && !behind && give.Same(*d.was) {
+	if d.was != nil && !behind && (give.Same(*d.was) || c.damped(d, give)) {
 		return fleet.Assignment{}, false
 	}
 	if behind {

@@ -35,6 +35,7 @@ func configured(uses []lang.Use) Configured {
 	var c Configured
 	at := map[string]int{}
 	for _, u := range uses {
+		c.Exported = append(c.Exported, u.Exported...)
 		part := content.PartOf(u.Folder)
 		if part == content.Top {
 			continue

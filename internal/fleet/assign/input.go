@@ -1,7 +1,9 @@
 package assign
 
 import (
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/lang"
 )
 
 // Input is all that assignments depend on. Compute only reads it.
@@ -28,6 +30,8 @@ type Input struct {
 	Floors map[fleet.TargetID]fleet.Have
 	// Approvals are of shrunk sets, and of sets of pins.
 	Approvals []Approval
+	// Exports are what targets export, by target.
+	Exports map[fleet.TargetID][]exported.Own
 	// MaxPinned is how many targets may be pinned; 0 is a twentieth of those that are
 	// active, and 3 at least.
 	MaxPinned int
@@ -98,6 +102,8 @@ type Configured struct {
 	Labels map[string]string // of the repository and of the registry
 	// Modules are in the order of the catalog. Targets may share the slice.
 	Modules []Module
+	// Exported is what its modules ask other targets for. Targets may share the slice.
+	Exported []lang.Exported
 	// Mistakes are why it cannot become this, for people.
 	Mistakes []string
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 )
 
@@ -20,6 +21,7 @@ const (
 	RefEvent        What = "ref" // a branch or tag leads somewhere else; its name
 	ApprovalEvent   What = "approval"
 	FloorEvent      What = "floor"      // an agent said what it has; its identity
+	ExportsEvent    What = "exports"    // what a target exports; its identity
 	AssignmentEvent What = "assignment" // the store has one; the target's identity
 )
 
@@ -39,6 +41,7 @@ type Event struct {
 	Ref        *Ref
 	Approval   *Approval
 	Floor      *fleet.Have
+	Exports    *[]exported.Own // sorted
 	Assignment *fleet.Assignment
 }
 
@@ -54,6 +57,7 @@ type State struct {
 	programs  table[Programmed]
 	refs      table[Ref]
 	approvals table[Approval]
+	exports   table[[]exported.Own]
 	floors    map[fleet.TargetID]fleet.Have
 	previous  map[fleet.TargetID]fleet.Assignment
 }
@@ -92,7 +96,7 @@ func (t table[T]) list() []T {
 // NewState is a hub that knows nothing yet.
 func NewState(epoch uint64, branch string) *State {
 	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, programs: table[Programmed]{}, refs: table[Ref]{},
-		approvals: table[Approval]{}, floors: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
+		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, floors: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
 }
 
 // Fold takes an event in. Events may come twice and in any order.
@@ -110,6 +114,8 @@ func (s *State) Fold(e Event) {
 		s.refs.put(e.Key, e.Rev, e.Ref)
 	case ApprovalEvent:
 		s.approvals.put(e.Key, e.Rev, e.Approval)
+	case ExportsEvent:
+		s.exports.put(e.Key, e.Rev, e.Exports)
 	case FloorEvent:
 		if id := fleet.TargetID(e.Key); e.Floor != nil && above(*e.Floor, s.floors[id]) {
 			s.floors[id] = fleet.Have{Epoch: e.Floor.Epoch, Generation: e.Floor.Generation}
@@ -141,7 +147,12 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // keeps, so it is good until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
 	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(), Programs: s.programs.list(),
-		Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, Floors: s.floors, Approvals: s.approvals.list()}
+		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, Floors: s.floors, Approvals: s.approvals.list()}
+	for id, e := range s.exports {
+		if e.value != nil {
+			in.Exports[fleet.TargetID(id)] = *e.value
+		}
+	}
 	for name, e := range s.refs {
 		if e.value != nil {
 			in.Refs[name] = *e.value
@@ -165,8 +176,9 @@ func (s *State) Marshal() []byte {
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
+		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
-	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Programs, in.Refs, in.Approvals, in.Floors, in.Previous}, "", " ")
+	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Programs, in.Refs, in.Approvals, in.Floors, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // there is nothing in it that has no JSON
 	}

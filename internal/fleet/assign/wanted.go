@@ -125,6 +125,9 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	d.permit(&want)
 	want.Program = c.programOf[t.ID]
 	c.carry(d, &want)
+	if want.Exported, why = c.exported(d, ref, got, conf); why != "" {
+		return want, why
+	}
 	return want, ""
 }
 

@@ -249,3 +249,39 @@ func (g *growing) same(i int, want []fleet.Entry) {
 		}
 	}
 }
+
+// A hub that is gone for good is taken out by the others, whatever it was asked to tell
+// when it went, and nothing that was acknowledged is lost.
+func TestShrinkWithoutTheOneThatGoes(t *testing.T) {
+	g := newGrowing(t)
+	g.begin(0)
+	w := g.write(0, "all")
+	g.begin(1, 0)
+	g.tend(0, 0, 1)
+	g.begin(2, 0, 1)
+	g.tend(0, 0, 1, 2)
+	ctx, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	for i := range g.hubs {
+		for _, name := range []string{"things", "others"} {
+			s, err := g.hubs[i].Store(ctx, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 6 {
+				watching.Go(func() { _ = s.Watch(ctx, func(fleet.Entry) {}, func() {}) })
+			}
+		}
+	}
+	g.tend(0, 0, 1, 2)
+	n := w.count()
+	bustest.Await(t, "it writes", func() bool { return w.count() > n+5 })
+	g.hubs[1].Close()
+	g.tend(2, 0, 2)
+	n = w.count()
+	bustest.Await(t, "it still writes", func() bool { return w.count() > n+5 })
+	w.stop()
+	stop()
+	watching.Wait()
+	g.all(2, w)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ type LinkConfig struct {
 	Backoff Backoff
 	// Warn is told why an attempt failed or a connection ended, nil when nobody is.
 	Warn func(text string)
+	// Refused is told when a hub does not believe the certificate, nil when nobody is. It
+	// is called between attempts and may take a while.
+	Refused func(ctx context.Context)
 
 	local *Server
 	last  *string // where the attempt before went
@@ -80,10 +84,14 @@ func Dial(ctx context.Context, c LinkConfig) (*Link, error) {
 }
 
 // dial is a Dialer.
-func (c LinkConfig) dial(context.Context) (Carrier, <-chan struct{}, error) {
+func (c LinkConfig) dial(ctx context.Context) (Carrier, <-chan struct{}, error) {
 	nc, lost, err := c.connect()
 	if err != nil {
 		c.warn("cannot connect to a hub: " + err.Error())
+		// In TLS 1.3 that is an alert which comes when this end is done.
+		if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && c.Refused != nil {
+			c.Refused(ctx)
+		}
 		return nil, nil, err
 	}
 	return overNATS{nc}, lost, nil

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +28,8 @@ type Server struct {
 	config Config
 	nats   *server.Server
 	secret string // of connections within the process
+
+	said said
 
 	exchange atomic.Pointer[Exchange] // nil until agents may come
 	js       jetstream.JetStream
@@ -60,10 +64,13 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("cannot make a bus: %w", err)
 	}
 	s.nats.SetLoggerV2(sayings{s}, false, false, false)
+	// Others may be waited for: who is to end does not.
+	begun := context.AfterFunc(ctx, cancel)
 	if err := s.begin(inner, founds); err != nil {
 		s.Close()
 		return nil, err
 	}
+	begun()
 	context.AfterFunc(ctx, s.Close)
 	return s, nil
 }
@@ -182,6 +189,12 @@ func (s *Server) kick(connection uint64) {
 // Left tells whether the others have taken this hub's vote: it keeps nothing any more.
 func (s *Server) Left() bool { return s.config.Cluster != nil && !s.nats.JetStreamEnabled() }
 
+// Reaches tells whether there is a connection with another hub of the cluster.
+func (s *Server) Reaches(name string) bool {
+	all, err := s.nats.Routez(&server.RoutezOptions{})
+	return err == nil && slices.ContainsFunc(all.Routes, func(r *server.RouteInfo) bool { return r.RemoteName == name })
+}
+
 // Exchange is the hub's end of all links.
 func (s *Server) Exchange() *Exchange { return s.exchange.Load() }
 
@@ -262,24 +275,66 @@ func (l sayings) Noticef(string, ...any) {}
 func (l sayings) Debugf(string, ...any)  {}
 func (l sayings) Tracef(string, ...any)  {}
 
-// Warnf leaves out that clients have to begin with TLS, which is what Config says, and
-// how hubs of a cluster come to have the same.
-func (l sayings) Warnf(format string, v ...any) {
-	text := fmt.Sprintf(format, v...)
-	for _, usual := range [...]string{"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing", "Catchup for stream", "not current with the meta leader", "stream remapping", "blocking snapshot"} {
-		if strings.Contains(text, usual) {
-			return
-		}
-	}
-	l.s.warn(text)
+// usual are what the server warns of and nobody has to know: that clients begin with TLS is
+// what Config says, and the rest is how hubs of a cluster come to have the same, and how a
+// folder is read again after a kill.
+var usual = [...]string{
+	"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing",
+	"Catchup for stream", "not current with the meta leader", "stream remapping", "consumer remapping", "blocking snapshot", "could not replace peer",
+	"not cleaned up, retrying", "TTL state is outdated", "Stream state outdated", "Recovering stream state from index", "Falling behind in health check",
+	"Health check OK", "Did not receive all stream info", "our server was removed from the cluster",
 }
 
-// Errorf says once that another hub cannot be reached, and not with every attempt.
+func (l sayings) Warnf(format string, v ...any) { l.once(fmt.Sprintf(format, v...)) }
+
+// Errorf leaves out attempts to reach another hub behind the first one.
 func (l sayings) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	if !strings.Contains(text, "Error trying to connect to route") || strings.Contains(text, "(attempt 1)") {
+	if why, route := strings.CutPrefix(text, "Error trying to connect to route ("); route {
+		_, why, _ = strings.Cut(why, "): ")
+		text = "another hub cannot be reached: " + why
+	}
+	l.once(text)
+}
+
+// once says a text that has not been said lately, whichever connection it is of.
+func (l sayings) once(text string) {
+	if slices.ContainsFunc(usual[:], func(u string) bool { return strings.Contains(text, u) }) {
+		return
+	}
+	if at, what, of := strings.Cut(text, " - "); of && strings.Contains(at, ":") {
+		if _, what, of = strings.Cut(what, " - "); of { // HOST:PORT - rid:1 - what
+			host, _, _ := strings.Cut(at, ":")
+			text = host + ": " + what
+		}
+	}
+	if l.s.said.first(text, time.Now()) {
 		l.s.warn(text)
 	}
+}
+
+// sayEvery is how long the same is not said again.
+const sayEvery = time.Minute
+
+// said is when something was said last.
+type said struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+// first tells whether a text is worth saying.
+func (s *said) first(text string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.at, func(_ string, at time.Time) bool { return now.Sub(at) >= sayEvery })
+	if _, again := s.at[text]; again {
+		return false
+	}
+	if s.at == nil {
+		s.at = map[string]time.Time{}
+	}
+	s.at[text] = now
+	return true
 }
 
 func (l sayings) Fatalf(format string, v ...any) { l.s.warn(fmt.Sprintf(format, v...)) }

@@ -142,6 +142,11 @@ func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error
 	if err != nil {
 		return false, err
 	}
+	// Who is not there and is to go is taken out first: the server then gives what it kept to
+	// others, and watches that it served end, which would hold up everything else.
+	if gone := absent(peers, copies, names); gone != "" {
+		return false, api(ctx, s.owned[0], server.JSApiRemoveServer, map[string]string{"peer": gone}, nil)
+	}
 	done = true
 	for _, c := range copies {
 		ready, err := s.tend(ctx, c, want, names)
@@ -154,6 +159,19 @@ func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error
 		return false, nil
 	}
 	return s.dismiss(ctx, peers, leader, names)
+}
+
+// absent is a hub that goes and is not there, if everything has somebody else who leads it.
+func absent(peers []Peer, copies []Copies, names []string) string {
+	for _, p := range peers {
+		if p.Here || slices.Contains(names, p.Name) {
+			continue
+		}
+		if !slices.ContainsFunc(copies, func(c Copies) bool { return c.Leader == "" || c.Leader == p.Name }) {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // Wanted is how many copies there are to be: as many as there are hubs that are here and

@@ -54,6 +54,11 @@ func (c *Client) Health(ctx context.Context) (document.Health, error) {
 	return ask[document.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 }
 
+// Exports are the values that targets export.
+func (c *Client) Exports(ctx context.Context) (document.Exports, error) {
+	return ask[document.Exports](ctx, c, http.MethodGet, "/v1/exports", nil, nil)
+}
+
 // Repositories are those that the hub follows.
 func (c *Client) Repositories(ctx context.Context) (document.RepositoryPage, error) {
 	return ask[document.RepositoryPage](ctx, c, http.MethodGet, "/v1/repositories", nil, nil)
@@ -119,6 +124,30 @@ func (c *Client) Unpin(ctx context.Context, name, module string) (document.Done,
 // Freeze keeps a target from changing.
 func (c *Client) Freeze(ctx context.Context, name, reason string) (document.Done, error) {
 	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "freeze"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Suspect marks a target as one that is not to be relied on.
+func (c *Client) Suspect(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "suspect"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Trust ends that.
+func (c *Client) Trust(ctx context.Context, name, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "trust"), nil, document.ReasonRequest{Reason: reason})
+}
+
+// Asks are what agents asked for and nobody has decided.
+func (c *Client) Asks(ctx context.Context) (document.AskPage, error) {
+	return ask[document.AskPage](ctx, c, http.MethodGet, "/v1/asks", nil, nil)
+}
+
+// DecideAsk does what a target asked for, or refuses it.
+func (c *Client) DecideAsk(ctx context.Context, name, what string, refuse bool, reason string) (document.Done, error) {
+	how := "approve"
+	if refuse {
+		how = "refuse"
+	}
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "asks/"+url.PathEscape(what)+"/"+how), nil, document.ReasonRequest{Reason: reason})
 }
 
 // Unfreeze ends that.
@@ -210,8 +239,8 @@ func (c *Client) Hubs(ctx context.Context) (document.HubPage, error) {
 }
 
 // RetireHub takes a hub out of the fleet.
-func (c *Client) RetireHub(ctx context.Context, name, reason string) (document.Done, error) {
-	return ask[document.Done](ctx, c, http.MethodPost, "/v1/hubs/"+url.PathEscape(name)+"/retire", nil, document.ReasonRequest{Reason: reason})
+func (c *Client) RetireHub(ctx context.Context, name string, r document.HubRetirement) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/hubs/"+url.PathEscape(name)+"/retire", nil, r)
 }
 
 // RevokeToken ends that one lets anybody in.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -25,11 +26,12 @@ func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]ma
 	if err := checkEnrolled(enrolled); err != nil {
 		return nil, fmt.Errorf("cannot compose: %w", err)
 	}
-	return ComposeWith(top, modules, fleet.Enrolled(enrolled))
+	return ComposeWith(top, modules, map[string]string{fleet.EnrolledFile: string(fleet.Enrolled(enrolled))})
 }
 
-// ComposeWith is Compose with the text of fleet.EnrolledFile; nil is none.
-func ComposeWith(top repo.Tree, modules map[string]repo.Tree, enrolled []byte) (repo.Tree, error) {
+// ComposeWith is Compose with the texts of files that are made, fleet.EnrolledFile and
+// exported.File, by name. Those of the repository's own give way in any case.
+func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]string) (repo.Tree, error) {
 	c := composer{from: map[string]place{}}
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
@@ -38,8 +40,8 @@ func ComposeWith(top repo.Tree, modules map[string]repo.Tree, enrolled []byte) (
 		}
 		c.add(modules[dir], dir)
 	}
-	if enrolled != nil {
-		c.add(enrolledTree{repo.MapTree(map[string]string{fleet.EnrolledFile: string(enrolled)})}, "")
+	if len(made) > 0 {
+		c.add(madeTree{repo.MapTree(made)}, "")
 	}
 	if c.err != nil {
 		return nil, fmt.Errorf("cannot compose: %w", c.err)
@@ -69,9 +71,9 @@ func (c *composer) add(t repo.Tree, dir string) {
 	if c.err != nil {
 		return
 	}
-	_, own := t.(enrolledTree)
+	_, own := t.(madeTree)
 	c.err = repo.Walk(t, ".", func(e repo.Entry) error {
-		if dir == "" && e.Path == fleet.EnrolledFile && !own {
+		if dir == "" && !own && (e.Path == fleet.EnrolledFile || e.Path == exported.File) {
 			return nil
 		}
 		it, err := itemOf(t, e)
@@ -88,8 +90,8 @@ func (c *composer) add(t repo.Tree, dir string) {
 	})
 }
 
-// enrolledTree is the one whose fleet.EnrolledFile counts.
-type enrolledTree struct{ repo.Tree }
+// madeTree has the files that are made and never committed.
+type madeTree struct{ repo.Tree }
 
 func checkEnrolled(enrolled map[string]map[string]string) error {
 	var wrong []error

@@ -72,6 +72,14 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// HubRetirement takes a hub out of the fleet.
+type HubRetirement struct {
+	Reason string `json:"reason,omitempty"`
+	// Lost says that somebody else may have its keys, or that it is gone for good: nobody
+	// believes it from now on, and nothing is fetched from it.
+	Lost bool `json:"lost,omitempty"`
+}
+
 // PinRequest pins a target or a module of it.
 type PinRequest struct {
 	Module string `json:"module,omitempty"`

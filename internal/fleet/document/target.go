@@ -56,6 +56,7 @@ type Target struct {
 	Waits     string            `json:"waits,omitempty"` // for what, for people
 	Frozen    string            `json:"frozen,omitempty"`
 	Pin       *fleet.Pin        `json:"pin,omitempty"`
+	Suspect   *fleet.Suspicion  `json:"suspect,omitempty"`
 	Version   string            `json:"version,omitempty"` // of the agent
 	Run       int               `json:"run"`               // the newest
 	Changed   int64             `json:"changed"`           // the last run that changed something; 0 is never
@@ -110,6 +111,7 @@ type Status struct {
 	Drift     int                    `json:"drift"`  // addresses
 	Errors    int                    `json:"errors"` // targets with one
 	Pinned    int                    `json:"pinned"`
+	Suspect   int                    `json:"suspect"`
 	Modules   int                    `json:"modules"`
 	Position  uint64                 `json:"position"` // in the log, of this hub's read model
 }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
@@ -93,7 +91,12 @@ type Hub struct {
 	floors      *mirror[fleet.Have]
 	signers     *mirror[[]byte]
 	sources     *mirror[Repository]
+	exports     *mirror[exportRecord]
+	exporting   paces
+	asks        *mirror[heldAsk]
+	asking      paces
 	members     *mirror[Member]
+	leaving     *mirror[leaving]
 
 	circling    sync.Mutex // of the file of the circle
 	circle      *circle    // whom this hub knew when it began, nil for one that is alone
@@ -114,88 +117,6 @@ type Hub struct {
 	out    assign.Output
 	repo   sources
 	skewed map[fleet.TargetID]bool // whose clock is wrong
-}
-
-// errAgain is of a hub that has to begin anew, as one of several.
-var errAgain = errors.New("this hub begins anew")
-
-// Run serves until ctx ends, which is no error. ErrRetired is in the chain of the error of
-// a hub that was taken out of its fleet.
-func Run(ctx context.Context, c Config) error {
-	if ready := c.Ready; ready != nil {
-		var once sync.Once
-		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
-	}
-	for {
-		if err := newHub(ctx, c, theWorld()).run(ctx); !errors.Is(err, errAgain) {
-			return err
-		}
-	}
-}
-
-func newHub(ctx context.Context, c Config, e edge) *Hub {
-	return &Hub{
-		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}),
-		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
-	}
-}
-
-func (h *Hub) run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, h.close()) }()
-	if err := h.open(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	h.ctx = ctx
-	// Who is believed comes before what they signed.
-	g.Go(func() error { return h.signers.follow(ctx) })
-	select {
-	case <-ctx.Done():
-	case <-h.signers.filled():
-	}
-	for _, m := range h.mirrored()[1:] {
-		g.Go(func() error { return m.follow(ctx) })
-	}
-	if err := h.settle(ctx); err != nil {
-		cancel() // what follows the stores does not end by itself
-		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
-	}
-	g.Go(func() error { return h.followView(ctx) })
-	g.Go(func() error { return h.courier.gather(ctx) })
-	g.Go(func() error { return h.followFacts(ctx) })
-	g.Go(func() error { return h.prune(ctx) })
-	g.Go(func() error { return h.keepVouched(ctx) })
-	g.Go(func() error { return h.edge.serve(h, ctx) })
-	g.Go(func() error { return h.keep(ctx) })
-	g.Go(func() error { return h.elsewhere(ctx) })
-	g.Go(func() error { return h.leave(ctx) })
-	g.Go(func() error {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-h.again:
-			return errAgain
-		}
-	})
-	g.Go(func() error {
-		may, stop := h.unlessDismissed(ctx)
-		defer stop()
-		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
-		if may.Err() != nil && ctx.Err() == nil {
-			return nil // it was retired, and others lead
-		}
-		return err
-	})
-	return ignoreEnd(ctx, g.Wait())
-}
-
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }
 
 func (h *Hub) now() time.Time { return h.conf.Now() }
@@ -282,7 +203,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "notices"}
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "notices", "exports"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -317,7 +238,9 @@ func (h *Hub) makeMirrors() {
 	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
+	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
 	h.members = newMirror[Member](settings, "member/", nil)
+	h.leaving = newMirror[leaving](settings, "leaving/", nil)
 	h.members.changed = h.onMember
 	h.signers.changed = h.onSigner
 	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
@@ -341,6 +264,8 @@ func (h *Hub) makeMirrors() {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
 	}
+	h.exports.changed, h.exporting = h.onExported, exportPaces()
+	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
@@ -350,21 +275,8 @@ func (h *Hub) makeMirrors() {
 	}
 }
 
-func unless[T any](gone bool, v *T) *T {
-	if gone {
-		return nil
-	}
-	return v
-}
-
-// followed is the part of a mirror that Run needs.
-type followed interface {
-	follow(ctx context.Context) error
-	filled() <-chan struct{}
-}
-
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.notifications, h.notices, h.alarms, h.members}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.notifications, h.notices, h.alarms, h.members, h.leaving}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

@@ -79,14 +79,14 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 }
 
 // RetireHub takes a hub out of the fleet.
-func (h *Hub) RetireHub(ctx context.Context, by access.Who, name, reason string) error {
-	if err := h.retireHub(ctx, name); err != nil {
+func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {
+	if err := h.retireHub(ctx, name, by.Name, r); err != nil {
 		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
 			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "Look at: fettle hub list"}
 		}
 		return err
 	}
-	h.note(ctx, fleet.HubEvent{Kind: fleet.Left, By: by.Name, Text: fmt.Sprintf("the hub %s is retired: %s", name, reason)})
+	h.note(ctx, fleet.HubEvent{Kind: fleet.Left, By: by.Name, Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
 	return nil
 }
 

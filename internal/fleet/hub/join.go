@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -102,6 +101,9 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 	if len(j.Hubs) == 0 || len(j.Buses) == 0 || len(j.Cluster) == 0 {
 		return pki.Refuse(http.StatusBadRequest, "cannot take in a hub without addresses")
 	}
+	if _, _, goes := h.leaving.get(j.Name); goes || h.isDistrusted(j.Name) {
+		return pki.Refuse(http.StatusConflict, "cannot take in %q: a hub of that name was retired, and nobody believes that name any more. Choose another with --name", j.Name)
+	}
 	if m, _, there := h.members.get(j.Name); there {
 		if m.Key == key {
 			return nil // its answer was lost
@@ -140,7 +142,7 @@ func (h *Hub) makeRoom() error {
 	if err := (circle{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
-	h.againOnce.Do(func() { time.AfterFunc(200*time.Millisecond, func() { close(h.again) }) })
+	time.AfterFunc(200*time.Millisecond, h.beginAnew) // when the answer is out
 	return pki.Refuse(http.StatusServiceUnavailable, "this hub begins anew so that others can join it: ask again in a moment")
 }
 
@@ -173,19 +175,4 @@ func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welc
 	}
 	hook, err := smallfile.Read(h.conf.Files, h.dir(hookFile))
 	return pki.Welcome{Certificates: string(certificates), Fleet: h.set.Fleet, Members: members, Hook: string(bytes.TrimSpace(hook))}, err
-}
-
-// RetireHub takes a hub out of the fleet: the others get all that it keeps, and then it
-// stops. It may be done to one that is gone for good, as long as most are there.
-func (h *Hub) retireHub(ctx context.Context, name string) error {
-	m, _, there := h.members.get(name)
-	switch {
-	case !there:
-		return pki.Refuse(http.StatusNotFound, "cannot find a hub of the name %.60q", name)
-	case len(h.members.values()) == 1:
-		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub", name)
-	case m.Authority && !slices.ContainsFunc(h.members.values(), func(o Member) bool { return o.Name != name && o.Authority }):
-		return pki.Refuse(http.StatusConflict, "cannot retire %s: it alone has the authority's key. Copy its folder authority/ into that of another hub, and start that one again", name)
-	}
-	return h.members.remove(ctx, name)
 }

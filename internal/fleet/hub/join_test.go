@@ -2,6 +2,9 @@ package hub_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -74,4 +77,61 @@ func TestJoinRefused(t *testing.T) {
 	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil || !strings.Contains(err.Error(), "hub2 is listed and not there") {
 		t.Errorf("beside one that is not there: %v", err)
 	}
+	w.stolen("hub2", filepath.Join(w.dir, "joins-hub2"))
+	if err := join("hub5", token(document.TokenRequest{Hub: true})); err != nil {
+		t.Errorf("when that one is out: %v", err)
+	}
+	b, _ := w.settings("hub2")
+	b.Dir = filepath.Join(w.dir, "again")
+	if _, err := hub.Join(t.Context(), hub.Joining{Birth: b, At: first.api, Token: token(document.TokenRequest{Hub: true})}); err == nil || !strings.Contains(err.Error(), "a hub of that name was retired") {
+		t.Errorf("under the name of one that was retired: %v", err)
+	}
+}
+
+// stolen retires a hub whose keys somebody else has, who is in nowhere with them from then
+// on: not with other hubs, not on the bus, and not for content.
+func (w *several) stolen(name, dir string) {
+	t := w.t
+	t.Helper()
+	keys, err := pki.OpenHub(w.host, filepath.Join(dir, "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := keys.Trust(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := hub.ReadSettings(w.host, w.hubs[0].dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	knock := func(at string) error {
+		c, err := tls.Dial("tcp", at, trust.ClientTLS(keys.TLS, time.Now, nil))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
+			return err
+		}
+		// In TLS 1.3 a refusal comes when this end is done. Who is let in hears nothing, or
+		// what the other one has to say.
+		_, err = c.Read(make([]byte, 1))
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = nil
+		}
+		return err
+	}
+	for _, at := range []string{set.API, set.Cluster} {
+		if err := knock(at); err != nil {
+			t.Errorf("%s is not let in at %s before it is stolen: %v", name, at, err)
+		}
+	}
+	w.hubs[0].must("POST", "/v1/hubs/"+name+"/retire", document.HubRetirement{Reason: "stolen", Lost: true}, &document.Done{})
+	for _, at := range []string{set.API, set.Cluster, set.Bus} {
+		if err := knock(at); err == nil || !strings.Contains(err.Error(), "bad certificate") {
+			t.Errorf("%s at %s: %v", name, at, err)
+		}
+	}
+	w.kept(w.hubs[0], 1)
 }

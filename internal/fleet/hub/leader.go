@@ -73,7 +73,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	defer h.leading(nil)
 	h.tellAll(l.queue.add)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return h.tend(ctx) })
+	g.Go(func() error { return h.tend(ctx, fence) })
 	// A hub that takes over has another one's knowledge of where refs lead, and no mirror
 	// yet: it computes when the repository has been asked once.
 	asked := make(chan struct{})

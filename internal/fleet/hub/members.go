@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -35,13 +36,14 @@ type Member struct {
 type circle struct {
 	Format  string   `json:"format"` // fettle.circle/1
 	Members []Member `json:"members"`
-	// Retired says that this hub is none of them any more.
-	Retired bool `json:"retired,omitempty"`
 }
 
 const (
 	circleFile   = "hubs.json"
 	circleFormat = "fettle.circle/1"
+	// retiredFile is there when this hub is none of its fleet's any more: systemd looks for
+	// it too.
+	retiredFile = "retired"
 )
 
 // ErrRetired is in the chain of the error of a hub that is none of its fleet's any more.
@@ -49,6 +51,9 @@ var ErrRetired = errors.New("this hub was retired")
 
 // readCircle reads whom a hub knew; nil of one that is alone.
 func readCircle(files host.FS, dir string) (*circle, error) {
+	if is, err := host.Exists(files, host.JoinPath(dir, retiredFile)); err != nil || is {
+		return nil, cmp.Or(err, fmt.Errorf("cannot run: %w. To be a hub again, move %s away and join with a new token", ErrRetired, dir))
+	}
 	file := host.JoinPath(dir, circleFile)
 	text, err := smallfile.Read(files, file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,9 +68,6 @@ func readCircle(files host.FS, dir string) (*circle, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", file, err)
-	}
-	if c.Retired {
-		return nil, fmt.Errorf("cannot run: %w. To be a hub again, move %s away and join with a new token", ErrRetired, dir)
 	}
 	return &c, nil
 }
@@ -165,7 +167,7 @@ func (h *Hub) keepCircle() {
 
 // dismiss writes down that this hub is retired.
 func (h *Hub) dismiss() {
-	if err := (circle{Retired: true}).write(h.conf.Files, h.conf.Dir); err != nil {
+	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: nobody believes it any more, and this folder can be removed\n")); err != nil {
 		h.warn(err.Error())
 	}
 }
@@ -211,7 +213,8 @@ func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 const tendEvery = 2 * time.Second
 
 // tend keeps everything on the hubs that there are, as long as this one leads.
-func (h *Hub) tend(ctx context.Context) error {
+// A hub that was retired is withdrawn when it is rid of all.
+func (h *Hub) tend(ctx context.Context, fence uint64) error {
 	if h.circle == nil {
 		return nil
 	}
@@ -222,7 +225,8 @@ func (h *Hub) tend(ctx context.Context) error {
 			names = append(names, m.Name)
 		}
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
-		_, err := h.joint().Tend(once, names)
+		done, err := h.joint().Tend(once, names)
+		err = errors.Join(err, h.withdraw(once, fence, names, done))
 		stop()
 		switch {
 		case ctx.Err() != nil:
@@ -302,6 +306,7 @@ type joint interface {
 	Copies(ctx context.Context) ([]bus.Copies, error)
 	Tend(ctx context.Context, names []string) (done bool, err error)
 	Left() bool
+	Reaches(name string) bool
 	Exchange() *bus.Exchange
 }
 

@@ -182,3 +182,16 @@ func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) erro
 		}
 	}
 }
+
+func unless[T any](gone bool, v *T) *T {
+	if gone {
+		return nil
+	}
+	return v
+}
+
+// followed is the part of a mirror that Run needs.
+type followed interface {
+	follow(ctx context.Context) error
+	filled() <-chan struct{}
+}

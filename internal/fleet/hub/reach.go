@@ -18,7 +18,7 @@ func (h *Hub) reachText() ([]byte, error) {
 		return nil, err
 	}
 	hubs, buses := h.reach()
-	return json.Marshal(fleet.Hubs{Hubs: hubs, Buses: buses, Signers: string(pki.EncodeCertificates(certs...))})
+	return json.Marshal(fleet.Hubs{Hubs: hubs, Buses: buses, Signers: string(pki.EncodeCertificates(certs...)), Revocations: h.revoked.OfHubs()})
 }
 
 // tellReach tells it to all agents that are connected here.

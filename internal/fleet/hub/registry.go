@@ -76,6 +76,10 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	}
 	if gone || t.Standing == fleet.Retired || t.Standing == fleet.Revoked {
 		h.exchange.Kick(fleet.TargetID(key))
+		if _, _, exports := h.exports.get(key); exports {
+			go h.forgetExports(key)
+		}
+		go h.forgetAsks(fleet.TargetID(key))
 	}
 }
 
@@ -127,6 +131,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 				h.exchange.Kick(id)
 			}
 		}
+		h.onHubRevoked(r)
 	})
 }
 
@@ -194,6 +199,9 @@ func (h *Hub) tellAll(tell func(assign.Event)) {
 	h.refs.each(func(_ string, r namedRef, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 	})
+	h.exports.each(func(key string, e exportRecord, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: &e.Values})
+	})
 	h.floors.each(func(key string, f fleet.Have, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.FloorEvent, Key: key, Floor: &f})
 	})
@@ -251,8 +259,11 @@ func (h *Hub) rebuild(p pki.Peer) {
 // notedEvent is what the registrar does, as people read it.
 func notedEvent(n pki.Noted) fleet.HubEvent {
 	kind := fleet.Joined
-	if n.What == "standing" {
+	switch n.What {
+	case "standing":
 		kind = fleet.Left
+	case "revoke":
+		kind = fleet.Distrust
 	}
 	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.What + ": " + n.Text}
 }

@@ -15,6 +15,8 @@ func (h *Hub) serve() error {
 		fleet.WordAssignment: h.onAssignment,
 		fleet.WordReport:     h.onReport,
 		fleet.WordBeat:       h.onBeat,
+		fleet.WordExports:    h.onExports,
+		fleet.WordAsk:        h.onAsk,
 		fleet.WordHubs:       h.onHubs,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {

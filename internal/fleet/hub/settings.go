@@ -41,6 +41,7 @@ type Settings struct {
 	// Repository is followed from the first start on; later it stands in the store.
 	Repository Repository `json:"repository"`
 	Retention  Retention  `json:"retention,omitzero"`
+	Asks       Asks       `json:"asks,omitempty"`
 }
 
 // Repository is what a fleet follows.
@@ -152,7 +153,7 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 	if s.Format != settingsFormat {
 		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this program knows %s", file, s.Format, settingsFormat)
 	}
-	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check())
+	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), s.Asks.check())
 }
 
 // URLs are those at which a server that listens on HOST:PORT is reached by some names or

@@ -71,8 +71,9 @@ func (o *one) start() {
 	ready := make(chan struct{})
 	o.ended = make(chan error, 1)
 	o.cancel = cancel
-	ended := o.ended
+	ended, gone := o.ended, make(chan struct{})
 	go func() {
+		defer close(gone)
 		ended <- hub.Run(ctx, hub.Config{
 			Files: o.w.host, Dir: o.dir(), Compile: compiler{}, Now: time.Now, Socket: o.socket(),
 			Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
@@ -91,7 +92,7 @@ func (o *one) start() {
 	case <-time.After(time.Minute):
 		o.w.t.Fatal(o.name, "does not come", o.warn)
 	}
-	o.w.t.Cleanup(o.cancel)
+	o.w.t.Cleanup(func() { cancel(); <-gone })
 }
 
 func (o *one) stop() {

@@ -134,7 +134,7 @@ func (a *simAgent) live(ctx context.Context) {
 
 func (a *simAgent) once(ctx context.Context) error {
 	warn := func(text string) { a.sim.note("%s: %s", a.name, text) }
-	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Signers: a.sim.site.allowed(), Now: a.now, Warn: warn, Dial: a.dial})
+	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Signers: func() ([]byte, error) { return a.sim.site.allowed(), nil }, Now: a.now, Warn: warn, Dial: a.dial})
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,18 @@
 package hub
 
 import (
+	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"slices"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
@@ -15,7 +21,7 @@ import (
 const vouchEvery = 6 * time.Hour
 
 // keepVouched renews this hub's certificates where the authority's key lies in its
-// folder, and warns where it does not.
+// folder or in that of another hub, and warns where it does not.
 func (h *Hub) keepVouched(ctx context.Context) error {
 	t := time.NewTicker(vouchEvery)
 	defer t.Stop()
@@ -42,28 +48,124 @@ func (h *Hub) vouch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	root, err := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot renew this hub's certificates, which end at %s: the authority's key is not in %s. Bring it there until they are renewed",
-			own.NotAfter.UTC().Format(time.DateTime), h.dir("authority"))
-	}
-	if err != nil {
-		return err
-	}
 	request, err := h.keys.Request()
 	if err != nil {
 		return err
 	}
-	hosts := own.DNSNames
-	for _, ip := range own.IPAddresses {
-		hosts = append(hosts, ip.String())
+	certificates, err := h.authorized(request, h.set.Name, own)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("the authority's key is not in %s. Bring it there until they are renewed", h.dir("authority"))
+		if h.circle != nil {
+			certificates, err = h.askToVouch(ctx, request)
+		}
 	}
-	certificates, err := root.Vouch(request, h.set.Name, hosts, h.now())
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot renew this hub's certificates, which end at %s: %w", own.NotAfter.UTC().Format(time.DateTime), err)
 	}
 	if err := h.keys.Install(certificates); err != nil {
 		return err
 	}
 	return h.introduce(ctx)
+}
+
+// authorized makes certificates for a hub with the names and addresses that it has. Its keys
+// stay. fs.ErrNotExist is in the chain of the error of a hub without the authority's key.
+func (h *Hub) authorized(request []byte, name string, had *x509.Certificate) ([]byte, error) {
+	root, err := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
+	if err != nil {
+		return nil, err
+	}
+	hosts := slices.Clone(had.DNSNames)
+	for _, ip := range had.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	certificates, err := root.Vouch(request, name, hosts, h.now())
+	if err != nil {
+		return nil, err
+	}
+	made, err := pki.ParseCertificates(certificates)
+	if err != nil {
+		return nil, err
+	}
+	was, err1 := pki.KeyDigest(had.PublicKey)
+	is, err2 := pki.KeyDigest(made[1].PublicKey)
+	if err := errors.Join(err1, err2); err != nil || was != is {
+		return nil, errors.Join(err, errors.New("cannot vouch for another key of a hub"))
+	}
+	return certificates, nil
+}
+
+// vouchPath is where a hub asks another one to renew its certificates.
+const vouchPath = "/v1/hubs/vouch"
+
+// maxVouch bounds what is asked and answered there, in bytes.
+const maxVouch = 64 << 10
+
+// askToVouch asks the hubs that have the authority's key.
+func (h *Hub) askToVouch(ctx context.Context, request []byte) ([]byte, error) {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Timeout: askFor, Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(h.keys.TLS, h.now, nil), DisableKeepAlives: true}}
+	errs := []error{errors.New("no hub that has the authority's key could be asked")}
+	for _, m := range h.members.values() {
+		if m.Name == h.set.Name || !m.Authority {
+			continue
+		}
+		for _, at := range m.Hubs {
+			certificates, err := vouchOnce(ctx, &client, at, request)
+			if err == nil {
+				return certificates, nil
+			}
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+func vouchOnce(ctx context.Context, client *http.Client, at string, request []byte) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, at+vouchPath, bytes.NewReader(request))
+	if err != nil {
+		return nil, err
+	}
+	p, err := client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(p.Body, maxVouch))
+	if err == nil && p.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.200s", at, p.StatusCode, bytes.TrimSpace(text))
+	}
+	return text, err
+}
+
+// serveVouch renews the certificates of the hub that asks: it gets what it has, for longer.
+func (h *Hub) serveVouch(w http.ResponseWriter, r *http.Request) {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
+	p, err := trust.PeerOf(r.TLS, h.now(), pki.HubKind)
+	if err != nil || !h.isMember(p.Name.ID) {
+		http.Error(w, "this is for hubs of this fleet", http.StatusForbidden)
+		return
+	}
+	request, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVouch))
+	if err != nil {
+		http.Error(w, "cannot read the request", http.StatusBadRequest)
+		return
+	}
+	certificates, err := h.authorized(request, p.Name.ID, p.Certificate)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		http.Error(w, "this hub has not got the authority's key", http.StatusConflict)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: "the certificates of the hub " + p.Name.ID + " are renewed"})
+		_, _ = w.Write(certificates)
+	}
 }

@@ -139,6 +139,9 @@ func (f Folder) Learn(i *Identity, hubs, buses []string, signers []byte) (*Ident
 // Certificate is the target's own.
 func (i *Identity) Certificate() *x509.Certificate { return i.chain[0] }
 
+// Chain is the target's own certificate with its issuer's behind it. Nobody may change it.
+func (i *Identity) Chain() []*x509.Certificate { return i.chain }
+
 // RenewAt is when the certificate is to be renewed. A clock that is wrong makes that too
 // early or too late; a bus that refuses the certificate is a reason to renew as well.
 func (i *Identity) RenewAt() time.Time { return RenewAt(i.chain[0]) }

@@ -13,7 +13,8 @@ import (
 // Renew gives the target at the other end of a connection its next certificate, for the
 // key that the connection proves. Name and labels are those of the registry. A target
 // that was away for longer than Grace after the end of its certificate waits for
-// approval. One that the registry has lost is written again, as its certificate says.
+// approval. One that the registry has lost is written again, as its certificate says. One
+// whose issuer is revoked has to be in the registry, with that key.
 func (r *Registrar) Renew(ctx context.Context, s *tls.ConnectionState) (Answer, error) {
 	now := r.Now()
 	trust, err := r.Hub.Trust(r.Revocations)
@@ -23,9 +24,9 @@ func (r *Registrar) Renew(ctx context.Context, s *tls.ConnectionState) (Answer, 
 	if s == nil || len(s.PeerCertificates) == 0 {
 		return Answer{}, refuse(unauthorized, "cannot renew a certificate without showing it: enrol with a token first")
 	}
-	p, err := trust.Verify(s.PeerCertificates, earlier(now, s.PeerCertificates[0].NotAfter), TargetKind)
+	p, err := r.peer(ctx, trust, s.PeerCertificates, now)
 	if err != nil {
-		return Answer{}, refuse(forbidden, "%v", err)
+		return Answer{}, err
 	}
 	if !r.renewals.allows(p.Name.ID, renewEvery, now) {
 		return Answer{}, refuse(tooMany, "cannot renew the certificate of %s so often. Wait some minutes", p.Name.ID)

@@ -165,6 +165,20 @@ func (s *Revocations) Envelopes() [][]byte {
 	return out
 }
 
+// OfHubs are those of Envelopes that are about hubs: agents hear of these at once.
+func (s *Revocations) OfHubs() [][]byte {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out [][]byte
+	for _, h := range s.held {
+		if n, err := ParseName(h.fact.Name); err == nil && n.Kind == HubKind {
+			out = append(out, []byte(h.envelope))
+		}
+	}
+	slices.SortFunc(out, slices.Compare)
+	return out
+}
+
 // Digest names the set: those with the same facts have the same digest.
 func (s *Revocations) Digest() string {
 	sum := sha256.New()

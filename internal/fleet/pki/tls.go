@@ -13,8 +13,9 @@ import (
 type Own func() (*tls.Certificate, error)
 
 // ServerTLS is for HTTPS of a hub: TLS 1.3, and whoever shows a certificate must be a
-// target, a person or a hub that is believed. Its end is not looked at, since a target
-// that was away for long renews here: handlers ask PeerOf, which does.
+// target, a person or a hub that is believed. Its end is not looked at, nor who issued it,
+// since a target that was away for long, or whose hub is revoked, renews here: handlers ask
+// PeerOf, which does.
 func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequestClientCert
@@ -22,7 +23,7 @@ func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 		if len(s.PeerCertificates) == 0 {
 			return nil
 		}
-		_, err := t.Verify(s.PeerCertificates, earlier(now(), s.PeerCertificates[0].NotAfter), TargetKind, PersonKind, HubKind)
+		_, err := t.verify(s.PeerCertificates, earlier(now(), s.PeerCertificates[0].NotAfter), ownStanding, TargetKind, PersonKind, HubKind)
 		return err
 	}
 	return c

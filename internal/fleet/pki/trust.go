@@ -41,6 +41,19 @@ type Peer struct {
 // the moment, and neither it nor its issuer is revoked. ErrExpired and ErrRevoked are in
 // the chain of the error.
 func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (Peer, error) {
+	return t.verify(chain, at, wholeStanding, kinds...)
+}
+
+// standing is of what on the way it matters that it is revoked.
+type standing bool
+
+const (
+	wholeStanding standing = true
+	// ownStanding does not look at the issuer: for who is to get another certificate.
+	ownStanding standing = false
+)
+
+func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, kinds ...Kind) (Peer, error) {
 	if len(chain) == 0 {
 		return Peer{}, errors.New("cannot believe somebody without a certificate")
 	}
@@ -61,7 +74,7 @@ func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (P
 	}
 	way, err := t.Paths.find(chain, n.Kind, at, t.way)
 	if err == nil {
-		err = t.standing(way)
+		err = t.standing(way, whole)
 	}
 	if err != nil {
 		return Peer{}, err
@@ -142,12 +155,12 @@ func rightPath(p []*x509.Certificate, kind Kind) bool {
 }
 
 // standing: nothing on the way is revoked.
-func (t Trust) standing(w way) error {
-	for _, s := range w.steps {
+func (t Trust) standing(w way, whole standing) error {
+	for i, s := range w.steps {
 		if s.name.Fleet != t.Fleet {
 			return fmt.Errorf("cannot believe what %s vouches for: this is the fleet %q", s.name, t.Fleet)
 		}
-		if t.Revoked != nil && t.Revoked(s.serial, s.name) {
+		if looked := bool(whole) || i == 0; looked && t.Revoked != nil && t.Revoked(s.serial, s.name) {
 			return fmt.Errorf("cannot believe %s: %w", s.name, ErrRevoked)
 		}
 	}

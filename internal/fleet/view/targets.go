@@ -163,6 +163,7 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 		return t, err
 	}
 	t.ID, t.Name, t.Fleet, t.Labels, t.Standing = stored.ID, stored.Name, stored.Fleet, stored.Labels, stored.Standing
+	t.Suspect = stored.Suspect
 	if p := stored.Pin; p != nil && (p.Until == 0 || p.Until > now.Unix()) {
 		t.Pin = p
 	}

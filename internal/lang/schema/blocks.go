@@ -34,6 +34,7 @@ func Blocks() []Block {
 		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
 		{Name: "enrolled", Label: "name", Doc: "A target that a fleet knows of. Hubs and agents write it.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "the labels that it was enrolled with; those that a target block declares stand above"), {Name: "waits", Type: cty.Set(cty.String), Doc: "the folders of modules that it has and that may not go on yet: they need not be there"}}},
 		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
+		{Name: "exported", Label: "name", Doc: "An input: what other targets export under an output of a module.", Attrs: exportedAttrs()},
 		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
 		{Name: "locals", Doc: "Names for values.", names: true},
 		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
@@ -154,7 +155,21 @@ func commandPartAttrs() []kind.Attr {
 }
 
 func outputAttrs() []kind.Attr {
-	return []kind.Attr{{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "what it gives"}, docAttr()}
+	return []kind.Attr{{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "what it gives"},
+		{Name: "exported", Type: cty.Bool, Doc: "of a module: other targets may use it, too"},
+		plainText("type", "what it is; an exported output has to say all of it: string, number, bool, list(…), set(…), map(…), object({ … }) or tuple([…])"), docAttr()}
+}
+
+func exportedAttrs() []kind.Attr {
+	module := plainText("module", "whose output it is: a folder below modules/")
+	module.Required = true
+	return []kind.Attr{
+		module, plainText("output", "the output; the name of the block when left out"),
+		{Name: "targets", Type: sequence, Doc: "whose: names with * ? and [a-z], or regular expressions between slashes"},
+		labels(mapping, "and whose labels are these: a text, a list of which one has to be the value, or * for any"),
+		{Name: "same", Type: sequence, Doc: "and whose labels of these names are as those of the target that uses it"},
+		{Name: "at_least", Type: cty.Number, Doc: "so many have to have reported before it is known: 0 when left out"}, docAttr(),
+	}
 }
 
 func defineAttrs() []kind.Attr {
@@ -212,6 +227,7 @@ func testAttrs() []kind.Attr {
 		{Name: "facts", Type: cty.DynamicPseudoType, Doc: "facts by name; there are no others"},
 		{Name: "secrets", Type: cty.Map(cty.String), Doc: "secrets by name, in the place of the repository's"},
 		{Name: "outputs", Type: cty.Map(cty.String), Doc: "what commands gave, by state as it is referred to; every other result is not known yet"},
+		{Name: "exported", Type: cty.DynamicPseudoType, Doc: "what other targets export, by exported block and target; there is nothing else"},
 		varsAttr("variables, above every other level"),
 	}
 }

@@ -72,7 +72,7 @@ func (p Part) title() string {
 func (p Part) top() Block {
 	switch p {
 	case Module:
-		return Block{Inside: append(moduleBlocks(), "action", "lookup", "needs", "output")}
+		return Block{Inside: append(moduleBlocks(), "action", "exported", "lookup", "needs", "output")}
 	case Tests:
 		return Block{Inside: []string{"test"}}
 	}

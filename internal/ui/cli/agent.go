@@ -40,7 +40,7 @@ func newAgent(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s))
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentAsk(s))
 	return c
 }
 
@@ -187,13 +187,15 @@ const signersFile = "etc/fettle/allowed_signers"
 
 // openMember reads who this host is in its fleet.
 func (s *session) openMember(m Machine, files host.FS, warn func(string)) (*joined.Member, error) {
-	signers, err := os.ReadFile(filepath.Join(m.Root, signersFile))
-	if errors.Is(err, os.ErrNotExist) {
-		signers = nil
-	} else if err != nil {
-		return nil, fmt.Errorf("cannot read whose signatures count: %w", err)
-	} else if signers == nil {
-		signers = []byte{}
+	signers := func() ([]byte, error) {
+		text, err := os.ReadFile(filepath.Join(m.Root, signersFile))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("cannot read whose signatures count: %w", err)
+		}
+		return append([]byte{}, text...), nil
 	}
 	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.app.Now, Warn: warn})
 	if errors.Is(err, pki.ErrNoIdentity) || errors.Is(err, os.ErrNotExist) {

@@ -64,6 +64,7 @@ func (s *session) showFleet(st document.Status, h document.Health, r document.Re
 		{Name: "errors", Value: number(st.Errors)},
 		{Name: "drift", Value: parted("", number(st.Drift))},
 		{Name: "pinned", Value: number(st.Pinned)},
+		{Name: "suspect", Value: parted("", number(st.Suspect))},
 		{Name: "modules", Value: number(st.Modules)},
 		{Name: "hub " + h.Hub, Value: strings.Join(hub, "\n")},
 		{Name: "follows", Value: strings.Join(repos, "\n")},

@@ -24,7 +24,7 @@ import (
 func targetCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{
 		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
-		newTargetFreeze(s), newTargetUnfreeze(s), newTargetRetire(s), newTargetRevoke(s),
+		newTargetFreeze(s), newTargetUnfreeze(s), newTargetSuspect(s), newTargetTrust(s), newTargetRetire(s), newTargetRevoke(s),
 	}
 }
 
@@ -58,7 +58,7 @@ another), pending, ready; outside is one that is not active.`,
 func (s *session) showTargets(p document.TargetPage) {
 	rows := [][]string{}
 	for _, t := range p.Targets {
-		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(t.Error, t.Frozen, t.Waits, pinText(t.Pin))})
+		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, pinText(t.Pin))})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "WHY"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {
@@ -99,6 +99,20 @@ func pinText(p *fleet.Pin) string {
 	return join("pinned to", p.Ref, p.Module)
 }
 
+func suspectText(p *fleet.Suspicion) string {
+	if p == nil {
+		return ""
+	}
+	return join("suspect:", p.Because)
+}
+
+func suspectOf(s *session, p *fleet.Suspicion) string {
+	if p == nil {
+		return ""
+	}
+	return join(p.Because, "by", p.By) + parted(", ", s.moment(p.Since*1e9))
+}
+
 func newTargetShow(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
@@ -130,6 +144,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		{Name: "standing", Value: join(string(t.Standing), parted("by ", d.By))},
 		{Name: "state", Value: string(t.State)},
 		{Name: "error", Value: t.Error},
+		{Name: "suspect", Value: suspectOf(s, t.Suspect)},
 		{Name: "frozen", Value: t.Frozen},
 		{Name: "pin", Value: pin},
 		{Name: "labels", Value: labelText(t.Labels)},

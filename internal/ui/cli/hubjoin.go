@@ -132,7 +132,7 @@ hub that does not run any more is taken out at another one: fettle hub retire NA
 			if err != nil {
 				return err
 			}
-			d, err := hub.RetireHub(c.Context(), page.Seen, "it leaves")
+			d, err := hub.RetireHub(c.Context(), page.Seen, document.HubRetirement{Reason: "it leaves"})
 			if err != nil {
 				return err
 			}
@@ -142,27 +142,32 @@ hub that does not run any more is taken out at another one: fettle hub retire NA
 }
 
 func newHubRetire(s *session) *cobra.Command {
-	reason := ""
+	var r document.HubRetirement
 	c := &cobra.Command{
 		Use:   "retire NAME",
 		Short: "Take a hub out of the fleet",
-		Long: `The other hubs get all that it keeps, and then it stops for good. One that is lost can be
-retired too, as long as most of the hubs are there. Its name can be taken again after
-five minutes.`,
-		Example: "  fettle hub retire hub3 --reason 'its machine is old'",
+		Long: `The other hubs get all that it keeps, and then it stops for good. Nobody believes it any
+more, nor what its keys signed; targets whose certificates it made get others. One that is
+gone can be retired too, as long as most of the hubs are there. Its name is not given
+again.
+
+With --lost nobody waits for it: it is out at once. That is for a hub whose machine or
+backup may be in other hands.`,
+		Example: "  fettle hub retire hub3 --reason 'its machine is old'\n  fettle hub retire hub3 --lost --reason stolen",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			hub, err := s.hub()
 			if err != nil {
 				return err
 			}
-			d, err := hub.RetireHub(c.Context(), a[0], reason)
+			d, err := hub.RetireHub(c.Context(), a[0], r)
 			if err != nil {
 				return err
 			}
 			return s.done("retire", 0, d.Text)
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "say why: `TEXT`")
+	c.Flags().StringVar(&r.Reason, "reason", "", "say why: `TEXT`")
+	c.Flags().BoolVar(&r.Lost, "lost", false, "it is gone for good, or stolen: believe it no more, at once")
 	return c
 }

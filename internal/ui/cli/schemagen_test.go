@@ -26,7 +26,7 @@ func documents() map[string]any {
 		"fettle.fleetdiff/1": fleetDiffDoc{}, "fettle.target/1": targetDoc{}, "fettle.targets/1": targetsDoc{}, "fettle.facts/1": factsDoc{},
 		"fettle.command/1": commandDoc{}, "fettle.actions/1": actionsDoc{}, "fettle.ran/1": ranDoc{}, "fettle.here/1": hereDoc{}, "fettle.parts/1": partsDoc{},
 		"fettle.login/1":          loginDoc{},
-		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{}, document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{},
+		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{}, document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{}, document.ExportsFormat: document.Exports{}, document.AskPageFormat: document.AskPage{}, "fettle.agent.asked/1": askedDoc{},
 		document.ModuleDetailFormat: document.ModuleDetail{}, document.EventPageFormat: document.EventPage{}, document.TokenPageFormat: document.TokenPage{}, document.HubPageFormat: document.HubPage{}, document.AuditPageFormat: document.AuditPage{}, document.NewTokenFormat: document.NewToken{}, document.PeopleFormat: document.People{}, document.NewLoginFormat: document.NewLogin{}, "fettle.hub/1": hubDoc{},
 		document.ProgramPageFormat: document.ProgramPage{},
 		document.ExplanationFormat: document.Explanation{}, document.HubCheckFormat: document.HubCheck{}, "fettle.permitted/1": permitDoc{}, document.NotificationPageFormat: document.NotificationPage{}, document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{}, document.RequestFormat: document.Request{}, document.RequestPageFormat: document.RequestPage{},

@@ -73,6 +73,9 @@ func phaseOf(line string) int {
 
 // waitsFor says why a state is held.
 func waitsFor(h executor.Held) string {
+	if h.Waits != "" {
+		return "waits: " + h.Waits
+	}
 	if len(h.Needs) == 0 {
 		return "comes after a state that waits for what a run gives"
 	}

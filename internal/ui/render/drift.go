@@ -14,7 +14,11 @@ func (s Style) Drift(w io.Writer, p *plan.Plan, o PlanOptions) {
 		return
 	}
 	if len(p.Changes) == 0 {
-		fmt.Fprintf(w, "%s as applied in %s.\n", s.paint(green, "All "+Count(p.Unchanged, "address")), RunName(p.Base))
+		all := "All " + Count(p.Unchanged, "address")
+		if p.Unchanged == 1 {
+			all = "The one address is"
+		}
+		fmt.Fprintf(w, "%s as applied in %s.\n", s.paint(green, all), RunName(p.Base))
 		return
 	}
 	fmt.Fprintf(w, "Drift from %s\n\n", RunName(p.Base))

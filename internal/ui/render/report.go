@@ -72,7 +72,7 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	switch r.Outcome {
 	case journal.Failed:
 		if r.InPart() {
-			return fmt.Sprintf("%s in %s, without what depends on a block that failed: %d changed, %d not reached (%s).", s.paint(yellow, "Done in part"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
+			return fmt.Sprintf("%s in %s, without what depends on what failed: %d changed, %d not reached (%s).", s.paint(yellow, "Done in part"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 		}
 		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	case journal.CheckFailed:

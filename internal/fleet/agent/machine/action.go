@@ -53,6 +53,9 @@ type Run struct {
 // Retain says which bundles are still needed, by digest; others may go.
 type Retain struct{ Digests []string }
 
+// Publish gives a hub all values that the target exports. One is under way at a time.
+type Publish struct{ Exports fleet.Exports }
+
 // Answer acknowledges a request.
 type Answer struct{ Done fleet.Done }
 
@@ -75,6 +78,7 @@ func (Fetch) action()   {}
 func (Run) action()     {}
 func (Retain) action()  {}
 func (Answer) action()  {}
+func (Publish) action() {}
 func (Renew) action()   {}
 func (Thaw) action()    {}
 func (Wake) action()    {}

@@ -24,6 +24,7 @@ func (m *Machine) offered(e Offered) {
 }
 
 func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
+	m.carry(a)
 	m.Accepted, m.Envelope, m.changed = &a, envelope, true
 	m.refused, m.bad, m.replacing.asked = "", order{}, nil
 	keep := map[string]Module{}

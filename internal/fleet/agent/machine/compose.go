@@ -25,6 +25,7 @@ func (m *Machine) compose() (c composition, ok bool) {
 	}
 	c = composition{want: *m.Accepted, held: map[string]Module{}}
 	c.want.Modules = nil
+	c.want.Exported = m.given()
 	for _, as := range m.Accepted.Modules {
 		have, had := m.applied(as.Module)
 		why := m.holds(as)
@@ -152,7 +153,7 @@ func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 // whether or not it is on its way to another bundle.
 func (m *Machine) available(module string) bool {
 	s := m.Modules[module]
-	return s.Drift == 0 && !s.Bad
+	return s.Drift == 0 && !s.Bad && s.Held == ""
 }
 
 func orPending(s Module) string {

@@ -68,6 +68,12 @@ type Frost struct{ Why string }
 // Certificate is the one in use, in seconds since 1970.
 type Certificate struct{ From, Until int64 }
 
+// Published ends a Publish. Error is "" when the values are durable at a hub.
+type Published struct {
+	Exports fleet.Exports
+	Error   string
+}
+
 // Renewed ends a Renew. After a success a Certificate comes too.
 type Renewed struct{ Error string }
 
@@ -86,4 +92,5 @@ func (Acked) event()       {}
 func (Requested) event()   {}
 func (Frost) event()       {}
 func (Certificate) event() {}
+func (Published) event()   {}
 func (Renewed) event()     {}

@@ -23,6 +23,7 @@ func (m *Machine) failed(r *Run, o Outcome) {
 	if m.trouble == "" && len(culprits(o)) == 0 {
 		m.trouble = o.Error
 	}
+	m.backOff(coolTimer, m.Try.N, firstRetry, longest)
 	givenUp := m.judge(r, o, final)
 	m.retry(r, o, final, givenUp)
 	m.tell(o)
@@ -148,7 +149,7 @@ func (m *Machine) settle(c composition) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.held)) {
 		s, was := c.held[name], m.Modules[name]
-		s.Failed, s.Drift, s.Bad = was.Failed, was.Drift, was.Bad
+		s.Failed, s.Drift, s.Bad, s.Held = was.Failed, was.Drift, was.Bad, was.Held
 		if s.State == fleet.ModuleBlocked && was.State != s.State {
 			m.report(fleet.Event{Kind: fleet.Waiting, Module: name, Text: s.Waits})
 		}

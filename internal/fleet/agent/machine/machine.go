@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 )
 
@@ -25,6 +26,12 @@ type Machine struct {
 	fetching bool
 	renewing bool
 	running  *Run
+	sharing  bool // exported values are on their way
+	// known are the exported values that a hub acknowledged on this connection, and steady
+	// is how long values have to stay before others of them are told.
+	known  []exported.Own
+	steady time.Duration
+	shared time.Duration // when they were told last
 
 	fetched  order  // whose bundles are all here
 	bad      order  // of which no list can be made
@@ -95,6 +102,7 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.next()
 	m.announce()
 	m.send()
+	m.publish()
 	m.beat()
 	m.renew()
 	var first []Action
@@ -141,6 +149,8 @@ func (m *Machine) take(e Event) {
 		m.replacing.asked = e.Program
 	case Prepared:
 		m.prepared(e)
+	case Published:
+		m.published(e)
 	case Renewed:
 		m.renewed(e.Error)
 	}
@@ -154,6 +164,9 @@ func (m *Machine) begin() {
 	m.unapply("the agent began anew")
 	m.set(sweepTimer, m.cfg.Sweep)
 	m.set(fullTimer, m.cfg.Full)
+	if m.Carried != nil {
+		m.due[carryTimer] = m.now.Mono + carryFor
+	}
 	m.due[fetchTimer], m.due[retryTimer] = m.now.Mono, m.now.Mono
 	if m.Try.N > 1 { // it did not end well more than once: perhaps it ends the machine
 		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
@@ -170,6 +183,7 @@ func (m *Machine) link(up bool) {
 	}
 	m.due[pollTimer], m.due[beatTimer], m.due[sendTimer] = m.now.Mono, m.now.Mono, m.now.Mono
 	m.due[fetchTimer] = min(m.due[fetchTimer], m.now.Mono)
+	m.known, m.due[exportTimer] = nil, m.now.Mono
 	clear(m.failures[:])
 }
 

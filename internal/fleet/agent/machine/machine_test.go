@@ -94,6 +94,28 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	}
 }
 
+// Drift beside a module that fails is repaired, and not at every turn.
+func TestDriftBesideAFailure(t *testing.T) {
+	bad := machine.Outcome{Result: machine.Failed, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/b": {Error: "boom", Left: 1}}}
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1", "modules/b=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	w.offer(assignment(2, "modules/a=2", "modules/b=2"))
+	for range 3 {
+		w.endRun(bad)
+		w.elapse(3 * time.Minute)
+	}
+	want(t, "states", w.states(), "a ready; b failed error: boom")
+	want(t, "nothing happens", inRun(w), "no run")
+	w.step(machine.Touched{})
+	want(t, "something happens", inRun(w), "noticed a b")
+	w.endRun(bad)
+	w.step(machine.Touched{})
+	want(t, "again at once", inRun(w), "no run")
+	w.elapse(5 * time.Minute)
+	want(t, "in a while", inRun(w), "noticed a b")
+}
+
 // A run that never got anywhere has applied nothing.
 func TestTheWholeFails(t *testing.T) {
 	w := newWorld()

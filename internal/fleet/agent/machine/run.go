@@ -12,6 +12,7 @@ import (
 func (m *Machine) next() {
 	m.poll()
 	m.fetch()
+	m.carried()
 	if m.frost != "" && m.isDue(thawTimer) {
 		m.due[thawTimer] = m.now.Mono + thawAgain
 		m.do(Thaw{})
@@ -61,7 +62,7 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 		if m.isDue(retryTimer) {
 			return Retry, ""
 		}
-		if !fresh && m.touched {
+		if m.touched && (!fresh || m.isDue(coolTimer)) {
 			return Noticed, ""
 		}
 		return "", ""
@@ -109,7 +110,7 @@ func (m *Machine) applying(c composition) {
 	for _, as := range c.want.Modules {
 		if have, _ := m.applied(as.Module); have.Bundle != as.Bundle {
 			s := m.Modules[as.Module]
-			m.put(as.Module, Module{State: fleet.ModuleApplying, Drift: s.Drift, Bad: s.Bad, Failed: s.Failed})
+			m.put(as.Module, Module{State: fleet.ModuleApplying, Drift: s.Drift, Bad: s.Bad, Held: s.Held, Failed: s.Failed})
 		}
 	}
 }
@@ -197,6 +198,7 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 	}
 	m.Good, m.Absent, m.Try = &r.Want, r.Absent, Try{}
 	m.trouble, m.told = "", fleet.Event{}
+	m.exports(o.Exports)
 	m.drift(r, o)
 	switch {
 	case fresh || tried || o.Changes > 0 && o.Repaired == 0:
@@ -214,6 +216,9 @@ func (m *Machine) drift(r *Run, o Outcome) {
 	for _, as := range r.Want.Modules {
 		was := m.Modules[as.Module]
 		now, d := was, o.Parts[as.Module].Drift
+		if o.Result == Done {
+			now.Held = o.Parts[as.Module].Waits
+		}
 		if now.Drift = d; d > 0 && was.Drift != d {
 			news = as.Module
 		}
@@ -224,6 +229,9 @@ func (m *Machine) drift(r *Run, o Outcome) {
 		if full, _ := m.assigned(as.Module); full.Bundle == as.Bundle && (o.Result == Done || was.State == fleet.ModuleDrifted || d > 0) {
 			now = standsAs(now)
 		}
+		if now.State == fleet.ModuleBlocked && was.State != now.State {
+			m.report(fleet.Event{Kind: fleet.Waiting, Module: as.Module, Text: now.Waits})
+		}
 		m.put(as.Module, now)
 	}
 	if news != "" {
@@ -233,9 +241,12 @@ func (m *Machine) drift(r *Run, o Outcome) {
 
 // standsAs is where a module stands whose assigned bundle is applied.
 func standsAs(s Module) Module {
-	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Bad: s.Bad}
-	if s.Drift > 0 {
+	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Bad: s.Bad, Held: s.Held}
+	switch {
+	case s.Drift > 0:
 		out.State = fleet.ModuleDrifted
+	case s.Held != "":
+		out.State, out.Waits = fleet.ModuleBlocked, s.Held
 	}
 	return out
 }

@@ -23,6 +23,9 @@ const (
 	badTimer  // what could not be compiled is not tried before it
 	programTimer
 	settleTimer
+	exportTimer
+	carryTimer
+	coolTimer // what was touched beside something that failed is not looked at before it
 	timers
 )
 
@@ -85,6 +88,8 @@ func (m *Machine) wake() time.Duration {
 	use(sendTimer, m.up && !m.sending && m.acked < m.seq)
 	use(fetchTimer, m.mustFetch())
 	use(thawTimer, m.frost != "")
+	use(exportTimer, m.mustPublish())
+	use(carryTimer, m.Carried != nil)
 	use(badTimer, m.bad != order{})
 	_, digest := m.wantedProgram()
 	use(programTimer, m.mayPrepare(digest))
@@ -115,6 +120,9 @@ func (m *Machine) nextRun() time.Duration {
 	}
 	if cause, _ := m.cause(c); cause != "" { // only the lock is in the way
 		return m.now.Mono
+	}
+	if m.tried(c) && m.touched {
+		return min(m.due[retryTimer], m.due[coolTimer])
 	}
 	if m.tried(c) || keyOf(&c.want) != keyOf(m.Good) {
 		return m.due[retryTimer]

@@ -3,6 +3,7 @@ package machine
 import (
 	"time"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 )
 
@@ -87,6 +88,12 @@ type Kept struct {
 	// BadProgram is the digest of a program that did not do. It is not tried again until
 	// somebody asks to apply.
 	BadProgram string `json:"bad_program,omitempty"`
+	// Exports are what the modules exported after the last run that went well; Told says
+	// that hubs may know of values, so that they have to be told when there are none.
+	Exports []exported.Own `json:"exports,omitempty"`
+	Told    bool           `json:"told,omitempty"`
+	// Carried are values of others that an earlier epoch gave; see Machine.carry.
+	Carried []exported.Table `json:"carried,omitempty"`
 }
 
 // Module is where one stands.
@@ -99,6 +106,8 @@ type Module struct {
 	// is half done, or its checks do not hold.
 	Drift int  `json:"drift,omitempty"`
 	Bad   bool `json:"bad,omitempty"`
+	// Held is what other targets have to report before all of it can be applied.
+	Held string `json:"held,omitempty"`
 	// Failed is the bundle that is not tried any more, until another one is assigned or
 	// somebody asks for it.
 	Failed string `json:"failed,omitempty"`
@@ -142,6 +151,7 @@ type Outcome struct {
 	// Repaired counts what had drifted and is as applied again.
 	Repaired int
 	Facts    map[string]string
+	Exports  []exported.Own // sorted
 }
 
 // Part is what a run says of one module.
@@ -149,6 +159,7 @@ type Part struct {
 	Error string // what failed in it
 	Left  int    // changes that did not run
 	Drift int    // addresses that are other than applied, and stay so
+	Waits string // which values of other targets it waits for
 }
 
 // Cause is why there is a run.

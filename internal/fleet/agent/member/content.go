@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
@@ -49,14 +50,15 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 
 // believe verifies the signatures of all parts, and only then takes them for the newest.
 func (m *Member) believe(a fleet.Assignment) error {
-	if m.cfg.Signers == nil {
-		return nil
+	signers, err := m.signers()
+	if signers == nil || err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	floors := maps.Clone(m.floors)
 	for _, as := range parts(a) {
-		signed, err := m.believed(a, as)
+		signed, err := m.believed(*signers, a, as)
 		if err != nil {
 			return fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
 		}
@@ -72,7 +74,7 @@ func (m *Member) believe(a fleet.Assignment) error {
 	return nil
 }
 
-func (m *Member) believed(a fleet.Assignment, as fleet.Assigned) (content.Signed, error) {
+func (m *Member) believed(signers content.Signers, a fleet.Assignment, as fleet.Assigned) (content.Signed, error) {
 	if as.Proof == nil {
 		return content.Signed{}, errors.New("it comes without a proof, and this target asks for signatures")
 	}
@@ -91,7 +93,7 @@ func (m *Member) believed(a fleet.Assignment, as fleet.Assigned) (content.Signed
 	defer func() { _ = closing() }()
 	return content.Verify(proof, b,
 		content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: a.Name, Labels: a.Labels},
-		content.Trust{Signers: m.signers, Floor: m.floors.Of(as.Revision.Repository, as.Module), Now: m.cfg.Now().Unix()})
+		content.Trust{Signers: signers, Floor: m.floors.Of(as.Revision.Repository, as.Module), Now: m.cfg.Now().Unix()})
 }
 
 func orTop(module string) string {
@@ -125,7 +127,11 @@ func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() er
 	if len(absent) > 0 {
 		enrolled = fleet.EnrolledWaiting(a.Name, a.Labels, absent)
 	}
-	tree, err := content.ComposeWith(top, trees, enrolled)
+	made := map[string]string{fleet.EnrolledFile: string(enrolled)}
+	if len(a.Exported) > 0 {
+		made[exported.File] = string(exported.Text(a.Exported))
+	}
+	tree, err := content.ComposeWith(top, trees, made)
 	if err != nil {
 		return nil, nil, errors.Join(err, closing())
 	}

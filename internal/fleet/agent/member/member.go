@@ -21,6 +21,7 @@ import (
 	"net"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -34,9 +35,11 @@ import (
 type Config struct {
 	Files host.FS
 	Dir   string // of the agent, absolute
-	// Signers are the keys that commits have to be signed with, in the form of OpenSSH's
-	// allowed_signers; nil asks for no signature.
-	Signers []byte
+	// Signers gives the keys that commits have to be signed with, in the form of OpenSSH's
+	// allowed_signers. It is asked whenever something is to be believed, so that a key
+	// which is taken out counts no more. nil, and nil without an error, asks for no
+	// signature.
+	Signers func() ([]byte, error)
 	Now     func() time.Time
 	Warn    func(text string) // told what is worth a line in the log; nil: nobody
 	// Dial connects to hubs by HTTPS; nil is the network.
@@ -48,14 +51,18 @@ type Member struct {
 	cfg     Config
 	folder  pki.Folder
 	store   *content.Store
-	signers content.Signers
 	revoked *pki.Revocations
+
+	// turn belongs to whoever changes the identity's file: it is taken before mu.
+	turn     sync.Mutex
+	adopting atomic.Bool // a certificate of another hub is asked for
 
 	mu       sync.Mutex
 	identity *pki.Identity
 	known    pki.Known
 	floors   content.Floors
 	link     fleet.Link // nil until there is one
+	asked    time.Time  // when a certificate was asked for since another was refused
 }
 
 // IdentityDir is where the identity lies below the agent's folder.
@@ -78,13 +85,8 @@ func Open(cfg Config) (*Member, error) {
 	if m.store, err = content.OpenStore(cfg.Files, path.Join(cfg.Dir, "content"), 0); err != nil {
 		return nil, err
 	}
-	if cfg.Signers != nil {
-		if m.signers, err = content.ParseSigners("allowed_signers", cfg.Signers); err != nil {
-			return nil, err
-		}
-		if m.signers.Empty() {
-			return nil, errors.New("cannot ask for signatures: no key is believed; add one to the file, or remove the file")
-		}
+	if _, err := m.signers(); err != nil {
+		return nil, err
 	}
 	if m.floors, err = loadFloors(cfg.Files, m.floorsFile()); err != nil {
 		return nil, err
@@ -96,6 +98,22 @@ func Open(cfg Config) (*Member, error) {
 		}
 	}
 	return m, nil
+}
+
+// signers are the keys that are believed now, nil where none is asked for.
+func (m *Member) signers() (*content.Signers, error) {
+	if m.cfg.Signers == nil {
+		return nil, nil
+	}
+	text, err := m.cfg.Signers()
+	if text == nil || err != nil {
+		return nil, err
+	}
+	list, err := content.ParseSigners("allowed_signers", text)
+	if err == nil && list.Empty() {
+		err = errors.New("cannot ask for signatures: no key is believed; add one to the file, or remove the file")
+	}
+	return &list, err
 }
 
 // ID is the target's.
@@ -134,7 +152,7 @@ func (m *Member) tls() (*tls.Config, error) {
 // Link connects to the hubs in the background, until ctx ends or it is closed.
 func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	id := m.who()
-	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn})
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn, Refused: m.refused})
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +161,29 @@ func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 
 // Contact proves that a hub can be reached by a connection that is made now.
 func (m *Member) Contact(ctx context.Context) error {
+	return m.reach(ctx, func(context.Context, fleet.Link) error { return nil })
+}
+
+// Ask asks a hub for something for this target, by a connection of its own: it may run
+// beside the agent. The answer is AskDone or AskHeld; whatever is refused is an error.
+func (m *Member) Ask(ctx context.Context, a fleet.Ask) (string, error) {
+	var answer fleet.AskAnswer
+	body, err := json.Marshal(a)
+	if err != nil {
+		return "", err
+	}
+	err = m.reach(ctx, func(ctx context.Context, l fleet.Link) error {
+		said, err := l.Ask(ctx, fleet.WordAsk, body)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(said, &answer)
+	})
+	return answer.Answer, err
+}
+
+// reach makes a connection to a hub, and closes it after use.
+func (m *Member) reach(ctx context.Context, use func(context.Context, fleet.Link) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := m.who()
@@ -162,7 +203,7 @@ func (m *Member) Contact(ctx context.Context) error {
 	})
 	select {
 	case <-up:
-		return nil
+		return use(ctx, l)
 	case <-ctx.Done():
 		return fleet.ErrNoHub
 	}
@@ -206,17 +247,23 @@ func (m *Member) Certificate() (from, until int64) {
 
 // Renew gets the next certificate. Connections that are made from then on show it.
 func (m *Member) Renew(ctx context.Context) error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
 	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now, Dial: m.cfg.Dial}.Renew(ctx, m.revoked)
 	if err != nil {
 		return err
 	}
 	known, err := m.folder.LoadKnown()
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.identity = next
 	if err == nil {
 		known.Floor = max(known.Floor, m.known.Floor)
 		m.known = known
+	}
+	m.mu.Unlock()
+	keys := m.keys()
+	for _, e := range known.Revocations {
+		_, _ = m.revoked.Add(e, keys) // what is not believed is kept, and told when this begins anew
 	}
 	return err
 }

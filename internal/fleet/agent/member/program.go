@@ -20,8 +20,12 @@ func (m *Member) Program(ctx context.Context, p fleet.Program, arch, runs string
 	if !ok {
 		return nil, fmt.Errorf("%w: the program %s has no file for %s", agent.ErrNever, p.Version, arch)
 	}
-	if m.cfg.Signers != nil {
-		if _, err := content.VerifyProgram(p, content.Trust{Signers: m.signers, Now: m.cfg.Now().Unix()}); err != nil {
+	signers, err := m.signers()
+	if err != nil {
+		return nil, err
+	}
+	if signers != nil {
+		if _, err := content.VerifyProgram(p, content.Trust{Signers: *signers, Now: m.cfg.Now().Unix()}); err != nil {
 			return nil, fmt.Errorf("%w: %w", agent.ErrNever, err)
 		}
 		if debver.Compare(p.Version, runs) < 0 {

@@ -32,10 +32,10 @@ type Operations interface {
 	RevokeToken(ctx context.Context, by access.Who, id string) error
 
 	Hubs(ctx context.Context) (document.HubPage, error)
+	RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error
 	// AuditLog is a part of it; an offset below 0 is that of the last records. A *Refusal
 	// says that no record begins there.
 	AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error)
-	RetireHub(ctx context.Context, by access.Who, name, reason string) error
 
 	People(ctx context.Context) ([]document.Known, error)
 	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error
@@ -50,6 +50,13 @@ type Operations interface {
 	Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error
 	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
+	// Suspect marks a target, and Trust takes the mark away. Both may be said twice.
+	Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error
+	Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	// Asks are what agents asked for and nobody decided, the oldest first. DecideAsk gives
+	// a Refusal for one that is not there.
+	Asks(ctx context.Context) ([]document.Ask, error)
+	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, refuse bool, reason string) error
 
 	// SaveState gives what hubs share and nothing else knows.
 	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
@@ -79,6 +86,8 @@ type Backend interface {
 	Operations
 	Executors
 	Repositories(ctx context.Context) ([]document.Repository, error)
+	// Exports are what targets export, without the format.
+	Exports(ctx context.Context) (document.Exports, error)
 	// Because is why a target has a module as it was decided last, a sentence a line.
 	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
 	Alarms(ctx context.Context) ([]document.Alarm, error)

@@ -51,6 +51,12 @@ func (c *call) whoami() (any, error) {
 	return p, nil
 }
 
+func (c *call) exports() (any, error) {
+	e, err := c.h.Backend.Exports(c.r.Context())
+	e.Format = document.ExportsFormat
+	return e, err
+}
+
 func (c *call) health() (any, error) {
 	h := c.h.Backend.Health(c.r.Context())
 	h.Format = document.HealthFormat
@@ -193,7 +199,12 @@ func (c *call) auditLog() (any, error) {
 func (c *call) hubs() (any, error) { return c.h.Backend.Hubs(c.r.Context()) }
 
 func (c *call) retireHub() (any, error) {
-	return done("%s is retired; it stops when the others have all that it keeps.", c.path["hub"])(c.h.Backend.RetireHub(c.r.Context(), c.who, c.path["hub"], c.reason()))
+	r := *c.in.(*document.HubRetirement)
+	text := "%s is retired; it stops when the others have all that it keeps, and nobody believes it any more."
+	if r.Lost {
+		text = "%s is out: nobody believes it any more."
+	}
+	return done(text, c.path["hub"])(c.h.Backend.RetireHub(c.r.Context(), c.who, c.path["hub"], r))
 }
 
 func (c *call) people() (any, error) {

@@ -84,6 +84,8 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/modules", Right: access.Read, Does: "Modules over all active targets", Out: document.ModulePage{}, call: (*call).modules},
 		{Method: "GET", Path: "/v1/modules/{module}", Right: access.Read, Does: "One module and its targets, the worst first; a / in its name is %2F", Query: page, Out: document.ModuleDetail{}, call: (*call).module},
 
+		{Method: "GET", Path: "/v1/exports", Right: access.Read, Does: "The values that targets export", Out: document.Exports{}, call: (*call).exports},
+
 		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
 		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 
@@ -93,7 +95,7 @@ func Routes() []Route {
 
 		{Method: "GET", Path: "/v1/programs", Right: access.Read, Does: "Which programs agents are to be", Out: document.ProgramPage{}, call: (*call).programs},
 		{Method: "POST", Path: "/v1/programs", Right: access.Admin, Does: "Say which program agents are to be; its files were given to /v1/programs/file", In: document.ProgramRequest{}, Out: document.Done{}, call: (*call).setProgram},
-	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes())...)
+	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes(), askRoutes())...)
 }
 
 // memberRoutes are about who belongs to the fleet besides targets: hubs and people.
@@ -105,7 +107,7 @@ func memberRoutes() []Route {
 
 		{Method: "GET", Path: "/v1/audit", Right: access.Admin, Does: "The audit log of this hub, from a place on, or its last records", Query: []Parameter{{Name: "offset", Does: "from this byte on, where a record has to begin", Int: true}, {Name: "limit", Does: "give at most so many", Int: true}}, Out: document.AuditPage{}, call: (*call).auditLog},
 		{Method: "GET", Path: "/v1/hubs", Right: access.Read, Does: "The hubs of the fleet, and on which of them everything is kept", Out: document.HubPage{}, call: (*call).hubs},
-		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet, when the others have all that it keeps", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).retireHub},
+		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Take a hub out of the fleet: nobody believes it any more when the others have all that it keeps, or at once where it is lost", In: document.HubRetirement{}, Out: document.Done{}, call: (*call).retireHub},
 
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},

@@ -92,6 +92,7 @@ func (c collector) status(ctx context.Context, g gauges) error {
 	g.set("fettle_targets_behind", float64(s.Behind))
 	g.set("fettle_targets_errors", float64(s.Errors))
 	g.set("fettle_targets_pinned", float64(s.Pinned))
+	g.set("fettle_targets_suspect", float64(s.Suspect))
 	g.set("fettle_drift_addresses", float64(s.Drift))
 	g.set("fettle_hub_log_position", float64(s.Position))
 	return nil

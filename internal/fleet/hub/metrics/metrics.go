@@ -132,6 +132,7 @@ func descriptions() []described {
 		{"fettle_targets_behind", "Active targets with a module that is not applied as assigned.", nil},
 		{"fettle_targets_errors", "Active targets with an error.", nil},
 		{"fettle_targets_pinned", "Active targets that are pinned.", nil},
+		{"fettle_targets_suspect", "Active targets that are not to be relied on, as they or people said.", nil},
 		{"fettle_targets_unexpected", "Active targets in a state that should not last: failed, silent, drifted or unknown.", nil},
 		{"fettle_drift_addresses", "Addresses that are not as they were applied, on active targets.", nil},
 		{"fettle_target_info", "1 for each target, with what it is.", []string{"target", "fleet", "state", "version"}},

@@ -24,6 +24,7 @@ import (
 
 	"net/http"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
@@ -171,6 +172,11 @@ func (h *Hub) Acts() []string {
 		out = append(out, strings.Join(strings.Fields(a.What+" "+a.On+" "+a.Outcome), " "))
 	}
 	return out
+}
+
+// Exports are those of one target, which nobody uses.
+func (h *Hub) Exports(context.Context) (document.Exports, error) {
+	return document.Exports{Exports: []document.Export{{Target: "web1", Module: "modules/web", Output: "address", Value: `"10.0.0.1"`, Since: 1}}, Snapshot: string(exported.Text(nil))}, nil
 }
 
 // Repositories are the one that it follows.

@@ -57,7 +57,7 @@ func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 }
 
 // RetireHub leaves the first alone.
-func (h *Hub) RetireHub(_ context.Context, _ access.Who, name, _ string) error {
+func (h *Hub) RetireHub(_ context.Context, _ access.Who, name string, _ document.HubRetirement) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if name != "hub2" || h.alone {

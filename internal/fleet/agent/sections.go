@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// sections are the modules of an assignment, each with what it writes and with what those
+// write that need it, by however many steps: one that fails keeps no other from being
+// applied. What belongs to no module is one too.
+func (o owners) sections(want fleet.Assignment) []executor.Section {
+	of := map[string][]addr.Addr{}
+	for a, module := range o {
+		of[module] = append(of[module], a)
+	}
+	for _, list := range of {
+		slices.Sort(list)
+	}
+	var out []executor.Section
+	for _, module := range slices.Sorted(maps.Keys(of)) {
+		s := executor.Section{Name: cmp.Or(module, "the top of the repository"), Addrs: of[module]}
+		for _, behind := range needing(want, module) {
+			s.Behind = append(s.Behind, of[behind]...)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// needing are the modules that need one, and those that need them, sorted.
+func needing(want fleet.Assignment, module string) []string {
+	seen := map[string]bool{module: true}
+	for more := true; more; {
+		more = false
+		for _, as := range want.Modules {
+			if !seen[as.Module] && slices.ContainsFunc(as.Needs, func(n fleet.Need) bool { return seen[n.Module] }) {
+				seen[as.Module], more = true, true
+			}
+		}
+	}
+	delete(seen, module)
+	return slices.Sorted(maps.Keys(seen))
+}

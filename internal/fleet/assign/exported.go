@@ -1,0 +1,209 @@
+package assign
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// SettleFor is how long a target keeps an assignment, in seconds, before values of others
+// alone make it a new one: values that never come to rest, those of targets that use each
+// other's among them, cost each of their users so much and no more.
+const SettleFor = 15
+
+// output names what targets export: an output of a module.
+type output struct{ module, name string }
+
+// publisher is a target that exports a value under an output.
+type publisher struct {
+	*decision
+	own exported.Own
+}
+
+// givens are the values that targets are given, found once for all that ask alike.
+type givens struct {
+	by     map[output][]publisher // by name of the target; nil until somebody asks
+	tables map[string][]exported.Table
+}
+
+// exported are the tables that a target is given: of each output that its modules name, the
+// values of those that they select.
+func (c *computing) exported(d *decision, ref string, got Contents, conf Configured) (tables []exported.Table, why string) {
+	if len(conf.Exported) == 0 {
+		return nil, ""
+	}
+	key := fmt.Sprintf("%q %p %s", ref, &conf.Exported[0], mine(conf))
+	tables, known := c.given.tables[key]
+	if !known {
+		tables = c.tables(got, conf)
+		if c.given.tables == nil {
+			c.given.tables = map[string][]exported.Table{}
+		}
+		c.given.tables[key] = tables
+	}
+	if n := exported.Size(tables); n > exported.MaxGiven {
+		c.alarms.add(TooMuchGiven, d.target.ID, "Targets stay as they are, since what others export for them comes to %d KiB, and %d are the most. Select fewer, with targets, labels or same.", n>>10, exported.MaxGiven>>10)
+		return nil, fmt.Sprintf("others export %d KiB for it", n>>10)
+	}
+	return tables, ""
+}
+
+// mine is what of a target's own labels has a part in what it is given.
+func mine(conf Configured) string {
+	var b strings.Builder
+	for _, e := range conf.Exported {
+		for _, k := range e.Same {
+			fmt.Fprintf(&b, "%q=%q ", k, conf.Labels[k])
+		}
+	}
+	return b.String()
+}
+
+func (c *computing) tables(got Contents, conf Configured) []exported.Table {
+	asks := map[output][]lang.Exported{}
+	var order []output
+	for _, e := range conf.Exported {
+		if e.Type == nil {
+			continue // that is a mistake, which is told
+		}
+		o := output{e.Module, e.Output}
+		if asks[o] == nil {
+			order = append(order, o)
+		}
+		asks[o] = append(asks[o], e)
+	}
+	out := make([]exported.Table, 0, len(order))
+	for _, o := range order {
+		out = append(out, c.table(o, asks[o], got, conf))
+	}
+	exported.Sort(out)
+	return out
+}
+
+// table has the values that any of those who ask for an output select.
+func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Configured) exported.Table {
+	t := exported.Table{Module: o.module, Output: o.name, Type: asks[0].Type, Values: []exported.Value{}}
+	typ, err := exported.TypeOf(t.Type)
+	if err != nil {
+		return t // the compiler gave it
+	}
+	var all []offeredValue
+	var selects []func(name string, labels, mine map[string]string) bool
+	for _, e := range asks {
+		selects = append(selects, e.Selector())
+	}
+	for _, p := range c.publishers()[o] {
+		theirs, has := got.Targets[p.target.Name]
+		selected := func(s func(string, map[string]string, map[string]string) bool) bool {
+			return s(p.target.Name, theirs.Labels, conf.Labels)
+		}
+		if !has || !hasModule(theirs, o.module) || !slices.ContainsFunc(selects, selected) {
+			continue
+		}
+		text := json.RawMessage(p.own.Value)
+		if _, err := exported.ValueOf(text, typ); err != nil {
+			c.alarms.add(WrongValue, p.target.ID, "What targets export as %s of %s is of another type there, and nobody is given it: %v.", o.name, o.module, err)
+			continue
+		}
+		all = append(all, offeredValue{p.target.Suspect != nil, exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text}})
+	}
+	t.Values = append(t.Values, reliable(all)...)
+	return t
+}
+
+// offeredValue is a value with whether its target is suspect.
+type offeredValue struct {
+	suspect bool
+	exported.Value
+}
+
+// reliable leaves out those of suspects, but where there is nobody else: a list of doubtful
+// ones is better than none.
+func reliable(all []offeredValue) []exported.Value {
+	none := !slices.ContainsFunc(all, func(v offeredValue) bool { return !v.suspect })
+	var out []exported.Value
+	for _, v := range all {
+		if none || !v.suspect {
+			out = append(out, v.Value)
+		}
+	}
+	return out
+}
+
+func hasModule(conf Configured, folder string) bool {
+	return slices.ContainsFunc(conf.Modules, func(m Module) bool { return m.Folder == folder })
+}
+
+// relevant are the labels by which is selected: others change nothing for anybody.
+func relevant(asks []lang.Exported, labels map[string]string) map[string]string {
+	var out map[string]string
+	take := func(k string) {
+		if v, ok := labels[k]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[k] = v
+		}
+	}
+	for _, e := range asks {
+		for k := range e.Labels {
+			take(k)
+		}
+		for _, k := range e.Same {
+			take(k)
+		}
+	}
+	return out
+}
+
+// publishers are the targets that are active, by what they export. Of two with the same name
+// neither counts.
+func (c *computing) publishers() map[output][]publisher {
+	if c.given.by != nil {
+		return c.given.by
+	}
+	c.given.by = map[output][]publisher{}
+	names := map[string]int{}
+	for _, d := range c.all {
+		if d.target.Standing == fleet.Active {
+			names[d.target.Name]++
+		}
+	}
+	for _, d := range c.all {
+		if d.target.Standing != fleet.Active || names[d.target.Name] > 1 {
+			continue
+		}
+		for _, own := range c.in.Exports[d.target.ID] {
+			o := output{own.Module, own.Output}
+			c.given.by[o] = append(c.given.by[o], publisher{d, own})
+		}
+	}
+	for _, list := range c.given.by {
+		slices.SortFunc(list, func(a, b publisher) int {
+			return cmp.Or(cmp.Compare(a.target.Name, b.target.Name), cmp.Compare(a.own.As, b.own.As))
+		})
+	}
+	return c.given.by
+}
+
+// damped tells whether nothing but values of others makes an assignment a new one, and too
+// soon: then it waits.
+func (c *computing) damped(d *decision, give fleet.Assignment) bool {
+	until := d.was.Issued + SettleFor
+	if c.in.Now >= until || d.was.Issued > c.in.Now {
+		return false
+	}
+	same := give
+	same.Exported = d.was.Exported
+	if !same.Same(*d.was) {
+		return false
+	}
+	c.at(until)
+	return true
+}

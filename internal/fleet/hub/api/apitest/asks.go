@@ -1,0 +1,39 @@
+package apitest
+
+import (
+	"context"
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// Asks are one of web1, that it be marked as suspect, whatever was decided.
+func (h *Hub) Asks(ctx context.Context) ([]document.Ask, error) {
+	return []document.Ask{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", What: fleet.AskSuspect, Because: "disk errors", At: Now().UnixNano()}}, nil
+}
+
+// DecideAsk knows the one of Asks, and tells of it in the log.
+func (h *Hub) DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, refuse bool, reason string) error {
+	if what != fleet.AskSuspect {
+		return &api.Refusal{Status: http.StatusNotFound, Why: "cannot find an ask of that target for " + string(what), Hint: "Look at: fettle ask list"}
+	}
+	if !refuse {
+		return h.Suspect(ctx, by, id, "disk errors")
+	}
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Asked, Target: id, By: by.Name, Error: reason})
+}
+
+// Suspect keeps the mark.
+func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) {
+		t.Suspect = &fleet.Suspicion{Because: because, By: by.Name, Since: Now().Unix()}
+	})
+}
+
+// Trust takes it away.
+func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
+	return h.change(ctx, id, by, func(t *fleet.Target) { t.Suspect = nil })
+}

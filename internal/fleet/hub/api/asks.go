@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// askRoutes are those of what agents ask for.
+func askRoutes() []Route {
+	return []Route{
+		{Method: "GET", Path: "/v1/asks", Right: access.Read, Does: "What agents asked for and nobody has decided", Out: document.AskPage{}, call: (*call).asks},
+		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Do what a target asked for", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveAsk},
+		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Do not what a target asked for", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).refuseAsk},
+		{Method: "POST", Path: "/v1/targets/{target}/suspect", Right: access.Operate, Does: "Mark a target as one that is not to be relied on", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).suspect},
+		{Method: "POST", Path: "/v1/targets/{target}/trust", Right: access.Operate, Does: "Rely on a target again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).trust},
+	}
+}
+
+func (c *call) asks() (any, error) {
+	all, err := c.h.Backend.Asks(c.r.Context())
+	return document.AskPage{Format: document.AskPageFormat, Asks: append([]document.Ask{}, all...)}, err
+}
+
+func (c *call) approveAsk() (any, error) {
+	return c.on("What %s asked for is done.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), false, c.reason())
+	})
+}
+
+func (c *call) refuseAsk() (any, error) {
+	return c.on("What %s asked for is refused.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), true, c.reason())
+	})
+}
+
+func (c *call) suspect() (any, error) {
+	return c.on("%s is suspect.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Suspect(ctx, c.who, t.ID, c.reason())
+	})
+}
+
+func (c *call) trust() (any, error) {
+	return c.on("%s is trusted.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Trust(ctx, c.who, t.ID, c.reason())
+	})
+}

@@ -1,0 +1,176 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func (s *sharer) ask(a fleet.Ask) (string, error) {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return "", err
+	}
+	said, err := s.link.Ask(s.t.Context(), fleet.WordAsk, body)
+	var answer fleet.AskAnswer
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	return answer.Answer, err
+}
+
+// asks repeats it until a hub hears it.
+func (s *sharer) asks(what fleet.AskKind, because, want string) {
+	s.t.Helper()
+	until(s.t, string(what), func() (string, bool) {
+		got, err := s.ask(fleet.Ask{What: what, Because: because})
+		if err != nil {
+			return err.Error(), false
+		}
+		return got, got == want
+	})
+}
+
+func (w *world) heldAsks() []document.Ask {
+	var p document.AskPage
+	w.ask("GET", "/v1/asks", nil, &p)
+	return p.Asks
+}
+
+// What an agent asks for waits for somebody, and counts for itself alone.
+func TestAsks(t *testing.T) {
+	w := newWorld(t)
+	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
+	w.birth()
+	w.start()
+	web1, web2 := w.sharer("web1", nil), w.sharer("web2", nil)
+	web1.asks(fleet.AskSuspect, "disk errors", fleet.AskHeld)
+	web1.asks(fleet.AskSuspect, "disk errors", fleet.AskHeld) // and again: the same
+	web2.asks(fleet.AskFreeze, "I am examined", fleet.AskHeld)
+	if held := w.heldAsks(); len(held) != 2 || held[0].Name != "web1" || held[0].What != fleet.AskSuspect || held[0].Because != "disk errors" {
+		t.Errorf("%+v", held)
+	}
+	marked := func(is bool) {
+		t.Helper()
+		until(t, "the mark", func() (any, bool) {
+			var d document.TargetDetail
+			w.ask("GET", "/v1/targets/web1", nil, &d)
+			return d.Target.Suspect, (d.Target.Suspect != nil && d.Target.Suspect.Because == "disk errors") == is
+		})
+	}
+	marked(false)
+	w.ask("POST", "/v1/targets/web1/asks/suspect/approve", document.ReasonRequest{}, &document.Done{})
+	marked(true)
+	w.ask("POST", "/v1/targets/web2/asks/freeze/refuse", document.ReasonRequest{Reason: "no"}, &document.Done{})
+	until(t, "nothing waits", func() (any, bool) { held := w.heldAsks(); return held, len(held) == 0 })
+	var d document.TargetDetail
+	w.ask("GET", "/v1/targets/web2", nil, &d)
+	if d.Target.Frozen != "" || d.Target.Suspect != nil {
+		t.Errorf("of web2 %q %v", d.Target.Frozen, d.Target.Suspect)
+	}
+	w.ask("POST", "/v1/targets/web1/trust", document.ReasonRequest{}, &document.Done{})
+	marked(false)
+	w.inAudit("ask suspect", "disk errors")
+}
+
+// inAudit tells that the audit log has a record with all of some texts.
+func (w *world) inAudit(texts ...string) {
+	w.t.Helper()
+	log, err := os.ReadFile(filepath.Join(w.dir, "hub", "audit.log"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		if !slices.ContainsFunc(texts, func(s string) bool { return !strings.Contains(line, s) }) {
+			return
+		}
+	}
+	w.t.Errorf("no record has %q", texts)
+}
+
+// The settings can let things happen at once, and refuse them.
+func TestAskPolicy(t *testing.T) {
+	w := newWorld(t)
+	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
+	w.birth()
+	file := filepath.Join(w.dir, "hub", "hub.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := strings.Replace(string(text), "{", `{"asks":{"suspect":"refuse","freeze":"allow"},`, 1)
+	if err := os.WriteFile(file, []byte(with), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	web := w.sharer("web1", nil)
+	web.asks(fleet.AskFreeze, "I am examined", fleet.AskDone)
+	var d document.TargetDetail
+	until(t, "it is frozen", func() (string, bool) {
+		w.ask("GET", "/v1/targets/web1", nil, &d)
+		return d.Target.Frozen, d.Target.Frozen != ""
+	})
+	if _, err := web.ask(fleet.Ask{What: fleet.AskSuspect, Because: "x"}); err == nil {
+		t.Error("what is refused is done")
+	}
+	w.inAudit("ask suspect", "denied")
+	if held := w.heldAsks(); len(held) != 0 || d.Target.Suspect != nil {
+		t.Errorf("%v %v", held, d.Target.Suspect)
+	}
+}
+
+// A hostile agent asks for others, for what there is not, with huge texts, and without end.
+func TestAsksOfAHostileAgent(t *testing.T) {
+	w := newWorld(t)
+	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
+	w.birth()
+	w.start()
+	bad, other := w.sharer("bad", nil), w.sharer("other", nil)
+	bad.asks(fleet.AskSuspect, "first", fleet.AskHeld)
+	other.says(`"here"`)
+	for _, body := range []string{
+		"", "[]", "null", `{"what":"admin","because":"x"}`, `{"what":"suspect","because":""}`, `{"what":"suspect","because":"a\nb"}`, `{"what":"suspect","because":"\u001b[2J"}`,
+		`{"what":"suspect","because":"x","target":"` + string(other.id.ID) + `"}`, `{"what":"suspect","because":"x","name":"other"}`,
+		`{"what":"suspect","because":"` + strings.Repeat("x", fleet.MaxBecause+1) + `"}`, `{"what":"suspect","because":"` + strings.Repeat("x", 1<<18) + `"}`,
+	} {
+		if _, err := bad.link.Ask(t.Context(), fleet.WordAsk, []byte(body)); err == nil {
+			t.Errorf("%.60q is taken", body)
+		}
+	}
+	taken := 0
+	for i := range 100 {
+		if _, err := bad.ask(fleet.Ask{What: fleet.AskFreeze, Because: strings.Repeat("y", i+1)}); err == nil {
+			taken++
+		}
+	}
+	if taken > 5 {
+		t.Errorf("%d asks at once are heard", taken)
+	}
+	held := w.heldAsks()
+	if len(held) > 2 || slices.ContainsFunc(held, func(a document.Ask) bool { return a.Name != "bad" }) {
+		t.Errorf("%+v", held)
+	}
+	var p document.EventPage
+	w.ask("GET", "/v1/events", nil, &p)
+	told := 0
+	for _, e := range p.Events {
+		if e.Kind == string(fleet.Asked) && e.Error != "" {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("it is told %d times", told)
+	}
+	if err := other.export(exported.Own{Module: "modules/web", Output: "address", Value: `"there"`}); err != nil {
+		t.Error(err)
+	}
+	w.ask("POST", "/v1/targets/bad/revoke", document.ReasonRequest{Reason: "hostile"}, &document.Done{})
+	until(t, "what it asked for is gone", func() (any, bool) { held := w.heldAsks(); return held, len(held) == 0 })
+}

@@ -1,0 +1,153 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// A target may change what it exports so often at once, and then once in each time. Agents
+// are calmer than that by themselves; this is for those that are not.
+const (
+	exportBurst = 12
+	exportEvery = time.Minute
+)
+
+// exportRecord is what a target exports, as hubs keep it.
+type exportRecord struct {
+	Values []exported.Own `json:"values"`
+	Since  int64          `json:"since"` // ns since 1970
+}
+
+func parseExportRecord(b []byte) (exportRecord, error) {
+	var r exportRecord
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, err
+	}
+	return r, exported.CheckOwn(r.Values)
+}
+
+func exportPaces() paces { return paces{every: rate.Every(exportEvery), burst: exportBurst} }
+
+// onExports keeps what a target exports; the answer says that it is durable. Whose values
+// they are, the connection says.
+func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	t, err := h.active(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	e, err := fleet.ParseExports(body)
+	if err != nil {
+		return nil, err
+	}
+	was, rev, _ := h.exports.get(string(from))
+	if exported.SameOwn(was.Values, e.Values) {
+		return nil, nil
+	}
+	if ok, tell := h.exporting.take(from, h.now()); !ok {
+		if tell {
+			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: "changes what it exports again and again: those who use it get it once a minute",
+				Error: "does " + t.Name + " use values of others that use its own?"})
+		}
+		return nil, fmt.Errorf("cannot take other values yet: these changed more than %d times in %s", exportBurst, exportBurst*exportEvery)
+	}
+	if len(e.Values) == 0 {
+		err = h.exports.remove(ctx, string(from))
+	} else {
+		err = h.exports.put(ctx, string(from), exportRecord{Values: e.Values, Since: h.now().UnixNano()}, rev)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: exportText(was.Values, e.Values)})
+}
+
+// onExported tells whoever computes.
+func (h *Hub) onExported(key string, e exportRecord, rev uint64, gone bool) {
+	h.tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
+}
+
+// exportText says what changed: names alone, since values may be long.
+func exportText(was, now []exported.Own) string {
+	before, names := map[exported.Own]bool{}, map[string]bool{}
+	for _, o := range was {
+		before[o] = true
+	}
+	for _, o := range now {
+		if !before[o] {
+			names[o.Output+" of "+o.Module] = true
+		}
+		delete(before, o)
+	}
+	for o := range before {
+		names[o.Output+" of "+o.Module] = true
+	}
+	list := slices.Sorted(maps.Keys(names))
+	if more := len(list) - 5; more > 0 {
+		list = append(list[:5], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// forgetExports removes what a target exported that is not one of the fleet any more.
+func (h *Hub) forgetExports(key string) {
+	h.exporting.forget(fleet.TargetID(key))
+	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
+		h.warn("cannot forget what a target exported: " + err.Error())
+	}
+}
+
+// Exports are what targets that are active export, and what of it others are given.
+func (h *Hub) Exports(context.Context) (document.Exports, error) {
+	out := document.Exports{Exports: []document.Export{}}
+	var used []exported.Table
+	users := map[string]int{}
+	tables := map[string]exported.Table{}
+	values := map[string]map[string]exported.Value{}
+	h.assignments.each(func(key string, g given, _ uint64) {
+		if t, _, ok := h.targets.get(key); !ok || t.Standing != fleet.Active {
+			return
+		}
+		for _, t := range g.assignment.Exported {
+			at := t.Module + "\x00" + t.Output
+			if values[at] == nil {
+				tables[at], values[at] = exported.Table{Module: t.Module, Output: t.Output, Type: t.Type}, map[string]exported.Value{}
+			}
+			for _, v := range t.Values {
+				users[at+"\x00"+v.Key()]++
+				values[at][v.Key()] = v
+			}
+		}
+	})
+	for _, at := range slices.Sorted(maps.Keys(tables)) {
+		t := tables[at]
+		t.Values = slices.Collect(maps.Values(values[at]))
+		used = append(used, t)
+	}
+	exported.Sort(used)
+	out.Snapshot = string(exported.Text(used))
+	h.exports.each(func(key string, e exportRecord, _ uint64) {
+		t, _, ok := h.targets.get(key)
+		if !ok || t.Standing != fleet.Active {
+			return
+		}
+		for _, o := range e.Values {
+			v := exported.Value{Target: t.Name, As: o.As}
+			out.Exports = append(out.Exports, document.Export{Target: t.Name, Module: o.Module, As: o.As, Output: o.Output, Value: o.Value, Since: e.Since,
+				Users: users[o.Module+"\x00"+o.Output+"\x00"+v.Key()]})
+		}
+	})
+	slices.SortStableFunc(out.Exports, func(a, b document.Export) int { return strings.Compare(a.Target, b.Target) })
+	return out, nil
+}

@@ -1,0 +1,97 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fettle.dev/fettle/internal/fleet/bus"
+)
+
+// errAgain is of a hub that has to begin anew, as one of several.
+var errAgain = errors.New("this hub begins anew")
+
+// Run serves until ctx ends, which is no error. ErrRetired is in the chain of the error of
+// a hub that was taken out of its fleet.
+func Run(ctx context.Context, c Config) error {
+	if ready := c.Ready; ready != nil {
+		var once sync.Once
+		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
+	}
+	for {
+		if err := newHub(ctx, c, theWorld()).run(ctx); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+func newHub(ctx context.Context, c Config, e edge) *Hub {
+	return &Hub{
+		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}),
+		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
+	}
+}
+
+func (h *Hub) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, h.close()) }()
+	if err := h.open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it waited for others when it was to end
+		}
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	h.ctx = ctx
+	// Who is believed comes before what they signed.
+	g.Go(func() error { return h.signers.follow(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-h.signers.filled():
+	}
+	for _, m := range h.mirrored()[1:] {
+		g.Go(func() error { return m.follow(ctx) })
+	}
+	if err := h.settle(ctx); err != nil {
+		cancel() // what follows the stores does not end by itself
+		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
+	}
+	g.Go(func() error { return h.followView(ctx) })
+	g.Go(func() error { return h.courier.gather(ctx) })
+	g.Go(func() error { return h.followFacts(ctx) })
+	g.Go(func() error { return h.prune(ctx) })
+	g.Go(func() error { return h.keepVouched(ctx) })
+	g.Go(func() error { return h.edge.serve(h, ctx) })
+	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.elsewhere(ctx) })
+	g.Go(func() error { return h.leave(ctx) })
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.again:
+			return errAgain
+		}
+	})
+	g.Go(func() error {
+		may, stop := h.unlessDismissed(ctx)
+		defer stop()
+		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		if may.Err() != nil && ctx.Err() == nil {
+			return nil // it was retired, and others lead
+		}
+		return err
+	})
+	return ignoreEnd(ctx, g.Wait())
+}
+
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package lang
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+)
+
+// Exported is a declared input of a module: what other targets export under one output of
+// a module.
+type Exported struct {
+	Name   string
+	Module string // the folder whose output it is
+	Output string
+	// Targets are patterns of names, none for any. Labels are those that are asked for,
+	// each with the values of which it has to be one; * is any. Same are labels that have
+	// to be as those of the target that is given the values.
+	Targets []string
+	Labels  map[string][]string
+	Same    []string
+	AtLeast int // so many have to be known before the whole is
+	// Type is that of the output, as package exported has it; nil where it is not known.
+	Type  json.RawMessage
+	Range diag.Range
+}
+
+// Selector tells of targets, by name and labels, whether their values are asked for by one
+// with the labels mine. It is only good for an Exported of a Program, whose patterns are right.
+func (e Exported) Selector() func(name string, labels, mine map[string]string) bool {
+	var names []func(string) bool
+	for _, text := range e.Targets {
+		if match, err := pattern(text); err == nil {
+			names = append(names, match)
+		}
+	}
+	return func(name string, labels, mine map[string]string) bool {
+		if len(e.Targets) > 0 && !slices.ContainsFunc(names, func(match func(string) bool) bool { return match(name) }) {
+			return false
+		}
+		for k, values := range e.Labels {
+			if have, ok := labels[k]; !ok || !contains(values, have) && !contains(values, "*") {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(e.Same, func(k string) bool { return labels[k] != mine[k] })
+	}
+}
+
+// exported reads an exported block. All of it is known before any target is.
+func (ps *parser) exported(b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"module", "output", "targets", "labels", "same", "at_least", "description"}, nil)
+	at, old := b.Body.Attributes, ps.body.exported[name]
+	switch {
+	case !hclsyntax.ValidIdentifier(name):
+		ps.errorf(r, "Bad name for what is exported", "%q is no identifier. Use letters, digits, _ and -.", name)
+		return
+	case old != nil:
+		ps.errorf(r, "Exported declared twice", "What is called %q is declared at %s already.", name, old.Range)
+		return
+	case at["module"] == nil:
+		ps.errorf(r, "Exported by nobody", "Say whose output it is: exported %q { module = \"web\" }.", name)
+		return
+	}
+	e := &Exported{Name: name, Output: name, Range: r}
+	if e.Module = ps.text(at["module"].Expr, "module"); e.Module != "" {
+		e.Module = path.Join("modules", e.Module)
+	}
+	if a := at["output"]; a != nil {
+		e.Output = ps.text(a.Expr, "output")
+	}
+	if a := at["targets"]; a != nil {
+		ps.patterns(a.Expr)
+		e.Targets = ps.plainTexts(a)
+	}
+	if a := at["labels"]; a != nil {
+		e.Labels = ps.selector(a.Expr)
+	}
+	if a := at["same"]; a != nil {
+		e.Same = ps.plainTexts(a)
+	}
+	e.AtLeast = ps.atLeast(at["at_least"])
+	ps.body.exported[name] = e
+}
+
+func (ps *parser) plainTexts(a *hclsyntax.Attribute) []string {
+	exprs, hds := hcl.ExprList(a.Expr)
+	ps.add(fromHCL(hds)...)
+	var out []string
+	for _, x := range exprs {
+		if text := ps.text(x.(hclsyntax.Expression), a.Name); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func (ps *parser) atLeast(a *hclsyntax.Attribute) int {
+	if a == nil {
+		return 0
+	}
+	v, ok := ps.prog.early(&ps.reports, a.Expr, cty.Number)
+	if !ok {
+		return 0
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != 0 || n < 0 || n > 100_000 {
+		ps.errorf(rangeOf(a.Expr.Range()), "Bad number", "at_least is how many targets have to have reported: 0 or more.")
+		return 0
+	}
+	return int(n)
+}
+
+// exportedOutput reads what an output says of exporting it.
+func (ps *parser) exportedOutput(o *output, b *hclsyntax.Block) {
+	at := b.Body.Attributes
+	o.exported = ps.boolOf(at, "exported", false)
+	if a := at["type"]; a != nil {
+		typ, _ := ps.typeOf(a)
+		o.typ = typ.WithoutOptionalAttributesDeep()
+	}
+	switch {
+	case !o.exported:
+	case ps.in != nil:
+		ps.errorf(o.rng, "Export inside a define", "A module exports what others use. Give the value to an output of the module.")
+	case at["type"] == nil || o.typ.HasDynamicTypes():
+		ps.errorf(o.rng, "Exported output without a type", "Who uses it has to know what it is before anybody gives it: write type = string, or another one that says all of it.")
+	}
+}

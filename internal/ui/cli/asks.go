@@ -1,0 +1,182 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newAsk(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ask",
+		Short: "What agents ask for, and the word that lets it happen",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newAskList(s), newAskDecide(s, "approve", "Do what a target asked for"), newAskDecide(s, "refuse", "Do not what a target asked for"))
+	return c
+}
+
+func newAskList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List what agents asked for and nobody has decided",
+		Long: `An agent can ask to be frozen, or to be marked as suspect, and for nobody but itself. What
+becomes of that stands in hub.json of the hubs; without a word there it waits here.`,
+		Example: "  fettle ask list\n  fettle ask list --watch",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.AskPage, error) { return hub.Asks(c.Context()) }, s.showAsks)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showAsks(p document.AskPage) {
+	if len(p.Asks) == 0 {
+		s.printf("Nobody asks for anything.\n")
+		return
+	}
+	rows := [][]string{}
+	for _, a := range p.Asks {
+		rows = append(rows, []string{a.Name, string(a.What), s.ago(a.At), a.Because})
+	}
+	s.style().Table(s.app.Stdout, []string{"TARGET", "WHAT", "SINCE", "BECAUSE"}, rows)
+}
+
+func newAskDecide(s *session, how, short string) *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use:     how + " TARGET freeze|suspect",
+		Short:   short,
+		Example: "  fettle ask " + how + " web1 suspect",
+		Args:    args(2, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, how, a[:1], func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.DecideAsk(ctx, name, a[1], how == "refuse", reason)
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	return c
+}
+
+func newTargetSuspect(s *session) *cobra.Command {
+	reason := ""
+	c := selectMany(&cobra.Command{
+		Use:   "suspect [TARGET…]",
+		Short: "Mark targets as not to be relied on",
+		Long: `A suspect is shown as one, counted in the metrics, and told by notifications. What it exports
+is given to others only where nobody else exports it. Otherwise it stays what it is: it is
+applied to and may export, until fettle target trust.`,
+		Example: "  fettle target suspect web3 --reason 'disk errors'\n  fettle target trust web3",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "suspect", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Suspect(ctx, name, reason)
+			})
+		},
+	})
+	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	return c
+}
+
+func newTargetTrust(s *session) *cobra.Command {
+	reason := ""
+	c := selectMany(&cobra.Command{
+		Use:     "trust [TARGET…]",
+		Short:   "Rely on targets again that were suspect",
+		Example: "  fettle target trust web3 --reason 'new disk'",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "trust", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Trust(ctx, name, reason)
+			})
+		},
+	})
+	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	return c
+}
+
+// askedDoc is what becomes of something that this machine asked for.
+type askedDoc struct {
+	Format string        `json:"format"`
+	What   fleet.AskKind `json:"what"`
+	Answer string        `json:"answer"` // done or held
+}
+
+// askWithin is how long a hub is looked for.
+const askWithin = 30 * time.Second
+
+func newAgentAsk(s *session) *cobra.Command {
+	because := ""
+	c := &cobra.Command{
+		Use:   "ask freeze|suspect --because TEXT",
+		Short: "Ask the hubs for something for this machine",
+		Long: `Asks a hub to freeze this machine, so that nothing changes it until somebody has looked, or
+to mark it as suspect, one that others should not rely on. A machine can ask for nobody but
+itself, and only people of the fleet take it back. Whether it is done at once, waits for
+somebody or is refused stands in the settings of the hub; it is in the audit log.
+
+Asking for the same again changes nothing. A machine that asks again and again is heard
+once in ten minutes.`,
+		Example: "  sudo fettle agent ask suspect --because 'disk errors'\n  sudo fettle agent ask freeze --because 'I am being examined'",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.agentAsk(c.Context(), fleet.Ask{What: fleet.AskKind(a[0]), Because: because})
+		},
+	}
+	c.Flags().StringVar(&because, "because", "", "say why, in a `TEXT` of one line")
+	return c
+}
+
+func (s *session) agentAsk(ctx context.Context, a fleet.Ask) error {
+	if err := a.Check(); err != nil {
+		return refuse("Write: fettle agent ask suspect --because 'disk errors'", err.Error())
+	}
+	m, err := s.machine()
+	if err != nil {
+		return err
+	}
+	if !fileExists(m.State) {
+		return refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this machine is in no fleet: it is not enrolled")
+	}
+	m, files, done, err := s.agentFiles()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = done() }()
+	mb, err := s.openMember(m, files, nil)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	answer, err := mb.Ask(ctx, a)
+	if errors.Is(err, fleet.ErrNoHub) {
+		return withHint(fmt.Errorf("cannot ask for %s: %w", a.What, err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot ask for %s: %w", a.What, err)
+	}
+	if s.json {
+		return s.document(askedDoc{"fettle.agent.asked/1", a.What, answer})
+	}
+	if answer == fleet.AskHeld {
+		s.printf("The hub was asked for %s. It waits for somebody: fettle ask approve %s %s\n", a.What, mb.Name(), a.What)
+		return nil
+	}
+	s.printf("It is done: %s.\n", map[fleet.AskKind]string{fleet.AskFreeze: "this machine is frozen", fleet.AskSuspect: "this machine is marked as suspect"}[a.What])
+	return nil
+}

@@ -1,0 +1,83 @@
+//go:build !target
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newExport(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Values that targets of the fleet give each other",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newExportList(s))
+	return c
+}
+
+func newExportList(s *session) *cobra.Command {
+	var w watching
+	snapshot := false
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List what targets export, and how many others use it",
+		Long: `Lists the values that targets of the fleet export: outputs of their modules that say
+exported = true. USERS is how many targets are given a value, since modules of theirs
+declare it with an exported block.
+
+With --snapshot it prints the values that are used in the form of exported.json. That file
+at the top of a repository is what fettle compile, plan and apply know of other targets
+where no hub and agent is at work.`,
+		Example: "  fettle export list\n  fettle export list --watch\n  fettle export list --snapshot >exported.json", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			ask := func(hub *client.Client) (document.Exports, error) { return hub.Exports(c.Context()) }
+			if snapshot {
+				return s.exportSnapshot(c, ask, w)
+			}
+			return showing(c.Context(), s, w, ask, s.showExports)
+		},
+	}
+	c.Flags().BoolVar(&snapshot, "snapshot", false, "print the values in the form of exported.json")
+	w.flag(c)
+	return c
+}
+
+func (s *session) exportSnapshot(c *cobra.Command, ask func(*client.Client) (document.Exports, error), w watching) error {
+	if w.on {
+		return refuse("Leave --watch out", "cannot watch while a file is made")
+	}
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	all, err := ask(hub)
+	if err == nil {
+		_, err = io.WriteString(s.app.Stdout, all.Snapshot)
+	}
+	return err
+}
+
+func (s *session) showExports(all document.Exports) {
+	if len(all.Exports) == 0 {
+		fmt.Fprintln(s.app.Stdout, "Nobody exports anything.")
+		return
+	}
+	rows := [][]string{}
+	for _, e := range all.Exports {
+		module := folderName(e.Module)
+		if e.As != "" {
+			module += " as " + e.As
+		}
+		rows = append(rows, []string{e.Target, module, e.Output, strconv.Itoa(e.Users), s.ago(e.Since), clip(e.Value)})
+	}
+	s.style().Table(s.app.Stdout, []string{"TARGET", "MODULE", "OUTPUT", "USERS", "SINCE", "VALUE"}, rows)
+}

@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// sharingRepository is one in which a load balancer uses what web servers export.
+func sharingRepository() map[string]string {
+	return map[string]string{
+		"fettle.hcl": `target_group "lb" {
+  labels  = { role = "lb" }
+  modules = ["lb"]
+}
+target_group "web" {
+  labels  = { role = "web" }
+  modules = ["web"]
+}
+`,
+		"modules/web/module.hcl": `exec "address" {
+  command = ["hostname", "-I"]
+  output  = "stdout"
+}
+output "address" {
+  value    = trimspace(exec.address.result)
+  type     = string
+  exported = true
+}
+`,
+		"modules/lb/module.hcl": `exported "backends" {
+  module   = "web"
+  output   = "address"
+  labels   = { role = "web" }
+  at_least = 1
+}
+file "/etc/motd" { content = "a load balancer\n" }
+file "/etc/backends.conf" {
+  content = "%{ for name, address in exported.backends }server ${name} ${address}:80;\n%{ endfor }"
+}
+`,
+	}
+}
+
+// TestFleetExports: a load balancer lists the web servers that there are. It waits for the
+// first one, a new one appears in its file, a store that is lost takes none out of it, and
+// one that is retired is out of it.
+func TestFleetExports(t *testing.T) {
+	t.Parallel()
+	repo := hosts.NewRepo(t)
+	repo.AddDebian(t)
+	repo.Publish(t)
+	w := hosts.NewWorld(t)
+	names := []string{"hub", "lb1", "web1", "web2"}
+	ms := make([]*machine, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { ms[i] = newMachine(t, w, name, repo) })
+	}
+	all.Wait()
+	f := &fleetOf{t: t, hub: ms[0]}
+	h, lb, web1, web2 := ms[0], ms[1], ms[2], ms[3]
+	h.Run(t, "apt-get", "install", "-qy", "git")
+	for name, text := range sharingRepository() {
+		h.WriteFile(t, "/srv/site/"+name, text, 0o644)
+	}
+	h.Run(t, "git", "init", "-q", "-b", "main", "/srv/site")
+	h.Run(t, "git", "-C", "/srv/site", "add", "-A")
+	h.Run(t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+	h.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	h.units()
+	h.Run(t, "systemctl", "enable", "--now", "fettle-hub")
+	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
+	join := func(m *machine, labels string) {
+		f.enrol(m, f.token(labels, "1"), 0)
+		m.units()
+		m.Run(t, "systemctl", "enable", "--now", "fettle-agent")
+	}
+	line := func(m *machine) string { return "server " + m.Name + " " + m.Addr + ":80;\n" }
+	has := func(text string) {
+		t.Helper()
+		f.await("lb1 has "+text, func() bool { return lb.Exec("cat", "/etc/backends.conf").Stdout == text })
+	}
+
+	join(lb, "role=lb")
+	f.await("it waits", func() bool {
+		return strings.Contains(h.Exec("fettle", "target", "show", "lb1").Stdout, "known when a target has reported web.address")
+	})
+	if out := lb.Run(t, "cat", "/etc/motd"); out != "a load balancer" && out != "a load balancer\n" {
+		t.Errorf("what does not wait is not there: %q", out)
+	}
+	join(web1, "role=web")
+	has(line(web1))
+	join(web2, "role=web")
+	has(line(web1) + line(web2))
+	f.await("all are ready", func() bool { return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready") })
+	if out := h.Run(t, "fettle", "export", "list"); !strings.Contains(out, "web1") || !strings.Contains(out, web2.Addr) {
+		t.Errorf("%s", out)
+	}
+	t.Logf("\n%s", h.Run(t, "fettle", "export", "list"))
+
+	h.Run(t, "systemctl", "stop", "fettle-hub")
+	h.Run(t, "rm", "-r", "/var/lib/fettle-hub/bus")
+	h.Run(t, "systemctl", "start", "fettle-hub")
+	f.await("all are back", func() bool {
+		if out := lb.Exec("cat", "/etc/backends.conf").Stdout; out != line(web1)+line(web2) {
+			t.Fatalf("while values are told again lb1 has %q", out)
+		}
+		return strings.Count(h.Exec("fettle", "export", "list").Stdout, "address  1 ") == 2 && strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
+	})
+
+	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
+	has(line(web2))
+	// What a machine asks for itself waits for a word.
+	if out := web2.Run(t, "fettle", "agent", "ask", "suspect", "--because", "disk errors"); !strings.Contains(out, "fettle ask approve web2 suspect") {
+		t.Errorf("%s", out)
+	}
+	t.Logf("\n%s", h.Run(t, "fettle", "ask", "list"))
+	h.Run(t, "fettle", "ask", "approve", "web2", "suspect")
+	f.await("it is a suspect", func() bool {
+		return strings.Contains(h.Exec("fettle", "target", "list").Stdout, "suspect: disk errors")
+	})
+	t.Logf("\n%s\n%s", h.Run(t, "fettle", "target", "list"), h.Run(t, "fettle", "target", "show", "web2"))
+	has(line(web2)) // nobody else is there
+}
