@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -67,7 +66,7 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 				return err
 			}
 			defer func() { _ = h.Close() }()
-			thrifty()
+			go new(thrift).keep(ctx)
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
 				Free:    freeAt,
@@ -75,14 +74,6 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 				Ready:   func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
-	}
-}
-
-// thrifty gives memory back sooner than Go does of itself: most of a hub's is of agents that
-// rest, and half as much again beside it is enough for those that work. GOGC says otherwise.
-func thrifty() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
 	}
 }
 

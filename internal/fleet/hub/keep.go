@@ -56,19 +56,28 @@ func (h *Hub) others() []string {
 }
 
 func (h *Hub) keepAll(ctx context.Context, f *content.Fetcher) {
-	seen := map[string]bool{}
+	seen, lists := map[string]bool{}, map[*fleet.Assigned]bool{}
+	keep := func(b fleet.Bundle, from fleet.Revision) {
+		if ctx.Err() == nil && !seen[b.Digest] && !h.content.Has(b) {
+			h.keepOne(ctx, f, from, b)
+		}
+		seen[b.Digest] = true
+	}
+	keepPart := func(part fleet.Assigned) {
+		keep(part.Bundle, part.Revision)
+		if part.Proof != nil {
+			keep(*part.Proof, part.Revision)
+		}
+	}
 	for _, g := range h.assignments.values() {
-		for _, part := range append([]fleet.Assigned{g.assignment.Top}, g.assignment.Modules...) {
-			all := []fleet.Bundle{part.Bundle}
-			if part.Proof != nil {
-				all = append(all, *part.Proof)
-			}
-			for _, b := range all {
-				if ctx.Err() == nil && !seen[b.Digest] && !h.content.Has(b) {
-					h.keepOne(ctx, f, part.Revision, b)
-				}
-				seen[b.Digest] = true
-			}
+		keepPart(g.assignment.Top)
+		list := g.assignment.Modules
+		if len(list) == 0 || lists[&list[0]] {
+			continue // targets that are alike share one list
+		}
+		lists[&list[0]] = true
+		for _, part := range list {
+			keepPart(part)
 		}
 	}
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// How much memory a hub may use beside what it needs, in percent of that: at rest most of it
+// is of agents that rest too, and a hub that works collects all the time with so little.
+const (
+	restPercent = 50
+	workPercent = 200
+)
+
+// lookEvery is how often thrift looks; so many collections since then are work, and calm
+// after so many looks without is rest.
+const (
+	lookEvery = 2 * time.Second
+	workGCs   = 3
+	calmLooks = 10
+)
+
+// thrift decides about the memory of a hub. The zero value rests.
+type thrift struct {
+	gcs  uint64 // so far
+	calm int    // looks without work; below calmLooks it works
+	busy bool
+}
+
+// look takes in how many collections there were, and gives the percentage from now on; 0
+// for no change.
+func (t *thrift) look(gcs uint64) int {
+	n := gcs - t.gcs
+	t.gcs, t.calm = gcs, t.calm+1
+	if n >= workGCs {
+		t.calm = 0
+	}
+	switch {
+	case !t.busy && t.calm == 0:
+		t.busy = true
+		return workPercent
+	case t.busy && t.calm >= calmLooks:
+		t.busy = false
+		return restPercent
+	}
+	return 0
+}
+
+// keep collects garbage as thrift decides until ctx ends. GOGC says otherwise.
+func (t *thrift) keep(ctx context.Context) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	debug.SetGCPercent(restPercent)
+	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	for tick := time.NewTicker(lookEvery); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		metrics.Read(sample)
+		if sample[0].Value.Kind() != metrics.KindUint64 {
+			continue
+		}
+		if percent := t.look(sample[0].Value.Uint64()); percent > 0 {
+			debug.SetGCPercent(percent)
+		}
+		if !t.busy && t.calm == calmLooks {
+			debug.FreeOSMemory()
+		}
+	}
+}
