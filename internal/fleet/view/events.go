@@ -102,7 +102,8 @@ func (v *View) conditions(ctx context.Context, q EventQuery) (condition, error) 
 		c.add("e.target = ?", n)
 	}
 	if q.Module != "" {
-		c.add("m.text = ?", q.Module)
+		const n = "(SELECT n FROM words WHERE text = ?)"
+		c.add("(e.module = "+n+" OR EXISTS (SELECT 1 FROM about a WHERE a.module = "+n+" AND a.seq = e.seq AND a.place = e.place))", q.Module, q.Module)
 	}
 	if len(q.Kinds) > 0 {
 		c.add("k.text IN (?" + strings.Repeat(", ?", len(q.Kinds)-1) + ")")

@@ -1,11 +1,12 @@
 package view
 
 // version is of the schema. A file of another version is thrown away and made again.
-const version = 3
+const version = 4
 
 // Targets, modules and commits are numbers of words here: the same text stands on
 // thousands of rows. In the same way parts holds what assignments have in common, and
 // listed the lists of modules that many targets share; lists finds them by their digest.
+// An event of a run is about each module whose version it changed.
 const schema = `
 CREATE TABLE words (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE position (seq INTEGER NOT NULL, mark BLOB NOT NULL);
@@ -23,8 +24,9 @@ CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTE
 CREATE TABLE modules (target INTEGER NOT NULL, module INTEGER NOT NULL, commit_ INTEGER NOT NULL, bundle INTEGER NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL, waits TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (target, module)) WITHOUT ROWID;
 CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);
 CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
+CREATE TABLE about (module INTEGER NOT NULL, seq INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (module, seq, place)) WITHOUT ROWID;
 CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
 `
 
 // tables are those that a model which is made anew is emptied of, besides its position.
-var tables = [...]string{"words", "targets", "assignments", "parts", "lists", "listed", "statuses", "modules", "sums", "events"}
+var tables = [...]string{"words", "targets", "assignments", "parts", "lists", "listed", "statuses", "modules", "sums", "events", "about"}

@@ -97,11 +97,11 @@ func (t *tx) report(p place, r fleet.Report) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) || int64(r.Seq) <= newest {
 		return err
 	}
-	return t.status(words[0], r)
+	return t.status(p, words[0], r)
 }
 
 // status replaces what a target is.
-func (t *tx) status(target int64, r fleet.Report) error {
+func (t *tx) status(p place, target int64, r fleet.Report) error {
 	s := r.Status
 	facts := ""
 	if len(s.Facts) > 0 {
@@ -118,9 +118,14 @@ func (t *tx) status(target int64, r fleet.Report) error {
 	if err != nil {
 		return err
 	}
-	now, err := t.modules(target, s.Modules)
+	now, applied, err := t.modules(target, s.Modules)
 	if err != nil {
 		return err
+	}
+	for _, module := range applied {
+		if err := t.exec("INSERT OR IGNORE INTO about VALUES (?, ?, ?)", module, p.seq, p.place); err != nil {
+			return err
+		}
 	}
 	return t.sum(target, now)
 }
@@ -131,22 +136,26 @@ type row struct {
 	waits, failure               string
 }
 
-// modules writes what has changed of the modules of a target, and gives all: most do not
-// change from one report to the next.
-func (t *tx) modules(target int64, all []fleet.ModuleStatus) (map[int64]row, error) {
+// modules writes what has changed of the modules of a target, and gives all, and those of
+// which another version is applied: most do not change from one report to the next.
+func (t *tx) modules(target int64, all []fleet.ModuleStatus) (_ map[int64]row, applied []int64, err error) {
 	had, err := t.rows(target)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows := make(map[int64]row, len(all))
 	var changed []any
 	for _, m := range all {
 		words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		now := row{words[1], words[2], words[3], m.Since, m.Waits, m.Error}
-		if was, ok := had[words[0]]; !ok || was != now {
+		was, ok := had[words[0]]
+		if m.Bundle != "" && was.bundle != now.bundle {
+			applied = append(applied, words[0])
+		}
+		if !ok || was != now {
 			changed = append(changed, target, words[0], now.commit, now.bundle, now.state, now.since, now.waits, now.failure)
 		}
 		rows[words[0]] = now
@@ -154,16 +163,16 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus) (map[int64]row, err
 	}
 	for gone := range had {
 		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, gone); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	const columns, most = 8, 8 * 200
 	for part := range slices.Chunk(changed, most) {
 		if err := t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)"+strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(part)/columns-1), part...); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return rows, nil
+	return rows, applied, nil
 }
 
 func (t *tx) rows(target int64) (map[int64]row, error) {
