@@ -123,6 +123,9 @@ func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 	}
 	h.view.Heard(from, h.now())
 	h.clockOf(ctx, from, time.Unix(0, b.Clock))
+	if g, _, ok := h.assignments.get(string(from)); ok && g.assignment.Newer(fleet.Assignment{Epoch: b.Have.Epoch, Generation: b.Have.Generation}) > 0 {
+		h.push(g) // it asked before this was there, and was not here yet when it came; or it did not believe it then
+	}
 	return nil, nil
 }
 
@@ -145,9 +148,12 @@ func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
 	case h.wanting <- struct{}{}:
 	default:
 	}
-	if !h.exchange.Here(g.assignment.Target) {
-		return // another hub tells it, or it asks when it comes
+	if h.exchange.Here(g.assignment.Target) { // else another hub tells it, or it asks when it comes
+		h.push(g)
 	}
+}
+
+func (h *Hub) push(g given) {
 	envelope, err := g.envelope()
 	if err == nil {
 		err = h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, envelope)
