@@ -109,9 +109,13 @@ func notSoFar(o Outcome) string {
 }
 
 // retry decides when it is tried again. What cannot be compiled and is nobody's fault in
-// particular is not: what stands goes on being kept.
+// particular is not: what stands goes on being kept. What failed says nothing of what was
+// assigned meanwhile.
 func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	switch {
+	case m.superseded(r):
+		m.Try = Try{}
+		m.due[retryTimer] = m.now.Mono
 	case givenUp: // the next composition is without them
 		m.Try = Try{}
 		m.due[retryTimer] = m.now.Mono
@@ -123,6 +127,13 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	default:
 		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
 	}
+}
+
+// superseded tells whether there is something else to be made than a run wanted that was
+// begun for an older assignment.
+func (m *Machine) superseded(r *Run) bool {
+	c, ok := m.compose()
+	return ok && m.runFor != orderOf(m.Accepted) && keyOf(&c.want) != keyOf(&r.Want)
 }
 
 func (m *Machine) tell(o Outcome) {

@@ -26,7 +26,8 @@ type Machine struct {
 	fetching bool
 	renewing bool
 	running  *Run
-	sharing  bool // exported values are on their way
+	runFor   order // what was accepted when it began
+	sharing  bool  // exported values are on their way
 	// known are the exported values that a hub acknowledged on this connection, and steady
 	// is how long values have to stay before others of them are told.
 	known  []exported.Own

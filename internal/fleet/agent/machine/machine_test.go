@@ -116,6 +116,31 @@ func TestDriftBesideAFailure(t *testing.T) {
 	want(t, "in a while", inRun(w), "noticed a b")
 }
 
+// What comes while the last try of something older fails is begun at once, also where the
+// older one could not even be compiled.
+func TestNewerWhileItFails(t *testing.T) {
+	for _, how := range []machine.Outcome{
+		{Result: machine.Failed, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}},
+		{Result: machine.Broken, Error: "x", Parts: map[string]machine.Part{"": {Error: "x"}}},
+	} {
+		w := newWorld()
+		w.offer(assignment(1, "modules/a=1"))
+		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+		w.offer(assignment(2, "modules/a=2"))
+		if how.Result == machine.Failed {
+			for range 2 {
+				w.endRun(how)
+				w.elapse(3 * time.Minute)
+			}
+		}
+		w.offer(assignment(3, "modules/a=3"))
+		w.endRun(how)
+		if inRun(w) != "assigned a" || w.run.Want.Modules[0].Bundle != bundle("modules/a", "3") {
+			t.Errorf("%s: %s", how.Result, inRun(w))
+		}
+	}
+}
+
 // A run that never got anywhere has applied nothing.
 func TestTheWholeFails(t *testing.T) {
 	w := newWorld()

@@ -90,7 +90,7 @@ func (m *Machine) run(c composition, cause Cause, by string) {
 		m.applying(c)
 	}
 	m.settle(c)
-	m.touched, m.started, m.running = false, false, r
+	m.touched, m.started, m.running, m.runFor = false, false, r, orderOf(m.Accepted)
 	m.set(sweepTimer, m.sweepEvery())
 	if r.Full {
 		m.set(fullTimer, m.cfg.Full)
