@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -187,9 +188,13 @@ func (b *bench) atRest(ctx context.Context) error {
 	return err
 }
 
-// push pushes commits that change one module which all have.
+// push pushes commits that change one module which all have, each when a hub may ask again:
+// it asks at most so often, however often it is told of a push.
 func (b *bench) push(ctx context.Context) error {
 	for i := range b.rounds {
+		if err := pause(ctx, content.MinEvery); err != nil {
+			return err
+		}
 		c, err := b.pushOne(ctx, fmt.Sprintf("change %d", i))
 		if err != nil {
 			return err
