@@ -39,6 +39,7 @@ func (h *history) converge() {
 		_ = run.Unfreeze(ctx, ann, a.id.ID)
 	}
 	time.Sleep(time.Minute)
+	h.approve(ctx, run)
 	h.commit("main", h.site.believed, "")
 	last := h.site.of(h.site.branches["main"])
 	time.Sleep(3 * 5 * time.Minute)
@@ -47,6 +48,21 @@ func (h *history) converge() {
 		h.converged(ctx, a, last)
 	}
 	h.reported(ctx)
+}
+
+// approve agrees to what is held: the last one that has a module may be given another label.
+func (h *history) approve(ctx context.Context, run *Hub) {
+	alarms, err := run.Alarms(ctx)
+	if err != nil {
+		h.fault("%v", err)
+	}
+	for _, a := range alarms {
+		if a.Digest != "" {
+			if err := run.ApproveAlarm(ctx, ann, a.Digest); err != nil {
+				h.fault("%v", err)
+			}
+		}
+	}
 }
 
 // converged: a machine is what the repository says, and the hubs know.
