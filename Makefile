@@ -38,7 +38,7 @@ deb:
 # Packages with hosts take longer than go test's ten minutes on a small machine. What
 # waits for hosts comes first: meanwhile the others have the processors.
 test: setup
-	go test -race -timeout 25m ./test/e2e ./...
+	go test -race -timeout 30m ./test/e2e ./...
 
 # What the tests on real hosts need, on Debian and as root; nothing otherwise.
 setup:

@@ -74,8 +74,14 @@ func machineUnplugged(f *fleetOf, a *machine) {
 }
 
 // machineSilence: a line on which packets are lost without a word, as behind a broken
-// firewall, ends no connection; the agent notices, and comes back when it can.
+// firewall, ends no connection; the agent notices, and comes back when it can. It takes a
+// minute and a half to wait for that, so it is for long runs.
 func machineSilence(f *fleetOf, a *machine) {
+	if !full() {
+		f.commit("three")
+		f.motd("three")
+		return
+	}
 	a.Run(f.t, "apt-get", "install", "-qy", "nftables")
 	a.Run(f.t, "nft", "add table inet cut; add chain inet cut out { type filter hook output priority 0; }; add chain inet cut in { type filter hook input priority 0; }; add rule inet cut out tcp dport { 7440, 7441 } drop; add rule inet cut in tcp sport { 7440, 7441 } drop")
 	f.commit("three")
