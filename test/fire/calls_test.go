@@ -97,3 +97,17 @@ func arguments(pid int) []string {
 	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
+
+// maker is who made a process or a thread, as long as it lives.
+func maker(pid int) int {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	of := map[string]int{}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(line, ":")
+		of[key], _ = strconv.Atoi(strings.TrimSpace(value))
+	}
+	if of["Tgid"] != pid {
+		return of["Tgid"]
+	}
+	return of["PPid"]
+}

@@ -112,11 +112,14 @@ func (t *tracer) report(pid int, status unix.WaitStatus) error {
 	switch {
 	case status.Exited() || status.Signaled():
 		delete(t.tasks, pid)
+		delete(t.early, pid)
+		t.orphans()
 		if pid == t.root {
 			return t.tell(status.ExitStatus())
 		}
 	case k == nil:
 		t.early[pid] = true
+		t.orphans()
 	case status.StopSignal() == unix.SIGTRAP && status.TrapCause() > 0:
 		t.event(k, status.TrapCause())
 		t.resume(k, 0)
@@ -239,6 +242,17 @@ func (t *tracer) kill(k *task) {
 	for _, one := range t.tasks {
 		if t.who == everybody || one.program == "fettle" && t.who == onlyFettle || t.who != onlyFettle && one.below(top) {
 			_ = unix.Kill(one.pid, unix.SIGKILL)
+		}
+	}
+}
+
+// orphans ends those whose maker was killed before it could report them: nobody
+// else would let them go on. All victims of a kill are orphans before long, and
+// what an orphan would have done belongs to its maker.
+func (t *tracer) orphans() {
+	for pid := range t.early {
+		if t.killed && (t.who == everybody || t.tasks[maker(pid)] == nil) {
+			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
 }
