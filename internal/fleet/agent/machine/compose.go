@@ -1,8 +1,6 @@
 package machine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -200,25 +198,6 @@ func (m *Machine) waitsForTime() bool {
 		}
 	}
 	return false
-}
-
-// keyOf names what a composition makes of a machine, whatever its numbers are.
-func keyOf(a *fleet.Assignment) string {
-	if a == nil {
-		return ""
-	}
-	b := *a
-	b.Epoch, b.Generation, b.Issued, b.Frozen, b.Withdrawn, b.Program = 0, 0, 0, "", "", nil
-	b.Modules = nil
-	bare := func(as fleet.Assigned) fleet.Assigned {
-		return fleet.Assigned{Module: as.Module, Bundle: as.Bundle}
-	}
-	b.Top = bare(a.Top)
-	for _, as := range a.Modules {
-		b.Modules = append(b.Modules, bare(as))
-	}
-	sum := sha256.Sum256(b.Marshal())
-	return hex.EncodeToString(sum[:])
 }
 
 func generation(a *fleet.Assignment) string {

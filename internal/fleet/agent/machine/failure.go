@@ -119,7 +119,7 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	case givenUp: // the next composition is without them
 		m.Try = Try{}
 		m.due[retryTimer] = m.now.Mono
-	case o.Result == Broken && keyOf(&r.Want) != keyOf(m.Good):
+	case o.Result == Broken && !alike(&r.Want, m.Good):
 		m.bad, m.Try = orderOf(m.Accepted), Try{}
 		m.set(badTimer, m.cfg.Sweep)
 	case final:
@@ -133,7 +133,7 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 // begun for an older assignment.
 func (m *Machine) superseded(r *Run) bool {
 	c, ok := m.compose()
-	return ok && m.runFor != orderOf(m.Accepted) && keyOf(&c.want) != keyOf(&r.Want)
+	return ok && m.runFor != orderOf(m.Accepted) && !alike(&c.want, &r.Want)
 }
 
 func (m *Machine) tell(o Outcome) {

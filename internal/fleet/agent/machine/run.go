@@ -37,7 +37,7 @@ func (m *Machine) next() {
 
 // adopt takes over what only tells of a composition, where its content stands already.
 func (m *Machine) adopt(c composition, ok bool) {
-	if ok && m.Good != nil && m.frozen() == "" && keyOf(&c.want) == keyOf(m.Good) && !m.Good.Same(c.want) {
+	if ok && m.Good != nil && m.frozen() == "" && alike(&c.want, m.Good) && !m.Good.Same(c.want) {
 		m.Good, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }
@@ -48,7 +48,7 @@ func (m *Machine) tried(c composition) bool { return m.Try.N > 0 && m.Try.Key ==
 // cause is why there should be a run now, "" for no reason.
 func (m *Machine) cause(c composition) (cause Cause, by string) {
 	frozen := m.frozen() != ""
-	fresh := keyOf(&c.want) != keyOf(m.Good)
+	fresh := !alike(&c.want, m.Good)
 	switch {
 	case frozen && (m.touched || m.isDue(sweepTimer) || m.isDue(fullTimer)):
 		return Sweep, ""
@@ -85,8 +85,8 @@ func (m *Machine) run(c composition, cause Cause, by string) {
 	if cause == Asked && m.Apply != "" {
 		m.Try = Try{}
 	}
-	if key := keyOf(&c.want); !r.Look && (key != keyOf(m.Good) || m.tried(c)) {
-		m.try(key)
+	if !r.Look && (!alike(&c.want, m.Good) || m.tried(c)) {
+		m.try(keyOf(&c.want))
 		m.applying(c)
 	}
 	m.settle(c)
@@ -191,7 +191,7 @@ func (m *Machine) ended(r *Run, o Outcome) {
 }
 
 func (m *Machine) succeeded(r *Run, o Outcome) {
-	fresh := keyOf(&r.Want) != keyOf(m.Good)
+	fresh := !alike(&r.Want, m.Good)
 	tried := m.Try != Try{}
 	if fresh || tried || m.Good == nil || m.Good.Newer(r.Want) != 0 {
 		m.changed = true

@@ -124,7 +124,7 @@ func (m *Machine) nextRun() time.Duration {
 	if m.tried(c) && m.touched {
 		return min(m.due[retryTimer], m.due[coolTimer])
 	}
-	if m.tried(c) || keyOf(&c.want) != keyOf(m.Good) {
+	if m.tried(c) || !alike(&c.want, m.Good) {
 		return m.due[retryTimer]
 	}
 	return m.due[sweepTimer]
