@@ -3,6 +3,7 @@ package hostile
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -52,7 +53,9 @@ func (a archive) bytes(t testing.TB) []byte {
 	z := zip.NewWriter(&b)
 	for _, e := range a {
 		h := &zip.FileHeader{Name: e.name, Method: e.method, CRC32: crc32.ChecksumIEEE(e.data), UncompressedSize64: e.size, CompressedSize64: uint64(len(e.data))}
-		if e.size == 0 {
+		if e.more > 0 {
+			e.data = e.packed(t, h)
+		} else if e.size == 0 {
 			w, err := z.CreateHeader(h)
 			must(t, err)
 			if strings.HasSuffix(e.name, "/") {
@@ -60,10 +63,6 @@ func (a archive) bytes(t testing.TB) []byte {
 			}
 			_, err = w.Write(e.data)
 			must(t, err)
-			for range e.more {
-				_, err = w.Write(bytes.Repeat([]byte("\n"), 1<<20))
-				must(t, err)
-			}
 			continue
 		}
 		w, err := z.CreateRaw(h)
@@ -72,6 +71,37 @@ func (a archive) bytes(t testing.TB) []byte {
 		must(t, err)
 	}
 	must(t, z.Close())
+	return b.Bytes()
+}
+
+// packed deflates an entry and what follows it, and says in the header what it
+// holds. All that follows is packed alike, so that is done once.
+func (e entry) packed(t testing.TB, h *zip.FileHeader) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.DefaultCompression)
+	must(t, err)
+	_, err = w.Write(e.data)
+	must(t, err)
+	breaks := bytes.Repeat([]byte("\n"), 1<<20)
+	part := 0
+	for range 2 { // the second looks back at the first, like all others
+		must(t, w.Flush())
+		part = b.Len()
+		_, err = w.Write(breaks)
+		must(t, err)
+	}
+	must(t, w.Flush())
+	again := bytes.Repeat(b.Bytes()[part:], e.more-2)
+	b.Write(again)
+	must(t, w.Close())
+	sum := crc32.NewIEEE()
+	_, _ = sum.Write(e.data)
+	for range e.more {
+		_, _ = sum.Write(breaks)
+	}
+	h.Method, h.CRC32 = zip.Deflate, sum.Sum32()
+	h.UncompressedSize64, h.CompressedSize64 = uint64(len(e.data)+e.more<<20), uint64(b.Len())
 	return b.Bytes()
 }
 
@@ -265,5 +295,14 @@ func (a archive) random(t testing.TB, rng *rand.Rand, whole []byte) (name string
 			lines = slices.Delete(lines, x, x+1)
 		}
 		return "another order", a.sealed(strings.Join(lines, "")).bytes(t)
+	}
+}
+
+// TestPacked reads back what is packed without being in memory.
+func TestPacked(t *testing.T) {
+	for _, e := range unzip(t, archive{{name: "x", method: zip.Deflate, data: []byte("begin"), more: 5}}.bytes(t)) {
+		if want := "begin" + strings.Repeat("\n", 5<<20); string(e.data) != want {
+			t.Errorf("it holds %d bytes, not %d", len(e.data), len(want))
+		}
 	}
 }
