@@ -133,4 +133,5 @@ func (g *Gather) commit(batch []*parcel) {
 		p.seq, p.err = seq, err
 		close(p.done)
 	}
+	clear(batch) // it is the beginning of what waits, which would keep the records until it grows
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
@@ -120,3 +123,26 @@ func TestGatherFails(t *testing.T) {
 		}
 	})
 }
+
+// TestGatherForgets: what is durable is kept in memory by nobody, however long nothing follows.
+func TestGatherForgets(t *testing.T) {
+	g := bus.NewGather(discard{}, bus.GatherConfig{Wait: time.Nanosecond})
+	var records []weak.Pointer[[4096]byte]
+	for range 10 {
+		r := new([4096]byte)
+		records = append(records, weak.Make(r))
+		if _, err := g.Append(context.Background(), [][]byte{r[:]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bustest.Await(t, "the records to be forgotten", func() bool {
+		runtime.GC()
+		return !slices.ContainsFunc(records, func(p weak.Pointer[[4096]byte]) bool { return p.Value() != nil })
+	})
+	runtime.KeepAlive(g)
+}
+
+// discard is a log that keeps nothing.
+type discard struct{ fleet.Log }
+
+func (discard) Append(context.Context, [][]byte) (uint64, error) { return 1, nil }
