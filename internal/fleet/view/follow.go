@@ -87,6 +87,7 @@ func (v *View) follow(ctx context.Context, s Sources, at uint64, mark []byte) er
 	g.Go(func() error {
 		return v.mirror(ctx, s.Assignments, func(ctx context.Context, e fleet.Entry) error { return v.storedAssignment(ctx, s, e) }, v.RemoveAssignment, "assignments")
 	})
+	g.Go(func() error { return v.rest(ctx) })
 	return g.Wait()
 }
 

@@ -102,11 +102,16 @@ func open(file string, o Options) (*View, error) {
 	if v.read, err = connect(file, 4, "_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, v.write.Close())
 	}
+	v.read.SetConnMaxIdleTime(restEvery) // each has its own pages in memory
 	return v, nil
 }
 
+// busyTime is how long anybody waits for somebody else who uses the file.
+const busyTime = 10 * time.Second
+
 func connect(file string, most int, pragmas string) (*sql.DB, error) {
-	name := (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: pragmas + "&_pragma=busy_timeout(10000)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-8192)"}).String()
+	pragmas += fmt.Sprintf("&_pragma=busy_timeout(%d)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-8192)", busyTime.Milliseconds())
+	name := (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: pragmas}).String()
 	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the read model: %w", err)

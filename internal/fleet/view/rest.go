@@ -1,0 +1,52 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// restEvery is how often a model looks whether it rests: nothing has changed since it
+// looked before. Connections that nobody read with for as long are closed.
+const restEvery = 20 * time.Second
+
+// rest gives back what only work needs, whenever nothing changes any more, until ctx ends.
+func (v *View) rest(ctx context.Context) error {
+	tick := time.NewTicker(restEvery)
+	defer tick.Stop()
+	last, rests := v.Changed(), false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		switch now := v.Changed(); {
+		case now != last:
+			last, rests = now, false
+		case !rests:
+			if err := v.shrink(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+			rests = true
+		}
+	}
+}
+
+// shrink gives back pages in memory, and the room of the file that changes are written to
+// first. What somebody reads just now stays until the next time.
+func (v *View) shrink(ctx context.Context) (err error) {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	ctx = context.WithoutCancel(ctx)
+	// Whoever writes is not to wait for whoever reads.
+	for _, step := range []string{"PRAGMA busy_timeout(0)", "PRAGMA wal_checkpoint(TRUNCATE)", fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()), "PRAGMA shrink_memory"} {
+		_, one := v.write.ExecContext(ctx, step)
+		err = errors.Join(err, one)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot give back what the read model does not need: %w", err)
+	}
+	return nil
+}

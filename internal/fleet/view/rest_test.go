@@ -1,0 +1,64 @@
+package view_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// A model that rests gives back the room of what was written first, and all is there after
+// it.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
+		file := filepath.Join(t.TempDir(), "view.db")
+		v, err := view.Open(file, view.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- v.Follow(ctx, s) }()
+		first := func() int64 {
+			t.Helper()
+			i, err := os.Stat(file + "-wal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return i.Size()
+		}
+		for round := range 3 {
+			if _, err := s.Targets.Put(ctx, string(id(round)), record(member(round))); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if first() == 0 {
+				t.Error("nothing was written")
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if n := first(); n != 0 {
+				t.Errorf("at rest there are %d bytes that were written first", n)
+			}
+			page, err := v.Targets(ctx, view.TargetQuery{Now: at(100)})
+			if err != nil || len(page.Targets) != round+1 {
+				t.Errorf("%d targets, %v", len(page.Targets), err)
+			}
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
