@@ -11,16 +11,20 @@ import (
 // How much memory a hub may use beside what it needs, in percent of that: at rest most of it
 // is of agents that rest too, and a hub that works collects all the time with so little.
 const (
-	restPercent = 50
+	restPercent = 20
 	workPercent = 200
 )
 
 // lookEvery is how often thrift looks; so many collections since then are work, and calm
-// after so many looks without is rest.
+// after so many looks without is rest. Then memory that is free goes back to the system:
+// some times one after the other, since the stacks of connections shrink by half with each,
+// and again after giveEvery looks. Go collects as often by itself, and gives nothing back.
 const (
 	lookEvery = 2 * time.Second
 	workGCs   = 3
 	calmLooks = 10
+	giveTimes = 4
+	giveEvery = 60
 )
 
 // thrift decides about the memory of a hub. The zero value rests.
@@ -30,9 +34,9 @@ type thrift struct {
 	busy bool
 }
 
-// look takes in how many collections there were, and gives the percentage from now on; 0
-// for no change.
-func (t *thrift) look(gcs uint64) int {
+// look takes in how many collections there were. It gives the percentage from now on, 0 for
+// no change, and whether what is free goes back to the system.
+func (t *thrift) look(gcs uint64) (percent int, give bool) {
 	n := gcs - t.gcs
 	t.gcs, t.calm = gcs, t.calm+1
 	if n >= workGCs {
@@ -41,12 +45,12 @@ func (t *thrift) look(gcs uint64) int {
 	switch {
 	case !t.busy && t.calm == 0:
 		t.busy = true
-		return workPercent
+		return workPercent, false
 	case t.busy && t.calm >= calmLooks:
-		t.busy = false
-		return restPercent
+		t.busy, percent = false, restPercent
 	}
-	return 0
+	rested := t.calm - calmLooks
+	return percent, rested >= 0 && (rested < giveTimes || rested%giveEvery == 0)
 }
 
 // keep collects garbage as thrift decides until ctx ends. GOGC says otherwise.
@@ -67,10 +71,11 @@ func (t *thrift) keep(ctx context.Context) {
 		if sample[0].Value.Kind() != metrics.KindUint64 {
 			continue
 		}
-		if percent := t.look(sample[0].Value.Uint64()); percent > 0 {
+		percent, give := t.look(sample[0].Value.Uint64())
+		if percent > 0 {
 			debug.SetGCPercent(percent)
 		}
-		if !t.busy && t.calm == calmLooks {
+		if give {
 			debug.FreeOSMemory()
 		}
 	}

@@ -3,28 +3,39 @@ package main
 import "testing"
 
 // A hub that begins to work gets more memory at once, and one that rests gives it back after
-// a while, once.
+// a while: some times, and then seldom.
 func TestThrift(t *testing.T) {
 	var h thrift
 	var gcs uint64
-	look := func(n uint64, want int) {
+	look := func(n uint64, want int, give bool) {
 		t.Helper()
 		gcs += n
-		if got := h.look(gcs); got != want {
-			t.Errorf("after %d collections: %d, not %d", n, got, want)
+		if got, gives := h.look(gcs); got != want || gives != give {
+			t.Errorf("after %d collections: %d and %v, not %d and %v", n, got, gives, want, give)
 		}
 	}
-	look(1, 0)
-	look(5, workPercent)
-	look(9, 0)
+	look(1, 0, false)
+	look(5, workPercent, false)
+	look(9, 0, false)
 	for range calmLooks - 1 {
-		look(1, 0)
+		look(1, 0, false)
 	}
-	look(4, 0)
+	look(4, 0, false)
 	for range calmLooks - 1 {
-		look(0, 0)
+		look(0, 0, false)
 	}
-	look(1, restPercent)
-	look(2, 0)
-	look(3, workPercent)
+	look(1, restPercent, true)
+	for range giveTimes - 1 {
+		look(1, 0, true)
+	}
+	for range 2 {
+		for range giveEvery - giveTimes {
+			look(0, 0, false)
+		}
+		look(2, 0, true)
+		for range giveTimes - 1 {
+			look(2, 0, false)
+		}
+	}
+	look(3, workPercent, false)
 }
