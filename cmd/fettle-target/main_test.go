@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // TestSmall: the program for targets is built without what only fettle itself needs, and
@@ -22,8 +24,8 @@ func TestSmall(t *testing.T) {
 		}
 	}
 	bin := filepath.Join(t.TempDir(), "fettle-target")
-	if out, err := exec.Command("go", "build", "-tags", "target", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("a file of internal/ui/cli has the line //go:build !target and is needed, or the other way round: %v\n%s", err, out)
+	if err := gobuild.Program(bin, ".", "-tags", "target"); err != nil {
+		t.Fatalf("a file of internal/ui/cli has the line //go:build !target and is needed, or the other way round: %v", err)
 	}
 	root := t.TempDir()
 	for _, c := range []struct{ args, says string }{

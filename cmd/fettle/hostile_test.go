@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // hostile are repositories that would bring a compiler down, and what fettle
@@ -50,8 +52,8 @@ func hostile() map[string]struct{ text, says, at string } {
 // process that holds the repository stays small.
 func TestHostile(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fettle")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := gobuild.Program(bin, "."); err != nil {
+		t.Fatal(err)
 	}
 	for name, h := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +68,8 @@ func TestHostile(t *testing.T) {
 // A regular expression cannot blow up: the engine is linear.
 func TestRegex(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fettle")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := gobuild.Program(bin, "."); err != nil {
+		t.Fatal(err)
 	}
 	text := "file \"/x\" { content = replace(\"" + strings.Repeat("a", 10_000) + "\", \"/(a*)*(a*)*b/\", \"\") }\n"
 	if out, code := compileHostile(t, bin, text); code != 0 {

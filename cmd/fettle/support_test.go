@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // A secret in every place where one can be: contents that are there and that
@@ -30,10 +32,8 @@ exec "migrate" {
 // TestSupportBundle plants secrets and finds none of them in the bundle.
 func TestSupportBundle(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "fettle")
-	build := exec.Command("go", "build", "-o", bin, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // it runs in an empty root too
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := gobuild.Program(bin, "."); err != nil { // static: it runs in an empty root too
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	write := func(name, text string) {

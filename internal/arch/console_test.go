@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // TestConsole runs what the documents show. In a block marked "console" lines
@@ -18,8 +20,8 @@ import (
 // rewrites the output; read the difference like code.
 func TestConsole(t *testing.T) {
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "fettle"), "../../cmd/fettle").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := gobuild.Program(filepath.Join(bin, "fettle"), gobuild.Fettle); err != nil {
+		t.Fatal(err)
 	}
 	docs, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

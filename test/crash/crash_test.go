@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // first is applied before the run that is killed; second is that run.
@@ -112,10 +114,8 @@ type phase struct {
 // program builds a program of this module into the site's folder.
 func program(t *testing.T, out, pkg string, tags ...string) string {
 	t.Helper()
-	build := exec.Command("go", append(append([]string{"build", "-o", out}, tags...), pkg)...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build: %v\n%s", err, text)
+	if err := gobuild.Program(out, pkg, tags...); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }

@@ -2,10 +2,11 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // units puts the program where the package has it, with the units of the package.
@@ -27,10 +28,8 @@ func buildProgram(t *testing.T, pkg, version string) string {
 	t.Helper()
 	dependsOnSources(t)
 	bin := filepath.Join(t.TempDir(), "program")
-	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+version, "-o", bin, pkg)
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build %s: %v\n%s", pkg, err, out)
+	if err := gobuild.Program(bin, pkg, "-ldflags", "-X main.version="+version); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

@@ -1,14 +1,13 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"fettle.dev/fettle/test/gobuild"
 	"fettle.dev/fettle/test/hosts"
 )
 
@@ -23,12 +22,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "fettle")
-	cmd := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return bin, fmt.Errorf("cannot build fettle: %w\n%s", err, out)
-	}
-	return bin, nil
+	return bin, gobuild.Program(bin, gobuild.Fettle)
 })
 
 // installFettle puts the program on a host.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"fettle.dev/fettle/test/gobuild"
 	"fettle.dev/fettle/test/hosts"
 )
 
@@ -63,10 +64,8 @@ func build(t *testing.T) string {
 		}
 	}
 	bin := filepath.Join(t.TempDir(), "fettle")
-	cmd := exec.Command("go", "build", "-tags", "fettlenosync", "-o", bin, "fettle.dev/fettle/cmd/fettle")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build fettle: %v\n%s", err, out)
+	if err := gobuild.Program(bin, gobuild.Fettle, "-tags", "fettlenosync"); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // long asks for all inputs instead of a sample of every kind.
@@ -64,9 +65,8 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "fettle")
-	out, err := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("cannot build: %w\n%s", err, out)
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
+		return "", err
 	}
 	return bin, os.Chmod(dir, 0o755)
 })

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // Exit codes that scripts depend on.
@@ -33,11 +35,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "fettle")
-	out, err := exec.Command("go", "build", "-tags", "fettlefault", "-o", bin, "fettle.dev/fettle/cmd/fettle").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("cannot build: %w\n%s", err, out)
-	}
-	return bin, nil
+	return bin, gobuild.Program(bin, gobuild.Fettle, "-tags", "fettlefault")
 })
 
 func TestMain(m *testing.M) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/gobuild"
 	"fettle.dev/fettle/test/hosts"
 )
 
@@ -68,10 +68,8 @@ for u in first second; do systemctl is-active $u; systemctl is-enabled $u; cat /
 func program(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "fettle")
-	cmd := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle")
-	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build fettle: %v\n%s", err, out)
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

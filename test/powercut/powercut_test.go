@@ -3,12 +3,12 @@ package powercut
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/gobuild"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -35,12 +35,7 @@ var (
 
 func buildWith(tags string) (string, error) {
 	bin := filepath.Join(os.TempDir(), "fettle"+tags)
-	cmd := exec.Command("go", "build", "-tags", tags, "-o", bin, "fettle.dev/fettle/cmd/fettle")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build: %w\n%s", err, out)
-	}
-	return bin, nil
+	return bin, gobuild.Program(bin, gobuild.Fettle, "-tags", tags)
 }
 
 // TestPowerCut cuts the power while lists are applied, updated and rolled back,

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // site is a repository with secrets, and a machine that it is for: this one,
@@ -49,10 +51,7 @@ func newSite(t *testing.T) *site {
 	for _, d := range []string{s.home, s.repo, s.cores} {
 		s.must(os.Mkdir(d, 0o755))
 	}
-	build := exec.Command("go", "build", "-o", s.bin, "fettle.dev/fettle/cmd/fettle")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build fettle: %v\n%s", err, out)
-	}
+	s.must(gobuild.Program(s.bin, gobuild.Fettle))
 	s.git("init", "-q", ".")
 	s.write("fettle.hcl", "target \"local\" {}\n")
 	s.ok("", "secret", "init")

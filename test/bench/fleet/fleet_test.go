@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/bench/machine"
+	"fettle.dev/fettle/test/gobuild"
 )
 
 // TestMain is the command itself for the processes that it starts.
@@ -30,8 +31,8 @@ func TestFleet(t *testing.T) {
 	}
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "fettle")
-	if out, err := exec.Command("go", "build", "-o", bin, "fettle.dev/fettle/cmd/fettle").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
+		t.Fatal(err)
 	}
 	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s", "-limits=false", "-out", "", "-date", "2026-01-31"})
 	if err != nil {

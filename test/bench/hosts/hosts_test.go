@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/bench/machine"
+	"fettle.dev/fettle/test/gobuild"
 )
 
 func Example() {
@@ -93,9 +94,9 @@ func TestHosts(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	for name, pkg := range map[string]string{"hosts": ".", "fettle": "fettle.dev/fettle/cmd/fettle"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+	for name, pkg := range map[string]string{"hosts": ".", "fettle": gobuild.Fettle} {
+		if err := gobuild.Program(filepath.Join(dir, name), pkg); err != nil {
+			t.Fatal(err)
 		}
 	}
 	cmd := exec.Command(filepath.Join(dir, "hosts"), "-fettle", filepath.Join(dir, "fettle"), "-hosts", "2", "-rounds", "1", "-peers=false", "-works", "^first|^no change$|far: ch")
