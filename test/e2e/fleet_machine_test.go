@@ -45,7 +45,7 @@ func TestFleetMachine(t *testing.T) {
 
 // machineDrift: what systemd, the accounts and dpkg know is seen as soon as files are.
 func machineDrift(f *fleetOf, a *machine) {
-	f.await("it is ready", ready)
+	f.ready()
 	a.Run(f.t, "systemctl", "stop", "cron")
 	f.await("cron runs again", func() bool { return a.Exec("systemctl", "is-active", "cron").ExitCode == 0 })
 	a.Run(f.t, "systemctl", "disable", "cron")
@@ -77,11 +77,10 @@ func machineUnplugged(f *fleetOf, a *machine) {
 // firewall, ends no connection; the agent notices, and comes back when it can. It takes a
 // minute and a half to wait for that, so it is for long runs.
 func machineSilence(f *fleetOf, a *machine) {
-	ready := func() bool { return strings.Contains(f.hub.Exec("fettle", "status", "--fleet").Stdout, "1 ready") }
 	if !full() {
 		f.commit("three")
 		f.motd("three")
-		f.await("it is ready", ready) // a run that is stopped before its end is taken back
+		f.ready() // a run that is stopped before its end is taken back
 		return
 	}
 	a.Run(f.t, "apt-get", "install", "-qy", "nftables")
@@ -92,7 +91,7 @@ func machineSilence(f *fleetOf, a *machine) {
 	})
 	a.Run(f.t, "nft", "delete", "table", "inet", "cut")
 	f.motd("three")
-	f.await("it is ready", ready)
+	f.ready()
 }
 
 // machineDiskFull: an agent that can write nothing takes nothing, and half of nothing, and

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -122,9 +123,10 @@ func (f *fleetOf) await(what string, holds func() bool) {
 // ready waits until the hub shows all agents ready.
 func (f *fleetOf) ready() {
 	f.t.Helper()
+	n := len(f.agents)
 	f.await("all are ready", func() bool {
 		r := f.hub.Exec("fettle", "status", "--fleet")
-		return strings.Contains(r.Stdout, "2 ready") && strings.Contains(r.Stdout, "connected  2 of 2")
+		return strings.Contains(r.Stdout, fmt.Sprintf("%d ready", n)) && strings.Contains(r.Stdout, fmt.Sprintf("connected  %d of %d", n, n))
 	})
 }
 
