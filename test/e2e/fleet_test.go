@@ -28,7 +28,7 @@ func TestFleet(t *testing.T) {
 	repo.AddDebian(t)
 	repo.Publish(t)
 	w := hosts.NewWorld(t)
-	names := []string{"hub", "web1", "web2"}
+	names := []string{"hub", "web1", "web2", "web3", "web4", "web5"}
 	ms := make([]*machine, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
@@ -62,7 +62,7 @@ func (f *fleetOf) begin() {
 	h.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
 	h.units()
 	h.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
-	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
+	f.await("a token", func() bool { return f.token("role=web", "1") != "" })
 	for _, a := range f.agents {
 		f.enrol(a, f.token("role=web", "1"), 0)
 		a.units()
@@ -83,8 +83,8 @@ func (f *fleetOf) commit(text string) {
 }
 
 // token makes one, "" while the hub does not serve.
-func (f *fleetOf) token(labels, uses string) string {
-	r := f.hub.Exec("fettle", "token", "create", "--labels", labels, "--uses", uses, "--json")
+func (f *fleetOf) token(labels, uses string, more ...string) string {
+	r := f.hub.Exec(append([]string{"fettle", "token", "create", "--labels", labels, "--uses", uses, "--json"}, more...)...)
 	_, rest, found := strings.Cut(r.Stdout, `"secret": "`)
 	if r.ExitCode != 0 || !found {
 		return ""
@@ -135,7 +135,7 @@ func fleetPush(f *fleetOf) {
 	began := time.Now()
 	f.commit("two")
 	f.motd("two")
-	f.t.Logf("from git to both agents in %s", time.Since(began).Round(time.Millisecond))
+	f.t.Logf("from git to all agents in %s", time.Since(began).Round(time.Millisecond))
 	f.ready()
 	if out := f.hub.Run(f.t, "fettle", "target", "show", "web1"); !strings.Contains(out, "modules/web  ready") || !strings.Contains(out, "generation 2") {
 		f.t.Errorf("%s", out)
@@ -205,25 +205,27 @@ func fleetSigned(f *fleetOf) {
 	f.motd("four")
 }
 
-// fleetToken: a token that is spent, and one that is none, let nobody in; the one who is
-// in stays.
+// fleetToken: a token that is spent, expired, of another fleet or none lets nobody in,
+// and is not shown; the one who is in stays.
 func fleetToken(f *fleetOf) {
-	spent := f.token("role=web", "1")
+	spent, short := f.token("role=web", "1"), f.token("role=web", "1", "--expires", "1s")
 	f.enrol(f.hub, spent, 0, "--name", "hub")
-	r := f.enrol(f.agents[0], spent, 1, "--again")
-	r2 := f.enrol(f.agents[0], spent[:len(spent)-1]+"x", 1, "--again")
-	for _, out := range []string{r.Stdout + r.Stderr, r2.Stdout + r2.Stderr} {
-		if strings.Contains(out, spent[16:30]) {
-			f.t.Errorf("a part of the token is shown: %s", out)
+	other := &fleetOf{t: f.t, hub: f.agents[4]}
+	other.begin()
+	f.await("it has expired", func() bool { return strings.Contains(f.hub.Exec("fettle", "token", "list").Stdout, " expired ") })
+	for _, c := range []struct{ token, says string }{
+		{spent, "spent"},
+		{spent[:len(spent)-1] + "x", "cut off or mistyped"},
+		{short, "expired"},
+		{other.token("role=web", "1"), "not of the fleet"},
+	} {
+		r := f.enrol(f.agents[0], c.token, 1, "--again")
+		if out := r.Stdout + r.Stderr; strings.Contains(out, c.token[16:30]) || !strings.Contains(out, c.says) {
+			f.t.Errorf("it does not say %q, or a part of the token: %s", c.says, out)
 		}
 	}
-	f.ready2()
-}
-
-// ready2 is ready with the hub's own target, which has no agent.
-func (f *fleetOf) ready2() {
-	f.t.Helper()
-	f.await("both agents are ready", func() bool { return strings.Contains(f.hub.Exec("fettle", "status", "--fleet").Stdout, "2 ready") })
+	other.hub.Run(f.t, "systemctl", "disable", "--now", "fettle-hub")
+	f.await("all agents are ready", func() bool { return strings.Contains(f.hub.Exec("fettle", "status", "--fleet").Stdout, "5 ready") })
 }
 
 // fleetRevoked: who is revoked gets nothing any more, and keeps what it has.
@@ -231,7 +233,7 @@ func fleetRevoked(f *fleetOf) {
 	f.hub.Run(f.t, "fettle", "target", "revoke", "web2", "--yes", "--reason", "stolen")
 	f.await("it is out", func() bool { return !strings.Contains(f.hub.Exec("fettle", "target", "list").Stdout, "web2") })
 	f.commit("five")
-	only := &fleetOf{t: f.t, hub: f.hub, agents: f.agents[:1]}
+	only := &fleetOf{t: f.t, hub: f.hub, agents: append(f.agents[:1:1], f.agents[2:]...)}
 	only.motd("five")
 	if out := f.agents[1].Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "four" {
 		f.t.Errorf("a target that is revoked has %q", out)

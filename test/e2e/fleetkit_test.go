@@ -12,7 +12,7 @@ import (
 // units puts the program where the package has it, with the units of the package.
 func (m *machine) units() {
 	m.t.Helper()
-	m.Run(m.t, "cp", "/usr/local/bin/fettle", "/usr/bin/fettle")
+	m.Run(m.t, "install", "/usr/local/bin/fettle", "/usr/bin/fettle")
 	for _, name := range []string{"fettle-agent.service", "fettle-hub.service", "fettle-recover.service"} {
 		text, err := os.ReadFile(filepath.Join("../../packaging/systemd", name))
 		if err != nil {

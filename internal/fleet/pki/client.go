@@ -271,7 +271,11 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 	q.Header.Set("Content-Type", "application/json")
 	p, err := client.Do(q)
 	if err != nil {
-		return 0, nil, fmt.Errorf("cannot ask a hub: %w", err)
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // the path says nothing to who reads it
+		}
+		return 0, nil, fmt.Errorf("cannot ask the hub at %s: %w", q.URL.Host, err)
 	}
 	defer p.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(p.Body, maxAnswer+1))
