@@ -3,10 +3,14 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -16,8 +20,9 @@ type Retention struct {
 	// Content is how many hours bundles stay that no assignment names: 24. They go after
 	// one to two times as long.
 	Content int `json:"content_hours,omitempty"`
-	// Events is how many days events stay, EventsEach how many of each target are shown,
-	// and Log how many MiB all of them may have: 90, 40, 1024.
+	// Events is how many days events stay, and tokens that let nobody in any more;
+	// EventsEach is how many events of each target are shown, and Log how many MiB all of
+	// them may have: 90, 40, 1024.
 	Events     int `json:"event_days,omitempty"`
 	EventsEach int `json:"events_of_target,omitempty"`
 	Log        int `json:"log_mib,omitempty"`
@@ -68,6 +73,9 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.pruneRequests(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget old requests: " + err.Error())
 		}
+		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {
+			h.warn("cannot forget old tokens: " + err.Error())
+		}
 		if h.now().Sub(swept) >= h.set.Retention.content() {
 			swept = h.now()
 			if err := h.sweep(ctx); err != nil && ctx.Err() == nil {
@@ -86,6 +94,33 @@ func (h *Hub) pruneRequests(ctx context.Context) error {
 			continue
 		}
 		if err := h.requests.remove(ctx, r.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneTokens forgets tokens that have let nobody in for as long as events are kept: whom they
+// let in stands in the registry.
+func (h *Hub) pruneTokens(ctx context.Context) error {
+	store := h.stores["tokens"]
+	entries, err := store.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var t pki.StoredToken
+		if json.Unmarshal(e.Value, &t) != nil {
+			continue // a newer hub wrote it
+		}
+		over := t.Expires
+		if t.Withdrawn > 0 {
+			over = min(over, t.Withdrawn)
+		}
+		if h.now().Sub(time.Unix(over, 0)) < h.set.Retention.events() {
+			continue
+		}
+		if err := store.Delete(ctx, e.Key, e.Rev); err != nil && !errors.Is(err, fleet.ErrConflict) && !errors.Is(err, fleet.ErrNotFound) {
 			return err
 		}
 	}

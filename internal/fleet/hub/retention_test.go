@@ -2,11 +2,13 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/pki"
 )
 
 // Requests that all have answered go after a while, and those that nobody answers any more;
@@ -41,6 +43,47 @@ func TestRequestsAreForgotten(t *testing.T) {
 	}
 	for _, e := range left {
 		if e.Key == "over" || e.Key == "answered" {
+			t.Errorf("%s is still there", e.Key)
+		}
+	}
+}
+
+// Tokens go that have let nobody in for as long as events stay; what nobody can read stays.
+func TestTokensAreForgotten(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	tokens := bustest.NewStore()
+	h := &Hub{conf: Config{Now: func() time.Time { return now }}, stores: map[string]fleet.Store{"tokens": tokens}}
+	ago := func(d time.Duration) int64 { return now.Add(-d).Unix() }
+	put := func(id string, text []byte) {
+		t.Helper()
+		if _, err := tokens.Put(t.Context(), id, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, token := range map[string]pki.StoredToken{
+		"good":      {Terms: pki.Terms{Expires: ago(-day)}},
+		"expired":   {Terms: pki.Terms{Expires: ago(89 * day)}},
+		"forgotten": {Terms: pki.Terms{Expires: ago(91 * day)}},
+		"withdrawn": {Terms: pki.Terms{Expires: ago(-day)}, Withdrawn: ago(91 * day)},
+	} {
+		text, err := json.Marshal(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(id, text)
+	}
+	put("newer", []byte("what a newer hub wrote"))
+	for range 2 {
+		if err := h.pruneTokens(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := tokens.All(t.Context())
+	if err != nil || len(left) != 3 {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+	for _, e := range left {
+		if e.Key == "forgotten" || e.Key == "withdrawn" {
 			t.Errorf("%s is still there", e.Key)
 		}
 	}
