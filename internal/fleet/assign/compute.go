@@ -21,6 +21,29 @@ type decision struct {
 	issued uint64 // the new generation, 0 for none
 }
 
+// thought is what is kept of a decision, to tell why: a hub has one of each target.
+type thought struct {
+	target  fleet.Target
+	had     *fleet.Have      // nil: it had no assignment
+	modules []fleet.Assigned // it is to have
+	pins    []fleet.Pin
+	kept    string
+	frozen  string
+	grant   string
+	issued  uint64
+}
+
+func (d *decision) thought() thought {
+	t := thought{target: d.target, pins: d.pins, kept: d.kept, frozen: d.frozen, grant: d.grant, issued: d.issued}
+	if d.was != nil {
+		t.had = &fleet.Have{Epoch: d.was.Epoch, Generation: d.was.Generation}
+	}
+	if d.want != nil {
+		t.modules = d.want.Modules
+	}
+	return t
+}
+
 // keep leaves a target with what it has.
 func (d *decision) keep(why string) {
 	d.kept, d.want = why, nil
@@ -65,12 +88,12 @@ func Compute(in Input) Output {
 		c.decide(d)
 	}
 	c.guard()
-	out := Output{in: in, decisions: make(map[fleet.TargetID]decision, len(c.all))}
+	out := Output{in: Input{Epoch: in.Epoch, Branch: in.Branch, Refs: in.Refs, Revisions: in.Revisions}, thoughts: make(map[fleet.TargetID]thought, len(c.all))}
 	for _, d := range c.all {
 		if a, ok := c.issue(d); ok {
 			out.Assignments = append(out.Assignments, a)
 		}
-		out.decisions[d.target.ID] = *d
+		out.thoughts[d.target.ID] = d.thought()
 	}
 	out.Alarms, out.Epoch, out.Next = c.alarms.sorted(), c.epoch, c.next
 	return out

@@ -139,6 +139,6 @@ type Output struct {
 	// assignment than this hub knows of; 0 when there is none.
 	Epoch uint64
 
-	in        Input
-	decisions map[fleet.TargetID]decision
+	in       Input
+	thoughts map[fleet.TargetID]thought
 }

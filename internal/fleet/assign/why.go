@@ -12,7 +12,7 @@ import (
 // Why explains what a target has, and, when module is the folder of one, that module: a
 // sentence a line, from the cause to what came of it. It is for people.
 func (o Output) Why(target fleet.TargetID, module string) []string {
-	d, ok := o.decisions[target]
+	d, ok := o.thoughts[target]
 	if !ok {
 		return []string{"the registry has no such target"}
 	}
@@ -38,8 +38,8 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 	switch {
 	case d.issued > 0:
 		lines = append(lines, fmt.Sprintf("it gets generation %d of epoch %d", d.issued, o.in.Epoch))
-	case d.was != nil:
-		lines = append(lines, fmt.Sprintf("it has generation %d of epoch %d", d.was.Generation, d.was.Epoch))
+	case d.had != nil:
+		lines = append(lines, fmt.Sprintf("it has generation %d of epoch %d", d.had.Generation, d.had.Epoch))
 	default:
 		lines = append(lines, "it has no assignment")
 	}
@@ -47,7 +47,7 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 }
 
 // whyModule says what gives a module, at which revision, what it needs and who needs it.
-func (o Output) whyModule(d decision, module string) []string {
+func (o Output) whyModule(d thought, module string) []string {
 	ref := o.in.Branch
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
 		ref = d.pins[0].Ref
@@ -59,10 +59,7 @@ func (o Output) whyModule(d decision, module string) []string {
 	} else {
 		lines = append(lines, "nothing gives it "+module)
 	}
-	if d.want == nil {
-		return lines
-	}
-	for _, m := range d.want.Modules {
+	for _, m := range d.modules {
 		if m.Module == module {
 			lines = append(lines, fmt.Sprintf("%s is at %.12s of %s", module, m.Revision.Commit, m.Revision.Branch))
 			if newest := o.in.Refs[m.Revision.Branch].Commit; newest != "" && newest != m.Revision.Commit && d.kept == "" {
@@ -73,7 +70,7 @@ func (o Output) whyModule(d decision, module string) []string {
 			}
 		}
 	}
-	for _, m := range d.want.Modules {
+	for _, m := range d.modules {
 		for _, n := range m.Needs {
 			if n.Module == module {
 				lines = append(lines, "it is needed by "+needText(m.Module, n))
