@@ -11,9 +11,9 @@
 // without fetching it; what changes later they fetch.
 //
 // For each number of agents the command lets all enrol by the hub's HTTPS, connects
-// them, waits, pushes commits that change one module which all have, kills the hub with
-// SIGKILL in the midst of its fleet, and starts it again. It prints a table and writes
-// docs/performance-fleet.md.
+// them, pushes commits that change one module which all have, waits until the hub rests
+// and reads what it takes then, kills it with SIGKILL in the midst of its fleet, and starts
+// it again. It prints a table and writes docs/performance-fleet.md.
 //
 // # The limit
 //

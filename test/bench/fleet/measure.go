@@ -112,7 +112,7 @@ func (b *bench) all(ctx context.Context, base string) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.atRest, b.push, b.weigh, b.restart,
+		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.push, b.atRest, b.weigh, b.restart,
 	} {
 		limited, end := context.WithTimeout(ctx, b.patience)
 		err := step(limited)
@@ -168,7 +168,7 @@ func (b *bench) known(ctx context.Context) error {
 	return nil
 }
 
-// atRest reads what the hub takes while nothing happens.
+// atRest reads what the hub takes while nothing happens, after it has worked.
 func (b *bench) atRest(ctx context.Context) error {
 	before, err := b.hub.cpu()
 	if err != nil {
@@ -242,7 +242,7 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 	return c, err
 }
 
-// weigh reads what the hub's folder takes.
+// weigh reads what the hub's folder takes, at rest as well: what only work needs is gone.
 func (b *bench) weigh(context.Context) (err error) {
 	b.out.disk, err = diskOf(b.hub.dir())
 	b.say("disk %v", b.out.disk)

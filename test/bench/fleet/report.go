@@ -92,7 +92,7 @@ func report(s settings, all []result, facts []machine.Fact) string {
 	for _, w := range rows() {
 		line(&t, w.what, w.asked, all, w.of)
 	}
-	t.WriteString("\n## What lies on the disk\n\nKB of the hub's folder a target, after the first assignment and the commits above. The log of\nwhat happened grows until its bound; the rest is as large as the fleet.\n\n")
+	t.WriteString("\n## What lies on the disk\n\nKB of the hub's folder a target, at rest after the first assignment and the commits above. The log of\nwhat happened grows until its bound; the rest is as large as the fleet.\n\n")
 	parts := map[string]bool{}
 	for _, r := range all {
 		for p := range r.disk {
