@@ -15,13 +15,14 @@ const (
 	workPercent = 200
 )
 
-// lookEvery is how often thrift looks; so many collections since then are work, and calm
-// after so many looks without is rest. Then memory that is free goes back to the system:
+// lookEvery is how often thrift looks; so many collections since then are work, fewer are
+// enough for work that goes on, and calm after so many looks without is rest. Then memory that is free goes back to the system:
 // some times one after the other, since the stacks of connections shrink by half with each,
 // and again after giveEvery looks. Go collects as often by itself, and gives nothing back.
 const (
 	lookEvery = 2 * time.Second
-	workGCs   = 3
+	workGCs   = 6
+	stillGCs  = 2
 	calmLooks = 10
 	giveTimes = 4
 	giveEvery = 60
@@ -39,7 +40,7 @@ type thrift struct {
 func (t *thrift) look(gcs uint64) (percent int, give bool) {
 	n := gcs - t.gcs
 	t.gcs, t.calm = gcs, t.calm+1
-	if n >= workGCs {
+	if n >= workGCs || t.busy && n >= stillGCs {
 		t.calm = 0
 	}
 	switch {

@@ -14,13 +14,13 @@ func TestThrift(t *testing.T) {
 			t.Errorf("after %d collections: %d and %v, not %d and %v", n, got, gives, want, give)
 		}
 	}
-	look(1, 0, false)
-	look(5, workPercent, false)
+	look(5, 0, false)
+	look(6, workPercent, false)
 	look(9, 0, false)
 	for range calmLooks - 1 {
 		look(1, 0, false)
 	}
-	look(4, 0, false)
+	look(2, 0, false)
 	for range calmLooks - 1 {
 		look(0, 0, false)
 	}
@@ -37,5 +37,5 @@ func TestThrift(t *testing.T) {
 			look(2, 0, false)
 		}
 	}
-	look(3, workPercent, false)
+	look(6, workPercent, false)
 }
