@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 )
 
 // MaxBatch bounds the records that are appended as one, in bytes with four for each.
@@ -19,10 +20,13 @@ const (
 	batchHead     = 1 + 4 // and the checksum of what follows, uncompressed
 )
 
-// packBatch makes one message of records: a byte for the format, CRC-32C, and for each
+// batches packs and opens batches. The zero value is ready; it may be used from any goroutine.
+type batches struct{ writers, readers sync.Pool } // a writer is a megabyte, and each commit needs one
+
+// pack makes one message of records: a byte for the format, CRC-32C, and for each
 // record its length as a uvarint and its bytes. What does not get smaller is not
 // compressed.
-func packBatch(records [][]byte) ([]byte, error) {
+func (p *batches) pack(records [][]byte) ([]byte, error) {
 	var plain []byte
 	for _, r := range records {
 		plain = binary.AppendUvarint(plain, uint64(len(r)))
@@ -32,21 +36,46 @@ func packBatch(records [][]byte) ([]byte, error) {
 		return nil, fmt.Errorf("cannot append %d bytes at once: %d are the most", len(plain), MaxBatch)
 	}
 	head := binary.BigEndian.AppendUint32([]byte{batchPlain}, checksum(plain))
-	var small bytes.Buffer
-	w, err := flate.NewWriter(&small, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(plain)
-	}
-	if err = errors.Join(err, w.Close()); err == nil && small.Len() < len(plain) {
-		head[0], plain = batchDeflated, small.Bytes()
+	small, err := p.deflate(plain)
+	if err == nil && len(small) < len(plain) {
+		head[0], plain = batchDeflated, small
 	}
 	return append(head, plain...), err
 }
 
+func (p *batches) deflate(plain []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, ok := p.writers.Get().(*flate.Writer)
+	if ok {
+		w.Reset(&out)
+	} else {
+		var err error
+		if w, err = flate.NewWriter(&out, flate.BestSpeed); err != nil {
+			return nil, err
+		}
+	}
+	defer p.writers.Put(w)
+	_, err := w.Write(plain)
+	err = errors.Join(err, w.Close())
+	return out.Bytes(), err
+}
+
+func (p *batches) inflate(b []byte) ([]byte, error) {
+	in := bytes.NewReader(b)
+	r, ok := p.readers.Get().(io.ReadCloser)
+	if !ok {
+		r = flate.NewReader(in)
+	} else if err := r.(flate.Resetter).Reset(in, nil); err != nil {
+		return nil, err
+	}
+	defer p.readers.Put(r)
+	return io.ReadAll(io.LimitReader(r, MaxBatch+1))
+}
+
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// openBatch reads one. It trusts nothing, and never takes more than MaxBatch.
-func openBatch(b []byte) ([][]byte, error) {
+// open reads one. It trusts nothing, and never takes more than MaxBatch.
+func (p *batches) open(b []byte) ([][]byte, error) {
 	if len(b) < batchHead {
 		return nil, errors.New("cannot read a batch that ends in its head")
 	}
@@ -55,7 +84,7 @@ func openBatch(b []byte) ([][]byte, error) {
 	case batchPlain:
 	case batchDeflated:
 		var err error
-		if plain, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(plain)), MaxBatch+1)); err != nil {
+		if plain, err = p.inflate(plain); err != nil {
 			return nil, fmt.Errorf("cannot read a batch: %w", err)
 		}
 	default:

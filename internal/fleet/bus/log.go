@@ -36,6 +36,8 @@ type eventLog struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	name   string
+
+	batches batches
 }
 
 var _ fleet.Log = (*eventLog)(nil)
@@ -60,7 +62,7 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 // Append implements fleet.Log. After an error it may be there all the same: what is
 // appended has to bear being there twice.
 func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error) {
-	b, err := packBatch(records)
+	b, err := l.batches.pack(records)
 	if err != nil {
 		return 0, err
 	}
@@ -121,7 +123,7 @@ func (l *eventLog) give(m jetstream.Msg, from *uint64, each func(uint64, [][]byt
 	if seq <= *from {
 		return nil
 	}
-	records, err := openBatch(m.Data())
+	records, err := l.batches.open(m.Data())
 	if err != nil {
 		return &CorruptError{Seq: seq, Err: err}
 	}
