@@ -19,6 +19,7 @@ type result struct {
 	first      time.Duration // from the first connection until all were as assigned
 	empty      int64         // memory of the hub before anybody enrolled, bytes
 	memory     int64         // at rest, with all
+	resident   int64         // with the pages of its program
 	idle       float64       // processor time at rest, of one processor
 	commits    []commit
 	disk       map[string]int64 // by part, bytes
@@ -183,8 +184,11 @@ func (b *bench) atRest(ctx context.Context) error {
 		return err
 	}
 	b.out.idle = (after - before).Seconds() / time.Since(began).Seconds()
-	b.out.memory, err = b.hub.memory()
-	b.say("at rest: %.1f KB an agent, %.1f %% of a processor", float64(b.out.memory-b.out.empty)/1024/float64(b.n), 100*b.out.idle)
+	if b.out.memory, err = b.hub.memory(); err != nil {
+		return err
+	}
+	b.out.resident, err = b.hub.resident()
+	b.say("at rest: %.1f KB an agent, %d MB resident, %.1f %% of a processor", float64(b.out.memory-b.out.empty)/1024/float64(b.n), b.out.resident>>20, 100*b.out.idle)
 	return err
 }
 

@@ -46,13 +46,19 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// memory is what it has resident, in bytes.
-func (p *process) memory() (int64, error) {
+// memory is what it has of its own, in bytes: resident without pages of its program's file,
+// of which the kernel keeps what it likes.
+func (p *process) memory() (int64, error) { return p.status("RssAnon:") }
+
+// resident is all that it has in memory, in bytes.
+func (p *process) resident() (int64, error) { return p.status("VmRSS:") }
+
+func (p *process) status(line string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the memory of a process: %w", err)
 	}
-	_, after, _ := strings.Cut(string(text), "VmRSS:")
+	_, after, _ := strings.Cut(string(text), line)
 	n, err := strconv.ParseInt(firstField(after), 10, 64)
 	return n << 10, err
 }

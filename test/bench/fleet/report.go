@@ -26,6 +26,8 @@ of them: believe processor times and memory before wall times. Nothing is extrap
 *TLS alone* is a program that takes as many connections with certificates on both sides,
 and does nothing else. *The bus alone* is fettle's message bus with links that rest. Both
 give back the memory that they do not use before it is read; the hub is left to itself.
+Memory is without the pages of the program's own file, which is shared by all and of which
+the kernel keeps what it likes; *resident* is with them.
 
 `
 
@@ -41,6 +43,7 @@ func rows() []row {
 		{"**memory of the hub, an agent**, KB", "≤ 40", func(r result) string { return kilobytes(float64(r.memory-r.empty) / float64(r.n)) }},
 		{"TLS alone, a connection, KB", "", func(r result) string { return kilobytes(r.tls.memory) }},
 		{"the bus alone, a link, KB", "", func(r result) string { return kilobytes(r.bus.memory) }},
+		{"all that the hub has resident, MB", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.resident)/(1<<20)) }},
 		{"memory of the hub before all, MB", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.empty)/(1<<20)) }},
 		{"**processor of the hub at rest**, % of one", "", func(r result) string { return fmt.Sprintf("%.1f", 100*r.idle) }},
 		{"**commit until the last agent is as it says**, s", "1,000 in 3, 10,000 in 20", func(r result) string {
