@@ -12,7 +12,7 @@ import (
 // is of agents that rest too, and a hub that works collects all the time with so little.
 const (
 	restPercent = 20
-	workPercent = 200
+	workPercent = 100
 )
 
 // lookEvery is how often thrift looks; so many collections since then are work, fewer are
