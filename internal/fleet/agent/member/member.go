@@ -229,9 +229,9 @@ func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 		if by := m.who().Signer(sig.KeyID); by != nil {
 			m.mu.Lock()
 			m.known.Floor = pki.Raise(time.Unix(0, m.known.Floor), time.Unix(a.Issued, 0), by).UnixNano()
-			known := m.known
+			err := m.folder.SaveKnown(m.known) // one writer of the file at a time
 			m.mu.Unlock()
-			if err := m.folder.SaveKnown(known); err != nil {
+			if err != nil {
 				m.cfg.Warn(err.Error())
 			}
 		}
