@@ -66,12 +66,14 @@ func (h *Hub) watchRefs() error {
 // found keeps where refs lead now.
 func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 	for name, rev := range refs {
-		was, at, _ := h.refs.get(refKey(name))
-		if was.Revision == rev && was.Error == "" {
-			continue
-		}
-		h.keepRef(ctx, namedRef{Name: name, Revision: rev, Read: h.now().UnixNano()}, at)
-		if was.Revision.Commit != rev.Commit {
+		before, _, _ := h.refs.get(refKey(name))
+		h.keepRef(ctx, name, func(was namedRef) namedRef {
+			if was.Revision == rev && was.Error == "" {
+				return was
+			}
+			return namedRef{Name: name, Revision: rev, Read: h.now().UnixNano()}
+		})
+		if before.Revision.Commit != rev.Commit {
 			h.note(ctx, fleet.HubEvent{Kind: fleet.Followed, Text: fmt.Sprintf("%s is at %.12s: %s", name, rev.Commit, rev.Subject)})
 		}
 	}
@@ -84,20 +86,37 @@ func (h *Hub) unread(ctx context.Context, err error) {
 		text = err.Error()
 	}
 	name := h.repository().Branch
-	was, at, _ := h.refs.get(refKey(name))
-	if was.Error == text {
-		return
-	}
-	was.Name, was.Error = name, text
-	h.keepRef(ctx, was, at)
-	if text != "" {
+	before, _, _ := h.refs.get(refKey(name))
+	h.keepRef(ctx, name, func(was namedRef) namedRef {
+		if was.Error != text {
+			was.Name, was.Error = name, text
+		}
+		return was
+	})
+	if text != "" && before.Error != text {
 		h.note(ctx, fleet.HubEvent{Kind: fleet.Unread, Text: "cannot read the repository", Error: text})
 	}
 }
 
-func (h *Hub) keepRef(ctx context.Context, r namedRef, at uint64) {
-	if err := h.refs.put(ctx, refKey(r.Name), r, at); err != nil {
-		h.warn("cannot keep where " + r.Name + " leads: " + err.Error())
+// keepRef changes what is kept of a ref, and tries until it is: the repository is not told of
+// again before it has something new.
+func (h *Hub) keepRef(ctx context.Context, name string, change func(was namedRef) namedRef) {
+	for {
+		was, at, _ := h.refs.get(refKey(name))
+		r := change(was)
+		if r == was {
+			return
+		}
+		err := h.refs.put(ctx, refKey(name), r, at)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		h.warn("cannot keep where " + name + " leads: " + err.Error())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryAfter):
+		}
 	}
 }
 
