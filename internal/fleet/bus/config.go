@@ -39,6 +39,9 @@ type Config struct {
 	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
 	// Cluster joins hubs to one bus; nil is a hub alone.
 	Cluster *Cluster
+	// Foreign keeps everything on a cluster that others run; nil is in Dir. It is not both a
+	// Cluster and Foreign.
+	Foreign *Foreign
 	// Warn is told what the server has to say, nil when nobody is.
 	Warn func(text string)
 }
@@ -74,6 +77,10 @@ func (c Config) check() error {
 		return errors.New("cannot join a cluster without a name for it and for the hub, a certificate, and a way to tell who is a hub")
 	case c.Cluster != nil && c.Cluster.Files != nil && !slices.Contains(c.Cluster.Peers, c.Name):
 		return errors.New("cannot join a cluster that does not know this hub")
+	case c.Cluster != nil && c.Foreign != nil:
+		return errors.New("cannot keep everything in a cluster of hubs and on another one")
+	case c.Foreign != nil:
+		return c.Foreign.Check()
 	}
 	return nil
 }
@@ -90,7 +97,7 @@ func (c Config) replicas() int {
 func (c Config) options() (*server.Options, error) {
 	o := &server.Options{
 		ServerName: c.Name, DontListen: c.DontListen, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: c.storeDir(), SyncAlways: true, DisableJetStreamBanner: true,
+		JetStream: c.Foreign == nil, StoreDir: c.storeDir(), SyncAlways: true, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 		MaxConn:         orElse(c.MaxConnections, 50_000),

@@ -26,6 +26,10 @@ func TestOptions(t *testing.T) {
 	if o.TLSConfig.MinVersion != tls.VersionTLS13 || o.TLSConfig.ClientAuth != tls.RequireAndVerifyClientCert || !o.TLSHandshakeFirst {
 		t.Error("agents need no certificate, or less than TLS 1.3")
 	}
+	c.Foreign = &Foreign{}
+	if o, err := c.options(); err != nil || o.JetStream || o.LeafNode.Port != 0 || len(o.LeafNode.Remotes) != 0 || o.Cluster.Port != 0 {
+		t.Errorf("with everything kept elsewhere the server has a store, or connects by itself: %v", err)
+	}
 }
 
 // TestStrict: a configuration for single connections is made as strict as all others.
@@ -55,6 +59,7 @@ func TestConfigsThatAreRefused(t *testing.T) {
 		"address":     func(c *Config) { c.Listen = "here" },
 		"port":        func(c *Config) { c.Listen = ":70000" },
 		"cluster":     func(c *Config) { c.Cluster = &Cluster{Name: "x"} },
+		"foreign":     func(c *Config) { c.Foreign = &Foreign{} },
 	} {
 		c := good
 		change(&c)

@@ -26,6 +26,7 @@ type Exchange struct {
 	streams *streams
 	members *members
 	gate    *gate
+	relay   *relay // to the agents of other hubs where the carrier does not reach them; nil where it does
 
 	mu    sync.Mutex
 	words map[string]bool
@@ -141,10 +142,20 @@ func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, word string
 	defer cancel()
 	number, answer, end := x.calls.begin(string(to))
 	defer end()
-	if err := x.carrier.Send(downOf(to, rest), upOf(to, "r."+x.self+"."+number), body); err != nil {
+	if err := x.send(to, Message{Subject: downOf(to, rest), Reply: upOf(to, "r."+x.self+"."+number), Body: body}); err != nil {
 		return nil, fmt.Errorf("cannot ask %s: %w", to, err)
 	}
 	return wait(ctx, answer, fleet.ErrOffline)
+}
+
+// send gives a message to an agent, wherever it is.
+func (x *Exchange) send(to fleet.TargetID, m Message) error {
+	if x.relay != nil && !x.Here(to) {
+		if hub := x.relay.hubOf(to); hub != "" {
+			return x.relay.pass(hub, m)
+		}
+	}
+	return x.carrier.Send(m.Subject, m.Reply, m.Body)
 }
 
 // Tell implements fleet.Exchange.
@@ -152,7 +163,7 @@ func (x *Exchange) Tell(to fleet.TargetID, word string, body []byte) error {
 	if err := checkDown(to, word, body); err != nil {
 		return err
 	}
-	return x.carrier.Send(downOf(to, "q."+word), "", body)
+	return x.send(to, Message{Subject: downOf(to, "q."+word), Body: body})
 }
 
 func checkDown(to fleet.TargetID, word string, body []byte) error {
@@ -172,7 +183,7 @@ func checkSize(body []byte) error {
 func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, header []byte) (io.ReadWriteCloser, error) {
 	sid := newToken()
 	s, err := x.streams.begin(string(to), sid, func(frame []byte) error {
-		return x.carrier.Send(downOf(to, "d."+sid), "", frame)
+		return x.send(to, Message{Subject: downOf(to, "d."+sid), Body: frame})
 	})
 	if err != nil {
 		return nil, err

@@ -66,7 +66,13 @@ func (h *hostile) isDenied(what string, do func() error) {
 // denied, and the other target notices nothing.
 func TestHostileAgent(t *testing.T) {
 	a := newAuthority(t)
-	srv := a.listen(t)
+	t.Run("alone", func(t *testing.T) { hostileTo(t, a, a.listen(t)) })
+	t.Run("with others", func(t *testing.T) {
+		hostileTo(t, a, a.over(t, "hub1", newOthers(t, 1).Foreign("acme")))
+	})
+}
+
+func hostileTo(t *testing.T, a *authority, srv *bus.Server) {
 	b := busOf(t, srv, func(id fleet.TargetID) bus.LinkConfig { return a.link(srv, id) })
 	ctx := context.Background()
 	store, events := b.Store("targets"), b.Log("events")

@@ -36,6 +36,8 @@ type eventLog struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	name   string
+	at     string  // its subject
+	abroad *abroad // nil for a log of the hubs' own
 
 	batches batches
 }
@@ -44,6 +46,9 @@ var _ fleet.Log = (*eventLog)(nil)
 
 // Log opens a log, and makes it where there is none.
 func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
+	if s.abroad != nil {
+		return s.abroad.log(ctx, c)
+	}
 	var stream jetstream.Stream
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
 		stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
@@ -56,7 +61,7 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", c.Name, err)
 	}
-	return &eventLog{js: s.js, stream: stream, name: c.Name}, nil
+	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name}, nil
 }
 
 // Append implements fleet.Log. After an error it may be there all the same: what is
@@ -68,9 +73,9 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 	}
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
-	ack, err := l.js.Publish(ctx, "log."+l.name, b)
+	ack, err := l.js.Publish(ctx, l.at, l.abroad.sealer().close("log "+l.name, b))
 	if err != nil {
-		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, err)
+		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, l.abroad.plainly(err))
 	}
 	return ack.Sequence, nil
 }
@@ -79,7 +84,9 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 // for what cannot be read.
 func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
 	for {
-		err := l.follow(ctx, &from, each)
+		once, stop := l.abroad.renewed().within(ctx)
+		err := l.follow(ctx, once, &from, each)
+		stop()
 		if err != nil {
 			return err
 		}
@@ -91,9 +98,10 @@ func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64
 	}
 }
 
-// follow gives nil when the connection was lost, and it is worth another attempt.
-func (l *eventLog) follow(ctx context.Context, from *uint64, each func(uint64, [][]byte) error) error {
-	c, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from + 1})
+// follow gives nil when the connection was lost, or once ended before ctx, and it is worth
+// another attempt.
+func (l *eventLog) follow(ctx, once context.Context, from *uint64, each func(uint64, [][]byte) error) error {
+	c, err := l.stream.OrderedConsumer(once, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from + 1})
 	if err != nil {
 		return ctx.Err()
 	}
@@ -102,7 +110,7 @@ func (l *eventLog) follow(ctx context.Context, from *uint64, each func(uint64, [
 		return ctx.Err()
 	}
 	defer messages.Stop()
-	defer context.AfterFunc(ctx, messages.Stop)()
+	defer context.AfterFunc(once, messages.Stop)()
 	for {
 		m, err := messages.Next()
 		if err != nil {
@@ -123,7 +131,11 @@ func (l *eventLog) give(m jetstream.Msg, from *uint64, each func(uint64, [][]byt
 	if seq <= *from {
 		return nil
 	}
-	records, err := l.batches.open(m.Data())
+	b, err := l.abroad.sealer().open("log "+l.name, m.Data())
+	var records [][]byte
+	if err == nil {
+		records, err = l.batches.open(b)
+	}
 	if err != nil {
 		return &CorruptError{Seq: seq, Err: err}
 	}

@@ -49,6 +49,9 @@ func (p *present) all(since time.Time) map[fleet.TargetID]bool {
 // connected to any of them: once when somebody comes or goes, and again with every
 // telling of those who are, until ctx ends.
 func (x *Exchange) Elsewhere(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+	if x.relay != nil {
+		return x.relay.elsewhere(ctx, every, each)
+	}
 	heard := make(chan Message, 64)
 	err := x.carrier.Receive(presentSubject+"*", "", func(m Message) {
 		select {

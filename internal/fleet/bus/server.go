@@ -33,6 +33,7 @@ type Server struct {
 
 	exchange atomic.Pointer[Exchange] // nil until agents may come
 	js       jetstream.JetStream
+	abroad   *abroad // where everything is kept, nil for a hub that keeps it itself
 	owned    []*nats.Conn
 	cancel   context.CancelFunc
 	closing  sync.Once
@@ -101,6 +102,13 @@ func (s *Server) begin(ctx context.Context, founds bool) error {
 	}
 	if _, err := system.Subscribe("$SYS.ACCOUNT.$G.DISCONNECT", s.ended); err != nil {
 		return fmt.Errorf("cannot hear who goes: %w", err)
+	}
+	if s.config.Foreign != nil {
+		if err := errors.Join(s.goAbroad(ctx, x), flush(ctx, system)); err != nil {
+			return err
+		}
+		s.exchange.Store(x)
+		return nil
 	}
 	if s.js, err = jetstream.New(keeper); err != nil {
 		return fmt.Errorf("cannot use the store of the bus: %w", err)
@@ -187,7 +195,9 @@ func (s *Server) kick(connection uint64) {
 }
 
 // Left tells whether the others have taken this hub's vote: it keeps nothing any more.
-func (s *Server) Left() bool { return s.config.Cluster != nil && !s.nats.JetStreamEnabled() }
+func (s *Server) Left() bool {
+	return s.config.Foreign != nil || s.config.Cluster != nil && !s.nats.JetStreamEnabled()
+}
 
 // Reaches tells whether there is a connection with another hub of the cluster.
 func (s *Server) Reaches(name string) bool {
@@ -241,6 +251,9 @@ func (s *Server) Figures() Figures {
 
 // Healthy gives what is wrong with the store of the bus, nil for nothing.
 func (s *Server) Healthy() error {
+	if s.abroad != nil {
+		return s.abroad.healthy()
+	}
 	if h := s.nats.Healthz(&server.HealthzOptions{JSEnabledOnly: s.config.Cluster == nil}); h.Status != "ok" {
 		return fmt.Errorf("the bus is not well: %s", h.Error)
 	}
@@ -254,6 +267,10 @@ func (s *Server) Close() {
 			s.nats.LameDuckShutdown()
 		}
 		s.cancel()
+		if x := s.exchange.Load(); x != nil && x.relay != nil {
+			<-x.relay.done
+		}
+		s.abroad.close()
 		for _, nc := range s.owned {
 			nc.Close()
 		}

@@ -38,6 +38,7 @@ type store struct {
 	name string
 	// leader is the bucket as who leads it has it; nil for a hub alone, which has all.
 	leader jetstream.Stream
+	abroad *abroad // nil for a bucket of the hubs' own
 }
 
 var _ fleet.Store = (*store)(nil)
@@ -45,6 +46,9 @@ var _ fleet.Store = (*store)(nil)
 // Store opens a bucket, and makes it where there is none. The name is of letters,
 // digits, - and _.
 func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
+	if s.abroad != nil {
+		return s.abroad.store(ctx, name)
+	}
 	var kv jetstream.KeyValue
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
 		kv, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
@@ -65,12 +69,14 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
 		}
-		// Any hub that keeps a copy answers otherwise, and may not have what this one has just
-		// written. The library asks who leads where the bucket does not let others answer.
-		st.leader.CachedInfo().Config.AllowDirect = false
+		askLeader(st.leader)
 	}
 	return st, nil
 }
+
+// askLeader has the library ask who leads. Whoever keeps a copy answers otherwise, and may
+// not have what this hub has just written.
+func askLeader(bucket jetstream.Stream) { bucket.CachedInfo().Config.AllowDirect = false }
 
 // explain gives errors of JetStream the words of package fleet.
 func (s *store) explain(what, key string, err error) error {
@@ -81,6 +87,8 @@ func (s *store) explain(what, key string, err error) error {
 		err = fleet.ErrNotFound
 	case conflicts(err):
 		err = fleet.ErrConflict
+	default:
+		err = s.abroad.plainly(err)
 	}
 	return fmt.Errorf("cannot %s %s of %s: %w", what, key, s.name, err)
 }
@@ -112,14 +120,15 @@ func (s *store) Get(ctx context.Context, key string) (fleet.Entry, error) {
 
 // getOfLeader reads what was written last, by whichever hub.
 func (s *store) getOfLeader(ctx context.Context, key string) (fleet.Entry, error) {
-	m, err := s.leader.GetLastMsgForSubject(ctx, "$KV."+s.name+"."+key)
+	m, err := s.leader.GetLastMsgForSubject(ctx, "$KV."+s.kv.Bucket()+"."+key)
 	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && (m.Header.Get("KV-Operation") != "" || m.Header.Get("Nats-Marker-Reason") != "") {
 		err = jetstream.ErrKeyNotFound
 	}
 	if err != nil {
 		return fleet.Entry{}, s.explain("read", key, err)
 	}
-	return fleet.Entry{Key: key, Rev: m.Sequence, Value: m.Data}, nil
+	value, err := s.open(key, m.Data)
+	return fleet.Entry{Key: key, Rev: m.Sequence, Value: value}, s.explain("read", key, err)
 }
 
 func (s *store) Put(ctx context.Context, key string, value []byte) (uint64, error) {
@@ -128,7 +137,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte) (uint64, erro
 	}
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
-	rev, err := s.kv.Put(ctx, key, value)
+	rev, err := s.kv.Put(ctx, key, s.close(key, value))
 	return rev, s.explain("write", key, err)
 }
 
@@ -139,9 +148,9 @@ func (s *store) Update(ctx context.Context, key string, value []byte, rev uint64
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
 	if rev == 0 {
-		newer, err = s.kv.Create(ctx, key, value)
+		newer, err = s.kv.Create(ctx, key, s.close(key, value))
 	} else {
-		newer, err = s.kv.Update(ctx, key, value, rev)
+		newer, err = s.kv.Update(ctx, key, s.close(key, value), rev)
 	}
 	return newer, s.explain("write", key, err)
 }
@@ -177,7 +186,9 @@ func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
 			if !more {
 				return nil, s.explain("read", "all", ErrLost)
 			}
-			out = append(out, entryOf(e))
+			if entry, ok := s.entry(e); ok {
+				out = append(out, entry)
+			}
 		case <-ctx.Done():
 			return nil, s.explain("read", "all", ctx.Err())
 		}

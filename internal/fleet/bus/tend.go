@@ -42,6 +42,9 @@ func (c Copies) good() bool {
 // Peers are the hubs of the cluster, sorted by name, and who leads it, "" while nobody does.
 // A hub alone has none. Only who leads knows how far the others are: it is asked.
 func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
+	if s.abroad != nil {
+		return s.Exchange().relay.peers(), ""
+	}
 	js, err := s.nats.Jsz(&server.JSzOptions{})
 	if err != nil || js.Meta == nil {
 		return nil, ""
@@ -100,6 +103,9 @@ func byName(a, b Peer) int { return cmp.Compare(a.Name, b.Name) }
 func (s *Server) Copies(ctx context.Context) ([]Copies, error) {
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
+	if s.abroad != nil {
+		return s.abroad.copies(ctx)
+	}
 	var out []Copies
 	list := s.js.ListStreams(ctx)
 	for info := range list.Info() {

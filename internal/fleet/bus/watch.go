@@ -17,6 +17,7 @@ const rewatchTime = time.Second
 // watching is what one Watch has told so far. When the watch under it is lost it begins
 // again, tells what it did not tell yet, and whatever is not there any more as gone.
 type watching struct {
+	entry func(jetstream.KeyValueEntry) (fleet.Entry, bool)
 	each  func(fleet.Entry)
 	ready func() // nil when it was called
 	known map[string]uint64
@@ -24,12 +25,14 @@ type watching struct {
 
 // Watch implements fleet.Store. It ends with ctx, and gives its error.
 func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func()) error {
-	w := &watching{each: each, ready: ready, known: map[string]uint64{}}
+	w := &watching{entry: s.entry, each: each, ready: ready, known: map[string]uint64{}}
 	for {
-		if updates, err := s.kv.WatchAll(ctx); err == nil {
-			w.follow(ctx, updates.Updates())
+		once, stop := s.abroad.renewed().within(ctx)
+		if updates, err := s.kv.WatchAll(once); err == nil {
+			w.follow(once, updates.Updates())
 			_ = updates.Stop() // its connection may be gone, and it with it
 		}
+		stop()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -56,7 +59,9 @@ func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValue
 				if first {
 					seen[e.Key()] = true
 				}
-				w.tell(entryOf(e))
+				if entry, ok := w.entry(e); ok {
+					w.tell(entry)
+				}
 			}
 		}
 	}

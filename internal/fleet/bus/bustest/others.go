@@ -1,0 +1,120 @@
+package bustest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"fettle.dev/fettle/internal/fleet/bus"
+)
+
+// Others is a NATS cluster that others run, in this process: real servers with their own
+// ports and folders. Its accounts are FLEET, with the users fettle and, of fewer rights, mute;
+// PLAIN, without JetStream, with the user plain; and SMALL, which has hardly any room, with the user small. All
+// have the password Password.
+type Others struct {
+	t     testing.TB
+	texts []string // their configurations
+	urls  []string
+
+	mu      sync.Mutex
+	servers []*server.Server // nil for one that is stopped
+}
+
+// Password is that of all users of Others.
+const Password = "secret"
+
+// NewOthers starts a server for every two addresses that nobody listens on: the first half is
+// for clients, the other for each other. They end with the test.
+func NewOthers(t testing.TB, addresses []string) *Others {
+	t.Helper()
+	n := len(addresses) / 2
+	o := &Others{t: t, servers: make([]*server.Server, n)}
+	clients, routes := addresses[:n], addresses[n:]
+	for i := range n {
+		cluster := ""
+		if n > 1 {
+			cluster = fmt.Sprintf("cluster { name: others, listen: %q, routes: [ \"nats://%s\" ] }\n", routes[i], strings.Join(routes, `", "nats://`))
+		}
+		text := fmt.Sprintf("server_name: others%d\nlisten: %q\nmax_payload: 4MB\njetstream { store_dir: %q, max_memory_store: 64MB, max_file_store: 64GB }\n%s%s", i, clients[i], t.TempDir(), cluster, othersAccounts)
+		o.texts, o.urls = append(o.texts, text), append(o.urls, "nats://"+clients[i])
+	}
+	for i := range n {
+		o.Start(i)
+	}
+	t.Cleanup(func() {
+		for i := range n {
+			o.Stop(i)
+		}
+	})
+	return o
+}
+
+const othersAccounts = `
+accounts {
+  SYS { users: [ { user: system, password: secret } ] }
+  FLEET { jetstream: enabled, users: [ { user: fettle, password: secret }, { user: mute, password: secret, permissions: { publish: "nothing" } } ] }
+  PLAIN { users: [ { user: plain, password: secret } ] }
+  SMALL { jetstream: { max_streams: 3, max_file: 1GB }, users: [ { user: small, password: secret } ] }
+}
+system_account: SYS
+`
+
+// Start starts a server, again if it was stopped.
+func (o *Others) Start(i int) {
+	o.t.Helper()
+	opts := &server.Options{}
+	if err := opts.ProcessConfigString(o.texts[i]); err != nil {
+		o.t.Fatal(err)
+	}
+	opts.NoSigs, opts.NoLog = true, true
+	s, err := server.NewServer(opts)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	go s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		o.t.Fatal("a server of the others does not start")
+	}
+	o.mu.Lock()
+	o.servers[i] = s
+	o.mu.Unlock()
+}
+
+// Stop stops a server without a word to anybody; one that is stopped may be stopped again.
+func (o *Others) Stop(i int) {
+	o.mu.Lock()
+	s := o.servers[i]
+	o.servers[i] = nil
+	o.mu.Unlock()
+	if s != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+}
+
+// StopAll stops all, and StartAll starts all.
+func (o *Others) StopAll() {
+	for i := range o.servers {
+		o.Stop(i)
+	}
+}
+
+// StartAll starts all.
+func (o *Others) StartAll() {
+	for i := range o.servers {
+		o.Start(i)
+	}
+}
+
+// URLs are where they are reached.
+func (o *Others) URLs() []string { return o.urls }
+
+// Foreign is how the hubs of a fleet use them.
+func (o *Others) Foreign(prefix string) *bus.Foreign {
+	return &bus.Foreign{URLs: o.urls, Login: []byte("fettle:" + Password), Prefix: prefix, Key: []byte("0123456789abcdef0123456789abcdef"), Replicas: min(len(o.urls), 3)}
+}

@@ -1,0 +1,275 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Subjects between hubs, below the prefix of the fleet.
+const (
+	toldSubject = "hubs.told" // who is connected to whom
+	toSubject   = "hubs.to."  // and the token of one hub: for an agent there, or from one
+)
+
+const (
+	tellEvery = 5 * time.Second
+	toldFor   = 4 * tellEvery // after which a hub that told nothing is gone
+)
+
+// relay brings what a hub has for an agent to the hub where it is connected, and back. No
+// subject of agents leaves a hub's own server: hubs hand on what they may say to them, and
+// what the server has shown that they said.
+type relay struct {
+	x    *Exchange
+	name string // of this hub
+	over *between
+	done chan struct{} // closed when the others were told that this hub ends
+
+	mu    sync.Mutex
+	where map[fleet.TargetID]string // the token of a hub
+	hubs  map[string]far            // by token
+}
+
+// far is another hub.
+type far struct {
+	name string
+	at   time.Time // it told last
+}
+
+// rollCall is what hubs tell of themselves: who came, or all who are here.
+type rollCall struct {
+	Hub  string           `json:"hub"`  // its token
+	Name string           `json:"name"` // and its name
+	ID   fleet.TargetID   `json:"id,omitempty"`
+	Here bool             `json:"here,omitempty"`
+	All  []fleet.TargetID `json:"all,omitempty"`
+	Gone bool             `json:"gone,omitempty"` // this hub ends
+}
+
+// relayOver has an exchange reach the agents of other hubs, until ctx ends.
+func (x *Exchange) relayOver(ctx context.Context, name string, over *between) error {
+	r := &relay{x: x, name: name, over: over, done: make(chan struct{}), where: map[fleet.TargetID]string{}, hubs: map[string]far{}}
+	if err := over.receive(toldSubject, r.heardTold); err != nil {
+		return err
+	}
+	if err := over.receive(toSubject+x.self, r.arrived); err != nil {
+		return err
+	}
+	for _, kind := range []string{"r", "d"} {
+		if err := x.carrier.Receive("f.*.up."+kind+".*.*", "", r.back); err != nil {
+			return err
+		}
+	}
+	x.relay = r
+	x.Presence(func(id fleet.TargetID, here bool) { r.tell(rollCall{ID: id, Here: here}) })
+	go r.run(ctx)
+	return nil
+}
+
+// run tells again and again who is here, and forgets hubs that do not.
+func (r *relay) run(ctx context.Context) {
+	defer close(r.done)
+	t := time.NewTicker(tellEvery)
+	defer t.Stop()
+	for {
+		r.tell(rollCall{All: r.x.Connected()})
+		select {
+		case <-ctx.Done():
+			r.tell(rollCall{Gone: true})
+			return
+		case <-t.C:
+		}
+		r.lose(r.expire(time.Now()))
+	}
+}
+
+// expire forgets hubs that have told nothing for long.
+func (r *relay) expire(now time.Time) (gone []fleet.TargetID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for hub, f := range r.hubs {
+		if now.Sub(f.at) > toldFor {
+			gone = append(gone, r.drop(hub)...)
+		}
+	}
+	return gone
+}
+
+// tell may fail: it is told again.
+func (r *relay) tell(t rollCall) {
+	t.Hub, t.Name = r.x.self, r.name
+	if b, err := json.Marshal(t); err == nil {
+		_ = r.over.send(toldSubject, b)
+	}
+}
+
+func (r *relay) heardTold(_ string, body []byte) {
+	var t rollCall
+	if json.Unmarshal(body, &t) != nil {
+		return
+	}
+	gone, known := r.note(t)
+	r.lose(gone)
+	if !known && !t.Gone {
+		r.tell(rollCall{All: r.x.Connected()}) // it has only begun, or was away
+	}
+}
+
+// note takes what a hub told, and gives who is not there any more, and whether the hub was
+// known.
+func (r *relay) note(t rollCall) (gone []fleet.TargetID, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, known = r.hubs[t.Hub]
+	if t.Gone {
+		return r.drop(t.Hub), known
+	}
+	r.hubs[t.Hub] = far{t.Name, time.Now()}
+	switch {
+	case t.Here:
+		r.where[t.ID] = t.Hub
+	case t.ID == "":
+		gone = r.all(t)
+	case r.where[t.ID] == t.Hub:
+		delete(r.where, t.ID)
+		gone = []fleet.TargetID{t.ID}
+	}
+	return gone, known
+}
+
+// all needs the lock. Who is known to be elsewhere stays there: that hub heard of it later.
+func (r *relay) all(t rollCall) (gone []fleet.TargetID) {
+	here := map[fleet.TargetID]bool{}
+	for _, id := range t.All {
+		here[id] = true
+		if r.where[id] == "" {
+			r.where[id] = t.Hub
+		}
+	}
+	return r.without(func(id fleet.TargetID, hub string) bool { return hub == t.Hub && !here[id] })
+}
+
+// drop needs the lock.
+func (r *relay) drop(hub string) []fleet.TargetID {
+	delete(r.hubs, hub)
+	return r.without(func(_ fleet.TargetID, at string) bool { return at == hub })
+}
+
+// without needs the lock.
+func (r *relay) without(which func(id fleet.TargetID, hub string) bool) (gone []fleet.TargetID) {
+	for id, hub := range r.where {
+		if which(id, hub) {
+			delete(r.where, id)
+			gone = append(gone, id)
+		}
+	}
+	return gone
+}
+
+// lose ends what waits for agents whose connection to another hub ended.
+func (r *relay) lose(gone []fleet.TargetID) {
+	for _, id := range gone {
+		r.x.calls.lost(string(id))
+		r.x.streams.failOf(string(id), ErrLost)
+	}
+}
+
+// hubOf is the hub where an agent is, "" for none.
+func (r *relay) hubOf(id fleet.TargetID) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.where[id]
+}
+
+// pass hands a message to another hub.
+func (r *relay) pass(hub string, m Message) error {
+	nobody := ""
+	if m.Nobody {
+		nobody = "nobody"
+	}
+	return r.over.send(toSubject+hub, parts([]byte(m.Subject), []byte(m.Reply), []byte(nobody), m.Body))
+}
+
+// back hands on what an agent here answers to another hub.
+func (r *relay) back(m Message) {
+	p := strings.Split(m.Subject, ".") // f.ID.up.KIND.HUB.N
+	hub := p[4]
+	if hub == r.x.self {
+		if m.Nobody { // the server says so once, to one of those who hear the subject
+			r.x.answered(m)
+		}
+		return
+	}
+	r.mu.Lock()
+	_, known := r.hubs[hub]
+	r.mu.Unlock()
+	if known {
+		_ = r.pass(hub, m) // who does not get it asks again, or notices by pings
+	}
+}
+
+// arrived takes what another hub hands on: for an agent here, or from one there.
+func (r *relay) arrived(_ string, body []byte) {
+	p, err := records(body)
+	if err != nil || len(p) != 4 {
+		return
+	}
+	m := Message{Subject: string(p[0]), Reply: string(p[1]), Nobody: len(p[2]) > 0, Body: p[3]}
+	s := strings.Split(m.Subject, ".")
+	switch {
+	case len(s) < 5 || s[0] != "f":
+	case s[2] == "down":
+		_ = r.x.carrier.Send(m.Subject, m.Reply, m.Body) // as in back
+	case s[2] == "up" && s[3] == "r":
+		r.x.answered(m)
+	case s[2] == "up" && s[3] == "d":
+		r.x.frame(m)
+	}
+}
+
+// peers are the hubs that are there, this one among them, sorted by name.
+func (r *relay) peers() []Peer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []Peer{{Name: r.name, Here: true, Current: true}}
+	for _, f := range r.hubs {
+		if !slices.ContainsFunc(out, func(p Peer) bool { return p.Name == f.name }) {
+			out = append(out, Peer{Name: f.name, Here: true, Current: true})
+		}
+	}
+	slices.SortFunc(out, byName)
+	return out
+}
+
+// elsewhere is Exchange.Elsewhere.
+func (r *relay) elsewhere(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+	tick := time.NewTicker(min(every, tellEvery))
+	defer tick.Stop()
+	known := map[fleet.TargetID]string{}
+	for {
+		r.mu.Lock()
+		now := maps.Clone(r.where)
+		r.mu.Unlock()
+		for _, id := range slices.Sorted(maps.Keys(now)) {
+			each(id, true)
+		}
+		for _, id := range slices.Sorted(maps.Keys(known)) {
+			if now[id] == "" {
+				each(id, false)
+			}
+		}
+		known = now
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
