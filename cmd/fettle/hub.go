@@ -60,6 +60,14 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			defer func() { _ = h.Close() }()
 			return hub.Restore(h, dir, in)
 		},
+		UseNats: func(dir string, g hub.NatsGiven, begin bool) error {
+			h, err := local.Open("/", local.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = h.Close() }()
+			return hub.UseNats(h, dir, g, begin)
+		},
 		Run: func(ctx context.Context, r cli.HubRun) error {
 			h, err := local.Open("/", local.Options{})
 			if err != nil {

@@ -14,6 +14,9 @@ type HubPage struct {
 	Whole  bool `json:"whole"`
 	// Spare is how many hubs may be gone before nothing can be changed any more.
 	Spare int `json:"spare"`
+	// Nats tells that everything is kept on a NATS cluster of others: Copies is then on how
+	// many of its servers.
+	Nats bool `json:"nats,omitempty"`
 }
 
 // HubMember is one hub.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -211,6 +212,9 @@ func (h *Hub) load(ctx context.Context) error {
 	if err := json.Unmarshal(text, &state); err != nil {
 		return fmt.Errorf("cannot read %s: %w", file, err)
 	}
+	if newer, err := h.hasNewer(ctx, state); err != nil || newer {
+		return errors.Join(err, h.loaded(file))
+	}
 	for _, bucket := range savedBuckets {
 		for _, key := range slices.Sorted(maps.Keys(state.Buckets[bucket])) {
 			value := []byte(state.Buckets[bucket][key])
@@ -224,10 +228,49 @@ func (h *Hub) load(ctx context.Context) error {
 			}
 		}
 	}
+	if h.isForeign() {
+		if err := h.stores["settings"].Delete(ctx, loadingKey, 0); err != nil {
+			return err
+		}
+	}
+	return h.loaded(file)
+}
+
+// loaded forgets what there was to load.
+func (h *Hub) loaded(file string) error {
 	if err := h.conf.Files.Remove(file); err != nil {
 		return err
 	}
 	return h.conf.Files.SyncDir(h.conf.Dir)
+}
+
+// loadingKey says that a backup is being loaded.
+const loadingKey = "backup/loading"
+
+// hasNewer tells whether a NATS cluster still has what was saved from it, and more: then the
+// folder alone was lost. It says so in the store before it says no, so that what was half
+// loaded is not taken for more.
+func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, error) {
+	if !h.isForeign() {
+		return false, nil
+	}
+	settings := h.stores["settings"]
+	_, err := settings.Get(ctx, loadingKey)
+	if err == nil {
+		return false, nil
+	}
+	if !errors.Is(err, fleet.ErrNotFound) {
+		return false, err
+	}
+	_, err = settings.Get(ctx, "rule/"+ruleKey)
+	if err == nil {
+		h.warn("the NATS cluster has everything that this fleet keeps, so the folder alone was restored")
+		return true, nil
+	}
+	if errors.Is(err, fleet.ErrNotFound) {
+		_, err = settings.Put(ctx, loadingKey, []byte(strconv.FormatInt(state.At, 10)))
+	}
+	return false, err
 }
 
 // nextRule is the epoch after that of a backup. Seconds count, as for a new store.

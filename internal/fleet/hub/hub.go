@@ -139,6 +139,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.circle, err = readCircle(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
+	if h.isForeign() && h.circle == nil {
+		h.circle = &circle{} // others may join at any time
+	}
 	h.revoked = &pki.Revocations{}
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
@@ -179,9 +182,13 @@ func (h *Hub) startBus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	foreign, err := h.foreign()
+	if err != nil {
+		return err
+	}
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
-		Cluster: h.cluster(trust),
+		Cluster: h.cluster(trust), Foreign: foreign,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			select {
 			case <-h.settled:

@@ -26,7 +26,7 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	defer stop()
 	p := document.HubPage{Format: document.HubPageFormat, Seen: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Whole: true}
 	leader, err := bus.Holder(ctx, h.stores["leases"], "leader")
-	if err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrNotFound) {
+	if err != nil && ctx.Err() == nil && !h.isForeign() && !errors.Is(err, fleet.ErrNotFound) {
 		return p, err
 	}
 	for _, m := range h.members.values() {
@@ -36,8 +36,42 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	if h.circle == nil {
 		return p, nil
 	}
+	if h.isForeign() {
+		h.seeForeign(ctx, &p)
+		return p, nil
+	}
 	h.seePeers(ctx, &p)
 	return p, nil
+}
+
+// seeForeign adds what is known where everything is kept by others: which hubs are there, and
+// on how many servers of the cluster it is.
+func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
+	p.Nats = true
+	peers, _ := h.joint().Peers(ctx)
+	for i, m := range p.Hubs {
+		if slices.ContainsFunc(peers, func(q bus.Peer) bool { return q.Name == m.Name }) {
+			p.Hubs[i].Here, p.Hubs[i].Current = true, true
+			p.Spare++
+		}
+	}
+	p.Spare = max(0, p.Spare-1)
+	copies, err := h.joint().Copies(ctx)
+	p.Copies, p.Whole = 0, err == nil
+	for i, c := range copies {
+		n, want := 0, c.Want
+		for _, q := range c.On {
+			if q.Current {
+				n++
+			}
+		}
+		if c.Leader == "" && want == 1 {
+			n = 1 // a server alone has no leader
+		}
+		if p.Whole = p.Whole && n == want; i == 0 || n < p.Copies {
+			p.Copies = n
+		}
+	}
 }
 
 // seePeers adds what the bus knows of the others.

@@ -68,6 +68,10 @@ func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	if err := keys.Install([]byte(w.Certificates)); err != nil {
 		return err
 	}
+	var err error
+	if set.Nats, err = takeNats(j, w.Nats); err != nil {
+		return err
+	}
 	var c circle
 	if err := json.Unmarshal(w.Members, &c.Members); err != nil {
 		return fmt.Errorf("cannot read the answer of the hub: %w", err)
@@ -78,11 +82,7 @@ func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	if err := smallfile.Write(j.Files, path.Join(j.Dir, hookFile), []byte(w.Hook+"\n")); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(set, "", "  ")
-	if err != nil {
-		return err
-	}
-	return smallfile.Write(j.Files, path.Join(j.Dir, "hub.json"), append(text, '\n'))
+	return set.write(j.Files, j.Dir)
 }
 
 // serveJoin takes in another hub.
@@ -112,6 +112,9 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 	}
 	if h.circle == nil {
 		return h.makeRoom()
+	}
+	if h.isForeign() {
+		return nil // no vote is its, and nothing is kept on it
 	}
 	peers, _ := h.joint().Peers(ctx)
 	for _, m := range h.members.values() {
@@ -173,6 +176,10 @@ func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welc
 	if err != nil {
 		return pki.Welcome{}, err
 	}
+	nats, err := h.welcomeNats()
+	if err != nil {
+		return pki.Welcome{}, err
+	}
 	hook, err := smallfile.Read(h.conf.Files, h.dir(hookFile))
-	return pki.Welcome{Certificates: string(certificates), Fleet: h.set.Fleet, Members: members, Hook: string(bytes.TrimSpace(hook))}, err
+	return pki.Welcome{Nats: nats, Certificates: string(certificates), Fleet: h.set.Fleet, Members: members, Hook: string(bytes.TrimSpace(hook))}, err
 }

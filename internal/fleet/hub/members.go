@@ -188,7 +188,7 @@ func (h *Hub) isMember(name string) bool {
 
 // cluster is how this hub is one of several, nil for one alone.
 func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
-	if h.circle == nil {
+	if h.circle == nil || h.isForeign() {
 		return nil
 	}
 	c := &bus.Cluster{
@@ -225,7 +225,10 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 			names = append(names, m.Name)
 		}
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
-		done, err := h.joint().Tend(once, names)
+		done, err := h.isForeign(), error(nil) // who tends a cluster of others are others
+		if !done {
+			done, err = h.joint().Tend(once, names)
+		}
 		err = errors.Join(err, h.withdraw(once, fence, names, done))
 		stop()
 		switch {

@@ -42,6 +42,8 @@ type Settings struct {
 	Repository Repository `json:"repository"`
 	Retention  Retention  `json:"retention,omitzero"`
 	Asks       Asks       `json:"asks,omitempty"`
+	// Nats is where everything is kept, nil for what hubs keep themselves.
+	Nats *Nats `json:"nats,omitempty"`
 }
 
 // Repository is what a fleet follows.
@@ -83,6 +85,8 @@ type Birth struct {
 	// Hosts are the names and addresses in its certificate.
 	Hosts []string
 	Now   time.Time
+	// NatsGiven is the NATS cluster on which everything is to be kept, if any.
+	NatsGiven NatsGiven
 }
 
 // hookFile holds the secret with which a git server proves its hooks.
@@ -104,6 +108,11 @@ func Init(b Birth) (authority [32]byte, err error) {
 	}
 	if err := smallfile.Folder(b.Files, b.Dir); err != nil {
 		return authority, err
+	}
+	if !b.NatsGiven.IsZero() {
+		if b.Nats, err = giveNats(b.Files, b.Dir, b.Fleet, nil, b.NatsGiven); err != nil {
+			return authority, err
+		}
 	}
 	root, err := pki.NewAuthority(b.Files, path.Join(b.Dir, "authority"), b.Fleet, b.Now)
 	if err != nil {
@@ -129,11 +138,7 @@ func Init(b Birth) (authority [32]byte, err error) {
 		return authority, err
 	}
 	b.Format = settingsFormat
-	text, err := json.MarshalIndent(b.Settings, "", "  ")
-	if err != nil {
-		return authority, err
-	}
-	return root.Digest(), smallfile.Write(b.Files, file, append(text, '\n'))
+	return root.Digest(), b.Settings.write(b.Files, b.Dir)
 }
 
 // ReadSettings reads hub.json of a folder.

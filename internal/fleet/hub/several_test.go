@@ -23,6 +23,7 @@ import (
 type several struct {
 	*world
 	hubs []*one
+	nats hub.NatsGiven
 }
 
 // one is a hub of them.
@@ -43,13 +44,16 @@ func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
 // settings are those of a new hub.
 func (w *several) settings(name string) (hub.Birth, string) {
 	apiAt, busAt, clusterAt := free(w.t), free(w.t), free(w.t)
-	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{
+	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), NatsGiven: w.nats, Settings: hub.Settings{
 		Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, Hubs: []string{"https://" + apiAt}, Buses: []string{"tls://" + busAt},
 	}}, "https://" + apiAt
 }
 
-func newSeveral(t *testing.T) *several {
-	w := &several{world: newWorld(t)}
+func newSeveral(t *testing.T) *several { return newSeveralOver(t, hub.NatsGiven{}) }
+
+// newSeveralOver keeps everything on a NATS cluster, if one is given.
+func newSeveralOver(t *testing.T, nats hub.NatsGiven) *several {
+	w := &several{world: newWorld(t), nats: nats}
 	w.commit(map[string]string{
 		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n",
 		"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n",

@@ -34,6 +34,19 @@ type Welcome struct {
 	Members json.RawMessage `json:"members"`
 	// Hook is the secret of git servers.
 	Hook string `json:"hook,omitempty"`
+	// Nats is where everything is kept, nil where hubs keep it themselves.
+	Nats *WelcomeNats `json:"nats,omitempty"`
+}
+
+// WelcomeNats is what a hub has to know of the NATS cluster of others on which its fleet keeps
+// everything.
+type WelcomeNats struct {
+	URLs     []string `json:"urls"`
+	Prefix   string   `json:"prefix"`
+	Replicas int      `json:"replicas,omitempty"`
+	CA       string   `json:"ca,omitempty"` // PEM
+	Key      string   `json:"key"`          // what is kept there is sealed with it; hex
+	Login    bool     `json:"login"`        // credentials are needed
 }
 
 const (

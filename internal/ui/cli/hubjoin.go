@@ -54,8 +54,9 @@ authority vouches for, and what it has to know of the other hubs. HUB is the one
 the authority's key; it is believed only if the token is of its fleet.
 
 The fleet's settings are shared by all hubs. A key for the repository is not: give one
-with --key, or put it where the first hub has it.`,
-		Example: "  fettle hub join https://hub1.example.org:7440 --token-file token\n  fettle hub join https://hub1.example.org:7440 --token-file - --address hub2.example.org --name hub2 <token",
+with --key, or put it where the first hub has it. Where the fleet keeps everything on a
+NATS cluster, this hub is told of it, and needs --nats-creds: credentials of its own.`,
+		Example: "  fettle hub join https://hub1.example.org:7440 --token-file token\n  fettle hub join https://hub1.example.org:7440 --token-file - --address hub2.example.org --name hub2 <token\n  fettle hub join https://hub1.example.org:7440 --token-file token --nats-creds hub2.creds",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.hubJoin(c.Context(), a[0], file, f) },
 	}

@@ -84,6 +84,7 @@ func keepWhole(file string, write func(io.Writer) error) error {
 
 func newHubRestore(s *session) *cobra.Command {
 	dir := hubDir
+	var nats natsFlags
 	c := &cobra.Command{
 		Use:   "restore FILE|-",
 		Short: "Make a hub of a backup, where there is none",
@@ -91,21 +92,28 @@ func newHubRestore(s *session) *cobra.Command {
 above all that were before: agents that are ahead of the backup take what it says, and no
 number is given twice. What was revoked since the backup has to be revoked again.
 
-Never run the hub that was saved and the one that was restored at once.`,
-		Example: "  fettle hub restore /srv/backup/hub.json\n  age -d -i key hub.age | fettle hub restore -",
+Never run the hub that was saved and the one that was restored at once.
+
+What a NATS cluster still has is newer than the backup, and stays. With --nats a hub that
+kept everything itself keeps it there from then on.`,
+		Example: "  fettle hub restore /srv/backup/hub.json\n  age -d -i key hub.age | fettle hub restore -\n  fettle hub restore /srv/backup/hub.json --nats tls://nats1.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(1, 1),
-		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, a[0]) },
+		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, a[0], nats) },
 	}
+	nats.flag(c.Flags())
 	c.Flags().StringVar(&dir, "dir", hubDir, "make it in `DIR`")
 	return c
 }
 
-func (s *session) hubRestore(dir, file string) error {
+func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 	if s.app.Hub == nil || s.app.Hub.Restore == nil {
 		return errors.New("cannot be a hub: this program was built without")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
+		return err
+	}
+	if _, err := nats.given(); err != nil {
 		return err
 	}
 	in := s.app.Stdin
@@ -123,6 +131,9 @@ func (s *session) hubRestore(dir, file string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := s.useNats(dir, nats, true); err != nil {
+		return withHint(err, "Move "+dir+" away, and restore again")
 	}
 	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: systemctl start fettle-hub, or fettle hub run --dir %s", set.Name, set.Fleet, dir, dir))
 }

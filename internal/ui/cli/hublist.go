@@ -61,6 +61,8 @@ func (s *session) showHubs(p document.HubPage) {
 func assurance(p document.HubPage) string {
 	state := fmt.Sprintf("Everything is on %d hubs.", p.Copies)
 	switch {
+	case p.Nats:
+		return natsAssurance(p)
 	case len(p.Hubs) == 1:
 		return "Everything is on this hub alone: while it is away agents go on with what they have."
 	case !p.Whole && p.Copies == 0:
@@ -77,4 +79,24 @@ func assurance(p document.HubPage) string {
 		return state + " While either is away nothing can be changed, and agents go on with what they have: a third hub helps."
 	}
 	return state + " While another is away nothing can be changed, and agents go on with what they have."
+}
+
+// natsAssurance is assurance where everything is kept by others.
+func natsAssurance(p document.HubPage) string {
+	state := fmt.Sprintf("Everything is on %d servers of the NATS cluster.", p.Copies)
+	switch {
+	case p.Copies == 0:
+		return "The NATS cluster does not say what it keeps: nothing can be changed while it is away, and agents go on with what they have."
+	case !p.Whole:
+		state = "Not everything is on as many servers of the NATS cluster as it is to be."
+	case p.Copies == 1:
+		state = "Everything is on one server of the NATS cluster: while that is away nothing can be changed, and agents go on with what they have."
+	}
+	switch {
+	case p.Spare == 0:
+		return state + " No other hub is there: agents go on with what they have while this one is away."
+	case p.Spare == 1:
+		return state + " One hub may be lost, and all goes on."
+	}
+	return state + fmt.Sprintf(" %d hubs may be lost, and all goes on.", p.Spare)
 }

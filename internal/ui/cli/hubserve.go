@@ -36,6 +36,8 @@ type Hub struct {
 	// hub.Restore.
 	Backup  func(dir string, state document.HubState, out io.Writer) error
 	Restore func(dir string, in io.Reader) (hub.Settings, error)
+	// UseNats changes how a hub reaches its NATS cluster, see hub.UseNats.
+	UseNats func(dir string, g hub.NatsGiven, begin bool) error
 }
 
 // HubRun is how a hub runs.
@@ -44,6 +46,7 @@ type HubRun struct {
 	Socket string
 	Ready  func(api, bus fmt.Stringer) // the addresses that it listens on
 	Warn   func(text string)
+	nats   natsFlags
 }
 
 func newHub(s *session) *cobra.Command {
@@ -69,6 +72,7 @@ type hubFlags struct {
 	repository, branch         string
 	key, known                 string
 	poll                       time.Duration
+	nats                       natsFlags
 }
 
 func newHubInit(s *session) *cobra.Command {
@@ -78,8 +82,12 @@ func newHubInit(s *session) *cobra.Command {
 		Short: "Make a hub, and the authority of its fleet",
 		Long: `Makes the folder of a hub: its settings, its keys, and the authority that all
 certificates of the fleet come from. Nothing listens yet, and what is there already is
-never touched.`,
-		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub init --fleet acme --address hub.example.org --address 192.0.2.7 --dir /srv/hub",
+never touched.
+
+A hub keeps everything in this folder, and several hubs on each other. With --nats it is
+kept on a NATS cluster that there is already, sealed, so that who runs it can withhold it
+and read nothing. Agents connect to the hub all the same.`,
+		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub init --fleet acme --address hub.example.org --address 192.0.2.7 --dir /srv/hub\n  fettle hub init --fleet acme --nats tls://nats1.example.org:4222 --nats tls://nats2.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return s.hubInit(f) },
 	}
@@ -102,6 +110,7 @@ func (f *hubFlags) listening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster), "serve other hubs, where there are any, on `HOST:PORT`")
 	flags.StringVar(&f.key, "key", "", "read the repository over ssh with the private key in this `FILE`")
 	flags.StringVar(&f.known, "known-hosts", "", "and believe the host keys in this `FILE`")
+	f.nats.flag(flags)
 }
 
 func (s *session) hubInit(f hubFlags) error {
@@ -132,12 +141,13 @@ func (s *session) hubInit(f hubFlags) error {
   people      %s
   agents      %s
   repository  %s
+  kept        %s
 
 Next:
   fettle hub run --dir %s
   fettle token create --uses 10
   fettle agent enrol --hub %s        on each host, with the token
-`, b.Name, b.Fleet, b.Dir, authority, b.Hubs[0], b.Buses[0], cmp.Or(b.Repository.URL, "none yet"), b.Dir, b.Hubs[0])
+`, b.Name, b.Fleet, b.Dir, authority, b.Hubs[0], b.Buses[0], cmp.Or(b.Repository.URL, "none yet"), storedAt(b), b.Dir, b.Hubs[0])
 	return nil
 }
 
@@ -171,6 +181,9 @@ func (s *session) birth(f hubFlags) (hub.Birth, error) {
 		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus, Cluster: f.cluster,
 		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key, Known: f.known},
 	}}
+	if b.NatsGiven, err = f.nats.given(); err != nil {
+		return hub.Birth{}, err
+	}
 	if b.Hubs, err = hub.URLs("https", f.api, addresses); err == nil {
 		b.Buses, err = hub.URLs("tls", f.bus, addresses)
 	}
@@ -186,13 +199,17 @@ func newHubRun(s *session) *cobra.Command {
 		Use:   "run",
 		Short: "Run the hub of a folder until it is told to stop",
 		Long: `Serves agents and people until SIGTERM or SIGINT. On this machine root needs no
-login: what fettle asks goes through a socket that only root can open.`,
-		Example: "  fettle hub run\n  fettle hub run --dir /srv/hub",
+login: what fettle asks goes through a socket that only root can open.
+
+The NATS cluster of a hub that was made with --nats may be given other addresses and
+credentials, which are kept in its folder from then on.`,
+		Example: "  fettle hub run\n  fettle hub run --dir /srv/hub\n  fettle hub run --nats tls://nats4.example.org:4222 --nats-creds new.creds",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.hubRun(c.Context(), r) },
 	}
 	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the `DIR` of fettle hub init")
 	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "take commands of this machine's root at `FILE`")
+	r.nats.flag(c.Flags())
 	return c
 }
 
@@ -205,6 +222,9 @@ func (s *session) hubRun(ctx context.Context, r HubRun) error {
 		return err
 	}
 	r.Dir = dir
+	if err := s.useNats(dir, r.nats, false); err != nil {
+		return err
+	}
 	r.Ready = func(api, bus fmt.Stringer) {
 		fmt.Fprintf(s.app.Stdout, "serving people on %s and agents on %s; commands of root at %s\n", api, bus, r.Socket)
 	}

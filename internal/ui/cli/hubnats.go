@@ -1,0 +1,85 @@
+//go:build !target
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"fettle.dev/fettle/internal/fleet/hub"
+)
+
+// natsFlags say on which NATS cluster of others a fleet keeps everything.
+type natsFlags struct {
+	urls      []string
+	creds, ca string
+	replicas  int
+}
+
+func (f *natsFlags) flag(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.urls, "nats", nil, "keep everything on the NATS cluster at `URL`, tls://HOST:PORT, in place of this folder; may be repeated for more of its servers")
+	flags.StringVar(&f.creds, "nats-creds", "", "with the credentials in this `FILE`: one of nsc, or the line USER:PASSWORD. It is copied")
+	flags.StringVar(&f.ca, "nats-ca", "", "and believe its certificates by those in this `FILE` (default: the system's). It is copied")
+	flags.IntVar(&f.replicas, "nats-replicas", 0, "keep each thing on `N` of its servers (default 3)")
+}
+
+// given reads what the flags name.
+func (f natsFlags) given() (g hub.NatsGiven, err error) {
+	g.URLs, g.Replicas = f.urls, f.replicas
+	if g.Login, err = readGiven(f.creds); err == nil {
+		g.CA, err = readGiven(f.ca)
+	}
+	if err == nil {
+		err = g.Check()
+	}
+	return g, err
+}
+
+// storedAt is where a new hub keeps everything, as people read it.
+func storedAt(b hub.Birth) string {
+	if len(b.NatsGiven.URLs) == 0 {
+		return "in that folder"
+	}
+	return "on the NATS cluster at " + strings.Join(b.NatsGiven.URLs, ", ") + ", sealed"
+}
+
+// readGiven reads a file that is copied, nil for none.
+func readGiven(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what the NATS cluster needs: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err == nil && len(text) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	return text, nil
+}
+
+// useNats changes how the hub of a folder reaches its cluster, if the flags say anything.
+func (s *session) useNats(dir string, f natsFlags, begin bool) error {
+	g, err := f.given()
+	if err != nil || g.IsZero() {
+		return err
+	}
+	if s.app.Hub.UseNats == nil {
+		return errors.New("cannot use a NATS cluster: this program was built without")
+	}
+	err = s.app.Hub.UseNats(dir, g, begin)
+	if errors.Is(err, hub.ErrNoNats) {
+		return withHint(err, "Save it, and make it anew there:\n  fettle hub backup FILE\n  (stop it, and move its folder away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
+	}
+	return err
+}
