@@ -339,3 +339,38 @@ func TestForeignOverTLS(t *testing.T) {
 		t.Log(err)
 	}
 }
+
+// TestForeignIsFull: the log takes what room there is, and what there is none for is refused in
+// words that say so; what was there before stays.
+func TestForeignIsFull(t *testing.T) {
+	f := newOthers(t, 1).Foreign("acme")
+	f.Login = []byte("full:" + bustest.Password)
+	var said []string
+	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true, Foreign: f, Warn: func(text string) { said = append(said, text) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	b := busOf(t, srv, srv.Local)
+	store, log := b.Store("things"), b.Log("events")
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "no room for a log of 4096 MiB: it is made with half of 256 MiB") {
+		t.Errorf("said was %q", text)
+	}
+	if _, err := log.Append(t.Context(), [][]byte{[]byte("first")}); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; err == nil && i < 300; i++ {
+		_, err = store.Put(t.Context(), fmt.Sprint("k", i), make([]byte, bus.MaxValue))
+	}
+	if err == nil || !strings.Contains(err.Error(), "no room left") {
+		t.Errorf("where there is no room: %v", err)
+	} else {
+		t.Log(err)
+	}
+	if e, err := store.Get(t.Context(), "k0"); err != nil || len(e.Value) != bus.MaxValue {
+		t.Errorf("what was there before: %d bytes, %v", len(e.Value), err)
+	}
+	if f := follow(t.Context(), log); f != nil {
+		bustest.Await(t, "the log is read", func() bool { return f.has("first") })
+	}
+}

@@ -137,7 +137,7 @@ hub that does not run any more is taken out at another one: fettle hub retire NA
 			if err != nil {
 				return err
 			}
-			return s.done("leave", 0, d.Text)
+			return s.done("leave", 0, d.Text+withdrawn(page))
 		},
 	}
 }
@@ -165,7 +165,11 @@ backup may be in other hands.`,
 			if err != nil {
 				return err
 			}
-			return s.done("retire", 0, d.Text)
+			page, err := hub.Hubs(c.Context())
+			if err != nil {
+				page = document.HubPage{} // it is retired all the same
+			}
+			return s.done("retire", 0, d.Text+withdrawn(page))
 		},
 	}
 	c.Flags().StringVar(&r.Reason, "reason", "", "say why: `TEXT`")

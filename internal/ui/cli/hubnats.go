@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 )
 
@@ -38,6 +39,14 @@ func (f natsFlags) given() (g hub.NatsGiven, err error) {
 		err = g.Check()
 	}
 	return g, err
+}
+
+// withdrawn is what is left to do about a hub that is none any more.
+func withdrawn(p document.HubPage) string {
+	if !p.Nats {
+		return ""
+	}
+	return " The NATS cluster does not know of that: take its credentials away there."
 }
 
 // storedAt is where a new hub keeps everything, as people read it.

@@ -14,8 +14,8 @@ import (
 
 // Others is a NATS cluster that others run, in this process: real servers with their own
 // ports and folders. Its accounts are FLEET, with the users fettle and, of fewer rights, mute;
-// PLAIN, without JetStream, with the user plain; and SMALL, which has hardly any room, with the user small. All
-// have the password Password.
+// PLAIN, without JetStream, with the user plain; SMALL, which may have three streams, with the user small; and FULL, which has 200 MB
+// of room, with the user full. All have the password Password.
 type Others struct {
 	t     testing.TB
 	texts []string // their configurations
@@ -60,6 +60,7 @@ accounts {
   FLEET { jetstream: enabled, users: [ { user: fettle, password: secret }, { user: mute, password: secret, permissions: { publish: "nothing" } } ] }
   PLAIN { users: [ { user: plain, password: secret } ] }
   SMALL { jetstream: { max_streams: 3, max_file: 1GB }, users: [ { user: small, password: secret } ] }
+  FULL { jetstream: { max_file: 200MB }, users: [ { user: full, password: secret } ] }
 }
 system_account: SYS
 `
