@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"fettle.dev/fettle/internal/host/local"
 )
 
 // How much memory a hub may use beside what it needs, in percent of that: at rest most of it
@@ -16,9 +18,10 @@ const (
 )
 
 // lookEvery is how often thrift looks; so many collections since then are work, fewer are
-// enough for work that goes on, and calm after so many looks without is rest. Then memory that is free goes back to the system:
-// some times one after the other, since the stacks of connections shrink by half with each,
-// and again after giveEvery looks. Go collects as often by itself, and gives nothing back.
+// enough for work that goes on, and calm after so many looks without is rest. Then memory
+// that is free goes back to the system, and pages of this program that were only read: some
+// times one after the other, since the stacks of connections shrink by half with each, and
+// again after giveEvery looks. Go collects as often by itself, and gives nothing back.
 const (
 	lookEvery = 2 * time.Second
 	workGCs   = 6
@@ -78,6 +81,7 @@ func (t *thrift) keep(ctx context.Context) {
 		}
 		if give {
 			debug.FreeOSMemory()
+			_ = local.Shed() // they are only a little room
 		}
 	}
 }
