@@ -48,6 +48,17 @@ type Store interface {
 	Watch(ctx context.Context, each func(Entry), ready func()) error
 }
 
+// Batcher is a Store that can write many keys at about the cost of one.
+type Batcher interface {
+	// UpdateAll is Update of each entry at the revision that it has: of all or of none. It
+	// takes up to MaxTogether with different keys. After an error, be it that one is at
+	// another revision or that this bucket cannot, Update says of each what is wrong with it.
+	UpdateAll(ctx context.Context, all []Entry) (newer []uint64, err error)
+}
+
+// MaxTogether is how many entries an UpdateAll takes.
+const MaxTogether = 500
+
 // Log is what happened, in one order for all hubs. What it has acknowledged is durable.
 type Log interface {
 	// Append writes records as one: all of them or none. seq is that of the whole.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/test/campaign"
 )
@@ -52,9 +53,32 @@ func openBus(ctx context.Context, dir string) (b *openedBus, err error) {
 type openedBus struct {
 	*bus.Gather
 	srv   *bus.Server
-	store interface {
-		Put(ctx context.Context, key string, value []byte) (uint64, error)
+	store fleet.Store
+}
+
+// write writes under the key of a writer: for every other one with more keys as one.
+func (b *openedBus) write(ctx context.Context, w int, text string) ([]promise, error) {
+	if w%2 == 0 {
+		p := promise{text: text, key: fmt.Sprintf("k%d", w)}
+		var err error
+		p.rev, err = b.store.Put(ctx, p.key, []byte(text))
+		return []promise{p}, err
 	}
+	var all []fleet.Entry
+	var out []promise
+	for i := range 5 {
+		key := fmt.Sprintf("k%d.%d", w, i)
+		now, err := b.store.Get(ctx, key)
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			return nil, err
+		}
+		all = append(all, fleet.Entry{Key: key, Rev: now.Rev, Value: []byte(text)})
+	}
+	newer, err := b.store.(fleet.Batcher).UpdateAll(ctx, all)
+	for i, rev := range newer {
+		out = append(out, promise{text: text, key: all[i].Key, rev: rev})
+	}
+	return out, err
 }
 
 // recordBus has eight writers append reports and write values, each of which waits for
@@ -78,22 +102,24 @@ func recordBus(t testing.TB) *busRecording {
 			for i := range 12 {
 				p := promise{text: fmt.Sprintf("%d-%d", w, i)}
 				_, err := b.Append(t.Context(), [][]byte{[]byte(p.text)})
-				q := promise{text: p.text, key: fmt.Sprintf("k%d", w)}
+				var more []promise
 				if err == nil {
 					p.at, err = l.disk.Logged()
 				}
 				if err == nil {
-					q.rev, err = b.store.Put(t.Context(), q.key, []byte(q.text))
+					more, err = b.write(t.Context(), w, p.text)
 				}
 				if err == nil {
-					q.at, err = l.disk.Logged()
+					for n := range more {
+						more[n].at, err = l.disk.Logged()
+					}
 				}
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				mu.Lock()
-				r.promises = append(r.promises, p, q)
+				r.promises = append(append(r.promises, p), more...)
 				mu.Unlock()
 			}
 		})

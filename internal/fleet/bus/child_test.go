@@ -56,7 +56,9 @@ func write(srv *bus.Server) int {
 				if _, err := g.Append(context.Background(), [][]byte{[]byte(text)}); err == nil {
 					say("log %s\n", text)
 				}
-				if rev, err := s.Put(context.Background(), fmt.Sprintf("k%d", w), []byte(text)); err == nil {
+				if w%2 > 0 {
+					writeTogether(s, w, text, say)
+				} else if rev, err := s.Put(context.Background(), fmt.Sprintf("k%d", w), []byte(text)); err == nil {
 					say("put k%d %d %s\n", w, rev, text)
 				}
 			}
@@ -64,6 +66,23 @@ func write(srv *bus.Server) int {
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	return 0
+}
+
+// writeTogether writes some keys as one.
+func writeTogether(s fleet.Store, w int, text string, say func(string, ...any)) {
+	var all []fleet.Entry
+	for i := range 5 {
+		key := fmt.Sprintf("k%d.%d", w, i)
+		now, err := s.Get(context.Background(), key)
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			return
+		}
+		all = append(all, fleet.Entry{Key: key, Rev: now.Rev, Value: []byte(text)})
+	}
+	newer, _ := s.(fleet.Batcher).UpdateAll(context.Background(), all) // who leads may be gone
+	for i := range newer {
+		say("put %s %d %s\n", all[i].Key, newer[i], text)
+	}
 }
 
 // acknowledged is what a child said before it was killed.

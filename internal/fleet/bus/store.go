@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -39,6 +40,8 @@ type store struct {
 	// leader is the bucket as who leads it has it; nil for a hub alone, which has all.
 	leader jetstream.Stream
 	abroad *abroad // nil for a bucket of the hubs' own
+	// together writes several messages as one, nil where they have to be written one by one.
+	together *nats.Conn
 }
 
 var _ fleet.Store = (*store)(nil)
@@ -51,16 +54,15 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	}
 	var kv jetstream.KeyValue
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
-		kv, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, History: 1, Storage: jetstream.FileStorage, Replicas: s.replicasOf(ctx, "KV_"+name),
-			MaxValueSize: MaxValue, LimitMarkerTTL: markerTime,
-		})
+		if _, err = s.js.CreateOrUpdateStream(ctx, bucketConfig(name, s.replicasOf(ctx, "KV_"+name))); err == nil {
+			kv, err = s.js.KeyValue(ctx, name)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
 	}
-	st := &store{kv: kv, name: name}
+	st := &store{kv: kv, name: name, together: s.js.Conn()}
 	if s.config.Cluster != nil {
 		err = s.persist(ctx, func(ctx context.Context) (err error) {
 			st.leader, err = s.js.Stream(ctx, "KV_"+name)
@@ -77,6 +79,17 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 // askLeader has the library ask who leads. Whoever keeps a copy answers otherwise, and may
 // not have what this hub has just written.
 func askLeader(bucket jetstream.Stream) { bucket.CachedInfo().Config.AllowDirect = false }
+
+// bucketConfig is the stream that the library makes for a bucket with a history of one,
+// which takes several messages as one besides: for that it has no word.
+func bucketConfig(name string, replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Replicas: replicas,
+		MaxMsgsPerSubject: 1, MaxMsgSize: MaxValue, MaxBytes: -1, MaxMsgs: -1, MaxConsumers: -1, Duplicates: 2 * time.Minute,
+		AllowRollup: true, DenyDelete: true, AllowDirect: true, Discard: jetstream.DiscardNew,
+		AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerTime, AllowAtomicPublish: true,
+	}
+}
 
 // explain gives errors of JetStream the words of package fleet.
 func (s *store) explain(what, key string, err error) error {

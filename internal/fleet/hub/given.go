@@ -11,6 +11,9 @@ import (
 	"io"
 	"sync"
 
+	small "github.com/klauspost/compress/flate"
+	"golang.org/x/sync/errgroup"
+
 	"fettle.dev/fettle/internal/fleet"
 )
 
@@ -48,23 +51,27 @@ func (g given) envelope() ([]byte, error) {
 }
 
 // packer makes what the store has of assignments. The zero value is ready.
-type packer struct{ writers sync.Pool } // a writer is a megabyte, and a commit is one for each target
+type packer struct{ writers sync.Pool } // a writer is large, and a commit is one for each target
 
 // pack is what the store has of one.
-func (p *packer) pack(g given) ([]byte, error) {
-	text, err := json.Marshal(stored{g.fence, g.signed(), g.signatures})
+func (p *packer) pack(g given) ([]byte, error) { return p.packText(g, g.signed()) }
+
+// packText is pack of one whose text was made before.
+func (p *packer) packText(g given, signed []byte) ([]byte, error) {
+	signatures, err := json.Marshal(g.signatures)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	w, ok := p.writers.Get().(*flate.Writer)
+	w, ok := p.writers.Get().(*small.Writer)
 	if ok {
 		w.Reset(&out)
-	} else if w, err = flate.NewWriter(&out, flate.DefaultCompression); err != nil {
+	} else if w, err = small.NewWriter(&out, 5); err != nil {
 		return nil, err
 	}
 	defer p.writers.Put(w)
-	_, err = w.Write(text)
+	// It is stored as JSON. To have that made would look at all that was signed again.
+	_, err = fmt.Fprintf(w, `{"fence":%d,"payload":%s,"signatures":%s}`, g.fence, signed, signatures)
 	err = errors.Join(err, w.Close())
 	return out.Bytes(), err
 }
@@ -114,26 +121,54 @@ func (h *Hub) openGiven(e fleet.Entry) (fleet.Assignment, error) {
 	if g, rev, ok := h.assignments.get(e.Key); ok && rev == e.Rev {
 		return g.assignment, nil
 	}
-	g, err := h.parseGiven(e.Value)
+	g, err := h.assignments.read(e)
 	return g.assignment, err
 }
 
-// give signs an assignment and writes it. A record of a higher fence stays, and is an
-// error: this hub does not lead any more.
-func (h *Hub) give(ctx context.Context, fence uint64, a fleet.Assignment) error {
+// sign signs an assignment, and makes what the store is to have of it in the place of what
+// is there now.
+func (h *Hub) sign(fence uint64, a fleet.Assignment) (draft[given], error) {
 	a.Modules = h.lists.one(a.Modules)
-	signature, err := fleet.SignPayload(a.Marshal(), fleet.AssignmentType, h.keys.SigningKey())
+	text := a.Marshal()
+	signature, err := fleet.SignPayload(text, fleet.AssignmentType, h.keys.SigningKey())
 	if err != nil {
-		return err
+		return draft[given]{}, err
 	}
 	g := given{fence: fence, signatures: []fleet.Signature{signature}, assignment: a}
 	_, rev, _ := h.assignments.get(string(a.Target))
+	packed, err := h.packer.packText(g, text)
+	return draft[given]{string(a.Target), g, packed, rev}, err
+}
+
+// giveAll signs assignments and writes them, at once where that can be.
+func (h *Hub) giveAll(ctx context.Context, fence uint64, all []fleet.Assignment) error {
+	drafts := make([]draft[given], len(all))
+	for i, a := range all {
+		var err error
+		if drafts[i], err = h.sign(fence, a); err != nil {
+			return err
+		}
+	}
+	if len(drafts) > 1 && h.assignments.writeAll(ctx, drafts) == nil {
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for _, d := range drafts {
+		g.Go(func() error { return h.give(ctx, d) })
+	}
+	return g.Wait()
+}
+
+// give writes an assignment. A record of a higher fence stays, and is an error: this hub
+// does not lead any more.
+func (h *Hub) give(ctx context.Context, d draft[given]) error {
 	for {
-		err := h.assignments.put(ctx, string(a.Target), g, rev)
+		err := h.assignments.write(ctx, d)
 		if !errors.Is(err, fleet.ErrConflict) {
 			return err
 		}
-		e, err := h.assignments.store.Get(ctx, string(a.Target))
+		e, err := h.assignments.store.Get(ctx, d.key)
 		if errors.Is(err, fleet.ErrNotFound) {
 			e, err = fleet.Entry{}, nil
 		}
@@ -146,10 +181,10 @@ func (h *Hub) give(ctx context.Context, fence uint64, a fleet.Assignment) error 
 				return err
 			}
 		}
-		if there.Fence > fence {
-			return fmt.Errorf("cannot write the assignment of %s: %w", a.Name, errDeposed)
+		if there.Fence > d.value.fence {
+			return fmt.Errorf("cannot write the assignment of %s: %w", d.value.assignment.Name, errDeposed)
 		}
-		rev = e.Rev
+		d.rev = e.Rev
 	}
 }
 

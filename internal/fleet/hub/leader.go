@@ -226,16 +226,25 @@ func (l *leader) begin(ctx context.Context, epoch uint64) error {
 	return l.h.record(ctx, fleet.HubEvent{Kind: fleet.Led, Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
 }
 
-// writers is how many assignments are written at once: each is a flush of the disk by
-// itself, and those under way share them.
-const writers = 64
+// together is how many assignments are written as one, which flushes the disk once. It is
+// few enough that agents of the first have work while the next are made. writers is how
+// many are written at the same time where they have to be written one by one.
+const (
+	together = 100
+	writers  = 64
+)
 
 func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(writers)
-	for _, a := range all {
-		a.Issued = l.h.now().Unix()
-		g.Go(func() error { return l.h.give(ctx, l.fence, a) })
+	g.SetLimit(2) // one is made while another is written
+	for part := range slices.Chunk(all, together) {
+		g.Go(func() error {
+			now := slices.Clone(part)
+			for i := range now {
+				now[i].Issued = l.h.now().Unix()
+			}
+			return l.h.giveAll(ctx, l.fence, now)
+		})
 	}
 	return g.Wait()
 }

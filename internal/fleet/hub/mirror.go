@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,17 +33,26 @@ type mirror[T any] struct {
 	// value. nil tells nobody.
 	changed func(key string, value T, rev uint64, gone bool)
 
-	mu    sync.RWMutex
-	all   map[string]kept[T]
-	bad   map[string]error
-	ready chan struct{}
+	mu      sync.RWMutex
+	all     map[string]kept[T]
+	bad     map[string]error
+	writing map[string]draft[T] // what is on its way to the store, by key
+	ready   chan struct{}
+}
+
+// draft is a value that is to be written at a revision, with its text.
+type draft[T any] struct {
+	key   string
+	value T
+	text  []byte
+	rev   uint64
 }
 
 func newMirror[T any](store fleet.Store, prefix string, parse func([]byte) (T, error)) *mirror[T] {
 	if parse == nil {
 		parse = func(b []byte) (v T, err error) { return v, json.Unmarshal(b, &v) }
 	}
-	return &mirror[T]{store: store, prefix: prefix, parse: parse, all: map[string]kept[T]{}, bad: map[string]error{}, ready: make(chan struct{})}
+	return &mirror[T]{store: store, prefix: prefix, parse: parse, all: map[string]kept[T]{}, bad: map[string]error{}, writing: map[string]draft[T]{}, ready: make(chan struct{})}
 }
 
 // follow keeps the mirror until ctx ends.
@@ -68,9 +78,21 @@ func (m *mirror[T]) take(e fleet.Entry) {
 	var v T
 	var err error
 	if !e.Gone {
-		v, err = m.parse(e.Value)
+		v, err = m.read(e)
 	}
 	m.accept(e, v, err)
+}
+
+// read reads the value of an entry. What is just being written here is known: whoever
+// watches may hear of it before the one who writes does.
+func (m *mirror[T]) read(e fleet.Entry) (T, error) {
+	m.mu.RLock()
+	w, own := m.writing[e.Key]
+	m.mu.RUnlock()
+	if own && bytes.Equal(w.text, e.Value) {
+		return w.value, nil
+	}
+	return m.parse(e.Value)
 }
 
 // accept takes an entry that was read.
@@ -154,11 +176,54 @@ func (m *mirror[T]) put(ctx context.Context, key string, v T, rev uint64) error 
 	if err != nil {
 		return err
 	}
-	newer, err := m.store.Update(ctx, m.prefix+key, text, rev)
+	return m.write(ctx, draft[T]{key, v, text, rev})
+}
+
+// write is put of what has its text.
+func (m *mirror[T]) write(ctx context.Context, d draft[T]) error {
+	defer m.begin(d)()
+	newer, err := m.store.Update(ctx, m.prefix+d.key, d.text, d.rev)
 	if err == nil {
-		m.accept(fleet.Entry{Key: key, Rev: newer}, v, nil)
+		m.accept(fleet.Entry{Key: d.key, Rev: newer}, d.value, nil)
 	}
 	return err
+}
+
+// writeAll writes all or none. After an error each may be written by itself.
+func (m *mirror[T]) writeAll(ctx context.Context, all []draft[T]) error {
+	store, ok := m.store.(fleet.Batcher)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	entries := make([]fleet.Entry, len(all))
+	for i, d := range all {
+		entries[i] = fleet.Entry{Key: m.prefix + d.key, Value: d.text, Rev: d.rev}
+	}
+	defer m.begin(all...)()
+	newer, err := store.UpdateAll(ctx, entries)
+	if err != nil {
+		return err
+	}
+	for i, d := range all {
+		m.accept(fleet.Entry{Key: d.key, Rev: newer[i]}, d.value, nil)
+	}
+	return nil
+}
+
+// begin notes what is being written, until end is called.
+func (m *mirror[T]) begin(all ...draft[T]) (end func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, d := range all {
+		m.writing[d.key] = d
+	}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, d := range all {
+			delete(m.writing, d.key)
+		}
+	}
 }
 
 // change rewrites a value until nobody else was faster. change may be called again,

@@ -110,12 +110,16 @@ func (h *Hub) signAnew(ctx context.Context, fence uint64, name string) error {
 	if !ok {
 		return nil
 	}
-	var errs []error
+	var all []fleet.Assignment
 	h.assignments.each(func(_ string, g given, _ uint64) {
 		if slices.ContainsFunc(g.signatures, func(s fleet.Signature) bool { return s.KeyID == fleet.KeyID(theirs) }) {
-			errs = append(errs, h.give(ctx, fence, g.assignment))
+			all = append(all, g.assignment)
 		}
 	})
+	var errs []error
+	for part := range slices.Chunk(all, together) {
+		errs = append(errs, h.giveAll(ctx, fence, part))
+	}
 	return errors.Join(errs...)
 }
 

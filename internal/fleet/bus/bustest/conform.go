@@ -57,7 +57,7 @@ func Conform(t *testing.T, start func(t *testing.T) Bus) {
 		name string
 		run  func(t *testing.T, ctx context.Context, b Bus)
 	}{
-		{"store", conformStore}, {"keys", conformKeys}, {"race", conformRace}, {"watch", conformWatch},
+		{"store", conformStore}, {"keys", conformKeys}, {"race", conformRace}, {"together", conformTogether}, {"watch", conformWatch},
 		{"log", conformLog}, {"follow", conformFollow},
 		{"ask", conformAsk}, {"errors", conformErrors}, {"down", conformDown}, {"presence", conformPresence}, {"kick", conformKick}, {"flood", conformFlood},
 		{"stream", conformStream}, {"window", conformWindow}, {"streams end", conformStreamsEnd},

@@ -21,7 +21,10 @@ type Store struct {
 	broken   error
 }
 
-var _ fleet.Store = (*Store)(nil)
+var (
+	_ fleet.Store   = (*Store)(nil)
+	_ fleet.Batcher = (*Store)(nil)
+)
 
 // NewStore makes an empty one.
 func NewStore() *Store {
@@ -83,9 +86,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte) (uint64, erro
 
 // Update implements fleet.Store.
 func (s *Store) Update(ctx context.Context, key string, value []byte, rev uint64) (uint64, error) {
-	return s.write(ctx, fleet.Entry{Key: key, Value: value}, func(now fleet.Entry) bool {
-		return rev == 0 && (now.Gone || now.Rev == 0) || rev != 0 && now.Rev == rev
-	})
+	return s.write(ctx, fleet.Entry{Key: key, Value: value}, func(now fleet.Entry) bool { return at(now, rev) })
 }
 
 // Delete implements fleet.Store.
@@ -106,13 +107,49 @@ func (s *Store) write(ctx context.Context, e fleet.Entry, may func(now fleet.Ent
 	if !may(s.entries[e.Key]) {
 		return 0, fmt.Errorf("cannot write %s: %w", e.Key, fleet.ErrConflict)
 	}
+	return s.set(e), nil
+}
+
+func (s *Store) set(e fleet.Entry) uint64 {
 	s.rev++
 	e.Rev = s.rev
 	s.entries[e.Key] = copied(e)
 	for w := range s.watchers {
 		w.add(copied(e))
 	}
-	return e.Rev, nil
+	return e.Rev
+}
+
+// UpdateAll implements fleet.Batcher.
+func (s *Store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, error) {
+	if len(all) > fleet.MaxTogether {
+		return nil, fmt.Errorf("cannot write %d keys at once", len(all))
+	}
+	for _, e := range all {
+		if err := bus.CheckEntry(e.Key, e.Value); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fails(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range all {
+		if !at(s.entries[e.Key], e.Rev) {
+			return nil, fmt.Errorf("cannot write %s: %w", e.Key, fleet.ErrConflict)
+		}
+	}
+	var newer []uint64
+	for _, e := range all {
+		newer = append(newer, s.set(fleet.Entry{Key: e.Key, Value: e.Value}))
+	}
+	return newer, nil
+}
+
+// at tells whether an entry is at a revision; 0 is none.
+func at(now fleet.Entry, rev uint64) bool {
+	return rev == 0 && (now.Gone || now.Rev == 0) || rev != 0 && now.Rev == rev
 }
 
 // All implements fleet.Store; it is sorted.

@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// The headers by which a server takes several messages as one (ADR-50 of NATS): all have
+// the batch and a number from 1, and the last one says that it is the last.
+const (
+	batchHeader  = "Nats-Batch-Id"
+	placeHeader  = "Nats-Batch-Sequence"
+	commitHeader = "Nats-Batch-Commit"
+	expectHeader = "Nats-Expected-Last-Subject-Sequence"
+)
+
+var _ fleet.Batcher = (*store)(nil)
+
+// UpdateAll implements fleet.Batcher: the disk is flushed once for all of them.
+func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, error) {
+	switch {
+	case s.together == nil:
+		return nil, fmt.Errorf("cannot write several keys of %s at once: %w", s.name, errors.ErrUnsupported)
+	case len(all) == 0:
+		return nil, nil
+	case len(all) > fleet.MaxTogether:
+		return nil, fmt.Errorf("cannot write %d keys of %s at once: %d are the most", len(all), s.name, fleet.MaxTogether)
+	}
+	for _, e := range all {
+		if err := CheckEntry(e.Key, e.Value); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := withAskTime(ctx)
+	defer cancel()
+	last, err := s.publish(ctx, all)
+	if err != nil {
+		return nil, s.explain("write", fmt.Sprintf("%d keys", len(all)), err)
+	}
+	newer := make([]uint64, len(all))
+	for i := range newer { // they follow each other
+		newer[i] = last - uint64(len(all)-1-i)
+	}
+	return newer, nil
+}
+
+// publish sends all as one, and gives the number of the last. Those before are not
+// answered: the server does not take the last where one of them is missing.
+func (s *store) publish(ctx context.Context, all []fleet.Entry) (last uint64, err error) {
+	id := newToken()
+	for i, e := range all {
+		m := &nats.Msg{Subject: "$KV." + s.name + "." + e.Key, Data: e.Value, Header: nats.Header{
+			batchHeader: {id}, placeHeader: {strconv.Itoa(i + 1)}, expectHeader: {strconv.FormatUint(e.Rev, 10)},
+		}}
+		if i < len(all)-1 {
+			if err := s.together.PublishMsg(m); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		m.Header[commitHeader] = []string{"1"}
+		answer, err := s.together.RequestMsgWithContext(ctx, m)
+		if err != nil {
+			return 0, err
+		}
+		return sequenceOf(answer.Data, len(all))
+	}
+	return 0, nil
+}
+
+// sequenceOf reads the answer to the last of a batch.
+func sequenceOf(body []byte, count int) (uint64, error) {
+	var ack struct {
+		Sequence uint64              `json:"seq"`
+		Count    int                 `json:"count"`
+		Error    *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(body, &ack); err != nil {
+		return 0, fmt.Errorf("cannot read the answer: %w", err)
+	}
+	switch {
+	case ack.Error != nil:
+		return 0, ack.Error
+	case ack.Count != count || ack.Sequence < uint64(count):
+		return 0, fmt.Errorf("cannot believe that %d of %d were written", ack.Count, count)
+	}
+	return ack.Sequence, nil
+}
