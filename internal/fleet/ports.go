@@ -109,7 +109,7 @@ type Link interface {
 // The words that agents ask hubs under.
 const (
 	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
-	WordReport     = "report"     // body: a Report, squeezed or not; the answer is empty, and the report durable
+	WordReport     = "report"     // body: a Report, whole or since the one before, squeezed or not; the answer is empty, and the report durable
 	WordBeat       = "beat"       // told, not asked; body: Beat
 	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
 	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable

@@ -21,6 +21,28 @@ type Report struct {
 	At     int64    `json:"at"`   // ns since 1970, the agent's clock
 	Event  Event    `json:"event"`
 	Status Status   `json:"status"`
+	// Since says that the status has only the modules that are other than in the report of
+	// this number, which the hub that gets this one was the last to acknowledge; 0 is all.
+	Since uint64 `json:"since,omitempty"`
+}
+
+// Part gives the report with only the modules that are other than in the one before it; ok is
+// false for one that has to be told whole, since there are other modules by now.
+func (r Report) Part(before Report) (part Report, ok bool) {
+	was, is := before.Status.Modules, r.Status.Modules
+	if before.Seq == 0 || before.Seq+1 != r.Seq || before.Status.Epoch != r.Status.Epoch || len(was) != len(is) {
+		return r, false
+	}
+	r.Status.Modules, r.Since = nil, before.Seq
+	for i, m := range is {
+		if m.Module != was[i].Module {
+			return Report{}, false
+		}
+		if m != was[i] {
+			r.Status.Modules = append(r.Status.Modules, m)
+		}
+	}
+	return r, true
 }
 
 // EventKind is what happened.
@@ -107,6 +129,9 @@ func ParseReport(b []byte) (Report, error) {
 	}
 	if r.Seq == 0 || r.Event.Kind == "" {
 		return Report{}, errors.New("cannot read a report without number or event")
+	}
+	if r.Since >= r.Seq {
+		return Report{}, fmt.Errorf("cannot read report %d as a part that follows report %d", r.Seq, r.Since)
 	}
 	_, err := ParseTargetID(string(r.Target))
 	return r, err

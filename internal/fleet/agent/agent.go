@@ -53,16 +53,17 @@ type Enforcer interface {
 
 // Agent is one that was made and not yet run.
 type Agent struct {
-	cfg    Config
-	m      *machine.Machine
-	start  time.Time
-	events chan machine.Event
-	ups    <-chan bool
-	wake   *time.Timer
-	rest   *time.Timer
-	worked bool // since it rested last
-	leave  bool // for another program
-	work   sync.WaitGroup
+	cfg     Config
+	m       *machine.Machine
+	start   time.Time
+	events  chan machine.Event
+	ups     <-chan bool
+	wake    *time.Timer
+	rest    *time.Timer
+	worked  bool // since it rested last
+	leave   bool // for another program
+	telling telling
+	work    sync.WaitGroup
 
 	watching sync.Mutex // what is watched is read and set as one
 
@@ -119,8 +120,12 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		select {
 		case e := <-a.events:
+			if acked, ok := e.(machine.Acked); ok {
+				a.telling.acknowledged(acked.Seq, acked.Error != "", a.cfg.Now())
+			}
 			a.step(ctx, e)
 		case up := <-a.ups:
+			a.telling.connected()
 			a.step(ctx, machine.Link{Up: up})
 		case <-a.wake.C:
 			a.step(ctx, machine.Tick{})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,9 @@ type hub struct {
 	up       bool
 	newest   []byte
 	reports  []fleet.Report
+	last     fleet.Report // whole
+	since    []uint64     // of what came
+	old      bool         // it knows no parts
 	told     chan struct{}
 	trees    map[string]repo.Tree
 }
@@ -64,10 +68,30 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if r, err = h.whole(r); err != nil {
+			return nil, err
+		}
 		h.reports = append(h.reports, r)
 		h.told <- struct{}{}
 	}
 	return nil, nil
+}
+
+// whole gives all of a report, of which only a part may have come.
+func (h *hub) whole(r fleet.Report) (fleet.Report, error) {
+	h.since = append(h.since, r.Since)
+	if r.Since > 0 {
+		if h.last.Seq != r.Since || h.old {
+			return r, errors.New("cannot take a part")
+		}
+		all := slices.Clone(h.last.Status.Modules)
+		for _, m := range r.Status.Modules {
+			all[slices.IndexFunc(all, func(o fleet.ModuleStatus) bool { return o.Module == m.Module })] = m
+		}
+		r.Status.Modules = all
+	}
+	h.last = r
+	return r, nil
 }
 
 func (h *hub) Tell(string, []byte) error { return nil }

@@ -23,6 +23,7 @@ func (a *Agent) perform(ctx context.Context, act machine.Action) {
 		a.mu.Unlock()
 	case machine.Append:
 		a.insist(ctx, func() error { return a.cfg.Dir.Append(act.Report) })
+		a.telling.appended(act.Report)
 	case machine.Drop:
 		a.insist(ctx, func() error { return a.cfg.Dir.Drop(act.Seq) })
 	case machine.Wake:
@@ -149,7 +150,7 @@ func (a *Agent) publish(ctx context.Context, e fleet.Exports) {
 
 // send reads the report here, since the outbox belongs to the loop.
 func (a *Agent) send(ctx context.Context, seq uint64) {
-	body, err := a.cfg.Dir.Report(seq)
+	body, err := a.telling.body(seq, a.cfg.Now(), a.cfg.Dir.Report)
 	a.spawn(func() {
 		if err == nil {
 			asking, cancel := context.WithTimeout(ctx, askFor)

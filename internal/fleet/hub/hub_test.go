@@ -288,6 +288,21 @@ func TestFromGitToAnAgent(t *testing.T) {
 		w.ask("GET", "/v1/targets/web1", nil, &d)
 		return d, d.Target.Behind == 0 && d.Target.State == document.Ready
 	})
+	// A part is taken behind what this hub has, and nowhere else.
+	part := func(seq, since uint64) error {
+		text, _ := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: id.ID, Seq: seq, Since: since, Event: fleet.Event{Kind: fleet.Told}, Status: fleet.Status{Epoch: a.Epoch, Generation: a.Generation, Run: 1}})
+		_, err := link.Ask(t.Context(), fleet.WordReport, text)
+		return err
+	}
+	if err := part(3, 2); err == nil {
+		t.Error("took a part of what it never had")
+	}
+	if err := part(2, 1); err != nil {
+		t.Error(err)
+	}
+	if err := part(3, 1); err == nil {
+		t.Error("took a part of what is older than it has")
+	}
 
 	var why document.Explanation
 	w.ask("GET", "/v1/targets/web1/modules/web", nil, &why)
@@ -326,6 +341,9 @@ func TestFromGitToAnAgent(t *testing.T) {
 	w.start()
 	if b := assigned(); b.Generation != 2 || b.Epoch != a.Epoch {
 		t.Errorf("%+v", b)
+	}
+	if err := part(3, 2); err == nil {
+		t.Error("a hub that has only begun took a part")
 	}
 	// One that lost its store begins a higher epoch, and takes the target back.
 	w.stop()

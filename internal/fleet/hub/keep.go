@@ -11,9 +11,11 @@ import (
 
 // How often a hub looks for content that it has not, when no assignment says: one of
 // several, from which agents may ask what another one gave out, and one alone.
+// keepAfter is how long it waits for more of what is just assigned: to look is about all.
 const (
 	keepEvery      = 10 * time.Second
 	keepAloneEvery = 10 * time.Minute
+	keepAfter      = 300 * time.Millisecond
 )
 
 // keep gets the content of all assignments that this hub has not, so that any hub can give
@@ -36,6 +38,11 @@ func (h *Hub) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.wanting:
+			select { // a commit wants it for each target
+			case <-ctx.Done():
+				return nil
+			case <-time.After(keepAfter):
+			}
 		case <-time.After(every):
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type remembered struct {
 	lists   lists
 	reports fleet.Unsqueezer
+	told    told
 	packer  packer
 	ring    keyring
 	paths   pki.Paths

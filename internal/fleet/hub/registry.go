@@ -80,6 +80,7 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 			go h.forgetExports(key)
 		}
 		go h.forgetAsks(fleet.TargetID(key))
+		h.told.forget(fleet.TargetID(key))
 	}
 }
 
@@ -281,6 +282,7 @@ func (h *Hub) followView(ctx context.Context) error {
 			return ctx.Err()
 		}
 		h.warn(fmt.Sprintf("cannot keep the read model: %v", err))
+		h.told.forgetAll()
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryAfter):

@@ -89,32 +89,6 @@ func (h *Hub) checkFloor(ctx context.Context, id fleet.TargetID) {
 	}
 }
 
-// onReport keeps a report; the answer says that it is durable.
-func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
-	body, err := h.reports.Unsqueeze(body, fleet.MaxReport)
-	if err != nil {
-		return nil, err
-	}
-	r, err := fleet.ParseReport(body)
-	if err != nil {
-		return nil, err
-	}
-	if r.Target != from {
-		return nil, fmt.Errorf("%w: a report of another target", fleet.ErrDenied)
-	}
-	if _, err := h.active(ctx, from); err != nil {
-		return nil, err
-	}
-	h.view.Heard(from, h.now())
-	began := h.now()
-	if _, err := h.log.Append(ctx, [][]byte{body}); err != nil {
-		return nil, err
-	}
-	h.metrics.Reports(1)
-	h.metrics.Committed(h.now().Sub(began))
-	return nil, nil
-}
-
 // onBeat notes that an agent lives, and pushes what it should have by now.
 func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	var b fleet.Beat

@@ -153,6 +153,7 @@ func TestAgentThatLies(t *testing.T) {
 			"another's":   func(r *fleet.Report) { r.Target = good.id.ID },
 			"too large":   func(r *fleet.Report) { r.Event.Text = strings.Repeat("x", fleet.MaxReport) },
 			"of nowhere":  func(r *fleet.Report) { r.Seq = 0 },
+			"a part":      func(r *fleet.Report) { r.Since = 999 },
 			"of a format": func(r *fleet.Report) { r.Format = "fettle.report/2" },
 		} {
 			if report(change) == nil {

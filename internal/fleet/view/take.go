@@ -118,7 +118,10 @@ func (t *tx) status(p place, target int64, r fleet.Report) error {
 	if err != nil {
 		return err
 	}
-	now, applied, err := t.modules(target, s.Modules)
+	if r.Since > 0 && len(s.Modules) == 0 {
+		return nil // nothing of them is other
+	}
+	now, applied, err := t.modules(target, s.Modules, r.Since > 0)
 	if err != nil {
 		return err
 	}
@@ -137,8 +140,9 @@ type row struct {
 }
 
 // modules writes what has changed of the modules of a target, and gives all, and those of
-// which another version is applied: most do not change from one report to the next.
-func (t *tx) modules(target int64, all []fleet.ModuleStatus) (_ map[int64]row, applied []int64, err error) {
+// which another version is applied: most do not change from one report to the next. A part
+// is not about those that it does not name.
+func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[int64]row, applied []int64, err error) {
 	had, err := t.rows(target)
 	if err != nil {
 		return nil, nil, err
@@ -161,7 +165,11 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus) (_ map[int64]row, a
 		rows[words[0]] = now
 		delete(had, words[0])
 	}
-	for gone := range had {
+	for gone, row := range had {
+		if part {
+			rows[gone] = row
+			continue
+		}
 		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, gone); err != nil {
 			return nil, nil, err
 		}

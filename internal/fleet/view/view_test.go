@@ -104,14 +104,23 @@ func picture(t testing.TB, v *view.View) map[string]any {
 	return out
 }
 
+// fewChecks has fewer checks than elsewhere where nobody says how many: each makes files.
+func fewChecks(t *testing.T, n string) {
+	checks := flag.Lookup("rapid.checks")
+	had := checks.Value.String()
+	if os.Getenv("FETTLE_LONG") != "" || had != checks.DefValue {
+		return
+	}
+	if err := checks.Value.Set(n); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(had) })
+}
+
 // A model that was made while things happened, with stops in between, is the same as one
 // that is made of the whole log, in whatever order reports came and however often.
 func TestMadeAgain(t *testing.T) {
-	if checks := flag.Lookup("rapid.checks"); os.Getenv("FETTLE_LONG") == "" && checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("4"); err != nil { // each makes files
-			t.Fatal(err)
-		}
-	}
+	fewChecks(t, "4")
 	rapid.Check(t, func(rt *rapid.T) {
 		var log [][][]byte
 		reports := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) []byte {
