@@ -18,7 +18,7 @@ type settings struct {
 	agents            []int
 	modules, rounds   int
 	rest              time.Duration
-	patience          time.Duration
+	patience, most    time.Duration
 	limits            bool
 }
 
@@ -36,6 +36,7 @@ func parseFlags(args []string) (settings, error) {
 	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
 	f.DurationVar(&s.rest, "rest", 150*time.Second, "how long nothing happens before memory is read; Go gives back what it does not use after two minutes")
 	f.DurationVar(&s.patience, "patience", 15*time.Minute, "how long any part may take")
+	f.DurationVar(&s.most, "most", 2*time.Hour, "how long all may take")
 	f.BoolVar(&s.limits, "limits", true, "measure what the parts cannot do without, too")
 	if err := f.Parse(args); err != nil {
 		return s, err
