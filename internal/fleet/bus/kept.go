@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -38,6 +39,10 @@ func (a *abroad) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	}
 	return l, nil
 }
+
+// heartbeat is how often a log abroad shows that it is followed: a server that followed it may
+// be gone, and is missed after two of them, in place of half a minute.
+const heartbeat = 2 * time.Second
 
 // close seals a value for its key.
 func (s *store) close(key string, value []byte) []byte {

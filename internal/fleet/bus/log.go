@@ -105,7 +105,11 @@ func (l *eventLog) follow(ctx, once context.Context, from *uint64, each func(uin
 	if err != nil {
 		return ctx.Err()
 	}
-	messages, err := c.Messages(jetstream.PullMaxMessages(256))
+	how := []jetstream.PullMessagesOpt{jetstream.PullMaxMessages(256)}
+	if l.abroad != nil {
+		how = append(how, jetstream.PullHeartbeat(heartbeat))
+	}
+	messages, err := c.Messages(how...)
 	if err != nil {
 		return ctx.Err()
 	}
