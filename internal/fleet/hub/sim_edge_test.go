@@ -151,7 +151,7 @@ func (addressed) RemoteAddr() net.Addr { return local }
 var local = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 
 func (w *wire) dial(ctx context.Context) (net.Conn, error) {
-	here, there := net.Pipe()
+	here, there := roomyPipe()
 	select {
 	case w.conns <- addressed{there}:
 		return addressed{here}, nil

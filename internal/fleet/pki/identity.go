@@ -35,6 +35,9 @@ type Identity struct {
 	chain   []*x509.Certificate // its own, then its issuer's
 	roots   []*x509.Certificate
 	signers []*x509.Certificate
+
+	paths    *Paths                 // to the roots
+	sessions tls.ClientSessionCache // begun with the chain
 }
 
 // onDisk is an identity in its file: one file, so that key and certificate always fit.
@@ -85,7 +88,7 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 	if a.Format != answerFormat {
 		return nil, fmt.Errorf("cannot read an identity of the format %.40q: this program knows %s", a.Format, answerFormat)
 	}
-	i := &Identity{ID: a.ID, Name: a.Name, Hubs: a.Hubs, Buses: a.Buses, key: key}
+	i := &Identity{ID: a.ID, Name: a.Name, Hubs: a.Hubs, Buses: a.Buses, key: key, paths: &Paths{}, sessions: tls.NewLRUClientSessionCache(mostSessions)}
 	var failed [3]error
 	i.chain, failed[0] = ParseCertificates([]byte(a.Certificates))
 	i.roots, failed[1] = ParseCertificates([]byte(a.Authorities))
@@ -148,7 +151,7 @@ func (i *Identity) RenewAt() time.Time { return RenewAt(i.chain[0]) }
 
 // Trust is what the target believes. revoked may be nil.
 func (i *Identity) Trust(revoked *Revocations) Trust {
-	t := Trust{Fleet: i.Fleet, Authorities: i.roots}
+	t := Trust{Fleet: i.Fleet, Authorities: i.roots, Paths: i.paths}
 	if revoked != nil {
 		t.Revoked = revoked.Revoked
 	}
@@ -193,6 +196,18 @@ func (i *Identity) Own() (*tls.Certificate, error) {
 // TLS is for every connection of the target to a hub; see Trust.ClientTLS.
 func (i *Identity) TLS(revoked *Revocations, now, floor func() time.Time) *tls.Config {
 	return i.Trust(revoked).ClientTLS(i.Own, now, floor)
+}
+
+// mostSessions is how many hubs a target goes on with where it was.
+const mostSessions = 3
+
+// Resumed is TLS for connections that come one after the other: one goes on with the session of
+// the one before, which saves both ends the proofs of who they are. What is believed is looked
+// at all the same each time, and a certificate that was renewed begins a session of its own.
+func (i *Identity) Resumed(revoked *Revocations, now, floor func() time.Time) *tls.Config {
+	c := i.TLS(revoked, now, floor)
+	c.ClientSessionCache = i.sessions
+	return c
 }
 
 // Known is what an agent has learnt and must not forget.

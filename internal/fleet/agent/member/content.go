@@ -28,10 +28,7 @@ func parts(a fleet.Assignment) []fleet.Assigned {
 // Fetch implements agent.Content: it gets what is missing, and asks of all of it whether
 // it may be used.
 func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
-	conf, err := m.tls()
-	if err != nil {
-		return err
-	}
+	conf := m.who().Resumed(m.revoked, m.cfg.Now, m.floor)
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport}
