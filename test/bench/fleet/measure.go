@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/content"
@@ -176,7 +177,8 @@ func (b *bench) atRest(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	if err := pause(ctx, b.rest); err != nil {
+	memory, resident, err := b.look(ctx, began)
+	if err != nil {
 		return err
 	}
 	after, err := b.hub.cpu()
@@ -184,13 +186,35 @@ func (b *bench) atRest(ctx context.Context) error {
 		return err
 	}
 	b.out.idle = (after - before).Seconds() / time.Since(began).Seconds()
-	if b.out.memory, err = b.hub.memory(); err != nil {
-		return err
-	}
-	b.out.resident, err = b.hub.resident()
-	b.say("at rest: %.1f KB an agent, %d MB resident, %.1f %% of a processor", float64(b.out.memory-b.out.empty)/1024/float64(b.n), b.out.resident>>20, 100*b.out.idle)
-	return err
+	b.out.memory, b.out.resident = median(memory), median(resident)
+	b.say("at rest: %.1f KB an agent (%.1f to %.1f), %d MB resident, %.1f %% of a processor", b.each(b.out.memory), b.each(slices.Min(memory)), b.each(slices.Max(memory)), b.out.resident>>20, 100*b.out.idle)
+	return nil
 }
+
+// look reads the memory of the hub again and again until it has rested, and gives what it
+// read in the second half: it rises slowly and falls when the hub gives back.
+func (b *bench) look(ctx context.Context, began time.Time) (memory, resident []int64, err error) {
+	for len(memory) == 0 || time.Since(began) < b.rest {
+		if err := pause(ctx, min(b.rest, time.Second)); err != nil {
+			return nil, nil, err
+		}
+		own, err := b.hub.memory()
+		if err != nil {
+			return nil, nil, err
+		}
+		all, err := b.hub.resident()
+		if err != nil {
+			return nil, nil, err
+		}
+		if time.Since(began) >= b.rest/2 {
+			memory, resident = append(memory, own), append(resident, all)
+		}
+	}
+	return memory, resident, nil
+}
+
+// each is the part of an agent in the memory of the hub, in KB.
+func (b *bench) each(memory int64) float64 { return float64(memory-b.out.empty) / 1024 / float64(b.n) }
 
 // push pushes commits that change one module which all have, each when a hub may ask again:
 // it asks at most so often, however often it is told of a push.
