@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -108,8 +109,9 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 		conf.Mistakes = []string{"the repository does not know it"}
 	}
 	if len(conf.Mistakes) > 0 {
-		why = fmt.Sprintf("it cannot become %.12s: %s", got.Revision.Commit, conf.Mistakes[0])
-		c.alarms.add(Mistaken, t.ID, "Targets stay as they are, since they cannot become %.12s: %s.", got.Revision.Commit, conf.Mistakes[0])
+		mistake := strings.TrimSuffix(conf.Mistakes[0], ".")
+		why = fmt.Sprintf("it cannot become %.12s: %s", got.Revision.Commit, mistake)
+		c.alarms.add(Mistaken, t.ID, "Targets stay as they are, since they cannot become %.12s: %s.", got.Revision.Commit, mistake)
 		return want, why
 	}
 	modules, why := c.modules(listKey{ref: ref, rollout: rollout(d)}, got, conf)

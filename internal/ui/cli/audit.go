@@ -62,7 +62,11 @@ func (s *session) showAudit(p document.AuditPage) {
 			s.printf("%s\n", render.Escape(fmt.Sprintf("record %d was edited: %v", r.Seq, err)))
 			continue
 		}
-		s.style().Line(s.app.Stdout, s.moment(r.At), r.Who, join(r.What, parted("on ", r.On), r.Outcome, parted("from ", r.From))+parted(": ", r.Reason))
+		from := r.From
+		if from == "@" { // the hub's socket has no address
+			from = "the hub's own machine"
+		}
+		s.style().Line(s.app.Stdout, s.moment(r.At), r.Who, join(r.What, parted("on ", r.On), r.Outcome, parted("from ", from))+parted(": ", r.Reason))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 func (s *session) statusFleet(ctx context.Context, w watching) error {
 	var health document.Health
 	var repos document.RepositoryPage
+	var alarms document.AlarmPage
 	return showing(ctx, s, w, func(hub *client.Client) (document.Status, error) {
 		st, err := hub.Status(ctx)
 		if err == nil && !s.json {
@@ -25,11 +26,14 @@ func (s *session) statusFleet(ctx context.Context, w watching) error {
 		if err == nil && !s.json {
 			repos, err = hub.Repositories(ctx)
 		}
+		if err == nil && !s.json {
+			alarms, err = hub.Alarms(ctx)
+		}
 		return st, err
-	}, func(st document.Status) { s.showFleet(st, health, repos) })
+	}, func(st document.Status) { s.showFleet(st, health, repos, alarms.Alarms) })
 }
 
-func (s *session) showFleet(st document.Status, h document.Health, r document.RepositoryPage) {
+func (s *session) showFleet(st document.Status, h document.Health, r document.RepositoryPage, alarms []document.Alarm) {
 	var standings, states, hub, repos []string
 	for _, name := range []fleet.Standing{fleet.Active, fleet.Pending, fleet.Retired, fleet.Revoked} {
 		if n := st.Standings[name]; n > 0 {
@@ -68,5 +72,18 @@ func (s *session) showFleet(st document.Status, h document.Health, r document.Re
 		{Name: "modules", Value: number(st.Modules)},
 		{Name: "hub " + h.Hub, Value: strings.Join(hub, "\n")},
 		{Name: "follows", Value: strings.Join(repos, "\n")},
+		{Name: "alarms", Value: alarmsText(alarms)},
 	})
+}
+
+// alarmsText is how many alarms there are, and the first: what is wrong with what targets
+// are to be would be overlooked where all of them are what they are told to be.
+func alarmsText(all []document.Alarm) string {
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return all[0].Text
+	}
+	return fmt.Sprintf("%d; the first of fettle alarm list: %s", len(all), all[0].Text)
 }

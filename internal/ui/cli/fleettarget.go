@@ -45,7 +45,14 @@ another), pending, ready; outside is one that is not active.`,
 				return err
 			}
 			q.Select = words
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.TargetPage, error) { return hub.Targets(c.Context(), q) }, s.showTargets)
+			var alarms document.AlarmPage
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.TargetPage, error) {
+				p, err := hub.Targets(c.Context(), q)
+				if err == nil && !s.json {
+					alarms, err = hub.Alarms(c.Context())
+				}
+				return p, err
+			}, func(p document.TargetPage) { s.showTargets(p, alarms.Alarms) })
 		},
 	})
 	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; - before it turns it round")
@@ -55,10 +62,15 @@ another), pending, ready; outside is one that is not active.`,
 	return c
 }
 
-func (s *session) showTargets(p document.TargetPage) {
-	rows := [][]string{}
+func (s *session) showTargets(p document.TargetPage, alarms []document.Alarm) {
+	rows, kept := [][]string{}, map[string]string{}
+	for _, a := range alarms {
+		for _, name := range a.Targets {
+			kept[name] = cmp.Or(kept[name], a.Text)
+		}
+	}
 	for _, t := range p.Targets {
-		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, pinText(t.Pin))})
+		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "WHY"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {
