@@ -56,6 +56,7 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 		OwnKinds:   c.OwnKinds,
 		Lookups:    c.Lookups,
 		Generators: c.Generators,
+		Vacant:     c.Vacant,
 		Schema:     c.Schema,
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			found, ds := c.Explain(in, name)

@@ -187,6 +187,14 @@ func (r *Repository) OwnKinds() ([]lang.OwnKind, diag.List) {
 	return r.program.OwnKinds()
 }
 
+// Vacant are examples for groups that have no target, see lang.Program.
+func (r *Repository) Vacant() ([]lang.Target, diag.List) {
+	if r.ds.HasErrors() {
+		return nil, slices.Clone(r.ds)
+	}
+	return r.program.Vacant()
+}
+
 // Lookups are those that the repository declares, see lang.Program.
 func (r *Repository) Lookups() ([]lang.Lookup, diag.List) {
 	if r.ds.HasErrors() {

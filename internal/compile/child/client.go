@@ -76,6 +76,16 @@ func (c *Client) Targets() ([]lang.Target, diag.List, error) {
 	return list, ds, r.end()
 }
 
+// Vacant is compile.Repository.Vacant.
+func (c *Client) Vacant() ([]lang.Target, diag.List, error) {
+	r, err := c.ask(question{ask: askVacant})
+	if err != nil {
+		return nil, nil, err
+	}
+	ds, list := r.diags(), readTargets(r)
+	return list, ds, r.end()
+}
+
 // Tests is compile.Repository.Tests.
 func (c *Client) Tests() ([]string, diag.List, error) {
 	r, err := c.ask(question{ask: askTests})

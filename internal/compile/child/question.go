@@ -23,6 +23,7 @@ const (
 	askKinds
 	askLookups
 	askGenerators
+	askVacant
 	askFleet
 	askDiff
 	askNames

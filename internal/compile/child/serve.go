@@ -101,9 +101,9 @@ func result(r *compile.Repository, q question) *writer {
 			writeResult(w, res)
 		}
 	case askTargets:
-		list, ds := r.Targets()
-		w.diags(ds)
-		writeTargets(w, list)
+		w.targets(r.Targets())
+	case askVacant:
+		w.targets(r.Vacant())
 	case askNames:
 		names, ds := r.Names()
 		w.diags(ds)

@@ -4,8 +4,14 @@ import (
 	"maps"
 	"slices"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang"
 )
+
+func (w *writer) targets(list []lang.Target, ds diag.List) {
+	w.diags(ds)
+	writeTargets(w, list)
+}
 
 // writeTargets writes once the modules that targets share.
 func writeTargets(w *writer, list []lang.Target) {

@@ -245,6 +245,18 @@ func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) 
 	return list, ds
 }
 
+// Vacant is compile.Repository.Vacant.
+func (c *Compiler) Vacant(tree repo.Tree) (list []lang.Target, ds diag.List) {
+	failed := c.ask(tree, func(k *child.Client) (err error) {
+		list, ds, err = k.Vacant()
+		return err
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return list, ds
+}
+
 // Generators is compile.Repository.Generators.
 func (c *Compiler) Generators(in compile.Input) (list []generator.Run, ds diag.List) {
 	failed := c.ask(in.Tree, func(k *child.Client) (err error) {

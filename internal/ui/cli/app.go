@@ -135,6 +135,9 @@ type Language struct {
 	// Inventory is what is known of those targets without facts, with the way to
 	// each, sorted by name; nil where one has a mistake.
 	Inventory func(tree repo.Tree) ([]lang.Target, diag.List)
+	// Vacant are examples of targets for the groups of a repository that select by label
+	// and have none; nil: there are none.
+	Vacant func(tree repo.Tree) ([]lang.Target, diag.List)
 	// Format gives the canonical form of one source file.
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.

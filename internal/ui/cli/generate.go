@@ -207,3 +207,18 @@ func (g *generation) show(d generatedDoc) {
 	}
 	g.style().Diff(g.app.Stdout, d.Diff, "  ", limit)
 }
+
+// distinct leaves out what was said before: a mistake in a module is found
+// once for each target that uses it.
+func distinct(ds diag.List) diag.List {
+	seen := map[string]bool{}
+	var out diag.List
+	for _, d := range ds {
+		if key := fmt.Sprintf("%s %s", d.Range, d); !seen[key] {
+			seen[key] = true
+			out = append(out, d)
+		}
+	}
+	out.Sort()
+	return out
+}

@@ -1,8 +1,10 @@
+//go:build !target
+
 package cli
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,8 @@ type validTarget struct {
 	Target string `json:"target"`
 	Steps  int    `json:"steps"`
 	List   string `json:"list"` // digest
+	// Group is the target group of which it is an example, where no target is declared in it.
+	Group string `json:"group,omitempty"`
 }
 
 func newValidate(s *session) *cobra.Command {
@@ -29,8 +33,9 @@ func newValidate(s *session) *cobra.Command {
 		Use:   "validate",
 		Short: "Check the repository: parse, type, compile every target, lint",
 		Long: `Compiles every target (or the one that -t names) and shows all mistakes at once,
-each with its place. Facts are those of the machine that it runs on. Nothing
-else of a machine is looked at.`,
+each with its place. A target group that selects by label, and in which no target is
+declared, has an example: a target with its labels. Facts are those of the machine that
+it runs on. Nothing else of a machine is looked at.`,
 		Example: "  fettle validate\n  fettle validate --rev main --json",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.validate(c.Context()) },
@@ -43,7 +48,9 @@ func (s *session) validate(ctx context.Context) error {
 		return err
 	}
 	defer src.repo.Close()
-	targets, ds := s.app.Language.Targets(src.tree)
+	examples, ds := s.examples(src)
+	targets, more := s.app.Language.Targets(src.tree)
+	ds = append(ds, more...)
 	if s.target != "" {
 		targets = []string{s.target}
 	}
@@ -60,12 +67,30 @@ func (s *session) validate(ctx context.Context) error {
 		members, more := s.members(in, targets, false)
 		ds = append(ds, more...)
 		for _, m := range members {
-			doc.Targets = append(doc.Targets, validTarget{m.Target, m.Steps, m.Digest})
+			doc.Targets = append(doc.Targets, validTarget{m.Target, m.Steps, m.Digest, examples[m.Target]})
 		}
 	}
 	ds = distinct(ds)
 	doc.OK, doc.Diagnostics = !ds.HasErrors(), diagnosticsJSON(ds)
 	return s.showValid(doc, ds)
+}
+
+// examples puts a target into each group that selects by label and has none, as if it were
+// enrolled, and gives the groups by the names of these targets.
+func (s *session) examples(src *source) (map[string]string, diag.List) {
+	if s.app.Language.Vacant == nil {
+		return nil, nil
+	}
+	vacant, ds := s.app.Language.Vacant(src.tree)
+	if len(vacant) == 0 {
+		return nil, ds
+	}
+	of, labels := map[string]string{}, map[string]map[string]string{}
+	for _, t := range vacant {
+		of[t.Name], labels[t.Name] = strings.Join(t.Groups, ", "), t.Labels
+	}
+	src.tree = enrolledTree(src.tree, labels)
+	return of, ds
 }
 
 func (s *session) showValid(doc validateDoc, ds diag.List) error {
@@ -80,25 +105,10 @@ func (s *session) showValid(doc validateDoc, ds diag.List) error {
 	}
 	s.warnings(ds)
 	for _, t := range doc.Targets {
-		s.printf("ok  %s  %d steps\n", t.Target, t.Steps)
+		s.printf("ok  %s  %d steps%s\n", t.Target, t.Steps, parted("  as any target of the group ", t.Group))
 	}
 	if len(doc.Targets) == 0 {
 		s.printf("ok, but the repository declares no target\n")
 	}
 	return nil
-}
-
-// distinct leaves out what was said before: a mistake in a module is found
-// once for each target that uses it.
-func distinct(ds diag.List) diag.List {
-	seen := map[string]bool{}
-	var out diag.List
-	for _, d := range ds {
-		if key := fmt.Sprintf("%s %s", d.Range, d); !seen[key] {
-			seen[key] = true
-			out = append(out, d)
-		}
-	}
-	out.Sort()
-	return out
 }
