@@ -26,10 +26,10 @@ func TestTracerEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := fmt.Sprintf(`for i in {1..40}; do (: > %[1]s/$i) & (: > %[1]s/$i.b) & done; wait`, dir)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // as long as a stopped one would be waited for
-	defer cancel()
-	for at := 1; at <= 120; at += 4 {
+	for at := 1; at <= 120; at += 8 {
 		for _, who := range []victim{everybody, onlyDpkg} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a stopped one would be waited for as long
+			defer cancel()
 			told, tell, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
