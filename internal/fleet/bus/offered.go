@@ -156,19 +156,7 @@ func (a *abroad) claim(ctx context.Context) error {
 
 // persist does what the cluster may refuse for a while, and waits for it.
 func (a *abroad) persist(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
-	for {
-		once, stop := context.WithTimeout(ctx, 10*time.Second)
-		err := do(once)
-		stop()
-		if err == nil || a.isFinal(err) {
-			return err
-		}
-		if !pause(ctx, 200*time.Millisecond) {
-			return err
-		}
-	}
+	return persist(ctx, do, a.isFinal)
 }
 
 // openBucket opens a bucket as it is, and makes it where there is none.

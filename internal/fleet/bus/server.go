@@ -154,19 +154,20 @@ func (s *Server) awaitStore(ctx context.Context) error {
 
 // persist does what the store of a cluster may refuse until enough hubs are there.
 func (s *Server) persist(ctx context.Context, do func(context.Context) error) error {
+	return persist(ctx, do, func(error) bool { return s.config.Cluster == nil })
+}
+
+// persist does something again until it goes well, fails for good, or was waited for as
+// long as anything is; the error is then the last.
+func persist(ctx context.Context, do func(context.Context) error, final func(error) bool) error {
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
 	for {
 		once, stop := context.WithTimeout(ctx, 10*time.Second)
 		err := do(once)
 		stop()
-		if err == nil || s.config.Cluster == nil {
+		if err == nil || final(err) || !pause(ctx, 200*time.Millisecond) {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
