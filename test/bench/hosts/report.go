@@ -34,7 +34,7 @@ processors. On a network of its own a workstation is loaded by *CPU here* alone.
 func about(w work) (title, text string) {
 	switch w {
 	case firstContact:
-		return "First contact", "No tool was ever there. fettle brings its program to each host, which is most of the work: *limit, upload* brings the same bytes by hand. A network would carry them, where here the processors do."
+		return "First contact", "No tool was ever there. fettle brings a program to each host, which is most of the work: *limit, upload* brings the whole program of a workstation by hand, and fettle a smaller one that it carries for targets. A network would carry them, where here the processors do."
 	case change:
 		return "Change", "All four operations are to be done. No connection is kept; fettle's program is there."
 	case noChange:
