@@ -113,6 +113,7 @@ const (
 	WordBeat       = "beat"       // told, not asked; body: Beat
 	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
 	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable
+	WordDone       = "done"       // body: Done, how a request ended that it had taken; the answer is empty, and it is durable
 )
 
 // The words that hubs ask agents under.
@@ -160,21 +161,6 @@ type Beat struct {
 type ExecutorHeader struct {
 	By      string `json:"by"`
 	Changes bool   `json:"changes"`
-}
-
-// Do is a request to an agent that is kept until it is acknowledged.
-type Do struct {
-	ID   string `json:"id"`
-	What string `json:"what"` // "apply", "report", "verify", "forget-certificate"
-	Arg  string `json:"arg,omitempty"`
-	By   string `json:"by"`
-	At   int64  `json:"at"` // seconds since 1970
-}
-
-// Done acknowledges one.
-type Done struct {
-	ID    string `json:"id"`
-	Error string `json:"error,omitempty"`
 }
 
 // WordHubs is told by a hub, and asked by an agent without a body; it is about a Hubs.

@@ -97,19 +97,27 @@ type UnpinRequest struct {
 
 // DoRequest asks agents for something.
 type DoRequest struct {
-	What   string   `json:"what"` // apply, verify or report
+	What   string   `json:"what"` // apply, verify, report or run
 	Select []string `json:"select"`
 	Arg    string   `json:"arg,omitempty"`
+	// Run is what is to be run, of what is run.
+	Run *fleet.Command `json:"run,omitempty"`
+	// Expires is how long it is kept for those that are away; 0 is a week.
+	Expires int64 `json:"expires_ns,omitempty"`
 }
 
 // Request is what agents were asked, and who acknowledged it.
 type Request struct {
-	Format  string            `json:"format"`
-	ID      string            `json:"id"`
-	What    string            `json:"what"`
-	By      string            `json:"by"`
-	At      int64             `json:"at"`
-	Targets []Acknowledgement `json:"targets"`
+	Format  string         `json:"format"`
+	ID      string         `json:"id"`
+	What    string         `json:"what"`
+	By      string         `json:"by"`
+	At      int64          `json:"at"`
+	Run     *fleet.Command `json:"run,omitempty"`
+	Expires int64          `json:"expires"` // nobody is asked any more then
+	// Withdrawn is who took it back, from those who had not begun.
+	Withdrawn string            `json:"withdrawn,omitempty"`
+	Targets   []Acknowledgement `json:"targets"`
 }
 
 // RequestPage is every request that is kept.
@@ -125,7 +133,28 @@ type Acknowledgement struct {
 	Done  bool           `json:"done"` // false: it waits for the agent
 	At    int64          `json:"at,omitempty"`
 	Error string         `json:"error,omitempty"`
+	// Is says more closely where it is.
+	Is AcknowledgementIs `json:"is"`
+	// Result is how what was run ended. What it said is there only where one request is
+	// asked for; Cut says that it is left out all the same, since too many said something.
+	Result *fleet.CommandResult `json:"result,omitempty"`
+	Cut    bool                 `json:"cut,omitempty"`
 }
+
+// AcknowledgementIs is where a request is on one target.
+type AcknowledgementIs string
+
+// Where a request is on a target.
+const (
+	RequestWaits       AcknowledgementIs = "waits"        // for the agent
+	RequestTaken       AcknowledgementIs = "taken"        // the agent has it, and tells how it ends
+	RequestDone        AcknowledgementIs = "acknowledged" // and done, or begun
+	RequestFailed      AcknowledgementIs = "failed"       // it ran, and did not end with 0
+	RequestRefused     AcknowledgementIs = "refused"      // by the agent
+	RequestInterrupted AcknowledgementIs = "interrupted"  // it had begun, and nobody saw its end
+	RequestWithdrawn   AcknowledgementIs = "withdrawn"    // before it began
+	RequestExpired     AcknowledgementIs = "expired"      // before the agent came
+)
 
 // Repository is one that a hub follows.
 type Repository struct {

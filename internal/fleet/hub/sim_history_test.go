@@ -257,7 +257,7 @@ func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
 	case "thaw":
 		_ = run.Unfreeze(ctx, ann, a.id.ID)
 	case "request":
-		_, _ = run.Do(ctx, ann, []string{"apply", "report", "verify"}[d.Amount%3], "", []fleet.TargetID{a.id.ID})
+		_, _ = run.Do(ctx, ann, document.DoRequest{What: []string{"apply", "report", "verify"}[d.Amount%3]}, []fleet.TargetID{a.id.ID})
 	}
 }
 

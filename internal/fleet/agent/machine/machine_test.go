@@ -88,7 +88,7 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	}
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 3})
 	want(t, "states", w.states(), "a ready; b failed error: boom")
-	w.step(machine.Requested{Do: fleet.Do{ID: "1", What: machine.DoApply, By: "ada"}})
+	w.step(machine.Requested{Do: fleet.Do{ID: "1", What: fleet.DoApply, By: "ada"}})
 	if inRun(w) != "asked a b" || w.run.By != "ada" || w.run.Want.Modules[1].Bundle != bundle("modules/b", "2") {
 		t.Errorf("%s: who asks for it gets another try", inRun(w))
 	}

@@ -98,7 +98,7 @@ func TestUpgradeFails(t *testing.T) {
 	w.elapse(24 * time.Hour)
 	want(t, "and not any more", w.replacing(), "prepare 2, prepare 2, settle")
 	want(t, "told", w.of(fleet.Upgraded), "not to 2, it stays 1: it is not signed")
-	w.step(machine.Requested{Do: fleet.Do{ID: "x", What: machine.DoApply}})
+	w.step(machine.Requested{Do: fleet.Do{ID: "x", What: fleet.DoApply}})
 	want(t, "unless somebody asks", w.replacing(), "prepare 2, prepare 2, settle, prepare 2")
 	w.step(machine.Prepared{Digest: bad, Version: "2"})
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})

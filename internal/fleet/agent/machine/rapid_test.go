@@ -130,7 +130,7 @@ func (h history) happen() {
 	case 7:
 		h.step(machine.Touched{})
 	case 8:
-		what := rapid.SampledFrom([]string{machine.DoApply, machine.DoVerify, machine.DoReport, "dance"}).Draw(h.t, "do")
+		what := rapid.SampledFrom([]string{fleet.DoApply, fleet.DoVerify, fleet.DoReport, "dance"}).Draw(h.t, "do")
 		h.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint(h.n("id", 0, 20)), What: what}})
 	case 9:
 		h.step(machine.Frost{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})

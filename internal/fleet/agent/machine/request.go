@@ -7,14 +7,6 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// What a hub can request.
-const (
-	DoApply  = "apply"
-	DoVerify = "verify"
-	DoReport = "report"
-	DoForget = "forget-certificate"
-)
-
 // requested takes a request, once for each ID, and acknowledges it. That it was taken,
 // and what is owed for it, is durable before.
 func (m *Machine) requested(d fleet.Do) {
@@ -38,7 +30,7 @@ func (m *Machine) owe(d fleet.Do) error {
 		by = "a hub"
 	}
 	switch d.What {
-	case DoApply:
+	case fleet.DoApply:
 		m.Apply = by
 		m.bad, m.BadProgram = order{}, ""
 		for name, s := range m.Modules {
@@ -47,16 +39,16 @@ func (m *Machine) owe(d fleet.Do) error {
 				m.put(name, s)
 			}
 		}
-	case DoVerify:
+	case fleet.DoVerify:
 		m.Verify = by
-	case DoReport:
+	case fleet.DoReport:
 		m.report(fleet.Event{Kind: fleet.Told, Text: "asked by " + by})
-	case DoForget:
+	case fleet.DoForget:
 		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
 	default:
-		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s and %s", d.What, DoApply, DoVerify, DoReport, DoForget)
+		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s and %s", d.What, fleet.DoApply, fleet.DoVerify, fleet.DoReport, fleet.DoForget)
 	}
-	if (d.What == DoApply || d.What == DoVerify) && m.Accepted == nil && m.Good == nil {
+	if (d.What == fleet.DoApply || d.What == fleet.DoVerify) && m.Accepted == nil && m.Good == nil {
 		m.Apply, m.Verify = "", ""
 		return fmt.Errorf("cannot %s: nothing is assigned to this target yet", d.What)
 	}

@@ -74,8 +74,9 @@ type Operations interface {
 	// of the request means later.
 	SetProgram(ctx context.Context, by access.Who, r document.ProgramRequest, targets []fleet.TargetID) error
 
-	// Do keeps a request for each of the targets until its agent acknowledges it.
-	Do(ctx context.Context, by access.Who, what, arg string, targets []fleet.TargetID) (document.Request, error)
+	// Do keeps a request for each of the targets until its agent acknowledges it, or its
+	// time is over. It was checked, and the targets are those that it selects.
+	Do(ctx context.Context, by access.Who, r document.DoRequest, targets []fleet.TargetID) (document.Request, error)
 	Request(ctx context.Context, id string) (document.Request, error)
 	Requests(ctx context.Context) ([]document.Request, error)
 }

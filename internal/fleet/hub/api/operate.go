@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // on does something to the target that the path names.
@@ -88,52 +86,4 @@ func (c *call) unfreeze() (any, error) {
 	return c.on("%s may change again.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Unfreeze(ctx, c.who, t.ID)
 	})
-}
-
-func (c *call) requests() (any, error) {
-	all, err := c.h.Backend.Requests(c.r.Context())
-	for i := range all {
-		all[i] = formed(all[i])
-	}
-	return document.RequestPage{Format: document.RequestPageFormat, Requests: append([]document.Request{}, all...)}, err
-}
-
-func formed(r document.Request) document.Request {
-	r.Format = document.RequestFormat
-	if r.Targets == nil {
-		r.Targets = []document.Acknowledgement{}
-	}
-	return r
-}
-
-func (c *call) request() (any, error) {
-	r, err := c.h.Backend.Request(c.r.Context(), c.path["request"])
-	return formed(r), err
-}
-
-// do asks agents for something. A selection that is left out is a mistake, not all of
-// them.
-func (c *call) do() (any, error) {
-	r := *c.in.(*document.DoRequest)
-	if kinds := []string{"apply", "verify", "report"}; !slices.Contains(kinds, r.What) {
-		return nil, &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify and report"}
-	}
-	if len(r.Select) == 0 {
-		return nil, &Refusal{http.StatusBadRequest, "cannot ask agents when none is selected", "For all of them say: -t '*'"}
-	}
-	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: r.Select, Now: c.h.Now()})
-	if err != nil {
-		return nil, err
-	}
-	var ids []fleet.TargetID
-	for _, t := range page.Targets {
-		if t.Standing == fleet.Active {
-			ids = append(ids, t.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, &Refusal{http.StatusConflict, "cannot ask any of these: none is active", "See their standing: fettle target list"}
-	}
-	answer, err := c.h.Backend.Do(c.r.Context(), c.who, r.What, r.Arg, ids)
-	return formed(answer), err
 }

@@ -144,10 +144,10 @@ func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) er
 }
 
 // Do keeps a request that web1 has acknowledged.
-func (h *Hub) Do(_ context.Context, by access.Who, what, _ string, targets []fleet.TargetID) (document.Request, error) {
+func (h *Hub) Do(_ context.Context, by access.Who, do document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: what, By: by.Name, At: Now().UnixNano()}
+	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: do.What, By: by.Name, At: Now().UnixNano()}
 	for _, id := range targets {
 		a := document.Acknowledgement{ID: id, Name: h.targets[id].Name, Done: h.targets[id].Name == "web1"}
 		if a.Done {

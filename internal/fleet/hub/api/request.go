@@ -1,0 +1,74 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// longestRequest is how long a request may be kept.
+const longestRequest = 90 * 24 * time.Hour
+
+// checkDo says what is wrong with what agents are to be asked.
+func checkDo(r document.DoRequest) error {
+	kinds := []string{fleet.DoApply, fleet.DoVerify, fleet.DoReport}
+	switch {
+	case !slices.Contains(kinds, r.What):
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify and report"}
+	case len(r.Select) == 0:
+		return &Refusal{http.StatusBadRequest, "cannot ask agents when none is selected", "For all of them say: -t '*'"}
+	case r.Expires < 0 || time.Duration(r.Expires) > longestRequest:
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot keep a request for %s", time.Duration(r.Expires)), "Leave it out for a week, or give up to 90 days"}
+	}
+	return nil
+}
+
+func (c *call) requests() (any, error) {
+	all, err := c.h.Backend.Requests(c.r.Context())
+	for i := range all {
+		all[i] = formed(all[i])
+	}
+	return document.RequestPage{Format: document.RequestPageFormat, Requests: append([]document.Request{}, all...)}, err
+}
+
+func formed(r document.Request) document.Request {
+	r.Format = document.RequestFormat
+	if r.Targets == nil {
+		r.Targets = []document.Acknowledgement{}
+	}
+	return r
+}
+
+func (c *call) request() (any, error) {
+	r, err := c.h.Backend.Request(c.r.Context(), c.path["request"])
+	return formed(r), err
+}
+
+// do asks agents for something. A selection that is left out is a mistake, not all of
+// them.
+func (c *call) do() (any, error) {
+	r := *c.in.(*document.DoRequest)
+	if err := checkDo(r); err != nil {
+		return nil, err
+	}
+	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: r.Select, Now: c.h.Now()})
+	if err != nil {
+		return nil, err
+	}
+	var ids []fleet.TargetID
+	for _, t := range page.Targets {
+		if t.Standing == fleet.Active {
+			ids = append(ids, t.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, &Refusal{http.StatusConflict, "cannot ask any of these: none is active", "See their standing: fettle target list"}
+	}
+	answer, err := c.h.Backend.Do(c.r.Context(), c.who, r, ids)
+	return formed(answer), err
+}

@@ -1,0 +1,95 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// requestLife is how long a request waits for agents that are away, where nobody says.
+const requestLife = 7 * 24 * time.Hour
+
+// Do keeps a request until each of the targets has acknowledged it, or its time is over.
+func (h *Hub) Do(ctx context.Context, by access.Who, do document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
+	pending := slices.Compact(slices.Sorted(slices.Values(targets)))
+	now := h.now()
+	life := cmp.Or(time.Duration(do.Expires), requestLife)
+	r := Request{
+		Do:      fleet.Do{ID: newID(), What: do.What, Arg: do.Arg, Run: do.Run, By: by.Name, At: now.Unix()},
+		Pending: pending, Expires: now.Add(life).Unix(),
+	}
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, By: by.Name, Text: fmt.Sprintf("%s of %d targets", r.title(), len(pending))}); err != nil {
+		return document.Request{}, err
+	}
+	if err := h.requests.put(ctx, r.ID, r, 0); err != nil {
+		return document.Request{}, fmt.Errorf("cannot keep the request: %w", err)
+	}
+	return h.requestDoc(r), nil
+}
+
+// title is what is asked for, in few words.
+func (r Request) title() string {
+	switch {
+	case r.Run == nil:
+		return r.What
+	case r.Run.Action != "":
+		return r.What + " " + r.Run.Action
+	}
+	return r.What + " " + r.Run.Argv[0]
+}
+
+func (h *Hub) requestDoc(r Request) document.Request {
+	d := document.Request{
+		Format: document.RequestFormat, ID: r.ID, What: r.What, By: r.By, At: r.At * 1e9, Run: r.Run,
+		Expires: r.Expires * 1e9, Targets: []document.Acknowledgement{},
+	}
+	for _, id := range r.Pending {
+		is := document.RequestWaits
+		if h.now().Unix() >= r.Expires {
+			is = document.RequestExpired
+		}
+		d.Targets = append(d.Targets, document.Acknowledgement{ID: id, Is: is})
+	}
+	for id, a := range r.Answers {
+		is := document.RequestDone
+		if a.Error != "" {
+			is = document.RequestRefused
+		}
+		d.Targets = append(d.Targets, document.Acknowledgement{ID: id, Done: true, At: a.At * 1e9, Error: a.Error, Is: is})
+	}
+	for i, a := range d.Targets {
+		t, _, _ := h.targets.get(string(a.ID))
+		d.Targets[i].Name = cmp.Or(t.Name, string(a.ID))
+	}
+	slices.SortFunc(d.Targets, func(a, b document.Acknowledgement) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return d
+}
+
+// Request is one with who has acknowledged it.
+func (h *Hub) Request(_ context.Context, id string) (document.Request, error) {
+	r, _, ok := h.requests.get(id)
+	if !ok {
+		return document.Request{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the request %.40q", id), Hint: "Look at: fettle request list"}
+	}
+	return h.requestDoc(r), nil
+}
+
+// Requests are those that are kept, the newest first.
+func (h *Hub) Requests(context.Context) ([]document.Request, error) {
+	out := []document.Request{}
+	for _, r := range h.requests.values() {
+		out = append(out, h.requestDoc(r))
+	}
+	slices.SortFunc(out, func(a, b document.Request) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
+	return out, nil
+}

@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// What a hub can ask an agent to do.
+const (
+	DoApply    = "apply"
+	DoVerify   = "verify"
+	DoReport   = "report"
+	DoRun      = "run"                // Do.Run says what
+	DoWithdraw = "withdraw"           // Do.Arg is a request that is not to be begun any more
+	DoForget   = "forget-certificate" // for a new one
+)
+
+// Do is a request to an agent that is kept until it is acknowledged.
+type Do struct {
+	ID   string   `json:"id"`
+	What string   `json:"what"` // one of those above
+	Arg  string   `json:"arg,omitempty"`
+	Run  *Command `json:"run,omitempty"`
+	By   string   `json:"by"`
+	At   int64    `json:"at"` // seconds since 1970
+}
+
+// Done acknowledges one: that it was taken, or how it ended.
+type Done struct {
+	ID    string `json:"id"`
+	Error string `json:"error,omitempty"`
+	// Taken says that the agent has it, durably, and will tell how it ended under WordDone.
+	Taken bool `json:"taken,omitempty"`
+	// Withdrawn says that it was not begun, and will not be.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Interrupted says that it had begun, and nobody saw how it ended. It is not begun
+	// again.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Result is how what was run ended; nil where nothing was.
+	Result *CommandResult `json:"result,omitempty"`
+}
+
+// Command is what a request runs on each of its targets: an action by its name, as it
+// stands there, or a program with its words. It lies in the store of the hubs and whoever
+// may read sees it, so that it has no place for secrets.
+type Command struct {
+	Action string            `json:"action,omitempty"`
+	Params map[string]string `json:"params,omitempty"` // of the action
+	Argv   []string          `json:"argv,omitempty"`   // no shell takes part
+	Dir    string            `json:"dir,omitempty"`
+	User   string            `json:"user,omitempty"`
+	// Timeout is in nanoseconds; 0 is what the action says, or the default.
+	Timeout int64 `json:"timeout_ns,omitempty"`
+	// Looks says that the program changes nothing, and need not wait for who does.
+	Looks bool `json:"looks,omitempty"`
+	// FrozenToo runs it on a machine that is frozen, too.
+	FrozenToo bool `json:"frozen_too,omitempty"`
+}
+
+// CommandResult is how it ended.
+type CommandResult struct {
+	Command  int    `json:"command"` // its number in the target's history
+	Exit     int    `json:"exit"`    // -1 when a signal or the timeout ended it
+	Signal   string `json:"signal,omitempty"`
+	TimedOut bool   `json:"timed_out,omitempty"`
+	// Stdout and Stderr are the ends of what it said, MaxTail bytes of each at most. The
+	// target's history has more.
+	Stdout   string `json:"stdout,omitempty"`
+	Stderr   string `json:"stderr,omitempty"`
+	Duration int64  `json:"duration_ns"`
+}
+
+// Bounds of what a request runs, and of what is told of it.
+const (
+	MaxCommand     = 16 << 10 // bytes of all words, or of all parameters
+	MaxCommandTime = 24 * time.Hour
+	MaxTail        = 4 << 10 // bytes of each stream
+)
+
+var accountName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// Check says what is wrong with it.
+func (c Command) Check() error {
+	switch {
+	case (c.Action == "") == (len(c.Argv) == 0):
+		return errors.New("cannot run that: it is one of an action and a program with its words")
+	case c.Action == "" && len(c.Params) > 0:
+		return errors.New("cannot give parameters to a program: only actions have them")
+	case c.Action != "" && (c.Dir != "" || c.User != "" || c.Looks):
+		return errors.New("cannot say where, as whom and whether an action changes something: it says so itself")
+	case len(c.Argv) > 0 && c.Argv[0] == "":
+		return errors.New("cannot run a program without a name")
+	case c.Dir != "" && (!strings.HasPrefix(c.Dir, "/") || len(c.Dir) > 4096):
+		return fmt.Errorf("cannot start it in %.80q: that is not an absolute path", c.Dir)
+	case c.User != "" && !accountName.MatchString(c.User):
+		return fmt.Errorf("cannot run it as %.40q: that is no name of an account", c.User)
+	case c.Timeout < 0 || time.Duration(c.Timeout) > MaxCommandTime:
+		return fmt.Errorf("cannot let it take %s: %s is the most", time.Duration(c.Timeout), MaxCommandTime)
+	}
+	return c.checkSize()
+}
+
+func (c Command) checkSize() error {
+	words := append([]string{c.Action, c.Dir}, c.Argv...)
+	for name, value := range c.Params {
+		words = append(words, name, value)
+	}
+	size := 0
+	for _, w := range words {
+		if !utf8.ValidString(w) || strings.ContainsRune(w, 0) {
+			return errors.New("cannot run that: a word is not text")
+		}
+		size += len(w) + 1
+	}
+	if size > MaxCommand {
+		return fmt.Errorf("cannot take a command of %d bytes: %d are the most. Put it into a file, and let that be run", size, MaxCommand)
+	}
+	return nil
+}
