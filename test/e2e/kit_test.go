@@ -22,6 +22,7 @@ const (
 	changes     = 2
 	checkFailed = 3
 	locked      = 4
+	stale       = 5
 	rolledBack  = 6
 )
 

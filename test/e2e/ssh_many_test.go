@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,19 @@ func TestManyHosts(t *testing.T) {
 	off.Run(t, "systemctl", "start", "ssh.service")
 	off.answersSSH()
 	d.says(d.fettle(0, "apply", "-t", "@failed", "--yes", "--var", "text=two"), "Applied 2 targets: 2 changed")
+
+	plans := filepath.Join(t.TempDir(), "plans")
+	// Plans that were saved for all of them are done as they are, and each once.
+	d.says(d.fettle(changes, "plan", "-t", "*", "--var", "text=saved", "-o", plans), fmt.Sprintf("Saved %d plans. To do exactly this: fettle apply %s", n, plans))
+	off.WriteFile(t, "/srv/site/index.html", "other\n", 0o644)
+	o = d.fettle(stale, "apply", plans, "--yes")
+	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 failed", n, n-1), "1 target failed: "+off.Name, "the saved plan is stale")
+	off.want("other", "cat", "/srv/site/index.html")
+	d.fettle(0, "apply", "-t", off.Name, "--yes", "--var", "text=two")
+	for _, m := range append([]*machine{bad}, rest...) {
+		m.want("saved", "cat", "/srv/site/index.html")
+		d.fettle(0, "apply", "-t", m.Name, "--yes", "--var", "text=two")
+	}
 
 	// With one at a time and no failure allowed, the first that fails is the last.
 	bad.WriteFile(t, "/etc/unwilling", "", 0o644)

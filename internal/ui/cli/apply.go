@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,10 +57,11 @@ type applyFlags struct {
 func newApply(s *session) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
-		Use:   "apply [PLANFILE]",
+		Use:   "apply [PLAN]",
 		Short: "Put the machine in the state that is wanted",
 		Long: `Shows the plan, asks, and runs it. With a saved plan it does exactly what the
-plan says, or ends with 5 because the machine has changed since.
+plan says, or ends with 5 because the machine has changed since. Plans that were saved
+for many targets are done on all of them, or on those that -t selects.
 
 What a run does can be taken back: fettle rollback. A run that fails stops, and
 what it did stays, unless --on-failure undo says otherwise.
@@ -76,7 +78,8 @@ uncommitted changes. Without a terminal, --yes is needed.`,
   sudo fettle apply --yes --on-failure undo --on-check-failure rollback
   sudo fettle apply --yes --confirm-within 5m
   sudo fettle apply --yes --confirm-within 0s
-  sudo fettle apply monday.plan`,
+  sudo fettle apply monday.plan
+  fettle plan -t role=web -o monday && fettle apply monday`,
 		Args: args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error { return s.runApply(c, f, a) },
 	}
@@ -99,6 +102,9 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 		return err
 	}
 	if len(a) == 1 {
+		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.isMany()) {
+			return s.applySavedMany(ctx, f, a[0])
+		}
 		return s.applySaved(ctx, f, o, a[0])
 	}
 	req, closing, err := s.wanted(ctx, true)
@@ -114,16 +120,33 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 }
 
 func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Options, file string) error {
-	req, digest, closing, err := loadPlan(file)
+	saved, err := loadPlan(file)
 	if err != nil {
 		return err
 	}
-	defer closing()
+	defer saved.closing()
+	req := saved.request
 	if s.target != "" && s.target != req.Target {
 		return refuse("Plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
+	if saved.far {
+		if err := s.reachAgain(ctx, req.Target); err != nil {
+			return err
+		}
+	}
 	req.Diffs, req.Verify, o.Exact = f.wants(s), req.Verify || f.verify, true
-	return s.apply(ctx, req, digest, f.runFlags, o)
+	return s.apply(ctx, req, saved.digest, f.runFlags, o)
+}
+
+// reachAgain reaches the other machine for which a plan was saved. It is never done on
+// this one in its place, which may well look alike.
+func (s *session) reachAgain(ctx context.Context, target string) error {
+	s.target = target
+	x, err := s.connected(ctx, target)
+	if err == nil && x == nil && !s.isThisHost(target) {
+		err = refuse("Say where it is: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot tell how to reach %q: the plan was saved for another machine than this", target))
+	}
+	return err
 }
 
 // apply plans, shows, asks and runs. With the digest of a saved plan it refuses
@@ -144,7 +167,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 			return err
 		}
 		if p = now; saved != "" && saved != p.Digest() {
-			return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
+			return stale()
 		}
 		if err := s.mayKeep(ctx, x, p); err != nil {
 			return err

@@ -23,29 +23,37 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// loadPlan opens a saved plan: the request, and the digest of the plan that was
-// made of it. Anybody could have written the file, so that it is read as it is
+// openedPlan is a saved plan to be done. Its content is read from the file until closing
+// is called.
+type openedPlan struct {
+	request executor.Request
+	digest  string // of the plan that was made of it
+	far     bool   // it was made for another machine than the one that planned
+	closing func()
+}
+
+// loadPlan opens a saved plan. Anybody could have written the file, so that it is read as it is
 // written and not otherwise, in memory that grows with its list alone, and
-// checked whole before anything is done. The request reads its blobs from the
-// file until closing is called.
-func loadPlan(path string) (req executor.Request, digest string, closing func(), err error) {
+// checked whole before anything is done.
+func loadPlan(path string) (openedPlan, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
 		err = errors.New("it is no regular file")
 	}
 	if err != nil {
-		return req, "", nil, notSaved(path, err)
+		return openedPlan{}, notSaved(path, err)
 	}
 	z, err := zip.OpenReader(path)
 	if err != nil {
-		return req, "", nil, notSaved(path, err)
+		return openedPlan{}, notSaved(path, err)
 	}
-	req, digest, err = readSaved(&z.Reader, st.Size())
+	p, err := readSaved(&z.Reader, st.Size())
 	if err != nil {
 		_ = z.Close()
-		return req, "", nil, notSaved(path, err)
+		return openedPlan{}, notSaved(path, err)
 	}
-	return req, digest, func() { _ = z.Close() }, nil
+	p.closing = func() { _ = z.Close() }
+	return p, nil
 }
 
 func notSaved(path string, err error) error {
@@ -55,32 +63,32 @@ func notSaved(path string, err error) error {
 	return withHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err), "Write it again: fettle plan -o "+path)
 }
 
-func readSaved(z *zip.Reader, size int64) (executor.Request, string, error) {
+func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
 	files, err := parts(z, size)
 	if err != nil {
-		return executor.Request{}, "", err
+		return openedPlan{}, err
 	}
 	list, err := readSavedList(files[savedList])
 	if err != nil {
-		return executor.Request{}, "", err
+		return openedPlan{}, err
 	}
 	s, states, err := readSavedMain(files[savedMain], list)
 	if err != nil {
-		return executor.Request{}, "", err
+		return openedPlan{}, err
 	}
 	ds := step.LintOptions{RequireUndo: s.Policy.RequireUndo}.Lint(list, step.DebianBase{})
 	if err := firstMistake(ds); err != nil {
-		return executor.Request{}, "", err
+		return openedPlan{}, err
 	}
 	blobs, err := savedContent(z, files, list)
 	var secrets secret.Bundle
 	if s.Secrets != nil {
 		secrets = *s.Secrets
 	}
-	return executor.Request{
+	return openedPlan{digest: s.Plan, far: s.Far, request: executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
 		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy, Secrets: secrets,
-	}, s.Plan, err
+	}}, err
 }
 
 // parts are the files of an archive by name. It has no others than a plan has,

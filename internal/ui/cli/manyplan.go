@@ -54,24 +54,33 @@ func (cr *crowd) planned(p *plan.Plan, warning string, v viewFlags) outcome {
 }
 
 func (s *session) planMany(c *cobra.Command, f planFlags) error {
-	ctx := c.Context()
 	if f.out != "" {
-		return refuse("Name one: -t NAME -o "+f.out, "cannot save the plans of many targets in one file")
+		return s.planAndSave(c, f)
 	}
-	cr, err := s.crowd(ctx, f.many)
+	_, err := s.planEach(c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
+	return err
+}
+
+// planEach plans on every target, keeps each plan, and shows them. It counts the targets
+// that have none.
+func (s *session) planEach(c *cobra.Command, f planFlags, keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
+	cr, err := s.crowd(c.Context(), f.many)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer cr.close()
 	look := cr.wantedPlan(c, f.noRepair, f.viewFlags)
-	all := cr.round(ctx, cr.names, "Planning", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
+	all := cr.round(c.Context(), cr.names, "Planning", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
 		seen, err := look(ctx, m, x)
+		if err == nil {
+			err = keep(m.remote != nil, seen.request, seen.plan)
+		}
 		if err != nil {
 			return failed(err)
 		}
 		return cr.planned(seen.plan, "", f.viewFlags)
 	})
-	return cr.finish("Planned", all, planWords())
+	return unsaved(all), cr.finish("Planned", all, planWords())
 }
 
 func planWords() map[fanout.Status]string {
@@ -120,7 +129,11 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 	if cr.src.rev.Dirty && !f.dirty {
 		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
 	}
-	look := cr.wantedPlan(c, f.noRepair, f.viewFlags)
+	return cr.applyPlans(ctx, f.runFlags, o, cr.wantedPlan(c, f.noRepair, f.viewFlags))
+}
+
+// applyPlans plans on every target, asks, and runs the plans.
+func (cr *crowd) applyPlans(ctx context.Context, f runFlags, o executor.Options, look func(context.Context, *member, executor.Executor) (*seen, error)) error {
 	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		if err := m.mayRun(ctx, x, o); err != nil {
 			return nil, err
@@ -132,8 +145,8 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 		if err != nil {
 			return nil, err
 		}
-		w.options, err = m.lockOut(f.runFlags, f.withPolicy(o, w.request.Policy), w.request.Policy)
-		w.options.Unasked = f.yes
+		w.options, err = m.lockOut(f, f.withPolicy(o, w.request.Policy), w.request.Policy)
+		w.options.Unasked = f.yes && !o.Exact
 		return w, err
 	}
 	do := func(ctx context.Context, m *member, x executor.Executor, w *seen) (*executor.Report, error) {
@@ -143,7 +156,7 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 		}
 		return rep, err
 	}
-	return cr.planAndDo(ctx, f.runFlags, "Apply these plans?", "Applied", decide, do)
+	return cr.planAndDo(ctx, f, "Apply these plans?", "Applied", decide, do)
 }
 
 func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) error {

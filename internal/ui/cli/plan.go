@@ -72,18 +72,19 @@ Each line begins with what happens:
 A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
 because the machine has changed since. Of later phases it does what this plan
 tells, and ends with 5 before one that would do more. The file holds all content that the plan
-needs, secret content too, and is readable by its owner alone.
+needs, secret content too, and is readable by its owner alone. With a selection of
+targets it is a new folder, with a file for each target.
 
 Where apply would be armed, because it may lock you out, the plan says so.
 
 Ends with 2 when there are changes.`,
-		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan",
+		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan -t role=web -o monday && fettle apply monday",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
 	f.flags(c)
 	f.many.flags(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`, or those of many targets to a new folder")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }
@@ -111,7 +112,7 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 		if err := savable(p); err != nil {
 			return err
 		}
-		if err := savePlan(f.out, s.app.Version, req, p); err != nil {
+		if err := savePlan(f.out, savedPlan{Version: s.app.Version, Far: s.remote != nil}, req, p); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,7 @@ type savedPlan struct {
 	Format   string          `json:"format"`
 	Version  string          `json:"version"` // of the fettle that wrote it
 	Target   string          `json:"target"`
+	Far      bool            `json:"far,omitempty"` // the target is another machine than the one that planned
 	Revision repo.Revision   `json:"revision"`
 	List     string          `json:"list"` // digest
 	Plan     string          `json:"plan"` // digest
@@ -54,9 +55,9 @@ type savedPlan struct {
 	Secrets  *secret.Bundle  `json:"secrets,omitempty"`
 }
 
-// savePlan writes a plan and all that it needs to a new file at path. The file
-// appears whole or not at all.
-func savePlan(path, version string, req executor.Request, p *plan.Plan) (err error) {
+// savePlan writes a plan and all that it needs to a new file at path; as says by which
+// fettle, and where the target is. The file appears whole or not at all.
+func savePlan(path string, as savedPlan, req executor.Request, p *plan.Plan) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".fettle-plan-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("cannot save the plan: %w", err)
@@ -71,7 +72,7 @@ func savePlan(path, version string, req executor.Request, p *plan.Plan) (err err
 	if err = req.Fill(); err != nil {
 		return err
 	}
-	if err = writeSaved(f, version, req, p); err != nil {
+	if err = writeSaved(f, as, req, p); err != nil {
 		return err
 	}
 	if err = f.Sync(); err != nil {
@@ -83,7 +84,7 @@ func savePlan(path, version string, req executor.Request, p *plan.Plan) (err err
 	return os.Rename(f.Name(), path)
 }
 
-func writeSaved(w io.Writer, version string, req executor.Request, p *plan.Plan) error {
+func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) error {
 	z := zip.NewWriter(w)
 	main, err := z.Create(savedMain)
 	if err != nil {
@@ -98,7 +99,7 @@ func writeSaved(w io.Writer, version string, req executor.Request, p *plan.Plan)
 		secrets = &req.Secrets
 	}
 	text, err := journal.Marshal(savedPlan{
-		Format: savedFormat, Version: version, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
+		Format: savedFormat, Version: as.Version, Far: as.Far, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
 		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, States: states, Secrets: secrets,
 	})
 	if err != nil {

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/fleet/selection"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// The plans of many targets are saved in a folder: one file for each, named for its
+// target, and each is a saved plan like any other.
+const savedSuffix = ".plan"
+
+// planFolder is a new folder for plans, which appears whole at its path or not at all.
+type planFolder struct {
+	path, temp, version string
+
+	mu    sync.Mutex
+	saved int
+}
+
+func newPlanFolder(path, version string) (*planFolder, error) {
+	path = filepath.Clean(path)
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return nil, refuse("Name a folder that is not there yet: -o DIR", fmt.Sprintf("cannot save the plans of many targets to %q: it exists", path))
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(path), ".fettle-plans-*") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("cannot save the plans: %w", err)
+	}
+	return &planFolder{path: path, temp: temp, version: version}, nil
+}
+
+// save adds the plan of one target. It may be called at once by many.
+func (d *planFolder) save(far bool, req executor.Request, p *plan.Plan) error {
+	if err := savable(p); err != nil {
+		return err
+	}
+	if err := savePlan(filepath.Join(d.temp, url.PathEscape(req.Target)+savedSuffix), savedPlan{Version: d.version, Far: far}, req, p); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.saved++
+	return nil
+}
+
+// keep gives the folder its name, unless no plan was saved.
+func (d *planFolder) keep() error {
+	if d.saved == 0 {
+		return os.Remove(d.temp)
+	}
+	if err := os.Rename(d.temp, d.path); err != nil {
+		return fmt.Errorf("cannot save the plans: %w", err)
+	}
+	return nil
+}
+
+// drop removes what has not got its name.
+func (d *planFolder) drop() { _ = os.RemoveAll(d.temp) }
+
+// planAndSave plans on every target, and saves those plans of which there are any.
+func (s *session) planAndSave(c *cobra.Command, f planFlags) error {
+	folder, err := newPlanFolder(f.out, s.app.Version)
+	if err != nil {
+		return err
+	}
+	defer folder.drop()
+	left, err := s.planEach(c, f, folder.save)
+	if kept := folder.keep(); kept != nil {
+		return kept
+	}
+	if s.json || folder.saved == 0 {
+		return err
+	}
+	s.printf("\nSaved %s. To do exactly this: fettle apply %s\n", render.Count(folder.saved, "plan"), folder.path)
+	if left > 0 {
+		s.printf("Without a plan there, and so left alone: %s\n", render.Count(left, "target"))
+	}
+	return err
+}
+
+// openedPlans are those of a folder, by target.
+type openedPlans struct {
+	path  string
+	plans map[string]openedPlan
+}
+
+// openPlans reads a plan, or all plans of a folder, before anything is done by one of
+// them. The caller closes it.
+func openPlans(path string) (*openedPlans, error) {
+	all := &openedPlans{path: path, plans: map[string]openedPlan{}}
+	files, err := planFiles(path)
+	for _, file := range files {
+		if err = all.open(file); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		all.close()
+		return nil, err
+	}
+	return all, nil
+}
+
+// planFiles are the files of plans at a path, sorted.
+func planFiles(path string) ([]string, error) {
+	st, err := os.Stat(path)
+	if err != nil || !st.IsDir() {
+		return []string{path}, nil // which opening it tells about
+	}
+	entries, err := os.ReadDir(path)
+	if err == nil && len(entries) == 0 {
+		err = errors.New("the folder is empty")
+	}
+	if err != nil {
+		return nil, notSaved(path, err)
+	}
+	var files []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), savedSuffix) {
+			return nil, notSaved(path, fmt.Errorf("it has %q, which is no plan of a target", clip(e.Name())))
+		}
+		files = append(files, filepath.Join(path, e.Name()))
+	}
+	return files, nil
+}
+
+func (a *openedPlans) open(file string) error {
+	p, err := loadPlan(file)
+	if err != nil {
+		return err
+	}
+	name := p.request.Target
+	if _, twice := a.plans[name]; twice || name == "" {
+		p.closing()
+		return notSaved(a.path, fmt.Errorf("%q is no plan of a target, or a second one of the same", clip(filepath.Base(file))))
+	}
+	a.plans[name] = p
+	return nil
+}
+
+func (a *openedPlans) close() {
+	for _, p := range a.plans {
+		p.closing()
+	}
+}
+
+// words select all targets that have a plan.
+func (a *openedPlans) words() []string {
+	var out []string
+	for _, name := range sortedNames(a.plans) {
+		out = append(out, selection.Quote(name))
+	}
+	return out
+}
+
+// has refuses targets without a plan, before anything is done on others.
+func (a *openedPlans) has(names []string) error {
+	for _, name := range names {
+		if _, ok := a.plans[name]; !ok {
+			return refuse("Plan for it: fettle plan -t "+name+" -o FILE\nOr leave it out: -t '…,!"+name+"'",
+				fmt.Sprintf("cannot apply %q to %s: there is no plan for it", a.path, name))
+		}
+	}
+	return nil
+}
+
+// applySavedMany does exactly what the plans of a folder say, each on its target, or on
+// those of them that -t selects.
+func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string) error {
+	o, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	saved, err := openPlans(path)
+	if err != nil {
+		return err
+	}
+	defer saved.close()
+	if len(s.words) == 0 {
+		s.words = saved.words()
+	}
+	s.target = ""
+	cr, err := s.crowd(ctx, f.many)
+	if err != nil {
+		return err
+	}
+	defer cr.close()
+	if err := saved.has(cr.names); err != nil {
+		return err
+	}
+	o.Exact = true
+	return cr.applyPlans(ctx, f.runFlags, o, func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
+		was := saved.plans[m.target]
+		if was.far && m.remote == nil && !s.isThisHost(m.target) {
+			return nil, &unreached{noWay(m.target)}
+		}
+		req := was.request
+		req.Diffs, req.Verify = f.wants(cr.s), req.Verify || f.verify
+		p, err := x.Plan(ctx, req)
+		if err == nil && p.Digest() != was.digest {
+			err = stale()
+		}
+		return &seen{request: req, plan: p}, err
+	})
+}
+
+// stale refuses a saved plan that would not come to what it says.
+func stale() error {
+	return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
+}
+
+// unsaved are targets of which no plan could be made or saved.
+func unsaved(all map[string]outcome) int {
+	n := 0
+	for _, o := range all {
+		if o.status != fanout.OK && o.status != fanout.Changed {
+			n++
+		}
+	}
+	return n
+}
