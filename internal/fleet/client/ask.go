@@ -141,6 +141,16 @@ func (c *Client) Asks(ctx context.Context) (document.AskPage, error) {
 	return ask[document.AskPage](ctx, c, http.MethodGet, "/v1/asks", nil, nil)
 }
 
+// AskPolicy is what becomes of what agents ask for.
+func (c *Client) AskPolicy(ctx context.Context) (document.AskPolicy, error) {
+	return ask[document.AskPolicy](ctx, c, http.MethodGet, "/v1/asks/policy", nil, nil)
+}
+
+// SetAskPolicy changes one answer, at all hubs.
+func (c *Client) SetAskPolicy(ctx context.Context, r document.AskPolicyRequest) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/asks/policy", nil, r)
+}
+
 // DecideAsk does what a target asked for, or refuses it.
 func (c *Client) DecideAsk(ctx context.Context, name, what string, refuse bool, reason string) (document.Done, error) {
 	how := "approve"

@@ -134,6 +134,8 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Suspect(ctx, "web1", "disk errors"))
 	try(c.Trust(ctx, "web1", ""))
 	try(c.Asks(ctx))
+	try(c.AskPolicy(ctx))
+	try(c.SetAskPolicy(ctx, document.AskPolicyRequest{What: fleet.AskSuspect, Answer: fleet.Allow}))
 	try(c.DecideAsk(ctx, "web1", "suspect", false, ""))
 	try(c.DecideAsk(ctx, "web1", "suspect", true, "no"))
 	hub.Open = func(access.Who, fleet.TargetID, bool) (io.ReadWriteCloser, error) {

@@ -19,3 +19,21 @@ type AskPage struct {
 	Format string `json:"format"`
 	Asks   []Ask  `json:"asks"`
 }
+
+// AskPolicyFormat is the format of AskPolicy.
+const AskPolicyFormat = "fettle.fleet.askpolicy/1"
+
+// AskPolicy is what becomes of what agents ask for.
+type AskPolicy struct {
+	Format string `json:"format"`
+	// Answers has every kind.
+	Answers map[fleet.AskKind]fleet.Verdict `json:"answers"`
+	By      string                          `json:"by,omitempty"` // who changed it last
+	Changed int64                           `json:"changed,omitempty"`
+}
+
+// AskPolicyRequest changes one answer.
+type AskPolicyRequest struct {
+	What   fleet.AskKind `json:"what"`
+	Answer fleet.Verdict `json:"answer"`
+}

@@ -17,28 +17,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// Policy is what becomes of something that an agent asks for; "" is Hold.
-type Policy string
-
-// The policies for what agents ask for.
-const (
-	Hold   Policy = "hold"   // until somebody with the right approve decides
-	Allow  Policy = "allow"  // at once
-	Refuse Policy = "refuse" // always
-)
-
-// Asks says what becomes of what agents ask for, by what it is.
-type Asks map[fleet.AskKind]Policy
-
-func (a Asks) check() error {
-	for what, p := range a {
-		if !slices.Contains(fleet.AskKinds(), what) || p != Hold && p != Allow && p != Refuse {
-			return fmt.Errorf("cannot answer asks for %.40q by %.40q: asks in hub.json has freeze and suspect, with hold, allow or refuse", what, p)
-		}
-	}
-	return nil
-}
-
 // A target may ask so often at once, and then once in each time, whatever the answer is.
 const (
 	askBurst = 5
@@ -74,24 +52,28 @@ func (h *Hub) onAsk(ctx context.Context, from fleet.TargetID, body []byte) ([]by
 		}
 		return nil, fmt.Errorf("cannot hear more asks of %s now: one in %s is taken", t.Name, askEvery)
 	}
-	policy := cmp.Or(h.set.Asks[a.What], Hold)
-	outcome := map[Policy]string{Hold: "held", Allow: access.Begun, Refuse: access.Denied}[policy]
+	policy, err := h.AskPolicy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	verdict := policy.Of(a.What)
+	outcome := map[fleet.Verdict]string{fleet.Hold: "held", fleet.Allow: access.Begun, fleet.Refuse: access.Denied}[verdict]
 	if err := h.auditAsk(ctx, t, a, outcome); err != nil {
 		return nil, err
 	}
-	switch policy {
-	case Allow:
+	switch verdict {
+	case fleet.Allow:
 		err = h.grantAsk(ctx, access.Somebody("target "+t.Name, "certificate"), from, a)
-	case Refuse:
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Asked, Target: from, Text: askText(a), Error: "refused: the hub's settings say so"})
-		err = fmt.Errorf("%w: the hub's settings refuse to %s targets that ask for it", fleet.ErrDenied, a.What)
+	case fleet.Refuse:
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Asked, Target: from, Text: askText(a), Error: "refused: the policy of the fleet says so"})
+		err = fmt.Errorf("%w: the policy of the fleet refuses to %s targets that ask for it", fleet.ErrDenied, a.What)
 	default:
 		err = h.holdAsk(ctx, from, a)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(fleet.AskAnswer{Answer: map[Policy]string{Hold: fleet.AskHeld, Allow: fleet.AskDone}[policy]})
+	return json.Marshal(fleet.AskAnswer{Answer: map[fleet.Verdict]string{fleet.Hold: fleet.AskHeld, fleet.Allow: fleet.AskDone}[verdict]})
 }
 
 func (h *Hub) auditAsk(ctx context.Context, t fleet.Target, a fleet.Ask, outcome string) error {

@@ -95,7 +95,8 @@ func (w *world) inAudit(texts ...string) {
 	w.t.Errorf("no record has %q", texts)
 }
 
-// The settings can let things happen at once, and refuse them.
+// The policy can let things happen at once, and refuse them. It begins as the settings of the
+// first hub say, and is the fleet's from then on.
 func TestAskPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
@@ -124,6 +125,21 @@ func TestAskPolicy(t *testing.T) {
 	if held := w.heldAsks(); len(held) != 0 || d.Target.Suspect != nil {
 		t.Errorf("%v %v", held, d.Target.Suspect)
 	}
+
+	// From then on the fleet's word counts, and what a hub's file says is nothing.
+	w.ask("POST", "/v1/asks/policy", document.AskPolicyRequest{What: fleet.AskSuspect, Answer: fleet.Allow}, &document.Done{})
+	w.inAudit("POST /v1/asks/policy", "suspect")
+	w.stop()
+	if err := os.WriteFile(file, []byte(strings.Replace(with, `"allow"`, `"refuse"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	var p document.AskPolicy
+	w.ask("GET", "/v1/asks/policy", nil, &p)
+	if p.Answers[fleet.AskFreeze] != fleet.Allow || p.Answers[fleet.AskSuspect] != fleet.Allow || p.By != "root" {
+		t.Errorf("%+v", p)
+	}
+	web.asks(fleet.AskSuspect, "disk errors", fleet.AskDone)
 }
 
 // A hostile agent asks for others, for what there is not, with huge texts, and without end.

@@ -94,6 +94,7 @@ type Hub struct {
 	exports     *mirror[exportRecord]
 	exporting   paces
 	asks        *mirror[heldAsk]
+	askPolicies *mirror[fleet.AskPolicy]
 	asking      paces
 	members     *mirror[Member]
 	leaving     *mirror[leaving]
@@ -273,6 +274,7 @@ func (h *Hub) makeMirrors() {
 	}
 	h.exports.changed, h.exporting = h.onExported, exportPaces()
 	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
+	h.askPolicies = newMirror(settings, "askpolicy/", parseAskPolicy)
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
@@ -283,7 +285,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.notifications, h.notices, h.alarms, h.members, h.leaving}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.notifications, h.notices, h.alarms, h.members, h.leaving}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

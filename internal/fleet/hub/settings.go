@@ -41,7 +41,9 @@ type Settings struct {
 	// Repository is followed from the first start on; later it stands in the store.
 	Repository Repository `json:"repository"`
 	Retention  Retention  `json:"retention,omitzero"`
-	Asks       Asks       `json:"asks,omitempty"`
+	// Asks is what becomes of what agents ask for from the first start on; later it stands
+	// in the store.
+	Asks map[fleet.AskKind]fleet.Verdict `json:"asks,omitempty"`
 	// Nats is where everything is kept, nil for what hubs keep themselves.
 	Nats *Nats `json:"nats,omitempty"`
 }
@@ -158,7 +160,7 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 	if s.Format != settingsFormat {
 		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this program knows %s", file, s.Format, settingsFormat)
 	}
-	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), s.Asks.check())
+	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), fleet.CheckAnswers(s.Asks))
 }
 
 // URLs are those at which a server that listens on HOST:PORT is reached by some names or

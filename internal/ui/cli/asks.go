@@ -22,7 +22,7 @@ func newAsk(s *session) *cobra.Command {
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newAskList(s), newAskDecide(s, "approve", "Do what a target asked for"), newAskDecide(s, "refuse", "Do not what a target asked for"))
+	c.AddCommand(newAskList(s), newAskDecide(s, "approve", "Do what a target asked for"), newAskDecide(s, "refuse", "Do not what a target asked for"), newAskPolicy(s))
 	return c
 }
 
@@ -32,7 +32,7 @@ func newAskList(s *session) *cobra.Command {
 		Use:   "list",
 		Short: "List what agents asked for and nobody has decided",
 		Long: `An agent can ask to be frozen, or to be marked as suspect, and for nobody but itself. What
-becomes of that stands in hub.json of the hubs; without a word there it waits here.`,
+becomes of that says fettle ask policy; without a word there it waits here.`,
 		Example: "  fettle ask list\n  fettle ask list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -127,7 +127,7 @@ func newAgentAsk(s *session) *cobra.Command {
 		Long: `Asks a hub to freeze this machine, so that nothing changes it until somebody has looked, or
 to mark it as suspect, one that others should not rely on. A machine can ask for nobody but
 itself, and only people of the fleet take it back. Whether it is done at once, waits for
-somebody or is refused stands in the settings of the hub; it is in the audit log.
+somebody or is refused says the policy of the fleet; it is in the audit log.
 
 Asking for the same again changes nothing. A machine that asks again and again is heard
 once in ten minutes.`,

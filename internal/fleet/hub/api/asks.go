@@ -12,6 +12,8 @@ import (
 func askRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/v1/asks", Right: access.Read, Does: "What agents asked for and nobody has decided", Out: document.AskPage{}, call: (*call).asks},
+		{Method: "GET", Path: "/v1/asks/policy", Right: access.Read, Does: "What becomes of what agents ask for", Out: document.AskPolicy{}, call: (*call).askPolicy},
+		{Method: "POST", Path: "/v1/asks/policy", Right: access.Admin, Does: "Say what becomes of what agents ask for, at all hubs", In: document.AskPolicyRequest{}, Out: document.Done{}, call: (*call).setAskPolicy},
 		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Do what a target asked for", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveAsk},
 		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Do not what a target asked for", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).refuseAsk},
 		{Method: "POST", Path: "/v1/targets/{target}/suspect", Right: access.Operate, Does: "Mark a target as one that is not to be relied on", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).suspect},
@@ -22,6 +24,20 @@ func askRoutes() []Route {
 func (c *call) asks() (any, error) {
 	all, err := c.h.Backend.Asks(c.r.Context())
 	return document.AskPage{Format: document.AskPageFormat, Asks: append([]document.Ask{}, all...)}, err
+}
+
+func (c *call) askPolicy() (any, error) {
+	p, err := c.h.Backend.AskPolicy(c.r.Context())
+	d := document.AskPolicy{Format: document.AskPolicyFormat, Answers: map[fleet.AskKind]fleet.Verdict{}, By: p.By, Changed: p.Changed}
+	for _, what := range fleet.AskKinds() {
+		d.Answers[what] = p.Of(what)
+	}
+	return d, err
+}
+
+func (c *call) setAskPolicy() (any, error) {
+	r := *c.in.(*document.AskPolicyRequest)
+	return done("Asks for %s: %s.", r.What, r.Answer)(c.h.Backend.SetAskPolicy(c.r.Context(), c.who, r))
 }
 
 func (c *call) approveAsk() (any, error) {

@@ -57,6 +57,9 @@ type Operations interface {
 	// a Refusal for one that is not there.
 	Asks(ctx context.Context) ([]document.Ask, error)
 	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, refuse bool, reason string) error
+	// AskPolicy is the same at all hubs. SetAskPolicy gives a Refusal for what there is not.
+	AskPolicy(ctx context.Context) (fleet.AskPolicy, error)
+	SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error
 
 	// SaveState gives what hubs share and nothing else knows.
 	SaveState(ctx context.Context, by access.Who) (document.HubState, error)

@@ -52,6 +52,8 @@ type Hub struct {
 	decided  []string // notices
 	approved []string // digests of alarms
 	repos    []document.Repository
+
+	askPolicy fleet.AskPolicy
 	// Open opens executors; nil: every target is away.
 	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }

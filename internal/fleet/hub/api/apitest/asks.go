@@ -37,3 +37,27 @@ func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, bec
 func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Suspect = nil })
 }
+
+// AskPolicy is what was set, nothing at first.
+func (h *Hub) AskPolicy(context.Context) (fleet.AskPolicy, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.askPolicy, nil
+}
+
+// SetAskPolicy keeps an answer.
+func (h *Hub) SetAskPolicy(_ context.Context, by access.Who, r document.AskPolicyRequest) error {
+	answers := map[fleet.AskKind]fleet.Verdict{r.What: r.Answer}
+	if err := fleet.CheckAnswers(answers); err != nil {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle ask policy set --help"}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for what, v := range h.askPolicy.Answers {
+		if what != r.What {
+			answers[what] = v
+		}
+	}
+	h.askPolicy = fleet.AskPolicy{Answers: answers, By: by.Name, Changed: Now().UnixNano()}
+	return nil
+}
