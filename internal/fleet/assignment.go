@@ -8,16 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"fettle.dev/fettle/internal/exported"
 )
 
 // AssignmentFormat is the format that this program writes and reads.
-const AssignmentFormat = "fettle.assignment/1"
+const AssignmentFormat = "fettle.assignment/2"
 
 // MaxAssignment bounds an assignment as it travels, in bytes.
 const MaxAssignment = 1 << 20
@@ -105,24 +103,32 @@ type Need struct {
 
 // Marshal is the canonical form: the same assignment has the same bytes.
 func (a Assignment) Marshal() []byte {
-	b, err := json.Marshal(a)
+	b, err := json.Marshal(a.written())
 	if err != nil {
 		panic(err) // there is nothing in it that has no JSON
 	}
 	return b
 }
 
-var (
-	commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
-	digest   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
-)
-
 // CheckDigest says whether a text is the digest of content.
 func CheckDigest(s string) error {
-	if !digest().MatchString(s) {
+	if hex, ok := strings.CutPrefix(s, "sha256:"); !ok || len(hex) != 64 || !isHex(hex) {
 		return fmt.Errorf("cannot read %.80q as a digest: it is sha256: and 64 hex digits", s)
 	}
 	return nil
+}
+
+func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
+
+// isHex is asked about each part of each assignment, for which a regular expression is
+// too dear.
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // ParseAssignment reads one strictly: what this program does not know is refused.
@@ -130,9 +136,13 @@ func ParseAssignment(b []byte) (Assignment, error) {
 	if len(b) > MaxAssignment {
 		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes: %d are the most", len(b), MaxAssignment)
 	}
-	var a Assignment
-	if err := decode(b, &a); err != nil {
+	var w written
+	if err := decode(b, &w); err != nil {
 		return Assignment{}, fmt.Errorf("cannot read an assignment: %w", err)
+	}
+	a, err := w.assignment()
+	if err != nil {
+		return a, err
 	}
 	return a, a.check()
 }
@@ -182,7 +192,7 @@ func (m Assigned) check(top bool) error {
 	switch {
 	case top && m.Module != "" || !top && !inModules:
 		return fmt.Errorf("cannot take an assignment of the module %.80q", m.Module)
-	case !commitID().MatchString(m.Revision.Commit):
+	case !isCommit(m.Revision.Commit):
 		return fmt.Errorf("cannot take an assignment of the commit %.80q", m.Revision.Commit)
 	case m.Bundle.Size < 0:
 		return fmt.Errorf("cannot take a bundle of %d bytes", m.Bundle.Size)

@@ -2,7 +2,9 @@ package fleet_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -61,7 +63,7 @@ func TestForgedAssignments(t *testing.T) {
 
 func TestAssignmentsThatAreRefused(t *testing.T) {
 	cases := map[string]func(*fleet.Assignment){
-		"format":                func(a *fleet.Assignment) { a.Format = "fettle.assignment/2" },
+		"format":                func(a *fleet.Assignment) { a.Format = "fettle.assignment/1" },
 		"without":               func(a *fleet.Assignment) { a.Generation = 0 },
 		"identity":              func(a *fleet.Assignment) { a.Target = "../x" },
 		"the module":            func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
@@ -115,5 +117,41 @@ func TestTargetIDs(t *testing.T) {
 	}
 	if a, b := sample(), sample(); func() bool { b.Generation++; return a.Newer(b) >= 0 || !a.Same(b) }() {
 		t.Error("generations do not compare")
+	}
+}
+
+// Most modules of a target are of one revision, which is written once.
+func TestRevisionsAreWrittenOnce(t *testing.T) {
+	a := sample()
+	a.Top.Revision.Subject = "a subject that is long enough to be counted"
+	other := a.Top.Revision
+	other.Commit = strings.Repeat("c", 40)
+	a.Modules = nil
+	for i := range 50 {
+		m := fleet.Assigned{Module: fmt.Sprintf("modules/m%d", i), Revision: a.Top.Revision, Bundle: a.Top.Bundle}
+		if i%10 == 3 {
+			m.Revision = other
+		}
+		a.Modules = append(a.Modules, m)
+	}
+	text := a.Marshal()
+	if n := bytes.Count(text, []byte(a.Top.Revision.Subject)); n != 2 {
+		t.Errorf("two revisions are written %d times", n)
+	}
+	parsed, err := fleet.ParseAssignment(text)
+	if err != nil || !parsed.Same(a) {
+		t.Errorf("%v, %+v", err, parsed)
+	}
+	type keeper struct{ A *fleet.Assignment }
+	kept, err := json.Marshal(keeper{&a})
+	var again keeper
+	if err := cmp.Or(err, json.Unmarshal(kept, &again)); err != nil || !again.A.Same(a) {
+		t.Errorf("%v, %s", err, kept)
+	}
+	for _, n := range []string{"-1", "2", "1.5"} {
+		bad := bytes.Replace(text, []byte(`"revision":1`), []byte(`"revision":`+n), 1)
+		if _, err := fleet.ParseAssignment(bad); err == nil {
+			t.Errorf("revision %s of two is taken", n)
+		}
 	}
 }

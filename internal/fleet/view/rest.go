@@ -40,6 +40,7 @@ func (v *View) shrink(ctx context.Context) (err error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	ctx = context.WithoutCancel(ctx)
+	v.rows = map[int64]map[int64]row{} // a map that is cleared keeps its room
 	// Whoever writes is not to wait for whoever reads.
 	for _, step := range []string{"PRAGMA busy_timeout(0)", "PRAGMA wal_checkpoint(TRUNCATE)", fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()), "PRAGMA shrink_memory"} {
 		_, one := v.write.ExecContext(ctx, step)

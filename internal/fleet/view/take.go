@@ -143,11 +143,11 @@ type row struct {
 // which another version is applied: most do not change from one report to the next. A part
 // is not about those that it does not name.
 func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[int64]row, applied []int64, err error) {
-	had, err := t.rows(target)
+	rows, err := t.rows(target)
 	if err != nil {
 		return nil, nil, err
 	}
-	rows := make(map[int64]row, len(all))
+	named := make(map[int64]bool, len(all))
 	var changed []any
 	for _, m := range all {
 		words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
@@ -155,22 +155,21 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[i
 			return nil, nil, err
 		}
 		now := row{words[1], words[2], words[3], m.Since, m.Waits, m.Error}
-		was, ok := had[words[0]]
+		was, ok := rows[words[0]]
 		if m.Bundle != "" && was.bundle != now.bundle {
 			applied = append(applied, words[0])
 		}
 		if !ok || was != now {
 			changed = append(changed, target, words[0], now.commit, now.bundle, now.state, now.since, now.waits, now.failure)
 		}
-		rows[words[0]] = now
-		delete(had, words[0])
+		rows[words[0]], named[words[0]] = now, true
 	}
-	for gone, row := range had {
-		if part {
-			rows[gone] = row
+	for module := range rows {
+		if part || named[module] {
 			continue
 		}
-		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, gone); err != nil {
+		delete(rows, module)
+		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, module); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -183,7 +182,16 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[i
 	return rows, applied, nil
 }
 
+// maxRows bounds of how many targets the rows are remembered.
+const maxRows = 2_000
+
+// rows are what stands of the modules of a target, by module. They are remembered while
+// there is work: a target that is assigned something reports about it soon. Who changes
+// them writes the same into the table.
 func (t *tx) rows(target int64) (map[int64]row, error) {
+	if had, ok := t.v.rows[target]; ok {
+		return had, nil
+	}
 	rows, err := t.query("SELECT module, commit_, bundle, state, since, waits, error FROM modules WHERE target = ?", target)
 	if err != nil {
 		return nil, err
@@ -198,6 +206,10 @@ func (t *tx) rows(target int64) (map[int64]row, error) {
 		}
 		out[module] = r
 	}
+	if len(t.v.rows) >= maxRows {
+		clear(t.v.rows)
+	}
+	t.v.rows[target] = out
 	return out, rows.Err()
 }
 

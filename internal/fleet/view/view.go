@@ -44,6 +44,7 @@ type View struct {
 	prepared map[string]*sql.Stmt // of write; nil for one that is not yet
 	wished   []string
 	lists    map[int64][]listing
+	rows     map[int64]map[int64]row
 	same     map[*fleet.Assigned]shared // lists by their first place, which keeps them from being made anew
 
 	mu       sync.Mutex
@@ -89,7 +90,7 @@ func Remove(file string) error {
 }
 
 func open(file string, o Options) (*View, error) {
-	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
+	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
 	var err error
 	// What the last transactions wrote may be lost with the power, never half of one: the
 	// position goes with them.
@@ -230,6 +231,7 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 		_ = raw.Rollback() // the error that led here is the one to tell
 		clear(v.words)
 		clear(v.parts)
+		clear(v.rows)
 		v.forgetLists()
 		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
 	}

@@ -22,7 +22,7 @@ func (m *Machine) compose() (c composition, ok bool) {
 		return m.standing()
 	}
 	c = composition{want: *m.Accepted, held: map[string]Module{}}
-	c.want.Modules = nil
+	c.want.Modules = make([]fleet.Assigned, 0, len(m.Accepted.Modules))
 	c.want.Exported = m.given()
 	for _, as := range m.Accepted.Modules {
 		have, had := m.applied(as.Module)
@@ -71,10 +71,16 @@ func (m *Machine) standing() (c composition, ok bool) {
 
 // applied is the bundle of a module that stands on the machine.
 func (m *Machine) applied(module string) (fleet.Assigned, bool) {
-	if m.Good != nil {
-		for _, as := range m.Good.Modules {
-			if as.Module == module {
-				return as, true
+	return find(m.Good, module)
+}
+
+// find gives a module of an assignment; nil has none. It is asked for each module at each
+// step, and goes along the list without copying it.
+func find(a *fleet.Assignment, module string) (fleet.Assigned, bool) {
+	if a != nil {
+		for i := range a.Modules {
+			if a.Modules[i].Module == module {
+				return a.Modules[i], true
 			}
 		}
 	}
@@ -166,14 +172,7 @@ func orPending(s Module) string {
 }
 
 func (m *Machine) assigned(module string) (fleet.Assigned, bool) {
-	if m.Accepted != nil {
-		for _, as := range m.Accepted.Modules {
-			if as.Module == module {
-				return as, true
-			}
-		}
-	}
-	return fleet.Assigned{}, false
+	return find(m.Accepted, module)
 }
 
 // frozen is why nothing may be changed, "" when it may.

@@ -60,6 +60,7 @@ func (m *Machine) Status() fleet.Status {
 	if m.Accepted == nil {
 		return s
 	}
+	s.Modules = make([]fleet.ModuleStatus, 0, len(m.Accepted.Modules))
 	most := min(1024, 64<<10/(len(m.Accepted.Modules)+1)) // all of a report has to be small
 	for _, as := range m.Accepted.Modules {
 		have, _ := m.applied(as.Module)
@@ -67,15 +68,15 @@ func (m *Machine) Status() fleet.Status {
 		s.Drift += k.Drift
 		s.Modules = append(s.Modules, fleet.ModuleStatus{
 			Module: as.Module, Commit: have.Revision.Commit, Bundle: have.Bundle.Digest,
-			State: m.stateOf(as, have, k), Since: k.Since, Waits: cut(k.Waits, most), Error: cut(k.Error, most),
+			State: m.stateOf(as.Bundle, have.Bundle, k), Since: k.Since, Waits: cut(k.Waits, most), Error: cut(k.Error, most),
 		})
 	}
 	return s
 }
 
 // stateOf is never ready for another bundle than the one that is assigned.
-func (m *Machine) stateOf(as, have fleet.Assigned, k Module) fleet.Readiness {
-	if k.State == "" || k.State == fleet.ModuleReady && have.Bundle != as.Bundle {
+func (m *Machine) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
+	if k.State == "" || k.State == fleet.ModuleReady && have != want {
 		return fleet.ModulePending
 	}
 	return k.State
@@ -86,8 +87,9 @@ func (m *Machine) ready() bool {
 	if m.Accepted == nil || m.Good == nil || m.Accepted.Withdrawn != "" || m.Good.Top.Bundle != m.Accepted.Top.Bundle || m.trouble != "" {
 		return false
 	}
-	for _, s := range m.Status().Modules {
-		if s.State != fleet.ModuleReady {
+	for i := range m.Accepted.Modules {
+		as := &m.Accepted.Modules[i]
+		if have, _ := m.applied(as.Module); m.stateOf(as.Bundle, have.Bundle, m.Modules[as.Module]) != fleet.ModuleReady {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,7 +14,37 @@ import (
 )
 
 // collector counts for each scrape.
-type collector struct{ o Options }
+type collector struct {
+	o       Options
+	counted *counted
+}
+
+// counted is what modules were counted to. To count them goes over all modules of all
+// targets: it is done where something has changed, and for a twentieth of the time at most.
+type counted struct {
+	mu    sync.Mutex
+	as    <-chan struct{} // of the views, before it was counted
+	until time.Time
+	page  document.ModulePage
+}
+
+// seldom is how many times as long as it took to count, nobody counts again.
+const seldom = 20
+
+func (c *counted) modules(ctx context.Context, o Options) (document.ModulePage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	as, began := o.Views.Changed(), o.Now()
+	if c.as == as || c.as != nil && began.Before(c.until) {
+		return c.page, nil
+	}
+	page, err := o.Views.Modules(ctx, began)
+	if err == nil {
+		ended := o.Now()
+		c.as, c.page, c.until = as, page, ended.Add(seldom*ended.Sub(began))
+	}
+	return page, err
+}
 
 // Describe tells nothing, so that what is counted is checked at each scrape.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
@@ -141,7 +172,7 @@ func states() []fleet.Readiness {
 }
 
 func (c collector) modules(ctx context.Context, g gauges) error {
-	page, err := c.o.Views.Modules(ctx, c.o.Now())
+	page, err := c.counted.modules(ctx, c.o)
 	for _, m := range page.Modules {
 		left := m.Targets
 		for _, s := range states() {

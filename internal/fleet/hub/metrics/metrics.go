@@ -5,8 +5,8 @@
 //	m.Reports(3)                     // where the log is written
 //	m.Committed(12 * time.Millisecond)
 //
-// Everything about targets and modules is counted anew, from the read model, for each
-// scrape, and is the same at every hub. No label holds what an agent may choose: targets
+// Everything about targets is counted anew, from the read model, for each scrape, and
+// modules where something has changed; it is the same at every hub. No label holds what an agent may choose: targets
 // are counted and never named but in fettle_target_info, which stops at Options.Targets,
 // and a module has at most Options.Revisions revisions, those that most targets should
 // have; the rest are counted under the revision "other".
@@ -31,6 +31,9 @@ type Views interface {
 	Targets(ctx context.Context, q view.TargetQuery) (document.TargetPage, error)
 	Modules(ctx context.Context, now time.Time) (document.ModulePage, error)
 	Status(ctx context.Context, now time.Time) (document.Status, error)
+	// Changed is closed when something has changed since it was called, and is the same
+	// one until then.
+	Changed() <-chan struct{}
 }
 
 // Options say what is told. Views, Health and Now must be set.
@@ -68,7 +71,7 @@ func New(o Options) *Metrics {
 		m.refused.WithLabelValues(string(what))
 	}
 	r := prometheus.NewRegistry()
-	r.MustRegister(m.reports, m.commits, m.refused, collector{o})
+	r.MustRegister(m.reports, m.commits, m.refused, collector{o, &counted{}})
 	m.Handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{Timeout: scrape, MaxRequestsInFlight: 4})
 	return m
 }

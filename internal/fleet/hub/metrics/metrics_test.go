@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 )
@@ -178,4 +180,48 @@ func read(t *testing.T, file string, into any, parse func([]byte, any) error) {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
+}
+
+// often counts how often modules are counted, each of which takes a second.
+type often struct {
+	*apitest.Hub
+	now    time.Time
+	counts int
+}
+
+func (o *often) Modules(ctx context.Context, now time.Time) (document.ModulePage, error) {
+	o.counts++
+	o.now = o.now.Add(time.Second)
+	return o.Hub.Modules(ctx, now)
+}
+
+func TestModulesAreCountedSeldom(t *testing.T) {
+	h, o := hub(t)
+	views := &often{Hub: h, now: apitest.Now()}
+	o.Views, o.Now = views, func() time.Time { return views.now }
+	m := metrics.New(o)
+	tell := func(seq uint64, state fleet.Readiness) {
+		t.Helper()
+		r := fleet.Report{Format: fleet.ReportFormat, Target: "bbbbbbbbbbbbbbbbbbbbbbbbba", Seq: seq, Event: fleet.Event{Kind: "odd"}, Status: fleet.Status{Modules: []fleet.ModuleStatus{{Module: "modules/web", State: state}}}}
+		if err := h.Tell(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := func(pause time.Duration, counts int, want string) {
+		t.Helper()
+		views.now = views.now.Add(pause)
+		if text := scraped(t, m); views.counts != counts || !strings.Contains(text, want+"\n") {
+			t.Errorf("counted %d times, want %d and %s", views.counts, counts, want)
+		}
+	}
+	failed := func(n int) string {
+		return fmt.Sprintf(`fettle_module_targets{module="modules/web",state="failed"} %d`, n)
+	}
+	after(0, 1, failed(1))
+	after(time.Hour, 1, failed(1)) // nothing has changed
+	tell(100, fleet.ModuleReady)
+	after(0, 2, failed(0)) // the last time was an hour ago
+	tell(101, fleet.ModuleFailed)
+	after(10*time.Second, 2, failed(0)) // too soon
+	after(10*time.Second, 3, failed(1))
 }
