@@ -297,7 +297,7 @@ func (h *Hub) settle(ctx context.Context) error {
 		case <-m.filled():
 		}
 	}
-	if err := errors.Join(h.enlist(ctx), h.introduce(ctx)); err != nil {
+	if err := errors.Join(h.enlist(ctx), h.introduce(ctx), h.beginAskPolicy(ctx)); err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)

@@ -45,9 +45,6 @@ func (h *Hub) introduce(ctx context.Context) error {
 	if _, err := h.stores["settings"].Put(ctx, "signer/"+h.set.Name, pki.EncodeCertificates(own)); err != nil {
 		return fmt.Errorf("cannot introduce this hub to the others: %w", err)
 	}
-	if err := h.beginAskPolicy(ctx); err != nil {
-		return err
-	}
 	if _, _, there := h.sources.get(sourceKey); there || h.set.Repository.URL == "" {
 		return nil
 	}
