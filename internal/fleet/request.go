@@ -79,7 +79,29 @@ const (
 	MaxCommand     = 16 << 10 // bytes of all words, or of all parameters
 	MaxCommandTime = 24 * time.Hour
 	MaxTail        = 4 << 10 // bytes of each stream
+	MaxDone        = 128 << 10
 )
+
+// maxEnd bounds each line about an end, in bytes.
+const maxEnd = 4 << 10
+
+// ParseDone reads how a request ended, strictly and within its bounds.
+func ParseDone(b []byte) (Done, error) {
+	var d Done
+	if len(b) > MaxDone {
+		return d, fmt.Errorf("cannot read the end of a request of %d bytes: %d are the most", len(b), MaxDone)
+	}
+	if err := decode(b, &d); err != nil {
+		return d, fmt.Errorf("cannot read the end of a request: %w", err)
+	}
+	if d.ID == "" || len(d.ID) > 64 || len(d.Error) > maxEnd {
+		return d, errors.New("cannot read the end of a request: it has no identity, or too long an error")
+	}
+	if r := d.Result; r != nil && (len(r.Stdout) > MaxTail || len(r.Stderr) > MaxTail || len(r.Signal) > 64) {
+		return d, fmt.Errorf("cannot take what was said: %d bytes of each stream are the most", MaxTail)
+	}
+	return d, nil
+}
 
 var accountName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 

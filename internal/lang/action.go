@@ -136,6 +136,11 @@ func (p *Program) described(a *action) Action {
 	return Action{Name: a.name, Doc: a.doc, Changes: a.changes, DryRun: a.attrs["dry_run"] != nil, JSON: a.json, Params: p.paramsOf(a.params), Range: a.rng}
 }
 
+// Check tells what is wrong with parameters, before any target is known.
+func (a Action) Check(params map[string]string) diag.List {
+	return CheckParams(fmt.Sprintf("the action %q", a.Name), a.ID(), a.Params, params)
+}
+
 // Call is an action with its parameters.
 type Call struct {
 	Action Action

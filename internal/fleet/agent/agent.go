@@ -142,13 +142,15 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // end takes in what the work that is under way still has to say.
 func (a *Agent) end(ctx context.Context) error {
+	a.m.End()
 	done := make(chan struct{})
 	go func() { a.work.Wait(); close(done) }()
 	for {
 		select {
 		case e := <-a.events:
-			if r, ok := e.(machine.Ran); ok {
-				a.last(r)
+			switch e.(type) {
+			case machine.Ran, machine.Acted:
+				a.last(e)
 			}
 		case <-done:
 			return nil
@@ -156,9 +158,9 @@ func (a *Agent) end(ctx context.Context) error {
 	}
 }
 
-// last keeps how the last run ended, and begins nothing any more.
-func (a *Agent) last(r machine.Ran) {
-	for _, act := range a.m.Step(r, a.now()) {
+// last keeps how the last work ended, and begins nothing any more.
+func (a *Agent) last(e machine.Event) {
+	for _, act := range a.m.Step(e, a.now()) {
 		switch act := act.(type) {
 		case machine.Persist:
 			if err := a.cfg.Dir.Save(act.Kept); err != nil {

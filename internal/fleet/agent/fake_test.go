@@ -25,6 +25,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -44,6 +45,8 @@ type hub struct {
 	old      bool         // it knows no parts
 	told     chan struct{}
 	trees    map[string]repo.Tree
+	ended    []fleet.Done // requests that the agent told the end of
+	deaf     bool         // it does not take that
 }
 
 func newHub() *hub {
@@ -59,6 +62,14 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 	switch word {
 	case fleet.WordAssignment:
 		return h.newest, nil
+	case fleet.WordDone:
+		body, err := new(fleet.Unsqueezer).Unsqueeze(body, 1<<20)
+		var d fleet.Done
+		if err = errors.Join(err, json.Unmarshal(body, &d)); err != nil || h.deaf {
+			return nil, errors.Join(err, fleet.ErrNoHub)
+		}
+		h.ended = append(h.ended, d)
+		h.told <- struct{}{}
 	case fleet.WordReport:
 		body, err := new(fleet.Unsqueezer).Unsqueeze(body, fleet.MaxReport)
 		if err != nil {
@@ -221,12 +232,29 @@ type node struct {
 	disk *mem.FS
 	st   *mem.Host
 	hub  *hub
-	poke chan struct{} // the watch has seen something
+	poke chan struct{}           // the watch has seen something
+	runs chan string             // the programs that begin
+	says chan host.CommandResult // how they end
 	stop func()
 }
 
+// program plays every program: it ends when the test says how, or when it is killed.
+func (n *node) program(ctx context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
+	if c.Argv[0] == "/bin/false" {
+		return host.CommandResult{ExitCode: 1}, nil
+	}
+	n.runs <- strings.Join(c.Argv, " ")
+	select {
+	case r := <-n.says:
+		return r, nil
+	case <-ctx.Done():
+		return host.CommandResult{ExitCode: -1, Signal: "killed"}, ctx.Err()
+	}
+}
+
 func newNode(t *testing.T) *node {
-	n := &node{t: t, host: mem.New(mem.Options{}), disk: mem.NewFS(mem.Options{}), st: mem.New(mem.Options{}), hub: newHub(), poke: make(chan struct{})}
+	n := &node{t: t, says: make(chan host.CommandResult), runs: make(chan string, 100)}
+	n.host, n.disk, n.st, n.hub, n.poke = mem.New(mem.Options{Run: n.program}), mem.NewFS(mem.Options{}), mem.New(mem.Options{}), newHub(), make(chan struct{})
 	for _, dir := range []string{"/etc", "/var", "/var/lib"} {
 		if err := n.host.Mkdir(dir, 0o755); err != nil && !strings.Contains(err.Error(), "exist") {
 			t.Fatal(err)
@@ -291,7 +319,7 @@ func (n *node) start() {
 		Verify: func(b []byte) (fleet.Assignment, error) { return fleet.ParseAssignment(b) },
 		Warn:   func(text string) { n.t.Log(text) },
 		Runner: &agent.Runner{
-			Open: n.engine, Compile: compile.Compile, Content: n.hub, Now: time.Now, Contact: func(context.Context) error { return nil }, Arms: true,
+			Open: n.engine, Compile: compile.Compile, Call: callAction, Content: n.hub, Now: time.Now, Contact: func(context.Context) error { return nil }, Arms: true,
 			Facts: func(ctx context.Context) (map[string]cty.Value, error) { return fact.Gather(ctx, n.host, nil) },
 		},
 	})

@@ -57,6 +57,10 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 		})
 	case machine.Run:
 		a.spawn(func() { a.run(ctx, act) })
+	case machine.Act:
+		a.spawn(func() { a.events <- a.act(ctx, act) }) // the loop takes it, even when it ends
+	case machine.Inform:
+		a.spawn(func() { a.inform(ctx, act.Done) })
 	case machine.Publish:
 		a.spawn(func() { a.publish(ctx, act.Exports) })
 	case machine.Retain:
@@ -135,6 +139,26 @@ func (a *Agent) offer(ctx context.Context, envelope []byte) {
 		return
 	}
 	a.post(ctx, machine.Offered{Assignment: as, Envelope: envelope})
+}
+
+// act runs what a request asks for.
+func (a *Agent) act(ctx context.Context, act machine.Act) machine.Acted {
+	c, ok := a.cfg.Runner.(Commander)
+	if !ok {
+		return machine.Acted{Done: fleet.Done{ID: act.Do.ID, Error: "cannot run commands: this agent has no way to"}}
+	}
+	return c.Command(ctx, act)
+}
+
+// inform gives a hub how a request ended.
+func (a *Agent) inform(ctx context.Context, d fleet.Done) {
+	body, err := json.Marshal(d)
+	if err == nil {
+		asking, cancel := context.WithTimeout(ctx, askFor)
+		_, err = a.cfg.Link.Ask(asking, fleet.WordDone, fleet.Squeeze(body))
+		cancel()
+	}
+	a.post(ctx, machine.Informed{ID: d.ID, Error: textOf(err)})
 }
 
 // publish gives a hub the exported values.

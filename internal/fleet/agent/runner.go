@@ -27,6 +27,8 @@ type Runner struct {
 	// Facts observes the machine.
 	Facts   func(ctx context.Context) (map[string]cty.Value, error)
 	Compile func(compile.Input) (compile.Result, diag.List)
+	// Call gives what an action comes to. nil: only built in ones can be run.
+	Call    func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
 	Content Content
 	// Contact proves that a hub can be reached now, over a connection of its own if that
 	// can be had. nil: runs are not armed unless their checks can confirm them.

@@ -263,6 +263,11 @@ func (c *Client) Do(ctx context.Context, r document.DoRequest) (document.Request
 	return ask[document.Request](ctx, c, http.MethodPost, "/v1/requests", nil, r)
 }
 
+// WithdrawRequest takes one back from those who have not begun it.
+func (c *Client) WithdrawRequest(ctx context.Context, id string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/requests/"+url.PathEscape(id)+"/withdraw", nil, document.ReasonRequest{})
+}
+
 // Request is one that was made, and who acknowledged it.
 func (c *Client) Request(ctx context.Context, id string) (document.Request, error) {
 	return ask[document.Request](ctx, c, http.MethodGet, "/v1/requests/"+url.PathEscape(id), nil, nil)

@@ -167,6 +167,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Do(ctx, document.DoRequest{What: "report", Select: []string{"web1"}}))
 	try(c.Request(ctx, "q1"))
 	try(c.Requests(ctx))
+	try(c.WithdrawRequest(ctx, "q1"))
 	try(c.Alarms(ctx))
 	try(c.ApproveAlarm(ctx, "sha256:aa"))
 	try(c.SetNotification(ctx, document.Notification{Name: "ops", Webhook: &document.Webhook{URL: "https://chat.example.org"}}))

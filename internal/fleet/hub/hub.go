@@ -211,7 +211,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "facts", "names", "leases", "settings", "people", "notices", "exports"}
+var buckets = [...]string{"targets", "tokens", "assignments", "requests", "results", "facts", "names", "leases", "settings", "people", "notices", "exports"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -237,7 +237,8 @@ func (h *Hub) makeMirrors() {
 	h.targets = newMirror[fleet.Target](h.stores["targets"], "", nil)
 	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
 	h.assignments.format = h.packer.pack
-	h.requests = newMirror[Request](h.stores["requests"], "", nil)
+	h.requests = newMirror(h.stores["requests"], "", parseRequest)
+	h.requests.format = formatRequest
 	h.rules = newMirror[rule](settings, "rule/", nil)
 	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
 	h.programs = newMirror[assign.Programmed](settings, "program/", nil)

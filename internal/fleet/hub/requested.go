@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
 // requestLife is how long a request waits for agents that are away, where nobody says.
@@ -46,10 +44,27 @@ func (r Request) title() string {
 	return r.What + " " + r.Run.Argv[0]
 }
 
+// is says where a request is on a target that said something.
+func (a Answer) is() document.AcknowledgementIs {
+	switch {
+	case a.Taken:
+		return document.RequestTaken
+	case a.Withdrawn:
+		return document.RequestWithdrawn
+	case a.Interrupted:
+		return document.RequestInterrupted
+	case a.Result != nil && (a.Error != "" || a.Result.Exit != 0 || a.Result.TimedOut):
+		return document.RequestFailed
+	case a.Error != "":
+		return document.RequestRefused
+	}
+	return document.RequestDone
+}
+
 func (h *Hub) requestDoc(r Request) document.Request {
 	d := document.Request{
 		Format: document.RequestFormat, ID: r.ID, What: r.What, By: r.By, At: r.At * 1e9, Run: r.Run,
-		Expires: r.Expires * 1e9, Targets: []document.Acknowledgement{},
+		Expires: r.Expires * 1e9, Withdrawn: r.Withdrawn, Targets: []document.Acknowledgement{},
 	}
 	for _, id := range r.Pending {
 		is := document.RequestWaits
@@ -59,11 +74,12 @@ func (h *Hub) requestDoc(r Request) document.Request {
 		d.Targets = append(d.Targets, document.Acknowledgement{ID: id, Is: is})
 	}
 	for id, a := range r.Answers {
-		is := document.RequestDone
-		if a.Error != "" {
-			is = document.RequestRefused
+		t := document.Acknowledgement{ID: id, Done: !a.Taken, At: a.At * 1e9, Error: a.Error, Is: a.is()}
+		if a.Result != nil {
+			result := *a.Result
+			t.Result = &result
 		}
-		d.Targets = append(d.Targets, document.Acknowledgement{ID: id, Done: true, At: a.At * 1e9, Error: a.Error, Is: is})
+		d.Targets = append(d.Targets, t)
 	}
 	for i, a := range d.Targets {
 		t, _, _ := h.targets.get(string(a.ID))
@@ -75,13 +91,14 @@ func (h *Hub) requestDoc(r Request) document.Request {
 	return d
 }
 
-// Request is one with who has acknowledged it.
-func (h *Hub) Request(_ context.Context, id string) (document.Request, error) {
+// Request is one with who has acknowledged it, and what programs said.
+func (h *Hub) Request(ctx context.Context, id string) (document.Request, error) {
 	r, _, ok := h.requests.get(id)
 	if !ok {
-		return document.Request{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the request %.40q", id), Hint: "Look at: fettle request list"}
+		return document.Request{}, noRequest(id)
 	}
-	return h.requestDoc(r), nil
+	d := h.requestDoc(r)
+	return d, h.addSaid(ctx, r, &d)
 }
 
 // Requests are those that are kept, the newest first.

@@ -12,39 +12,6 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Request is something that agents were asked for, kept until all have answered or
-// its time is over.
-type Request struct {
-	fleet.Do
-	// Pending are the targets that have not answered, sorted.
-	Pending []fleet.TargetID `json:"pending,omitempty"`
-	// Answers are those that have.
-	Answers map[fleet.TargetID]Answer `json:"answers,omitempty"`
-	Expires int64                     `json:"expires"` // seconds since 1970
-}
-
-// Answer is the acknowledgement of one target.
-type Answer struct {
-	At    int64  `json:"at"` // seconds since 1970
-	Error string `json:"error,omitempty"`
-}
-
-// answered takes answers into a request: a second one of a target changes nothing.
-func (r *Request) answered(answers map[fleet.TargetID]Answer) {
-	if r.Answers == nil {
-		r.Answers = map[fleet.TargetID]Answer{}
-	}
-	for id, a := range answers {
-		if i, waits := slices.BinarySearch(r.Pending, id); waits {
-			r.Pending = slices.Delete(r.Pending, i, i+1)
-			r.Answers[id] = a
-		}
-	}
-}
-
-// open tells whether a request still waits for answers.
-func (r Request) open(now int64) bool { return len(r.Pending) > 0 && now < r.Expires }
-
 // courier brings requests to the agents that are connected to this hub.
 type courier struct {
 	requests *mirror[Request]
@@ -55,12 +22,13 @@ type courier struct {
 	mu      sync.Mutex
 	answers map[string]map[fleet.TargetID]Answer // by request, not yet written
 	running map[string]bool                      // request and target, joined
+	writing map[string]*flush                    // by request, of what is not yet written
 	wake    chan struct{}
 }
 
 func newCourier(requests *mirror[Request], x fleet.Exchange, now func() time.Time, failed func(error)) *courier {
 	return &courier{requests: requests, exchange: x, now: now, failed: failed,
-		answers: map[string]map[fleet.TargetID]Answer{}, running: map[string]bool{}, wake: make(chan struct{}, 1)}
+		answers: map[string]map[fleet.TargetID]Answer{}, running: map[string]bool{}, writing: map[string]*flush{}, wake: make(chan struct{}, 1)}
 }
 
 // deliver asks one target for all that it has been asked for.
@@ -69,52 +37,106 @@ func (c *courier) deliver(ctx context.Context, id fleet.TargetID) {
 		if _, waits := slices.BinarySearch(r.Pending, id); waits && r.open(c.now().Unix()) {
 			c.ask(ctx, r.Do, id)
 		}
+		if do, ok := r.withdrawal(id); ok {
+			c.withdraw(ctx, do, id)
+		}
 	}
 }
 
 // offer asks every target of a request that is connected here.
 func (c *courier) offer(ctx context.Context, r Request) {
-	if !r.open(c.now().Unix()) {
+	open := r.open(c.now().Unix())
+	if !open && r.Withdrawn == "" {
 		return
 	}
 	for _, id := range c.exchange.Connected() {
-		if _, waits := slices.BinarySearch(r.Pending, id); waits {
+		if _, waits := slices.BinarySearch(r.Pending, id); waits && open {
 			go c.ask(ctx, r.Do, id)
 		}
+		if do, ok := r.withdrawal(id); ok {
+			go c.withdraw(ctx, do, id)
+		}
 	}
+}
+
+// withdraw tells one target that it need not begin. It answers in its own time, with how
+// the request ended; who does not hear of it now is told when it connects anew.
+func (c *courier) withdraw(ctx context.Context, do fleet.Do, id fleet.TargetID) {
+	leave, ok := c.enter(do.ID + "/" + string(id))
+	if !ok {
+		return
+	}
+	defer leave()
+	if _, err := c.exchangeDo(ctx, do, id); err != nil && !errors.Is(err, fleet.ErrOffline) {
+		c.failed(err)
+	}
+}
+
+// enter is false where the same is under way already.
+func (c *courier) enter(key string) (leave func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[key] {
+		return nil, false
+	}
+	c.running[key] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.running, key)
+	}, true
 }
 
 // ask asks one target, unless it is being asked already. Who does not answer is asked
 // again when it connects anew.
 func (c *courier) ask(ctx context.Context, do fleet.Do, id fleet.TargetID) {
-	key := do.ID + "/" + string(id)
-	c.mu.Lock()
-	busy := c.running[key] || !missing(c.answers[do.ID], id)
-	if !busy {
-		c.running[key] = true
+	leave, ok := c.enter(do.ID + "/" + string(id))
+	if !ok {
+		return
 	}
+	defer leave()
+	c.mu.Lock()
+	busy := !missing(c.answers[do.ID], id)
 	c.mu.Unlock()
 	if busy {
 		return
 	}
 	done, err := c.exchangeDo(ctx, do, id)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.running, key)
 	if err != nil {
 		if !errors.Is(err, fleet.ErrOffline) {
 			c.failed(err)
 		}
 		return
 	}
-	if c.answers[do.ID] == nil {
-		c.answers[do.ID] = map[fleet.TargetID]Answer{}
+	done.Result = nil // an end is told in its own time, see onDone
+	c.note(do.ID, id, answerOf(done, c.now()))
+}
+
+// flush is a write of answers to come; err is set before done is closed.
+type flush struct {
+	done chan struct{}
+	err  error
+}
+
+// note has an answer written soon. An end stays where a
+// late word comes that it was taken.
+func (c *courier) note(request string, id fleet.TargetID, a Answer) *flush {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answers[request] == nil {
+		c.answers[request] = map[fleet.TargetID]Answer{}
 	}
-	c.answers[do.ID][id] = Answer{At: c.now().Unix(), Error: done.Error}
+	if had, there := c.answers[request][id]; !there || !had.isFinal() {
+		c.answers[request][id] = a
+	}
+	if c.writing[request] == nil {
+		c.writing[request] = &flush{done: make(chan struct{})}
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
+	return c.writing[request]
 }
 
 func missing(answers map[fleet.TargetID]Answer, id fleet.TargetID) bool {
@@ -150,7 +172,7 @@ func (c *courier) gather(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(gatherFor):
+		case <-time.After(c.gatherFor()):
 		}
 		c.mu.Lock()
 		ids := slices.Sorted(maps.Keys(c.answers))
@@ -161,25 +183,53 @@ func (c *courier) gather(ctx context.Context) error {
 	}
 }
 
-// gatherFor is how long answers wait for others.
-const gatherFor = 100 * time.Millisecond
+// gatherFor is how long answers wait for others, and gatherMany of how many targets a
+// request makes that as long once more.
+const (
+	gatherFor  = 100 * time.Millisecond
+	gatherMany = 500
+)
+
+// gatherFor is longer for what is larger: each write of a request is all of it, at each hub.
+func (c *courier) gatherFor() time.Duration {
+	c.mu.Lock()
+	ids := slices.Collect(maps.Keys(c.answers))
+	c.mu.Unlock()
+	most := 0
+	for _, id := range ids {
+		if r, _, ok := c.requests.get(id); ok {
+			most = max(most, len(r.Pending)+len(r.Answers))
+		}
+	}
+	return gatherFor * time.Duration(1+most/gatherMany)
+}
 
 func (c *courier) write(ctx context.Context, id string) {
 	c.mu.Lock()
-	answers := maps.Clone(c.answers[id])
+	answers, f := maps.Clone(c.answers[id]), c.writing[id]
+	delete(c.writing, id)
 	c.mu.Unlock()
 	_, err := c.requests.change(ctx, id, func(r *Request) error {
 		r.answered(answers)
 		return nil
 	})
-	if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+	if errors.Is(err, fleet.ErrNotFound) {
+		err = nil // nobody asks for it any more
+	}
+	if f != nil {
+		f.err = err
+		close(f.done)
+	}
+	if err != nil {
 		c.failed(err)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for target := range answers {
-		delete(c.answers[id], target)
+	for target, a := range answers {
+		if c.answers[id][target] == a {
+			delete(c.answers[id], target)
+		}
 	}
 	if len(c.answers[id]) == 0 {
 		delete(c.answers, id)

@@ -93,7 +93,7 @@ func (h *Hub) pruneRequests(ctx context.Context) error {
 		if r.open(now.Unix()) || now.Sub(r.ended()) < h.set.Retention.requests() {
 			continue
 		}
-		if err := h.requests.remove(ctx, r.ID); err != nil {
+		if err := h.forgetRequest(ctx, r); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ func (h *Hub) serve() error {
 		fleet.WordBeat:       h.onBeat,
 		fleet.WordExports:    h.onExports,
 		fleet.WordAsk:        h.onAsk,
+		fleet.WordDone:       h.onDone,
 		fleet.WordHubs:       h.onHubs,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {

@@ -25,6 +25,7 @@ import (
 
 // simAgent is a machine with an agent. Only what its runs do is played.
 type simAgent struct {
+	ran    map[string]bool // the requests that something was run for
 	sim    *sim
 	name   string
 	labels map[string]string
@@ -313,6 +314,27 @@ func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n i
 	defer a.mu.Unlock()
 	a.stands = next
 	return out
+}
+
+// Command implements agent.Commander: nothing is run twice, whatever crashed and whichever
+// hub asks.
+func (a *simAgent) Command(ctx context.Context, act machine.Act) machine.Acted {
+	a.mu.Lock()
+	if a.ran == nil {
+		a.ran = map[string]bool{}
+	}
+	twice := a.ran[act.Do.ID]
+	a.ran[act.Do.ID] = true
+	a.mu.Unlock()
+	if twice {
+		a.sim.fault("%s runs the request %s twice", a.name, act.Do.ID)
+	}
+	select {
+	case <-ctx.Done():
+		return machine.Acted{Done: fleet.Done{ID: act.Do.ID, Interrupted: true}}
+	case <-time.After(20 * time.Second):
+	}
+	return machine.Acted{Done: fleet.Done{ID: act.Do.ID, Result: &fleet.CommandResult{Exit: 1, Stdout: "up 3 days"}}}
 }
 
 // Frost implements agent.Enforcer.

@@ -257,7 +257,14 @@ func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
 	case "thaw":
 		_ = run.Unfreeze(ctx, ann, a.id.ID)
 	case "request":
-		_, _ = run.Do(ctx, ann, document.DoRequest{What: []string{"apply", "report", "verify"}[d.Amount%3]}, []fleet.TargetID{a.id.ID})
+		do := document.DoRequest{What: []string{"apply", "report", "verify", "run", "run"}[d.Amount%5]}
+		if do.What == fleet.DoRun {
+			do.Run = &fleet.Command{Argv: []string{"reboot"}}
+		}
+		r, err := run.Do(ctx, ann, do, []fleet.TargetID{a.id.ID})
+		if err == nil && d.Amount%2 == 0 {
+			_ = run.Withdraw(ctx, ann, r.ID)
+		}
 	}
 }
 

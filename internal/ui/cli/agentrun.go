@@ -122,7 +122,7 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 	runner := &agent.Runner{
 		Open:    func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
 		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
-		Compile: s.app.Language.Compile, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
+		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
 	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
 		runner.Watched = []string{filepath.Join("/", below, journal.FrozenFile)}

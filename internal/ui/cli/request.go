@@ -6,11 +6,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 func newRequest(s *session) *cobra.Command {
@@ -26,24 +28,32 @@ agents that are away until they acknowledge it.`,
 		s.requesting("apply", "Ask agents to apply what is assigned to them now", "Ask agents for an apply, whatever their schedule says. What is not assigned, frozen or waits is not applied."),
 		s.requesting("verify", "Ask agents to look at everything that is managed", "Every address is read, not only what may have changed."),
 		s.requesting("report", "Ask agents to report how they are", "They report as after a change."),
-		newRequestList(s), newRequestShow(s),
+		newRequestRun(s), newRequestList(s), newRequestShow(s), newRequestWithdraw(s),
 	)
 	return c
 }
 
 func (s *session) requesting(what, short, long string) *cobra.Command {
-	return selectMany(&cobra.Command{
+	expires := ""
+	c := selectMany(&cobra.Command{
 		Use:     what + " -t SELECTION",
 		Short:   short,
 		Long:    long,
 		Example: "  fettle request " + what + " -t web1\n  fettle request " + what + " -t 'label:env=prod'",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.request(c.Context(), what) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.request(c.Context(), document.DoRequest{What: what}, expires)
+		},
 	})
+	expiresFlag(c, &expires)
+	return c
 }
 
-func (s *session) request(ctx context.Context, what string) error {
+func (s *session) request(ctx context.Context, do document.DoRequest, expires string) error {
 	words, err := s.selectedOnHub()
+	if err == nil {
+		do.Expires, err = spanOf(expires)
+	}
 	if err != nil {
 		return err
 	}
@@ -54,7 +64,8 @@ func (s *session) request(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	r, err := hub.Do(ctx, document.DoRequest{What: what, Select: words})
+	do.Select = words
+	r, err := hub.Do(ctx, do)
 	if err != nil {
 		return err
 	}
@@ -62,22 +73,37 @@ func (s *session) request(ctx context.Context, what string) error {
 }
 
 func (s *session) showRequest(r document.Request) {
-	s.printf("Request %s: %s, by %s at %s\n\n", r.ID, r.What, r.By, s.moment(r.At))
+	s.printf("Request %s: %s, by %s at %s\n", r.ID, render.Escape(whatText(r)), r.By, s.moment(r.At))
+	if r.Withdrawn != "" {
+		s.printf("Withdrawn by %s\n", r.Withdrawn)
+	}
+	s.printf("\n")
 	rows, left := [][]string{}, 0
 	for _, a := range r.Targets {
-		is := "acknowledged"
-		switch {
-		case !a.Done:
-			is = "waits"
+		if !a.Done && a.Is != document.RequestExpired {
 			left++
-		case a.Error != "":
-			is = "refused"
 		}
-		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), is, s.moment(a.At), a.Error})
+		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.Is), s.moment(a.At), s.ranText(a)})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "IS", "AT", "WHY"}, rows)
+	s.showSaid(r)
 	if left > 0 {
 		s.printf("\n%d of %d have not acknowledged it yet. See who has: fettle request show %s\n", left, len(r.Targets), r.ID)
+	}
+}
+
+// showSaid prints what programs said, behind the name of each target.
+func (s *session) showSaid(r document.Request) {
+	for _, a := range r.Targets {
+		if a.Result == nil || a.Result.Stdout+a.Result.Stderr == "" {
+			continue
+		}
+		s.printf("\n%s:\n", cmp.Or(a.Name, string(a.ID)))
+		for _, text := range []string{a.Result.Stdout, a.Result.Stderr} {
+			for line := range strings.Lines(text) {
+				s.printf("  %s\n", render.Escape(strings.TrimRight(line, "\r\n")))
+			}
+		}
 	}
 }
 
@@ -96,6 +122,15 @@ func newRequestList(s *session) *cobra.Command {
 	return c
 }
 
+// shortened is a line of a list.
+func shortened(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
 func (s *session) showRequests(p document.RequestPage) {
 	rows := [][]string{}
 	for _, r := range p.Requests {
@@ -105,7 +140,7 @@ func (s *session) showRequests(p document.RequestPage) {
 				acknowledged++
 			}
 		}
-		rows = append(rows, []string{r.ID, r.What, fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
+		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))), fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
 	}
 	s.style().Table(s.app.Stdout, []string{"REQUEST", "FOR", "DONE", "AT", "BY"}, rows)
 }

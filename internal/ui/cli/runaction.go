@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wanted"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -37,8 +38,8 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.looks {
 		return refuse("Leave them out: the action says that itself", "cannot use --env, --dir, --user, --shell or --looks with an action")
 	}
-	if b := builtinAction(name); b != nil {
-		cmd, err := builtinCall(b, params, f)
+	if b := builtin.ActionOf(name); b != nil {
+		cmd, err := builtinCall(*b, params, f)
 		if err != nil {
 			return err
 		}
@@ -154,20 +155,8 @@ func (s *session) call(in compile.Input, f runningFlags, name string, params map
 		return cmd, a, false, err
 	}
 	real = f.dryRun && call.Action.DryRun
-	cmd = executor.Command{Action: call.Action.ID(), Looks: real || !call.Action.Changes, Secrets: call.Result.Secrets, Sealed: map[string][]byte{}}
-	for _, st := range call.Result.List {
-		cmd.Argv = append(cmd.Argv, st.Args[1:])
-		cmd.Env, cmd.Dir, cmd.User = st.All("env"), st.Get("cwd"), st.Get("user")
-		d, err := time.ParseDuration(st.Get("timeout"))
-		if err != nil || d <= 0 {
-			d = executor.DefaultTimeout
-		}
-		cmd.Timeout += d
-		for _, digest := range st.Blobs() {
-			cmd.Sealed[digest] = call.Result.Blobs[digest].Data
-		}
-	}
-	cmd.Env, cmd.Hide = append(cmd.Env, call.Env...), s.hideTyped(call.Action.Params, params)
+	cmd = wanted.Command(call)
+	cmd.Looks, cmd.Hide = cmd.Looks || real, s.hideTyped(call.Action.Params, params)
 	if f.timeout != executor.DefaultTimeout {
 		cmd.Timeout = f.timeout
 	}

@@ -32,7 +32,7 @@ type foundCommand struct {
 // find is what a word of fettle run means: a command or actions, of which every
 // target has its own.
 func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared, error) {
-	if b := builtinCommand(name); b != nil {
+	if b := builtin.CommandOf(name); b != nil {
 		return &foundCommand{b.Command, b}, nil, nil
 	}
 	all, broken := s.runnable(src)
@@ -75,7 +75,7 @@ func namesOf(all lang.Runnable) []string {
 func checkCalled(found []lang.Declared, params map[string]string) error {
 	var first error
 	for _, d := range found {
-		err := checkCall(d.Action, params)
+		err := d.Action.Check(params).Err()
 		if err == nil {
 			return nil
 		}

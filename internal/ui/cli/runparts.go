@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -116,7 +117,7 @@ func (s *session) partsOf(src *source, c *foundCommand, params map[string]string
 		if err := lang.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
 			return nil, err
 		}
-		return c.builtin.Run(valuesOf(c.Params, params)), nil
+		return c.builtin.Run(builtin.ValuesOf(c.Params, params)), nil
 	}
 	parts, ds := s.app.Language.CallCommand(src.tree, c.Name, params)
 	return parts, ds.Err()
@@ -154,11 +155,11 @@ func (s *session) leg(f runningFlags, src *source, p lang.Part, narrow, hide []s
 
 // legAction finds the action of a part on all of its targets.
 func (s *session) legAction(f runningFlags, src *source, l *leg) error {
-	if b := builtinAction(l.Action); b != nil {
+	if b := builtin.ActionOf(l.Action); b != nil {
 		if err := mayHide(b.Action, l.Secret); err != nil {
 			return err
 		}
-		cmd, err := builtinCall(b, l.Params, f)
+		cmd, err := builtinCall(*b, l.Params, f)
 		l.fixed, l.json = &cmd, b.JSON
 		return err
 	}

@@ -27,8 +27,9 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// maxState bounds what is read back: two assignments, an envelope, and some room.
-const maxState = 8 << 20
+// maxState bounds what is read back: two assignments, an envelope, what was taken of
+// requests, and some room.
+const maxState = 16 << 20
 
 // Dir is the folder. It is used by one goroutine of one process.
 type Dir struct {

@@ -18,16 +18,19 @@ type Machine struct {
 	actions []Action
 	changed bool // Kept has to be written
 
-	up       bool
-	seq      uint64 // of the newest report
-	acked    uint64
-	sending  bool
-	asking   bool
-	fetching bool
-	renewing bool
-	running  *Run
-	runFor   order // what was accepted when it began
-	sharing  bool  // exported values are on their way
+	up        bool
+	seq       uint64 // of the newest report
+	acked     uint64
+	sending   bool
+	asking    bool
+	fetching  bool
+	renewing  bool
+	running   *Run
+	runFor    order     // what was accepted when it began
+	acting    *fleet.Do // what a request runs
+	informing bool
+	ending    bool // nothing is begun any more
+	sharing   bool // exported values are on their way
 	// known are the exported values that a hub acknowledged on this connection, and steady
 	// is how long values have to stay before others of them are told.
 	known  []exported.Own
@@ -81,7 +84,7 @@ func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 	for i := range m.due {
 		m.due[i] = never
 	}
-	m.due[lockTimer], m.due[renewTimer] = 0, 0
+	m.due[lockTimer], m.due[renewTimer], m.due[actTimer], m.due[informTimer] = 0, 0, 0, 0
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(cfg.Target) + cfg.Boot))
 	m.dice = h.Sum64()
@@ -103,6 +106,7 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.next()
 	m.announce()
 	m.send()
+	m.inform()
 	m.publish()
 	m.beat()
 	m.renew()
@@ -141,6 +145,10 @@ func (m *Machine) take(e Event) {
 		m.ackedReport(e)
 	case Requested:
 		m.requested(e.Do)
+	case Acted:
+		m.acted(e)
+	case Informed:
+		m.informed(e)
 	case Frost:
 		m.frozenBy(e.Why, never)
 	case Certificate:
@@ -162,6 +170,7 @@ func (m *Machine) begin() {
 		m.Try.Open = false
 		m.changed = true
 	}
+	m.interrupt()
 	m.unapply("the agent began anew")
 	m.set(sweepTimer, m.cfg.Sweep)
 	m.set(fullTimer, m.cfg.Full)
@@ -182,7 +191,7 @@ func (m *Machine) link(up bool) {
 		m.due[pollTimer], m.due[beatTimer], m.due[sendTimer] = never, never, never
 		return
 	}
-	m.due[pollTimer], m.due[beatTimer], m.due[sendTimer] = m.now.Mono, m.now.Mono, m.now.Mono
+	m.due[pollTimer], m.due[beatTimer], m.due[sendTimer], m.due[informTimer] = m.now.Mono, m.now.Mono, m.now.Mono, m.now.Mono
 	m.due[fetchTimer] = min(m.due[fetchTimer], m.now.Mono)
 	m.known, m.due[exportTimer] = nil, m.now.Mono
 	clear(m.failures[:])

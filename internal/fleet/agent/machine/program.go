@@ -146,7 +146,7 @@ func (m *Machine) doesWell() {
 // leave ends the process between two runs; leaving tells that no run begins any more.
 func (m *Machine) leave() (leaving bool) {
 	r := &m.replacing
-	if r.leaving && m.running == nil && !r.left {
+	if r.leaving && m.running == nil && m.acting == nil && !r.left {
 		r.left = true
 		m.do(Leave{})
 	}

@@ -85,7 +85,14 @@ func (h history) complete() {
 	if lost {
 		text = "no hub answers"
 	}
-	switch what := h.n("what", 0, 4); {
+	switch what := h.n("what", 0, 6); {
+	case what == 5 && h.act != nil:
+		h.endAct(h.n("locked", 0, 2) == 0)
+	case what == 6 && h.end != nil:
+		if lost && h.n("half", 0, 1) == 1 { // the hub has it, and its answer is lost
+			h.ended[h.end.ID] = *h.end
+		}
+		h.inform(text)
 	case what == 0 && h.fetch != nil:
 		f := h.fetch
 		h.fetch = nil
@@ -110,7 +117,7 @@ func (h history) complete() {
 }
 
 func (h history) happen() {
-	switch h.n("event", 0, 11) {
+	switch h.n("event", 0, 14) {
 	case 0:
 		h.publish()
 	case 1:
@@ -132,6 +139,12 @@ func (h history) happen() {
 	case 8:
 		what := rapid.SampledFrom([]string{fleet.DoApply, fleet.DoVerify, fleet.DoReport, "dance"}).Draw(h.t, "do")
 		h.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint(h.n("id", 0, 20)), What: what}})
+	case 10:
+		id := h.n("run", 0, 9)
+		h.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint("run", id), What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"true"}, Looks: id%3 == 0}}})
+	case 11:
+		id := fmt.Sprint("run", h.n("run", 0, 9))
+		h.step(machine.Requested{Do: fleet.Do{ID: id + ".withdrawn", What: fleet.DoWithdraw, Arg: id}})
 	case 9:
 		h.step(machine.Frost{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})
 	default:
@@ -171,6 +184,11 @@ func (h history) converge() {
 	s := h.m.Status()
 	if s.Epoch != 100 || h.states() != "a ready; b ready; c ready" {
 		h.t.Fatalf("it did not converge: %d.%d %s, %s", s.Epoch, s.Generation, h.states(), s.Error)
+	}
+	for id, taken := range h.taken {
+		if d, ok := h.ended[id]; taken && (!ok || d.Withdrawn && h.begun[id]) {
+			h.t.Fatalf("request %s was taken, begun: %v, and ended as %+v", id, h.begun[id], d)
+		}
 	}
 	if n := len(h.heard); n == 0 || h.heard[n-1].Status.Epoch != 100 {
 		h.t.Fatalf("the hub has not heard all: %d", n)

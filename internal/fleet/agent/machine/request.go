@@ -11,7 +11,7 @@ import (
 // and what is owed for it, is durable before.
 func (m *Machine) requested(d fleet.Do) {
 	if slices.Contains(m.Done, d.ID) {
-		m.do(Answer{fleet.Done{ID: d.ID}})
+		m.do(Answer{m.asBefore(d)})
 		return
 	}
 	if err := m.owe(d); err != nil {
@@ -21,7 +21,7 @@ func (m *Machine) requested(d fleet.Do) {
 	m.Done = append(m.Done, d.ID)
 	m.Done = m.Done[max(0, len(m.Done)-maxDone):]
 	m.changed = true
-	m.do(Answer{fleet.Done{ID: d.ID}})
+	m.do(Answer{fleet.Done{ID: d.ID, Taken: d.What == fleet.DoRun}})
 }
 
 func (m *Machine) owe(d fleet.Do) error {
@@ -45,8 +45,12 @@ func (m *Machine) owe(d fleet.Do) error {
 		m.report(fleet.Event{Kind: fleet.Told, Text: "asked by " + by})
 	case fleet.DoForget:
 		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
+	case fleet.DoRun:
+		return m.keep(d)
+	case fleet.DoWithdraw:
+		m.withdraw(d.Arg)
 	default:
-		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s and %s", d.What, fleet.DoApply, fleet.DoVerify, fleet.DoReport, fleet.DoForget)
+		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s, %s and %s", d.What, fleet.DoApply, fleet.DoVerify, fleet.DoReport, fleet.DoRun, fleet.DoForget)
 	}
 	if (d.What == fleet.DoApply || d.What == fleet.DoVerify) && m.Accepted == nil && m.Good == nil {
 		m.Apply, m.Verify = "", ""

@@ -21,7 +21,8 @@ func (m *Machine) next() {
 		m.bad = order{}
 	}
 	m.program()
-	if m.leave() || m.running != nil {
+	m.act()
+	if m.leave() || m.running != nil || m.isActing() {
 		return
 	}
 	c, ok := m.compose()

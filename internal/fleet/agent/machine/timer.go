@@ -25,7 +25,9 @@ const (
 	settleTimer
 	exportTimer
 	carryTimer
-	coolTimer // what was touched beside something that failed is not looked at before it
+	actTimer    // no request is begun before it
+	informTimer // a hub is told how one ended
+	coolTimer   // what was touched beside something that failed is not looked at before it
 	timers
 )
 
@@ -86,6 +88,8 @@ func (m *Machine) wake() time.Duration {
 	use(pollTimer, m.up && !m.asking)
 	use(beatTimer, m.up)
 	use(sendTimer, m.up && !m.sending && m.acked < m.seq)
+	use(actTimer, m.waitsToAct())
+	use(informTimer, m.mustInform())
 	use(fetchTimer, m.mustFetch())
 	use(thawTimer, m.frost != "")
 	use(exportTimer, m.mustPublish())
@@ -94,7 +98,7 @@ func (m *Machine) wake() time.Duration {
 	_, digest := m.wantedProgram()
 	use(programTimer, m.mayPrepare(digest))
 	use(settleTimer, m.cfg.Program.Arch != "" && !m.cfg.Program.Trial && !m.replacing.settled)
-	if m.running == nil {
+	if m.running == nil && !m.isActing() {
 		next = min(next, max(m.nextRun(), m.due[lockTimer]))
 	}
 	if m.cert.Until > 0 && !m.renewing {

@@ -80,7 +80,9 @@ type Kept struct {
 	Apply  string   `json:"apply,omitempty"`
 	Verify string   `json:"verify,omitempty"`
 	Done   []string `json:"done,omitempty"` // requests that were taken, oldest first
-	Seq    uint64   `json:"seq"`            // of a report that was durable; the outbox knows better
+	// Taken are the requests that run something, oldest first.
+	Taken []Taken `json:"taken,omitempty"`
+	Seq   uint64  `json:"seq"` // of a report that was durable; the outbox knows better
 	// Run, Changed (ns since 1970) and Facts are for the status.
 	Run     int               `json:"run,omitempty"`
 	Changed int64             `json:"changed,omitempty"`

@@ -61,6 +61,8 @@ type world struct {
 	ask   bool
 	send  uint64
 	renew bool
+	act   *machine.Act
+	end   *fleet.Done
 	wake  time.Duration
 	did   []machine.Action
 
@@ -69,12 +71,15 @@ type world struct {
 	all     []fleet.Assignment
 	heard   []fleet.Report
 	answers map[string]int
+	taken   map[string]bool       // requests that the agent said it had taken
+	begun   map[string]bool       // those that something was run for
+	ended   map[string]fleet.Done // how the hub heard that they ended
 	steps   int
 	wrong   []string
 }
 
 func newWorld() *world {
-	w := &world{outbox: map[uint64]fleet.Report{}, budget: -1, answers: map[string]int{}, cfg: machine.Config{Target: target, Version: "1"}}
+	w := &world{outbox: map[uint64]fleet.Report{}, budget: -1, answers: map[string]int{}, taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.Done{}, cfg: machine.Config{Target: target, Version: "1"}}
 	w.now.Wall = int64(1_700_000_000 * time.Second)
 	w.start()
 	return w
@@ -106,7 +111,7 @@ func (w *world) copied() machine.Kept {
 func (w *world) start() {
 	w.boot++
 	w.now.Mono = 0
-	w.run, w.fetch, w.ask, w.send, w.renew, w.budget = nil, nil, false, 0, false, -1
+	w.run, w.fetch, w.ask, w.send, w.renew, w.act, w.end, w.budget = nil, nil, false, 0, false, nil, nil, -1
 	w.cfg.Boot = fmt.Sprint(w.boot)
 	newest, oldest := uint64(0), uint64(0)
 	for seq := range w.outbox {
@@ -177,7 +182,15 @@ func (w *world) do(a machine.Action) {
 				w.fault("request %s is acknowledged and forgotten", a.Done.ID)
 			}
 			w.answers[a.Done.ID]++
+			w.taken[a.Done.ID] = w.taken[a.Done.ID] || a.Done.Taken
 		}
+	case machine.Act:
+		w.acts(a)
+	case machine.Inform:
+		if w.end != nil {
+			w.fault("two ends are told at a time")
+		}
+		w.end = &a.Done
 	case machine.Renew:
 		w.renew = true
 	case machine.Wake:
@@ -201,6 +214,9 @@ func (w *world) began(r machine.Run) {
 	if w.run != nil {
 		w.fault("two runs at a time")
 	}
+	if w.act != nil && !w.act.Do.Run.Looks {
+		w.fault("a run begins beside what a request runs")
+	}
 	w.run = &r
 	k := w.durable()
 	good := bundles(k.Good)
@@ -217,6 +233,45 @@ func (w *world) began(r machine.Run) {
 	if fresh && !r.Look {
 		w.checkNeeds(k, r, good)
 	}
+}
+
+// acts checks the laws of what requests run.
+func (w *world) acts(a machine.Act) {
+	i := slices.IndexFunc(w.durable().Taken, func(t machine.Taken) bool { return t.Do.ID == a.Do.ID && t.Begun })
+	switch {
+	case w.act != nil:
+		w.fault("two requests at a time")
+	case w.run != nil && !a.Do.Run.Looks:
+		w.fault("request %s begins in the middle of a run", a.Do.ID)
+	case i < 0:
+		w.fault("request %s begins, and that is not on the disk", a.Do.ID)
+	case w.begun[a.Do.ID]:
+		w.fault("request %s is run twice", a.Do.ID)
+	}
+	w.act, w.begun[a.Do.ID] = &a, true
+}
+
+// endAct ends what a request runs; locked: somebody else was at work, and nothing ran.
+func (w *world) endAct(locked bool) {
+	id := w.act.Do.ID
+	w.act = nil
+	if locked {
+		delete(w.begun, id)
+	}
+	w.step(machine.Acted{Done: fleet.Done{ID: id, Result: &fleet.CommandResult{Exit: 3}}, Locked: locked})
+}
+
+// inform ends the telling under way.
+func (w *world) inform(err string) {
+	d := *w.end
+	w.end = nil
+	if err == "" {
+		if was, known := w.ended[d.ID]; known && (was.Interrupted != d.Interrupted || was.Withdrawn != d.Withdrawn) {
+			w.fault("request %s ended as %+v, and then as %+v", d.ID, was, d)
+		}
+		w.ended[d.ID] = d
+	}
+	w.step(machine.Informed{ID: d.ID, Error: err})
 }
 
 // checkNeeds: what goes on has what it needs, as far as bundles can tell.
@@ -274,6 +329,10 @@ func (w *world) heal(rounds int) {
 				r = machine.Looked
 			}
 			w.endRun(machine.Outcome{Result: r, Run: 7})
+		case w.act != nil:
+			w.endAct(false)
+		case w.end != nil:
+			w.inform("")
 		case w.send != 0:
 			w.deliver()
 		case w.ask:

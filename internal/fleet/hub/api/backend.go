@@ -80,7 +80,10 @@ type Operations interface {
 	// Do keeps a request for each of the targets until its agent acknowledges it, or its
 	// time is over. It was checked, and the targets are those that it selects.
 	Do(ctx context.Context, by access.Who, r document.DoRequest, targets []fleet.TargetID) (document.Request, error)
+	// Request is one with what was said.
 	Request(ctx context.Context, id string) (document.Request, error)
+	// Withdraw takes a request back from those who have not begun it.
+	Withdraw(ctx context.Context, by access.Who, id string) error
 	Requests(ctx context.Context) ([]document.Request, error)
 }
 

@@ -16,16 +16,28 @@ const longestRequest = 90 * 24 * time.Hour
 
 // checkDo says what is wrong with what agents are to be asked.
 func checkDo(r document.DoRequest) error {
-	kinds := []string{fleet.DoApply, fleet.DoVerify, fleet.DoReport}
+	kinds := []string{fleet.DoApply, fleet.DoVerify, fleet.DoReport, fleet.DoRun}
 	switch {
 	case !slices.Contains(kinds, r.What):
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify and report"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify, report and run"}
 	case len(r.Select) == 0:
 		return &Refusal{http.StatusBadRequest, "cannot ask agents when none is selected", "For all of them say: -t '*'"}
 	case r.Expires < 0 || time.Duration(r.Expires) > longestRequest:
 		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot keep a request for %s", time.Duration(r.Expires)), "Leave it out for a week, or give up to 90 days"}
 	}
+	if (r.What == fleet.DoRun) != (r.Run != nil) {
+		return &Refusal{http.StatusBadRequest, "cannot tell what is to be run: run says that, and nothing else does", "Write: fettle request run -t SELECTION -- PROGRAM"}
+	}
+	if r.Run != nil {
+		if err := r.Run.Check(); err != nil {
+			return &Refusal{http.StatusBadRequest, err.Error(), ""}
+		}
+	}
 	return nil
+}
+
+func (c *call) withdraw() (any, error) {
+	return done("Who has not begun the request %s will not.", c.path["request"])(c.h.Backend.Withdraw(c.r.Context(), c.who, c.path["request"]))
 }
 
 func (c *call) requests() (any, error) {

@@ -46,6 +46,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/requests", "/v1/requests", `{"what":"apply","select":["web*"]}`},
 	{"GET /v1/requests", "/v1/requests", ""},
 	{"GET /v1/requests/{request}", "/v1/requests/q1", ""},
+	{"POST /v1/requests/{request}/withdraw", "/v1/requests/q1/withdraw", "{}"},
 	{"POST /v1/programs", "/v1/programs", `{"select":["web*"],"program":{"version":"1.2","files":{"amd64":{"digest":"sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","size":1}}}}`},
 	{"GET /v1/programs", "/v1/programs", ""},
 	{"POST /v1/tokens", "/v1/tokens", `{"fleet":"prod","labels":{"role":"web"},"uses":20,"expires_ns":3600000000000}`},

@@ -91,7 +91,8 @@ func Routes() []Route {
 
 		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
 		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
-		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify or report; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
+		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify, report or run something; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
+		{Method: "POST", Path: "/v1/requests/{request}/withdraw", Right: access.Operate, Does: "Take a request back from those who have not begun it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).withdraw},
 
 		{Method: "GET", Path: "/v1/programs", Right: access.Read, Does: "Which programs agents are to be", Out: document.ProgramPage{}, call: (*call).programs},
 		{Method: "POST", Path: "/v1/programs", Right: access.Admin, Does: "Say which program agents are to be; its files were given to /v1/programs/file", In: document.ProgramRequest{}, Out: document.Done{}, call: (*call).setProgram},

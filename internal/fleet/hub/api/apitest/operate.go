@@ -1,10 +1,12 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
@@ -147,16 +149,40 @@ func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) er
 func (h *Hub) Do(_ context.Context, by access.Who, do document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: do.What, By: by.Name, At: Now().UnixNano()}
+	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: do.What, Run: do.Run, Expires: Now().Add(cmp.Or(time.Duration(do.Expires), 7*24*time.Hour)).UnixNano(), By: by.Name, At: Now().UnixNano()}
 	for _, id := range targets {
 		a := document.Acknowledgement{ID: id, Name: h.targets[id].Name, Done: h.targets[id].Name == "web1"}
+		a.Is = document.RequestWaits
 		if a.Done {
-			a.At = Now().UnixNano()
+			a.At, a.Is = Now().UnixNano(), document.RequestDone
+			if do.Run != nil {
+				a.Result = &fleet.CommandResult{Command: 7, Exit: 3, Stdout: "up 3 days\n", Duration: 12_000_000}
+				a.Is = document.RequestFailed
+			}
 		}
 		r.Targets = append(r.Targets, a)
 	}
 	h.requests = append(h.requests, r)
 	return r, nil
+}
+
+// Withdraw takes one back from those that it waits for.
+func (h *Hub) Withdraw(_ context.Context, by access.Who, id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, r := range h.requests {
+		if r.ID != id {
+			continue
+		}
+		h.requests[i].Withdrawn = by.Name
+		for k, t := range r.Targets {
+			if !t.Done {
+				r.Targets[k].Done, r.Targets[k].Is = true, document.RequestWithdrawn
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
 }
 
 // Request finds one.

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/wanted"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/lang/builtin"
+)
+
+// Commander is an Enforcer that runs what requests ask for.
+type Commander interface {
+	// Command runs it, once, and tells how it ended. When ctx ends the whole process tree
+	// does. It may be called beside Run.
+	Command(ctx context.Context, act machine.Act) machine.Acted
+}
+
+var _ Commander = (*Runner)(nil)
+
+// Command implements Commander. The target's history has it, as it has what fettle run ran.
+func (r *Runner) Command(ctx context.Context, act machine.Act) machine.Acted {
+	cmd, err := r.commandOf(ctx, act)
+	if err != nil {
+		return refusedAct(ctx, act, err)
+	}
+	x, done, err := r.Open(ctx)
+	if err != nil {
+		return refusedAct(ctx, act, err)
+	}
+	defer func() { _ = done() }()
+	cx, ok := x.(executor.Commander)
+	if !ok {
+		return refusedAct(ctx, act, errors.New("cannot run commands here: this machine runs lists only"))
+	}
+	o := executor.Options{User: act.Do.By, From: "fleet", Command: typedRequest(*act.Do.Run), Version: r.Version, FrozenToo: act.Do.Run.FrozenToo}
+	res, err := cx.Command(ctx, cmd, o, nil)
+	if res == nil || res.ID == 0 {
+		return refusedAct(ctx, act, err)
+	}
+	out := machine.Acted{Done: fleet.Done{ID: act.Do.ID, Interrupted: ctx.Err() != nil, Result: resultOfCommand(res)}}
+	if err != nil {
+		out.Done.Error = shortError(err)
+	}
+	return out
+}
+
+// refusedAct is the end of what never began.
+func refusedAct(ctx context.Context, act machine.Act, err error) machine.Acted {
+	if err == nil {
+		err = errors.New("cannot run it: the engine gave no result")
+	}
+	return machine.Acted{
+		Done:   fleet.Done{ID: act.Do.ID, Error: shortError(err), Interrupted: ctx.Err() != nil},
+		Locked: errors.Is(err, executor.ErrLocked),
+	}
+}
+
+const longestError = 2 << 10
+
+func shortError(err error) string {
+	text := err.Error()
+	if len(text) > longestError {
+		text = strings.ToValidUTF8(text[:longestError], "") + "…"
+	}
+	return text
+}
+
+// commandOf is what is to be run: words, or an action as it stands on this machine.
+func (r *Runner) commandOf(ctx context.Context, act machine.Act) (executor.Command, error) {
+	c := *act.Do.Run
+	if err := c.Check(); err != nil {
+		return executor.Command{}, err
+	}
+	var cmd executor.Command
+	var err error
+	switch b := builtin.ActionOf(c.Action); {
+	case c.Action == "":
+		cmd = executor.Command{Argv: [][]string{c.Argv}, Dir: c.Dir, User: c.User, Looks: c.Looks}
+	case b != nil:
+		cmd, err = wanted.Builtin(*b, c.Params)
+	default:
+		cmd, err = r.declared(ctx, act)
+	}
+	if c.Timeout > 0 {
+		cmd.Timeout = time.Duration(c.Timeout)
+	}
+	return cmd, err
+}
+
+// declared is an action that a module on this machine declares, compiled with the facts of
+// now. A value for one of its secrets is refused: it has lain where others can read it.
+func (r *Runner) declared(ctx context.Context, act machine.Act) (executor.Command, error) {
+	name := act.Do.Run.Action
+	if act.Has == nil || r.Call == nil {
+		return executor.Command{}, fmt.Errorf("cannot run %.80q: nothing is applied here that could declare it", name)
+	}
+	facts, err := r.Facts(ctx)
+	if err != nil {
+		return executor.Command{}, fmt.Errorf("cannot observe this machine: %w", err)
+	}
+	tree, closing, err := r.Content.Tree(*act.Has, act.Absent)
+	if err != nil {
+		return executor.Command{}, err
+	}
+	defer func() { _ = closing() }()
+	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name, act.Do.Run.Params, false)
+	for _, p := range call.Action.Params {
+		if _, given := act.Do.Run.Params[p.Name]; given && p.Secret {
+			return executor.Command{}, fmt.Errorf("cannot run %q with a value for %q, which is a secret: requests are kept where others read them. Give it to fettle run, and count what was given as known", name, p.Name)
+		}
+	}
+	if err := ds.Err(); err != nil {
+		return executor.Command{}, err
+	}
+	return wanted.Command(call), nil
+}
+
+// typedRequest is what the history has as typed.
+func typedRequest(c fleet.Command) string {
+	words := []string{"fettle", "request", "run"}
+	if c.Action == "" {
+		return strings.Join(append(append(words, "--"), c.Argv...), " ")
+	}
+	words = append(words, c.Action)
+	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+		words = append(words, name+"="+c.Params[name])
+	}
+	return strings.Join(words, " ")
+}
+
+func resultOfCommand(r *executor.CommandResult) *fleet.CommandResult {
+	return &fleet.CommandResult{
+		Command: r.ID, Exit: r.Exit, Signal: r.Signal, TimedOut: r.TimedOut,
+		Stdout: tail(r.Stdout), Stderr: tail(r.Stderr), Duration: int64(r.Duration),
+	}
+}
+
+// tail is the end of a text, with a word about what is cut off.
+func tail(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= fleet.MaxTail {
+		return text
+	}
+	const word = "[… the beginning is cut …]\n"
+	return word + strings.ToValidUTF8(text[len(text)-fleet.MaxTail+len(word):], "")
+}

@@ -1,0 +1,43 @@
+package builtin
+
+import (
+	"encoding/json"
+
+	"fettle.dev/fettle/internal/lang"
+)
+
+// ActionOf is the action of that name; nil: none is built in.
+func ActionOf(name string) *Action {
+	for _, a := range Actions() {
+		if a.Name == name {
+			return &a
+		}
+	}
+	return nil
+}
+
+// CommandOf is the command of that name; nil: none is built in.
+func CommandOf(name string) *Command {
+	for _, c := range Commands() {
+		if c.Name == name {
+			return &c
+		}
+	}
+	return nil
+}
+
+// ValuesOf are those that were given, and else the defaults.
+func ValuesOf(params []lang.Param, given map[string]string) Values {
+	return func(name string) string {
+		if v, ok := given[name]; ok {
+			return v
+		}
+		for _, p := range params {
+			var text string
+			if p.Name == name && json.Unmarshal([]byte(p.Default), &text) == nil {
+				return text
+			}
+		}
+		return ""
+	}
+}

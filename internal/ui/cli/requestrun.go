@@ -1,0 +1,209 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
+)
+
+func newRequestRun(s *session) *cobra.Command {
+	var f runningFlags
+	var expires string
+	c := selectMany(&cobra.Command{
+		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
+		Short: "Have agents run a program or an action, as soon as each can be reached",
+		Long: `Has the agents of the targets that -t selects run a program with its words, or an action
+with its parameters, as fettle run does. The request is kept for those that are away, until
+--expires. Each agent runs it once: one that is ended in the middle says "interrupted", and
+does not begin again. fettle request show tells the exit code of each, and the end of what
+it said; the target's history has it too (fettle log).
+
+An action is the one that stands on the target when it runs. The agent waits while somebody
+else changes the machine, and runs on a frozen machine only what looks, unless
+--frozen-too is given.
+
+What is asked for is kept by the hubs, and everybody who may read sees it. So there is no
+--env, and a parameter that is declared as secret is refused: fettle run takes those, on
+targets that are there.`,
+		Example: `  fettle request run -t 'web*' -- systemctl restart nginx
+  fettle request run -t label:env=prod --expires 2d service-restart name=nginx
+  fettle request run -t '*' --looks --timeout 10s -- df -h /`,
+		Args: args(1, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			cmd, err := s.requested(c, f, a)
+			if err != nil {
+				return err
+			}
+			return s.request(c.Context(), document.DoRequest{What: fleet.DoRun, Run: &cmd}, expires)
+		},
+	})
+	fl := c.Flags()
+	fl.DurationVar(&f.timeout, "timeout", 0, "end it after this `TIME` (default: what the action says, or 5m0s)")
+	fl.StringVar(&f.dir, "dir", "", "start it in this `DIR` (default: /)")
+	fl.StringVar(&f.user, "user", "", "run it as this `USER`")
+	fl.BoolVar(&f.shell, "shell", false, "give the words to sh -c, joined by spaces")
+	fl.BoolVar(&f.looks, "looks", false, "it changes nothing, and need not wait for who does")
+	s.frozenFlag(c)
+	expiresFlag(c, &expires)
+	return c
+}
+
+func expiresFlag(c *cobra.Command, expires *string) {
+	c.Flags().StringVar(expires, "expires", "7d", "ask nobody any more who was away for this `TIME`, such as 12h or 2d")
+}
+
+// requested is what is to be run, after what can be said of it here.
+func (s *session) requested(c *cobra.Command, f runningFlags, a []string) (fleet.Command, error) {
+	cmd := fleet.Command{Timeout: int64(f.timeout), FrozenToo: s.frozenToo}
+	switch dash := c.ArgsLenAtDash(); {
+	case f.timeout < 0 || f.timeout > fleet.MaxCommandTime:
+		return cmd, refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
+	case dash > 0:
+		return cmd, refuse("Write: fettle request run -t SELECTION -- PROGRAM [WORD]…", "cannot tell what to run: a program stands behind --")
+	case dash < 0:
+		if f.dir != "" || f.user != "" || f.shell || f.looks {
+			return cmd, refuse("Leave them out: the action says that itself", "cannot use --dir, --user, --shell or --looks with an action")
+		}
+		var err error
+		if cmd.Action, cmd.Params, err = namedCall(a); err != nil {
+			return cmd, err
+		}
+		return cmd, s.mayRequest(c.Context(), cmd)
+	}
+	ran, err := f.command(a)
+	if err != nil {
+		return cmd, err
+	}
+	cmd.Argv, cmd.Dir, cmd.User, cmd.Looks = ran.Argv[0], ran.Dir, ran.User, ran.Looks
+	return cmd, cmd.Check()
+}
+
+// mayRequest says what is wrong with an action that agents are to run: above all that a
+// value would be kept which is a secret.
+func (s *session) mayRequest(ctx context.Context, cmd fleet.Command) error {
+	if err := cmd.Check(); err != nil {
+		return err
+	}
+	if b := builtin.ActionOf(cmd.Action); b != nil {
+		return b.Check(cmd.Params).Err()
+	}
+	if builtin.CommandOf(cmd.Action) != nil {
+		return errParts(cmd.Action)
+	}
+	src, err := s.openChosen(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	if src.none != nil {
+		return withHint(src.none, "Actions are looked up in the repository, so that no secret is kept by mistake. A program needs none: fettle request run -t SELECTION -- PROGRAM")
+	}
+	command, found, err := s.find(src, cmd.Action)
+	if err != nil {
+		return err
+	}
+	if command != nil {
+		return errParts(cmd.Action)
+	}
+	if name := secretGiven(found, cmd.Params); name != "" {
+		return refuse("Give it where it is kept nowhere: fettle run "+cmd.Action+" "+name+"=@FILE …",
+			fmt.Sprintf("cannot ask agents to run %q with a value for %q: it is a secret, and what is asked for is kept by the hubs and shown to whoever may read", cmd.Action, name))
+	}
+	return checkCalled(found, cmd.Params)
+}
+
+func errParts(name string) error {
+	return refuse("Run it on targets that are there: fettle run "+name, fmt.Sprintf("cannot ask agents for the command %q: it has parts that run one after the other, on targets that it chooses itself", name))
+}
+
+// secretGiven is a parameter that some action of the name declares as secret, and that has
+// a value here.
+func secretGiven(found []lang.Declared, params map[string]string) string {
+	for _, d := range found {
+		for _, p := range d.Params {
+			if _, given := params[p.Name]; given && p.Secret {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+func newRequestWithdraw(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "withdraw REQUEST",
+		Short:   "Take a request back from those who have not begun it",
+		Long:    "Who was away is not asked any more, and an agent that waits for its turn leaves it. What has\nbegun goes on, and is told as ever.",
+		Example: "  fettle request withdraw q1",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := hub.WithdrawRequest(c.Context(), a[0])
+			if err != nil {
+				return err
+			}
+			return s.shown(d, func() { s.printf("%s\n", d.Text) })
+		},
+	}
+}
+
+// ranText is how what was run ended on a target, in few words.
+func (s *session) ranText(a document.Acknowledgement) string {
+	r := a.Result
+	var out []string
+	switch {
+	case r == nil:
+	case r.TimedOut:
+		out = append(out, "ended at its timeout")
+	case r.Exit < 0:
+		out = append(out, strings.TrimSpace("ended by a signal: "+r.Signal))
+	default:
+		out = append(out, fmt.Sprintf("exit %d", r.Exit))
+	}
+	if a.Error != "" {
+		out = append(out, a.Error)
+	}
+	if a.Cut {
+		out = append(out, "what it said is left out: see the target's history")
+	}
+	return strings.Join(out, "; ")
+}
+
+// whatText is what is asked for, as it was typed.
+func whatText(r document.Request) string {
+	if r.Run == nil {
+		return r.What
+	}
+	if r.Run.Action == "" {
+		return r.What + " -- " + wordsText(r.Run.Argv)
+	}
+	words := []string{r.What, r.Run.Action}
+	for name, value := range r.Run.Params {
+		words = append(words, wordsText([]string{name + "=" + value}))
+	}
+	slices.Sort(words[2:])
+	return strings.Join(words, " ")
+}
+
+// spanOf reads --expires.
+func spanOf(text string) (int64, error) {
+	d, err := parseSpan(text)
+	if err == nil && d < time.Minute {
+		return 0, refuse("Give a minute or more, such as --expires 2d", "cannot keep a request for less than a minute")
+	}
+	return int64(d), err
+}
