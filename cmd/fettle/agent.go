@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -19,6 +20,22 @@ import (
 func openFiles(m cli.Machine) (host.FS, func() error, error) {
 	m.Looks = false
 	return here.State(m)
+}
+
+// services opens a machine for what services of it read, and reloads them.
+func services(m cli.Machine) (host.FS, func(context.Context, string) error, func() error, error) {
+	h, err := here.Root(m.Root)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	reload := func(ctx context.Context, unit string) error {
+		r, err := h.Run(ctx, host.Command{Argv: []string{"systemctl", "reload-or-restart", "--", unit}, Mutates: true})
+		if err == nil && r.ExitCode != 0 {
+			err = fmt.Errorf("systemctl ended with %d: %.500s", r.ExitCode, bytes.TrimSpace(r.Stderr))
+		}
+		return err
+	}
+	return h, reload, h.Close, nil
 }
 
 // watched names the boot of a machine, and how its units are heard.

@@ -83,6 +83,7 @@ func run(args []string) int {
 		},
 		Interactive: interactive,
 		State:       openFiles,
+		Services:    services,
 		Watch:       watched,
 		Ready:       ready,
 		Calm:        func(worked bool) { calm(worked, compiler.Close) },

@@ -48,6 +48,7 @@ const (
 	Exported   HubEventKind = "exported"  // a target exports other values, or does so too often
 	Asked      HubEventKind = "asked"     // an agent asked for something that was not done at once
 	Ruled      HubEventKind = "ruled"     // somebody said what becomes of what agents ask for
+	Certified  HubEventKind = "certified" // a service of a target has a certificate
 	Suspected  HubEventKind = "suspected" // a target is not to be relied on
 	Trusted    HubEventKind = "trusted"   // it is again
 	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again

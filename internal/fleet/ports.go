@@ -118,10 +118,11 @@ const (
 
 // The words that hubs ask agents under.
 const (
-	WordAssigned = "assigned" // told; body: a Signed assignment
-	WordDo       = "do"       // body: Do; the answer is Done
-	WordExecutor = "executor" // a stream: the target's executor, see executor/wire
-	WordShow     = "show"     // the answer is the Signed assignment that it has, empty for none: proof of its floor
+	WordAssigned  = "assigned"  // told; body: a Signed assignment
+	WordDo        = "do"        // body: Do; the answer is Done
+	WordExecutor  = "executor"  // a stream: the target's executor, see executor/wire
+	WordCertified = "certified" // told; a certificate that was held may be had now
+	WordShow      = "show"      // the answer is the Signed assignment that it has, empty for none: proof of its floor
 )
 
 // Have is what an agent has.

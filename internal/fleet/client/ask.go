@@ -141,23 +141,28 @@ func (c *Client) Asks(ctx context.Context) (document.AskPage, error) {
 	return ask[document.AskPage](ctx, c, http.MethodGet, "/v1/asks", nil, nil)
 }
 
+// Certificates are those of services.
+func (c *Client) Certificates(ctx context.Context) (document.CertificatePage, error) {
+	return ask[document.CertificatePage](ctx, c, http.MethodGet, "/v1/certificates", nil, nil)
+}
+
 // AskPolicy is what becomes of what agents ask for.
 func (c *Client) AskPolicy(ctx context.Context) (document.AskPolicy, error) {
 	return ask[document.AskPolicy](ctx, c, http.MethodGet, "/v1/asks/policy", nil, nil)
 }
 
-// SetAskPolicy changes one answer, at all hubs.
+// SetAskPolicy changes one answer, or one rule, at all hubs.
 func (c *Client) SetAskPolicy(ctx context.Context, r document.AskPolicyRequest) (document.Done, error) {
 	return ask[document.Done](ctx, c, http.MethodPost, "/v1/asks/policy", nil, r)
 }
 
 // DecideAsk does what a target asked for, or refuses it.
-func (c *Client) DecideAsk(ctx context.Context, name, what string, refuse bool, reason string) (document.Done, error) {
+func (c *Client) DecideAsk(ctx context.Context, name, what string, refuse bool, r document.AskDecision) (document.Done, error) {
 	how := "approve"
 	if refuse {
 		how = "refuse"
 	}
-	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "asks/"+url.PathEscape(what)+"/"+how), nil, document.ReasonRequest{Reason: reason})
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "asks/"+url.PathEscape(what)+"/"+how), nil, r)
 }
 
 // Unfreeze ends that.

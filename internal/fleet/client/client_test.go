@@ -135,9 +135,10 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Trust(ctx, "web1", ""))
 	try(c.Asks(ctx))
 	try(c.AskPolicy(ctx))
+	try(c.Certificates(ctx))
 	try(c.SetAskPolicy(ctx, document.AskPolicyRequest{What: fleet.AskSuspect, Answer: fleet.Allow}))
-	try(c.DecideAsk(ctx, "web1", "suspect", false, ""))
-	try(c.DecideAsk(ctx, "web1", "suspect", true, "no"))
+	try(c.DecideAsk(ctx, "web1", "suspect", false, document.AskDecision{}))
+	try(c.DecideAsk(ctx, "web1", "suspect", true, document.AskDecision{}))
 	hub.Open = func(access.Who, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		return near, far.Close()

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
@@ -36,25 +38,67 @@ func (h *Hub) beginAskPolicy(ctx context.Context) error {
 	return nil
 }
 
-// SetAskPolicy changes one answer, at all hubs.
+// SetAskPolicy changes one answer, or one rule, at all hubs.
 func (h *Hub) SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error {
-	if err := fleet.CheckAnswers(map[fleet.AskKind]fleet.Verdict{r.What: r.Answer}); err != nil {
+	refused := func(err error) error {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle ask policy set --help"}
 	}
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Ruled, By: by.Name, Text: fmt.Sprintf("asks for %s: %s", r.What, r.Answer)}); err != nil {
+	p, err := h.AskPolicy(ctx)
+	if err == nil {
+		_, err = changedPolicy(p, r)
+	}
+	if err != nil {
+		return refused(err)
+	}
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Ruled, By: by.Name, Text: "asks for " + r.Text()}); err != nil {
 		return err
 	}
-	_, err := h.askPolicies.change(ctx, askPolicyKey, func(p *fleet.AskPolicy) error {
-		answers := map[fleet.AskKind]fleet.Verdict{r.What: r.Answer}
-		for what, v := range p.Answers {
-			if what != r.What {
-				answers[what] = v
-			}
-		}
-		p.Answers, p.By, p.Changed = answers, by.Name, h.now().UnixNano()
-		return nil
+	_, err = h.askPolicies.change(ctx, askPolicyKey, func(p *fleet.AskPolicy) error {
+		next, err := changedPolicy(*p, r)
+		*p, p.By, p.Changed = next, by.Name, h.now().UnixNano()
+		return err
 	})
 	return err
+}
+
+// changedPolicy is a policy with one change, or what is wrong with that.
+func changedPolicy(p fleet.AskPolicy, r document.AskPolicyRequest) (fleet.AskPolicy, error) {
+	if r.What != fleet.AskCertificate {
+		if err := fleet.CheckAnswers(map[fleet.AskKind]fleet.Verdict{r.What: r.Answer}); err != nil {
+			return p, err
+		}
+		p.Answers = maps.Clone(p.Answers)
+		if p.Answers == nil {
+			p.Answers = map[fleet.AskKind]fleet.Verdict{}
+		}
+		p.Answers[r.What] = r.Answer
+		return p, nil
+	}
+	rule := fleet.CertificateRule{Select: r.Select, Names: r.Names, Answer: r.Answer}
+	same := func(o fleet.CertificateRule) bool {
+		return slices.Equal(o.Select, r.Select) && slices.Equal(o.Names, r.Names)
+	}
+	rules := slices.Clone(p.Certificates)
+	at := slices.IndexFunc(rules, same)
+	switch {
+	case r.Answer == "" && at < 0:
+		return p, fmt.Errorf("cannot find a rule of %q for %q", r.Select, r.Names)
+	case r.Answer == "":
+		p.Certificates = slices.Delete(rules, at, at+1)
+		return p, nil
+	case at >= 0 && r.First:
+		rules = slices.Insert(slices.Delete(rules, at, at+1), 0, rule)
+	case at >= 0:
+		rules[at] = rule
+	case len(rules) >= fleet.MaxCertificateRules:
+		return p, fmt.Errorf("cannot have more than %d rules", fleet.MaxCertificateRules)
+	case r.First:
+		rules = slices.Insert(rules, 0, rule)
+	default:
+		rules = append(rules, rule)
+	}
+	p.Certificates = rules
+	return p, checkRule(rule)
 }
 
 // parseAskPolicy reads one. A newer hub may know more kinds; they are none of this one's.

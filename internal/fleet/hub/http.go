@@ -78,6 +78,7 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
 	mux.HandleFunc("POST /v1/hubs/join", h.serveJoin)
 	mux.HandleFunc("POST "+vouchPath, h.serveVouch)
+	mux.HandleFunc("POST "+vouchServicesPath, h.serveVouchServices)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)

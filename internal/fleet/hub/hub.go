@@ -64,6 +64,7 @@ type Hub struct {
 	ctx     context.Context // of Run: what goes on beside a question ends with it
 
 	keys      *pki.Hub
+	services  *pki.Services
 	revoked   *pki.Revocations
 	registrar *pki.Registrar
 	gate      *access.Gate
@@ -96,6 +97,8 @@ type Hub struct {
 	asks        *mirror[heldAsk]
 	askPolicies *mirror[fleet.AskPolicy]
 	asking      paces
+	served      *mirror[served]
+	certifying  paces
 	members     *mirror[Member]
 	leaving     *mirror[leaving]
 
@@ -135,6 +138,9 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	if h.keys, err = pki.OpenHub(h.conf.Files, h.dir("keys")); err != nil {
+		return err
+	}
+	if h.services, err = pki.OpenServices(h.conf.Files, h.dir("keys")); err != nil {
 		return err
 	}
 	if h.circle, err = readCircle(h.conf.Files, h.conf.Dir); err != nil {
@@ -275,6 +281,7 @@ func (h *Hub) makeMirrors() {
 	}
 	h.exports.changed, h.exporting = h.onExported, exportPaces()
 	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
+	h.served, h.certifying = newMirror[served](settings, "served/", nil), certifyPaces()
 	h.askPolicies = newMirror(settings, "askpolicy/", parseAskPolicy)
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
@@ -286,7 +293,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.notifications, h.notices, h.alarms, h.members, h.leaving}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.notifications, h.notices, h.alarms, h.members, h.leaving}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

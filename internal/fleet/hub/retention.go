@@ -73,6 +73,9 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.pruneRequests(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget old requests: " + err.Error())
 		}
+		if err := h.pruneServed(ctx); err != nil && ctx.Err() == nil {
+			h.warn("cannot forget certificates that have ended: " + err.Error())
+		}
 		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget old tokens: " + err.Error())
 		}

@@ -26,8 +26,10 @@ func (h *Hub) keepVouched(ctx context.Context) error {
 	t := time.NewTicker(vouchEvery)
 	defer t.Stop()
 	for {
-		if err := h.vouch(ctx); err != nil {
-			h.warn(err.Error())
+		for _, vouch := range []func(context.Context) error{h.vouch, h.vouchServices} {
+			if err := vouch(ctx); err != nil && ctx.Err() == nil {
+				h.warn(err.Error())
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -56,7 +58,7 @@ func (h *Hub) vouch(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("the authority's key is not in %s. Bring it there until they are renewed", h.dir("authority"))
 		if h.circle != nil {
-			certificates, err = h.askToVouch(ctx, request)
+			certificates, err = h.askToVouch(ctx, vouchPath, request)
 		}
 	}
 	if err != nil {
@@ -75,11 +77,7 @@ func (h *Hub) authorized(request []byte, name string, had *x509.Certificate) ([]
 	if err != nil {
 		return nil, err
 	}
-	hosts := slices.Clone(had.DNSNames)
-	for _, ip := range had.IPAddresses {
-		hosts = append(hosts, ip.String())
-	}
-	certificates, err := root.Vouch(request, name, hosts, h.now())
+	certificates, err := root.Vouch(request, name, hostsOf(had), h.now())
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +93,15 @@ func (h *Hub) authorized(request []byte, name string, had *x509.Certificate) ([]
 	return certificates, nil
 }
 
+// hostsOf are the names and addresses of a hub.
+func hostsOf(c *x509.Certificate) []string {
+	hosts := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	return hosts
+}
+
 // vouchPath is where a hub asks another one to renew its certificates.
 const vouchPath = "/v1/hubs/vouch"
 
@@ -102,7 +109,7 @@ const vouchPath = "/v1/hubs/vouch"
 const maxVouch = 64 << 10
 
 // askToVouch asks the hubs that have the authority's key.
-func (h *Hub) askToVouch(ctx context.Context, request []byte) ([]byte, error) {
+func (h *Hub) askToVouch(ctx context.Context, path string, request []byte) ([]byte, error) {
 	trust, err := h.keys.Trust(h.revoked)
 	if err != nil {
 		return nil, err
@@ -114,7 +121,7 @@ func (h *Hub) askToVouch(ctx context.Context, request []byte) ([]byte, error) {
 			continue
 		}
 		for _, at := range m.Hubs {
-			certificates, err := vouchOnce(ctx, &client, at, request)
+			certificates, err := vouchOnce(ctx, &client, at+path, request)
 			if err == nil {
 				return certificates, nil
 			}
@@ -125,7 +132,7 @@ func (h *Hub) askToVouch(ctx context.Context, request []byte) ([]byte, error) {
 }
 
 func vouchOnce(ctx context.Context, client *http.Client, at string, request []byte) ([]byte, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, at+vouchPath, bytes.NewReader(request))
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(request))
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +150,8 @@ func vouchOnce(ctx context.Context, client *http.Client, at string, request []by
 
 // serveVouch renews the certificates of the hub that asks: it gets what it has, for longer.
 func (h *Hub) serveVouch(w http.ResponseWriter, r *http.Request) {
-	trust, err := h.keys.Trust(h.revoked)
+	p, err := h.hubOf(r)
 	if err != nil {
-		http.Error(w, "not now", http.StatusServiceUnavailable)
-		return
-	}
-	p, err := trust.PeerOf(r.TLS, h.now(), pki.HubKind)
-	if err != nil || !h.isMember(p.Name.ID) {
 		http.Error(w, "this is for hubs of this fleet", http.StatusForbidden)
 		return
 	}
@@ -168,4 +170,17 @@ func (h *Hub) serveVouch(w http.ResponseWriter, r *http.Request) {
 		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: "the certificates of the hub " + p.Name.ID + " are renewed"})
 		_, _ = w.Write(certificates)
 	}
+}
+
+// hubOf is the hub of this fleet that asks.
+func (h *Hub) hubOf(r *http.Request) (pki.Peer, error) {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return pki.Peer{}, err
+	}
+	p, err := trust.PeerOf(r.TLS, h.now(), pki.HubKind)
+	if err == nil && !h.isMember(p.Name.ID) {
+		err = fmt.Errorf("the hub %s is not one of this fleet", p.Name.ID)
+	}
+	return p, err
 }

@@ -140,7 +140,7 @@ func TestOneHubVouchesForAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second["hub2"].askToVouch(t.Context(), request); err == nil || !strings.Contains(err.Error(), "another key") {
+	if _, err := second["hub2"].askToVouch(t.Context(), vouchPath, request); err == nil || !strings.Contains(err.Error(), "another key") {
 		t.Errorf("another key: %v", err)
 	}
 }

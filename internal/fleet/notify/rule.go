@@ -40,7 +40,7 @@ func alarms() []assign.AlarmKind {
 // Events are the kinds of events that can be told: all that are no condition besides.
 func Events() []string {
 	out := []string{}
-	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.Requested, fleet.Led, fleet.Asked, fleet.Ruled, fleet.Suspected, fleet.Trusted} {
+	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.Requested, fleet.Led, fleet.Asked, fleet.Ruled, fleet.Certified, fleet.Suspected, fleet.Trusted} {
 		out = append(out, string(k))
 	}
 	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran, fleet.Upgraded} {

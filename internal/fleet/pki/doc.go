@@ -17,11 +17,13 @@
 // # Certificates
 //
 //	authority            20 years, P-256, path length 1; its key may be taken off-line
-//	├── hub/ID           1 year, P-256, serves and calls hubs; the only kind with DNS names
+//	├── hub/ID           1 year, P-256, serves and calls hubs; with DNS names
 //	├── signer/ID        1 year, ed25519, vouches for what hub ID signs; no TLS
-//	└── issuer/ID        1 year, P-256, path length 0, client certificates of this fleet only
-//	    ├── target/ID    24 hours
-//	    └── person/NAME  at most 90 days
+//	├── issuer/ID        1 year, P-256, path length 0, client certificates of this fleet only
+//	│   ├── target/ID    24 hours
+//	│   └── person/NAME  at most 90 days
+//	└── services/ID      1 year, P-256, path length 0, servers that have no name in the fleet
+//	    └── a service    30 days, DNS names and addresses, no URI
 //
 // The name is the one URI in each of them, fettle://FLEET/KIND/ID. FLEET is the name of
 // the authority; the environments of one hub (prod, staging) are a label of targets. Hub

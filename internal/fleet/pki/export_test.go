@@ -33,3 +33,6 @@ func (c Claims) Bytes() ([]byte, error) {
 	e, err := c.extension()
 	return e.Value, err
 }
+
+// ServicesKey is what a thief of it has.
+func ServicesKey(s *Services) *ecdsa.PrivateKey { return s.key.(*ecdsa.PrivateKey) }

@@ -145,6 +145,9 @@ func (i *Identity) Certificate() *x509.Certificate { return i.chain[0] }
 // Chain is the target's own certificate with its issuer's behind it. Nobody may change it.
 func (i *Identity) Chain() []*x509.Certificate { return i.chain }
 
+// Authorities are what the target believes. Nobody may change them.
+func (i *Identity) Authorities() []*x509.Certificate { return i.roots }
+
 // RenewAt is when the certificate is to be renewed. A clock that is wrong makes that too
 // early or too late; a bus that refuses the certificate is a reason to renew as well.
 func (i *Identity) RenewAt() time.Time { return RenewAt(i.chain[0]) }

@@ -77,7 +77,7 @@ func create(t, parent *x509.Certificate, key crypto.PublicKey, signer crypto.Sig
 // selfSigned is the certificate of an authority: it vouches for names of its fleet only.
 func selfSigned(key crypto.Signer, fleetName string, now time.Time) (*x509.Certificate, error) {
 	t := &x509.Certificate{
-		IsCA: true, BasicConstraintsValid: true, MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign,
+		IsCA: true, BasicConstraintsValid: true, MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		PermittedDNSDomainsCritical: true, PermittedURIDomains: []string{fleetName},
 	}
 	if err := stamp(t, "fettle "+fleetName, now, AuthorityLife); err != nil {

@@ -21,8 +21,10 @@ const (
 	HubKind    Kind = "hub"    // serves agents and people, and calls other hubs
 	SignerKind Kind = "signer" // the key with which a hub signs assignments and facts
 	IssuerKind Kind = "issuer" // the key with which a hub makes certificates
-	TargetKind Kind = "target"
-	PersonKind Kind = "person" // a person or a program of theirs
+	// ServicesKind is the key with which a hub makes certificates of services.
+	ServicesKind Kind = "services"
+	TargetKind   Kind = "target"
+	PersonKind   Kind = "person" // a person or a program of theirs
 )
 
 // Name is who a certificate is about: fettle://FLEET/KIND/ID.
@@ -66,7 +68,7 @@ func (n Name) Check() error {
 		return err
 	}
 	switch n.Kind {
-	case HubKind, SignerKind, IssuerKind:
+	case HubKind, SignerKind, IssuerKind, ServicesKind:
 		return CheckFleet(n.ID)
 	case TargetKind:
 		_, err := fleet.ParseTargetID(n.ID)
@@ -74,7 +76,7 @@ func (n Name) Check() error {
 	case PersonKind:
 		return CheckPerson(n.ID)
 	}
-	return fmt.Errorf("cannot take a name of the kind %.40q: there are hub, signer, issuer, target and person", string(n.Kind))
+	return fmt.Errorf("cannot take a name of the kind %.40q: there are hub, signer, issuer, services, target and person", string(n.Kind))
 }
 
 // String is the URI, which ParseName reads.

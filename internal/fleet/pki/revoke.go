@@ -141,12 +141,12 @@ func before(a, b held) bool {
 }
 
 // Revoked tells whether a certificate is revoked, by its serial or its name. With a hub
-// all three of its keys are. It fits Trust.Revoked.
+// all of its keys are. It fits Trust.Revoked.
 func (s *Revocations) Revoked(serial string, n Name) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	keys := []string{Revocation{Serial: serial}.Key(), Revocation{Name: n.String()}.Key()}
-	if n.Kind == IssuerKind || n.Kind == SignerKind {
+	if n.Kind == IssuerKind || n.Kind == SignerKind || n.Kind == ServicesKind {
 		keys = append(keys, Revocation{Name: Name{n.Fleet, HubKind, n.ID}.String()}.Key())
 	}
 	return slices.ContainsFunc(keys, func(k string) bool { _, is := s.held[k]; return is })

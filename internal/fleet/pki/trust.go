@@ -133,7 +133,7 @@ func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509
 
 func usages(kind Kind) []x509.ExtKeyUsage {
 	switch kind {
-	case HubKind:
+	case HubKind, ServicesKind:
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	case TargetKind, PersonKind, IssuerKind:
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -141,11 +141,11 @@ func usages(kind Kind) []x509.ExtKeyUsage {
 	return []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 }
 
-// rightPath: hubs, signers and issuers come straight from an authority; all others from
+// rightPath: hubs, signers, and what makes certificates come straight from an authority; all others from
 // an issuer, so that a stolen issuing key makes no hub.
 func rightPath(p []*x509.Certificate, kind Kind) bool {
 	if kind != TargetKind && kind != PersonKind {
-		return len(p) == 2 && p[0].IsCA == (kind == IssuerKind)
+		return len(p) == 2 && p[0].IsCA == (kind == IssuerKind || kind == ServicesKind)
 	}
 	if len(p) != 3 || p[0].IsCA {
 		return false

@@ -93,6 +93,12 @@ func (s Selection) Choose(inventory []lang.Target, g Given) ([]lang.Target, erro
 	return out, nil
 }
 
+// Means tells whether one target is meant, whoever else is there: what names others that have
+// gone means none of them, and is no mistake.
+func (s Selection) Means(t lang.Target) bool {
+	return newEvaluation([]lang.Target{t}, Given{}).terms(s.terms).has(0)
+}
+
 // nothing says why no target is left, and what there is.
 func (s Selection) nothing(e *evaluation) error {
 	switch {

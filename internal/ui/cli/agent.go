@@ -40,7 +40,7 @@ func newAgent(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentAsk(s))
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentAsk(s), newAgentForget(s))
 	return c
 }
 
@@ -169,6 +169,8 @@ type agentDoc struct {
 	// Unsent are reports that no hub has acknowledged.
 	Unsent uint64        `json:"unsent,omitempty"`
 	Status *fleet.Status `json:"status,omitempty"`
+	// Certificates are those of services that were asked for.
+	Certificates []agentCertificate `json:"certificates,omitempty"`
 }
 
 func newAgentStatus(s *session) *cobra.Command {

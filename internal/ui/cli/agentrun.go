@@ -106,6 +106,13 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 	if err != nil {
 		return err
 	}
+	if p == nil || !p.onTrial(k) { // another program is the agent still
+		end, err := s.keepServices(ctx, m, files, mb, link, warn)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	return a.Run(ctx)
 }
 

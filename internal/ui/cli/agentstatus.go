@@ -11,22 +11,11 @@ import (
 )
 
 func (s *session) agentStatus() error {
-	m, err := s.machine()
+	_, files, mb, done, err := s.enrolled()
 	if err != nil {
 		return err
 	}
-	if !fileExists(m.State) {
-		return refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this machine is in no fleet: it is not enrolled")
-	}
-	m, files, done, err := s.agentFiles()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = done() }()
-	mb, err := s.openMember(m, files, nil)
-	if err != nil {
-		return err
-	}
+	defer done()
 	dir, err := durable.Look(files, agentDir)
 	if err != nil {
 		return err
@@ -39,10 +28,14 @@ func (s *session) agentStatus() error {
 	who := machine.New(machine.Config{Target: mb.ID(), Version: s.app.Version}, kept, newest, dropped).Status()
 	_, until := mb.Certificate()
 	doc := agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs(), Until: until * int64(time.Second), Unsent: newest - dropped, Status: &who}
+	if doc.Certificates, err = agentCertificates(files); err != nil {
+		return err
+	}
 	if s.json {
 		return s.document(doc)
 	}
 	s.showAgent(doc)
+	s.showAgentCertificates(doc.Certificates)
 	return nil
 }
 

@@ -82,6 +82,9 @@ type App struct {
 	// State opens a state directory, which it makes, for what is no journal: an agent's
 	// folder; nil: there are no agents.
 	State func(m Machine) (host.FS, func() error, error)
+	// Services opens the file system of a machine, from its root, and tells how a unit of it
+	// reads its files anew; nil: machines have no services.
+	Services func(m Machine) (files host.FS, reload func(ctx context.Context, unit string) error, closing func() error, err error)
 	// Watch names the boot of a machine and tells which of its units change; units is nil
 	// where nobody knows. nil: neither is known.
 	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,9 @@ func newAskList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List what agents asked for and nobody has decided",
-		Long: `An agent can ask to be frozen, or to be marked as suspect, and for nobody but itself. What
+		Long: `An agent can ask to be frozen, to be marked as suspect, and for certificates for its services,
+for nobody but itself. Who approves a certificate does so for these names of this target, until
+that is taken back: it is renewed without asking again. What
 becomes of that says fettle ask policy; without a word there it waits here.`,
 		Example: "  fettle ask list\n  fettle ask list --watch",
 		Args:    args(0, 0),
@@ -50,25 +53,26 @@ func (s *session) showAsks(p document.AskPage) {
 	}
 	rows := [][]string{}
 	for _, a := range p.Asks {
-		rows = append(rows, []string{a.Name, string(a.What), s.ago(a.At), a.Because})
+		rows = append(rows, []string{a.Name, strings.Join(append([]string{string(a.What)}, a.Names...), " "), s.ago(a.At), a.Because})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "WHAT", "SINCE", "BECAUSE"}, rows)
 }
 
 func newAskDecide(s *session, how, short string) *cobra.Command {
-	reason := ""
+	var d document.AskDecision
 	c := &cobra.Command{
-		Use:     how + " TARGET freeze|suspect",
+		Use:     how + " TARGET certificate|freeze|suspect",
 		Short:   short,
-		Example: "  fettle ask " + how + " web1 suspect",
+		Example: "  fettle ask " + how + " web1 suspect\n  fettle ask " + how + " web1 certificate --name web1.example.org",
 		Args:    args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			return s.onTargets(c, how, a[:1], func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.DecideAsk(ctx, name, a[1], how == "refuse", reason)
+				return hub.DecideAsk(ctx, name, a[1], how == "refuse", d)
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&d.Name, "name", "", "the certificate that has this `NAME`, where the target asks for several")
+	c.Flags().StringVar(&d.Reason, "reason", "", "say `WHY`, for the others")
 	return c
 }
 
@@ -113,31 +117,52 @@ func newTargetTrust(s *session) *cobra.Command {
 type askedDoc struct {
 	Format string        `json:"format"`
 	What   fleet.AskKind `json:"what"`
-	Answer string        `json:"answer"` // done or held
+	Answer string        `json:"answer"`        // done or held
+	Dir    string        `json:"dir,omitempty"` // where a certificate lies, or will
 }
+
+const askedFormat = "fettle.agent.asked/1"
 
 // askWithin is how long a hub is looked for.
 const askWithin = 30 * time.Second
 
+type agentAskFlags struct {
+	because, reload string
+	names           []string
+}
+
 func newAgentAsk(s *session) *cobra.Command {
-	because := ""
+	var f agentAskFlags
 	c := &cobra.Command{
-		Use:   "ask freeze|suspect --because TEXT",
+		Use:   "ask certificate --name NAME… | freeze|suspect --because TEXT",
 		Short: "Ask the hubs for something for this machine",
-		Long: `Asks a hub to freeze this machine, so that nothing changes it until somebody has looked, or
-to mark it as suspect, one that others should not rely on. A machine can ask for nobody but
-itself, and only people of the fleet take it back. Whether it is done at once, waits for
-somebody or is refused says the policy of the fleet; it is in the audit log.
+		Long: `Asks a hub for a certificate for a service of this machine, to freeze this machine, so that
+nothing changes it until somebody has looked, or to mark it as suspect, one that others should
+not rely on. A machine can ask for nobody but itself, and only people of the fleet take it
+back. Whether it is done at once, waits for somebody or is refused says the policy of the
+fleet; it is in the audit log.
+
+A certificate is for the names in DNS and the addresses of --name, and lies in
+/etc/fettle/certificates/NAME, of the first of them: key.pem, certificate.pem, chain.pem and
+fullchain.pem. The key is made here and never leaves. authority.pem beside it is what those who
+connect have to trust. The agent renews it at two thirds of its life, as long as that is
+allowed, and has the unit of --reload read it then. What is held comes by itself when somebody
+approved it.
 
 Asking for the same again changes nothing. A machine that asks again and again is heard
 once in ten minutes.`,
-		Example: "  sudo fettle agent ask suspect --because 'disk errors'\n  sudo fettle agent ask freeze --because 'I am being examined'",
+		Example: "  sudo fettle agent ask certificate --name web3.example.org --reload nginx.service\n  sudo fettle agent ask suspect --because 'disk errors'\n  sudo fettle agent ask freeze --because 'I am being examined'",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.agentAsk(c.Context(), fleet.Ask{What: fleet.AskKind(a[0]), Because: because})
+			if what := fleet.AskKind(a[0]); what != fleet.AskCertificate {
+				return s.agentAsk(c.Context(), fleet.Ask{What: what, Because: f.because})
+			}
+			return s.agentAskCertificate(c.Context(), f)
 		},
 	}
-	c.Flags().StringVar(&because, "because", "", "say why, in a `TEXT` of one line")
+	c.Flags().StringVar(&f.because, "because", "", "say why, in a `TEXT` of one line")
+	c.Flags().StringArrayVar(&f.names, "name", nil, "a `NAME` in DNS or an address for the certificate; may be repeated")
+	c.Flags().StringVar(&f.reload, "reload", "", "the `UNIT` that is to read a renewed certificate")
 	return c
 }
 
@@ -145,22 +170,11 @@ func (s *session) agentAsk(ctx context.Context, a fleet.Ask) error {
 	if err := a.Check(); err != nil {
 		return refuse("Write: fettle agent ask suspect --because 'disk errors'", err.Error())
 	}
-	m, err := s.machine()
+	_, _, mb, done, err := s.enrolled()
 	if err != nil {
 		return err
 	}
-	if !fileExists(m.State) {
-		return refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this machine is in no fleet: it is not enrolled")
-	}
-	m, files, done, err := s.agentFiles()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = done() }()
-	mb, err := s.openMember(m, files, nil)
-	if err != nil {
-		return err
-	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	answer, err := mb.Ask(ctx, a)
@@ -171,9 +185,9 @@ func (s *session) agentAsk(ctx context.Context, a fleet.Ask) error {
 		return fmt.Errorf("cannot ask for %s: %w", a.What, err)
 	}
 	if s.json {
-		return s.document(askedDoc{"fettle.agent.asked/1", a.What, answer})
+		return s.document(askedDoc{Format: askedFormat, What: a.What, Answer: answer.Answer})
 	}
-	if answer == fleet.AskHeld {
+	if answer.Answer == fleet.AskHeld {
 		s.printf("The hub was asked for %s. It waits for somebody: fettle ask approve %s %s\n", a.What, mb.Name(), a.What)
 		return nil
 	}

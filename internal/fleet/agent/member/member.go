@@ -15,6 +15,7 @@ package member
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -166,21 +167,29 @@ func (m *Member) Contact(ctx context.Context) error {
 
 // Ask asks a hub for something for this target, by a connection of its own: it may run
 // beside the agent. The answer is AskDone or AskHeld; whatever is refused is an error.
-func (m *Member) Ask(ctx context.Context, a fleet.Ask) (string, error) {
-	var answer fleet.AskAnswer
+func (m *Member) Ask(ctx context.Context, a fleet.Ask) (answer fleet.AskAnswer, err error) {
+	err = m.reach(ctx, func(ctx context.Context, l fleet.Link) error {
+		answer, err = AskOver(ctx, l, a)
+		return err
+	})
+	return answer, err
+}
+
+// AskOver is Ask over a link that there is.
+func AskOver(ctx context.Context, l fleet.Link, a fleet.Ask) (answer fleet.AskAnswer, err error) {
 	body, err := json.Marshal(a)
 	if err != nil {
-		return "", err
+		return answer, err
 	}
-	err = m.reach(ctx, func(ctx context.Context, l fleet.Link) error {
-		said, err := l.Ask(ctx, fleet.WordAsk, body)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(said, &answer)
-	})
-	return answer.Answer, err
+	said, err := l.Ask(ctx, fleet.WordAsk, body)
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	return answer, err
 }
+
+// Authorities are what all certificates of the fleet come from.
+func (m *Member) Authorities() []*x509.Certificate { return m.who().Authorities() }
 
 // reach makes a connection to a hub, and closes it after use.
 func (m *Member) reach(ctx context.Context, use func(context.Context, fleet.Link) error) error {

@@ -14,8 +14,9 @@ func askRoutes() []Route {
 		{Method: "GET", Path: "/v1/asks", Right: access.Read, Does: "What agents asked for and nobody has decided", Out: document.AskPage{}, call: (*call).asks},
 		{Method: "GET", Path: "/v1/asks/policy", Right: access.Read, Does: "What becomes of what agents ask for", Out: document.AskPolicy{}, call: (*call).askPolicy},
 		{Method: "POST", Path: "/v1/asks/policy", Right: access.Admin, Does: "Say what becomes of what agents ask for, at all hubs", In: document.AskPolicyRequest{}, Out: document.Done{}, call: (*call).setAskPolicy},
-		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Do what a target asked for", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveAsk},
-		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Do not what a target asked for", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).refuseAsk},
+		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Do what a target asked for", In: document.AskDecision{}, Out: document.Done{}, call: (*call).approveAsk},
+		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Do not what a target asked for", In: document.AskDecision{}, Out: document.Done{}, call: (*call).refuseAsk},
+		{Method: "GET", Path: "/v1/certificates", Right: access.Read, Does: "The certificates of services that have not ended, and which were approved by somebody", Out: document.CertificatePage{}, call: (*call).certificates},
 		{Method: "POST", Path: "/v1/targets/{target}/suspect", Right: access.Operate, Does: "Mark a target as one that is not to be relied on", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).suspect},
 		{Method: "POST", Path: "/v1/targets/{target}/trust", Right: access.Operate, Does: "Rely on a target again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).trust},
 	}
@@ -29,26 +30,27 @@ func (c *call) asks() (any, error) {
 func (c *call) askPolicy() (any, error) {
 	p, err := c.h.Backend.AskPolicy(c.r.Context())
 	d := document.AskPolicy{Format: document.AskPolicyFormat, Answers: map[fleet.AskKind]fleet.Verdict{}, By: p.By, Changed: p.Changed}
-	for _, what := range fleet.AskKinds() {
+	for _, what := range []fleet.AskKind{fleet.AskFreeze, fleet.AskSuspect} {
 		d.Answers[what] = p.Of(what)
 	}
+	d.Certificates = append([]fleet.CertificateRule{}, p.Certificates...)
 	return d, err
 }
 
 func (c *call) setAskPolicy() (any, error) {
 	r := *c.in.(*document.AskPolicyRequest)
-	return done("Asks for %s: %s.", r.What, r.Answer)(c.h.Backend.SetAskPolicy(c.r.Context(), c.who, r))
+	return done("Asks for %s.", r.Text())(c.h.Backend.SetAskPolicy(c.r.Context(), c.who, r))
 }
 
 func (c *call) approveAsk() (any, error) {
 	return c.on("What %s asked for is done.", func(ctx context.Context, t document.Target) error {
-		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), false, c.reason())
+		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), c.in.(*document.AskDecision).Name, false, c.in.(*document.AskDecision).Reason)
 	})
 }
 
 func (c *call) refuseAsk() (any, error) {
 	return c.on("What %s asked for is refused.", func(ctx context.Context, t document.Target) error {
-		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), true, c.reason())
+		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), c.in.(*document.AskDecision).Name, true, c.in.(*document.AskDecision).Reason)
 	})
 }
 
@@ -62,4 +64,10 @@ func (c *call) trust() (any, error) {
 	return c.on("%s is trusted.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Trust(ctx, c.who, t.ID, c.reason())
 	})
+}
+
+func (c *call) certificates() (any, error) {
+	p, err := c.h.Backend.Certificates(c.r.Context())
+	p.Format = document.CertificatePageFormat
+	return p, err
 }

@@ -56,7 +56,9 @@ type Operations interface {
 	// Asks are what agents asked for and nobody decided, the oldest first. DecideAsk gives
 	// a Refusal for one that is not there.
 	Asks(ctx context.Context) ([]document.Ask, error)
-	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, refuse bool, reason string) error
+	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, name string, refuse bool, reason string) error
+	// Certificates are those of services, without the format.
+	Certificates(ctx context.Context) (document.CertificatePage, error)
 	// AskPolicy is the same at all hubs. SetAskPolicy gives a Refusal for what there is not.
 	AskPolicy(ctx context.Context) (fleet.AskPolicy, error)
 	SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error

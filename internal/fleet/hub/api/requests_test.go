@@ -22,6 +22,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/suspect", "/v1/targets/web1/suspect", `{"reason":"disk errors"}`},
 	{"POST /v1/targets/{target}/trust", "/v1/targets/web1/trust", "{}"},
 	{"GET /v1/asks", "/v1/asks", ""},
+	{"GET /v1/certificates", "/v1/certificates", ""},
 	{"GET /v1/asks/policy", "/v1/asks/policy", ""},
 	{"POST /v1/asks/policy", "/v1/asks/policy", `{"what":"suspect","answer":"allow"}`},
 	{"POST /v1/targets/{target}/asks/{ask}/approve", "/v1/targets/web1/asks/suspect/approve", "{}"},

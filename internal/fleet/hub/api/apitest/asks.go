@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
@@ -16,7 +17,7 @@ func (h *Hub) Asks(ctx context.Context) ([]document.Ask, error) {
 }
 
 // DecideAsk knows the one of Asks, and tells of it in the log.
-func (h *Hub) DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, refuse bool, reason string) error {
+func (h *Hub) DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, _ string, refuse bool, reason string) error {
 	if what != fleet.AskSuspect {
 		return &api.Refusal{Status: http.StatusNotFound, Why: "cannot find an ask of that target for " + string(what), Hint: "Look at: fettle ask list"}
 	}
@@ -45,19 +46,33 @@ func (h *Hub) AskPolicy(context.Context) (fleet.AskPolicy, error) {
 	return h.askPolicy, nil
 }
 
-// SetAskPolicy keeps an answer.
+// SetAskPolicy keeps an answer, or a rule behind the others.
 func (h *Hub) SetAskPolicy(_ context.Context, by access.Who, r document.AskPolicyRequest) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.askPolicy.By, h.askPolicy.Changed = by.Name, Now().UnixNano()
+	if r.What == fleet.AskCertificate {
+		h.askPolicy.Certificates = append(slices.Clone(h.askPolicy.Certificates), fleet.CertificateRule{Select: r.Select, Names: r.Names, Answer: r.Answer})
+		return nil
+	}
 	answers := map[fleet.AskKind]fleet.Verdict{r.What: r.Answer}
 	if err := fleet.CheckAnswers(answers); err != nil {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle ask policy set --help"}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	for what, v := range h.askPolicy.Answers {
 		if what != r.What {
 			answers[what] = v
 		}
 	}
-	h.askPolicy = fleet.AskPolicy{Answers: answers, By: by.Name, Changed: Now().UnixNano()}
+	h.askPolicy.Answers = answers
 	return nil
+}
+
+// Certificates are one of web1, that somebody approved.
+func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
+	names := []string{"192.0.2.1", "web1.example.org"}
+	return document.CertificatePage{
+		Certificates: []document.Certificate{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Serial: "1f", Names: names, At: Now().UnixNano(), Until: Now().AddDate(0, 0, 30).UnixNano(), Hub: "hub1", By: "jane"}},
+		Approved:     []document.CertificateApproval{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Names: names, By: "jane", At: Now().UnixNano()}},
+	}, nil
 }

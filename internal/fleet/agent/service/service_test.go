@@ -1,0 +1,255 @@
+package service_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/service"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// world is a machine with a hub that answers as it is told.
+type world struct {
+	*service.Keeper
+	t         *testing.T
+	root      string
+	now       time.Time
+	authority *pki.Authority
+	services  *pki.Services
+	answer    func(fleet.Ask) (fleet.AskAnswer, error)
+	asked     int
+	reloaded  []string
+	broken    error // of a reload
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, root: t.TempDir(), now: time.Now().Truncate(time.Second)}
+	files, err := local.Open(w.root, local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	keys := mem.New(mem.Options{})
+	if w.authority, err = pki.NewAuthority(keys, "/authority", "acme", w.now); err != nil {
+		t.Fatal(err)
+	}
+	if w.services, err = pki.OpenServices(keys, "/keys"); err != nil {
+		t.Fatal(err)
+	}
+	request, _ := w.services.Request()
+	certificates, err := w.authority.VouchServices(request, "hub1", []string{"hub.example.org"}, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.services.Install(certificates); err != nil {
+		t.Fatal(err)
+	}
+	w.answer = w.issue
+	w.Keeper = &service.Keeper{
+		Files: files, Dir: service.Dir, State: mem.New(mem.Options{}), Wants: "/agent/certificates",
+		Ask:         func(_ context.Context, a fleet.Ask) (fleet.AskAnswer, error) { w.asked++; return w.answer(a) },
+		Authorities: func() []*x509.Certificate { return []*x509.Certificate{w.authority.Certificate()} },
+		Reload:      func(_ context.Context, unit string) error { w.reloaded = append(w.reloaded, unit); return w.broken },
+		Now:         func() time.Time { return w.now }, Warn: func(string) {},
+	}
+	return w
+}
+
+func (w *world) issue(a fleet.Ask) (fleet.AskAnswer, error) {
+	key, err := pki.ParseRequest([]byte(a.Request))
+	if err != nil {
+		return fleet.AskAnswer{}, err
+	}
+	c, err := w.services.Issue(key, a.Names, w.now)
+	if err != nil {
+		return fleet.AskAnswer{}, err
+	}
+	parent, _ := w.services.Certificate()
+	return fleet.AskAnswer{Answer: fleet.AskDone, Certificate: string(pki.EncodeCertificates(c, parent))}, nil
+}
+
+func (w *world) wish() service.Wish {
+	w.t.Helper()
+	all, err := w.Wishes()
+	if err != nil || len(all) != 1 {
+		w.t.Fatal(all, err)
+	}
+	return all[0]
+}
+
+// look looks once as the agent does.
+func (w *world) look(poked bool) { service.Look(w.t.Context(), w.Keeper, poked) }
+
+// The folder has a key that only root reads, and a chain that a client believes which knows the
+// authority's certificate and nothing else.
+func TestGet(t *testing.T) {
+	w := newWorld(t)
+	names := []string{"127.0.0.1", "web3.example.org"}
+	if err := w.Want(service.Wish{Name: names[1], Names: names, Reload: "nginx.service"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Get(t.Context(), names[1])
+	if err != nil || got.Serial == "" || got.Until-w.now.Unix() != int64(pki.ServiceLife/time.Second) || len(w.reloaded) != 0 {
+		t.Fatalf("%+v %v, reloaded %v", got, err, w.reloaded)
+	}
+	dir := filepath.Join(w.root, service.Dir)
+	for name, mode := range map[string]os.FileMode{"key.pem": 0o600, "certificate.pem": 0o644, "chain.pem": 0o644, "fullchain.pem": 0o644} {
+		if st, err := os.Stat(filepath.Join(dir, names[1], name)); err != nil || st.Mode().Perm() != mode {
+			t.Errorf("%s: %v %v", name, st, err)
+		}
+	}
+	serves(t, dir, names[1])
+}
+
+// serves shows the folder to a client.
+func serves(t *testing.T, dir, name string) {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name, "fullchain.pem"), filepath.Join(dir, name, "key.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "authority.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	a, b := net.Pipe()
+	defer a.Close()
+	go func() { _ = tls.Server(b, &tls.Config{Certificates: []tls.Certificate{pair}}).Handshake() }()
+	if err := tls.Client(a, &tls.Config{RootCAs: roots, ServerName: name}).Handshake(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is held comes when somebody approved it; two thirds through its life it is renewed with
+// another key, and the service reads it; what cannot be told to it is told again.
+func TestHeldThenRenewed(t *testing.T) {
+	w := newWorld(t)
+	name := "web3.example.org"
+	w.answer = func(fleet.Ask) (fleet.AskAnswer, error) { return fleet.AskAnswer{Answer: fleet.AskHeld}, nil }
+	if err := w.Want(service.Wish{Name: name, Names: []string{name}, Reload: "nginx.service"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Get(t.Context(), name); err != nil || !got.Held || got.Serial != "" {
+		t.Fatalf("%+v %v", got, err)
+	}
+	w.look(false)
+	if w.asked != 1 {
+		t.Errorf("it asks %d times for what is held", w.asked)
+	}
+	w.answer = w.issue
+	w.look(true)
+	first := w.wish()
+	if first.Serial == "" || first.Held {
+		t.Fatalf("%+v", first)
+	}
+	dir := filepath.Join(w.root, service.Dir)
+	old, _ := os.ReadFile(filepath.Join(dir, name, "key.pem"))
+	w.now = w.now.Add(pki.ServiceLife*2/3 - time.Hour)
+	w.look(false)
+	if w.asked != 2 {
+		t.Errorf("it is renewed too early")
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	w.broken = errors.New("no systemd")
+	w.look(false)
+	second := w.wish()
+	if second.Serial == first.Serial || !second.Owed {
+		t.Errorf("%+v", second)
+	}
+	w.broken = nil
+	w.look(false)
+	if third := w.wish(); third.Owed || third.Serial != second.Serial || !slices.Equal(w.reloaded, []string{"nginx.service", "nginx.service"}) {
+		t.Errorf("%+v %v", third, w.reloaded)
+	}
+	fresh, _ := os.ReadFile(filepath.Join(dir, name, "key.pem"))
+	entries, _ := os.ReadDir(dir)
+	if string(fresh) == string(old) || len(entries) != 3 {
+		t.Errorf("%v, the key is the same: %v", entries, string(fresh) == string(old))
+	}
+	// A refusal leaves what there is.
+	w.answer = func(fleet.Ask) (fleet.AskAnswer, error) {
+		return fleet.AskAnswer{}, fmt.Errorf("%w: no", fleet.ErrDenied)
+	}
+	w.now = w.now.Add(pki.ServiceLife * 2 / 3)
+	w.look(false)
+	if last := w.wish(); last.Serial != second.Serial || last.Error == "" {
+		t.Errorf("%+v", last)
+	}
+	if err := w.Forget(name); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("%v", entries)
+	}
+}
+
+// Whatever a hub gives that is not what was asked for, the machine keeps what it has.
+func TestLiesOfAHub(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	name := "web3.example.org"
+	stranger, _ := pki.NewServiceKey()
+	theirs, _ := stranger.Request()
+	for what, answer := range map[string]func(fleet.Ask) (fleet.AskAnswer, error){
+		"another key":       func(a fleet.Ask) (fleet.AskAnswer, error) { a.Request = string(theirs); return w.issue(a) },
+		"other names":       func(a fleet.Ask) (fleet.AskAnswer, error) { a.Names = []string{"x.example.org"}; return w.issue(a) },
+		"another authority": other.issue,
+		"nothing":           func(fleet.Ask) (fleet.AskAnswer, error) { return fleet.AskAnswer{Answer: fleet.AskDone}, nil },
+		"rubbish": func(fleet.Ask) (fleet.AskAnswer, error) {
+			return fleet.AskAnswer{Answer: fleet.AskDone, Certificate: strings.Repeat("x", 1<<16)}, nil
+		},
+	} {
+		w.answer = answer
+		if err := w.Want(service.Wish{Name: name, Names: []string{name}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.Get(t.Context(), name); err == nil || got.Serial != "" {
+			t.Errorf("%s is taken: %+v", what, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.root, service.Dir, name)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is something: %v", err)
+	}
+}
+
+// Names of folders and units are what they are, and no way out.
+func TestWishes(t *testing.T) {
+	good := service.Wish{Name: "a.example.org", Names: []string{"a.example.org"}}
+	for what, w := range map[string]service.Wish{
+		"no name": {}, "another name": {Name: "b", Names: good.Names}, "a path": {Name: "../x", Names: []string{"../x"}},
+		"an option": {Name: good.Name, Names: good.Names, Reload: "--root=/x"}, "a shell": {Name: good.Name, Names: good.Names, Reload: "a;b"},
+	} {
+		if w.Check() == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+	now := time.Now()
+	has := service.Wish{Serial: "1", From: now.Unix(), Until: now.Add(30 * time.Hour).Unix()}
+	for hours, due := range map[time.Duration]bool{0: false, 19: false, 21: true, 40: true, -1: true} {
+		if got := has.Due(now.Add(hours * time.Hour)); got != due {
+			t.Errorf("after %d hours: %v", hours, got)
+		}
+	}
+	has.Asked, has.Wait = now.Add(21*time.Hour).Unix(), 600
+	if has.Due(now.Add(21 * time.Hour)) {
+		t.Error("it asks again at once")
+	}
+	if !has.Due(now.Add(-time.Hour)) {
+		t.Error("a clock that was set back asks never")
+	}
+}

@@ -1,0 +1,98 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// vouchServicesPath is where a hub asks another one to vouch for what it makes certificates of
+// services with.
+const vouchServicesPath = "/v1/hubs/vouch-services"
+
+// vouchServices has the authority vouch for what this hub makes certificates of services with,
+// if it never did, or it is time.
+func (h *Hub) vouchServices(ctx context.Context) error {
+	if at := h.services.RenewAt(); !at.IsZero() && h.now().Before(at) {
+		return nil
+	}
+	own, err := h.keys.Certificate()
+	if err != nil {
+		return err
+	}
+	request, err := h.services.Request()
+	if err != nil {
+		return err
+	}
+	certificates, err := h.authorizedServices(request, h.set.Name, hostsOf(own))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("the authority's key is not in %s. Bring it there until it was used", h.dir("authority"))
+		if h.circle != nil {
+			certificates, err = h.askToVouch(ctx, vouchServicesPath, request)
+		}
+	}
+	if err == nil {
+		err = h.services.Install(certificates)
+	}
+	if err != nil {
+		return fmt.Errorf("this hub cannot make certificates of services: %w", err)
+	}
+	return nil
+}
+
+func (h *Hub) authorizedServices(request []byte, name string, hosts []string) ([]byte, error) {
+	root, err := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
+	if err != nil {
+		return nil, err
+	}
+	return root.VouchServices(request, name, hosts, h.now())
+}
+
+// serveVouchServices vouches for the hub that asks, with the names that it has.
+func (h *Hub) serveVouchServices(w http.ResponseWriter, r *http.Request) {
+	p, err := h.hubOf(r)
+	if err != nil {
+		http.Error(w, "this is for hubs of this fleet", http.StatusForbidden)
+		return
+	}
+	request, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVouch))
+	if err != nil {
+		http.Error(w, "cannot read the request", http.StatusBadRequest)
+		return
+	}
+	certificates, err := h.authorizedServices(request, p.Name.ID, hostsOf(p.Certificate))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		http.Error(w, "this hub has not got the authority's key", http.StatusConflict)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: "the hub " + p.Name.ID + " may make certificates of services"})
+		_, _ = w.Write(certificates)
+	}
+}
+
+// ofHubs tells whether a name or an address is of a hub, or lies below the name of one.
+func (h *Hub) ofHubs(name string) bool {
+	urls := slices.Concat(h.set.Hubs, h.set.Buses)
+	for _, m := range h.members.values() {
+		urls = slices.Concat(urls, m.Hubs, m.Buses)
+	}
+	return slices.ContainsFunc(urls, func(text string) bool {
+		u, err := url.Parse(text)
+		if err != nil {
+			return false
+		}
+		own := strings.ToLower(u.Hostname())
+		return name == own || own != "" && strings.HasSuffix(name, "."+own)
+	})
+}

@@ -1,0 +1,178 @@
+package hub_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// certificate asks for one for a service.
+func (s *sharer) certificate(names ...string) (answer fleet.AskAnswer, serial string, err error) {
+	key, err := pki.NewServiceKey()
+	if err != nil {
+		return answer, "", err
+	}
+	request, err := key.Request()
+	if err != nil {
+		return answer, "", err
+	}
+	body, _ := json.Marshal(fleet.Ask{What: fleet.AskCertificate, Names: names, Request: string(request)})
+	said, err := s.link.Ask(s.t.Context(), fleet.WordAsk, body)
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	if err != nil || answer.Answer != fleet.AskDone {
+		return answer, "", err
+	}
+	chain, err := key.Take([]byte(answer.Certificate), names, s.id.Authorities())
+	if err != nil {
+		s.t.Errorf("it was given %v", err)
+		return answer, "", err
+	}
+	return answer, pki.SerialOf(chain[0]), nil
+}
+
+// gets asks until a hub gives one.
+func (s *sharer) gets(names ...string) (serial string) {
+	s.t.Helper()
+	until(s.t, "a certificate", func() (any, bool) {
+		_, got, err := s.certificate(names...)
+		serial = got
+		return err, got != ""
+	})
+	return serial
+}
+
+func (w *world) rule(answer fleet.Verdict, selects, name string) {
+	w.t.Helper()
+	w.ask("POST", "/v1/asks/policy", document.AskPolicyRequest{What: fleet.AskCertificate, Answer: answer, Select: []string{selects}, Names: []string{name}}, &document.Done{})
+}
+
+func (w *world) serviceWorld() {
+	w.t.Helper()
+	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
+	w.birth()
+	w.start()
+}
+
+func (w *world) certificates() (p document.CertificatePage) {
+	w.t.Helper()
+	w.ask("GET", "/v1/certificates", nil, &p)
+	return p
+}
+
+// Who may have which names is the policy's word, a name is held that is the target's own, and
+// what a person approved is given without asking again: for exactly these names of this target.
+func TestCertificates(t *testing.T) {
+	w := newWorld(t)
+	w.serviceWorld()
+	web, db := w.sharer("web3", map[string]string{"role": "web"}), w.sharer("db1", map[string]string{"role": "db"})
+	web.says(`"here"`)
+	db.says(`"here"`)
+	if _, _, err := web.certificate("bank.example.org"); err == nil {
+		t.Error("what no rule lets it have is given")
+	}
+	if a, _, err := web.certificate("web3"); err != nil || a.Answer != fleet.AskHeld {
+		t.Errorf("its own name: %+v %v", a, err)
+	}
+	w.rule(fleet.Allow, "label:role=web", "*.web.example.org")
+	w.rule(fleet.Hold, "label:role=web", "192.0.2.0/24")
+	first := web.gets("shop.web.example.org")
+	if second := web.gets("shop.web.example.org"); second == first {
+		t.Error("one serial twice")
+	}
+	if _, _, err := db.certificate("shop.web.example.org"); err == nil {
+		t.Error("a rule for others lets it have a name")
+	}
+	if _, _, err := web.certificate("127.0.0.1"); err == nil {
+		t.Error("the hub's address is given")
+	}
+	both := []string{"192.0.2.9", "shop.web.example.org"}
+	if a, _, err := web.certificate(both...); err != nil || a.Answer != fleet.AskHeld {
+		t.Errorf("the worst of two names: %+v %v", a, err)
+	}
+	held := w.heldAsks()
+	if len(held) != 2 || !slices.Equal(held[1].Names, both) {
+		t.Errorf("%+v", held)
+	}
+	w.ask("POST", "/v1/targets/web3/asks/certificate/approve", document.AskDecision{Name: "192.0.2.9"}, &document.Done{})
+	web.gets(both...)
+
+	// Another start of the hub, and whoever else asks for it.
+	w.stop()
+	w.start()
+	web.gets(both...)
+	web.gets("shop.web.example.org")
+	if _, _, err := db.certificate(both...); err == nil {
+		t.Error("an approval counts for another target")
+	}
+	if a, _, err := web.certificate("192.0.2.9"); err != nil || a.Answer != fleet.AskHeld {
+		t.Errorf("an approval counts for other names: %+v %v", a, err)
+	}
+	p := w.certificates()
+	if len(p.Certificates) != 5-1 && len(p.Certificates) != 5 || len(p.Approved) != 1 || p.Approved[0].By != "root" {
+		t.Errorf("%+v", p)
+	}
+	w.inAudit("ask certificate 192.0.2.9 shop.web.example.org", "held")
+	w.inAudit("ask certificate shop.web.example.org", "begun")
+
+	// Nothing is given at once to a suspect.
+	w.ask("POST", "/v1/targets/web3/suspect", document.ReasonRequest{Reason: "x"}, &document.Done{})
+	if a, _, err := web.certificate("shop.web.example.org"); err != nil || a.Answer != fleet.AskHeld {
+		t.Errorf("a suspect: %+v %v", a, err)
+	}
+}
+
+// A hostile agent asks with requests that claim more, for other names, with its own key, and
+// without end.
+func TestCertificatesOfAHostileAgent(t *testing.T) {
+	w := newWorld(t)
+	w.serviceWorld()
+	w.rule(fleet.Allow, "*", "*.example.org")
+	bad := w.sharer("bad", nil)
+	bad.gets("a.example.org")
+	key, _ := pki.NewServiceKey()
+	request, _ := key.Request()
+	ask := func(a fleet.Ask) error {
+		body, _ := json.Marshal(a)
+		_, err := bad.link.Ask(t.Context(), fleet.WordAsk, body)
+		return err
+	}
+	for _, a := range []fleet.Ask{
+		{Names: []string{"bank.example.com"}, Request: string(request)},
+		{Names: []string{"fettle://acme/hub/hub1"}, Request: string(request)},
+		{Names: []string{"*.example.org"}, Request: string(request)},
+		{Names: []string{"127.0.0.1"}, Request: string(request)},
+		{Names: []string{"b.example.org", "a.example.org"}, Request: string(request)},
+		{Names: strings.Split(strings.TrimSpace(strings.Repeat("a.example.org ", 17)), " "), Request: string(request)},
+		{Names: []string{"a.example.org"}, Request: string(request) + "x"},
+		{Names: []string{"a.example.org"}, Request: strings.Repeat("x", 1<<16)},
+		{Names: []string{"a.example.org"}},
+		{Request: string(request)},
+	} {
+		a.What = fleet.AskCertificate
+		if ask(a) == nil {
+			t.Errorf("%v is taken", a.Names)
+		}
+	}
+	if ask(fleet.Ask{What: fleet.AskSuspect, Because: "x", Names: []string{"a.example.org"}, Request: string(request)}) == nil {
+		t.Error("another ask with names is taken")
+	}
+	given := 0
+	for range 50 {
+		if _, serial, err := bad.certificate("a.example.org"); err == nil && serial != "" {
+			given++
+		}
+	}
+	if given > 10 {
+		t.Errorf("%d certificates at once are given", given)
+	}
+	if p := w.certificates(); slices.ContainsFunc(p.Certificates, func(c document.Certificate) bool { return !slices.Equal(c.Names, []string{"a.example.org"}) }) {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,247 @@
+package pki
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/host"
+)
+
+// ServiceLife is how long the certificate of a service lives.
+const ServiceLife = 30 * 24 * time.Hour
+
+const (
+	servicesKeyFile = "services.key"
+	servicesFile    = "services.pem"
+)
+
+// Services makes the certificates of services, as one hub: with a key and a certificate of
+// their own, straight below the authority and bound to nothing but servers. Its methods may
+// be called from any goroutine.
+type Services struct {
+	folder Folder
+	key    crypto.Signer
+
+	mu    sync.RWMutex
+	certs []*x509.Certificate // authority, then its own; nil before Install
+}
+
+// OpenServices reads what makes certificates of services, and makes its key in a folder that
+// has none.
+func OpenServices(files host.FS, dir string) (*Services, error) {
+	s := &Services{folder: Folder{FS: files, Dir: dir}}
+	text, err := s.folder.read(servicesKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if text, err = newServicesKey(); err == nil {
+			err = s.folder.write(servicesKeyFile, text, true)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.key, err = oneKey(text); err != nil {
+		return nil, err
+	}
+	text, err = s.folder.read(servicesFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.certs, err = s.check(text)
+	return s, err
+}
+
+func newServicesKey() ([]byte, error) {
+	k, err := newP256()
+	if err != nil {
+		return nil, err
+	}
+	return encodeKeys(k)
+}
+
+// Request asks an authority to vouch for the key; see Authority.VouchServices. It is no secret.
+func (s *Services) Request() ([]byte, error) { return newRequest(s.key) }
+
+// Install takes what Authority.VouchServices gave, durably and at once for every use.
+func (s *Services) Install(certificates []byte) error {
+	certs, err := s.check(certificates)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.certs != nil && (!s.certs[0].Equal(certs[0]) || s.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
+		return errors.New("cannot take certificates of another authority or another hub: use a folder of its own for it")
+	}
+	if err := s.folder.write(servicesFile, EncodeCertificates(certs...), false); err != nil {
+		return err
+	}
+	s.certs = certs
+	return nil
+}
+
+func (s *Services) check(text []byte) ([]*x509.Certificate, error) {
+	certs, err := ParseCertificates(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(certs) != 2 {
+		return nil, fmt.Errorf("cannot take %d certificates for those of services: there are 2", len(certs))
+	}
+	name, err := fleetOf(certs[0])
+	if err != nil {
+		return nil, err
+	}
+	if !sameKey(certs[1].PublicKey, s.key.Public()) {
+		return nil, errors.New("cannot take a certificate for services: it is not of this hub's key")
+	}
+	_, err = Trust{Fleet: name, Authorities: certs[:1]}.Verify(certs[1:], certs[1].NotAfter, ServicesKind)
+	return certs, err
+}
+
+// Certificate is its own, which stands behind each that it makes. ErrNoCertificates is in the
+// chain of the error before an authority has vouched for it.
+func (s *Services) Certificate() (*x509.Certificate, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.certs == nil {
+		return nil, fmt.Errorf("cannot make certificates of services: %w", ErrNoCertificates)
+	}
+	return s.certs[1], nil
+}
+
+// Issue makes the certificate of a service for names that CheckServiceName takes. Who may have
+// which names is decided before: whatever a request says of itself is no part of it.
+func (s *Services) Issue(key crypto.PublicKey, names []string, now time.Time) (*x509.Certificate, error) {
+	parent, err := s.Certificate()
+	if err != nil {
+		return nil, err
+	}
+	t, err := serviceTemplate(key, names)
+	if err != nil {
+		return nil, err
+	}
+	subject := "service"
+	if len(names[0]) <= 64 {
+		subject = names[0]
+	}
+	if err := stamp(t, subject, now, ServiceLife); err != nil {
+		return nil, err
+	}
+	if t.NotAfter.After(parent.NotAfter) {
+		t.NotAfter = parent.NotAfter
+	}
+	if t.NotBefore.Before(parent.NotBefore) {
+		t.NotBefore = parent.NotBefore
+	}
+	if !t.NotAfter.After(now) {
+		return nil, fmt.Errorf("cannot make a certificate for %s: the one that vouches for it ended at %s", names[0], parent.NotAfter.UTC().Format(time.RFC3339))
+	}
+	c, err := create(t, parent, key, s.key)
+	if err != nil {
+		return nil, err
+	}
+	return c, s.allows(c, now)
+}
+
+// allows looks whether a certificate that was made is one that anybody believes: a name of the
+// hub itself is not, for one.
+func (s *Services) allows(c *x509.Certificate, now time.Time) error {
+	s.mu.RLock()
+	certs := s.certs
+	s.mu.RUnlock()
+	if err := VerifyService([]*x509.Certificate{c, certs[1]}, certs[:1], now); err != nil {
+		return fmt.Errorf("cannot make a certificate for %v: %w. Names and addresses of hubs, and those below them, are for hubs alone", namesOf(c), err)
+	}
+	return nil
+}
+
+func serviceTemplate(key crypto.PublicKey, names []string) (*x509.Certificate, error) {
+	if k, ok := key.(*ecdsa.PublicKey); !ok || k.Curve != elliptic.P256() {
+		return nil, errors.New("cannot make a certificate for this key: it is not P-256")
+	}
+	if err := CheckServiceNames(names); err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, n := range names {
+		if ip := net.ParseIP(n); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, n)
+		}
+	}
+	return t, nil
+}
+
+// VouchServices makes the certificate with which a hub makes those of services, from what
+// Services.Request gave. The hosts are the names and addresses of that hub: it vouches for no
+// service of these names. The result is for Services.Install and is no secret.
+func (a *Authority) VouchServices(request []byte, hub string, hosts []string, now time.Time) ([]byte, error) {
+	key, err := ParseRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	if k, ok := key.(*ecdsa.PublicKey); !ok || k.Curve != elliptic.P256() {
+		return nil, errors.New("cannot vouch for what makes certificates of services: its key is not P-256")
+	}
+	if err := CheckFleet(hub); err != nil {
+		return nil, err
+	}
+	template, err := servicesTemplate(a.fleet, hosts)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.sign(template, Name{Fleet: a.fleet, Kind: ServicesKind, ID: hub}, key, now)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeCertificates(a.cert, c), nil
+}
+
+// servicesTemplate binds what a hub may make for services: certificates of servers. No name of
+// a fleet is one that it can give, as URIs of the fleet are excluded and the authority permits
+// no others; so whoever steals it makes no hub, no target and no person. The hub's own names
+// are excluded for those who know a hub by its name alone, as a browser does.
+func servicesTemplate(fleet string, hosts []string) (*x509.Certificate, error) {
+	t := &x509.Certificate{
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		ExtKeyUsage:                 []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		PermittedDNSDomainsCritical: true, ExcludedURIDomains: []string{fleet, ""}, ExcludedEmailAddresses: []string{""},
+	}
+	own, err := hubTemplate(slices.Compact(slices.Sorted(slices.Values(hosts))))
+	if err != nil {
+		return nil, err
+	}
+	t.ExcludedDNSDomains = own.DNSNames
+	for _, ip := range own.IPAddresses {
+		if v4 := ip.To4(); v4 != nil {
+			ip = v4
+		}
+		t.ExcludedIPRanges = append(t.ExcludedIPRanges, &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))})
+	}
+	return t, nil
+}
+
+// RenewAt is when the certificate has to be vouched for anew, the zero time for one that there
+// is not yet.
+func (s *Services) RenewAt() time.Time {
+	c, err := s.Certificate()
+	if err != nil {
+		return time.Time{}
+	}
+	return RenewAt(c)
+}

@@ -1,0 +1,215 @@
+//go:build !target
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	joined "fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/agent/service"
+	"fettle.dev/fettle/internal/host"
+)
+
+// wantsDir is where the agent keeps which certificates are wanted.
+const wantsDir = agentDir + "/certificates"
+
+// enrolled opens what this machine has of its fleet.
+func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
+	m, err := s.machine()
+	if err != nil {
+		return m, nil, nil, nil, err
+	}
+	if !fileExists(m.State) {
+		return m, nil, nil, nil, refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this machine is in no fleet: it is not enrolled")
+	}
+	m, files, done, err := s.agentFiles()
+	if err != nil {
+		return m, nil, nil, nil, err
+	}
+	mb, err := s.openMember(m, files, nil)
+	if err != nil {
+		return m, nil, nil, nil, errors.Join(err, done())
+	}
+	return m, files, mb, func() { _ = done() }, nil
+}
+
+// keeper keeps the certificates of services of a machine. Without a way to ask it only looks.
+func (s *session) keeper(m Machine, files host.FS, mb *joined.Member) (*service.Keeper, func() error, error) {
+	if s.app.Services == nil {
+		return nil, nil, errors.New("cannot have certificates of services here: this program was made without")
+	}
+	machine, reload, closing, err := s.app.Services(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &service.Keeper{
+		Files: machine, Dir: service.Dir, State: files, Wants: wantsDir, Ask: mb.Ask, Authorities: mb.Authorities,
+		Reload: reload, Now: s.app.Now, Warn: func(text string) { fmt.Fprintln(s.app.Stderr, text) },
+	}, closing, nil
+}
+
+// keepServices keeps them beside the agent, until what it gives is called.
+func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (end func(), err error) {
+	if s.app.Services == nil {
+		return func() {}, nil
+	}
+	k, closing, err := s.keeper(m, files, mb)
+	if err != nil {
+		return nil, err
+	}
+	k.Warn = warn
+	k.Ask = func(ctx context.Context, a fleet.Ask) (fleet.AskAnswer, error) { return joined.AskOver(ctx, link, a) }
+	pokes := make(chan struct{}, 1)
+	err = link.Serve(fleet.WordCertified, func(context.Context, []byte) ([]byte, error) {
+		select {
+		case pokes <- struct{}{}:
+		default:
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, closing())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); k.Run(ctx, pokes) }()
+	return func() { cancel(); <-done; _ = closing() }, nil
+}
+
+func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) error {
+	if len(f.names) == 0 {
+		return refuse("fettle agent ask certificate --name web3.example.org", "cannot ask for a certificate without a name")
+	}
+	w := service.Wish{Name: f.names[0], Names: slices.Compact(slices.Sorted(slices.Values(f.names))), Reload: f.reload, Because: f.because}
+	if err := w.Check(); err != nil {
+		return refuse("fettle agent ask certificate --name web3.example.org", err.Error())
+	}
+	m, files, mb, done, err := s.enrolled()
+	if err != nil {
+		return err
+	}
+	defer done()
+	k, closing, err := s.keeper(m, files, mb)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closing() }()
+	if err := k.Want(w); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	w, err = k.Get(ctx, w.Name)
+	if errors.Is(err, fleet.ErrNoHub) {
+		return withHint(fmt.Errorf("cannot ask for a certificate: %w. The agent goes on asking", err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+	}
+	if errors.Is(err, fleet.ErrDenied) {
+		return errors.Join(fmt.Errorf("cannot have a certificate: %w", err), k.Forget(w.Name))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot have a certificate: %w", err)
+	}
+	return s.askedCertificate(w, mb.Name())
+}
+
+func (s *session) askedCertificate(w service.Wish, target string) error {
+	dir := path.Join(service.Dir, w.Name)
+	if s.json {
+		return s.document(askedDoc{Format: askedFormat, What: fleet.AskCertificate, Answer: map[bool]string{true: fleet.AskHeld, false: fleet.AskDone}[w.Held], Dir: dir})
+	}
+	if w.Held {
+		s.printf("The hub was asked for a certificate. It waits for somebody: fettle ask approve %s certificate --name %s\nThe agent puts it into %s then.\n", target, w.Name, dir)
+		return nil
+	}
+	s.printf("There is a certificate in %s, until %s.\n", dir, s.moment(w.Until*int64(time.Second)))
+	return nil
+}
+
+func newAgentForget(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget NAME",
+		Short: "Remove a certificate of a service of this machine, with its key",
+		Long: `Removes /etc/fettle/certificates/NAME, and has the agent ask for it no more. The certificate
+is good until it ends all the same: who may have copied it has others refuse it with
+fettle certificate forbid.`,
+		Example: "  sudo fettle agent forget web3.example.org",
+		Args:    args(1, 1),
+		RunE:    func(_ *cobra.Command, a []string) error { return s.agentForget(a[0]) },
+	}
+}
+
+func (s *session) agentForget(name string) error {
+	m, files, mb, done, err := s.enrolled()
+	if err != nil {
+		return err
+	}
+	defer done()
+	k, closing, err := s.keeper(m, files, mb)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closing() }()
+	err = k.Forget(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return refuse("See what there is: fettle agent status", fmt.Sprintf("cannot find a certificate that was asked for as %.80q", name))
+	}
+	if err != nil {
+		return err
+	}
+	return s.done("agent forget", 0, name+" is forgotten.")
+}
+
+// agentCertificate is one of a service of this machine.
+type agentCertificate struct {
+	Name  string   `json:"name"`
+	Names []string `json:"names"`
+	Dir   string   `json:"dir"`
+	// Is tells what it is: there, held, or missing.
+	Is     string `json:"is"`
+	Serial string `json:"serial,omitempty"`
+	Until  int64  `json:"until,omitempty"` // ns since 1970
+	Reload string `json:"reload,omitempty"`
+	Error  string `json:"error,omitempty"` // why the last ask failed
+}
+
+func agentCertificates(files host.FS) ([]agentCertificate, error) {
+	wishes, err := (&service.Keeper{State: files, Wants: wantsDir}).Wishes()
+	var out []agentCertificate
+	for _, w := range wishes {
+		is := "missing"
+		switch {
+		case w.Serial != "":
+			is = "there"
+		case w.Held:
+			is = "held"
+		}
+		out = append(out, agentCertificate{Name: w.Name, Names: w.Names, Dir: path.Join(service.Dir, w.Name), Is: is, Serial: w.Serial, Until: w.Until * int64(time.Second), Reload: w.Reload, Error: w.Error})
+	}
+	return out, err
+}
+
+func (s *session) showAgentCertificates(all []agentCertificate) {
+	rows := [][]string{}
+	for _, c := range all {
+		until := "-"
+		if c.Until > 0 {
+			until = s.moment(c.Until)
+		}
+		rows = append(rows, []string{c.Name, c.Is, until, cmp.Or(c.Reload, "-"), strings.Join(c.Names, " "), c.Error})
+	}
+	if len(rows) > 0 {
+		s.printf("\n")
+		s.style().Table(s.app.Stdout, []string{"CERTIFICATE", "IS", "UNTIL", "RELOADS", "NAMES", "WHY"}, rows)
+	}
+}
