@@ -17,32 +17,39 @@ const (
 	workPercent = 100
 )
 
-// lookEvery is how often thrift looks; so many collections since then are work, fewer are
-// enough for work that goes on, and calm after so many looks without is rest. Then memory
-// that is free goes back to the system, and pages of this program that were only read: some
-// times one after the other, since the stacks of connections shrink by half with each, and
-// again after giveEvery looks. Go collects as often by itself, and gives nothing back.
+// lookEvery is how often thrift looks, and a span is so many looks. So many collections since
+// the last span are work, at whatever look they are seen, since a hub at rest collects all the
+// time when it begins to work; fewer in a span are enough for work that goes on, and calm
+// after so many spans without is rest. Then memory that is free goes back to the system, and
+// pages of this program that were only read: some times one after the other, since the stacks
+// of connections shrink by half with each, and again after giveEvery spans. Go collects as
+// often by itself, and gives nothing back.
 const (
-	lookEvery = 2 * time.Second
-	workGCs   = 6
+	lookEvery = 200 * time.Millisecond
+	span      = 10
+	workGCs   = 4
 	stillGCs  = 2
-	calmLooks = 10
+	calmSpans = 10
 	giveTimes = 4
 	giveEvery = 60
 )
 
 // thrift decides about the memory of a hub. The zero value rests.
 type thrift struct {
-	gcs  uint64 // so far
-	calm int    // looks without work; below calmLooks it works
-	busy bool
+	gcs   uint64 // at the end of the last span
+	looks int    // since then
+	calm  int    // spans without work; below calmSpans it works
+	busy  bool
 }
 
 // look takes in how many collections there were. It gives the percentage from now on, 0 for
 // no change, and whether what is free goes back to the system.
 func (t *thrift) look(gcs uint64) (percent int, give bool) {
 	n := gcs - t.gcs
-	t.gcs, t.calm = gcs, t.calm+1
+	if t.looks++; t.looks < span && n < workGCs {
+		return 0, false
+	}
+	t.gcs, t.looks, t.calm = gcs, 0, t.calm+1
 	if n >= workGCs || t.busy && n >= stillGCs {
 		t.calm = 0
 	}
@@ -50,10 +57,10 @@ func (t *thrift) look(gcs uint64) (percent int, give bool) {
 	case !t.busy && t.calm == 0:
 		t.busy = true
 		return workPercent, false
-	case t.busy && t.calm >= calmLooks:
+	case t.busy && t.calm >= calmSpans:
 		t.busy, percent = false, restPercent
 	}
-	rested := t.calm - calmLooks
+	rested := t.calm - calmSpans
 	return percent, rested >= 0 && (rested < giveTimes || rested%giveEvery == 0)
 }
 

@@ -14,28 +14,36 @@ func TestThrift(t *testing.T) {
 			t.Errorf("after %d collections: %d and %v, not %d and %v", n, got, gives, want, give)
 		}
 	}
-	look(5, 0, false)
-	look(6, workPercent, false)
-	look(9, 0, false)
-	for range calmLooks - 1 {
-		look(1, 0, false)
+	over := func(n uint64, want int, give bool) { // a whole span
+		t.Helper()
+		for range span - 1 {
+			look(0, 0, false)
+		}
+		look(n, want, give)
 	}
-	look(2, 0, false)
-	for range calmLooks - 1 {
-		look(0, 0, false)
+	over(workGCs-1, 0, false)
+	look(1, 0, false)
+	look(workGCs-1, workPercent, false)
+	over(stillGCs, 0, false)
+	for range calmSpans - 1 {
+		over(stillGCs-1, 0, false)
 	}
-	look(1, restPercent, true)
+	over(stillGCs, 0, false)
+	for range calmSpans - 1 {
+		over(0, 0, false)
+	}
+	over(1, restPercent, true)
 	for range giveTimes - 1 {
-		look(1, 0, true)
+		over(1, 0, true)
 	}
 	for range 2 {
 		for range giveEvery - giveTimes {
-			look(0, 0, false)
+			over(0, 0, false)
 		}
-		look(2, 0, true)
+		over(2, 0, true)
 		for range giveTimes - 1 {
-			look(2, 0, false)
+			over(2, 0, false)
 		}
 	}
-	look(6, workPercent, false)
+	look(workGCs, workPercent, false)
 }

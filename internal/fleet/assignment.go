@@ -103,7 +103,7 @@ type Need struct {
 
 // Marshal is the canonical form: the same assignment has the same bytes.
 func (a Assignment) Marshal() []byte {
-	b, err := json.Marshal(a.written())
+	b, err := json.Marshal(a.Written())
 	if err != nil {
 		panic(err) // there is nothing in it that has no JSON
 	}
@@ -136,7 +136,7 @@ func ParseAssignment(b []byte) (Assignment, error) {
 	if len(b) > MaxAssignment {
 		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes: %d are the most", len(b), MaxAssignment)
 	}
-	var w written
+	var w Written
 	if err := decode(b, &w); err != nil {
 		return Assignment{}, fmt.Errorf("cannot read an assignment: %w", err)
 	}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// written is an assignment as text. The modules of a target are mostly of one revision:
-// each revision is written once, and parts name it by its number, from 0.
-type written struct {
+// Written is an assignment as it is written in JSON: to marshal it is the same as to
+// marshal the assignment, in half of the time. The modules of a target are mostly of one
+// revision: each revision is written once, and parts name it by its number, from 0.
+type Written struct {
 	plain                   // all fields; those below stand in place of its own
 	Revisions []Revision    `json:"revisions"`
 	Top       writtenPart   `json:"top"`
@@ -21,16 +22,24 @@ type writtenPart struct {
 	Revision int `json:"revision"`
 }
 
-func (a Assignment) written() written {
-	w := written{plain: plain(a)}
-	known := map[Revision]int{}
+// Written shares what a has; nil stays nil.
+func (a *Assignment) Written() *Written {
+	if a == nil {
+		return nil
+	}
+	w := &Written{plain: plain(*a)}
+	known, last := map[Revision]int{}, -1
 	part := func(m Assigned) writtenPart {
+		if last >= 0 && w.Revisions[last] == m.Revision { // as is most often so
+			return writtenPart{m, last}
+		}
 		n, ok := known[m.Revision]
 		if !ok {
 			n = len(w.Revisions)
 			known[m.Revision] = n
 			w.Revisions = append(w.Revisions, m.Revision)
 		}
+		last = n
 		return writtenPart{m, n}
 	}
 	w.Top = part(a.Top)
@@ -43,7 +52,7 @@ func (a Assignment) written() written {
 	return w
 }
 
-func (w written) assignment() (Assignment, error) {
+func (w *Written) assignment() (Assignment, error) {
 	a := Assignment(w.plain)
 	part := func(p writtenPart) (Assigned, error) {
 		if p.Revision < 0 || p.Revision >= len(w.Revisions) {
@@ -69,12 +78,12 @@ func (w written) assignment() (Assignment, error) {
 }
 
 // MarshalJSON is Marshal.
-func (a Assignment) MarshalJSON() ([]byte, error) { return json.Marshal(a.written()) }
+func (a Assignment) MarshalJSON() ([]byte, error) { return json.Marshal(a.Written()) }
 
 // UnmarshalJSON reads what Marshal wrote, and leaves out what this program does not know.
 // What comes from elsewhere is for ParseAssignment.
 func (a *Assignment) UnmarshalJSON(b []byte) error {
-	var w written
+	var w Written
 	err := json.Unmarshal(b, &w)
 	if err == nil {
 		*a, err = w.assignment()

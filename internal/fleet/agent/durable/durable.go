@@ -128,9 +128,16 @@ func (d *Dir) Load() (machine.Kept, error) {
 	return k, nil
 }
 
+// stored is machine.Kept, with assignments as they are written: it is saved often.
+type stored struct {
+	*machine.Kept
+	Accepted *fleet.Written `json:"accepted,omitempty"`
+	Good     *fleet.Written `json:"good,omitempty"`
+}
+
 // Save replaces it, whole and durably.
 func (d *Dir) Save(k *machine.Kept) error {
-	text, err := json.Marshal(k)
+	text, err := json.Marshal(stored{k, k.Accepted.Written(), k.Good.Written()})
 	if err == nil {
 		err = d.write(path.Join(d.dir, "state.json"), text)
 	}
