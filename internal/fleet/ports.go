@@ -114,6 +114,7 @@ const (
 	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
 	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable
 	WordDone       = "done"       // body: Done, how a request ended that it had taken; the answer is empty, and it is durable
+	WordLists      = "lists"      // asked without a body; the answer is Lists
 )
 
 // The words that hubs ask agents under.
@@ -175,4 +176,11 @@ type Hubs struct {
 	Signers string   `json:"signers"` // PEM
 	// Revocations are those of hubs, as they were signed.
 	Revocations [][]byte `json:"revocations,omitempty"`
+}
+
+// Lists are which certificates of services are forbidden: X.509 CRLs, and the certificates of
+// the hubs that signed them. All PEM.
+type Lists struct {
+	Lists   string `json:"lists"`
+	Issuers string `json:"issuers"`
 }

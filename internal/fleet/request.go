@@ -17,6 +17,7 @@ const (
 	DoRun      = "run"                // Do.Run says what
 	DoWithdraw = "withdraw"           // Do.Arg is a request that is not to be begun any more
 	DoForget   = "forget-certificate" // for a new one
+	DoForbid   = "forbid-certificate" // get the lists, which have Do.Arg: HUB/SERIAL, spaces between
 )
 
 // Do is a request to an agent that is kept until it is acknowledged.

@@ -113,6 +113,7 @@ func TestFleetExports(t *testing.T) {
 
 	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
 	has(line(web2))
+	f.certificates(web2, lb)
 	// What a machine asks for itself waits for a word.
 	if out := web2.Run(t, "fettle", "agent", "ask", "suspect", "--because", "disk errors"); !strings.Contains(out, "fettle ask approve web2 suspect") {
 		t.Errorf("%s", out)
@@ -124,4 +125,44 @@ func TestFleetExports(t *testing.T) {
 	})
 	t.Logf("\n%s\n%s", h.Run(t, "fettle", "target", "list"), h.Run(t, "fettle", "target", "show", "web2"))
 	has(line(web2)) // nobody else is there
+}
+
+// certificates: a machine has a certificate for its service when somebody approved it, another
+// one believes it, and does not any more when it is forbidden.
+func (f *fleetOf) certificates(server, client *machine) {
+	t, h := f.t, f.hub
+	t.Helper()
+	for _, m := range []*machine{server, client} {
+		m.Run(t, "apt-get", "install", "-qy", "openssl")
+	}
+	const dir = "/etc/fettle/certificates/"
+	if out := server.Run(t, "fettle", "agent", "ask", "certificate", "--name", server.Name); !strings.Contains(out, "fettle ask approve "+server.Name+" certificate") {
+		t.Errorf("%s", out)
+	}
+	t.Logf("\n%s", h.Run(t, "fettle", "ask", "list"))
+	h.Run(t, "fettle", "ask", "approve", server.Name, "certificate")
+	f.await("there is a certificate", func() bool {
+		return server.Exec("test", "-e", dir+server.Name+"/fullchain.pem").ExitCode == 0
+	})
+	if out := server.Run(t, "stat", "-c", "%a %U", dir+server.Name+"/key.pem"); strings.TrimSpace(out) != "600 root" {
+		t.Errorf("the key is %s", out)
+	}
+	server.Run(t, "systemd-run", "--quiet", "--unit=shop", "openssl", "s_server", "-quiet", "-accept", "8443", "-cert", dir+server.Name+"/certificate.pem", "-cert_chain", dir+server.Name+"/chain.pem", "-key", dir+server.Name+"/key.pem")
+	believes := func() string {
+		r := client.Exec("sh", "-c", "cat "+dir+"authority.pem "+dir+"crl.pem >/root/ca.pem; echo | openssl s_client -brief -verify_return_error -crl_check_all -CAfile /root/ca.pem -verify_hostname "+server.Name+" -connect "+server.Addr+":8443 2>&1")
+		return r.Stdout
+	}
+	f.await("it is believed", func() bool { return strings.Contains(believes(), "Verification: OK") })
+	t.Logf("\n%s\n%s", h.Run(t, "fettle", "certificate", "list"), server.Run(t, "fettle", "agent", "status"))
+	out := h.Run(t, "fettle", "certificate", "forbid", "--of", server.Name, "--reason", "the key was copied")
+	t.Logf("\n%s", out)
+	f.await("it is believed no more", func() bool { return strings.Contains(believes(), "certificate revoked") })
+	f.await("both have the list", func() bool {
+		id := strings.TrimSuffix(strings.Fields(out)[1], ":")
+		is := h.Exec("fettle", "request", "show", id).Stdout
+		return strings.Count(is, "acknowledged") == 2 && !strings.Contains(is, "waits")
+	})
+	f.await("it knows that", func() bool {
+		return strings.Contains(server.Exec("fettle", "agent", "status").Stdout, "forbidden")
+	})
 }

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// Config is what an agent is made of. All but Certificate, Renew, Programs, Serve, Calm,
+// Config is what an agent is made of. All but Certificate, Renew, Forbid, Programs, Serve, Calm,
 // Warn and Notify are needed.
 type Config struct {
 	Machine machine.Config
@@ -28,6 +28,9 @@ type Config struct {
 	// the next one. nil: there is none.
 	Certificate func() (from, until int64)
 	Renew       func(ctx context.Context) error
+	// Forbid gets to know that certificates of services are forbidden, and keeps it; nil:
+	// nobody does.
+	Forbid func(ctx context.Context, all string) error
 	// Programs replaces this program; nil: nobody does.
 	Programs Programs
 	// Serve serves the executor of this machine over a stream that a hub opened, and

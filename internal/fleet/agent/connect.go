@@ -66,6 +66,9 @@ func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
 	if d.ID == "" {
 		return nil, errors.New("cannot take a request without an identity")
 	}
+	if d.What == fleet.DoForbid {
+		return a.forbid(ctx, d)
+	}
 	answer := make(chan fleet.Done, 1)
 	a.mu.Lock()
 	a.waiting[d.ID] = append(a.waiting[d.ID], answer)
@@ -77,6 +80,20 @@ func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// forbid gets to know which certificates are forbidden, and answers when services of this machine
+// can read it. Until then the request is asked again.
+func (a *Agent) forbid(ctx context.Context, d fleet.Do) ([]byte, error) {
+	done := fleet.Done{ID: d.ID}
+	if a.cfg.Forbid == nil {
+		done.Error = "this machine keeps no lists of certificates"
+		return json.Marshal(done)
+	}
+	if err := a.cfg.Forbid(ctx, d.Arg); err != nil {
+		return nil, err
+	}
+	return json.Marshal(done)
 }
 
 // answer tells whoever waits for a request that it was taken.

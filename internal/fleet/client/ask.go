@@ -146,6 +146,11 @@ func (c *Client) Certificates(ctx context.Context) (document.CertificatePage, er
 	return ask[document.CertificatePage](ctx, c, http.MethodGet, "/v1/certificates", nil, nil)
 }
 
+// ForbidCertificates has nobody believe some any more.
+func (c *Client) ForbidCertificates(ctx context.Context, r document.CertificateForbidding) (document.Request, error) {
+	return ask[document.Request](ctx, c, http.MethodPost, "/v1/certificates/forbid", nil, r)
+}
+
 // AskPolicy is what becomes of what agents ask for.
 func (c *Client) AskPolicy(ctx context.Context) (document.AskPolicy, error) {
 	return ask[document.AskPolicy](ctx, c, http.MethodGet, "/v1/asks/policy", nil, nil)

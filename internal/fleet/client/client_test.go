@@ -136,6 +136,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Asks(ctx))
 	try(c.AskPolicy(ctx))
 	try(c.Certificates(ctx))
+	try(c.ForbidCertificates(ctx, document.CertificateForbidding{Serial: "1f"}))
 	try(c.SetAskPolicy(ctx, document.AskPolicyRequest{What: fleet.AskSuspect, Answer: fleet.Allow}))
 	try(c.DecideAsk(ctx, "web1", "suspect", false, document.AskDecision{}))
 	try(c.DecideAsk(ctx, "web1", "suspect", true, document.AskDecision{}))

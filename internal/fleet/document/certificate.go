@@ -15,6 +15,8 @@ type Certificate struct {
 	Until  int64          `json:"until"`
 	Hub    string         `json:"hub"`
 	By     string         `json:"by"` // who let it happen
+	// Forbidden is who said that nobody is to believe it any more.
+	Forbidden string `json:"forbidden,omitempty"`
 }
 
 // CertificateApproval lets a target have certificates for exactly these names.
@@ -31,4 +33,13 @@ type CertificatePage struct {
 	Format       string                `json:"format"`
 	Certificates []Certificate         `json:"certificates"`
 	Approved     []CertificateApproval `json:"approved"`
+}
+
+// CertificateForbidding says which certificates nobody is to believe any more: one by its serial,
+// or those of a target, by identity or name, that have a name, or all of them.
+type CertificateForbidding struct {
+	Serial string `json:"serial,omitempty"`
+	Target string `json:"target,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }

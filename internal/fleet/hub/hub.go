@@ -99,6 +99,8 @@ type Hub struct {
 	asking      paces
 	served      *mirror[served]
 	certifying  paces
+	crls        *mirror[keptList]
+	listing     sync.Mutex // who signs a list
 	members     *mirror[Member]
 	leaving     *mirror[leaving]
 
@@ -282,6 +284,8 @@ func (h *Hub) makeMirrors() {
 	h.exports.changed, h.exporting = h.onExported, exportPaces()
 	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
 	h.served, h.certifying = newMirror[served](settings, "served/", nil), certifyPaces()
+	h.crls = newMirror[keptList](settings, "list/", nil)
+	h.crls.changed = h.onList
 	h.askPolicies = newMirror(settings, "askpolicy/", parseAskPolicy)
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
@@ -293,7 +297,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.notifications, h.notices, h.alarms, h.members, h.leaving}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.members, h.leaving}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

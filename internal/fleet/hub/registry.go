@@ -80,6 +80,9 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 			go h.forgetExports(key)
 		}
 		go h.forgetAsks(fleet.TargetID(key))
+		if !gone {
+			go h.forbidOf(fleet.TargetID(key), t)
+		}
 		h.told.forget(fleet.TargetID(key))
 	}
 }
@@ -133,6 +136,11 @@ func (h *Hub) followFacts(ctx context.Context) error {
 			}
 		}
 		h.onHubRevoked(r)
+		if n, err := pki.ParseName(r.Name); r.Serial != "" || err == nil && n.Kind == pki.HubKind {
+			if err := h.signLists(ctx); err != nil {
+				h.warn(err.Error())
+			}
+		}
 	})
 }
 

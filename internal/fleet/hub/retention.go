@@ -73,7 +73,7 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.pruneRequests(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget old requests: " + err.Error())
 		}
-		if err := h.pruneServed(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(h.pruneServed(ctx), h.pruneLists(ctx)); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget certificates that have ended: " + err.Error())
 		}
 		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {

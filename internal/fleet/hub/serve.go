@@ -19,6 +19,7 @@ func (h *Hub) serve() error {
 		fleet.WordAsk:        h.onAsk,
 		fleet.WordDone:       h.onDone,
 		fleet.WordHubs:       h.onHubs,
+		fleet.WordLists:      h.onLists,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err

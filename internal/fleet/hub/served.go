@@ -24,6 +24,7 @@ type served struct {
 	Name     string           `json:"name"` // when it got the last one
 	Approved []approvedNames  `json:"approved,omitempty"`
 	Issued   []issuedToTarget `json:"issued,omitempty"`
+	Barred   []barredName     `json:"barred,omitempty"`
 }
 
 // approvedNames are names for which a target may have a certificate since somebody said so,
@@ -42,6 +43,8 @@ type issuedToTarget struct {
 	Until  int64    `json:"until"` // seconds since 1970
 	Hub    string   `json:"hub"`   // who made it
 	By     string   `json:"by"`    // who let it happen: the policy, or a person
+	// Forbidden is who said that nobody is to believe it any more.
+	Forbidden string `json:"forbidden,omitempty"`
 }
 
 // Bounds of what is kept of one target.
@@ -88,6 +91,9 @@ func (h *Hub) judgeCertificate(p fleet.AskPolicy, t fleet.Target, names []string
 		v, why = fleet.Hold, "the target is suspect"
 	}
 	s, _, _ := h.served.get(string(t.ID))
+	if because := s.barred(names); because != "" && v == fleet.Allow {
+		v, why = fleet.Hold, because
+	}
 	if by, ok := s.approvedBy(names); ok && v == fleet.Hold && t.Suspect == nil {
 		return fleet.Allow, by
 	}
@@ -162,6 +168,7 @@ func (h *Hub) keepIssued(ctx context.Context, t fleet.Target, c *x509.Certificat
 // tells it.
 func (h *Hub) approveNames(ctx context.Context, by access.Who, t fleet.Target, names []string) error {
 	err := h.changeServed(ctx, t, func(s *served) error {
+		s.unbar(names)
 		if _, there := s.approvedBy(names); there {
 			return nil
 		}
@@ -188,7 +195,7 @@ func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 		t, _, _ := h.targets.get(string(s.Target))
 		name := cmp.Or(t.Name, s.Name)
 		for _, c := range s.current(h.now()).Issued {
-			p.Certificates = append(p.Certificates, document.Certificate{Target: s.Target, Name: name, Serial: c.Serial, Names: c.Names, At: c.At * 1e9, Until: c.Until * 1e9, Hub: c.Hub, By: c.By})
+			p.Certificates = append(p.Certificates, document.Certificate{Target: s.Target, Name: name, Serial: c.Serial, Names: c.Names, At: c.At * 1e9, Until: c.Until * 1e9, Hub: c.Hub, By: c.By, Forbidden: c.Forbidden})
 		}
 		for _, a := range s.Approved {
 			p.Approved = append(p.Approved, document.CertificateApproval{Target: s.Target, Name: name, Names: a.Names, By: a.By, At: a.At * 1e9})
@@ -213,7 +220,7 @@ func (h *Hub) pruneServed(ctx context.Context) error {
 		}
 		_, rev, _ := h.served.get(string(s.Target))
 		var err error
-		if len(left.Issued)+len(left.Approved) == 0 {
+		if len(left.Issued)+len(left.Approved)+len(left.Barred) == 0 {
 			err = h.stores["settings"].Delete(ctx, h.served.prefix+string(s.Target), rev)
 		} else {
 			err = h.served.put(ctx, string(s.Target), left, rev)

@@ -1,7 +1,10 @@
 package hub_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -174,5 +177,86 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 	}
 	if p := w.certificates(); slices.ContainsFunc(p.Certificates, func(c document.Certificate) bool { return !slices.Equal(c.Names, []string{"a.example.org"}) }) {
 		t.Errorf("%+v", p)
+	}
+}
+
+// lists gets them as an agent does, believes them, and gives them as they stand there.
+func (s *sharer) lists() pki.Lists {
+	said, err := s.link.Ask(s.t.Context(), fleet.WordLists, nil)
+	var answer fleet.Lists
+	if err == nil {
+		err = json.Unmarshal(said, &answer)
+	}
+	if err != nil {
+		return nil
+	}
+	l, err1 := pki.ParseLists([]byte(answer.Lists))
+	issuers, err2 := pki.ParseCertificates([]byte(answer.Issuers))
+	if err := errors.Join(err1, err2, pki.BelieveLists(l, issuers, s.id.Authorities())); err != nil {
+		s.t.Error(err)
+	}
+	return l
+}
+
+// What is forbidden stands in the lists, agents are asked to get them, also those that are away,
+// and another certificate of that name waits for a person, whatever the policy says.
+func TestForbid(t *testing.T) {
+	w := newWorld(t)
+	w.serviceWorld()
+	w.rule(fleet.Allow, "*", "*.example.org")
+	web, other := w.sharer("web3", nil), w.sharer("other", nil)
+	bad, kept := web.gets("bad.example.org"), web.gets("kept.example.org")
+	theirs := other.gets("other.example.org")
+	asked := make(chan fleet.Do, 10)
+	err := other.link.Serve(fleet.WordDo, func(_ context.Context, body []byte) ([]byte, error) {
+		var d fleet.Do
+		if err := json.Unmarshal(body, &d); err != nil {
+			return nil, err
+		}
+		asked <- d
+		return json.Marshal(fleet.Done{ID: d.ID})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r document.Request
+	w.ask("POST", "/v1/certificates/forbid", document.CertificateForbidding{Serial: bad, Reason: "copied"}, &r)
+	if d := <-asked; d.What != fleet.DoForbid || d.Arg != "hub1/"+bad || d.ID != r.ID {
+		t.Errorf("%+v", d)
+	}
+	until(t, "the acknowledgement", func() (document.Request, bool) {
+		w.ask("GET", "/v1/requests/"+r.ID, nil, &r)
+		done := 0
+		for _, a := range r.Targets {
+			if a.At > 0 {
+				done++
+			}
+		}
+		return r, len(r.Targets) == 2 && done == 1 // the other is away
+	})
+	if l := other.lists(); !l.Has(bad, "hub1") || l.Has(kept, "") || l.Has(theirs, "") {
+		t.Errorf("%v", l)
+	}
+	if a, _, err := web.certificate("bad.example.org"); err != nil || a.Answer != fleet.AskHeld {
+		t.Errorf("another of that name: %+v %v", a, err)
+	}
+	w.inAudit("POST /v1/certificates/forbid", bad)
+
+	// Another start of the hub forgets nothing, and a person lets it have that name again.
+	w.stop()
+	w.start()
+	until(t, "the list", func() (pki.Lists, bool) { l := other.lists(); return l, l.Has(bad, "hub1") })
+	w.ask("POST", "/v1/targets/web3/asks/certificate/approve", document.AskDecision{}, &document.Done{})
+	again := web.gets("bad.example.org")
+
+	// Who is retired has nothing that counts.
+	w.ask("POST", "/v1/targets/web3/retire", document.ReasonRequest{}, &document.Done{})
+	until(t, "its certificates are forbidden", func() (pki.Lists, bool) {
+		l := other.lists()
+		return l, l.Has(bad, "") && l.Has(kept, "hub1") && l.Has(again, "hub1") && !l.Has(theirs, "")
+	})
+	err = socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/certificates/forbid", document.CertificateForbidding{Serial: "aa"}, &r)
+	if err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("a serial that nobody has: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func (h *Hub) keepVouched(ctx context.Context) error {
 	t := time.NewTicker(vouchEvery)
 	defer t.Stop()
 	for {
-		for _, vouch := range []func(context.Context) error{h.vouch, h.vouchServices} {
+		for _, vouch := range []func(context.Context) error{h.vouch, h.vouchServices, h.signLists} {
 			if err := vouch(ctx); err != nil && ctx.Err() == nil {
 				h.warn(err.Error())
 			}

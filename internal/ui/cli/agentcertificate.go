@@ -60,16 +60,17 @@ func (s *session) keeper(m Machine, files host.FS, mb *joined.Member) (*service.
 }
 
 // keepServices keeps them beside the agent, until what it gives is called.
-func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (end func(), err error) {
+func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (forbid func(context.Context, string) error, end func(), err error) {
 	if s.app.Services == nil {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
 	k, closing, err := s.keeper(m, files, mb)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	k.Warn = warn
 	k.Ask = func(ctx context.Context, a fleet.Ask) (fleet.AskAnswer, error) { return joined.AskOver(ctx, link, a) }
+	k.Lists = func(ctx context.Context) (fleet.Lists, error) { return joined.ListsOver(ctx, link) }
 	pokes := make(chan struct{}, 1)
 	err = link.Serve(fleet.WordCertified, func(context.Context, []byte) ([]byte, error) {
 		select {
@@ -79,12 +80,12 @@ func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb
 		return nil, nil
 	})
 	if err != nil {
-		return nil, errors.Join(err, closing())
+		return nil, nil, errors.Join(err, closing())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx, pokes) }()
-	return func() { cancel(); <-done; _ = closing() }, nil
+	return k.Forbid, func() { cancel(); <-done; _ = closing() }, nil
 }
 
 func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) error {
@@ -175,7 +176,7 @@ type agentCertificate struct {
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
 	Dir   string   `json:"dir"`
-	// Is tells what it is: there, held, or missing.
+	// Is tells what it is: there, held, forbidden, or missing.
 	Is     string `json:"is"`
 	Serial string `json:"serial,omitempty"`
 	Until  int64  `json:"until,omitempty"` // ns since 1970
@@ -189,6 +190,8 @@ func agentCertificates(files host.FS) ([]agentCertificate, error) {
 	for _, w := range wishes {
 		is := "missing"
 		switch {
+		case w.Forbidden:
+			is = "forbidden"
 		case w.Serial != "":
 			is = "there"
 		case w.Held:

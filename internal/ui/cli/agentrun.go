@@ -102,16 +102,17 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 	if p != nil {
 		conf.Programs, conf.Machine.Program = p, p.config(k)
 	}
-	a, err := agent.New(conf)
-	if err != nil {
-		return err
-	}
 	if p == nil || !p.onTrial(k) { // another program is the agent still
-		end, err := s.keepServices(ctx, m, files, mb, link, warn)
+		forbid, end, err := s.keepServices(ctx, m, files, mb, link, warn)
 		if err != nil {
 			return err
 		}
 		defer end()
+		conf.Forbid = forbid
+	}
+	a, err := agent.New(conf)
+	if err != nil {
+		return err
 	}
 	return a.Run(ctx)
 }

@@ -18,7 +18,7 @@ func newCertificate(s *session) *cobra.Command {
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newCertificateList(s))
+	c.AddCommand(newCertificateList(s), newCertificateForbid(s))
 	return c
 }
 
@@ -47,9 +47,9 @@ func (s *session) showCertificates(p document.CertificatePage) {
 	}
 	rows := [][]string{}
 	for _, c := range p.Certificates {
-		rows = append(rows, []string{c.Name, strings.Join(c.Names, " "), s.moment(c.Until), c.Serial, c.Hub, c.By})
+		rows = append(rows, []string{c.Name, strings.Join(c.Names, " "), s.moment(c.Until), c.Serial, c.Hub, c.By, forbiddenBy(c)})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "NAMES", "UNTIL", "SERIAL", "MADE BY", "LET BY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "NAMES", "UNTIL", "SERIAL", "MADE BY", "LET BY", "IS"}, rows)
 	if len(p.Approved) == 0 {
 		return
 	}
@@ -59,4 +59,49 @@ func (s *session) showCertificates(p document.CertificatePage) {
 	}
 	s.printf("\n")
 	s.style().Table(s.app.Stdout, []string{"APPROVED FOR", "NAMES", "SINCE", "BY"}, rows)
+}
+
+func forbiddenBy(c document.Certificate) string {
+	if c.Forbidden == "" {
+		return "good"
+	}
+	return "forbidden by " + c.Forbidden
+}
+
+func newCertificateForbid(s *session) *cobra.Command {
+	var r document.CertificateForbidding
+	c := &cobra.Command{
+		Use:   "forbid SERIAL | --of TARGET [--name NAME]",
+		Short: "Have nobody believe certificates of services any more",
+		Long: `Forbids one certificate by its serial, or those of a target. All agents are asked to get the
+list of what is forbidden, and the request is kept for those that are away; fettle request show
+tells who has it. Services read it in /etc/fettle/certificates/crl.pem: ssl_crl of nginx,
+--crlfile of curl.
+
+The target has no other one of these names without a person: approvals are taken back, and what
+a rule would allow is held. To retire or revoke a target forbids all of its certificates.`,
+		Example: "  fettle certificate forbid 5f3a9c --reason 'the key was copied'\n  fettle certificate forbid --of web3 --name shop.example.org",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if (len(a) == 1) == (r.Target != "") {
+				return refuse("See: fettle certificate list", "cannot tell which certificates are meant: say a serial, or --of TARGET")
+			}
+			if len(a) == 1 {
+				r.Serial = a[0]
+			}
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := hub.ForbidCertificates(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return s.shown(d, func() { s.showRequest(d) })
+		},
+	}
+	c.Flags().StringVar(&r.Target, "of", "", "those of this `TARGET`")
+	c.Flags().StringVar(&r.Name, "name", "", "those that have this `NAME`")
+	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
+	return c
 }

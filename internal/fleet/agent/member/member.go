@@ -188,6 +188,15 @@ func AskOver(ctx context.Context, l fleet.Link, a fleet.Ask) (answer fleet.AskAn
 	return answer, err
 }
 
+// ListsOver asks which certificates of services are forbidden.
+func ListsOver(ctx context.Context, l fleet.Link) (out fleet.Lists, err error) {
+	said, err := l.Ask(ctx, fleet.WordLists, nil)
+	if err == nil {
+		err = json.Unmarshal(said, &out)
+	}
+	return out, err
+}
+
 // Authorities are what all certificates of the fleet come from.
 func (m *Member) Authorities() []*x509.Certificate { return m.who().Authorities() }
 

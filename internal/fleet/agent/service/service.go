@@ -9,6 +9,7 @@
 // In Dir there is
 //
 //	authority.pem                  what vouches for all of them
+//	crl.pem                        which of all the fleet are forbidden
 //	NAME -> .NAME.SERIAL           replaced at once by a renewal
 //	NAME/key.pem                   0600
 //	NAME/certificate.pem           NAME/chain.pem: who made it; NAME/fullchain.pem: both
@@ -27,6 +28,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -52,10 +54,13 @@ type Wish struct {
 	Until  int64  `json:"until,omitempty"`
 	// Asked is when a hub was asked last, in seconds since 1970, and Wait for how many
 	// seconds it is not asked again.
-	Asked int64  `json:"asked,omitempty"`
-	Wait  int64  `json:"wait,omitempty"`
-	Held  bool   `json:"held,omitempty"` // somebody has to approve it
-	Error string `json:"error,omitempty"`
+	Asked  int64  `json:"asked,omitempty"`
+	Wait   int64  `json:"wait,omitempty"`
+	Held   bool   `json:"held,omitempty"`   // somebody has to approve it
+	Issuer string `json:"issuer,omitempty"` // serial of what made the one in use
+	// Forbidden says that nobody is to believe the one in use any more.
+	Forbidden bool   `json:"forbidden,omitempty"`
+	Error     string `json:"error,omitempty"`
 	// Owed says that Reload was not done yet for the one in use.
 	Owed bool `json:"owed,omitempty"`
 }
@@ -65,6 +70,7 @@ const (
 	againHeld    = time.Hour // it tells when it was decided; this is for what was not heard
 	againRefused = 6 * time.Hour
 	againFailed  = 10 * time.Minute
+	againNoHub   = lookSoon
 )
 
 var unitName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`)
@@ -101,10 +107,13 @@ type Keeper struct {
 	Wants string  // the folder of wishes there
 
 	Ask         func(ctx context.Context, a fleet.Ask) (fleet.AskAnswer, error)
+	Lists       func(ctx context.Context) (fleet.Lists, error) // of forbidden certificates
 	Authorities func() []*x509.Certificate
 	Reload      func(ctx context.Context, unit string) error
 	Now         func() time.Time
 	Warn        func(text string)
+
+	updating sync.Mutex // of the lists
 }
 
 func (k *Keeper) file(name string) string {
@@ -164,7 +173,7 @@ func (k *Keeper) Want(w Wish) error {
 		return err
 	}
 	if slices.Equal(had.Names, w.Names) {
-		w.Serial, w.From, w.Until = had.Serial, had.From, had.Until
+		w.Serial, w.From, w.Until, w.Issuer, w.Forbidden = had.Serial, had.From, had.Until, had.Issuer, had.Forbidden
 	}
 	return k.save(w)
 }
@@ -182,6 +191,8 @@ func (k *Keeper) Get(ctx context.Context, name string) (Wish, error) {
 	switch {
 	case errors.Is(err, fleet.ErrDenied):
 		w.Wait, w.Held, w.Error = int64(againRefused/time.Second), false, err.Error()
+	case errors.Is(err, fleet.ErrNoHub):
+		w.Wait, w.Error = int64(againNoHub/time.Second), err.Error()
 	case err != nil:
 		w.Wait, w.Error = int64(againFailed/time.Second), err.Error()
 	case w.Held:
@@ -224,6 +235,7 @@ func (k *Keeper) get(ctx context.Context, w *Wish) error {
 	if err := k.install(w.Name, key, chain, authorities); err != nil {
 		return err
 	}
+	w.Forbidden, w.Issuer = false, pki.SerialOf(chain[1])
 	w.Serial, w.From, w.Until = pki.SerialOf(chain[0]), chain[0].NotBefore.Unix(), chain[0].NotAfter.Unix()
 	return nil
 }
@@ -277,23 +289,46 @@ func (k *Keeper) look(ctx context.Context, poked bool) {
 	}
 }
 
-// lookEvery is how often is looked what is due.
-const lookEvery = 10 * time.Minute
+// lookEvery is how often is looked what is due, and lookSoon while no hub could be asked.
+const (
+	lookEvery = 10 * time.Minute
+	lookSoon  = 20 * time.Second
+)
+
+// updateEvery is how often the lists are fetched, besides when a hub says so.
+const updateEvery = 6 * time.Hour
 
 // Run keeps all until ctx ends. A poke looks at once, and asks for what is held.
 func (k *Keeper) Run(ctx context.Context, pokes <-chan struct{}) {
-	t := time.NewTicker(lookEvery)
-	defer t.Stop()
-	poked := false
+	poked, updated := false, time.Time{}
 	for {
 		k.look(ctx, poked)
+		wait := lookEvery
+		if now := k.Now(); now.Sub(updated).Abs() >= updateEvery {
+			if k.updates(ctx) {
+				updated = now
+			} else {
+				wait = lookSoon
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.C:
+		case <-time.After(wait):
 			poked = false
 		case <-pokes:
 			poked = true
 		}
 	}
+}
+
+// updates tells whether the lists are as new as a hub's.
+func (k *Keeper) updates(ctx context.Context) bool {
+	fetching, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err := k.Update(fetching)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrNoHub) {
+		k.Warn("cannot get which certificates are forbidden: " + err.Error())
+	}
+	return err == nil
 }

@@ -199,6 +199,84 @@ func TestHeldThenRenewed(t *testing.T) {
 	}
 }
 
+// The list lies where all services may read it; a hub that lies or forgets changes nothing, and the
+// machine knows which of its own is forbidden.
+func TestUpdate(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	name := "web3.example.org"
+	if err := w.Want(service.Wish{Name: name, Names: []string{name}}); err != nil {
+		t.Fatal(err)
+	}
+	own, err := w.Get(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := int64(0)
+	says := func(by *world, serials ...string) {
+		t.Helper()
+		number++
+		var all []pki.Forbidden
+		for _, s := range serials {
+			all = append(all, pki.Forbidden{Serial: s, At: w.now.Unix()})
+		}
+		text, err := by.services.List(all, number, w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, _ := by.services.Certificate()
+		w.Lists = func(context.Context) (fleet.Lists, error) {
+			return fleet.Lists{Lists: string(text), Issuers: string(pki.EncodeCertificates(parent))}, nil
+		}
+	}
+	says(w)
+	if err := w.Forbid(t.Context(), "hub1/1f"); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("what is not in the list yet: %v", err)
+	}
+	says(w, "1f", own.Serial)
+	if err := w.Forbid(t.Context(), "hub1/1f hub1/"+own.Serial); err != nil {
+		t.Error(err)
+	}
+	if !w.wish().Forbidden {
+		t.Error("the machine does not know that its own is forbidden")
+	}
+	file := filepath.Join(w.root, service.Dir, "crl.pem")
+	want, err := os.ReadFile(file)
+	if st, _ := os.Stat(file); err != nil || st.Mode().Perm() != 0o644 {
+		t.Errorf("%v %v", st, err)
+	}
+	says(other, "2f")
+	if _, err := w.Update(t.Context()); err == nil {
+		t.Error("a list of another fleet is taken")
+	}
+	says(w, "1f") // it has forgotten one
+	if _, err := w.Update(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.Lists = func(context.Context) (fleet.Lists, error) { return fleet.Lists{Lists: "x"}, nil }
+	if _, err := w.Update(t.Context()); err == nil {
+		t.Error("rubbish is taken")
+	}
+	if got, _ := os.ReadFile(file); string(got) != string(want) {
+		t.Errorf("the list is another one")
+	}
+	fresh, err := w.Get(t.Context(), name)
+	if err != nil || fresh.Forbidden {
+		t.Errorf("a new one: %+v %v", fresh, err)
+	}
+
+	// The hub that made it has gone: another one makes the next, before anybody reads that.
+	parent, _ := w.services.Certificate()
+	text, err := w.authority.List([]pki.Forbidden{{Serial: pki.SerialOf(parent), At: w.now.Unix()}}, 1, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Lists = func(context.Context) (fleet.Lists, error) { return fleet.Lists{Lists: string(text)}, nil }
+	l, err := w.Update(t.Context())
+	if err != nil || !l.Has(pki.SerialOf(parent), "") || w.wish().Serial == fresh.Serial {
+		t.Errorf("%v %v %+v", l, err, w.wish())
+	}
+}
+
 // Whatever a hub gives that is not what was asked for, the machine keeps what it has.
 func TestLiesOfAHub(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)

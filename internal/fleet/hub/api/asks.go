@@ -17,6 +17,7 @@ func askRoutes() []Route {
 		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Do what a target asked for", In: document.AskDecision{}, Out: document.Done{}, call: (*call).approveAsk},
 		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Do not what a target asked for", In: document.AskDecision{}, Out: document.Done{}, call: (*call).refuseAsk},
 		{Method: "GET", Path: "/v1/certificates", Right: access.Read, Does: "The certificates of services that have not ended, and which were approved by somebody", Out: document.CertificatePage{}, call: (*call).certificates},
+		{Method: "POST", Path: "/v1/certificates/forbid", Right: access.Approve, Does: "Have nobody believe certificates of services any more; the answer is the request by which agents get to know", In: document.CertificateForbidding{}, Out: document.Request{}, call: (*call).forbidCertificates},
 		{Method: "POST", Path: "/v1/targets/{target}/suspect", Right: access.Operate, Does: "Mark a target as one that is not to be relied on", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).suspect},
 		{Method: "POST", Path: "/v1/targets/{target}/trust", Right: access.Operate, Does: "Rely on a target again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).trust},
 	}
@@ -70,4 +71,9 @@ func (c *call) certificates() (any, error) {
 	p, err := c.h.Backend.Certificates(c.r.Context())
 	p.Format = document.CertificatePageFormat
 	return p, err
+}
+
+func (c *call) forbidCertificates() (any, error) {
+	r, err := c.h.Backend.ForbidCertificates(c.r.Context(), c.who, *c.in.(*document.CertificateForbidding))
+	return formed(r), err
 }

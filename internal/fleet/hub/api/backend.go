@@ -59,6 +59,9 @@ type Operations interface {
 	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, name string, refuse bool, reason string) error
 	// Certificates are those of services, without the format.
 	Certificates(ctx context.Context) (document.CertificatePage, error)
+	// ForbidCertificates gives the request by which agents get to know, and a Refusal where
+	// none is meant.
+	ForbidCertificates(ctx context.Context, by access.Who, r document.CertificateForbidding) (document.Request, error)
 	// AskPolicy is the same at all hubs. SetAskPolicy gives a Refusal for what there is not.
 	AskPolicy(ctx context.Context) (fleet.AskPolicy, error)
 	SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error

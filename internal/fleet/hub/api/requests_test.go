@@ -22,6 +22,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/suspect", "/v1/targets/web1/suspect", `{"reason":"disk errors"}`},
 	{"POST /v1/targets/{target}/trust", "/v1/targets/web1/trust", "{}"},
 	{"GET /v1/asks", "/v1/asks", ""},
+	{"POST /v1/certificates/forbid", "/v1/certificates/forbid", `{"serial":"1f","reason":"stolen"}`},
 	{"GET /v1/certificates", "/v1/certificates", ""},
 	{"GET /v1/asks/policy", "/v1/asks/policy", ""},
 	{"POST /v1/asks/policy", "/v1/asks/policy", `{"what":"suspect","answer":"allow"}`},

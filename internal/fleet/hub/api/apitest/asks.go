@@ -76,3 +76,11 @@ func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 		Approved:     []document.CertificateApproval{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Names: names, By: "jane", At: Now().UnixNano()}},
 	}, nil
 }
+
+// ForbidCertificates knows the one of Certificates, and asks web1 to know.
+func (h *Hub) ForbidCertificates(ctx context.Context, by access.Who, r document.CertificateForbidding) (document.Request, error) {
+	if r.Serial != "1f" && r.Target != "web1" {
+		return document.Request{}, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a certificate that is meant", Hint: "Look at: fettle certificate list"}
+	}
+	return h.Do(ctx, by, document.DoRequest{What: fleet.DoForbid, Arg: "hub1/1f"}, []fleet.TargetID{"aaaaaaaaaaaaaaaaaaaaaaaaaa"})
+}

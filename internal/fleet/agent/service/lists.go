@@ -1,0 +1,110 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/smallfile"
+)
+
+// listsFile has which certificates are forbidden, as PEM of X.509 CRLs: one of the authority and
+// of each hub.
+const listsFile = "crl.pem"
+
+// Update gets the lists of forbidden certificates from a hub, and puts them where services read
+// them. What was forbidden stays so, whatever a hub says.
+func (k *Keeper) Update(ctx context.Context) (pki.Lists, error) {
+	k.updating.Lock()
+	defer k.updating.Unlock()
+	had, err := k.lists()
+	if err != nil {
+		k.Warn(err.Error() + "; they are fetched anew")
+	}
+	answer, err := k.Lists(ctx)
+	if err != nil {
+		return had, err
+	}
+	got, err := pki.ParseLists([]byte(answer.Lists))
+	if err != nil {
+		return had, err
+	}
+	issuers, err := pki.ParseCertificates([]byte(answer.Issuers))
+	if err != nil {
+		return had, err
+	}
+	if err := pki.BelieveLists(got, issuers, k.Authorities()); err != nil {
+		return had, err
+	}
+	next := had.Merge(got, k.Now())
+	if string(next.Encode()) == string(had.Encode()) {
+		return had, nil
+	}
+	k.adopt(ctx, next)
+	if err := k.folders(k.Dir); err != nil {
+		return had, err
+	}
+	if err := errors.Join(k.replace("authority.pem", pki.EncodeCertificates(k.Authorities()...)), k.replace(listsFile, next.Encode())); err != nil {
+		return had, err
+	}
+	return next, k.markForbidden(next)
+}
+
+// adopt gets others for certificates whose maker is forbidden, of a hub that has gone: before the
+// services of this machine and of others read that.
+func (k *Keeper) adopt(ctx context.Context, l pki.Lists) {
+	wishes, err := k.Wishes()
+	for _, w := range wishes {
+		if w.Serial != "" && w.Issuer != "" && l.Has(w.Issuer, "") {
+			_, failed := k.Get(ctx, w.Name)
+			err = errors.Join(err, failed)
+		}
+	}
+	if err != nil {
+		k.Warn("cannot replace certificates of a hub that has gone: " + err.Error())
+	}
+}
+
+func (k *Keeper) lists() (pki.Lists, error) {
+	text, err := smallfile.Read(k.Files, path.Join(k.Dir, listsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pki.ParseLists(text)
+}
+
+// markForbidden tells of which of the machine's own are forbidden.
+func (k *Keeper) markForbidden(l pki.Lists) error {
+	wishes, err := k.Wishes()
+	for _, w := range wishes {
+		if is := w.Serial != "" && l.Has(w.Serial, ""); is != w.Forbidden {
+			w.Forbidden = is
+			err = errors.Join(err, k.save(w))
+		}
+	}
+	return err
+}
+
+// Forbid is Update that has to bring some certificates, HUB/SERIAL with spaces between. The error
+// says which are not there yet.
+func (k *Keeper) Forbid(ctx context.Context, all string) error {
+	l, err := k.Update(ctx)
+	if err != nil {
+		return err
+	}
+	for word := range strings.FieldsSeq(all) {
+		hub, serial, _ := strings.Cut(word, "/")
+		if !l.Has(serial, hub) {
+			return fmt.Errorf("%s has not signed its list with %s yet: %w", hub, serial, fleet.ErrNotFound)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package pki_test
+
+import (
+	"crypto/x509"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// Programs that know nothing of this one refuse what is forbidden, whether they look at the
+// certificate alone, as openssl does, or at all of its way, as nginx and curl do.
+func TestListsByOpenSSL(t *testing.T) {
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("there is no openssl here")
+	}
+	s, authority := newServices(t)
+	parent, err := s.Certificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, err := s.Issue(curveKey(t).Public(), []string{"bad.example.org"}, servicesNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := s.Issue(curveKey(t).Public(), []string{"192.0.2.1", "good.example.org"}, servicesNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.List([]pki.Forbidden{{Serial: pki.SerialOf(bad), At: servicesNow.Unix()}}, 1, servicesNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := authority.List(nil, 1, servicesNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ca := file("authority.pem", pki.EncodeCertificates(authority.Certificate()))
+	crl := file("crl.pem", append(list, root...))
+	for _, look := range []string{"-crl_check", "-crl_check_all"} {
+		for _, c := range []*x509.Certificate{good, bad} {
+			leaf := file("leaf.pem", pki.EncodeCertificates(c))
+			out, err := exec.CommandContext(t.Context(), openssl, "verify", look, "-purpose", "sslserver", "-attime", "1795435200", "-CAfile", ca, "-untrusted", file("chain.pem", pki.EncodeCertificates(parent)), "-CRLfile", crl, leaf).CombinedOutput()
+			if (err == nil) != (c == good) || c == bad && !strings.Contains(string(out), "revoked") {
+				t.Errorf("%s of %v: %v %s", look, c.DNSNames, err, out)
+			}
+		}
+	}
+}
+
+// A list counts if it is of this fleet, the later one of two, and if it has forgotten nothing.
+func TestLists(t *testing.T) {
+	s, authority := newServices(t)
+	parent, _ := s.Certificate()
+	stranger, foreign := newServices(t)
+	strangers, _ := stranger.Certificate()
+	roots := []*x509.Certificate{authority.Certificate()}
+	made := func(s *pki.Services, number int64, at time.Time, serials ...string) pki.Lists {
+		t.Helper()
+		var all []pki.Forbidden
+		for _, n := range serials {
+			all = append(all, pki.Forbidden{Serial: n, At: servicesNow.Unix()})
+		}
+		text, err := s.List(all, number, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := pki.ParseLists(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	one := made(s, 1, servicesNow, "1f")
+	if err := pki.BelieveLists(one, []*x509.Certificate{parent}, roots); err != nil {
+		t.Error(err)
+	}
+	for what, issuers := range map[string][]*x509.Certificate{"nobody": nil, "a stranger": {strangers}, "another authority": {foreign.Certificate()}} {
+		if pki.BelieveLists(one, issuers, roots) == nil {
+			t.Errorf("a list by %s is believed", what)
+		}
+	}
+	if pki.BelieveLists(made(stranger, 1, servicesNow), []*x509.Certificate{strangers, parent}, roots) == nil {
+		t.Error("a list of another fleet is believed")
+	}
+	now := servicesNow.Add(time.Hour)
+	two := made(s, 2, now, "1f", "2f")
+	for what, l := range map[string]pki.Lists{"later": one.Merge(two, now), "older": two.Merge(one, now), "forgetful": two.Merge(made(s, 3, now, "2f"), now), "again": two.Merge(two, now)} {
+		if len(l) != 1 || !l.Has("1f", "hub1") || !l.Has("2f", "") || l.Has("1f", "hub2") || l.Has("3f", "") {
+			t.Errorf("%s: %v", what, l)
+		}
+	}
+	later := servicesNow.Add(pki.ServiceLife + time.Hour)
+	if l := two.Merge(made(s, 3, later, "2f"), later); len(l) != 1 || l.Has("1f", "") {
+		t.Errorf("what has ended stays: %v", l)
+	}
+	if l := two.Merge(nil, later.Add(pki.ListLife)); len(l) != 0 {
+		t.Errorf("a list that has ended stays: %v", l)
+	}
+	again, err := pki.ParseLists(two.Encode())
+	if err != nil || !again.Has("1f", "hub1") {
+		t.Errorf("%v %v", again, err)
+	}
+	for _, text := range []string{"x", "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", strings.Repeat(string(one.Encode()), 65)} {
+		if _, err := pki.ParseLists([]byte(text)); err == nil {
+			t.Errorf("%.40q is read", text)
+		}
+	}
+	if _, err := s.List([]pki.Forbidden{{Serial: "x"}}, 1, now); err == nil || errors.Is(err, pki.ErrNoCertificates) {
+		t.Errorf("%v", err)
+	}
+}
