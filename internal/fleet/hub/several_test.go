@@ -171,6 +171,12 @@ func TestSeveralHubs(t *testing.T) {
 	w.join("hub3")
 	p := w.kept(w.hubs[2], 3)
 	t.Logf("%+v", p)
+	for _, o := range w.hubs {
+		until(t, o.name+" may make certificates of services", func() (error, bool) {
+			_, err := os.Stat(filepath.Join(o.dir(), "keys", "services.pem"))
+			return err, err == nil
+		})
+	}
 
 	// Enrolment at any hub, with a token of another.
 	w.api = w.hubs[1].api

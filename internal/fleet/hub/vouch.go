@@ -20,21 +20,31 @@ import (
 // are good for a year, and are renewed in its last third.
 const vouchEvery = 6 * time.Hour
 
+// vouchSoon is when a hub that cannot make certificates of services yet looks again; each time
+// it is twice as long.
+const vouchSoon = 5 * time.Second
+
 // keepVouched renews this hub's certificates where the authority's key lies in its
 // folder or in that of another hub, and warns where it does not.
 func (h *Hub) keepVouched(ctx context.Context) error {
-	t := time.NewTicker(vouchEvery)
-	defer t.Stop()
-	for {
-		for _, vouch := range []func(context.Context) error{h.vouch, h.vouchServices, h.signLists} {
-			if err := vouch(ctx); err != nil && ctx.Err() == nil {
-				h.warn(err.Error())
-			}
+	said := "" // what keeps it from making certificates of services: that is told once
+	for soon := vouchSoon; ; soon = min(2*soon, vouchEvery) {
+		err := h.vouch(ctx)
+		if services := h.vouchServices(ctx); services != nil && services.Error() != said {
+			said = services.Error()
+			err = errors.Join(err, services)
+		}
+		if err = errors.Join(err, h.signLists(ctx)); err != nil && ctx.Err() == nil {
+			h.warn(err.Error())
+		}
+		wait := vouchEvery
+		if h.services.RenewAt().IsZero() {
+			wait = soon
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-t.C:
+		case <-time.After(wait):
 		}
 	}
 }
