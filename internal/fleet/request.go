@@ -20,6 +20,9 @@ const (
 	DoForbid   = "forbid-certificate" // get the lists, which have Do.Arg: HUB/SERIAL, spaces between
 )
 
+// Whole is the Arg of a report that is to tell all, whatever a hub has heard before.
+const Whole = "whole"
+
 // Do is a request to an agent that is kept until it is acknowledged.
 type Do struct {
 	ID   string   `json:"id"`

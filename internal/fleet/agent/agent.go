@@ -126,6 +126,9 @@ func (a *Agent) Run(ctx context.Context) error {
 			if acked, ok := e.(machine.Acked); ok {
 				a.telling.acknowledged(acked.Seq, acked.Error != "", a.cfg.Now())
 			}
+			if asked, ok := e.(machine.Requested); ok && asked.Do.What == fleet.DoReport && asked.Do.Arg == fleet.Whole {
+				a.telling.tellAll()
+			}
 			a.step(ctx, e)
 		case up := <-a.ups:
 			a.telling.connected()

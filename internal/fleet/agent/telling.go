@@ -16,6 +16,7 @@ type telling struct {
 	part    bool           // the one under way is a part
 	refused int            // parts, by the hub on this connection
 	whole   time.Time      // when a whole one was acknowledged last
+	all     bool           // the next one is to be whole: somebody lacks something
 }
 
 // How many reports that wait are remembered, and how long parts may follow each other: what
@@ -37,7 +38,7 @@ func (t *telling) appended(r fleet.Report) {
 // body is the text of a report as it is sent; kept reads it from the outbox.
 func (t *telling) body(seq uint64, now time.Time, kept func(seq uint64) ([]byte, error)) ([]byte, error) {
 	t.part = false
-	if r, ok := t.find(seq); ok && t.refused < mostRefused && now.Sub(t.whole) < partsFor {
+	if r, ok := t.find(seq); ok && !t.all && t.refused < mostRefused && now.Sub(t.whole) < partsFor {
 		var part fleet.Report
 		if part, t.part = r.Part(t.had); t.part {
 			return json.Marshal(part)
@@ -64,11 +65,14 @@ func (t *telling) acknowledged(seq uint64, failed bool, now time.Time) {
 		return
 	}
 	if !t.part {
-		t.whole = now
+		t.whole, t.all = now, false
 	}
 	t.had, _ = t.find(seq)
 	t.fresh = slices.DeleteFunc(t.fresh, func(r fleet.Report) bool { return r.Seq <= seq })
 }
+
+// tellAll has the next report be whole.
+func (t *telling) tellAll() { t.all = true }
 
 // connected forgets what a hub had, since it may be another one.
 func (t *telling) connected() { t.had, t.refused = fleet.Report{}, 0 }

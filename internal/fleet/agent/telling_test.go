@@ -33,6 +33,11 @@ func TestParts(t *testing.T) {
 	if got := since(); len(got) < 3 || got[0] != 0 || slices.Contains(got[1:], 0) {
 		t.Errorf("on a new connection it told what was other since %v", got)
 	}
+	n.ask("w1", fleet.DoReport, fleet.Whole, nil)
+	n.hub.heard(t, "all of it", kind(fleet.Told))
+	if got := since(); len(got) != 1 || got[0] != 0 {
+		t.Errorf("asked for all of it, it told what was other since %v", got)
+	}
 	n.hub.mu.Lock()
 	n.hub.old = true
 	n.hub.mu.Unlock()

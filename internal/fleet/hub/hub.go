@@ -8,6 +8,7 @@ import (
 	"net"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fettle.dev/fettle/internal/diag"
@@ -76,6 +77,7 @@ type Hub struct {
 	log      fleet.Log
 	stores   map[string]fleet.Store
 	view     *view.View
+	logEnd   atomic.Uint64 // where the log ended when the view began to follow it
 	metrics  *metrics.Metrics
 	content  *content.Store
 	courier  *courier

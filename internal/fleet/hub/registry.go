@@ -284,6 +284,7 @@ func (h *Hub) followView(ctx context.Context) error {
 		var err error
 		// An empty record tells where the log ends.
 		if sources.End, err = h.log.Append(ctx, nil); err == nil {
+			h.logEnd.Store(sources.End)
 			err = h.view.Follow(ctx, sources)
 		}
 		if ctx.Err() != nil {

@@ -1,13 +1,18 @@
 package hub
 
 import (
+	"bytes"
+	"context"
 	"maps"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // many is how many agents there are where it is about their number.
@@ -74,6 +79,43 @@ func TestOldBackup(t *testing.T) {
 		s.restore(old)
 		s.hubs[0].start()
 		t.Logf("as the branch says after %s", s.within(t, 5*time.Minute, "after the backup was restored"))
+	})
+}
+
+// A view that is made again from a log that was cut off has all of each target soon, though
+// nothing happens there, and nobody is asked twice.
+func TestViewOfACutLog(t *testing.T) {
+	inSim(t, 1, func(s *sim) {
+		s.site.commit("main", s.site.believed, simple("one"))
+		s.populate(t, 4)
+		s.hubs[0].stop()
+		s.kept.log.Cut()
+		if err := view.Remove(filepath.Join(s.hubs[0].dir(), "view.db")); err != nil {
+			t.Fatal(err)
+		}
+		s.hubs[0].start()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		lacks, err := s.any().view.Lacking(context.Background())
+		if err != nil || len(lacks) != 0 {
+			t.Errorf("%d of %d lack something, %v", len(lacks), len(s.agents), err)
+		}
+		for _, a := range s.agents {
+			d, err := s.any().view.Target(context.Background(), a.name, time.Now())
+			if err != nil || d.Target.State != document.Ready || len(d.Modules) != 2 || d.Modules[0].State != fleet.ModuleReady {
+				t.Errorf("%+v, %v", d, err)
+			}
+		}
+		time.Sleep(time.Hour)
+		asked := 0
+		for _, r := range s.kept.log.Records() {
+			if bytes.Contains(r, []byte("asked by hub")) {
+				asked++
+			}
+		}
+		if asked > len(s.agents) {
+			t.Errorf("%d agents were asked %d times", len(s.agents), asked)
+		}
 	})
 }
 

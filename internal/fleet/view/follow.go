@@ -65,6 +65,7 @@ func (v *View) empty(ctx context.Context) error {
 		}
 		clear(v.words)
 		clear(v.parts)
+		clear(v.rows)
 		v.forgetLists()
 		return t.exec("UPDATE position SET seq = 0, mark = x''")
 	})

@@ -1,11 +1,12 @@
 package view
 
 // version is of the schema. A file of another version is thrown away and made again.
-const version = 4
+const version = 5
 
 // Targets, modules and commits are numbers of words here: the same text stands on
 // thousands of rows. In the same way parts holds what assignments have in common, and
 // listed the lists of modules that many targets share; lists finds them by their digest.
+// A status lacks something when it was made of a part whose first reports were not there.
 // An event of a run is about each module whose version it changed.
 const schema = `
 CREATE TABLE words (n INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -20,7 +21,7 @@ CREATE TABLE lists (list INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE);
 CREATE TABLE listed (list INTEGER NOT NULL, place INTEGER NOT NULL, module INTEGER NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (list, place)) WITHOUT ROWID;
 CREATE INDEX listed_by_module ON listed (module, list);
 CREATE VIEW assigned AS SELECT s.target, l.list, l.place, l.module, l.part FROM assignments s JOIN listed l ON l.list = s.list;
-CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL);
+CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL, lacks INTEGER NOT NULL);
 CREATE TABLE modules (target INTEGER NOT NULL, module INTEGER NOT NULL, commit_ INTEGER NOT NULL, bundle INTEGER NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL, waits TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (target, module)) WITHOUT ROWID;
 CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);
 CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;

@@ -93,15 +93,16 @@ func (t *tx) report(p place, r fleet.Report) error {
 		return err
 	}
 	var newest int64
-	err = t.row("SELECT seq FROM statuses WHERE target = ?", words[0]).Scan(&newest)
+	var lacked bool
+	err = t.row("SELECT seq, lacks FROM statuses WHERE target = ?", words[0]).Scan(&newest, &lacked)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) || int64(r.Seq) <= newest {
 		return err
 	}
-	return t.status(p, words[0], r)
+	return t.status(p, words[0], r, r.Since > 0 && (lacked || int64(r.Since) != newest))
 }
 
-// status replaces what a target is.
-func (t *tx) status(p place, target int64, r fleet.Report) error {
+// status replaces what a target is. lacks says that modules may be missing, or be older.
+func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	s := r.Status
 	facts := ""
 	if len(s.Facts) > 0 {
@@ -114,7 +115,7 @@ func (t *tx) status(p place, target int64, r fleet.Report) error {
 	if err != nil {
 		return err
 	}
-	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run, s.Changed, s.Error, words[1])
+	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run, s.Changed, s.Error, words[1], lacks)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type Log struct {
 	more   chan struct{}
 	broken error
 	delay  time.Duration
+	cut    uint64 // up to this seq everything is gone
 }
 
 var _ fleet.Log = (*Log)(nil)
@@ -40,6 +41,13 @@ func (l *Log) Records() [][]byte {
 		out = append(out, cloned(records)...)
 	}
 	return out
+}
+
+// Cut removes all that is there, as retention does: numbers go on.
+func (l *Log) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = uint64(len(l.list))
 }
 
 // Break makes every Append fail with an error until it is nil again.
@@ -93,6 +101,7 @@ func (l *Log) Append(ctx context.Context, records [][]byte) (uint64, error) {
 func (l *Log) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
 	for {
 		l.mu.Lock()
+		from = max(from, l.cut)
 		next, more := l.list[min(from, uint64(len(l.list))):], l.more
 		l.mu.Unlock()
 		for _, records := range next {
