@@ -45,6 +45,9 @@ type Bearer struct {
 // Prefix is how a token begins. It is no secret: logs and lists name a token by it.
 func (b Bearer) Prefix() string { return bearerWord + b.ID }
 
+// BearerID is the identity of the token that begins so. It may be given by itself.
+func BearerID(prefix string) string { return strings.TrimPrefix(prefix, bearerWord) }
+
 const (
 	bearerWord = "fettle-api-"
 	// MaxBearer is how long a token may last.

@@ -230,6 +230,16 @@ func (c *Client) CreateLogin(ctx context.Context, name string, r document.LoginR
 	return ask[document.NewLogin](ctx, c, http.MethodPost, "/v1/people/"+url.PathEscape(name)+"/login", nil, r)
 }
 
+// Logins are the tokens of somebody.
+func (c *Client) Logins(ctx context.Context, name string) (document.LoginPage, error) {
+	return ask[document.LoginPage](ctx, c, http.MethodGet, "/v1/people/"+url.PathEscape(name)+"/logins", nil, nil)
+}
+
+// WithdrawLogin ends one of them, at all hubs.
+func (c *Client) WithdrawLogin(ctx context.Context, name, id, reason string) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/people/"+url.PathEscape(name)+"/logins/"+url.PathEscape(id)+"/withdraw", nil, document.ReasonRequest{Reason: reason})
+}
+
 // CreateToken makes one; its secret is in the answer and nowhere else.
 func (c *Client) CreateToken(ctx context.Context, r document.TokenRequest) (document.NewToken, error) {
 	return ask[document.NewToken](ctx, c, http.MethodPost, "/v1/tokens", nil, r)

@@ -166,6 +166,8 @@ func TestEveryRoute(t *testing.T) {
 	try(c.SetPerson(ctx, document.PersonRequest{Name: "ann", Roles: []string{"read"}}))
 	try(c.People(ctx))
 	try(c.CreateLogin(ctx, "ann", document.LoginRequest{}))
+	try(c.Logins(ctx, "ann"))
+	try(c.WithdrawLogin(ctx, "ann", "p1", "lost"))
 	try(c.Do(ctx, document.DoRequest{What: "report", Select: []string{"web1"}}))
 	try(c.Request(ctx, "q1"))
 	try(c.Requests(ctx))

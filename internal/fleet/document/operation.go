@@ -15,6 +15,7 @@ const (
 	LoginFormat          = "fettle.fleet.login/1"
 	PeopleFormat         = "fettle.fleet.people/1"
 	NewLoginFormat       = "fettle.fleet.newlogin/1"
+	LoginPageFormat      = "fettle.fleet.logins/1"
 )
 
 // TokenRequest asks for a token that lets targets in.

@@ -37,3 +37,22 @@ type NewLogin struct {
 	Expires int64  `json:"expires"`
 	Secret  string `json:"secret"`
 }
+
+// Login is a token of somebody, as it is known: not the token itself, which no hub keeps.
+type Login struct {
+	ID      string   `json:"id"` // how the token begins
+	Roles   []string `json:"roles"`
+	Made    int64    `json:"made"`
+	By      string   `json:"by"`
+	Expires int64    `json:"expires"`
+	// Withdrawn is when it was, 0 for one that was not.
+	Withdrawn int64  `json:"withdrawn,omitempty"`
+	Note      string `json:"note,omitempty"`
+}
+
+// LoginPage is every token of somebody, the newest first.
+type LoginPage struct {
+	Format string  `json:"format"`
+	Name   string  `json:"name"`
+	Logins []Login `json:"logins"`
+}

@@ -204,6 +204,43 @@ func (w *world) hook() {
 
 // people: somebody who is known logs in from elsewhere and may do what her role says;
 // whoever is locked out may do nothing any more.
+// logins: one token is withdrawn, and the other one of the same person is good still.
+func (w *world) logins(c *client.Client) {
+	t := w.t
+	t.Helper()
+	var second document.NewLogin
+	w.ask("POST", "/v1/people/ann/login", document.LoginRequest{Note: "lost"}, &second)
+	authority, err := client.Authority(t.Context(), w.api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, err := client.New(client.Login{Hub: w.api, Token: second.Secret, Authority: authority})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lost.WhoAmI(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var page document.LoginPage
+	w.ask("GET", "/v1/people/ann/logins", nil, &page)
+	if len(page.Logins) != 2 || !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Note == "lost" && l.Withdrawn == 0 }) {
+		t.Errorf("%+v", page)
+	}
+	for range 2 {
+		w.ask("POST", "/v1/people/ann/logins/"+second.ID+"/withdraw", document.ReasonRequest{Reason: "stolen"}, &document.Done{})
+	}
+	if _, err := lost.WhoAmI(t.Context()); err == nil {
+		t.Error("a token that was withdrawn opens something")
+	}
+	if _, err := c.WhoAmI(t.Context()); err != nil {
+		t.Errorf("the other token of the same person: %v", err)
+	}
+	if w.ask("GET", "/v1/people/ann/logins", nil, &page); !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Withdrawn > 0 }) {
+		t.Errorf("%+v", page)
+	}
+	w.inAudit("/withdraw", second.ID, "stolen")
+}
+
 func (w *world) people() {
 	t := w.t
 	t.Helper()
@@ -231,6 +268,7 @@ func (w *world) people() {
 	if _, err := c.CreateLogin(t.Context(), "ann", document.LoginRequest{}); err == nil {
 		t.Error("who may operate makes logins")
 	}
+	w.logins(c)
 	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}, Locked: true}, &document.Done{})
 	if _, err := c.WhoAmI(t.Context()); err == nil {
 		t.Error("who is locked out comes in")

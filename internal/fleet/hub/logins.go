@@ -63,6 +63,69 @@ func (h *Hub) SetPerson(ctx context.Context, by access.Who, r document.PersonReq
 	return err
 }
 
+// Logins are the tokens of somebody, the newest first.
+func (h *Hub) Logins(ctx context.Context, name string) ([]document.Login, error) {
+	entries, err := h.stores["people"].All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, known := []document.Login{}, false
+	for _, e := range entries {
+		known = known || e.Key == access.PersonKey(name)
+		if !strings.HasPrefix(e.Key, access.BearerKey("")) {
+			continue
+		}
+		var b access.Bearer
+		if err := json.Unmarshal(e.Value, &b); err != nil {
+			return nil, fmt.Errorf("cannot read %s of the store of people: %w", e.Key, err)
+		}
+		if b.Person != name {
+			continue
+		}
+		l := document.Login{ID: b.Prefix(), Roles: []string{}, Made: b.Made * 1e9, By: b.By, Expires: b.Expires * 1e9, Withdrawn: b.Withdrawn * 1e9, Note: b.Note}
+		for _, r := range b.Roles {
+			l.Roles = append(l.Roles, string(r))
+		}
+		out = append(out, l)
+	}
+	if !known && len(out) == 0 {
+		return nil, nobodyCalled(name)
+	}
+	slices.SortFunc(out, func(a, b document.Login) int { return cmp.Or(cmp.Compare(b.Made, a.Made), cmp.Compare(a.ID, b.ID)) })
+	return out, nil
+}
+
+func nobodyCalled(name string) error {
+	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find anybody called %.60q", name), Hint: "See who is known: fettle person list"}
+}
+
+// WithdrawLogin ends one token of somebody. Every hub asks the store whenever it is shown, so
+// that it opens nothing from then on. One that was withdrawn is no error.
+func (h *Hub) WithdrawLogin(ctx context.Context, _ access.Who, name, id string) error {
+	key := access.BearerKey(access.BearerID(id))
+	for {
+		e, err := h.stores["people"].Get(ctx, key)
+		var b access.Bearer
+		if err == nil {
+			err = json.Unmarshal(e.Value, &b)
+		}
+		if errors.Is(err, fleet.ErrNotFound) || err == nil && b.Person != name {
+			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the login %.40q of %.60s", id, name), Hint: "See which there are: fettle person logins " + name}
+		}
+		if err != nil || b.Withdrawn > 0 {
+			return err
+		}
+		b.Withdrawn = h.now().Unix()
+		text, err := json.Marshal(b)
+		if err == nil {
+			_, err = h.stores["people"].Update(ctx, key, text, e.Rev)
+		}
+		if !errors.Is(err, fleet.ErrConflict) {
+			return err
+		}
+	}
+}
+
 // CreateLogin makes a token with which somebody logs in. Its secret is in the answer and
 // nowhere else.
 func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {

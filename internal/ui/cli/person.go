@@ -23,7 +23,7 @@ and people too). Root on the hub's own machine needs none of this.`,
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newPersonSet(s), newPersonLogin(s), newPersonList(s))
+	c.AddCommand(newPersonSet(s), newPersonLogin(s), newPersonLogins(s), newPersonWithdraw(s), newPersonList(s))
 	return c
 }
 
@@ -76,6 +76,54 @@ func newPersonLogin(s *session) *cobra.Command {
 	}
 	c.Flags().StringVar(&expires, "expires", "90d", "end after this `TIME`, such as 12h or 30d")
 	c.Flags().StringVar(&note, "note", "", "say what it is for: `TEXT`")
+	return c
+}
+
+func newPersonLogins(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "logins NAME",
+		Short:   "List the tokens with which somebody logs in",
+		Example: "  fettle person logins ann",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.LoginPage, error) { return hub.Logins(c.Context(), a[0]) }, s.showLogins)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showLogins(p document.LoginPage) {
+	rows := [][]string{}
+	for _, l := range p.Logins {
+		is := "open"
+		switch {
+		case l.Withdrawn > 0:
+			is = "withdrawn"
+		case l.Expires <= s.app.Now().UnixNano():
+			is = "ended"
+		}
+		rows = append(rows, []string{l.ID, is, strings.Join(l.Roles, ","), s.moment(l.Made), l.By, s.moment(l.Expires), l.Note})
+	}
+	s.style().Table(s.app.Stdout, []string{"LOGIN", "IS", "ROLES", "MADE", "BY", "UNTIL", "NOTE"}, rows)
+}
+
+func newPersonWithdraw(s *session) *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use:     "withdraw NAME LOGIN…",
+		Short:   "End single tokens of somebody",
+		Long:    "They open nothing any more, at any hub, at once; the others stay good. A login is named by how\nits token begins. To keep somebody out with all of them: fettle person set NAME --locked.",
+		Example: "  fettle person withdraw ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
+		Args:    args(2, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.eachOnHub(c.Context(), "withdraw", a[1:], func(hub *client.Client, id string) (document.Done, error) {
+				return hub.WithdrawLogin(c.Context(), a[0], id, reason)
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
 	return c
 }
 

@@ -41,6 +41,9 @@ type Operations interface {
 	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error
 	// CreateLogin makes a token for somebody whom the hub knows.
 	CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error)
+	// Logins are the tokens of somebody, and WithdrawLogin ends one, at all hubs.
+	Logins(ctx context.Context, name string) ([]document.Login, error)
+	WithdrawLogin(ctx context.Context, by access.Who, name, login string) error
 
 	Approve(ctx context.Context, by access.Who, id fleet.TargetID) error
 	Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error

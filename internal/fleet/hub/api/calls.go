@@ -223,6 +223,15 @@ func (c *call) createLogin() (any, error) {
 	return l, err
 }
 
+func (c *call) logins() (any, error) {
+	all, err := c.h.Backend.Logins(c.r.Context(), c.path["person"])
+	return document.LoginPage{Format: document.LoginPageFormat, Name: c.path["person"], Logins: append([]document.Login{}, all...)}, err
+}
+
+func (c *call) withdrawLogin() (any, error) {
+	return done("The login %s of %s opens nothing any more.", c.path["login"], c.path["person"])(c.h.Backend.WithdrawLogin(c.r.Context(), c.who, c.path["person"], c.path["login"]))
+}
+
 // done says what was done, where nothing went wrong.
 func done(format string, args ...any) func(error) (any, error) {
 	return func(err error) (any, error) {

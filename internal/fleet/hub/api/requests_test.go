@@ -60,6 +60,8 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/people", "/v1/people", `{"name":"ann","roles":["read"]}`},
 	{"GET /v1/people", "/v1/people", ""},
 	{"POST /v1/people/{person}/login", "/v1/people/ann/login", `{"expires_ns":3600000000000}`},
+	{"GET /v1/people/{person}/logins", "/v1/people/ann/logins", ""},
+	{"POST /v1/people/{person}/logins/{login}/withdraw", "/v1/people/ann/logins/p1/withdraw", `{"reason":"lost"}`},
 	{"POST /v1/targets/{target}/retire", "/v1/targets/web2/retire", "{}"},
 	{"POST /v1/targets/{target}/revoke", "/v1/targets/web1/revoke", `{"reason":"stolen"}`},
 }

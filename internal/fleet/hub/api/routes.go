@@ -113,6 +113,8 @@ func memberRoutes() []Route {
 		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "Whom the hub knows, and what they may do", Out: document.People{}, call: (*call).people},
 		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Make somebody known, or change what they may do", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
 		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Make a token with which somebody logs in; the answer is the only one that holds it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
+		{Method: "GET", Path: "/v1/people/{person}/logins", Right: access.Admin, Does: "The tokens of somebody, without the secrets", Out: document.LoginPage{}, call: (*call).logins},
+		{Method: "POST", Path: "/v1/people/{person}/logins/{login}/withdraw", Right: access.Admin, Does: "End one token of somebody, at all hubs", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).withdrawLogin},
 	}
 }
 

@@ -39,19 +39,20 @@ func Now() time.Time { return time.Date(2026, 11, 21, 4, 21, 57, 0, time.UTC) }
 type Hub struct {
 	*view.View
 
-	mu       sync.Mutex
-	seq      uint64
-	targets  map[fleet.TargetID]fleet.Target
-	tokens   []document.Token
-	people   []document.Known
-	programs []document.Programmed
-	alone    bool // hub2 is retired
-	requests []document.Request
-	acts     []access.Entry
-	rules    []document.Notification
-	decided  []string // notices
-	approved []string // digests of alarms
-	repos    []document.Repository
+	mu        sync.Mutex
+	seq       uint64
+	targets   map[fleet.TargetID]fleet.Target
+	tokens    []document.Token
+	people    []document.Known
+	programs  []document.Programmed
+	alone     bool // hub2 is retired
+	requests  []document.Request
+	withdrawn bool // the one login
+	acts      []access.Entry
+	rules     []document.Notification
+	decided   []string // notices
+	approved  []string // digests of alarms
+	repos     []document.Repository
 
 	askPolicy fleet.AskPolicy
 	// Open opens executors; nil: every target is away.

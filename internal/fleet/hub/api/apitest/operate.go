@@ -95,6 +95,31 @@ func (h *Hub) CreateLogin(_ context.Context, _ access.Who, name string, r docume
 	return document.NewLogin{Name: name, ID: "p1", Expires: Now().UnixNano() + r.Expires, Secret: "secret-of-" + name}, nil
 }
 
+// Logins are one, which is not secret-of-somebody.
+func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.ContainsFunc(h.people, func(k document.Known) bool { return k.Name == name }) {
+		return nil, fmt.Errorf("cannot find anybody called %q: %w", name, fleet.ErrNotFound)
+	}
+	l := document.Login{ID: "fettle-api-p1", Roles: []string{"read"}, Made: Now().UnixNano(), By: "root", Expires: Now().Add(time.Hour).UnixNano(), Note: "laptop"}
+	if h.withdrawn {
+		l.Withdrawn = Now().UnixNano()
+	}
+	return []document.Login{l}, nil
+}
+
+// WithdrawLogin ends that one.
+func (h *Hub) WithdrawLogin(_ context.Context, _ access.Who, name, login string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if login != "p1" && login != "fettle-api-p1" {
+		return fmt.Errorf("cannot find the login %q of %s: %w", login, name, fleet.ErrNotFound)
+	}
+	h.withdrawn = true
+	return nil
+}
+
 // Approve makes a target active.
 func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Active })
