@@ -2,6 +2,7 @@ package bus
 
 import (
 	"crypto/subtle"
+	"errors"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -13,6 +14,10 @@ const (
 	userHub    = "hub"
 	userSystem = "system"
 )
+
+// ErrNotYet is in the chain of an error of Config.Identify about a hub that cannot tell yet who
+// may come in. Whoever comes is sent away without a word: the hub says it once for all.
+var ErrNotYet = errors.New("this hub has only begun")
 
 // Check implements server.Authentication: it tells who may connect, and as what. The
 // secret is this process's, and is taken only from within it.
@@ -28,6 +33,9 @@ func (s *Server) Check(c server.ClientAuthentication) bool {
 		return false
 	}
 	id, err := s.config.Identify(state)
+	if errors.Is(err, ErrNotYet) {
+		return false
+	}
 	if err != nil {
 		s.warn("refused a connection: " + err.Error())
 		return false

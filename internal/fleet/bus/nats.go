@@ -87,7 +87,7 @@ func Dial(ctx context.Context, c LinkConfig) (*Link, error) {
 func (c LinkConfig) dial(ctx context.Context) (Carrier, <-chan struct{}, error) {
 	nc, lost, err := c.connect()
 	if err != nil {
-		c.warn("cannot connect to a hub: " + err.Error())
+		c.warn("cannot connect to a hub: " + refusal(err))
 		// In TLS 1.3 that is an alert which comes when this end is done.
 		if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && c.Refused != nil {
 			c.Refused(ctx)
@@ -95,6 +95,14 @@ func (c LinkConfig) dial(ctx context.Context) (Carrier, <-chan struct{}, error) 
 		return nil, nil, err
 	}
 	return overNATS{nc}, lost, nil
+}
+
+// refusal says what the server's word means: it gives one and no reason.
+func refusal(err error) string {
+	if !errors.Is(err, nats.ErrAuthorization) {
+		return err.Error()
+	}
+	return "it does not let this agent in. A hub that has only begun sends all away for some seconds: nothing is to be done, it is tried again. If it goes on, look at a hub whether this target is active: fettle target list --all"
 }
 
 func (c LinkConfig) connect() (*nats.Conn, <-chan struct{}, error) {

@@ -76,6 +76,7 @@ type Hub struct {
 	exchange fleet.Exchange
 	log      fleet.Log
 	stores   map[string]fleet.Store
+	early    atomic.Uint64 // agents that came before it was settled
 	view     *view.View
 	logEnd   atomic.Uint64 // where the log ended when the view began to follow it
 	metrics  *metrics.Metrics
@@ -103,6 +104,7 @@ type Hub struct {
 	certifying  paces
 	crls        *mirror[keptList]
 	listing     sync.Mutex // who signs a list
+	reporting   paces
 	members     *mirror[Member]
 	leaving     *mirror[leaving]
 
@@ -204,7 +206,8 @@ func (h *Hub) startBus(ctx context.Context) error {
 			select {
 			case <-h.settled:
 			default: // who is known is being read: they come again in a moment
-				return "", errors.New("this hub has only begun")
+				h.early.Add(1)
+				return "", bus.ErrNotYet
 			}
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {
@@ -283,7 +286,7 @@ func (h *Hub) makeMirrors() {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
 	}
-	h.exports.changed, h.exporting = h.onExported, exportPaces()
+	h.exports.changed, h.exporting, h.reporting = h.onExported, exportPaces(), reportPaces()
 	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
 	h.served, h.certifying = newMirror[served](settings, "served/", nil), certifyPaces()
 	h.crls = newMirror[keptList](settings, "list/", nil)
@@ -319,6 +322,9 @@ func (h *Hub) settle(ctx context.Context) error {
 		return err
 	}
 	close(h.settled)
+	if n := h.early.Load(); n > 0 {
+		h.warn(fmt.Sprintf("agents that came before this hub had read who is known were sent away, %d times in all: they come again by themselves", n))
+	}
 	h.keepCircle()
 	return nil
 }

@@ -29,7 +29,10 @@ const tellEvery = time.Hour
 
 // take counts once more; ok is false for one too many, and tell is true when that is to be
 // told.
-func (p *paces) take(id fleet.TargetID, now time.Time) (ok, tell bool) {
+func (p *paces) take(id fleet.TargetID, now time.Time) (ok, tell bool) { return p.takeMany(id, now, 1) }
+
+// takeMany is take of something that counts as so many.
+func (p *paces) takeMany(id fleet.TargetID, now time.Time, n int) (ok, tell bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all == nil {
@@ -40,7 +43,7 @@ func (p *paces) take(id fleet.TargetID, now time.Time) (ok, tell bool) {
 		one = &pace{Limiter: rate.NewLimiter(p.every, p.burst)}
 		p.all[id] = one
 	}
-	if one.AllowN(now, 1) {
+	if one.AllowN(now, n) {
 		return true, false
 	}
 	tell = one.told.IsZero() || now.Sub(one.told) >= tellEvery

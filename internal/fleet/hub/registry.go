@@ -84,6 +84,7 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 			go h.forbidOf(fleet.TargetID(key), t)
 		}
 		h.told.forget(fleet.TargetID(key))
+		h.reporting.forget(fleet.TargetID(key))
 	}
 }
 

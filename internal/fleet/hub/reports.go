@@ -2,8 +2,12 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -30,6 +34,9 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 		return nil, fmt.Errorf("cannot take what is other since report %d: tell all of it", r.Since)
 	}
 	h.view.Heard(from, h.now())
+	if err := h.mayReport(ctx, from, len(body)); err != nil {
+		return nil, err
+	}
 	began := h.now()
 	if _, err := h.log.Append(ctx, [][]byte{body}); err != nil {
 		return nil, err
@@ -38,6 +45,32 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 	h.metrics.Reports(1)
 	h.metrics.Committed(h.now().Sub(began))
 	return nil, nil
+}
+
+// How much each target may tell. A report counts as one and as one more for each KiB. A
+// whole outbox of a target that was away for days comes through at once, or within a day
+// where there are hundreds of modules, and what changes without end every few seconds.
+// Whoever reports without end adds no more than some 80 MiB to the log in a day.
+const (
+	reportBurst = 32 << 10
+	reportEvery = time.Second
+)
+
+func reportPaces() paces { return paces{every: rate.Every(reportEvery), burst: reportBurst} }
+
+func reportCost(size int) int { return 1 + size>>10 }
+
+// mayReport refuses a report of a target that tells too much. It keeps it, and tries again
+// later.
+func (h *Hub) mayReport(ctx context.Context, from fleet.TargetID, size int) error {
+	ok, tell := h.reporting.takeMany(from, h.now(), reportCost(size))
+	if ok {
+		return nil
+	}
+	if tell {
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Asked, Target: from, Text: "reports again and again", Error: "its reports are taken slowly; if nothing changes there all the time, look who has the machine"})
+	}
+	return errors.New("cannot take more reports of this target now: they are taken slowly, so keep them")
 }
 
 // told has the number of the report of each target that this hub was the last to

@@ -24,13 +24,20 @@ func (h *Hub) Do(ctx context.Context, by access.Who, do document.DoRequest, targ
 		Do:      fleet.Do{ID: newID(), What: do.What, Arg: do.Arg, Run: do.Run, By: by.Name, At: now.Unix()},
 		Pending: pending, Expires: now.Add(life).Unix(),
 	}
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, By: by.Name, Text: fmt.Sprintf("%s of %d targets", r.title(), len(pending))}); err != nil {
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, By: by.Name, Text: fmt.Sprintf("%s of %s", r.title(), targetCount(len(pending)))}); err != nil {
 		return document.Request{}, err
 	}
 	if err := h.requests.put(ctx, r.ID, r, 0); err != nil {
 		return document.Request{}, fmt.Errorf("cannot keep the request: %w", err)
 	}
 	return h.requestDoc(r), nil
+}
+
+func targetCount(n int) string {
+	if n == 1 {
+		return "1 target"
+	}
+	return fmt.Sprintf("%d targets", n)
 }
 
 // title is what is asked for, in few words.

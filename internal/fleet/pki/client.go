@@ -35,6 +35,9 @@ type Client struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Again enrols a host that has an identity, with a new key.
 	Again bool
+	// Keep changes what is known of the fleet, durably, as one step with whoever else does;
+	// nil: nobody else does, and it lies in the folder.
+	Keep func(change func(Known) Known) error
 }
 
 // coming is an enrolment that has not ended: the key lasts as long as the token does.
@@ -107,8 +110,14 @@ func (c Client) learn(a Answer, i *Identity, k Known) error {
 		_, _ = set.Add(e, keys)
 	}
 	issued := i.chain[0].NotBefore.Add(Backdate)
-	next := Known{Floor: Raise(floor, issued, i.chain[len(i.chain)-1]).UnixNano(), Revocations: merged(k.Revocations, set.Envelopes())}
-	return c.Folder.SaveKnown(next)
+	proved := Raise(floor, issued, i.chain[len(i.chain)-1]).UnixNano()
+	change := func(now Known) Known {
+		return Known{Floor: max(now.Floor, proved), Revocations: merged(now.Revocations, set.Envelopes())}
+	}
+	if c.Keep != nil {
+		return c.Keep(change)
+	}
+	return c.Folder.SaveKnown(change(k))
 }
 
 // merged adds to what is kept: that somebody who signed is not believed now takes nothing

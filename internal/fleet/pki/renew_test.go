@@ -54,6 +54,30 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
+// What somebody else learns while a certificate is renewed is not forgotten: a renewal
+// changes what is known then, and writes over nothing.
+func TestRenewalKeepsWhatIsKnown(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	s.enrolled(c, "web1")
+	s.clock.forward(16 * time.Hour)
+	later := s.clock.now().Add(100 * year).UnixNano()
+	known := pki.Known{Floor: later, Revocations: [][]byte{[]byte("learned meanwhile")}}
+	c.Keep = func(change func(pki.Known) pki.Known) error {
+		known = change(known)
+		return nil
+	}
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if known.Floor != later || len(known.Revocations) == 0 || string(known.Revocations[0]) != "learned meanwhile" {
+		t.Errorf("%+v", known)
+	}
+	if k, err := c.Folder.LoadKnown(); err != nil || k.Floor >= later {
+		t.Errorf("the file was written beside whoever keeps it: %+v, %v", k, err)
+	}
+}
+
 // A clock that is a year off in either direction keeps nobody from enrolling or renewing.
 func TestClocksAYearOff(t *testing.T) {
 	for what, off := range map[string]time.Duration{"behind": -year, "ahead": year} {

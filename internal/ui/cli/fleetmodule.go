@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 func (s *session) showFleetModules(p document.ModulePage) {
@@ -62,7 +63,7 @@ func newModuleShow(s *session) *cobra.Command {
 }
 
 func (s *session) showFleetModule(d document.ModuleDetail) {
-	s.printf("%s on %s: %s\n\n", folderName(d.Module.Module), uses(d.Module.Targets), counts(d.Module.States))
+	s.printf("%s on %s: %s\n\n", folderName(d.Module.Module), render.Count(d.Module.Targets, "target"), counts(d.Module.States))
 	rows := [][]string{}
 	for _, r := range d.Module.Revisions {
 		rows = append(rows, []string{short(r.Commit), strconv.Itoa(r.Assigned), strconv.Itoa(r.Applied), r.Branch, r.Subject})

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 func newSteps(s *session) *cobra.Command {
@@ -126,7 +127,7 @@ func newStepsLint(s *session) *cobra.Command {
 				return err
 			}
 			s.warnings(ds)
-			s.printf("ok  %s  %d steps\n", a[0], len(f.list))
+			s.printf("ok  %s  %s\n", a[0], render.Count(len(f.list), "step"))
 			return nil
 		},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 func newToken(s *session) *cobra.Command {
@@ -88,14 +89,7 @@ func lets(t document.Token) string {
 	if t.Hub {
 		return "1 hub"
 	}
-	return uses(t.Uses)
-}
-
-func uses(n int) string {
-	if n == 1 {
-		return "1 target"
-	}
-	return fmt.Sprintf("%d targets", n)
+	return render.Count(t.Uses, "target")
 }
 
 func newTokenList(s *session) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 type validateDoc struct {
@@ -105,7 +106,7 @@ func (s *session) showValid(doc validateDoc, ds diag.List) error {
 	}
 	s.warnings(ds)
 	for _, t := range doc.Targets {
-		s.printf("ok  %s  %d steps%s\n", t.Target, t.Steps, parted("  as any target of the group ", t.Group))
+		s.printf("ok  %s  %s%s\n", t.Target, render.Count(t.Steps, "step"), parted("  as any target of the group ", t.Group))
 	}
 	if len(doc.Targets) == 0 {
 		s.printf("ok, but the repository declares no target\n")

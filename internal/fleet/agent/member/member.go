@@ -267,21 +267,25 @@ func (m *Member) Certificate() (from, until int64) {
 func (m *Member) Renew(ctx context.Context) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now, Dial: m.cfg.Dial}.Renew(ctx, m.revoked)
+	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now, Dial: m.cfg.Dial, Keep: m.keep}.Renew(ctx, m.revoked)
 	if err != nil {
 		return err
 	}
-	known, err := m.folder.LoadKnown()
 	m.mu.Lock()
 	m.identity = next
-	if err == nil {
-		known.Floor = max(known.Floor, m.known.Floor)
-		m.known = known
-	}
+	known := m.known
 	m.mu.Unlock()
 	keys := m.keys()
 	for _, e := range known.Revocations {
 		_, _ = m.revoked.Add(e, keys) // what is not believed is kept, and told when this begins anew
 	}
-	return err
+	return nil
+}
+
+// keep changes what is known of the fleet: all that writes the file holds mu.
+func (m *Member) keep(change func(pki.Known) pki.Known) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = change(m.known)
+	return m.folder.SaveKnown(m.known)
 }
