@@ -23,10 +23,45 @@ func checkForm(pkgs []*pkg) []string {
 			}
 			broken = append(broken, p.changes(f)...)
 			broken = append(broken, p.undocumented(f)...)
+			broken = append(broken, p.starts(f)...)
 		}
 		broken = append(broken, p.name()...)
 	}
 	return broken
+}
+
+// starts tells of regular expressions that every start of a program would make, whether or
+// not it needs them.
+func (p *pkg) starts(f *ast.File) []string {
+	var out []string
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			v, ok := spec.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			for _, value := range v.Values {
+				if fn, ok := p.info.Uses[called(value)].(*types.Func); ok && fn.FullName() == "regexp.MustCompile" {
+					out = append(out, p.file(value.Pos())+" makes a regular expression at every start: put sync.OnceValue around it")
+				}
+			}
+		}
+	}
+	return out
+}
+
+// called is the name of what a call of another package calls; nil for anything else.
+func called(e ast.Expr) *ast.Ident {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+			return sel.Sel
+		}
+	}
+	return nil
 }
 
 // comment tells what the package comment lacks.

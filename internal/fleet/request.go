@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -107,7 +108,7 @@ func ParseDone(b []byte) (Done, error) {
 	return d, nil
 }
 
-var accountName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+var accountName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`) })
 
 // Check says what is wrong with it.
 func (c Command) Check() error {
@@ -122,7 +123,7 @@ func (c Command) Check() error {
 		return errors.New("cannot run a program without a name")
 	case c.Dir != "" && (!strings.HasPrefix(c.Dir, "/") || len(c.Dir) > 4096):
 		return fmt.Errorf("cannot start it in %.80q: that is not an absolute path", c.Dir)
-	case c.User != "" && !accountName.MatchString(c.User):
+	case c.User != "" && !accountName().MatchString(c.User):
 		return fmt.Errorf("cannot run it as %.40q: that is no name of an account", c.User)
 	case c.Timeout < 0 || time.Duration(c.Timeout) > MaxCommandTime:
 		return fmt.Errorf("cannot let it take %s: %s is the most", time.Duration(c.Timeout), MaxCommandTime)

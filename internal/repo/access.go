@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Access is how a service gets to a repository: by files that its operator names, and
@@ -21,12 +22,12 @@ type Access struct {
 	Authority string
 }
 
-var plainFile = regexp.MustCompile(`^/[A-Za-z0-9/._@%+:,-]*$`)
+var plainFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9/._@%+:,-]*$`) })
 
 // check allows only paths that no shell makes anything else of: git starts ssh by one.
 func (a Access) check() error {
 	for _, p := range []string{a.Key, a.KnownHosts, a.Credentials, a.Authority} {
-		if p != "" && (!plainFile.MatchString(p) || filepath.Clean(p) != p) {
+		if p != "" && (!plainFile().MatchString(p) || filepath.Clean(p) != p) {
 			return fmt.Errorf("cannot use the file %q: give an absolute path of letters, digits and . _ - + @", shorten(p))
 		}
 	}

@@ -46,11 +46,11 @@ type Host struct {
 	off     bool  // a host that has been switched off does not boot by itself
 }
 
-var nameSyntax = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+var nameSyntax = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`) })
 
 // newHost makes a host's file tree and network, which outlive its boots.
 func (w *World) newHost(name string, opts Options) (*Host, error) {
-	if !nameSyntax.MatchString(name) {
+	if !nameSyntax().MatchString(name) {
 		return nil, fmt.Errorf("cannot make host %q: a name is at most 31 of a-z, 0-9 and -", name)
 	}
 	w.mu.Lock()

@@ -37,7 +37,7 @@ type Foreign struct {
 	Replicas int
 }
 
-var prefixForm = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]{0,100}[A-Za-z0-9])?$`)
+var prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]{0,100}[A-Za-z0-9])?$`) })
 
 // mostReplicas is the most that JetStream knows.
 const mostReplicas = 5
@@ -48,7 +48,7 @@ func (f Foreign) Check() error {
 	switch {
 	case len(f.URLs) == 0:
 		return errors.New("cannot use a NATS cluster without an address: give --nats tls://HOST:PORT")
-	case !prefixForm.MatchString(f.Prefix):
+	case !prefixForm().MatchString(f.Prefix):
 		return fmt.Errorf("cannot use %.80q as a prefix: it has letters, digits and -", f.Prefix)
 	case len(f.Key) != KeySize:
 		return fmt.Errorf("cannot seal with a key of %d bytes: it has %d", len(f.Key), KeySize)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,11 +21,11 @@ const MaxValue = 1 << 20
 // once; the time is for those whose connection was lost.
 const markerTime = time.Hour
 
-var keyForm = regexp.MustCompile(`^[-/_=A-Za-z0-9]+(\.[-/_=A-Za-z0-9]+)*$`)
+var keyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-/_=A-Za-z0-9]+(\.[-/_=A-Za-z0-9]+)*$`) })
 
 // CheckEntry says what is wrong with a key and a value for a store.
 func CheckEntry(key string, value []byte) error {
-	if len(key) > 512 || !keyForm.MatchString(key) {
+	if len(key) > 512 || !keyForm().MatchString(key) {
 		return fmt.Errorf("cannot keep anything under the key %.80q: it is up to 512 letters, digits and - _ / =, with single dots between them", key)
 	}
 	if len(value) > MaxValue {

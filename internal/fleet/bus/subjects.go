@@ -4,24 +4,25 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"fettle.dev/fettle/internal/fleet"
 )
 
-var wordForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
 
 // checkWord says what is wrong with a word that something is asked under.
 func checkWord(word string) error {
-	if !wordForm.MatchString(word) {
+	if !wordForm().MatchString(word) {
 		return fmt.Errorf("cannot use %.40q as a word of the bus: it is up to 32 small letters, digits and -", word)
 	}
 	return nil
 }
 
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)
+var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`) })
 
 // isToken tells whether a text can be one part of a subject and nothing more.
-func isToken(s string) bool { return tokenForm.MatchString(s) }
+func isToken(s string) bool { return tokenForm().MatchString(s) }
 
 func upOf(id fleet.TargetID, rest string) string   { return "f." + string(id) + ".up." + rest }
 func downOf(id fleet.TargetID, rest string) string { return "f." + string(id) + ".down." + rest }

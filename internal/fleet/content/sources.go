@@ -27,7 +27,7 @@ type Source struct {
 	Limits repo.MirrorLimits
 }
 
-var sourceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+var sourceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`) })
 
 // Sources follow repositories: each has a mirror in a folder below Dir. What cannot be
 // read leaves what was resolved before. Its fields are set before Run; its methods are
@@ -93,7 +93,7 @@ func (s *Sources) Set(list []Source) error {
 }
 
 func (s Source) check() error {
-	if !sourceName.MatchString(s.Name) {
+	if !sourceName().MatchString(s.Name) {
 		return fmt.Errorf("cannot call a repository %.70q: a name has small letters, digits, - and _", s.Name)
 	}
 	r, err := repo.OpenRemote(s.URL)
@@ -264,7 +264,7 @@ func (s *Sources) Pack(ctx context.Context, rev fleet.Revision, store *Store) ([
 }
 
 func (s *Sources) open(ctx context.Context, source string) (*repo.Repo, error) {
-	if !sourceName.MatchString(source) {
+	if !sourceName().MatchString(source) {
 		return nil, fmt.Errorf("cannot open the repository %.70q: nobody follows it", source)
 	}
 	return repo.Open(ctx, path.Join(s.Dir, source+".git"))

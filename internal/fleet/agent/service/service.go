@@ -73,7 +73,7 @@ const (
 	againNoHub   = lookSoon
 )
 
-var unitName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`)
+var unitName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`) })
 
 // Check says what is wrong with a wish.
 func (w Wish) Check() error {
@@ -83,7 +83,7 @@ func (w Wish) Check() error {
 	if !slices.Contains(w.Names, w.Name) {
 		return fmt.Errorf("cannot keep a certificate as %.80q: that is not one of its names", w.Name)
 	}
-	if w.Reload != "" && !unitName.MatchString(w.Reload) {
+	if w.Reload != "" && !unitName().MatchString(w.Reload) {
 		return fmt.Errorf("cannot reload %.80q: that is no name of a unit", w.Reload)
 	}
 	return nil

@@ -4,6 +4,7 @@ package plan
 import (
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -13,6 +14,7 @@ var (
 	seen  = map[string]int{}
 	guard sync.Mutex
 	n     int
+	word  = regexp.MustCompile(`^w$`)
 )
 
 func init() { n = 1 }
