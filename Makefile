@@ -84,8 +84,8 @@ bench: build
 bench-hosts: build
 	go run ./test/bench/hosts -date "$$(date -u +%F)" $(BENCHFLAGS)
 
-# On Linux, with git. As many agents as two cores and the limit on open files carry: the
-# hub and the agents have one for each. A part: make bench-fleet BENCHFLAGS="-agents 500"
+# On Linux, with git. As many agents as two cores and the limit on open files carry: a hub
+# has one for each. A part: make bench-fleet BENCHFLAGS="-agents 500"
 bench-fleet: build
 	go run ./test/bench/fleet -date "$$(date -u +%F)" $(BENCHFLAGS)
 

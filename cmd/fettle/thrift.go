@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/host/local"
@@ -24,11 +25,16 @@ const (
 // pages of this program that were only read: some times one after the other, since the stacks
 // of connections shrink by half with each, and again after giveEvery spans. Go collects as
 // often by itself, and gives nothing back.
+//
+// So much that was allocated is work as well, or this part of all that is in use, and half of
+// it is enough: where much is in use a collection takes long, and there are never so many.
 const (
 	lookEvery = 200 * time.Millisecond
 	span      = 10
 	workGCs   = 4
 	stillGCs  = 2
+	workBytes = 64 << 20
+	workPart  = 16
 	calmSpans = 10
 	giveTimes = 4
 	giveEvery = 60
@@ -36,21 +42,26 @@ const (
 
 // thrift decides about the memory of a hub. The zero value rests.
 type thrift struct {
-	gcs   uint64 // at the end of the last span
-	looks int    // since then
-	calm  int    // spans without work; below calmSpans it works
+	last  measures // at the end of the last span
+	looks int      // since then
+	calm  int      // spans without work; below calmSpans it works
 	busy  bool
 }
 
-// look takes in how many collections there were. It gives the percentage from now on, 0 for
-// no change, and whether what is free goes back to the system.
-func (t *thrift) look(gcs uint64) (percent int, give bool) {
-	n := gcs - t.gcs
-	if t.looks++; t.looks < span && n < workGCs {
+// measures are how many collections there were so far and how much was allocated, and how
+// much is in use.
+type measures struct{ gcs, allocated, used uint64 }
+
+// look takes in what was measured. It gives the percentage from now on, 0 for no change, and
+// whether what is free goes back to the system.
+func (t *thrift) look(m measures) (percent int, give bool) {
+	gcs, allocated, much := m.gcs-t.last.gcs, m.allocated-t.last.allocated, max(workBytes, m.used/workPart)
+	works := gcs >= workGCs || allocated >= much
+	if t.looks++; t.looks < span && !works {
 		return 0, false
 	}
-	t.gcs, t.looks, t.calm = gcs, 0, t.calm+1
-	if n >= workGCs || t.busy && n >= stillGCs {
+	t.last, t.looks, t.calm = m, 0, t.calm+1
+	if works || t.busy && (gcs >= stillGCs || allocated >= much/2) {
 		t.calm = 0
 	}
 	switch {
@@ -70,7 +81,7 @@ func (t *thrift) keep(ctx context.Context) {
 		return
 	}
 	debug.SetGCPercent(restPercent)
-	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	for tick := time.NewTicker(lookEvery); ; {
 		select {
 		case <-ctx.Done():
@@ -79,10 +90,10 @@ func (t *thrift) keep(ctx context.Context) {
 		case <-tick.C:
 		}
 		metrics.Read(sample)
-		if sample[0].Value.Kind() != metrics.KindUint64 {
+		if slices.ContainsFunc(sample, func(s metrics.Sample) bool { return s.Value.Kind() != metrics.KindUint64 }) {
 			continue
 		}
-		percent, give := t.look(sample[0].Value.Uint64())
+		percent, give := t.look(measures{sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64()})
 		if percent > 0 {
 			debug.SetGCPercent(percent)
 		}

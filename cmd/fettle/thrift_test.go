@@ -10,7 +10,7 @@ func TestThrift(t *testing.T) {
 	look := func(n uint64, want int, give bool) {
 		t.Helper()
 		gcs += n
-		if got, gives := h.look(gcs); got != want || gives != give {
+		if got, gives := h.look(measures{gcs: gcs}); got != want || gives != give {
 			t.Errorf("after %d collections: %d and %v, not %d and %v", n, got, gives, want, give)
 		}
 	}
@@ -46,4 +46,32 @@ func TestThrift(t *testing.T) {
 		}
 	}
 	look(workGCs, workPercent, false)
+}
+
+// A hub that has much is seen to work by what it allocates, though it seldom collects.
+func TestThriftOfMuch(t *testing.T) {
+	for _, used := range []uint64{10 << 20, 4 << 30} {
+		much := max(workBytes, used/workPart)
+		m := measures{used: used}
+		var h thrift
+		over := func(n uint64, want int) {
+			t.Helper()
+			for range span - 1 {
+				h.look(m)
+			}
+			m.allocated += n
+			if got, _ := h.look(m); got != want {
+				t.Errorf("after %d bytes with %d in use: %d, not %d", n, used, got, want)
+			}
+		}
+		over(much-1, 0)
+		over(much, workPercent)
+		for range calmSpans {
+			over(much/2, 0)
+		}
+		for range calmSpans - 1 {
+			over(much/2-1, 0)
+		}
+		over(0, restPercent)
+	}
 }

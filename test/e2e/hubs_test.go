@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fettle.dev/fettle/test/gobuild"
 	"fettle.dev/fettle/test/hosts"
 )
 
@@ -21,13 +22,15 @@ type hubsOf struct {
 
 // TestHubs makes a fleet of three hubs as the documents say. The one that leads is killed
 // while agents apply, and again while it assigns: another one leads, each agent does each
-// thing once, and the one that was killed comes back. Then one is stolen and another one
-// leaves: nobody believes them any more.
+// thing once, and the one that was killed comes back. They get another program, one after
+// the other. Then one is stolen, and nobody believes it any more; of the two that are left
+// one is lost with all that it kept, and its machine is another hub, which leaves.
 func TestHubs(t *testing.T) {
 	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)
+	newer := buildProgram(t, gobuild.Fettle, "9.0")
 	w := hosts.NewWorld(t)
 	names := []string{"hub1", "hub2", "hub3", "web1", "web2"}
 	ms := make([]*machine, len(names))
@@ -42,12 +45,16 @@ func TestHubs(t *testing.T) {
 		})
 	}
 	all.Wait()
+	for _, h := range ms[:3] {
+		h.Copy(t, newer, "/root/newer")
+	}
 	f := &hubsOf{t: t, hubs: ms[:3], agents: ms[3:]}
 	f.begin()
 	for _, s := range []struct {
 		name string
 		f    func(*hubsOf)
-	}{{"KilledWhileAgentsApply", killedWhileAgentsApply}, {"KilledWhileItAssigns", killedWhileItAssigns}, {"OnceEach", onceEach}, {"Lost", hubLost}, {"Leaves", hubLeaves}, {"StillOnceEach", stillOnceEach}} {
+	}{{"KilledWhileAgentsApply", killedWhileAgentsApply}, {"KilledWhileItAssigns", killedWhileItAssigns}, {"Upgraded", hubsUpgraded},
+		{"OnceEach", onceEach}, {"Stolen", hubStolen}, {"StillOnceEach", stillOnceEach}, {"OneOfTwo", oneOfTwo}, {"Leaves", hubLeaves}, {"OnceInAll", onceInAll}} {
 		ok := t.Run(s.name, func(t *testing.T) {
 			g := &hubsOf{t: t, given: f.given}
 			for _, h := range f.hubs {
@@ -81,14 +88,20 @@ func (f *hubsOf) begin() {
 		f.kept(i + 2)
 	}
 	for i, a := range f.agents {
-		token := f.output(f.hubs[i], "fettle", "token", "create", "--labels", "role=web")
-		r := a.ExecInput(strings.NewReader(token), "fettle", "agent", "enrol", "--hub", "https://"+f.hubs[i].Addr+":7440", "--token-file", "-")
-		if r.ExitCode != 0 {
-			f.t.Fatalf("%s: %s%s", a.Name, r.Stdout, r.Stderr)
-		}
-		a.Run(f.t, "systemctl", "enable", "--now", "fettle-agent")
+		f.enrol(a, f.hubs[i])
 	}
 	f.arrived()
+}
+
+// enrol has a hub take an agent in, and starts it.
+func (f *hubsOf) enrol(a, hub *machine) {
+	f.t.Helper()
+	token := f.output(hub, "fettle", "token", "create", "--labels", "role=web")
+	r := a.ExecInput(strings.NewReader(token), "fettle", "agent", "enrol", "--hub", "https://"+hub.Addr+":7440", "--token-file", "-")
+	if r.ExitCode != 0 {
+		f.t.Fatalf("%s: %s%s", a.Name, r.Stdout, r.Stderr)
+	}
+	a.Run(f.t, "systemctl", "enable", "--now", "fettle-agent")
 }
 
 // output waits until a command succeeds: a hub may have just begun.
@@ -119,6 +132,7 @@ exec "count" {
   command = ["sh", "-c", "cat /etc/motd >>/var/log/begun; sleep 3; cat /etc/motd >>/var/log/ended"]
   lazy    = true
 }
+file "/etc/issue.web" { content = "kept\n" }
 `, 0o644)
 			h.Run(f.t, "git", "init", "-q", "-b", "main", "/srv/site")
 			h.Run(f.t, "git", "-C", "/srv/site", "add", "-A")
@@ -244,13 +258,8 @@ func killedWhileItAssigns(f *hubsOf) {
 
 // onceEach: each agent did each thing once, in order, and each hub tells the same of it.
 func onceEach(f *hubsOf) {
-	want := strings.Join(f.given, " ")
+	onceInAll(f)
 	for _, a := range f.agents {
-		for _, file := range []string{"/var/log/begun", "/var/log/ended"} {
-			if got := strings.Join(lines(a, file), " "); got != want {
-				f.t.Errorf("%s has done %q (%s), want %q", a.Name, got, file, want)
-			}
-		}
 		for _, h := range f.hubs {
 			f.await(h.Name+" tells all of "+a.Name, func() bool {
 				granted, applied := f.history(h, a)
@@ -260,9 +269,21 @@ func onceEach(f *hubsOf) {
 	}
 }
 
-// stillOnceEach is onceEach of the hub that is left.
+// onceInAll: each agent did each thing once, in order.
+func onceInAll(f *hubsOf) {
+	want := strings.Join(f.given, " ")
+	for _, a := range f.agents {
+		for _, file := range []string{"/var/log/begun", "/var/log/ended"} {
+			if got := strings.Join(lines(a, file), " "); got != want {
+				f.t.Errorf("%s has done %q (%s), want %q", a.Name, got, file, want)
+			}
+		}
+	}
+}
+
+// stillOnceEach is onceEach of the hubs that are left.
 func stillOnceEach(f *hubsOf) {
-	f.hubs = f.hubs[:1]
+	f.hubs = []*machine{f.hubs[0], f.hubs[2]}
 	onceEach(f)
 }
 
@@ -290,15 +311,15 @@ func (f *hubsOf) history(h, a *machine) (accepted, applied int) {
 	return accepted, applied
 }
 
-// hubLost: a hub whose keys somebody else may have is out at once, and does not come back.
+// hubStolen: a hub whose keys somebody else may have is out at once, and does not come back.
 // The agent whose certificate it made gets another one.
-func hubLost(f *hubsOf) {
+func hubStolen(f *hubsOf) {
 	lost := f.hubs[1]
 	lost.Run(f.t, "systemctl", "stop", "fettle-hub")
 	f.hubs[0].Run(f.t, "fettle", "hub", "retire", "hub2", "--lost", "--reason", "stolen")
 	f.kept(2)
 	f.agents[1].Run(f.t, "systemctl", "restart", "fettle-agent")
-	f.commit("five")
+	f.commit("stolen")
 	f.arrived()
 	lost.Run(f.t, "systemctl", "start", "fettle-hub")
 	f.await("it is refused", func() bool {
@@ -318,7 +339,7 @@ func hubLeaves(f *hubsOf) {
 	f.await("it has stopped", func() bool {
 		return strings.TrimSpace(third.Exec("systemctl", "show", "-P", "ActiveState", "fettle-hub").Stdout) == "inactive"
 	})
-	f.commit("six")
+	f.commit("left")
 	f.arrived()
 	r := third.Exec("fettle", "hub", "run")
 	if r.ExitCode != 1 || !strings.Contains(r.Stderr, "this hub was retired") {

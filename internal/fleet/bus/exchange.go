@@ -109,6 +109,7 @@ func (x *Exchange) question(m Message, handle func(context.Context, fleet.Target
 	if !ok || m.Reply != "" && !mayAnswer(id, m.Reply) {
 		return
 	}
+	x.members.spoke(id)
 	if !x.gate.enter(id, len(m.Body)) {
 		x.reply(m, nil, errors.New("cannot take more questions of this target at once: ask again when the others are answered"))
 		return

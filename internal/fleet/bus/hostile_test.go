@@ -122,9 +122,9 @@ func hostileTo(t *testing.T, a *authority, srv *bus.Server) {
 	if seq, err := events.Append(ctx, [][]byte{nil}); seq != 1 || err != nil {
 		t.Errorf("the log is at %d, %v", seq, err)
 	}
-	if got := b.Exchange.Connected(); !slices.Equal(got, []fleet.TargetID{victim}) {
-		t.Errorf("connected are %v", got)
-	}
+	bustest.Await(t, "who speaks is here, as itself, and nobody else is", func() bool {
+		return slices.Equal(b.Exchange.Connected(), []fleet.TargetID{me, victim})
+	})
 }
 
 func publishes(me, victim fleet.TargetID) []string {

@@ -61,6 +61,17 @@ func (m *members) arrived(id fleet.TargetID, connection uint64) {
 	}
 }
 
+// spoke notes that something came from a target. A connection says once that it hears, and
+// that is lost where the hub did not listen for a moment; but it says so before all else.
+func (m *members) spoke(id fleet.TargetID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if all := m.of[id]; len(all) > 0 && !m.here(id) {
+		all[len(all)-1].here = true
+		m.tell(event{id, true})
+	}
+}
+
 // gone notes the end of a connection, and tells whose last one that heard it was.
 func (m *members) gone(connection uint64) (id fleet.TargetID, last bool) {
 	m.mu.Lock()

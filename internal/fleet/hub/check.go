@@ -100,7 +100,7 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 	case errors.Is(err, fleet.ErrNotFound):
 		f.say("leader", false, "Wait a moment, and look again", "nobody leads")
 	case err != nil:
-		f.say("leader", false, "", "%v", err)
+		f.say("leader", false, h.mostHint(), "%v", err)
 	default:
 		h.mu.Lock()
 		leads := h.leader != nil
@@ -111,6 +111,15 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 		}
 		f.say("leader", len(e.Value) > 0, "", "%s", text)
 	}
+}
+
+// mostHint is what to do where the store does not answer: nothing can be changed while most
+// of the hubs are away.
+func (h *Hub) mostHint() string {
+	if h.circle == nil || h.isForeign() {
+		return ""
+	}
+	return "Most of the hubs have to be there: start those that are away, or begin anew with one that is left: docs/fleet-operations.md, Several hubs"
 }
 
 func (h *Hub) checkRepository(f *findings) {

@@ -40,6 +40,7 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 	}
 	far := api.Server(h.routes())
 	far.TLSConfig = trust.ServerTLS(h.keys.TLS, h.now)
+	far.TLSConfig.GetConfigForClient = h.turnstile.Admit
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return far.ServeTLS(l, "", "") })
 	servers := []*http.Server{far}

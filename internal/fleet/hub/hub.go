@@ -61,8 +61,9 @@ type Hub struct {
 	edge edge
 	set  Settings
 	// settled is closed when agents may come.
-	settled chan struct{}
-	ctx     context.Context // of Run: what goes on beside a question ends with it
+	settled   chan struct{}
+	turnstile *pki.Turnstile
+	ctx       context.Context // of Run: what goes on beside a question ends with it
 
 	keys      *pki.Hub
 	services  *pki.Services
@@ -199,13 +200,13 @@ func (h *Hub) startBus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	conf := trust.BusTLS(h.keys.TLS, h.now)
+	conf.GetConfigForClient = h.admit
 	h.bus, err = h.edge.bus(ctx, bus.Config{
-		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: trust.BusTLS(h.keys.TLS, h.now), Warn: h.conf.Warn,
+		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.conf.Warn,
 		Cluster: h.cluster(trust), Foreign: foreign,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
-			select {
-			case <-h.settled:
-			default: // who is known is being read: they come again in a moment
+			if !h.isSettled() { // who is known is being read: they come again in a moment
 				h.early.Add(1)
 				return "", bus.ErrNotYet
 			}

@@ -70,7 +70,7 @@ func (s *sim) within(t *testing.T, most time.Duration, what string) time.Duratio
 func TestOldBackup(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
-		s.populate(t, 4)
+		s.populate(t, many(4))
 		old := s.backup()
 		s.site.commit("main", s.site.believed, simple("two"))
 		s.within(t, 5*time.Minute, "what the backup does not know")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ import (
 
 // node is one simulated target.
 type node struct {
-	swarm  *swarm
+	share  *Share
 	disk   *mem.FS
 	member *member.Member
 	agent  *agent.Agent
@@ -27,15 +28,20 @@ type node struct {
 
 	mu  sync.Mutex
 	has map[string]bool // bundles, by digest; nil before the first assignment
-	run int
+	// numbers are those of all assignments that it was ever shown, with what stood in them.
+	numbers map[number]uint64
+	run     int
 }
+
+// number is that of an assignment; a fleet gives it to a target once.
+type number struct{ epoch, generation uint64 }
 
 // folder is that of an agent on its disk.
 const folder = "/agent"
 
 // open makes the agent of a target that is enrolled.
 func (n *node) open() (err error) {
-	n.member, err = member.Open(member.Config{Files: n.disk, Dir: folder, Now: time.Now, Warn: n.swarm.warned})
+	n.member, err = member.Open(member.Config{Files: n.disk, Dir: folder, Now: time.Now, Warn: n.share.warned})
 	return err
 }
 
@@ -45,32 +51,50 @@ func (n *node) start(ctx context.Context) error {
 	if n.link, err = n.member.Link(ctx); err != nil {
 		return err
 	}
-	n.link.Changes(n.swarm.connected)
+	n.link.Changes(n.share.connected)
 	dir, err := durable.Open(n.disk, folder)
 	if err != nil {
 		return err
 	}
 	n.agent, err = agent.New(agent.Config{
 		Machine: machine.Config{Target: n.member.ID(), Version: "bench", Boot: "b"}, Dir: dir, Link: n.link, Runner: n, Content: n, Watcher: quiet{},
-		Verify: n.member.Verify, Certificate: n.member.Certificate, Renew: n.member.Renew, Now: time.Now, Notify: n.told,
+		Verify: n.verify, Certificate: n.member.Certificate, Renew: n.member.Renew, Now: time.Now, Notify: n.told,
 	})
 	return err
 }
 
+// verify opens an assignment, and looks whether another one had its number.
+func (n *node) verify(envelope []byte) (fleet.Assignment, error) {
+	a, err := n.member.Verify(envelope)
+	if err != nil {
+		return a, err
+	}
+	text := fnv.New64a()
+	_, _ = text.Write(envelope) // the same assignment is signed with the same bytes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at := number{a.Epoch, a.Generation}
+	if was, known := n.numbers[at]; known && was != text.Sum64() {
+		n.share.twice(a)
+	}
+	n.numbers[at] = text.Sum64()
+	return a, nil
+}
+
 // told looks whether the target is as the commit of this round says.
 func (n *node) told(s fleet.Status) {
-	w := n.swarm.wanted.Load()
-	if w == nil || n.seen.Load() == w.round {
+	w := n.share.wanted.Load()
+	if w == nil || n.seen.Load() == w.number {
 		return
 	}
 	for _, m := range s.Modules {
-		if m.State != fleet.ModuleReady || m.Module == changing && m.Commit != w.commit {
+		if m.State != fleet.ModuleReady || m.Module == changing && m.Commit != w.Commit {
 			return
 		}
 	}
-	if len(s.Modules) == w.modules {
-		n.seen.Store(w.round)
-		n.swarm.done(time.Since(w.begun))
+	if len(s.Modules) == w.Modules {
+		n.seen.Store(w.number)
+		n.share.done(w)
 	}
 }
 
@@ -99,7 +123,7 @@ func (n *node) Fetch(ctx context.Context, a fleet.Assignment) error {
 		}
 		part := a
 		part.Top, part.Modules = missing[0], missing[1:]
-		if err := n.swarm.fetch(ctx, n.member, part); err != nil {
+		if err := n.share.fetch(ctx, n.member, part); err != nil {
 			return err
 		}
 		if err := n.member.Retain(nil); err != nil {

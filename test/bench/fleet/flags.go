@@ -20,9 +20,11 @@ type settings struct {
 	rest              time.Duration
 	patience, most    time.Duration
 	limits            bool
+	files             int // that a process may have open
+	short             int // the same, where that made a number of agents smaller
 }
 
-const shortly = 5 * time.Millisecond
+const shortly = 10 * time.Millisecond
 
 func parseFlags(args []string) (settings, error) {
 	var s settings

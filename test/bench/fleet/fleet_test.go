@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,12 @@ import (
 
 // TestMain is the command itself for the processes that it starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "limit" {
-		fmt.Fprintln(os.Stderr, run(context.Background(), os.Args[1:]))
-		os.Exit(1)
+	if len(os.Args) == 3 && os.Args[1] == "limit" || isShare(os.Args[1:]) {
+		if err := run(context.Background(), os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -38,6 +42,7 @@ func TestFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.files = 4000
 	n := 20
 	if os.Getenv("FETTLE_LONG") != "" {
 		n = 200
@@ -48,7 +53,7 @@ func TestFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.commits) != 1 || r.commits[0].reports < float64(n) || r.again.last <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
+	if len(r.commits) != 1 || r.commits[0].reports < float64(n) || r.again.last <= 0 || r.lost.last <= 0 || r.restored.known <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
 		t.Errorf("not all was measured: %+v", r)
 	}
 	got := report(s, []result{r}, []machine.Fact{{Name: "date", Value: "2026-01-31"}})
@@ -98,6 +103,17 @@ func TestPart(t *testing.T) {
 		if got := part(rel); got != want {
 			t.Errorf("%s is of %s", rel, got)
 		}
+	}
+}
+
+func TestCarried(t *testing.T) {
+	s := settings{agents: []int{1000, 18_500, 20_000}}
+	if s.carried(20_000); !slices.Equal(s.agents, []int{1000, 18_500}) || s.short != 20_000 || fetching(18_500, 20_000) != 1000 || fetching(1000, 20_000) != most {
+		t.Errorf("%v, short of %d", s.agents, s.short)
+	}
+	s = settings{agents: []int{1000, 20_000}}
+	if s.carried(1 << 18); !slices.Equal(s.agents, []int{1000, 20_000}) || s.short != 0 {
+		t.Errorf("%v, short of %d", s.agents, s.short)
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,7 +17,6 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/pki"
 )
 
 // hub is the real program, in a folder of its own.
@@ -82,12 +83,32 @@ func (h *hub) close() {
 }
 
 // token lets some hosts in.
-func (h *hub) token(ctx context.Context, uses int) (pki.Token, error) {
+func (h *hub) token(ctx context.Context, uses int) (string, error) {
 	t, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web", "env": "prod"}, Uses: uses, Expires: int64(time.Hour)})
-	if err != nil {
-		return pki.Token{}, err
+	return t.Secret, err
+}
+
+// backup saves what nothing else knows into a file, by the command.
+func (h *hub) backup(file string) error {
+	login, err := json.Marshal(client.Login{Format: client.LoginFormat, Hub: "unix://" + h.socket()})
+	home := filepath.Join(h.base, "home", ".config", "fettle")
+	if err := errors.Join(err, os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(home, "hub.json"), login, 0o600)); err != nil {
+		return err
 	}
-	return pki.ParseToken(t.Secret)
+	cmd := exec.Command(h.program, "hub", "backup", file, "--dir", h.dir())
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(h.base, "home"), "XDG_CONFIG_HOME=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot save the hub: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// restore makes its folder of a file that backup made.
+func (h *hub) restore(file string) error {
+	if out, err := exec.Command(h.program, "hub", "restore", file, "--dir", h.dir()).CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot restore the hub: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // poke has the repository asked now, as a git server does.

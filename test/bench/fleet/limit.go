@@ -168,7 +168,7 @@ func serveLimit(file string) error {
 	if err != nil {
 		return err
 	}
-	if err := manyFiles(); err != nil {
+	if _, err := manyFiles(); err != nil {
 		return err
 	}
 	conf, err := s.Pair.config()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 
 	"fettle.dev/fettle/test/bench/machine"
@@ -27,6 +26,9 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 2 && args[0] == "limit" {
 		return serveLimit(args[1])
 	}
+	if isShare(args) {
+		return serveShare(os.Stdin, os.Stdout)
+	}
 	s, err := parseFlags(args)
 	if err != nil {
 		return err
@@ -34,12 +36,13 @@ func run(ctx context.Context, args []string) error {
 	if _, err := os.Stat(s.fettle); err != nil {
 		return fmt.Errorf("cannot measure fettle: %w; build it: make build", err)
 	}
-	if err := manyFiles(); err != nil {
+	files, err := manyFiles()
+	if err != nil {
 		return err
 	}
+	s.carried(files)
 	ctx, stop := context.WithTimeoutCause(ctx, s.most, fmt.Errorf("all of it took more than %s: give more to -most, or less to -agents", s.most))
 	defer stop()
-	lessCollecting()
 	var all []result
 	for _, n := range s.agents {
 		r, err := measure(ctx, s, n)
@@ -49,32 +52,6 @@ func run(ctx context.Context, args []string) error {
 		all = append(all, r)
 	}
 	return publish(s, all)
-}
-
-// lessCollecting has the process of all agents look for memory to free more seldom than one
-// agent would: to look through the memory of thousands for the sake of one takes processor
-// time that no agent takes from its hub.
-func lessCollecting() {
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(4 << 30)
-}
-
-// manyFiles lets this process, and those that it starts, have as many files open as it
-// may, and more where nobody forbids it.
-func manyFiles() error {
-	const want = 1 << 18
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return fmt.Errorf("cannot read how many files may be open: %w", err)
-	}
-	if syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: want, Max: max(l.Max, want)}) == nil {
-		return nil
-	}
-	l.Cur = l.Max
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return fmt.Errorf("cannot have many files open: %w", err)
-	}
-	return nil
 }
 
 func publish(s settings, all []result) error {

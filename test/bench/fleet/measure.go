@@ -25,6 +25,8 @@ type result struct {
 	commits    []commit
 	disk       map[string]int64 // by part, bytes
 	again      restart
+	lost       rebuilt // after everything but its keys and settings was deleted
+	restored   rebuilt // after its folder was made of an old backup
 	tls, bus   limit
 }
 
@@ -36,20 +38,11 @@ type commit struct {
 	reports      float64       // made durable until then
 }
 
-// restart is how all came back to a hub that was killed.
-type restart struct {
-	ready  time.Duration // until it answered people
-	last   time.Duration // until the last agent was connected
-	peak   int           // that connected in the busiest second
-	failed int64         // attempts
-	cpu    time.Duration // of the hub, until then
-}
-
 // bench is one run, with a number of agents.
 type bench struct {
 	settings
 	n     int
-	life  context.Context // of agents, which end with the benchmark
+	base  string // of all folders
 	hub   *hub
 	site  site
 	swarm *swarm
@@ -62,12 +55,12 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	b := &bench{settings: s, n: n, out: result{n: n, modules: s.modules}}
+	b := &bench{settings: s, n: n, base: base, out: result{n: n, modules: s.modules}}
 	if s.limits {
-		err = b.limits(ctx, base)
+		err = b.limits(ctx)
 	}
 	if err == nil {
-		err = b.all(ctx, base)
+		err = b.all(ctx)
 	}
 	return b.out, errors.Join(err, os.RemoveAll(base))
 }
@@ -76,15 +69,15 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 const settling = 4 * time.Second
 
 // limits measures what the parts cannot do without.
-func (b *bench) limits(ctx context.Context, base string) error {
+func (b *bench) limits(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if b.out.tls, err = measureLimit(ctx, self, base, tlsAlone, b.n, settling); err != nil {
+	if b.out.tls, err = measureLimit(ctx, self, b.base, tlsAlone, b.n, settling); err != nil {
 		return err
 	}
-	b.out.bus, err = measureLimit(ctx, self, base, busAlone, b.n, settling)
+	b.out.bus, err = measureLimit(ctx, self, b.base, busAlone, b.n, settling)
 	b.say("TLS alone %.1f KB, the bus alone %.1f KB", b.out.tls.memory/1024, b.out.bus.memory/1024)
 	return err
 }
@@ -93,28 +86,28 @@ func (b *bench) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s %6d  %s\n", time.Now().Format("15:04:05"), b.n, fmt.Sprintf(format, args...))
 }
 
-func (b *bench) all(ctx context.Context, base string) (err error) {
-	if b.site, err = newSite(filepath.Join(base, "site"), b.modules); err != nil {
+func (b *bench) all(ctx context.Context) (err error) {
+	if b.site, err = newSite(filepath.Join(b.base, "site"), b.modules); err != nil {
 		return err
 	}
 	first, err := b.site.commit("first")
 	if err != nil {
 		return err
 	}
-	if b.hub, err = newHub(b.fettle, base, b.site.dir); err != nil {
+	if b.hub, err = newHub(b.fettle, b.base, b.site.dir); err != nil {
 		return err
 	}
 	defer b.hub.close()
-	ctx, stop := context.WithCancel(ctx)
-	b.life = ctx
-	defer func() {
-		stop()
-		if b.swarm != nil {
-			b.swarm.ended.Wait()
-		}
-	}()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if b.swarm, err = newSwarm(self, b.n, fetching(b.n, b.files)); err != nil {
+		return err
+	}
+	defer b.swarm.close()
 	for _, step := range []func(context.Context) error{
-		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.push, b.atRest, b.weigh, b.restart,
+		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.save, b.push, b.atRest, b.weigh, b.restart, b.lose, b.restore, b.once,
 	} {
 		limited, end := context.WithTimeout(ctx, b.patience)
 		err := step(limited)
@@ -135,7 +128,7 @@ func (b *bench) enrol(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
-	b.swarm, err = enrol(ctx, b.hub, b.n)
+	err = b.swarm.enrol(ctx, b.hub)
 	b.out.enrol = time.Since(began)
 	b.say("enrolled in %s", b.out.enrol)
 	return err
@@ -143,8 +136,10 @@ func (b *bench) enrol(ctx context.Context) (err error) {
 
 // first connects all, who get their first assignment.
 func (b *bench) first(ctx context.Context, commit string) error {
-	b.swarm.want(commit, b.modules)
-	if err := b.swarm.start(b.life); err != nil {
+	if err := b.swarm.want(ctx, commit, b.modules); err != nil {
+		return err
+	}
+	if err := b.swarm.start(ctx); err != nil {
 		return err
 	}
 	times, err := b.swarm.converged(ctx)
@@ -160,9 +155,14 @@ func (b *bench) first(ctx context.Context, commit string) error {
 func (b *bench) known(ctx context.Context) error {
 	var s document.Status
 	err := await(ctx, "the views", func() bool {
+		began := time.Now()
 		var err error
 		s, err = b.hub.ask.Status(ctx)
-		return err == nil && s.States[document.Ready] == b.n && s.Connected == b.n
+		if err == nil && s.States[document.Ready] == b.n && s.Connected == b.n {
+			return true
+		}
+		_ = pause(ctx, 9*time.Since(began)) // to ask is work for the hub as well
+		return false
 	})
 	if err != nil {
 		return fmt.Errorf("%w; they say %v", err, s.States)
@@ -246,7 +246,9 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 	if err != nil {
 		return c, err
 	}
-	b.swarm.want(name, b.modules)
+	if err := b.swarm.want(ctx, name, b.modules); err != nil {
+		return c, err
+	}
 	began := time.Now()
 	if err := b.hub.poke(ctx); err != nil {
 		return c, err
@@ -274,32 +276,5 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 func (b *bench) weigh(context.Context) (err error) {
 	b.out.disk, err = diskOf(b.hub.dir())
 	b.say("disk %v", b.out.disk)
-	return err
-}
-
-// restart kills the hub and starts it again.
-func (b *bench) restart(ctx context.Context) error {
-	b.hub.kill()
-	if err := await(ctx, "agents to notice", func() bool { return b.swarm.up.Load() == 0 }); err != nil {
-		return err
-	}
-	b.swarm.begin()
-	began := time.Now()
-	if err := b.hub.start(ctx); err != nil {
-		return err
-	}
-	r := restart{ready: time.Since(began)}
-	if err := await(ctx, "all agents to come back", func() bool { return b.swarm.up.Load() == int64(b.n) }); err != nil {
-		return err
-	}
-	ups := b.swarm.arrivals()
-	r.last, r.peak, r.failed = ups[len(ups)-1], busiest(ups), b.swarm.tries.Load()
-	if err := b.known(ctx); err != nil {
-		return err
-	}
-	var err error
-	r.cpu, err = b.hub.cpu()
-	b.out.again = r
-	b.say("all came back after %s; %d in the busiest second, %d attempts failed", r.last, r.peak, r.failed)
 	return err
 }

@@ -16,9 +16,14 @@ This page is written by ` + "`make bench-fleet`" + `; do not edit it. What fettl
 
 A hub with very many agents. The hub is the real program with its own folder and a git
 repository of %d modules, all of which every agent has. The agents are real as well, with
-a key, a certificate and a link over mutual TLS each; they live in one process, and what
+a key, a certificate and a link over mutual TLS each; some thousands live in a process, and what
 they would do to their hosts is left out. They enrol by the hub's HTTPS. What they are
 assigned first they have without fetching it; what commits change later they fetch.
+
+At the end the hub is killed, and all that it keeps but its settings, keys and authority is
+deleted; then it is killed again, and its folder made of a backup that is older than all of the commits.
+Each time a commit is made while it is away, and counted is from its start. Each agent
+looks whether an assignment ever has a number that another one had: none has.
 
 Hub and agents share the processors of this machine, and the agents take the larger part
 of them: believe processor times and memory before wall times. Nothing is extrapolated.
@@ -61,6 +66,14 @@ func rows() []row {
 		{"agents in the busiest second", "", func(r result) string { return fmt.Sprint(r.again.peak) }},
 		{"attempts that failed, an agent", "", func(r result) string { return fmt.Sprintf("%.1f", float64(r.again.failed)/float64(r.n)) }},
 		{"processor of the hub for it, s", "", func(r result) string { return seconds(r.again.cpu) }},
+		{"**store deleted: all back and as assigned**, s", "1,000 in 60", func(r result) string { return seconds(r.lost.last) }},
+		{"until the hub answers, s", "", func(r result) string { return seconds(r.lost.ready) }},
+		{"until the hub's views say so of all, s", "", func(r result) string { return seconds(r.lost.known) }},
+		{"processor of the hub for it, s", "", func(r result) string { return seconds(r.lost.cpu) }},
+		{"**restored from an old backup: all back and as assigned**, s", "1,000 in 60", func(r result) string { return seconds(r.restored.last) }},
+		{"until the hub answers, s", "", func(r result) string { return seconds(r.restored.ready) }},
+		{"until the hub's views say so of all, s", "", func(r result) string { return seconds(r.restored.known) }},
+		{"processor of the hub for it, s", "", func(r result) string { return seconds(r.restored.cpu) }},
 		{"TLS alone: all connected, s", "", func(r result) string { return seconds(r.tls.all) }},
 		{"the bus alone: all connected, s", "", func(r result) string { return seconds(r.bus.all) }},
 		{"**enrolments a second**", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.n)/r.enrol.Seconds()) }},
@@ -90,6 +103,9 @@ func sum(of map[string]int64) (n int64) {
 func report(s settings, all []result, facts []machine.Fact) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, introduction, s.modules)
+	if s.short > 0 {
+		fmt.Fprintf(&t, "A process may have %d files open on this machine, and a hub has one for each agent and one more\nwhile it fetches: so the largest fleet is as large as that allows.\n\n", s.short)
+	}
 	line(&t, "", "asked", all, func(r result) string { return fmt.Sprintf("%d agents", r.n) })
 	t.WriteString("|---|---|" + strings.Repeat("--:|", len(all)) + "\n")
 	for _, w := range rows() {

@@ -2,43 +2,123 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/rpc"
+	"os"
+	"os/exec"
 	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/agent/member"
-	"fettle.dev/fettle/internal/fleet/pki"
-	"fettle.dev/fettle/internal/host/mem"
 )
 
-// wanted is what a round waits for.
-type wanted struct {
-	round   int64
-	commit  string
-	modules int
-	begun   time.Time
+// perShare is how many agents live in one process at most: each takes a file for its link
+// and some for what it fetches, and the collector of Go looks through all of a process.
+const perShare = 5000
+
+// allMemory is what all agents may use, in bytes: a machine of 24 GiB has room for their hub
+// beside them.
+const allMemory = 12 << 30
+
+// swarm is all agents, in processes of their own.
+type swarm struct {
+	n      int
+	shares []*child
 }
 
-// swarm is all agents.
-type swarm struct {
-	nodes  []*node
-	wanted atomic.Pointer[wanted]
-	failed atomic.Int64  // fetches
-	slots  chan struct{} // for fetches
-	up     atomic.Int64  // connected now
-	tries  atomic.Int64  // attempts to connect that failed
-	ended  sync.WaitGroup
+// child is a process with some of the agents.
+type child struct {
+	cmd      *exec.Cmd
+	ask      *rpc.Client
+	first, n int
+}
 
-	mu    sync.Mutex
-	times []time.Duration // when nodes were as wanted, from the beginning of the round
-	ups   []time.Duration // when they connected, from the beginning of the watch
-	watch time.Time
+// newSwarm starts the processes of so many agents: self with other arguments. open is how
+// many of them may fetch at the same time.
+func newSwarm(self string, n, open int) (*swarm, error) {
+	s := &swarm{n: n}
+	count := (n + perShare - 1) / perShare
+	for i := range count {
+		first, last := i*n/count, (i+1)*n/count
+		p, err := startChild(self, first, last-first)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.shares = append(s.shares, p)
+		if err := p.call(context.Background(), "Open", Bounds{max(1, open/count), allMemory / count}, nil); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// startChild starts one. It is asked on its standard input, and answers on its output.
+func startChild(self string, first, n int) (*child, error) {
+	cmd := exec.Command(self, "share")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", self, err)
+	}
+	return &child{cmd, rpc.NewClient(pipes{out, in}), first, n}, nil
+}
+
+// pipes are the two directions to another process.
+type pipes struct {
+	io.ReadCloser
+	to io.WriteCloser
+}
+
+// Write implements io.Writer.
+func (p pipes) Write(b []byte) (int, error) { return p.to.Write(b) }
+
+// Close implements io.Closer.
+func (p pipes) Close() error { return errors.Join(p.to.Close(), p.ReadCloser.Close()) }
+
+// call asks the process for something; reply may be nil.
+func (p *child) call(ctx context.Context, what string, args, reply any) error {
+	if reply == nil {
+		reply = new(bool)
+	}
+	call := p.ask.Go("Share."+what, args, reply, make(chan *rpc.Call, 1))
+	select {
+	case <-call.Done:
+		return call.Error
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// close ends all agents at once.
+func (s *swarm) close() {
+	for _, p := range s.shares {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		_ = p.ask.Close()
+	}
+}
+
+// each asks all processes for the same.
+func (s *swarm) each(ctx context.Context, what string, args any) error {
+	return s.all(func(p *child) error { return p.call(ctx, what, args, nil) })
+}
+
+func (s *swarm) all(do func(*child) error) error {
+	var all errgroup.Group
+	for _, p := range s.shares {
+		all.Go(func() error { return do(p) })
+	}
+	return all.Wait()
 }
 
 // enrolling is how many hosts enrol at the same time, and perToken how many share one.
@@ -47,132 +127,75 @@ const (
 	perToken  = 100
 )
 
-// enrol lets so many hosts in by the hub's HTTPS.
-func enrol(ctx context.Context, h *hub, n int) (*swarm, error) {
-	s := &swarm{nodes: make([]*node, n), slots: make(chan struct{}, fetching)}
-	var all errgroup.Group
-	all.SetLimit(enrolling)
-	for first := 0; first < n; first += perToken {
-		all.Go(func() error {
-			uses := min(perToken, n-first)
-			token, err := h.token(ctx, uses)
-			for i := first; i < first+uses && err == nil; i++ {
-				s.nodes[i], err = enrolOne(ctx, s, h.url, token, fmt.Sprintf("web%05d", i))
+// enrol lets all in by the hub's HTTPS.
+func (s *swarm) enrol(ctx context.Context, h *hub) error {
+	return s.all(func(p *child) error {
+		e := Enrolling{Hub: h.url, First: p.first, N: p.n, AtOnce: max(1, enrolling/len(s.shares))}
+		for got := 0; got < p.n; got += perToken {
+			token, err := h.token(ctx, min(perToken, p.n-got))
+			if err != nil {
+				return err
 			}
-			return err
-		})
-	}
-	return s, all.Wait()
-}
-
-func enrolOne(ctx context.Context, s *swarm, hub string, token pki.Token, name string) (*node, error) {
-	n := &node{swarm: s, disk: mem.NewFS(mem.Options{})}
-	if err := n.disk.Mkdir(folder, 0o700); err != nil {
-		return nil, err
-	}
-	c := pki.Client{Folder: pki.Folder{FS: n.disk, Dir: member.IdentityDir(folder)}, Now: time.Now}
-	if _, err := c.Enrol(ctx, hub, token, name); err != nil {
-		return nil, err
-	}
-	return n, n.open()
-}
-
-// start lets all agents work until ctx ends; wait for their end with wait.
-func (s *swarm) start(ctx context.Context) error {
-	s.begin()
-	for _, n := range s.nodes {
-		if err := n.start(ctx); err != nil {
-			return err
+			e.Tokens = append(e.Tokens, token)
 		}
-		s.ended.Go(func() {
-			_ = n.agent.Run(ctx)
-			_ = n.link.Close()
-		})
-	}
-	return nil
+		return p.call(ctx, "Enrol", e, nil)
+	})
 }
+
+// start lets all agents work until the swarm is closed.
+func (s *swarm) start(ctx context.Context) error { return s.each(ctx, "Start", time.Now()) }
 
 // begin forgets when who connected.
-func (s *swarm) begin() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ups, s.watch = nil, time.Now()
-	s.tries.Store(0)
-}
+func (s *swarm) begin(ctx context.Context) error { return s.each(ctx, "Watch", time.Now()) }
 
 // want begins a round.
-func (s *swarm) want(commit string, modules int) {
-	s.mu.Lock()
-	s.times = nil
-	s.mu.Unlock()
-	w := &wanted{round: 1, commit: commit, modules: modules, begun: time.Now()}
-	if old := s.wanted.Load(); old != nil {
-		w.round = old.round + 1
-	}
-	s.wanted.Store(w)
+func (s *swarm) want(ctx context.Context, commit string, modules int) error {
+	return s.each(ctx, "Want", Wanted{commit, modules, time.Now()})
 }
 
-func (s *swarm) done(after time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.times = append(s.times, after)
+// count adds up what the processes count.
+func (s *swarm) count(ctx context.Context) (sum Counts, err error) {
+	for _, p := range s.shares {
+		var c Counts
+		if err := p.call(ctx, "Count", true, &c); err != nil {
+			return sum, err
+		}
+		sum = Counts{sum.Done + c.Done, sum.Up + c.Up, sum.Tries + c.Tries, sum.Unfetched + c.Unfetched}
+	}
+	return sum, nil
+}
+
+// await waits until what is counted is so.
+func (s *swarm) await(ctx context.Context, what string, is func(Counts) bool) (c Counts, err error) {
+	wrong := await(ctx, what, func() bool {
+		c, err = s.count(ctx)
+		return err != nil || is(c)
+	})
+	if err := errors.Join(wrong, err); err != nil {
+		return c, fmt.Errorf("%w; of %d agents %d are up and %d as wanted", err, s.n, c.Up, c.Done)
+	}
+	return c, nil
 }
 
 // converged waits until all are as wanted, and tells when each was, sorted.
 func (s *swarm) converged(ctx context.Context) ([]time.Duration, error) {
-	all := func() int {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return len(s.times)
+	if _, err := s.await(ctx, "all agents to be as the commit says", func(c Counts) bool { return c.Done == s.n }); err != nil {
+		return nil, err
 	}
-	err := await(ctx, "all agents to be as the commit says", func() bool { return all() == len(s.nodes) })
-	if err != nil {
-		return nil, fmt.Errorf("%w; %d of %d are", err, all(), len(s.nodes))
-	}
-	return slices.Sorted(slices.Values(s.times)), nil
+	m, err := s.moments(ctx)
+	return m.Done, err
 }
 
-// connected counts who is, and when they came.
-func (s *swarm) connected(up bool) {
-	if !up {
-		s.up.Add(-1)
-		return
+// moments are when agents were as wanted and when they connected, sorted.
+func (s *swarm) moments(ctx context.Context) (all Moments, err error) {
+	for _, p := range s.shares {
+		var m Moments
+		if err := p.call(ctx, "Moments", true, &m); err != nil {
+			return all, err
+		}
+		all = Moments{append(all.Done, m.Done...), append(all.Up, m.Up...), append(all.Twice, m.Twice...)}
 	}
-	s.up.Add(1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ups = append(s.ups, time.Since(s.watch))
-}
-
-// warned hears what members say: of interest are attempts that failed.
-func (s *swarm) warned(text string) {
-	if strings.HasPrefix(text, "cannot connect") {
-		s.tries.Add(1)
-	}
-}
-
-// arrivals are when agents connected, from begin on.
-func (s *swarm) arrivals() []time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(slices.Values(s.ups))
-}
-
-// fetching is how many agents fetch at the same time: each has one more connection
-// meanwhile, and a process may only have so many.
-const fetching = 2000
-
-// fetch gets what is missing from the hub.
-func (s *swarm) fetch(ctx context.Context, m *member.Member, part fleet.Assignment) error {
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-s.slots }()
-	err := m.Fetch(ctx, part)
-	if err != nil {
-		s.failed.Add(1)
-	}
-	return err
+	slices.Sort(all.Done)
+	slices.Sort(all.Up)
+	return all, nil
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// restart is how all came back to a hub that was killed.
+type restart struct {
+	ready  time.Duration // until it answered people
+	last   time.Duration // until the last agent was connected
+	peak   int           // that connected in the busiest second
+	failed int           // attempts
+	cpu    time.Duration // of the hub, until then
+}
+
+// rebuilt is how a hub that had lost what it knew came to know all again. From its start:
+type rebuilt struct {
+	ready time.Duration // until it answered people
+	last  time.Duration // until the last agent was as a commit says that was made meanwhile
+	known time.Duration // until the hub's views said so of all
+	cpu   time.Duration // of the hub, until then
+}
+
+// restart kills the hub and starts it again.
+func (b *bench) restart(ctx context.Context) error {
+	if err := b.kill(ctx); err != nil {
+		return err
+	}
+	if err := b.swarm.begin(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := b.hub.start(ctx); err != nil {
+		return err
+	}
+	r := restart{ready: time.Since(began)}
+	c, err := b.swarm.await(ctx, "all agents to come back", func(c Counts) bool { return c.Up == b.n })
+	if err != nil {
+		return err
+	}
+	m, err := b.swarm.moments(ctx)
+	if err != nil {
+		return err
+	}
+	r.last, r.peak, r.failed = m.Up[len(m.Up)-1], busiest(m.Up), c.Tries
+	if err := b.known(ctx); err != nil {
+		return err
+	}
+	r.cpu, err = b.hub.cpu()
+	b.out.again = r
+	b.say("all came back after %s; %d in the busiest second, %d attempts failed", r.last, r.peak, r.failed)
+	return err
+}
+
+// kill kills the hub, and waits until all agents have noticed.
+func (b *bench) kill(ctx context.Context) error {
+	b.hub.kill()
+	_, err := b.swarm.await(ctx, "agents to notice", func(c Counts) bool { return c.Up == 0 })
+	return err
+}
+
+// save makes the backup that is old when it is needed.
+func (b *bench) save(context.Context) error { return b.hub.backup(b.backup()) }
+
+func (b *bench) backup() string { return filepath.Join(b.base, "backup") }
+
+// lose kills the hub and deletes all that it keeps but who it is: what is shared, what is
+// assigned, the log, the mirror, the modules and the views.
+func (b *bench) lose(ctx context.Context) (err error) {
+	b.out.lost, err = b.rebuild(ctx, "store deleted", func() error {
+		entries, err := os.ReadDir(b.hub.dir())
+		for _, e := range entries {
+			if !slices.Contains([]string{"hub.json", "keys", "authority", "hook-secret", "audit.log"}, e.Name()) {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(b.hub.dir(), e.Name())))
+			}
+		}
+		return err
+	})
+	return err
+}
+
+// restore kills the hub, deletes its folder and makes it of the backup, since which all
+// commits came and the store was lost.
+func (b *bench) restore(ctx context.Context) (err error) {
+	b.out.restored, err = b.rebuild(ctx, "restored from a backup", func() error {
+		if err := os.RemoveAll(b.hub.dir()); err != nil {
+			return err
+		}
+		return b.hub.restore(b.backup())
+	})
+	return err
+}
+
+// rebuild does something to the folder of a hub that was killed, and waits until all agents
+// are as a commit says that was made meanwhile, and the hub says so.
+func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r rebuilt, err error) {
+	if err := b.kill(ctx); err != nil {
+		return r, err
+	}
+	name, err := b.site.commit(what)
+	if err := errors.Join(err, do()); err != nil {
+		return r, err
+	}
+	if err := b.swarm.want(ctx, name, b.modules); err != nil {
+		return r, err
+	}
+	began := time.Now()
+	if err := b.hub.start(ctx); err != nil {
+		return r, err
+	}
+	r.ready = time.Since(began)
+	times, err := b.swarm.converged(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.last = times[len(times)-1]
+	if err := b.known(ctx); err != nil {
+		return r, err
+	}
+	r.known = time.Since(began)
+	r.cpu, err = b.hub.cpu()
+	b.say("%s: the hub answers after %s, half of them are as assigned after %s, all after %s, and the hub knew after %s, with %s of a processor", what, r.ready, quantile(times, 0.5), r.last, r.known, r.cpu)
+	return r, err
+}
+
+// once fails where an agent was shown two assignments of one number.
+func (b *bench) once(ctx context.Context) error {
+	m, err := b.swarm.moments(ctx)
+	if err == nil && len(m.Twice) > 0 {
+		err = fmt.Errorf("%d numbers were given twice: %s", len(m.Twice), strings.Join(m.Twice[:min(5, len(m.Twice))], ", "))
+	}
+	return err
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/rpc"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// Wanted is what a round waits for.
+type Wanted struct {
+	Commit  string
+	Modules int
+	Begun   time.Time
+}
+
+// Enrolling is who enrols where: agents from First on, so many with each token in turn.
+type Enrolling struct {
+	Hub              string
+	Tokens           []string
+	First, N, AtOnce int
+}
+
+// Counts are of agents: those that are as wanted in this round, and those that are connected
+// now; Tries are attempts to connect that failed, Unfetched attempts to get content.
+type Counts struct{ Done, Up, Tries, Unfetched int }
+
+// Moments are when agents were as wanted, from the beginning of the round, and when they
+// connected, from the beginning of the watch. Twice says which assignments had a number that
+// another one had before.
+type Moments struct {
+	Done, Up []time.Duration
+	Twice    []string
+}
+
+// round is a Wanted with its number.
+type round struct {
+	Wanted
+	number int64
+}
+
+// Share is some of the agents, in this process. Its exported methods are asked for by the
+// one that started it.
+type Share struct {
+	nodes  []*node
+	wanted atomic.Pointer[round]
+	failed atomic.Int64  // fetches
+	slots  chan struct{} // for fetches
+	up     atomic.Int64  // connected now
+	tries  atomic.Int64  // attempts to connect that failed
+
+	mu    sync.Mutex
+	seen  Moments
+	watch time.Time
+}
+
+// serveShare is the process that is one, until nobody asks any more.
+func serveShare(in io.ReadCloser, out io.WriteCloser) error {
+	if _, err := manyFiles(); err != nil {
+		return err
+	}
+	srv := rpc.NewServer()
+	if err := srv.RegisterName("Share", &Share{}); err != nil {
+		return err
+	}
+	srv.ServeConn(pipes{in, out})
+	return nil
+}
+
+// isShare tells whether this process is to be one.
+func isShare(args []string) bool { return len(args) == 1 && args[0] == "share" }
+
+// Bounds are what a share may use: how many agents fetch at the same time, each of which has
+// one more connection meanwhile, and bytes of memory.
+type Bounds struct{ Fetching, Memory int }
+
+// Open says what it may use. Memory to free is looked for more seldom than one agent would:
+// to look through that of thousands for the sake of one takes processor time that no agent
+// takes from its hub.
+func (s *Share) Open(b Bounds, _ *bool) error {
+	s.slots = make(chan struct{}, b.Fetching)
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(int64(b.Memory))
+	return nil
+}
+
+// Enrol lets them in by the hub's HTTPS.
+func (s *Share) Enrol(e Enrolling, _ *bool) error {
+	s.nodes = make([]*node, e.N)
+	var all errgroup.Group
+	all.SetLimit(e.AtOnce)
+	for i, text := range e.Tokens {
+		all.Go(func() error {
+			token, err := pki.ParseToken(text)
+			for k := i * perToken; k < min(e.N, (i+1)*perToken) && err == nil; k++ {
+				s.nodes[k], err = s.enrol(e.Hub, token, fmt.Sprintf("web%05d", e.First+k))
+			}
+			return err
+		})
+	}
+	return all.Wait()
+}
+
+func (s *Share) enrol(hub string, token pki.Token, name string) (*node, error) {
+	n := &node{share: s, disk: mem.NewFS(mem.Options{}), numbers: map[number]uint64{}}
+	if err := n.disk.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	c := pki.Client{Folder: pki.Folder{FS: n.disk, Dir: member.IdentityDir(folder)}, Now: time.Now}
+	if _, err := c.Enrol(context.Background(), hub, token, name); err != nil {
+		return nil, err
+	}
+	return n, n.open()
+}
+
+// Start lets all agents work until the process ends.
+func (s *Share) Start(now time.Time, done *bool) error {
+	if err := s.Watch(now, done); err != nil {
+		return err
+	}
+	for _, n := range s.nodes {
+		if err := n.start(context.Background()); err != nil {
+			return err
+		}
+		go func() {
+			if err := n.agent.Run(context.Background()); err != nil {
+				fmt.Fprintln(os.Stderr, "an agent ended:", err)
+			}
+		}()
+	}
+	return nil
+}
+
+// Watch forgets when who connected.
+func (s *Share) Watch(now time.Time, _ *bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.Up, s.watch = nil, now
+	s.tries.Store(0)
+	return nil
+}
+
+// Want begins a round.
+func (s *Share) Want(w Wanted, _ *bool) error {
+	s.mu.Lock()
+	s.seen.Done = nil
+	s.mu.Unlock()
+	next := &round{w, 1}
+	if old := s.wanted.Load(); old != nil {
+		next.number = old.number + 1
+	}
+	s.wanted.Store(next)
+	return nil
+}
+
+// Count counts.
+func (s *Share) Count(_ bool, c *Counts) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*c = Counts{len(s.seen.Done), int(s.up.Load()), int(s.tries.Load()), int(s.failed.Load())}
+	return nil
+}
+
+// Moments tells when what happened.
+func (s *Share) Moments(_ bool, m *Moments) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*m = s.seen
+	return nil
+}
+
+func (s *Share) done(r *round) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted.Load() == r {
+		s.seen.Done = append(s.seen.Done, time.Since(r.Begun))
+	}
+}
+
+// twice hears of a number that was given to two assignments.
+func (s *Share) twice(a fleet.Assignment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.Twice = append(s.seen.Twice, fmt.Sprintf("%s: generation %d of epoch %d", a.Name, a.Generation, a.Epoch))
+}
+
+// connected counts who is, and when they came.
+func (s *Share) connected(up bool) {
+	if !up {
+		s.up.Add(-1)
+		return
+	}
+	s.up.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.Up = append(s.seen.Up, time.Since(s.watch))
+}
+
+// warned hears what members say: of interest are attempts that failed.
+func (s *Share) warned(text string) {
+	if strings.HasPrefix(text, "cannot connect") {
+		s.tries.Add(1)
+	}
+}
+
+// fetch gets what is missing from the hub.
+func (s *Share) fetch(ctx context.Context, m *member.Member, part fleet.Assignment) error {
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.slots }()
+	err := m.Fetch(ctx, part)
+	if err != nil {
+		s.failed.Add(1)
+	}
+	return err
+}
