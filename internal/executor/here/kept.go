@@ -16,16 +16,19 @@ func Kept(m Machine) *wire.Kept {
 		return nil
 	}
 	var state struct {
-		Accepted *struct {
+		Accepted *struct { // as fleet.Written has it
 			Generation uint64
-			Top        struct {
-				Revision struct{ Commit, Branch string }
-			}
+			Revisions  []struct{ Commit, Branch string }
+			Top        struct{ Revision int }
 		}
 	}
 	if json.Unmarshal(text, &state) != nil || state.Accepted == nil {
 		return nil
 	}
 	a := state.Accepted
-	return &wire.Kept{Commit: a.Top.Revision.Commit, Branch: a.Top.Revision.Branch, Generation: a.Generation}
+	k := &wire.Kept{Generation: a.Generation}
+	if n := a.Top.Revision; n >= 0 && n < len(a.Revisions) {
+		k.Commit, k.Branch = a.Revisions[n].Commit, a.Revisions[n].Branch
+	}
+	return k
 }
