@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
@@ -59,26 +57,9 @@ func (h *Hub) authorizedServices(request []byte, name string, hosts []string) ([
 
 // serveVouchServices vouches for the hub that asks, with the names that it has.
 func (h *Hub) serveVouchServices(w http.ResponseWriter, r *http.Request) {
-	p, err := h.hubOf(r)
-	if err != nil {
-		http.Error(w, "this is for hubs of this fleet", http.StatusForbidden)
-		return
-	}
-	request, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxVouch))
-	if err != nil {
-		http.Error(w, "cannot read the request", http.StatusBadRequest)
-		return
-	}
-	certificates, err := h.authorizedServices(request, p.Name.ID, hostsOf(p.Certificate))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		http.Error(w, "this hub has not got the authority's key", http.StatusConflict)
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	default:
-		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: "the hub " + p.Name.ID + " may make certificates of services"})
-		_, _ = w.Write(certificates)
-	}
+	h.vouchFor(w, r, "the hub %s may make certificates of services", func(request []byte, p pki.Peer) ([]byte, error) {
+		return h.authorizedServices(request, p.Name.ID, hostsOf(p.Certificate))
+	})
 }
 
 // ofHubs tells whether a name or an address is of a hub, or lies below the name of one.

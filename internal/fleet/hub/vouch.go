@@ -160,6 +160,13 @@ func vouchOnce(ctx context.Context, client *http.Client, at string, request []by
 
 // serveVouch renews the certificates of the hub that asks: it gets what it has, for longer.
 func (h *Hub) serveVouch(w http.ResponseWriter, r *http.Request) {
+	h.vouchFor(w, r, "the certificates of the hub %s are renewed", func(request []byte, p pki.Peer) ([]byte, error) {
+		return h.authorized(request, p.Name.ID, p.Certificate)
+	})
+}
+
+// vouchFor answers a hub that asks for certificates. It is told of in the words of said.
+func (h *Hub) vouchFor(w http.ResponseWriter, r *http.Request, said string, vouch func(request []byte, p pki.Peer) ([]byte, error)) {
 	p, err := h.hubOf(r)
 	if err != nil {
 		http.Error(w, "this is for hubs of this fleet", http.StatusForbidden)
@@ -170,14 +177,14 @@ func (h *Hub) serveVouch(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "cannot read the request", http.StatusBadRequest)
 		return
 	}
-	certificates, err := h.authorized(request, p.Name.ID, p.Certificate)
+	certificates, err := vouch(request, p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		http.Error(w, "this hub has not got the authority's key", http.StatusConflict)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	default:
-		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: "the certificates of the hub " + p.Name.ID + " are renewed"})
+		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: fmt.Sprintf(said, p.Name.ID)})
 		_, _ = w.Write(certificates)
 	}
 }
