@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
 	acl apt-utils attr btrfs-progs ca-certificates dbus e2fsprogs gcc git iproute2 libc6-dev make mmdebstrap
-	nftables openssh-client strace systemd-container util-linux xfsprogs zstd
+	nftables openssh-client openssl strace systemd-container util-linux xfsprogs zstd
 )
 
 command -v apt-get >/dev/null || {
