@@ -3,9 +3,7 @@ package api
 import (
 	"net/http"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/view"
 )
 
 func (c *call) programs() (any, error) {
@@ -21,18 +19,9 @@ func (c *call) setProgram() (any, error) {
 	if len(r.Select) == 0 {
 		return nil, &Refusal{http.StatusBadRequest, "cannot upgrade agents when none is selected", "Begin with some: -t label:canary=yes. All are: -t '*'"}
 	}
-	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: r.Select, Now: c.h.Now()})
+	ids, err := c.active(r.Select, "upgrade")
 	if err != nil {
 		return nil, err
-	}
-	var ids []fleet.TargetID
-	for _, t := range page.Targets {
-		if t.Standing == fleet.Active {
-			ids = append(ids, t.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, &Refusal{http.StatusConflict, "cannot upgrade any of these: none is active", "See their standing: fettle target list"}
 	}
 	err = c.h.Backend.SetProgram(c.r.Context(), c.who, r, ids)
 	return done("%d agents are to be %s.", len(ids), r.Program.Version)(err)

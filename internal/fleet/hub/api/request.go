@@ -61,14 +61,10 @@ func (c *call) request() (any, error) {
 	return formed(r), err
 }
 
-// do asks agents for something. A selection that is left out is a mistake, not all of
-// them.
-func (c *call) do() (any, error) {
-	r := *c.in.(*document.DoRequest)
-	if err := checkDo(r); err != nil {
-		return nil, err
-	}
-	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: r.Select, Now: c.h.Now()})
+// active are the active targets that words select, and a refusal to do something to them where
+// there is none.
+func (c *call) active(words []string, do string) ([]fleet.TargetID, error) {
+	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: words, Now: c.h.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +75,21 @@ func (c *call) do() (any, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, &Refusal{http.StatusConflict, "cannot ask any of these: none is active", "See their standing: fettle target list"}
+		return nil, &Refusal{http.StatusConflict, "cannot " + do + " any of these: none is active", "See their standing: fettle target list"}
+	}
+	return ids, nil
+}
+
+// do asks agents for something. A selection that is left out is a mistake, not all of
+// them.
+func (c *call) do() (any, error) {
+	r := *c.in.(*document.DoRequest)
+	if err := checkDo(r); err != nil {
+		return nil, err
+	}
+	ids, err := c.active(r.Select, "ask")
+	if err != nil {
+		return nil, err
 	}
 	answer, err := c.h.Backend.Do(c.r.Context(), c.who, r, ids)
 	return formed(answer), err
