@@ -171,6 +171,7 @@ func (s *session) ranText(a document.Acknowledgement) string {
 		out = append(out, "ended at its timeout")
 	case r.Exit < 0:
 		out = append(out, strings.TrimSpace("ended by a signal: "+r.Signal))
+	case r.Exit == 0 && a.Error != "": // it never began
 	default:
 		out = append(out, fmt.Sprintf("exit %d", r.Exit))
 	}

@@ -170,7 +170,7 @@ func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) er
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
 }
 
-// Do keeps a request that web1 has acknowledged.
+// Do keeps a request that web1 has acknowledged; it has no program "missing".
 func (h *Hub) Do(_ context.Context, by access.Who, do document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,6 +183,9 @@ func (h *Hub) Do(_ context.Context, by access.Who, do document.DoRequest, target
 			if do.Run != nil {
 				a.Result = &fleet.CommandResult{Command: 7, Exit: 3, Stdout: "up 3 days\n", Duration: 12_000_000}
 				a.Is = document.RequestFailed
+				if len(do.Run.Argv) > 0 && do.Run.Argv[0] == "missing" {
+					a.Result, a.Error = &fleet.CommandResult{Command: 7}, `cannot run "missing"`
+				}
 			}
 		}
 		r.Targets = append(r.Targets, a)
