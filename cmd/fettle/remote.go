@@ -32,6 +32,7 @@ func connector() func(context.Context, ssh.Address, ssh.Options, bool) (cli.Remo
 		if kept {
 			o.Control = controlDir()
 		}
+		o.Env = os.Environ()
 		s, err := ssh.Open(ctx, a, o)
 		if err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func controlDir() string {
 		dir = home
 	}
 	dir = filepath.Join(dir, "fettle", "ssh")
-	const longest = 108 - 1 - 40 - 1 - 17 - 1 // a socket's name, %C, and what ssh adds while it makes it
+	const longest = 108 - 1 - 40 - 1 - 17 - 1 // a socket's name, in it that of the connection, and what ssh adds while it makes it
 	if len(dir) > longest || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}

@@ -92,7 +92,7 @@ func cutFinish(d *desk, m *machine) {
 func (d *desk) cuts(m *machine) map[string]func(*process) {
 	return map[string]func(*process){
 		"the death of who asked": func(p *process) { _ = p.Process.Kill() },
-		"the death of ssh":       func(*process) { d.must("pkill", "-KILL", "-f", "^/usr/bin/ssh -F "+d.home) },
+		"the death of ssh":       func(*process) { d.must("pkill", "-KILL", "-f", "^ssh(: | .*=)"+d.at("run")) },
 		"the death of sshd's session": func(p *process) {
 			m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
 			d.end(p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -42,8 +43,6 @@ func newDesk(t *testing.T) *desk {
 	}
 	d.build(runtime.GOARCH)
 	d.must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann@desk", "-f", d.at(".ssh/id"))
-	// OpenSSH takes the home of the account and not HOME: a wrapper names our own.
-	d.put("bin/ssh", "#!/bin/sh\nexec /usr/bin/ssh -F "+d.at(".ssh/config")+" \"$@\"\n", 0o755)
 	d.put(".ssh/config", "", 0o600)
 	d.put(".gitconfig", "[user]\nname = Ann\nemail = ann@example.org\n", 0o600)
 	t.Cleanup(d.hangUp)
@@ -111,10 +110,26 @@ func (d *desk) env() []string {
 	return append(env, "PATH="+d.at("bin")+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 }
 
+// command is a program of the desk. OpenSSH goes by the account and not by HOME, and a
+// wrapper for it would be another ssh for fettle: so fettle runs where the files of this
+// machine's ssh are the desk's own.
 func (d *desk) command(argv ...string) *exec.Cmd {
+	if argv[0] == d.bin {
+		const enter = `mount --bind "$0" /etc/ssh/ssh_config && { [ ! -d "$1" ] || mount -t tmpfs none "$1"; } && shift && exec "$@"`
+		argv = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", enter, d.at(".ssh/config"), accountSSH()}, argv...)
+	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = d.at("repo"), d.env()
 	return cmd
+}
+
+// accountSSH is where the account that runs the tests has its own settings of ssh.
+func accountSSH() string {
+	home := "/root"
+	if u, err := user.Current(); err == nil {
+		home = u.HomeDir
+	}
+	return filepath.Join(home, ".ssh")
 }
 
 // must runs a program of the desk.

@@ -64,7 +64,11 @@ type Options struct {
 	Jitter func(most time.Duration) time.Duration
 	// Binary is the ssh to run, "" for the one on the path.
 	Binary string
-	Wire   wire.Options
+	// Env is the environment that ssh gets, which is this process's own. It has to be
+	// known for connections that are kept to be used without starting ssh; nil: ssh is
+	// started each time.
+	Env  []string
+	Wire wire.Options
 }
 
 func (o Options) defaults() Options {
@@ -92,10 +96,10 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// argv is the command line of ssh for one remote command, which may ask a person. The
-// first value of an option counts, so that what this package insists on stands before
-// the address's own.
-func (o Options) argv(a Address, command string, asks bool) []string {
+// argv is the command line of ssh for one remote command, which may ask a person, with
+// the connection kept or taken from there. The first value of an option counts, so that
+// what this package insists on stands before the address's own.
+func (o Options) argv(a Address, command string, asks bool, k kept) []string {
 	argv := []string{o.Binary, "-T", "-a", "-x"}
 	option := func(k, v string) { argv = append(argv, "-o", k+"="+v) }
 	option("BatchMode", yesNo(!asks))
@@ -105,11 +109,11 @@ func (o Options) argv(a Address, command string, asks bool) []string {
 	option("PermitLocalCommand", "no")
 	option("RemoteCommand", "none")
 	option("EscapeChar", "none")
-	if o.Control == "" {
+	if k.path == "" {
 		option("ControlPath", "none")
 	} else {
 		option("ControlMaster", "auto")
-		option("ControlPath", o.Control+"/%C")
+		option("ControlPath", k.path)
 		option("ControlPersist", strconv.Itoa(int(o.Keep/time.Second)))
 	}
 	for _, k := range slices.Sorted(maps.Keys(a.Options)) {

@@ -8,7 +8,8 @@
 //
 // Because it is OpenSSH that connects, everything in ssh_config holds: Match,
 // ProxyJump, certificates, agents, hardware keys. What this package sets itself is in
-// Options and never weakens the check of host keys.
+// Options and never weakens the check of host keys. A connection that OpenSSH keeps is
+// used again by package mux, without starting ssh.
 //
 // All that is asked of the target's shell is one line that starts sh with a short
 // script (start.sh), which starts the program, or goes on with a longer one (boot.sh)

@@ -43,7 +43,7 @@ func Open(ctx context.Context, a Address, o Options) (*Session, error) {
 	if errors.As(err, &e) && e.Class == Denied && o.Login != nil && o.Control != "" {
 		// A key may want its passphrase, or a touch. OpenSSH asks for that itself, on the
 		// terminal; the connection that it makes then is kept, and used at once.
-		if lerr := o.Login(ctx, o.argv(a, "true", true)); lerr != nil {
+		if lerr := o.Login(ctx, o.argv(a, "true", true, o.keep(a))); lerr != nil {
 			return nil, err
 		}
 		s, err = open(ctx, a, o)
@@ -52,7 +52,7 @@ func Open(ctx context.Context, a Address, o Options) (*Session, error) {
 }
 
 func open(ctx context.Context, a Address, o Options) (*Session, error) {
-	p, err := o.start(a, o.bootArgs(a))
+	p, err := o.start(ctx, a, o.bootArgs(a))
 	if err != nil {
 		return nil, err
 	}
@@ -108,18 +108,26 @@ func script() string {
 // quote makes one word for any shell that people log in with.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// start runs ssh with the script as its command.
-func (o Options) start(a Address, args func() ([]string, error)) (*process, error) {
+// start has the script run there: in a connection that is kept where one is at hand, and
+// by ssh everywhere else.
+func (o Options) start(ctx context.Context, a Address, args func() ([]string, error)) (*process, error) {
 	words, err := args()
 	if err != nil {
 		return nil, err
 	}
-	argv := o.argv(a, commandLine(words), false)
 	password := o.SudoPassword
 	if !a.Sudo {
 		password = nil // whatever asks, it is not sudo
 	}
-	p, err := startProcess(argv, password)
+	k, command := o.keep(a), commandLine(words)
+	s, err := o.session(ctx, k, command)
+	if err == nil {
+		return sessionProcess(s, password), nil
+	}
+	if errors.Is(err, errNoAnswer) {
+		k = kept{} // ssh would wait for it as well
+	}
+	p, err := startProcess(o.argv(a, command, false, k), password)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w; is OpenSSH installed? apt install openssh-client", a, err)
 	}
@@ -193,7 +201,7 @@ func Forget(ctx context.Context, a Address, o Options) error {
 		return err
 	}
 	o = o.defaults()
-	p, err := o.start(a, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
+	p, err := o.start(ctx, a, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
 	if err != nil {
 		return err
 	}

@@ -10,15 +10,19 @@ import (
 	"sync"
 	"time"
 
+	"fettle.dev/fettle/internal/executor/ssh/mux"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// process is a running ssh. It is the stream to what runs on the target.
+// process is a running ssh, or a session in one that runs already. It is the stream to
+// what runs on the target.
 type process struct {
-	*local.Stream
-	line *bufio.Reader
-	out  io.Reader // what comes, once the script has nothing to say any more
+	carrier
+	In    io.WriteCloser
+	Ended <-chan struct{}
+	line  *bufio.Reader
+	out   io.Reader // what comes, once the script has nothing to say any more
 
 	password func() (string, error)
 	errs     said
@@ -27,22 +31,42 @@ type process struct {
 	noise    strings.Builder
 }
 
+// carrier is what ends a process, and how it ended.
+type carrier interface {
+	// Kill may be called again, and when all is over.
+	Kill()
+	// Code waits for the end. It is -1 for one that was killed, and 255 where the
+	// connection is the reason.
+	Code() int
+}
+
 // grace is how long ssh may take to end by itself.
 const grace = 2 * time.Second
 
 func startProcess(argv []string, password func() (string, error)) (*process, error) {
-	stream, err := local.StartStream(argv)
+	s, err := local.StartStream(argv)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{Stream: stream, password: password, read: make(chan struct{})}
-	p.line = bufio.NewReaderSize(stream.Out, 64<<10)
+	p := &process{carrier: s, In: s.In, Ended: s.Ended, password: password}
+	p.listen(s.Out, s.Err)
+	return p, nil
+}
+
+func sessionProcess(s *mux.Session, password func() (string, error)) *process {
+	p := &process{carrier: s, In: s.In, Ended: s.Ended, password: password}
+	p.listen(s.Out, s.Err)
+	return p
+}
+
+func (p *process) listen(out, errs io.Reader) {
+	p.line = bufio.NewReaderSize(out, 64<<10)
 	p.out = p.line
+	p.read = make(chan struct{})
 	go func() {
 		defer close(p.read)
-		p.watch(stream.Err)
+		p.watch(errs)
 	}()
-	return p, nil
 }
 
 // lastWords waits until ssh has ended and said why. A connection that is kept may
@@ -198,4 +222,14 @@ func (p *process) Write(b []byte) (int, error) { return p.In.Write(b) }
 
 // Close lets the other end know that nothing more comes, and ends ssh if that is not
 // enough.
-func (p *process) Close() error { return p.EndSoon(grace) }
+func (p *process) Close() error {
+	err := p.In.Close()
+	go func() {
+		select {
+		case <-p.Ended:
+		case <-time.After(grace):
+			p.Kill()
+		}
+	}()
+	return err
+}

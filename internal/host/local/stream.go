@@ -5,7 +5,6 @@ import (
 	"io"
 	"os/exec"
 	"syscall"
-	"time"
 )
 
 // Stream is a program of this machine whose standard streams are talked to while it
@@ -70,18 +69,4 @@ func (s *Stream) Kill() {
 		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 	}
 	_ = s.In.Close()
-}
-
-// EndSoon closes the program's input, and kills it when it has not ended after a
-// while.
-func (s *Stream) EndSoon(after time.Duration) error {
-	err := s.In.Close()
-	go func() {
-		select {
-		case <-s.Ended:
-		case <-time.After(after):
-			s.Kill()
-		}
-	}()
-	return err
 }

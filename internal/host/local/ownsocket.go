@@ -1,0 +1,79 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// OwnSocket is a connection to another process of the same user on this machine.
+type OwnSocket struct{ *net.UnixConn }
+
+// ErrForeign is a socket that somebody else may have a hand in.
+var ErrForeign = errors.New("it is not this user's own")
+
+// DialOwn connects to a socket. The socket, its folder and the process that listens
+// belong to this user, and nobody else may write to the first two: else the error is
+// ErrForeign. A link counts as what it is, so a socket behind one is foreign.
+func DialOwn(ctx context.Context, path string) (*OwnSocket, error) {
+	if err := errors.Join(ownersOnly(filepath.Dir(path), os.ModeDir), ownersOnly(path, os.ModeSocket)); err != nil {
+		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)
+	}
+	s := &OwnSocket{c.(*net.UnixConn)}
+	if err := s.listensAs(os.Geteuid()); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// ownersOnly tells whether a file of a type is this user's, and nobody else may write to it.
+func ownersOnly(path string, kind os.FileMode) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) != os.Geteuid() || info.Mode().Type() != kind || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s: %w", path, ErrForeign)
+	}
+	return nil
+}
+
+// listensAs tells whether a process of this user listens.
+func (s *OwnSocket) listensAs(uid int) error {
+	var peer *unix.Ucred
+	var perr error
+	raw, err := s.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { peer, perr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	}
+	if err = errors.Join(err, perr); err != nil {
+		return err
+	}
+	if int(peer.Uid) != uid {
+		return fmt.Errorf("who listens: %w", ErrForeign)
+	}
+	return nil
+}
+
+// Pass gives the other end a file, which stays open here, along with a byte that means
+// nothing.
+func (s *OwnSocket) Pass(f *os.File) error {
+	n, rights, err := s.WriteMsgUnix([]byte{0}, unix.UnixRights(int(f.Fd())), nil)
+	if err == nil && (n != 1 || rights == 0) {
+		err = errors.New("cannot pass a file: it was not taken")
+	}
+	return err
+}
