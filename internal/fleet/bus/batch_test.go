@@ -2,10 +2,19 @@ package bus
 
 import (
 	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 func TestBatches(t *testing.T) {
@@ -64,6 +73,64 @@ func TestBatchesTakeLittleMemory(t *testing.T) {
 	})
 	if n := r.AllocedBytesPerOp(); n > 500_000 { // the race detector has some thrown away
 		t.Errorf("%d bytes are allocated for one batch", n)
+	}
+}
+
+// What a log has that an older program wrote is read.
+func TestBatchesOfOldLogs(t *testing.T) {
+	var p batches
+	plain := []byte("\x01a\x02bc")
+	var deflated bytes.Buffer
+	w, err := flate.NewWriter(&deflated, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(plain)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	head := binary.BigEndian.AppendUint32(nil, checksum(plain))
+	for format, body := range map[byte][]byte{batchPlain: plain, batchDeflated: deflated.Bytes()} {
+		got, err := p.open(slices.Concat([]byte{format}, head, body))
+		if err != nil || !slices.EqualFunc(got, [][]byte{[]byte("a"), []byte("bc")}, bytes.Equal) {
+			t.Errorf("format %d: %q, %v", format, got, err)
+		}
+	}
+}
+
+// reports are so many that say the same of 50 modules, and a part of each behind it.
+func reports(n int) (whole, parts [][]byte) {
+	for i := range n {
+		target, err := fleet.NewTargetID(bytes.NewReader(binary.BigEndian.AppendUint64(make([]byte, 8), uint64(i)*0x9e3779b97f4a7c15)))
+		if err != nil {
+			panic(err)
+		}
+		r := fleet.Report{Format: fleet.ReportFormat, Target: target, Seq: 3, Boot: "b", At: 1_795_355_153_000_000_000 + int64(i)*7_654_321, Event: fleet.Event{Kind: fleet.Ready, Run: 1}, Status: fleet.Status{Epoch: 1_795_355_153, Generation: 1, Version: "1.0"}}
+		for k := range 50 {
+			sum := sha256.Sum256([]byte{byte(k)})
+			r.Status.Modules = append(r.Status.Modules, fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%03d", k), Commit: hex.EncodeToString(sum[:20]), Bundle: "sha256:" + hex.EncodeToString(sum[:]), State: fleet.ModuleReady, Since: r.At})
+		}
+		text, _ := json.Marshal(r)
+		whole = append(whole, text)
+		r.Status.Modules, r.Since, r.Seq = r.Status.Modules[:1], 3, 4
+		text, _ = json.Marshal(r)
+		parts = append(parts, text)
+	}
+	return whole, parts
+}
+
+// What the log takes of a target is bounded, in bytes.
+func TestBatchesAreSmall(t *testing.T) {
+	var p batches
+	whole, parts := reports(8)
+	for _, c := range []struct {
+		name    string
+		records [][]byte
+		most    int // bytes of each
+	}{{"whole reports", whole, 470}, {"parts", parts, 50}, {"one part", parts[:1], 170}} {
+		b, err := p.pack(c.records)
+		if err != nil || len(b)/len(c.records) > c.most {
+			t.Errorf("%s: %d bytes each, %v", c.name, len(b)/len(c.records), err)
+		}
 	}
 }
 
