@@ -57,3 +57,22 @@ func TestModuleHistory(t *testing.T) {
 	}
 	look("modules/m0", 6)
 }
+
+// A target that has no module any more says nothing of one.
+func TestNoModulesLeft(t *testing.T) {
+	v := open(t, view.Options{})
+	put(t, v, member(0))
+	for seq := 1; seq <= 3; seq++ {
+		r := fleet.Report{Format: fleet.ReportFormat, Target: id(0), Seq: uint64(seq), Event: fleet.Event{Kind: fleet.Ready}}
+		if seq != 2 {
+			r.Status.Modules = []fleet.ModuleStatus{{Module: "modules/m0", State: fleet.ModuleReady, Commit: commit(1)}}
+		}
+		if err := v.Take(t.Context(), uint64(seq), [][]byte{record(r)}); err != nil {
+			t.Fatal(err)
+		}
+		d, err := v.Target(t.Context(), "t0", at(0))
+		if want := seq % 2; err != nil || len(d.Modules) != want {
+			t.Errorf("after report %d: %+v, %v", seq, d.Modules, err)
+		}
+	}
+}

@@ -1,11 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -94,47 +96,59 @@ func (v *View) serve(d *document.TargetDetail) {
 }
 
 // modulesOn are the modules that are assigned, in order, and then those that are only
-// applied.
-func (v *View) modulesOn(ctx context.Context, target int64) ([]document.ModuleOnTarget, error) {
-	rows, err := v.read.QueryContext(ctx, `
-		SELECT a.place, w.text, p.doc, COALESCE(c.text, ''), COALESCE(b.text, ''), COALESCE(s.text, ''), COALESCE(m.since, 0), COALESCE(m.waits, ''), COALESCE(m.error, '')
-		FROM assigned a JOIN parts p ON p.n = a.part JOIN words w ON w.n = a.module
-		LEFT JOIN modules m ON m.target = a.target AND m.module = a.module LEFT JOIN words c ON c.n = m.commit_ LEFT JOIN words b ON b.n = m.bundle LEFT JOIN words s ON s.n = m.state
-		WHERE a.target = ?1
-		UNION ALL
-		SELECT 1000000, COALESCE(w.text, ''), '', COALESCE(c.text, ''), COALESCE(b.text, ''), COALESCE(s.text, ''), m.since, m.waits, m.error
-		FROM modules m LEFT JOIN words w ON w.n = m.module LEFT JOIN words c ON c.n = m.commit_ LEFT JOIN words b ON b.n = m.bundle LEFT JOIN words s ON s.n = m.state
-		WHERE m.target = ?1 AND m.module NOT IN (SELECT module FROM assigned WHERE target = ?1)
-		ORDER BY 1, 2`, target)
+// applied, by name.
+func (v *View) modulesOn(ctx context.Context, target int64) (out []document.ModuleOnTarget, err error) {
+	err = v.look(ctx, func(s *sight) error {
+		out, err = s.modulesOn(target)
+		return err
+	})
+	return out, err
+}
+
+func (s *sight) modulesOn(target int64) ([]document.ModuleOnTarget, error) {
+	has, err := s.rows(target)
 	if err != nil {
-		return nil, unread(err)
+		return nil, err
 	}
-	defer rows.Close()
+	lists, err := s.lists("WHERE l.list = (SELECT list FROM assignments WHERE target = ?)", target)
+	if err != nil {
+		return nil, err
+	}
 	out := []document.ModuleOnTarget{}
-	for rows.Next() {
-		m, err := moduleOn(rows)
+	for _, list := range lists { // one, or none
+		for _, want := range list {
+			m, err := s.moduleOn(want.module, has[want.module])
+			if err == nil {
+				err = s.assign(&m, want, has[want.module])
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
+			delete(has, want.module)
+		}
+	}
+	assigned := len(out)
+	for module, r := range has {
+		m, err := s.moduleOn(module, r)
 		if err != nil {
-			return nil, unread(err)
+			return nil, err
 		}
 		out = append(out, m)
 	}
-	return out, rows.Err()
+	slices.SortFunc(out[assigned:], func(a, b document.ModuleOnTarget) int { return cmp.Compare(a.Module, b.Module) })
+	return out, nil
 }
 
-func moduleOn(rows *sql.Rows) (document.ModuleOnTarget, error) {
-	m := document.ModuleOnTarget{Needs: []fleet.Need{}}
-	var at int
-	var doc, bundle string
-	err := rows.Scan(&at, &m.Module, &doc, &m.Applied, &bundle, &m.State, &m.Since, &m.Waits, &m.Error)
-	if err != nil || doc == "" {
-		return m, err
-	}
-	var a fleet.Assigned
-	if err := json.Unmarshal([]byte(doc), &a); err != nil {
-		return m, err
-	}
-	m.Assigned = &a.Revision
-	m.Needs = append(m.Needs, a.Needs...)
-	m.Behind = a.Revision.Commit != m.Applied && (bundle == "" || bundle != a.Bundle.Digest)
-	return m, nil
+// moduleOn is what stands of a module, whatever is assigned.
+func (s *sight) moduleOn(module int64, r row) (document.ModuleOnTarget, error) {
+	m := document.ModuleOnTarget{Needs: []fleet.Need{}, Since: r.since, Waits: r.waits, Error: r.failure}
+	return m, s.fill(map[*string]int64{&m.Module: module, &m.Applied: r.commit, (*string)(&m.State): r.state})
+}
+
+// assign adds what the target should have.
+func (s *sight) assign(m *document.ModuleOnTarget, want wanted, has row) error {
+	a, err := s.assigned(want.n)
+	m.Assigned, m.Needs, m.Behind = &a.Revision, append(m.Needs, a.Needs...), want.one.behind(has.one())
+	return err
 }

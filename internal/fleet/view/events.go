@@ -103,7 +103,7 @@ func (v *View) conditions(ctx context.Context, q EventQuery) (condition, error) 
 	}
 	if q.Module != "" {
 		const n = "(SELECT n FROM words WHERE text = ?)"
-		c.add("(e.module = "+n+" OR EXISTS (SELECT 1 FROM about a WHERE a.module = "+n+" AND a.seq = e.seq AND a.place = e.place))", q.Module, q.Module)
+		c.add("(e.module = "+n+" OR e.about IN (SELECT about FROM sets WHERE module = "+n+"))", q.Module, q.Module)
 	}
 	if len(q.Kinds) > 0 {
 		c.add("k.text IN (?" + strings.Repeat(", ?", len(q.Kinds)-1) + ")")

@@ -63,10 +63,8 @@ func (v *View) empty(ctx context.Context) error {
 				return err
 			}
 		}
-		clear(v.words)
-		clear(v.parts)
 		clear(v.rows)
-		v.forgetLists()
+		v.forget()
 		return t.exec("UPDATE position SET seq = 0, mark = x''")
 	})
 }

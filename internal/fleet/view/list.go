@@ -96,8 +96,11 @@ func (t *tx) listings(list int64) ([]listing, error) {
 	return out, rows.Err()
 }
 
-// forgetLists lets go what is remembered of lists.
-func (v *View) forgetLists() {
+// forget lets go what is remembered of numbers.
+func (v *View) forget() {
+	clear(v.words)
+	clear(v.parts)
+	clear(v.sets)
 	clear(v.lists)
 	clear(v.same)
 }

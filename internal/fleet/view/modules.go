@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,21 +12,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// What is assigned to active targets, module by module: how many have which revision in
-// which state.
-// They are counted by number first, so that texts are looked up once for each group.
-const moduleCounts = `
-	SELECT w.text, p.doc, COALESCE(c.text, ''), COALESCE(s.text, ''), g.behind, g.targets, g.failed
-	FROM (
-		SELECT a.module, a.part, m.commit_, m.state, p.commit_ <> COALESCE(m.commit_, 0) AND (COALESCE(m.bundle, 0) = 0 OR p.bundle <> m.bundle) AS behind, COUNT(*) AS targets, SUM(COALESCE(m.error, '') <> '') AS failed
-		FROM targets t JOIN assigned a ON a.target = t.target JOIN parts p ON p.n = a.part LEFT JOIN modules m ON m.target = a.target AND m.module = a.module
-		WHERE t.active %s GROUP BY a.module, a.part, m.commit_, m.state, 5
-	) g JOIN parts p ON p.n = g.part JOIN words w ON w.n = g.module LEFT JOIN words c ON c.n = g.commit_ LEFT JOIN words s ON s.n = g.state`
-
 // Modules counts every module that is assigned to an active target, by name.
 func (v *View) Modules(ctx context.Context, now time.Time) (document.ModulePage, error) {
 	page := document.ModulePage{Format: document.ModulePageFormat, Modules: []document.Module{}}
-	found, err := v.modules(ctx, "")
+	found, err := v.modules(ctx, 0)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		page.Modules = append(page.Modules, found[name].document())
 	}
@@ -60,36 +48,59 @@ func (c *counting) document() document.Module {
 	return c.module
 }
 
-func (v *View) modules(ctx context.Context, where string, args ...any) (map[string]*counting, error) {
-	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(moduleCounts, where), args...)
-	if err != nil {
-		return nil, unread(err)
-	}
-	defer rows.Close()
+// group is what targets are counted by: those that should have the same of a module, and have
+// the same of it.
+type group struct {
+	part, commit, state int64
+	behind              bool
+}
+
+// tally is how many are in a group, and with how many of them the module has an error.
+type tally struct{ targets, failed int }
+
+// modules counts one module, or with 0 all of them. They are counted by number first, so that
+// texts are looked up once for each group.
+func (v *View) modules(ctx context.Context, only int64) (map[string]*counting, error) {
+	groups := map[group]tally{}
 	out := map[string]*counting{}
-	for rows.Next() {
-		var name, doc, applied string
-		var state fleet.Readiness
-		var behind bool
-		var count, failed int
-		if err := rows.Scan(&name, &doc, &applied, &state, &behind, &count, &failed); err != nil {
-			return nil, unread(err)
+	err := v.look(ctx, func(s *sight) error {
+		err := s.each(only, func(_ stand, want wanted, has row) error {
+			g := group{want.n, has.commit, has.state, want.one.behind(has.one())}
+			n := groups[g]
+			n.targets++
+			if has.failure != "" {
+				n.failed++
+			}
+			groups[g] = n
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		var a fleet.Assigned
-		if err := json.Unmarshal([]byte(doc), &a); err != nil {
-			return nil, unread(err)
+		for g, n := range groups {
+			if err := s.count(out, g, n); err != nil {
+				return err
+			}
 		}
-		c := out[name]
-		if c == nil {
-			c = &counting{document.Module{Module: name, States: map[fleet.Readiness]int{}, Revisions: []document.RevisionCount{}}, map[string]*document.RevisionCount{}}
-			out[name] = c
-		}
-		c.add(a.Revision, applied, state, behind, count, failed)
+		return nil
+	})
+	return out, err
+}
+
+func (s *sight) count(out map[string]*counting, g group, n tally) error {
+	a, err := s.assigned(g.part)
+	if err != nil {
+		return err
 	}
-	if err := rows.Err(); err != nil {
-		return nil, unread(err)
+	c := out[a.Module]
+	if c == nil {
+		c = &counting{document.Module{Module: a.Module, States: map[fleet.Readiness]int{}, Revisions: []document.RevisionCount{}}, map[string]*document.RevisionCount{}}
+		out[a.Module] = c
 	}
-	return out, nil
+	var applied, state string
+	err = s.fill(map[*string]int64{&applied: g.commit, &state: g.state})
+	c.add(a.Revision, applied, fleet.Readiness(state), g.behind, n.targets, n.failed)
+	return err
 }
 
 // Unreported stands in counts for the state of a module that its target has said
@@ -113,7 +124,11 @@ func (c *counting) add(assigned fleet.Revision, applied string, state fleet.Read
 // worst first. fleet.ErrNotFound is in the chain when it is assigned to none.
 func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail, error) {
 	d := document.ModuleDetail{Format: document.ModuleDetailFormat, Targets: []document.TargetOfModule{}}
-	found, err := v.modules(ctx, "AND a.module = (SELECT n FROM words WHERE text = ?)", q.Module)
+	n, err := v.numberOf(ctx, q.Module)
+	if err != nil {
+		return d, err
+	}
+	found, err := v.modules(ctx, n)
 	if err != nil {
 		return d, err
 	}
@@ -122,7 +137,7 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 		return d, fmt.Errorf("cannot find a module %.80q that is assigned to a target: %w", q.Module, fleet.ErrNotFound)
 	}
 	d.Module = c.document()
-	all, err := v.targetsOf(ctx, q.Module)
+	all, err := v.targetsOf(ctx, n)
 	if err != nil {
 		return d, err
 	}
@@ -145,23 +160,14 @@ func whether(a, b bool) int {
 	return -1
 }
 
-func (v *View) targetsOf(ctx context.Context, module string) ([]document.TargetOfModule, error) {
-	rows, err := v.read.QueryContext(ctx, `
-		SELECT i.text, t.name, COALESCE(s.text, ''), n.text, COALESCE(c.text, ''), p.commit_ <> COALESCE(m.commit_, 0) AND (COALESCE(m.bundle, 0) = 0 OR p.bundle <> m.bundle),
-			COALESCE(m.since, 0), COALESCE(m.waits, ''), COALESCE(m.error, '')
-		FROM assigned a JOIN words w ON w.n = a.module AND w.text = ? JOIN targets t ON t.target = a.target AND t.active JOIN words i ON i.n = t.target JOIN parts p ON p.n = a.part JOIN words n ON n.n = p.commit_
-		LEFT JOIN modules m ON m.target = a.target AND m.module = a.module LEFT JOIN words c ON c.n = m.commit_ LEFT JOIN words s ON s.n = m.state`, module)
-	if err != nil {
-		return nil, unread(err)
-	}
-	defer rows.Close()
-	var out []document.TargetOfModule
-	for rows.Next() {
-		var t document.TargetOfModule
-		if err := rows.Scan(&t.ID, &t.Name, &t.State, &t.Assigned, &t.Applied, &t.Behind, &t.Since, &t.Waits, &t.Error); err != nil {
-			return nil, unread(err)
-		}
-		out = append(out, t)
-	}
-	return out, rows.Err()
+func (v *View) targetsOf(ctx context.Context, module int64) (out []document.TargetOfModule, err error) {
+	err = v.look(ctx, func(s *sight) error {
+		return s.each(module, func(at stand, want wanted, has row) error {
+			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()), Since: has.since, Waits: has.waits, Error: has.failure}
+			err := s.fill(map[*string]int64{(*string)(&t.State): has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
+			out = append(out, t)
+			return err
+		})
+	})
+	return out, err
 }

@@ -2,6 +2,9 @@ package view
 
 import (
 	"context"
+	"database/sql"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -9,27 +12,63 @@ import (
 // any time and as often as one likes; once an hour is enough.
 func (v *View) Prune(ctx context.Context, now time.Time) error {
 	return v.update(ctx, "what goes", func(t *tx) error {
+		said, err := t.said()
+		if err != nil {
+			return err
+		}
 		for _, step := range []struct {
 			query string
 			args  []any
 		}{
 			{"DELETE FROM events WHERE at < ?", []any{now.Add(-v.o.Age).UnixNano()}},
-			{"DELETE FROM about WHERE (seq, place) NOT IN (SELECT seq, place FROM events)", nil},
+			{"DELETE FROM sets WHERE about NOT IN (SELECT about FROM events)", nil},
 			{"DELETE FROM lists WHERE list NOT IN (SELECT list FROM assignments)", nil},
 			{"DELETE FROM listed WHERE list NOT IN (SELECT list FROM lists)", nil},
 			{"DELETE FROM parts WHERE n NOT IN (SELECT part FROM listed UNION SELECT top FROM assignments)", nil},
 			{`DELETE FROM words WHERE n NOT IN (
 				SELECT target FROM targets UNION SELECT target FROM assignments UNION SELECT module FROM listed UNION SELECT module FROM parts UNION SELECT commit_ FROM parts UNION SELECT bundle FROM parts
-				UNION SELECT target FROM statuses UNION SELECT version FROM statuses UNION SELECT facts FROM statuses UNION SELECT module FROM modules UNION SELECT commit_ FROM modules UNION SELECT bundle FROM modules UNION SELECT state FROM modules
-				UNION SELECT target FROM sums UNION SELECT target FROM events UNION SELECT kind FROM events UNION SELECT module FROM events UNION SELECT by FROM events UNION SELECT module FROM about)`, nil},
+				UNION SELECT target FROM statuses UNION SELECT version FROM statuses UNION SELECT facts FROM statuses UNION SELECT value FROM json_each(?)
+				UNION SELECT target FROM sums UNION SELECT target FROM events UNION SELECT kind FROM events UNION SELECT module FROM events UNION SELECT by FROM events UNION SELECT about FROM events UNION SELECT module FROM sets)`, []any{said}},
 		} {
 			if err := t.exec(step.query, step.args...); err != nil {
 				return err
 			}
 		}
-		clear(v.words) // some are gone
-		clear(v.parts)
-		v.forgetLists()
+		v.forget() // some are gone
 		return nil
 	})
+}
+
+// said are the numbers of words that targets say of their modules, as a list in JSON.
+func (t *tx) said() (string, error) {
+	used := map[int64]bool{}
+	err := t.eachRows(func(rows map[int64]row) {
+		for module, r := range rows {
+			used[module], used[r.commit], used[r.bundle], used[r.state] = true, true, true, true
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	return asJSON(slices.Collect(maps.Keys(used)))
+}
+
+func (t *tx) eachRows(each func(map[int64]row)) error {
+	found, err := t.query("SELECT rows FROM modules")
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	var b sql.RawBytes
+	rows := map[int64]row{}
+	for found.Next() {
+		if err := found.Scan(&b); err != nil {
+			return err
+		}
+		if err := unpackRows(b, rows); err != nil {
+			return err
+		}
+		each(rows)
+	}
+	return found.Err()
 }

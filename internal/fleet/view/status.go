@@ -21,7 +21,7 @@ func (v *View) Status(ctx context.Context, now time.Time) (document.Status, erro
 			count(&s, t)
 		}
 	}
-	err = v.read.QueryRowContext(ctx, "SELECT COUNT(DISTINCT a.module) FROM assigned a JOIN targets t ON t.target = a.target AND t.active").Scan(&s.Modules)
+	err = v.read.QueryRowContext(ctx, "SELECT COUNT(DISTINCT module) FROM listed WHERE list IN (SELECT a.list FROM assignments a JOIN targets t ON t.target = a.target AND t.active)").Scan(&s.Modules)
 	if err != nil {
 		return s, unread(err)
 	}

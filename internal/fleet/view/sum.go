@@ -74,7 +74,7 @@ func (t *tx) sum(target int64, rows map[int64]row) error {
 	var s sum
 	for _, l := range all {
 		m := rows[l.module]
-		s.add(l.want.behind(one{m.commit, m.bundle}), slices.Index(states, m.state), m.waits, m.failure)
+		s.add(l.want.behind(m.one()), slices.Index(states, m.state), m.waits, m.failure)
 	}
 	return t.exec("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)", target, s.modules, s.behind, s.states, s.failure, s.waits)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -123,33 +124,48 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 		return nil // nothing of them is other
 	}
 	now, applied, err := t.modules(target, s.Modules, r.Since > 0)
+	if err == nil && len(applied) > 0 {
+		err = t.about(p, applied)
+	}
 	if err != nil {
 		return err
-	}
-	for _, module := range applied {
-		if err := t.exec("INSERT OR IGNORE INTO about VALUES (?, ?, ?)", module, p.seq, p.place); err != nil {
-			return err
-		}
 	}
 	return t.sum(target, now)
 }
 
-// row is what stands of one module of a target.
-type row struct {
-	commit, bundle, state, since int64
-	waits, failure               string
+// about says of which modules the versions changed with an event.
+func (t *tx) about(p place, modules []int64) error {
+	slices.Sort(modules)
+	text := strings.Trim(fmt.Sprint(modules), "[]")
+	n, ok := t.v.sets[text]
+	if !ok {
+		var err error
+		if n, err = t.word(text); err != nil {
+			return err
+		}
+		for _, module := range modules {
+			if err := t.exec("INSERT OR IGNORE INTO sets VALUES (?, ?)", module, n); err != nil {
+				return err
+			}
+		}
+		if len(t.v.sets) >= maxLists {
+			clear(t.v.sets)
+		}
+		t.v.sets[text] = n
+	}
+	return t.exec("UPDATE events SET about = ? WHERE seq = ? AND place = ?", n, p.seq, p.place)
 }
 
-// modules writes what has changed of the modules of a target, and gives all, and those of
-// which another version is applied: most do not change from one report to the next. A part
-// is not about those that it does not name.
+// modules writes what a target says of its modules, and gives all of them, and those of which
+// another version is applied: most do not change from one report to the next. A part is not
+// about those that it does not name.
 func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[int64]row, applied []int64, err error) {
 	rows, err := t.rows(target)
 	if err != nil {
 		return nil, nil, err
 	}
+	changed := false
 	named := make(map[int64]bool, len(all))
-	var changed []any
 	for _, m := range all {
 		words, err := t.numbers(m.Module, m.Commit, m.Bundle, string(m.State))
 		if err != nil {
@@ -160,27 +176,19 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[i
 		if m.Bundle != "" && was.bundle != now.bundle {
 			applied = append(applied, words[0])
 		}
-		if !ok || was != now {
-			changed = append(changed, target, words[0], now.commit, now.bundle, now.state, now.since, now.waits, now.failure)
-		}
+		changed = changed || !ok || was != now
 		rows[words[0]], named[words[0]] = now, true
 	}
 	for module := range rows {
-		if part || named[module] {
-			continue
-		}
-		delete(rows, module)
-		if err := t.exec("DELETE FROM modules WHERE target = ? AND module = ?", target, module); err != nil {
-			return nil, nil, err
+		if !part && !named[module] {
+			delete(rows, module)
+			changed = true
 		}
 	}
-	const columns, most = 8, 8 * 200
-	for part := range slices.Chunk(changed, most) {
-		if err := t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?)"+strings.Repeat(", (?, ?, ?, ?, ?, ?, ?, ?)", len(part)/columns-1), part...); err != nil {
-			return nil, nil, err
-		}
+	if !changed {
+		return rows, applied, nil
 	}
-	return rows, applied, nil
+	return rows, applied, t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?)", target, packRows(rows))
 }
 
 // maxRows bounds of how many targets the rows are remembered.
@@ -193,25 +201,20 @@ func (t *tx) rows(target int64) (map[int64]row, error) {
 	if had, ok := t.v.rows[target]; ok {
 		return had, nil
 	}
-	rows, err := t.query("SELECT module, commit_, bundle, state, since, waits, error FROM modules WHERE target = ?", target)
-	if err != nil {
+	var b []byte
+	err := t.row("SELECT rows FROM modules WHERE target = ?", target).Scan(&b)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	defer rows.Close()
 	out := map[int64]row{}
-	for rows.Next() {
-		var module int64
-		var r row
-		if err := rows.Scan(&module, &r.commit, &r.bundle, &r.state, &r.since, &r.waits, &r.failure); err != nil {
-			return nil, err
-		}
-		out[module] = r
+	if err := unpackRows(b, out); err != nil {
+		return nil, err
 	}
 	if len(t.v.rows) >= maxRows {
 		clear(t.v.rows)
 	}
 	t.v.rows[target] = out
-	return out, rows.Err()
+	return out, nil
 }
 
 func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
@@ -225,7 +228,7 @@ func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
 
 // event keeps one, unless it is there already, and lets the oldest go.
 func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
-	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
+	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ type View struct {
 	wished   []string
 	lists    map[int64][]listing
 	rows     map[int64]map[int64]row
+	sets     map[string]int64           // of modules, by their numbers
 	same     map[*fleet.Assigned]shared // lists by their first place, which keeps them from being made anew
 
 	mu       sync.Mutex
@@ -90,7 +91,7 @@ func Remove(file string) error {
 }
 
 func open(file string, o Options) (*View, error) {
-	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
+	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
 	var err error
 	// What the last transactions wrote may be lost with the power, never half of one: the
 	// position goes with them.
@@ -229,10 +230,8 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 	}
 	if err != nil {
 		_ = raw.Rollback() // the error that led here is the one to tell
-		clear(v.words)
-		clear(v.parts)
 		clear(v.rows)
-		v.forgetLists()
+		v.forget()
 		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
 	}
 	v.changed()
