@@ -114,6 +114,7 @@ const (
 	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
 	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable
 	WordDone       = "done"       // body: Done, how a request ended that it had taken; the answer is empty, and it is durable
+	WordContent    = "content"    // body: the digest of content that the target is assigned; the answer is small content, compressed, see content.Server
 	WordLists      = "lists"      // asked without a body; the answer is Lists
 )
 

@@ -25,9 +25,9 @@ type packedCache struct {
 	total int
 }
 
-// get gives content compressed; nil when that is not worth its while.
+// get gives content compressed; nil when it is too large for that, or cannot be read.
 func (c *packedCache) get(digest string, size int64, r io.ReaderAt) []byte {
-	if size > packedOne || size < 256 {
+	if size > packedOne {
 		return nil
 	}
 	c.mu.Lock()

@@ -314,3 +314,62 @@ func contextOf(t testing.TB) (context.Context, context.CancelFunc) {
 	t.Cleanup(cancel)
 	return ctx, cancel
 }
+
+// TestFetchAsks: small content comes by one question. What is large, and whatever a question
+// does not give as it was asked for, comes from the bases.
+func TestFetchAsks(t *testing.T) {
+	hub := memStore(t, 0)
+	server := &content.Server{Store: hub, May: everything}
+	var requests atomic.Int64
+	base := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests.Add(1); server.ServeHTTP(w, r) }))
+	small := mustAdd(t, hub, "a small module")
+	other, err := server.Answer(mustAdd(t, hub, "another module, and longer").Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, err := server.Answer(small.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(b []byte, err error) func(context.Context, string) ([]byte, error) {
+		return func(context.Context, string) ([]byte, error) { return b, err }
+	}
+	given := func(_ context.Context, digest string) ([]byte, error) { return server.Answer(digest) }
+	for name, c := range map[string]struct {
+		ask  func(context.Context, string) ([]byte, error)
+		text string
+		base int64 // requests
+	}{
+		"small":          {ask: given, text: "a small module"},
+		"empty":          {ask: given, text: ""},
+		"the most":       {ask: given, text: strings.Repeat("x", content.MaxAsked)},
+		"right":          {ask: answer(right, nil), text: "a small module"},
+		"too large":      {ask: given, text: strings.Repeat("x", content.MaxAsked+1), base: 1},
+		"too much noise": {ask: given, text: noise(content.MaxAsked / 2), base: 1},
+		"error":          {ask: answer(nil, errors.New("no")), text: "a small module", base: 1},
+		"nothing":        {ask: answer(nil, nil), text: "a small module", base: 1},
+		"no zstd":        {ask: answer([]byte("a small module"), nil), text: "a small module", base: 1},
+		"other content":  {ask: answer(other, nil), text: "a small module", base: 1},
+		"cut":            {ask: answer(right[:len(right)-3], nil), text: "a small module", base: 1},
+		"a bomb":         {ask: answer(content.CompressForTest(strings.Repeat("0", 64<<20)), nil), text: "a small module", base: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests.Store(0)
+			agent, want := memStore(t, 0), mustAdd(t, hub, c.text)
+			f := fetcher(agent, base)
+			f.Ask = c.ask
+			if err := f.Fetch(t.Context(), want); err != nil || read(t, agent, want) != c.text {
+				t.Fatal(err)
+			}
+			if n := requests.Load(); n != c.base {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+	agent := memStore(t, 0)
+	f := fetcher(agent)
+	f.Ask = answer(other, nil)
+	if err := f.Fetch(t.Context(), small); err == nil || agent.Has(small) {
+		t.Errorf("other content is believed: %v", err)
+	}
+}

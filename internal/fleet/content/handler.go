@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -137,6 +138,29 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, digest string) {
 	}
 	h.Set("ETag", strconv.Quote(digest))
 	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(f, 0, size))
+}
+
+// maxAnswer is how large an answer in one piece is, in bytes: a fleet asks at once, and what
+// is on its way to each is in the memory of the hub.
+const maxAnswer = 32 << 10
+
+// Answer gives small content in one piece, compressed as zstd; see Fetcher.Ask. The error is
+// fleet.ErrNotFound for what is not there and for what is too large. Whether who asks may have
+// it, the caller has seen to.
+func (s *Server) Answer(digest string) ([]byte, error) {
+	f, size, err := s.Store.openAny(digest)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > MaxAsked {
+		return nil, fmt.Errorf("%w: content of %d bytes is got by HTTPS", fleet.ErrNotFound, size)
+	}
+	b := s.packed.get(digest, size, f)
+	if b == nil || len(b) > maxAnswer {
+		return nil, fmt.Errorf("%w: this content is got by HTTPS", fleet.ErrNotFound)
+	}
+	return b, nil
 }
 
 func takesZstd(r *http.Request) bool {

@@ -12,11 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
-	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/fleet/view"
 )
@@ -83,7 +81,7 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
-	mux.Handle(content.Path, &content.Server{Store: h.content, May: h.mayRead})
+	mux.Handle(content.Path, h.giver)
 	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID})
 	return mux
 }
@@ -108,50 +106,6 @@ func (h *Hub) poke(source string) {
 	if s != nil {
 		s.Poke(source)
 	}
-}
-
-// mayRead tells which content a target may have: what it is assigned.
-func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) bool) {
-	trust, err := h.trust()
-	if err != nil || r.TLS == nil {
-		return "", nil
-	}
-	p, err := trust.PeerOf(r.TLS, h.now(), pki.TargetKind, pki.HubKind)
-	if err != nil {
-		return "", nil
-	}
-	if p.Name.Kind == pki.HubKind {
-		// Hubs give each other everything.
-		return p.Name.String(), func(string) bool { return h.isMember(p.Name.ID) }
-	}
-	t, _, ok := h.targets.get(p.Name.ID)
-	if !ok || t.Standing != fleet.Active {
-		return "", nil
-	}
-	g, _, _ := h.assignments.get(p.Name.ID)
-	return p.Name.ID, func(digest string) bool { return names(g.assignment, digest) }
-}
-
-// names tells whether an assignment names content by a digest.
-func names(a fleet.Assignment, digest string) bool {
-	for _, m := range partsOf(a) {
-		if m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest {
-			return true
-		}
-	}
-	if a.Program != nil {
-		for _, f := range a.Program.Files {
-			if f.Digest == digest {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// partsOf are the top and the modules.
-func partsOf(a fleet.Assignment) []fleet.Assigned {
-	return append([]fleet.Assigned{a.Top}, a.Modules...)
 }
 
 // newID names a request.

@@ -82,6 +82,7 @@ type Hub struct {
 	logEnd   atomic.Uint64 // where the log ended when the view began to follow it
 	metrics  *metrics.Metrics
 	content  *content.Store
+	giver    *content.Server // of content
 	courier  *courier
 	opened   opened
 
@@ -160,6 +161,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
 	}
+	h.giver = &content.Server{Store: h.content, May: h.mayRead}
 	if h.view, err = view.Open(h.dir("view.db"), h.set.Retention.view()); err != nil {
 		return err
 	}

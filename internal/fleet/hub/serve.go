@@ -20,6 +20,7 @@ func (h *Hub) serve() error {
 		fleet.WordDone:       h.onDone,
 		fleet.WordHubs:       h.onHubs,
 		fleet.WordLists:      h.onLists,
+		fleet.WordContent:    h.onContent,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err

@@ -31,7 +31,7 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 	conf := m.who().Resumed(m.revoked, m.cfg.Now, m.floor)
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport}
+	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport, Ask: m.askContent}
 	for _, as := range parts(a) {
 		if err := f.Fetch(ctx, as.Bundle); err != nil {
 			return err
@@ -43,6 +43,19 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 		}
 	}
 	return m.believe(a)
+}
+
+// askContent asks a hub for small content over the link.
+func (m *Member) askContent(ctx context.Context, digest string) ([]byte, error) {
+	m.mu.Lock()
+	l := m.link
+	m.mu.Unlock()
+	if l == nil {
+		return nil, fleet.ErrNoHub
+	}
+	ctx, cancel := context.WithTimeout(ctx, learnFor)
+	defer cancel()
+	return l.Ask(ctx, fleet.WordContent, []byte(digest))
 }
 
 // believe verifies the signatures of all parts, and only then takes them for the newest.
