@@ -92,6 +92,14 @@ func (c Config) replicas() int {
 	return orElse(c.Cluster.Replicas, 1)
 }
 
+// maxPending is how much waits for a connection before the server ends it, in bytes. The hub's
+// own have no other bound than those of agents: what tens of thousands say in the same seconds
+// has to fit. How much one agent has waiting, the gate sees to.
+const maxPending = 256 << 20
+
+// writeTime is how long a connection may take none of what waits for it.
+const writeTime = 10 * time.Second
+
 // options are those of the server. Nothing is left to a default that opens something:
 // no HTTP, no leaf nodes, no gateways, no websockets, no MQTT, no user without a name.
 func (c Config) options() (*server.Options, error) {
@@ -101,8 +109,8 @@ func (c Config) options() (*server.Options, error) {
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 		MaxConn:         orElse(c.MaxConnections, 50_000),
-		MaxPayload:      MaxQuestion + 64<<10, MaxPending: 16 << 20, MaxControlLine: 4 << 10, MaxSubs: 256,
-		PingInterval: orElse(c.Ping, 20*time.Second), MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
+		MaxPayload:      MaxQuestion + 64<<10, MaxPending: maxPending, MaxControlLine: 4 << 10, MaxSubs: 256,
+		PingInterval: orElse(c.Ping, 20*time.Second), MaxPingsOut: 2, WriteDeadline: writeTime,
 		// A herd of new connections takes its time: see the bound on handshakes.
 		TLSTimeout: 15, AuthTimeout: 20, MaxClosedClients: 100,
 		LameDuckDuration: c.LameDuck, LameDuckGracePeriod: -min(c.LameDuck/10, time.Second),
@@ -157,7 +165,8 @@ func address(s string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// errTooMany is what who connects is not told: the handshake fails, and it comes again.
+// errTooMany is what who connects is not told: the connection ends without an alert, which
+// would mean that its certificate is not believed, and it comes again.
 var errTooMany = errors.New("cannot take more connections in this second")
 
 // limited lets so many handshakes in a second begin. A handshake costs as much as all
@@ -187,7 +196,7 @@ func strict(c *tls.Config, l limits) *tls.Config {
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		if l.before != nil {
 			if err := l.before(); err != nil {
-				return nil, err
+				return nil, errors.Join(err, hello.Conn.Close())
 			}
 		}
 		if each == nil {

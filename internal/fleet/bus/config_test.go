@@ -3,6 +3,7 @@ package bus
 import (
 	"crypto/tls"
 	"errors"
+	"net"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -37,7 +38,9 @@ func TestStrict(t *testing.T) {
 	lax := &tls.Config{MinVersion: tls.VersionTLS10, ClientAuth: tls.NoClientCert}
 	c := strict(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return lax, nil }}, limits{before: limited(2)})
 	for i := range 3 {
-		got, err := c.GetConfigForClient(nil)
+		conn, far := net.Pipe()
+		defer far.Close()
+		got, err := c.GetConfigForClient(&tls.ClientHelloInfo{Conn: conn})
 		if i == 2 {
 			if !errors.Is(err, errTooMany) {
 				t.Errorf("the third in a second: %v", err)

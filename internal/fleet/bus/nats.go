@@ -88,13 +88,39 @@ func (c LinkConfig) dial(ctx context.Context) (Carrier, <-chan struct{}, error) 
 	nc, lost, err := c.connect()
 	if err != nil {
 		c.warn("cannot connect to a hub: " + refusal(err))
-		// In TLS 1.3 that is an alert which comes when this end is done.
-		if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && c.Refused != nil {
+		if c.Refused != nil && aboutCertificate(err) {
 			c.Refused(ctx)
 		}
 		return nil, nil, err
 	}
 	return overNATS{nc}, lost, nil
+}
+
+// Alerts by which a server says that it does not take a certificate, RFC 8446, section 6.2.
+const (
+	badCertificate     tls.AlertError = 42
+	certificateRevoked tls.AlertError = 44
+	certificateExpired tls.AlertError = 45
+	certificateUnknown tls.AlertError = 46
+	unknownAuthority   tls.AlertError = 48
+	accessDenied       tls.AlertError = 49
+)
+
+// aboutCertificate tells whether a server ended a connection for the sake of the certificate.
+// In TLS 1.3 that is an alert which comes when this end is done. Any other alert, such as
+// that of a server which has too much to do, says nothing about it: thousands who took one
+// for that would all ask for another certificate of a hub that is busy already.
+func aboutCertificate(err error) bool {
+	alert, ok := errors.AsType[*net.OpError](err)
+	if !ok || alert.Op != "remote error" {
+		return false
+	}
+	for _, a := range [...]tls.AlertError{badCertificate, certificateRevoked, certificateExpired, certificateUnknown, unknownAuthority, accessDenied} {
+		if alert.Err.Error() == a.Error() { // a connection's alert is of a type that has no name outside
+			return true
+		}
+	}
+	return false
 }
 
 // refusal says what the server's word means: it gives one and no reason.
@@ -179,6 +205,7 @@ func (s *Server) own(user string) (*nats.Conn, error) {
 	o.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		s.warn("on the hub's own connection: " + err.Error())
 	}
+	o.ReconnectedCB = func(*nats.Conn) { s.reconnected() }
 	nc, err := o.Connect()
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to the bus of this hub: %w", err)

@@ -142,3 +142,47 @@ func TestStrangers(t *testing.T) {
 	}
 	nc.Close()
 }
+
+// TestWhatIsAboutTheCertificate: an agent asks for another certificate when its own is not
+// believed, and not when a hub is busy or breaks off.
+func TestWhatIsAboutTheCertificate(t *testing.T) {
+	a, other := newAuthority(t), newAuthority(t)
+	busy := errors.New("too much to do")
+	for name, c := range map[string]struct {
+		admit func(*tls.ClientHelloInfo) (*tls.Config, error)
+		own   *authority // of the agent's certificate
+		asks  bool
+	}{
+		"not believed": {own: other, asks: true},
+		"busy":         {own: a, admit: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, busy }},
+		"closed":       {own: a, admit: func(h *tls.ClientHelloInfo) (*tls.Config, error) { return nil, errors.Join(busy, h.Conn.Close()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf := a.conf("hub", "hub1")
+			conf.GetConfigForClient = c.admit
+			srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: conf, Identify: identify})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close()
+			refused, failed := make(chan bool, 100), make(chan string, 100)
+			link := a.link(srv, bustest.ID(1))
+			mine := c.own.conf("target", string(bustest.ID(1)))
+			mine.RootCAs = a.pool
+			link.TLS = always(mine)
+			link.Refused = func(context.Context) { refused <- true }
+			link.Warn = func(text string) { failed <- text }
+			l, err := bus.Dial(t.Context(), link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			for range 3 { // after the second attempt has failed the first one has asked, if it does
+				t.Log(<-failed)
+			}
+			if asked := len(refused) > 0; asked != c.asks {
+				t.Errorf("another certificate was asked for: %v", asked)
+			}
+		})
+	}
+}
