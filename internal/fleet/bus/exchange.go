@@ -119,6 +119,9 @@ func (x *Exchange) question(m Message, handle func(context.Context, fleet.Target
 		ctx, cancel := context.WithTimeout(x.ctx, handleTime)
 		defer cancel()
 		body, err := handle(ctx, id, m.Body)
+		if err == nil && !x.gate.answers(id, len(body), time.Now()) {
+			body, err = nil, errors.New("cannot give this target more answers at once: ask again in some seconds")
+		}
 		x.reply(m, body, err)
 	}()
 }

@@ -19,3 +19,15 @@ func (s *Server) LeaderOf(ctx context.Context, log string) (string, error) {
 
 // StepDown lets another hub lead a log, if this one does.
 func (s *Server) StepDown(log string) error { return s.nats.JetStreamStepdownStream("$G", "LOG_"+log) }
+
+// CutOwn ends the hub's own connections, as the server does with one that is behind.
+func (s *Server) CutOwn() {
+	for _, nc := range s.owned {
+		if id, err := nc.GetClientID(); err == nil {
+			_ = s.nats.DisconnectClientByID(id)
+		}
+	}
+}
+
+// ForgetsGone has the hub not hear of the end of connections, as while its own is away.
+func (s *Server) ForgetsGone() error { return s.owned[0].Drain() }

@@ -265,14 +265,7 @@ func (a *abroad) healthy() error {
 	return nil
 }
 
-// renewed is nil where there is nothing abroad, as sealer is.
-func (a *abroad) renewed() *renewals {
-	if a == nil {
-		return nil
-	}
-	return &a.anew
-}
-
+// sealer is nil where there is nothing abroad.
 func (a *abroad) sealer() *seal {
 	if a == nil {
 		return nil
@@ -293,43 +286,4 @@ func (s *Server) goAbroad(ctx context.Context, x *Exchange) (err error) {
 	}
 	over := newBetween(overNATS{s.abroad.nc}, s.config.Foreign.Prefix+".", s.abroad.seal)
 	return x.relayOver(ctx, s.config.Name, over)
-}
-
-// renewals tell those who follow something that the connection under it is another one: what
-// followed over the old one may never hear again.
-type renewals struct {
-	mu   sync.Mutex
-	next chan struct{}
-}
-
-// begin ends all contexts that within gave.
-func (r *renewals) begin() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.next != nil {
-		close(r.next)
-		r.next = nil
-	}
-}
-
-// within is a context that ends with the connection of now. nil has one for ever.
-func (r *renewals) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	if r == nil {
-		return ctx, cancel
-	}
-	r.mu.Lock()
-	if r.next == nil {
-		r.next = make(chan struct{})
-	}
-	next := r.next
-	r.mu.Unlock()
-	go func() {
-		select {
-		case <-next:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }

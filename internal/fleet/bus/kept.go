@@ -12,7 +12,7 @@ import (
 
 // store opens a bucket abroad. What it has to say of the place comes with the error.
 func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
-	st := &store{name: name, abroad: a}
+	st := &store{name: name, abroad: a, anew: &a.anew}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		if st.kv, err = a.openBucket(ctx, name); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
 
 // log opens a log abroad.
 func (a *abroad) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
-	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, abroad: a}
+	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, abroad: a, anew: &a.anew}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		l.stream, err = a.openLog(ctx, c)
 		return err

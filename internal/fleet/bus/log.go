@@ -38,6 +38,8 @@ type eventLog struct {
 	name   string
 	at     string  // its subject
 	abroad *abroad // nil for a log of the hubs' own
+	anew   *renewals
+	cut    *renewals // as for a store
 
 	batches batches
 }
@@ -61,7 +63,7 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", c.Name, err)
 	}
-	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name}, nil
+	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name, anew: &s.anew, cut: &s.anew}, nil
 }
 
 // Append implements fleet.Log. After an error it may be there all the same: what is
@@ -71,10 +73,9 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 	if err != nil {
 		return 0, err
 	}
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, l.cut)
 	ack, err := l.js.Publish(ctx, l.at, l.abroad.sealer().close("log "+l.name, b))
-	if err != nil {
+	if err = done(err); err != nil {
 		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, l.abroad.plainly(err))
 	}
 	return ack.Sequence, nil
@@ -84,7 +85,7 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 // for what cannot be read.
 func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
 	for {
-		once, stop := l.abroad.renewed().within(ctx)
+		once, stop := l.anew.within(ctx)
 		err := l.follow(ctx, once, &from, each)
 		stop()
 		if err != nil {

@@ -35,6 +35,7 @@ type Server struct {
 	js       jetstream.JetStream
 	abroad   *abroad // where everything is kept, nil for a hub that keeps it itself
 	owned    []*nats.Conn
+	anew     renewals // of those
 	cancel   context.CancelFunc
 	closing  sync.Once
 }
@@ -177,6 +178,22 @@ func (s *Server) ended(m *nats.Msg) {
 	var e server.DisconnectEventMsg
 	if json.Unmarshal(m.Data, &e) == nil && e.Server.ID == s.nats.ID() {
 		s.gone(e.Client.ID)
+	}
+}
+
+// reconnected makes up for what was missed while a connection of the hub's own was gone: the
+// server ends one that is behind with reading, as it does with any.
+func (s *Server) reconnected() {
+	s.warn("a connection of the hub to its own bus was ended and made again: it was behind with reading. If that goes on, this machine has more to do than it can")
+	s.anew.begin()
+	x := s.exchange.Load()
+	if x == nil {
+		return
+	}
+	for _, connection := range x.members.all() {
+		if s.nats.GetClient(connection) == nil {
+			x.Gone(connection)
+		}
 	}
 }
 

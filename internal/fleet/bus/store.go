@@ -41,6 +41,9 @@ type store struct {
 	// leader is the bucket as who leads it has it; nil for a hub alone, which has all.
 	leader jetstream.Stream
 	abroad *abroad // nil for a bucket of the hubs' own
+	// anew is of the connection by which it is watched, and cut is the same where what is on
+	// its way is lost with the connection; else nil.
+	anew, cut *renewals
 	// together writes several messages as one, nil where they have to be written one by one.
 	together *nats.Conn
 }
@@ -63,7 +66,7 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
 	}
-	st := &store{kv: kv, name: name, together: s.js.Conn()}
+	st := &store{kv: kv, name: name, together: s.js.Conn(), anew: &s.anew, cut: &s.anew}
 	if s.config.Cluster != nil {
 		err = s.persist(ctx, func(ctx context.Context) (err error) {
 			st.leader, err = s.js.Stream(ctx, "KV_"+name)
@@ -120,13 +123,13 @@ func (s *store) Get(ctx context.Context, key string) (fleet.Entry, error) {
 	if err := CheckEntry(key, nil); err != nil {
 		return fleet.Entry{}, err
 	}
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, s.cut)
 	if s.leader != nil {
-		return s.getOfLeader(ctx, key)
+		e, err := s.getOfLeader(ctx, key)
+		return e, s.explain("read", key, done(err))
 	}
 	e, err := s.kv.Get(ctx, key)
-	if err != nil {
+	if err = done(err); err != nil {
 		return fleet.Entry{}, s.explain("read", key, err)
 	}
 	return entryOf(e), nil
@@ -139,55 +142,56 @@ func (s *store) getOfLeader(ctx context.Context, key string) (fleet.Entry, error
 		err = jetstream.ErrKeyNotFound
 	}
 	if err != nil {
-		return fleet.Entry{}, s.explain("read", key, err)
+		return fleet.Entry{}, err
 	}
 	value, err := s.open(key, m.Data)
-	return fleet.Entry{Key: key, Rev: m.Sequence, Value: value}, s.explain("read", key, err)
+	return fleet.Entry{Key: key, Rev: m.Sequence, Value: value}, err
 }
 
 func (s *store) Put(ctx context.Context, key string, value []byte) (uint64, error) {
 	if err := CheckEntry(key, value); err != nil {
 		return 0, err
 	}
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, s.cut)
 	rev, err := s.kv.Put(ctx, key, s.close(key, value))
-	return rev, s.explain("write", key, err)
+	return rev, s.explain("write", key, done(err))
 }
 
 func (s *store) Update(ctx context.Context, key string, value []byte, rev uint64) (newer uint64, err error) {
 	if err := CheckEntry(key, value); err != nil {
 		return 0, err
 	}
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, s.cut)
 	if rev == 0 {
 		newer, err = s.kv.Create(ctx, key, s.close(key, value))
 	} else {
 		newer, err = s.kv.Update(ctx, key, s.close(key, value), rev)
 	}
-	return newer, s.explain("write", key, err)
+	return newer, s.explain("write", key, done(err))
 }
 
 func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
 	if err := CheckEntry(key, nil); err != nil {
 		return err
 	}
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, s.cut)
 	o := []jetstream.KVDeleteOpt{jetstream.PurgeTTL(markerTime)}
 	if rev != 0 {
 		o = append(o, jetstream.LastRevision(rev))
 	}
-	return s.explain("delete", key, s.kv.Purge(ctx, key, o...))
+	return s.explain("delete", key, done(s.kv.Purge(ctx, key, o...)))
 }
 
 func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, s.cut)
+	out, err := s.all(ctx)
+	return out, s.explain("read", "all", done(err))
+}
+
+func (s *store) all(ctx context.Context) ([]fleet.Entry, error) {
 	w, err := s.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, s.explain("read", "all", err)
+		return nil, err
 	}
 	defer w.Stop()
 	var out []fleet.Entry
@@ -198,13 +202,13 @@ func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
 				return out, nil
 			}
 			if !more {
-				return nil, s.explain("read", "all", ErrLost)
+				return nil, ErrLost
 			}
 			if entry, ok := s.entry(e); ok {
 				out = append(out, entry)
 			}
 		case <-ctx.Done():
-			return nil, s.explain("read", "all", ctx.Err())
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -39,10 +39,9 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 			return nil, err
 		}
 	}
-	ctx, cancel := withAskTime(ctx)
-	defer cancel()
+	ctx, done := asking(ctx, s.cut)
 	last, err := s.publish(ctx, all)
-	if err != nil {
+	if err = done(err); err != nil {
 		return nil, s.explain("write", fmt.Sprintf("%d keys", len(all)), err)
 	}
 	newer := make([]uint64, len(all))

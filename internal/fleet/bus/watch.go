@@ -27,7 +27,7 @@ type watching struct {
 func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func()) error {
 	w := &watching{entry: s.entry, each: each, ready: ready, known: map[string]uint64{}}
 	for {
-		once, stop := s.abroad.renewed().within(ctx)
+		once, stop := s.anew.within(ctx)
 		if updates, err := s.kv.WatchAll(once); err == nil {
 			w.follow(once, updates.Updates())
 			_ = updates.Stop() // its connection may be gone, and it with it
