@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -197,12 +198,28 @@ func TestSeveralHubs(t *testing.T) {
 		})
 	}
 	// The leader goes while a commit is given out.
+	web := &sharer{t: t, id: id2, link: link2}
+	rule := document.AskPolicyRequest{What: fleet.AskCertificate, Answer: fleet.Allow, Select: []string{"web*"}, Names: []string{"*.example.org"}}
+	w.hubs[0].must("POST", "/v1/asks/policy", rule, &document.Done{})
+	before := web.gets("a.example.org")
 	leader := w.leader()
 	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})
 	leader.stop()
 	began := time.Now()
 	two := w.assigned(id2, link2, again)
 	t.Logf("generation %d of %d after %s without %s", two.Generation, two.Epoch, time.Since(began).Round(time.Millisecond), leader.name)
+	// Those that are left make certificates of services, and know those that it made.
+	web.gets("b.example.org")
+	for _, o := range w.hubs {
+		if o == leader {
+			continue
+		}
+		until(t, o.name+" knows both certificates", func() (document.CertificatePage, bool) {
+			var p document.CertificatePage
+			err := o.ask("GET", "/v1/certificates", nil, &p)
+			return p, err == nil && len(p.Certificates) == 2 && slices.ContainsFunc(p.Certificates, func(c document.Certificate) bool { return c.Serial == before })
+		})
+	}
 	// The content is at every hub.
 	for _, o := range w.hubs {
 		if o != leader {
