@@ -5,8 +5,8 @@
 //	hub:    sources.Run(ctx)                                 // follows repositories, by polls and Hooks
 //	        parts, err := sources.Pack(ctx, rev, store)      // a bundle a part, each with its proof
 //	        mux.Handle(content.Path, &content.Server{…})
-//	agent:  err := library.Fetch(ctx, assignment)            // resumed, verified: see Fetcher, Verify
-//	        tree, end, err := library.Tree(assignment, nil)  // see Compose; and compile it
+//	agent:  err := fetcher.Fetch(ctx, assigned.Bundle)       // resumed, compared with its name; believed by Verify
+//	        tree, err := content.Compose(top, modules, labels)
 //
 // # Parts
 //

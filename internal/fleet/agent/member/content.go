@@ -32,17 +32,42 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport, Ask: m.askContent}
-	for _, as := range parts(a) {
-		if err := f.Fetch(ctx, as.Bundle); err != nil {
+	for _, b := range bundles(a) {
+		if err := m.fetch(ctx, f, a, b); err != nil {
 			return err
-		}
-		if as.Proof != nil {
-			if err := f.Fetch(ctx, *as.Proof); err != nil {
-				return err
-			}
 		}
 	}
 	return m.believe(a)
+}
+
+// bundles are all that an assignment names: the parts, each with its proof.
+func bundles(a fleet.Assignment) (all []fleet.Bundle) {
+	for _, as := range parts(a) {
+		if all = append(all, as.Bundle); as.Proof != nil {
+			all = append(all, *as.Proof)
+		}
+	}
+	return all
+}
+
+// fetch gets one, and makes room for it where nothing that is needed has to go. What is needed
+// is not known before Retain was told.
+func (m *Member) fetch(ctx context.Context, f *content.Fetcher, a fleet.Assignment, b fleet.Bundle) error {
+	err := f.Fetch(ctx, b)
+	m.mu.Lock()
+	retained := m.retained
+	m.mu.Unlock()
+	if !errors.Is(err, content.ErrFull) || retained == nil {
+		return err
+	}
+	needed := map[string]bool{}
+	for _, n := range bundles(a) {
+		needed[n.Digest] = true
+	}
+	if _, err := m.store.Collect(func(digest string) bool { return retained[digest] || needed[digest] }, b.Size); err != nil {
+		return err
+	}
+	return f.Fetch(ctx, b)
 }
 
 // askContent asks a hub for small content over the link.
@@ -154,6 +179,9 @@ func (m *Member) Retain(digests []string) error {
 	for _, d := range digests {
 		keep[d] = true
 	}
+	m.mu.Lock()
+	m.retained = keep
+	m.mu.Unlock()
 	_, err := m.store.Collect(func(digest string) bool { return keep[digest] }, content.DefaultLimit/2)
 	if errors.Is(err, content.ErrFull) {
 		return nil // all that is there is needed

@@ -62,8 +62,9 @@ type Member struct {
 	identity *pki.Identity
 	known    pki.Known
 	floors   content.Floors
-	link     fleet.Link // nil until there is one
-	asked    time.Time  // when a certificate was asked for since another was refused
+	retained map[string]bool // content that is needed, by digest; nil until somebody said
+	link     fleet.Link      // nil until there is one
+	asked    time.Time       // when a certificate was asked for since another was refused
 }
 
 // IdentityDir is where the identity lies below the agent's folder.
