@@ -114,6 +114,7 @@ func TestFleetExports(t *testing.T) {
 	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
 	has(line(web2))
 	f.certificates(web2, lb)
+	f.runsOnce(lb)
 	// What a machine asks for itself waits for a word.
 	if out := web2.Run(t, "fettle", "agent", "ask", "suspect", "--because", "disk errors"); !strings.Contains(out, "fettle ask approve web2 suspect") {
 		t.Errorf("%s", out)
@@ -132,11 +133,10 @@ func TestFleetExports(t *testing.T) {
 func (f *fleetOf) certificates(server, client *machine) {
 	t, h := f.t, f.hub
 	t.Helper()
-	for _, m := range []*machine{server, client} {
-		m.Run(t, "apt-get", "install", "-qy", "openssl")
-	}
+	server.Run(t, "apt-get", "install", "-qy", "nginx")
+	client.Run(t, "apt-get", "install", "-qy", "curl")
 	const dir = "/etc/fettle/certificates/"
-	if out := server.Run(t, "fettle", "agent", "ask", "certificate", "--name", server.Name); !strings.Contains(out, "fettle ask approve "+server.Name+" certificate") {
+	if out := server.Run(t, "fettle", "agent", "ask", "certificate", "--name", server.Name, "--reload", "nginx"); !strings.Contains(out, "fettle ask approve "+server.Name+" certificate") {
 		t.Errorf("%s", out)
 	}
 	t.Logf("\n%s", h.Run(t, "fettle", "ask", "list"))
@@ -147,12 +147,13 @@ func (f *fleetOf) certificates(server, client *machine) {
 	if out := server.Run(t, "stat", "-c", "%a %U", dir+server.Name+"/key.pem"); strings.TrimSpace(out) != "600 root" {
 		t.Errorf("the key is %s", out)
 	}
-	server.Run(t, "systemd-run", "--quiet", "--unit=shop", "openssl", "s_server", "-quiet", "-accept", "8443", "-cert", dir+server.Name+"/certificate.pem", "-cert_chain", dir+server.Name+"/chain.pem", "-key", dir+server.Name+"/key.pem")
+	server.WriteFile(t, "/etc/nginx/sites-enabled/default", "server {\n  listen 443 ssl;\n  ssl_certificate "+dir+server.Name+"/fullchain.pem;\n  ssl_certificate_key "+dir+server.Name+"/key.pem;\n  location / { return 200 \"the shop\"; }\n}\n", 0o644)
+	server.Run(t, "systemctl", "restart", "nginx")
 	believes := func() string {
-		r := client.Exec("sh", "-c", "cat "+dir+"authority.pem "+dir+"crl.pem >/root/ca.pem; echo | openssl s_client -brief -verify_return_error -crl_check_all -CAfile /root/ca.pem -verify_hostname "+server.Name+" -connect "+server.Addr+":8443 2>&1")
-		return r.Stdout
+		r := client.Exec("curl", "-sS", "--cacert", dir+"authority.pem", "--crlfile", dir+"crl.pem", "--resolve", server.Name+":443:"+server.Addr, "https://"+server.Name)
+		return r.Stdout + r.Stderr
 	}
-	f.await("it is believed", func() bool { return strings.Contains(believes(), "Verification: OK") })
+	f.await("it is believed", func() bool { return believes() == "the shop" })
 	t.Logf("\n%s\n%s", h.Run(t, "fettle", "certificate", "list"), server.Run(t, "fettle", "agent", "status"))
 	out := h.Run(t, "fettle", "certificate", "forbid", "--of", server.Name, "--reason", "the key was copied")
 	t.Logf("\n%s", out)
@@ -165,4 +166,22 @@ func (f *fleetOf) certificates(server, client *machine) {
 	f.await("it knows that", func() bool {
 		return strings.Contains(server.Exec("fettle", "agent", "status").Stdout, "forbidden")
 	})
+}
+
+// runsOnce: what a request runs is begun once, also where the agent is killed in the middle, and
+// is said to be interrupted then.
+func (f *fleetOf) runsOnce(m *machine) {
+	t, h := f.t, f.hub
+	t.Helper()
+	out := h.Run(t, "fettle", "request", "run", "-t", m.Name, "--", "sh", "-c", "echo begun >>/root/ran; exec sleep 600")
+	id := strings.TrimSuffix(strings.Fields(out)[1], ":")
+	f.await("it has begun", func() bool { return m.Exec("test", "-s", "/root/ran").ExitCode == 0 })
+	m.Run(t, "systemctl", "kill", "--kill-whom=main", "--signal=KILL", "fettle-agent")
+	f.await("the hub knows how it ended", func() bool {
+		return strings.Contains(h.Exec("fettle", "request", "show", id).Stdout, "interrupted")
+	})
+	t.Logf("\n%s", h.Run(t, "fettle", "request", "show", id))
+	if ran := m.Run(t, "cat", "/root/ran"); strings.TrimSpace(ran) != "begun" {
+		t.Errorf("it ran again: %q", ran)
+	}
 }
