@@ -27,15 +27,27 @@ type given struct {
 	assignment fleet.Assignment
 	// payload is what was signed, nil where that is what the assignment gives.
 	payload []byte
+	// common is the digest of its top and modules where they lie among the commons, else "".
+	common string
 }
 
 // stored is given in the store: compressed JSON. The envelope is not in it as agents get
 // it, since base64 hides from the compression that modules look alike.
 type stored struct {
-	Fence      uint64            `json:"fence"`
+	Fence uint64 `json:"fence"`
+	// Common is the digest of the top and the modules that the payload has not.
+	Common     string            `json:"common,omitempty"`
 	Payload    json.RawMessage   `json:"payload"`
 	Signatures []fleet.Signature `json:"signatures"`
 }
+
+// withWords is the first byte of what was compressed with storedWords. What has none is of an
+// older program, and begins with no such byte: there is no block of deflate like it.
+const withWords = 6
+
+// storedWords is what each has. It belongs to the format, and stays as it is for ever.
+const storedWords = `"signatures":[{"keyid":"","sig":"=="}]}{"fence":1,"common":"","payload":{"format":"fettle.assignment/2","target":"","name":"web","epoch":17,"generation":1,"issued":17,` +
+	`"labels":{"env":"prod","role":"web"},"fleet":"prod","frozen":"","withdrawn":"","revisions":[{"repository":"","commit":"","time":0}],"top":{"bundle":{"digest":"","size":0},"revision":0},"modules":null},"signatures":[{"keyid":"`
 
 // signed is what the signatures are of.
 func (g given) signed() []byte {
@@ -66,20 +78,38 @@ func (p *packer) packText(g given, signed []byte) ([]byte, error) {
 	w, ok := p.writers.Get().(*small.Writer)
 	if ok {
 		w.Reset(&out)
-	} else if w, err = small.NewWriter(&out, 5); err != nil {
+	} else if w, err = small.NewWriterDict(&out, 5, []byte(storedWords)); err != nil {
 		return nil, err
 	}
 	defer p.writers.Put(w)
+	out.WriteByte(withWords)
+	common := ""
+	if g.common != "" {
+		common, signed = fmt.Sprintf(`"common":%q,`, g.common), g.own().Marshal()
+	}
 	// It is stored as JSON. To have that made would look at all that was signed again.
-	_, err = fmt.Fprintf(w, `{"fence":%d,"payload":%s,"signatures":%s}`, g.fence, signed, signatures)
+	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.fence, common, signed, signatures)
 	err = errors.Join(err, w.Close())
 	return out.Bytes(), err
+}
+
+// own is the assignment without what it has in common with others.
+func (g given) own() fleet.Assignment {
+	a := g.assignment
+	a.Top, a.Modules = fleet.Assigned{}, nil
+	return a
 }
 
 // unpackGiven reads what pack made, and believes nothing yet.
 func unpackGiven(b []byte) (s stored, err error) {
 	const most = 2 * fleet.MaxAssignment
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1))
+	var r io.Reader
+	if len(b) > 0 && b[0] == withWords {
+		r = flate.NewReaderDict(bytes.NewReader(b[1:]), []byte(storedWords))
+	} else {
+		r = flate.NewReader(bytes.NewReader(b))
+	}
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && len(text) > most {
 		err = fmt.Errorf("it has more than %d bytes", most)
 	}
@@ -92,9 +122,30 @@ func unpackGiven(b []byte) (s stored, err error) {
 	return s, nil
 }
 
+// whole is what was signed.
+func (h *Hub) whole(s stored) ([]byte, error) {
+	if s.Common == "" {
+		return s.Payload, nil
+	}
+	parts, err := h.commons.get(h.ctx, s.Common)
+	if err != nil {
+		return nil, err
+	}
+	var a fleet.Assignment
+	if err := json.Unmarshal(s.Payload, &a); err != nil {
+		return nil, fmt.Errorf("cannot read an assignment of the store: %w", err)
+	}
+	a.Top, a.Modules = parts[0], parts[1:]
+	return a.Marshal(), nil
+}
+
 // parseGiven reads one and believes nothing that no hub signed.
 func (h *Hub) parseGiven(b []byte) (given, error) {
 	s, err := unpackGiven(b)
+	if err != nil {
+		return given{}, err
+	}
+	text, err := h.whole(s)
 	if err != nil {
 		return given{}, err
 	}
@@ -102,15 +153,15 @@ func (h *Hub) parseGiven(b []byte) (given, error) {
 	if err != nil {
 		return given{}, err
 	}
-	if err := fleet.VerifyPayload(s.Payload, fleet.AssignmentType, s.Signatures, keys); err != nil {
+	if err := fleet.VerifyPayload(text, fleet.AssignmentType, s.Signatures, keys); err != nil {
 		return given{}, err
 	}
-	g := given{fence: s.Fence, signatures: s.Signatures}
-	if g.assignment, err = fleet.ParseAssignment(s.Payload); err != nil {
+	g := given{fence: s.Fence, signatures: s.Signatures, common: s.Common}
+	if g.assignment, err = fleet.ParseAssignment(text); err != nil {
 		return given{}, err
 	}
-	if !bytes.Equal(g.assignment.Marshal(), s.Payload) {
-		g.payload = s.Payload // another program wrote it
+	if s.Common == "" && !bytes.Equal(g.assignment.Marshal(), text) {
+		g.payload = text // another program wrote it
 	}
 	g.assignment.Modules = h.lists.one(g.assignment.Modules)
 	return g, nil
@@ -127,14 +178,13 @@ func (h *Hub) openGiven(e fleet.Entry) (fleet.Assignment, error) {
 
 // sign signs an assignment, and makes what the store is to have of it in the place of what
 // is there now.
-func (h *Hub) sign(fence uint64, a fleet.Assignment) (draft[given], error) {
-	a.Modules = h.lists.one(a.Modules)
+func (h *Hub) sign(fence uint64, a fleet.Assignment, digest string) (draft[given], error) {
 	text := a.Marshal()
 	signature, err := fleet.SignPayload(text, fleet.AssignmentType, h.keys.SigningKey())
 	if err != nil {
 		return draft[given]{}, err
 	}
-	g := given{fence: fence, signatures: []fleet.Signature{signature}, assignment: a}
+	g := given{fence: fence, signatures: []fleet.Signature{signature}, assignment: a, common: digest}
 	_, rev, _ := h.assignments.get(string(a.Target))
 	packed, err := h.packer.packText(g, text)
 	return draft[given]{string(a.Target), g, packed, rev}, err
@@ -142,10 +192,18 @@ func (h *Hub) sign(fence uint64, a fleet.Assignment) (draft[given], error) {
 
 // giveAll signs assignments and writes them, at once where that can be.
 func (h *Hub) giveAll(ctx context.Context, fence uint64, all []fleet.Assignment) error {
+	h.commons.using.RLock()
+	defer h.commons.using.RUnlock()
+	for i := range all {
+		all[i].Modules = h.lists.one(all[i].Modules)
+	}
+	shared, err := h.commons.of(ctx, all)
+	if err != nil {
+		return err
+	}
 	drafts := make([]draft[given], len(all))
 	for i, a := range all {
-		var err error
-		if drafts[i], err = h.sign(fence, a); err != nil {
+		if drafts[i], err = h.sign(fence, a, digestOf(shared, a)); err != nil {
 			return err
 		}
 	}

@@ -227,7 +227,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 // buckets are what hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "requests", "results", "facts", "names", "leases", "settings", "people", "notices", "exports"}
+var buckets = [...]string{"targets", "tokens", "assignments", "lists", "requests", "results", "facts", "names", "leases", "settings", "people", "notices", "exports"}
 
 func (h *Hub) openStores(ctx context.Context) error {
 	h.stores = map[string]fleet.Store{}
@@ -250,6 +250,7 @@ func raw(b []byte) ([]byte, error) { return b, nil }
 
 func (h *Hub) makeMirrors() {
 	settings := h.stores["settings"]
+	h.commons.store = h.stores["lists"]
 	h.targets = newMirror[fleet.Target](h.stores["targets"], "", nil)
 	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
 	h.assignments.format = h.packer.pack

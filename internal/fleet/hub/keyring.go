@@ -12,6 +12,7 @@ import (
 // many agents. The zero value is ready.
 type remembered struct {
 	lists   lists
+	commons commons
 	reports fleet.Unsqueezer
 	told    told
 	packer  packer

@@ -69,6 +69,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 		return err
 	}
 	l := &leader{h: h, fence: fence, queue: newQueue(), state: assign.NewState(epoch, h.repository().Branch), revisions: map[string]assign.Contents{}}
+	h.commons.again()
 	h.leading(l)
 	defer h.leading(nil)
 	h.tellAll(l.queue.add)

@@ -79,6 +79,9 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget old tokens: " + err.Error())
 		}
+		if err := h.pruneCommons(ctx); err != nil && ctx.Err() == nil {
+			h.warn("cannot forget what assignments had in common: " + err.Error())
+		}
 		if h.now().Sub(swept) >= h.set.Retention.content() {
 			swept = h.now()
 			if err := h.sweep(ctx); err != nil && ctx.Err() == nil {
@@ -128,6 +131,23 @@ func (h *Hub) pruneTokens(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// pruneCommons forgets what no assignment names any more, where this hub leads.
+func (h *Hub) pruneCommons(ctx context.Context) error {
+	h.mu.Lock()
+	leads := h.leader != nil
+	h.mu.Unlock()
+	if !leads {
+		return nil
+	}
+	return h.commons.prune(ctx, func() map[string]bool {
+		named := map[string]bool{}
+		for _, g := range h.assignments.values() {
+			named[g.common] = true
+		}
+		return named
+	})
 }
 
 // ended is when the last one answered, or when it was too late to.

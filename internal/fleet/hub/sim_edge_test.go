@@ -104,13 +104,13 @@ func (s *mortalStore) Delete(ctx context.Context, key string, rev uint64) error 
 // writes: whoever watches hears of it before the write has returned.
 func (s *mortalStore) writes(value []byte) {
 	if s.name == "assignments" {
-		s.bus.sim.intend(value)
+		s.bus.sim.intend(s.bus.kept, value)
 	}
 }
 
 func (s *mortalStore) wrote(value []byte, err error) {
 	if err == nil && s.name == "assignments" {
-		s.bus.sim.issue(value)
+		s.bus.sim.issue(s.bus.kept, value)
 	}
 }
 

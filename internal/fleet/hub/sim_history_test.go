@@ -294,13 +294,13 @@ func (h *history) shrink() {
 // newest is what a target was assigned last, by the store.
 func (s *sim) newest(id fleet.TargetID) fleet.Assignment {
 	s.mu.Lock()
-	store := s.kept.stores["assignments"]
+	k := s.kept
 	s.mu.Unlock()
-	e, err := store.Get(context.Background(), string(id))
+	e, err := k.stores["assignments"].Get(context.Background(), string(id))
 	if err != nil {
 		return fleet.Assignment{}
 	}
-	a, _ := unpacked(e.Value)
+	a, _ := k.unpacked(e.Value)
 	return a
 }
 

@@ -234,8 +234,8 @@ func (h *simHub) connect(id *pki.Identity) (bus.Carrier, <-chan struct{}, error)
 }
 
 // written reads what a hub writes for a target.
-func (s *sim) written(value []byte) (key string, a fleet.Assignment) {
-	a, err := unpacked(value)
+func (s *sim) written(k *shelf, value []byte) (key string, a fleet.Assignment) {
+	a, err := k.unpacked(value)
 	if err != nil {
 		s.fault("what a hub wrote cannot be read: %v", err)
 	}
@@ -243,25 +243,31 @@ func (s *sim) written(value []byte) (key string, a fleet.Assignment) {
 }
 
 // unpacked is the assignment of an entry of the store, whoever signed it.
-func unpacked(value []byte) (fleet.Assignment, error) {
+func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	s, err := unpackGiven(value)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
-	return fleet.ParseAssignment(s.Payload)
+	h := &Hub{ctx: context.Background()}
+	h.commons.store = k.stores["lists"].Copy() // it can be read even while nobody else can
+	text, err := h.whole(s)
+	if err != nil {
+		return fleet.Assignment{}, err
+	}
+	return fleet.ParseAssignment(text)
 }
 
 // intend notes what a hub is about to assign.
-func (s *sim) intend(value []byte) {
-	key, a := s.written(value)
+func (s *sim) intend(k *shelf, value []byte) {
+	key, a := s.written(k, value)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.intended[key] = append(s.intended[key], a)
 }
 
 // issue notes what a hub assigned: one number is one assignment, for ever.
-func (s *sim) issue(value []byte) {
-	key, a := s.written(value)
+func (s *sim) issue(k *shelf, value []byte) {
+	key, a := s.written(k, value)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if was, ok := s.issued[key]; ok && !was.Same(a) {

@@ -1,0 +1,206 @@
+package hub
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	small "github.com/klauspost/compress/flate"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// commons is what assignments of many targets have in common: the top and the modules of
+// each, with their digests, which nothing makes smaller. It lies in a bucket once, by its
+// digest, before the first assignment that names it, and nobody changes it.
+type commons struct {
+	store fleet.Store // nil leaves with each assignment what it has
+	// using is held by who writes assignments that name what is there, and whole by who takes
+	// away what none names. It is taken before mu.
+	using sync.RWMutex
+	mu    sync.Mutex
+	known map[string][]fleet.Assigned // the top first
+	there map[string]bool             // what this hub has seen to
+	idle  map[string]bool             // what none named when it was looked through last
+}
+
+// fewest is how many modules are worth it.
+const fewest = 4
+
+// common is something by its digest, with its top.
+type common struct {
+	digest string
+	top    fleet.Assigned
+}
+
+// of finds what assignments that are written at once have in common with each other, or with
+// one that was written before, and sees to it that it is in the bucket. It gives it by the
+// first place of the list of modules, which they share.
+func (c *commons) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.Assigned]common, error) {
+	if c.store == nil {
+		return nil, nil
+	}
+	count, first := map[*fleet.Assigned]int{}, map[*fleet.Assigned]fleet.Assignment{}
+	for _, a := range all {
+		if len(a.Modules) >= fewest {
+			count[&a.Modules[0]]++
+			first[&a.Modules[0]] = a
+		}
+	}
+	out := map[*fleet.Assigned]common{}
+	for at, a := range first {
+		digest, err := c.put(ctx, append([]fleet.Assigned{a.Top}, a.Modules...), count[at] > 1)
+		if err != nil {
+			return nil, err
+		}
+		if digest != "" {
+			out[at] = common{digest, a.Top}
+		}
+	}
+	return out, nil
+}
+
+// digestOf is that of what an assignment has in common with others, "" of none.
+func digestOf(shared map[*fleet.Assigned]common, a fleet.Assignment) string {
+	if len(a.Modules) == 0 {
+		return ""
+	}
+	c := shared[&a.Modules[0]]
+	if !fleet.SameModules([]fleet.Assigned{c.top}, []fleet.Assigned{a.Top}) {
+		return "" // it has another top
+	}
+	return c.digest
+}
+
+// put sees to it that something is in the bucket, and gives its digest. What is not there,
+// and not worth it, has none.
+func (c *commons) put(ctx context.Context, parts []fleet.Assigned, worth bool) (digest string, err error) {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	digest = hex.EncodeToString(sum[:16])
+	c.mu.Lock()
+	there := c.there[digest]
+	c.mu.Unlock()
+	switch {
+	case there:
+		return digest, nil
+	case !worth:
+		return "", nil
+	}
+	var out bytes.Buffer
+	w, err := small.NewWriter(&out, small.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err = w.Write(text); err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		_, err = c.store.Update(ctx, digest, out.Bytes(), 0)
+	}
+	if err != nil && !errors.Is(err, fleet.ErrConflict) {
+		return "", fmt.Errorf("cannot keep what assignments have in common: %w", err)
+	}
+	c.learn(digest, parts, true)
+	return digest, nil
+}
+
+func (c *commons) learn(digest string, parts []fleet.Assigned, there bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxLists {
+		c.known, c.there = map[string][]fleet.Assigned{}, map[string]bool{}
+	}
+	c.known[digest] = parts
+	c.there[digest] = c.there[digest] || there
+}
+
+// again forgets what is there: another hub may have taken it away while it led.
+func (c *commons) again() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.there, c.idle = map[string]bool{}, nil
+}
+
+// get gives what has a digest. Who follows assignments waits here for a bus that is away:
+// none of them may be left out for that.
+func (c *commons) get(ctx context.Context, digest string) ([]fleet.Assigned, error) {
+	c.mu.Lock()
+	parts, known := c.known[digest]
+	c.mu.Unlock()
+	if known {
+		return parts, nil
+	}
+	if c.store == nil {
+		return nil, fmt.Errorf("cannot read what assignments have in common as %.40q", digest)
+	}
+	for {
+		e, err := c.store.Get(ctx, digest)
+		if err == nil {
+			parts, err = parseCommon(e.Value)
+		} else if !errors.Is(err, fleet.ErrNotFound) && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+			continue
+		}
+		if err == nil {
+			c.learn(digest, parts, false)
+		}
+		return parts, err
+	}
+}
+
+func parseCommon(b []byte) (parts []fleet.Assigned, err error) {
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), fleet.MaxAssignment))
+	if err == nil {
+		err = json.Unmarshal(text, &parts)
+	}
+	if err == nil && len(parts) == 0 {
+		err = errors.New("there is nothing in it")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what assignments have in common: %w", err)
+	}
+	return parts, nil
+}
+
+// prune takes away what no assignment names, neither now nor when it was looked through
+// before. Only who leads does: who writes assignments knows what is there.
+func (c *commons) prune(ctx context.Context, named func() map[string]bool) error {
+	c.using.Lock()
+	defer c.using.Unlock()
+	entries, err := c.store.All(ctx)
+	if err != nil {
+		return err
+	}
+	used, idle := named(), map[string]bool{}
+	for _, e := range entries {
+		switch {
+		case used[e.Key]:
+		case !c.idle[e.Key]:
+			idle[e.Key] = true
+		default:
+			c.mu.Lock()
+			delete(c.there, e.Key)
+			c.mu.Unlock()
+			if err := c.store.Delete(ctx, e.Key, e.Rev); err != nil && !errors.Is(err, fleet.ErrConflict) && !errors.Is(err, fleet.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	c.idle = idle
+	return nil
+}
