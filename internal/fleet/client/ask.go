@@ -293,7 +293,11 @@ func (c *Client) Request(ctx context.Context, id string) (document.Request, erro
 	return ask[document.Request](ctx, c, http.MethodGet, "/v1/requests/"+url.PathEscape(id), nil, nil)
 }
 
-// Requests are those that are kept.
-func (c *Client) Requests(ctx context.Context) (document.RequestPage, error) {
-	return ask[document.RequestPage](ctx, c, http.MethodGet, "/v1/requests", nil, nil)
+// Requests is a page of those that are kept, the newest first, at most limit where that is
+// not 0.
+func (c *Client) Requests(ctx context.Context, offset, limit int) (document.RequestPage, error) {
+	q := url.Values{}
+	number(q, "offset", offset)
+	number(q, "limit", limit)
+	return ask[document.RequestPage](ctx, c, http.MethodGet, "/v1/requests", q, nil)
 }

@@ -170,7 +170,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.WithdrawLogin(ctx, "ann", "p1", "lost"))
 	try(c.Do(ctx, document.DoRequest{What: "report", Select: []string{"web1"}}))
 	try(c.Request(ctx, "q1"))
-	try(c.Requests(ctx))
+	try(c.Requests(ctx, 1, 10))
 	try(c.WithdrawRequest(ctx, "q1"))
 	try(c.Alarms(ctx))
 	try(c.ApproveAlarm(ctx, "sha256:aa"))

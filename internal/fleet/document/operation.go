@@ -121,9 +121,10 @@ type Request struct {
 	Targets   []Acknowledgement `json:"targets"`
 }
 
-// RequestPage is every request that is kept.
+// RequestPage is a page of the requests that are kept, the newest first.
 type RequestPage struct {
 	Format   string    `json:"format"`
+	Total    int       `json:"total"` // that are kept
 	Requests []Request `json:"requests"`
 }
 

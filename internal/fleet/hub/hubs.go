@@ -112,6 +112,28 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	}
 }
 
+// lacksMost refuses what cannot be while most of the hubs are away: the store says so after
+// long, and without a word that helps.
+func (h *Hub) lacksMost(ctx context.Context, do string) error {
+	if h.circle == nil || h.isForeign() {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
+	defer stop()
+	peers, leader := h.joint().Peers(ctx)
+	here := 0
+	for _, p := range peers {
+		if p.Here {
+			here++
+		}
+	}
+	if leader != "" && here > len(peers)/2 {
+		return nil
+	}
+	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away, and of %d that keep it %d can be reached from %s", do, len(peers), here, h.set.Name)
+	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.mostHint()}
+}
+
 // RetireHub takes a hub out of the fleet.
 func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {
 	if err := h.retireHub(ctx, name, by.Name, r); err != nil {

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // requestLife is how long a request waits for agents that are away, where nobody says.
@@ -108,12 +109,13 @@ func (h *Hub) Request(ctx context.Context, id string) (document.Request, error) 
 	return d, h.addSaid(ctx, r, &d)
 }
 
-// Requests are those that are kept, the newest first.
-func (h *Hub) Requests(context.Context) ([]document.Request, error) {
-	out := []document.Request{}
-	for _, r := range h.requests.values() {
-		out = append(out, h.requestDoc(r))
+// Requests is a page of those that are kept, the newest first; limit 0 is the largest page.
+func (h *Hub) Requests(_ context.Context, offset, limit int) (document.RequestPage, error) {
+	all := h.requests.values()
+	slices.SortFunc(all, func(a, b Request) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
+	page := document.RequestPage{Total: len(all)}
+	for _, r := range view.Page(all, offset, limit) {
+		page.Requests = append(page.Requests, h.requestDoc(r))
 	}
-	slices.SortFunc(out, func(a, b document.Request) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
-	return out, nil
+	return page, nil
 }

@@ -3,6 +3,7 @@ package hub_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,6 +97,12 @@ func TestRequestsThatRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.ask("POST", "/v1/requests", document.DoRequest{What: fleet.DoRun, Select: []string{"web*"}, Run: &fleet.Command{Action: "drain"}}, &r)
+	for at, want := range []int{1, 1, 0} { // pages of one, of two requests
+		w.ask("GET", fmt.Sprintf("/v1/requests?offset=%d&limit=1", at), nil, &page)
+		if page.Total != 2 || len(page.Requests) != want {
+			t.Errorf("page %d: %+v", at, page)
+		}
+	}
 	if do := <-asked; do.Run.Action != "drain" {
 		t.Errorf("%+v", do)
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
@@ -40,9 +41,12 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	case r.Lost && name == h.set.Name:
 		return pki.Refuse(http.StatusConflict, "cannot take %s for lost: it is the one that answers. Ask another hub", name)
 	}
+	if err := h.lacksMost(ctx, "retire "+name); err != nil {
+		return err
+	}
 	l = leaving{By: by, Reason: r.Reason, At: h.now().Unix(), Lost: r.Lost}
 	if err := h.leaving.put(ctx, name, l, rev); err != nil {
-		return err
+		return cmp.Or(h.lacksMost(ctx, "retire "+name), err) // they may have gone meanwhile
 	}
 	if err := h.members.remove(ctx, name); err != nil || !r.Lost {
 		return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -229,11 +230,30 @@ func TestSeveralHubs(t *testing.T) {
 		}
 	}
 	if os.Getenv("FETTLE_LONG") == "" {
+		w.retireWithoutMost(leader)
 		return
 	}
 	leader.start()
 	w.kept(w.hubs[0], 3)
 	w.retire("hub2", "hub3")
+}
+
+// retireWithoutMost: a hub that is left without most of the others says so to whoever would
+// have one of them retired, and what to do.
+func (w *several) retireWithoutMost(away *one) {
+	var left []*one
+	for _, o := range w.hubs {
+		if o != away {
+			left = append(left, o)
+		}
+	}
+	left[1].stop()
+	began := time.Now()
+	err := left[0].ask("POST", "/v1/hubs/"+left[1].name+"/retire", document.HubRetirement{Reason: "its disk is broken", Lost: true}, &document.Done{})
+	if err == nil || !strings.Contains(err.Error(), "while most of them are away") {
+		w.t.Errorf("a hub retires another one alone: %v", err)
+	}
+	w.t.Logf("after %s: %v", time.Since(began).Round(time.Millisecond), err)
 }
 
 // retire takes hubs out until the first is alone.

@@ -145,7 +145,7 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 		return cmp.Or(cmp.Compare(severity(a.State), severity(b.State)), whether(b.Behind, a.Behind), cmp.Compare(a.Since, b.Since), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	d.Total = len(all)
-	d.Targets = append(d.Targets, part(all, q.Offset, q.Limit)...)
+	d.Targets = append(d.Targets, Page(all, q.Offset, q.Limit)...)
 	return d, nil
 }
 

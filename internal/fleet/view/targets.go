@@ -37,7 +37,7 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 	}
 	slices.SortFunc(all, order)
 	page.Total = len(all)
-	page.Targets = append(page.Targets, part(all, q.Offset, q.Limit)...)
+	page.Targets = append(page.Targets, Page(all, q.Offset, q.Limit)...)
 	return page, nil
 }
 
@@ -47,8 +47,8 @@ var ErrSelection = errors.New("nothing was looked up")
 // asked marks an error as one about what was asked for.
 func asked(err error) error { return fmt.Errorf("%w: %w", ErrSelection, err) }
 
-// part is one page.
-func part[T any](all []T, offset, limit int) []T {
+// Page is one page of what there is; limit 0 is MaxPage.
+func Page[T any](all []T, offset, limit int) []T {
 	if limit <= 0 || limit > MaxPage {
 		limit = MaxPage
 	}

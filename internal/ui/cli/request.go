@@ -109,15 +109,17 @@ func (s *session) showSaid(r document.Request) {
 
 func newRequestList(s *session) *cobra.Command {
 	var w watching
+	limit := 0
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List what agents were asked",
-		Example: "  fettle request list",
+		Short:   "List what agents were asked, the newest first",
+		Example: "  fettle request list\n  fettle request list --limit 500",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context()) }, s.showRequests)
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context(), 0, limit) }, s.showRequests)
 		},
 	}
+	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER`; 0 is all")
 	w.flag(c)
 	return c
 }
@@ -143,6 +145,9 @@ func (s *session) showRequests(p document.RequestPage) {
 		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))), fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
 	}
 	s.style().Table(s.app.Stdout, []string{"REQUEST", "FOR", "DONE", "AT", "BY"}, rows)
+	if left := p.Total - len(p.Requests); left > 0 {
+		s.printf("%d more; see them with --limit\n", left)
+	}
 }
 
 func newRequestShow(s *session) *cobra.Command {

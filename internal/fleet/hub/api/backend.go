@@ -92,7 +92,8 @@ type Operations interface {
 	Request(ctx context.Context, id string) (document.Request, error)
 	// Withdraw takes a request back from those who have not begun it.
 	Withdraw(ctx context.Context, by access.Who, id string) error
-	Requests(ctx context.Context) ([]document.Request, error)
+	// Requests is a page of them without the format, the newest first; limit 0 is the largest.
+	Requests(ctx context.Context, offset, limit int) (document.RequestPage, error)
 }
 
 // Backend is what the API stands on.

@@ -41,11 +41,16 @@ func (c *call) withdraw() (any, error) {
 }
 
 func (c *call) requests() (any, error) {
-	all, err := c.h.Backend.Requests(c.r.Context())
-	for i := range all {
-		all[i] = formed(all[i])
+	offset, limit, err := c.page()
+	if err != nil {
+		return nil, err
 	}
-	return document.RequestPage{Format: document.RequestPageFormat, Requests: append([]document.Request{}, all...)}, err
+	page, err := c.h.Backend.Requests(c.r.Context(), offset, limit)
+	for i, r := range page.Requests {
+		page.Requests[i] = formed(r)
+	}
+	page.Format, page.Requests = document.RequestPageFormat, append([]document.Request{}, page.Requests...)
+	return page, err
 }
 
 func formed(r document.Request) document.Request {

@@ -89,7 +89,7 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "What happened, oldest first; the newest when neither since nor after says where to begin", Query: told, Out: document.EventPage{}, call: (*call).events},
 		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "What happens, as it happens: JSON lines, or server-sent events for who accepts text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 
-		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "What agents were asked", Out: document.RequestPage{}, call: (*call).requests},
+		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "What agents were asked, the newest first", Query: page, Out: document.RequestPage{}, call: (*call).requests},
 		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "One request, and who acknowledged it", Out: document.Request{}, call: (*call).request},
 		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Ask agents to apply, verify, report or run something; kept for those that are away", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
 		{Method: "POST", Path: "/v1/requests/{request}/withdraw", Right: access.Operate, Does: "Take a request back from those who have not begun it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).withdraw},

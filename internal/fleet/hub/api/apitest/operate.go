@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // CreateToken makes one whose secret is "secret-" and its identity.
@@ -225,9 +226,9 @@ func (h *Hub) Request(_ context.Context, id string) (document.Request, error) {
 	return document.Request{}, fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
 }
 
-// Requests are all of them.
-func (h *Hub) Requests(context.Context) ([]document.Request, error) {
+// Requests is a page of them.
+func (h *Hub) Requests(_ context.Context, offset, limit int) (document.RequestPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]document.Request{}, h.requests...), nil
+	return document.RequestPage{Total: len(h.requests), Requests: slices.Clone(view.Page(h.requests, offset, limit))}, nil
 }
