@@ -110,8 +110,8 @@ func (s *Store) info(run int) (RunInfo, bool, error) {
 	return s.infoWhole(run)
 }
 
-// ends reads the first and the last record; false unless the last one ends the
-// run.
+// ends reads the first and the last record, as far as edge does; false unless the last
+// one ends the run.
 func ends(run int, f host.File) (first, last Record, ok bool) {
 	st, err := f.Stat()
 	if err != nil {
@@ -125,7 +125,7 @@ func ends(run int, f host.File) (first, last Record, ok bool) {
 	if !ok {
 		return first, last, false
 	}
-	if first, err = fr.decode(); err != nil || checkBegin(run, first) != nil {
+	if first, err = fr.edge(); err != nil || checkBegin(run, first) != nil {
 		return first, last, false
 	}
 	tail := make([]byte, min(st.Size, window))

@@ -394,3 +394,5 @@ func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs [
 	ev.decided(unit{st: st, each: each, on: b.True()}, mark)
 	return b.True(), refs, true
 }
+
+func identifier(s string) bool { return hclsyntax.ValidIdentifier(s) }

@@ -1,3 +1,5 @@
+//go:build !target
+
 package lang
 
 import (
@@ -28,5 +30,3 @@ func Format(src []byte, file string) ([]byte, diag.List) {
 	}
 	return hclwrite.Format(src), nil
 }
-
-func identifier(s string) bool { return hclsyntax.ValidIdentifier(s) }

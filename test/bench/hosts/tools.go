@@ -131,9 +131,9 @@ exec "ready" {
 		}
 	}
 	return tool{
-		name: fettleName, about: "fettle apply -t '*' --yes; reading the repository, compiling for each host, history and the way back are part of it", settles: true,
+		name: fettleName, about: "fettle apply -t '*' --yes, by SSH even where this machine has a hub; reading the repository, compiling for each host, history and the way back are part of it", settles: true,
 		argv: func(work) []string {
-			return []string{b.fettle, "apply", "-C", repo, "-t", "*", "--yes", "--parallel", strconv.Itoa(b.parallel)}
+			return []string{b.fettle, "apply", "-C", repo, "-t", "*", "--via", "ssh", "--yes", "--parallel", strconv.Itoa(b.parallel)}
 		},
 		env: []string{"XDG_RUNTIME_DIR=" + filepath.Join(b.base, "r"), "XDG_STATE_HOME=" + filepath.Join(b.base, "state")},
 	}, nil
