@@ -76,3 +76,37 @@ func TestNoModulesLeft(t *testing.T) {
 		}
 	}
 }
+
+// What targets say in the same words is told as each said it, also when some of it is gone.
+func TestPhrases(t *testing.T) {
+	v := open(t, view.Options{})
+	put(t, v, member(0), member(1))
+	kinds := []fleet.EventKind{fleet.Accepted, fleet.Applied, fleet.Drifted, fleet.Ready}
+	want := map[string]string{}
+	for seq, kind := range kinds {
+		for n := range 2 {
+			r := fleet.Report{Format: fleet.ReportFormat, Target: id(n), Seq: uint64(seq + 1), At: at(seq).UnixNano(), Event: fleet.Event{Kind: kind}}
+			if kind != fleet.Ready {
+				r.Event.Text = fmt.Sprint(kind, " of generation 1.", seq)
+			}
+			want[fmt.Sprint("t", n, kind)] = r.Event.Text
+			if err := v.Take(t.Context(), uint64(2*seq+n+1), [][]byte{record(r)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for left := len(want); left > 0; left -= 2 {
+		if err := v.Prune(t.Context(), at(4-left/2).Add(view.DefaultAge)); err != nil {
+			t.Fatal(err)
+		}
+		page, err := v.Events(t.Context(), view.EventQuery{After: "0.0"})
+		if err != nil || len(page.Events) != left {
+			t.Fatalf("%d events, not %d, %v", len(page.Events), left, err)
+		}
+		for _, e := range page.Events {
+			if e.Text != want[e.Name+e.Kind] {
+				t.Errorf("%s said %q, not %q", e.Name, e.Text, want[e.Name+e.Kind])
+			}
+		}
+	}
+}

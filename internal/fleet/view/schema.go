@@ -1,7 +1,7 @@
 package view
 
 // version is of the schema. A file of another version is thrown away and made again.
-const version = 6
+const version = 7
 
 // Targets, modules and commits are numbers of words here: the same text stands on
 // thousands of rows. In the same way parts holds what assignments have in common, and
@@ -9,6 +9,7 @@ const version = 6
 // A status lacks something when it was made of a part whose first reports were not there.
 // An event of a run is about each module whose version it changed: about is a word that tells
 // them, and sets has them, since a commit changes the same of all who have it.
+// What very many say in the same words is a phrase, which is a word, in place of a text.
 // What a target says of its modules is one value, see packRows: a row for each would be
 // three quarters of the file.
 const schema = `
@@ -24,7 +25,7 @@ CREATE TABLE listed (list INTEGER NOT NULL, place INTEGER NOT NULL, module INTEG
 CREATE TABLE statuses (target INTEGER PRIMARY KEY, seq INTEGER NOT NULL, at INTEGER NOT NULL, epoch INTEGER NOT NULL, generation INTEGER NOT NULL, version INTEGER NOT NULL, drift INTEGER NOT NULL, frozen TEXT NOT NULL, run INTEGER NOT NULL, changed INTEGER NOT NULL, error TEXT NOT NULL, facts INTEGER NOT NULL, lacks INTEGER NOT NULL);
 CREATE TABLE modules (target INTEGER PRIMARY KEY, rows BLOB NOT NULL);
 CREATE TABLE sums (target INTEGER PRIMARY KEY, modules INTEGER NOT NULL, behind INTEGER NOT NULL, states INTEGER NOT NULL, error TEXT NOT NULL, waits TEXT NOT NULL);
-CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (seq, place)) WITHOUT ROWID;
+CREATE TABLE events (seq INTEGER NOT NULL, place INTEGER NOT NULL, target INTEGER NOT NULL, hub INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL, module INTEGER NOT NULL, run INTEGER NOT NULL, changes INTEGER NOT NULL, text TEXT NOT NULL, error TEXT NOT NULL, by INTEGER NOT NULL, about INTEGER NOT NULL, phrase INTEGER NOT NULL, PRIMARY KEY (seq, place)) WITHOUT ROWID;
 CREATE TABLE sets (module INTEGER NOT NULL, about INTEGER NOT NULL, PRIMARY KEY (module, about)) WITHOUT ROWID;
 CREATE UNIQUE INDEX events_by_target ON events (target, hub, number);
 `

@@ -85,11 +85,15 @@ func (t *tx) record(p place, record []byte) error {
 }
 
 func (t *tx) report(p place, r fleet.Report) error {
-	words, err := t.numbers(string(r.Target), string(r.Event.Kind), r.Event.Module)
+	text, phrase := r.Event.Text, ""
+	if r.Event.Kind == fleet.Accepted || r.Event.Kind == fleet.Applied {
+		text, phrase = "", text // the generation
+	}
+	words, err := t.numbers(string(r.Target), string(r.Event.Kind), r.Event.Module, phrase)
 	if err != nil {
 		return err
 	}
-	err = t.event(p, words[0], 0, int64(r.Seq), r.At, words[1], words[2], r.Event.Run, r.Event.Changes, r.Event.Text, r.Event.Error, 0)
+	err = t.event(p, words[0], 0, int64(r.Seq), r.At, words[1], words[2], r.Event.Run, r.Event.Changes, text, r.Event.Error, 0, words[3])
 	if err != nil {
 		return err
 	}
@@ -223,12 +227,12 @@ func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
 		return err
 	}
 	number := p.seq<<16 + int64(min(p.place, math.MaxUint16)) // unique, and in the order of the log
-	return t.event(p, words[0], 1, number, e.At, words[1], words[2], 0, 0, e.Text, e.Error, words[3])
+	return t.event(p, words[0], 1, number, e.At, words[1], words[2], 0, 0, e.Text, e.Error, words[3], 0)
 }
 
 // event keeps one, unless it is there already, and lets the oldest go.
 func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
-	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
+	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
 	if err != nil {
 		return err
 	}
