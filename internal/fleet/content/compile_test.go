@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
@@ -196,6 +197,38 @@ target_group "db" {
 		}
 		if got, want := listOf(t, compile.Open(agent), name), listOf(t, compile.Open(hub), name); got != want || !strings.Contains(got, "/etc/"+labels["role"]) {
 			t.Errorf("%s is\n%s\non the hub\n%s", name, got, want)
+		}
+	}
+}
+
+// TestCompileManyTargets: a fleet is larger than one file of the language may be.
+func TestCompileManyTargets(t *testing.T) {
+	enrolled := map[string]map[string]string{}
+	for i := range 20_000 {
+		enrolled[fmt.Sprintf("web%05d", i)] = map[string]string{"env": "prod", "role": "web"}
+	}
+	top := repo.MapTree(map[string]string{
+		"fettle.hcl":              "target_group \"web\" { labels = { role = \"web\" } }\n",
+		"enrolled002.fettle.json": `{"enrolled": {"mine": {"labels": {}}}}`,
+	})
+	tree, err := content.Compose(top, nil, enrolled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, ds := compile.Targets(tree)
+	if len(ds) > 0 {
+		t.Fatal(ds[0])
+	}
+	if len(targets) != len(enrolled) || targets[0].Name != "web00000" || targets[19_999].Name != "web19999" {
+		t.Errorf("there are %d targets", len(targets))
+	}
+	few := map[string]map[string]string{"a": nil, "b": nil}
+	if files := fleet.EnrolledFiles(few); len(files) != 1 || files[fleet.EnrolledFile] != string(fleet.Enrolled(few)) {
+		t.Errorf("a small fleet has the files %v", slices.Sorted(maps.Keys(files)))
+	}
+	for path, is := range map[string]bool{fleet.EnrolledFile: true, "enrolled007.fettle.json": true, "enrolled7.fettle.json": false, "a/enrolled007.fettle.json": false, "enrolled007.fettle.json.x": false, "enrolledabc.fettle.json": false} {
+		if fleet.IsEnrolledFile(path) != is {
+			t.Errorf("%s is one of them: %v", path, !is)
 		}
 	}
 }

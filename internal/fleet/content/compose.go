@@ -15,7 +15,7 @@ import (
 )
 
 // Compose makes the tree that a target's list is compiled from: the top, each module at
-// its folder ("modules/web"), and fleet.EnrolledFile with the labels of targets by name
+// its folder ("modules/web"), and fleet.EnrolledFiles with the labels of targets by name
 // where there are any; one of the repository's own gives way. Nothing is copied; the
 // parts have to stay. The same parts give a tree of the same repo.TreeDigest; all parts
 // of a commit give that of the commit, but for files right below modules/.
@@ -26,7 +26,7 @@ func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]ma
 	if err := checkEnrolled(enrolled); err != nil {
 		return nil, fmt.Errorf("cannot compose: %w", err)
 	}
-	return ComposeWith(top, modules, map[string]string{fleet.EnrolledFile: string(fleet.Enrolled(enrolled))})
+	return ComposeWith(top, modules, fleet.EnrolledFiles(enrolled))
 }
 
 // ComposeWith is Compose with the texts of files that are made, fleet.EnrolledFile and
@@ -73,7 +73,7 @@ func (c *composer) add(t repo.Tree, dir string) {
 	}
 	_, own := t.(madeTree)
 	c.err = repo.Walk(t, ".", func(e repo.Entry) error {
-		if dir == "" && !own && (e.Path == fleet.EnrolledFile || e.Path == exported.File) {
+		if dir == "" && !own && (fleet.IsEnrolledFile(e.Path) || e.Path == exported.File) {
 			return nil
 		}
 		it, err := itemOf(t, e)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
@@ -118,7 +119,7 @@ func (s *session) selectedByHub(ctx context.Context) ([]lang.Target, error) {
 
 // enrolledTree is a repository with the targets of a fleet; nil is an empty one.
 func enrolledTree(t repo.Tree, all map[string]map[string]string) repo.Tree {
-	files := map[string]string{fleet.EnrolledFile: string(fleet.Enrolled(all))}
+	files := fleet.EnrolledFiles(all)
 	if t == nil {
 		files["fettle.hcl"] = ""
 		return repo.MapTree(files)
@@ -126,14 +127,14 @@ func enrolledTree(t repo.Tree, all map[string]map[string]string) repo.Tree {
 	return &overlaid{t, repo.MapTree(files)}
 }
 
-// overlaid is a tree with fleet.EnrolledFile at its top.
+// overlaid is a tree with fleet.EnrolledFiles at its top.
 type overlaid struct {
 	repo.Tree
 	over repo.Tree
 }
 
 func (o *overlaid) of(path string) repo.Tree {
-	if path == fleet.EnrolledFile {
+	if fleet.IsEnrolledFile(path) {
 		return o.over
 	}
 	return o.Tree
@@ -149,23 +150,12 @@ func (o *overlaid) ReadDir(path string) ([]repo.Entry, error) {
 	if err != nil || path != "." {
 		return list, err
 	}
-	own, err := o.over.Stat(fleet.EnrolledFile)
+	own, err := o.over.ReadDir(path)
 	if err != nil {
 		return nil, err
 	}
-	at, there := slices.BinarySearchFunc(list, own.Path, func(e repo.Entry, p string) int {
-		switch {
-		case e.Path < p:
-			return -1
-		case e.Path > p:
-			return 1
-		}
-		return 0
-	})
-	list = slices.Clone(list)
-	if there {
-		list[at] = own
-		return list, nil
-	}
-	return slices.Insert(list, at, own), nil
+	list = slices.DeleteFunc(slices.Clone(list), func(e repo.Entry) bool { return fleet.IsEnrolledFile(e.Path) })
+	list = append(list, own...)
+	slices.SortFunc(list, func(a, b repo.Entry) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
 }
