@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,10 +187,13 @@ func TestQuestionsUnderFaults(t *testing.T) {
 			Duplicate: func(string) bool { return dice.IntN(3) == 0 },
 			Drop:      func(string) bool { return dice.IntN(5) == 0 },
 		})
+		var mu sync.Mutex // questions are answered beside each other
 		seen := map[string]bool{}
 		var all []string
 		if err := n.Exchange().Serve("report", func(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 			key := string(from) + string(body)
+			mu.Lock()
+			defer mu.Unlock()
 			all = append(all, key)
 			seen[key] = true
 			return body, nil
@@ -220,6 +224,8 @@ func TestQuestionsUnderFaults(t *testing.T) {
 			<-done
 		}
 		cancel()
+		mu.Lock()
+		defer mu.Unlock()
 		if len(seen) != 100 || len(all) <= 100 {
 			t.Errorf("%d reports came, %d with those that came again", len(seen), len(all))
 		}
