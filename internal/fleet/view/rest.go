@@ -26,28 +26,32 @@ func (v *View) rest(ctx context.Context) error {
 		case now != last:
 			last, rests = now, false
 		case !rests:
-			if err := v.shrink(ctx); err != nil && ctx.Err() == nil {
+			all, err := v.shrink(ctx)
+			if err != nil && ctx.Err() == nil {
 				return err
 			}
-			rests = true
+			rests = all
 		}
 	}
 }
 
 // shrink gives back pages in memory, and the room of the file that changes are written to
-// first. What somebody reads just now stays until the next time.
-func (v *View) shrink(ctx context.Context) (err error) {
+// first. What somebody reads just now stays; all tells whether nothing did.
+func (v *View) shrink(ctx context.Context) (all bool, err error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	ctx = context.WithoutCancel(ctx)
 	v.rows = map[int64]map[int64]row{} // a map that is cleared keeps its room
+	var busy, frames, moved int
 	// Whoever writes is not to wait for whoever reads.
-	for _, step := range []string{"PRAGMA busy_timeout(0)", "PRAGMA wal_checkpoint(TRUNCATE)", fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()), "PRAGMA shrink_memory"} {
+	_, err = v.write.ExecContext(ctx, "PRAGMA busy_timeout(0)")
+	err = errors.Join(err, v.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved))
+	for _, step := range []string{fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()), "PRAGMA shrink_memory"} {
 		_, one := v.write.ExecContext(ctx, step)
 		err = errors.Join(err, one)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot give back what the read model does not need: %w", err)
+		return false, fmt.Errorf("cannot give back what the read model does not need: %w", err)
 	}
-	return nil
+	return busy == 0, nil
 }

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,6 +53,37 @@ func TestRest(t *testing.T) {
 			if err != nil || len(page.Targets) != round+1 {
 				t.Errorf("%d targets, %v", len(page.Targets), err)
 			}
+		}
+		// What somebody reads meanwhile is given back when they have read it.
+		reader, err := sql.Open("sqlite", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		if _, err := s.Targets.Put(ctx, string(id(9)), record(member(9))); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		reading, err := reader.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := reading.QueryRow("SELECT count(*) FROM targets").Scan(&n); err != nil || n != 4 {
+			t.Fatalf("%d targets, %v", n, err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if first() == 0 {
+			t.Error("what is being read was given back")
+		}
+		if err := reading.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := first(); n != 0 {
+			t.Errorf("after it was read there are %d bytes that were written first", n)
 		}
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
