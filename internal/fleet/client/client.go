@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -72,7 +73,12 @@ func New(l Login) (*Client, error) {
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
-			return d.DialContext(ctx, "unix", u.Path)
+			conn, err := d.DialContext(ctx, "unix", u.Path)
+			allowed := !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
+			if err != nil && allowed && ctx.Err() == nil { // a hub that was killed leaves its socket
+				err = fmt.Errorf("it does not run. Start it: systemctl start fettle-hub. If this machine is to have none, remove %s: %w", u.Path, err)
+			}
+			return conn, err
 		}
 		c.base, c.streams = "http://hub", oneConnection(transport, c.http)
 		return c, nil

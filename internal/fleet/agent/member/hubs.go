@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// learnFor is how long a hub may take to say where the others are.
+// learnFor is how long a hub may take for a small answer: where the others are, or content.
 const learnFor = 20 * time.Second
 
 // listen hears where hubs are, when they say and whenever one is reached.

@@ -1,0 +1,30 @@
+package client_test
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/client"
+)
+
+// TestDeadSocket: a socket that a killed hub left says what to do.
+func TestDeadSocket(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "hub.sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(client.Login{Hub: "unix://" + socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "systemctl start fettle-hub") || !strings.Contains(err.Error(), "remove "+socket) {
+		t.Errorf("it says %v", err)
+	}
+}
