@@ -54,7 +54,8 @@ var ErrUnsigned = errors.New("no key that is believed here signed it")
 
 // preauth is the pre-authentication encoding of DSSE.
 func preauth(payloadType string, payload []byte) []byte {
-	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
+	out := make([]byte, 0, len(payload)+len(payloadType)+64)
+	return append(fmt.Appendf(out, "DSSEv1 %d %s %d ", len(payloadType), payloadType, len(payload)), payload...)
 }
 
 // SignPayload makes the signature of an envelope.
@@ -90,7 +91,11 @@ func Sign(payload []byte, payloadType string, key ed25519.PrivateKey) ([]byte, e
 
 // Envelope is what Sign makes, of signatures that were made before.
 func Envelope(payload []byte, payloadType string, signatures ...Signature) ([]byte, error) {
-	return json.Marshal(Signed{PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(payload), Signatures: signatures})
+	return json.Marshal(struct { // Signed, whose payload becomes base64 where it lies: it is large, and a hub makes one for each agent
+		PayloadType string      `json:"payloadType"`
+		Payload     []byte      `json:"payload"`
+		Signatures  []Signature `json:"signatures"`
+	}{payloadType, payload, signatures})
 }
 
 // Open gives the payload of an envelope that one of the keys signed.

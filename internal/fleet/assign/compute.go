@@ -21,22 +21,26 @@ type decision struct {
 	issued uint64 // the new generation, 0 for none
 }
 
-// thought is what is kept of a decision, to tell why: a hub has one of each target.
+// thought is what is kept of a decision, to tell why: a hub has one of each target, so it
+// has no more than is told.
 type thought struct {
-	target  fleet.Target
-	had     *fleet.Have      // nil: it had no assignment
-	modules []fleet.Assigned // it is to have
-	pins    []fleet.Pin
-	kept    string
-	frozen  string
-	grant   string
-	issued  uint64
+	name     string
+	standing fleet.Standing
+	labels   map[string]string
+	// epoch and generation are what it had, 0 for no assignment.
+	epoch, generation uint64
+	modules           []fleet.Assigned // it is to have
+	pins              []fleet.Pin
+	kept              string
+	frozen            string
+	grant             string
+	issued            uint64
 }
 
 func (d *decision) thought() thought {
-	t := thought{target: d.target, pins: d.pins, kept: d.kept, frozen: d.frozen, grant: d.grant, issued: d.issued}
+	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins, kept: d.kept, frozen: d.frozen, grant: d.grant, issued: d.issued}
 	if d.was != nil {
-		t.had = &fleet.Have{Epoch: d.was.Epoch, Generation: d.was.Generation}
+		t.epoch, t.generation = d.was.Epoch, d.was.Generation
 	}
 	if d.want != nil {
 		t.modules = d.want.Modules
@@ -63,6 +67,7 @@ type computing struct {
 	next    int64
 	epoch   uint64
 	lists   map[listKey][]fleet.Assigned
+	tops    map[string]fleet.Assigned // by ref
 	carried map[carriedKey][]fleet.Assigned
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
@@ -77,7 +82,7 @@ func Compute(in Input) Output {
 	if in.Grant == nil {
 		in.Grant = AtOnce
 	}
-	c := &computing{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+	c := &computing{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{}, tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()

@@ -13,6 +13,7 @@ import (
 // a whole folder modules/NAME, so what a target has below it is one module here; what is
 // somewhere else belongs to the top and nothing waits for it.
 func TargetsOf(list []lang.Target) map[string]Configured {
+	var labels fleet.Alike
 	shared := map[*lang.Use]Configured{}
 	out := make(map[string]Configured, len(list))
 	for _, t := range list {
@@ -24,7 +25,7 @@ func TargetsOf(list []lang.Target) map[string]Configured {
 				shared[&t.Uses[0]] = c
 			}
 		}
-		c.Labels, c.Mistakes = t.Labels, slices.Concat(t.Mistakes, c.Mistakes)
+		c.Labels, c.Mistakes = labels.Labels(t.Labels), slices.Concat(t.Mistakes, c.Mistakes)
 		out[t.Name] = c
 	}
 	return out

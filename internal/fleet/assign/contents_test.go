@@ -2,12 +2,14 @@ package assign_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -77,5 +79,18 @@ target_group "odd" {
 		if got := fmt.Sprint(all[name].Modules, all[name].Mistakes); !strings.Contains(got, want) {
 			t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
 		}
+	}
+}
+
+// Labels of targets that are the same lie in memory once.
+func TestTargetsShareLabels(t *testing.T) {
+	var list []lang.Target
+	for i := range 3 {
+		list = append(list, lang.Target{Name: fmt.Sprint(i), Labels: map[string]string{"odd": fmt.Sprint(i % 2)}})
+	}
+	got := assign.TargetsOf(list)
+	at := func(name string) uintptr { return reflect.ValueOf(got[name].Labels).Pointer() }
+	if at("0") != at("2") || at("0") == at("1") || got["1"].Labels["odd"] != "1" {
+		t.Errorf("%v", got)
 	}
 }

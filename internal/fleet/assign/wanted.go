@@ -123,7 +123,8 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 		return want, why
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
-		Top: fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof(""), Rollout: rollout(d)}, Modules: modules}
+		Top: c.top(ref, got), Modules: modules}
+	want.Top.Rollout = rollout(d)
 	d.permit(&want)
 	want.Program = c.programOf[t.ID]
 	c.carry(d, &want)
@@ -131,6 +132,16 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 		return want, why
 	}
 	return want, ""
+}
+
+// top is that of all who follow a ref, without a rollout.
+func (c *computing) top(ref string, got Contents) fleet.Assigned {
+	top, known := c.tops[ref]
+	if !known {
+		top = fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof("")}
+		c.tops[ref] = top
+	}
+	return top
 }
 
 // permit gives the way back along that the pin of all of it carries.

@@ -16,7 +16,7 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 	if !ok {
 		return []string{"the registry has no such target"}
 	}
-	lines := []string{fmt.Sprintf("%s is %s%s", d.target.Name, d.target.Standing, labelText(d.target.Labels))}
+	lines := []string{fmt.Sprintf("%s is %s%s", d.name, d.standing, labelText(d.labels))}
 	for _, p := range d.pins {
 		lines = append(lines, pinText(p))
 	}
@@ -38,8 +38,8 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 	switch {
 	case d.issued > 0:
 		lines = append(lines, fmt.Sprintf("it gets generation %d of epoch %d", d.issued, o.in.Epoch))
-	case d.had != nil:
-		lines = append(lines, fmt.Sprintf("it has generation %d of epoch %d", d.had.Generation, d.had.Epoch))
+	case d.epoch > 0:
+		lines = append(lines, fmt.Sprintf("it has generation %d of epoch %d", d.generation, d.epoch))
 	default:
 		lines = append(lines, "it has no assignment")
 	}
@@ -53,7 +53,7 @@ func (o Output) whyModule(d thought, module string) []string {
 		ref = d.pins[0].Ref
 	}
 	var lines []string
-	conf := o.in.Revisions[o.in.Refs[ref].Commit].Targets[d.target.Name]
+	conf := o.in.Revisions[o.in.Refs[ref].Commit].Targets[d.name]
 	if i := slices.IndexFunc(conf.Modules, func(m Module) bool { return m.Folder == module }); i >= 0 {
 		lines = append(lines, module+" is given by "+strings.Join(conf.Modules[i].From, ", "))
 	} else {

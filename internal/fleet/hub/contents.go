@@ -175,9 +175,15 @@ func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []f
 		return err
 	}
 	c.Targets = assign.TargetsOf(all)
-	belong := map[string]view.Belongs{}
+	belong, alike := make(map[string]view.Belongs, len(all)), map[string]view.Belongs{}
 	for _, t := range all {
-		belong[t.Name] = view.Belongs{Roles: t.Roles, Groups: t.Groups}
+		key := fmt.Sprintf("%q%q", t.Roles, t.Groups)
+		b, known := alike[key]
+		if !known {
+			b = view.Belongs{Roles: t.Roles, Groups: t.Groups}
+			alike[key] = b
+		}
+		belong[t.Name] = b
 	}
 	h.view.Belong(belong)
 	return nil

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"io"
 	"sync"
 
@@ -156,7 +156,10 @@ func (h *Hub) parseGiven(b []byte) (given, error) {
 	if err := fleet.VerifyPayload(text, fleet.AssignmentType, s.Signatures, keys); err != nil {
 		return given{}, err
 	}
-	g := given{fence: s.Fence, signatures: s.Signatures, common: s.Common}
+	for i := range s.Signatures {
+		s.Signatures[i].KeyID = fleet.Word(s.Signatures[i].KeyID)
+	}
+	g := given{fence: s.Fence, signatures: s.Signatures, common: fleet.Word(s.Common)}
 	if g.assignment, err = fleet.ParseAssignment(text); err != nil {
 		return given{}, err
 	}
@@ -164,6 +167,7 @@ func (h *Hub) parseGiven(b []byte) (given, error) {
 		g.payload = text // another program wrote it
 	}
 	g.assignment.Modules = h.lists.one(g.assignment.Modules)
+	g.assignment.Labels, g.assignment.Fleet = h.labels.Labels(g.assignment.Labels), fleet.Word(g.assignment.Fleet)
 	return g, nil
 }
 
@@ -184,6 +188,7 @@ func (h *Hub) sign(fence uint64, a fleet.Assignment, digest string) (draft[given
 	if err != nil {
 		return draft[given]{}, err
 	}
+	signature.KeyID = fleet.Word(signature.KeyID)
 	g := given{fence: fence, signatures: []fleet.Signature{signature}, assignment: a, common: digest}
 	_, rev, _ := h.assignments.get(string(a.Target))
 	packed, err := h.packer.packText(g, text)
@@ -251,8 +256,9 @@ var errDeposed = errors.New("another hub leads by now")
 // lists makes one of the lists of modules that are the same: targets that are configured
 // alike share what they have. The zero value is ready.
 type lists struct {
-	mu  sync.Mutex
-	all map[uint64][]fleet.Assigned
+	mu   sync.Mutex
+	seed maphash.Seed // of all
+	all  map[uint64][]fleet.Assigned
 }
 
 // maxLists bounds how many are remembered; with more all are forgotten, which costs memory
@@ -261,18 +267,21 @@ const maxLists = 1000
 
 // one gives the list that is the same as another one, which nobody may change from then on.
 func (l *lists) one(list []fleet.Assigned) []fleet.Assigned {
-	hash := fnv.New64a()
-	for _, m := range list {
-		_, _ = io.WriteString(hash, m.Module+m.Bundle.Digest+m.Revision.Commit)
-	}
-	key := hash.Sum64()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.all == nil || len(l.all) >= maxLists {
+		l.seed, l.all = maphash.MakeSeed(), map[uint64][]fleet.Assigned{}
+	}
+	var hash maphash.Hash
+	hash.SetSeed(l.seed)
+	for i := range list {
+		for _, s := range [...]string{list[i].Module, list[i].Bundle.Digest, list[i].Revision.Commit} {
+			_, _ = hash.WriteString(s) // it takes all
+		}
+	}
+	key := hash.Sum64()
 	if had := l.all[key]; had != nil && fleet.SameModules(had, list) {
 		return had
-	}
-	if l.all == nil || len(l.all) >= maxLists {
-		l.all = map[uint64][]fleet.Assigned{}
 	}
 	l.all[key] = list
 	return list

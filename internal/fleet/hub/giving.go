@@ -53,8 +53,14 @@ func (h *Hub) onContent(ctx context.Context, from fleet.TargetID, body []byte) (
 
 // names tells whether an assignment names content by a digest.
 func names(a fleet.Assignment, digest string) bool {
-	for _, m := range partsOf(a) {
-		if m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest {
+	named := func(m *fleet.Assigned) bool {
+		return m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest
+	}
+	if named(&a.Top) {
+		return true
+	}
+	for i := range a.Modules {
+		if named(&a.Modules[i]) {
 			return true
 		}
 	}

@@ -251,7 +251,7 @@ func raw(b []byte) ([]byte, error) { return b, nil }
 func (h *Hub) makeMirrors() {
 	settings := h.stores["settings"]
 	h.commons.store = h.stores["lists"]
-	h.targets = newMirror[fleet.Target](h.stores["targets"], "", nil)
+	h.targets = newMirror(h.stores["targets"], "", h.parseTarget)
 	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
 	h.assignments.format = h.packer.pack
 	h.requests = newMirror(h.stores["requests"], "", parseRequest)

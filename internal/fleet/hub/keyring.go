@@ -12,6 +12,7 @@ import (
 // many agents. The zero value is ready.
 type remembered struct {
 	lists   lists
+	labels  fleet.Alike // of the registry and of assignments
 	commons commons
 	reports fleet.Unsqueezer
 	told    told

@@ -68,6 +68,16 @@ func (h *Hub) repository() Repository {
 	return r
 }
 
+// parseTarget reads one of the registry. What many have lies in memory once.
+func (h *Hub) parseTarget(b []byte) (t fleet.Target, err error) {
+	if err := json.Unmarshal(b, &t); err != nil {
+		return t, err
+	}
+	t.Labels = h.labels.Labels(t.Labels)
+	t.Fleet, t.Standing, t.Token, t.By = fleet.Word(t.Fleet), fleet.Word(t.Standing), fleet.Word(t.Token), fleet.Word(t.By)
+	return t, nil
+}
+
 // onTarget takes a change of the registry: whoever is not active any more is put out.
 func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	h.tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
@@ -243,6 +253,7 @@ func (h *Hub) leadOn(ctx context.Context, fence uint64) {
 func (h *Hub) computed(out assign.Output) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	out.Assignments = nil // they are in their mirror
 	h.out = out
 }
 

@@ -3,21 +3,29 @@ package pki
 import (
 	"crypto/sha256"
 	"crypto/x509"
+	"maps"
+	"strings"
 	"sync"
 	"time"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // maxPaths bounds how many certificates are remembered; when there are more all are
 // forgotten.
 const maxPaths = 1 << 16
 
+// minPaths are never too many: certificates live for a day, and to look through all costs.
+const minPaths = 1 << 10
+
 // Paths remembers of certificates that an authority vouches for them: a target shows the
 // same one with each connection and each request for a day, and to see that it is right
 // takes longer than most of what it asks for. The zero value is ready, and of one Trust;
 // its methods may be called from any goroutine.
 type Paths struct {
-	mu  sync.Mutex
-	all map[[sha256.Size]byte]way
+	mu   sync.Mutex
+	all  map[[sha256.Size]byte]way
+	tidy int // with so many those that ended are forgotten
 }
 
 // way is a path that was right from one moment to another.
@@ -30,6 +38,17 @@ type way struct {
 type waypoint struct {
 	name   Name
 	serial string
+}
+
+// newWaypoint keeps nothing of a certificate but this. There is one for each that is shown,
+// while what vouches for them is the same of all.
+func newWaypoint(n Name, serial string, shown bool) waypoint {
+	if n.Fleet, n.Kind = fleet.Word(n.Fleet), fleet.Word(n.Kind); shown {
+		n.ID = strings.Clone(n.ID) // else the whole URL would stay
+	} else {
+		n.ID, serial = fleet.Word(n.ID), fleet.Word(serial)
+	}
+	return waypoint{n, serial}
 }
 
 // find gives the way of a chain at a moment, from memory or by looking for it. Nothing is
@@ -55,6 +74,10 @@ func (p *Paths) find(chain []*x509.Certificate, kind Kind, at time.Time, look fu
 		p.all = map[[sha256.Size]byte]way{}
 	}
 	p.all[key] = w
+	if len(p.all) > p.tidy {
+		maps.DeleteFunc(p.all, func(_ [sha256.Size]byte, w way) bool { return at.After(w.until) })
+		p.tidy = 2*len(p.all) + minPaths
+	}
 	return w, nil
 }
 

@@ -88,7 +88,7 @@ func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, err
 	if err != nil {
 		return way{}, err
 	}
-	w := way{from: path[0].NotBefore, until: path[0].NotAfter}
+	w := way{from: path[0].NotBefore, until: path[0].NotAfter, steps: make([]waypoint, 0, len(path)-1)}
 	for i, c := range path {
 		if c.NotBefore.After(w.from) {
 			w.from = c.NotBefore
@@ -101,7 +101,7 @@ func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, err
 		if err != nil {
 			return way{}, err
 		}
-		w.steps = append(w.steps, waypoint{n, SerialOf(c)})
+		w.steps = append(w.steps, newWaypoint(n, SerialOf(c), i == 0))
 	}
 	return w, nil
 }
