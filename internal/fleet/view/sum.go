@@ -145,6 +145,8 @@ func (k known) state() document.State {
 		return document.Applying
 	case has(document.Blocked):
 		return document.Blocked
+	case k.assigned == document.Order{}:
+		return document.Unassigned
 	case k.accepted != k.assigned || k.behind > 0 || has(document.Pending):
 		return document.Pending
 	}

@@ -54,6 +54,15 @@ func said(target, seq, revision int, state fleet.Readiness) []byte {
 	})
 }
 
+// began is the report of a target that has begun, and has no modules.
+func began(target, revision int) []byte {
+	r := fleet.Report{Format: fleet.ReportFormat, Target: id(target), Seq: 1, Boot: "b", At: at(1).UnixNano(), Event: fleet.Event{Kind: fleet.Started}}
+	if revision > 0 {
+		r.Status.Epoch, r.Status.Generation = 1, uint64(revision)
+	}
+	return record(r)
+}
+
 func assignment(target, revision, modules int) fleet.Assignment {
 	rev := fleet.Revision{Repository: "site", Commit: commit(revision)}
 	bundle := fleet.Bundle{Digest: fmt.Sprintf("sha256:%064x", revision)}
@@ -249,18 +258,22 @@ func TestStates(t *testing.T) {
 		}
 	}
 	var all []fleet.Target
-	for n := range 8 {
+	for n := range 10 {
 		all = append(all, member(n))
 	}
 	all[7].Standing = fleet.Retired
 	put(t, v, all...)
-	for n := range 7 {
-		if err := v.PutAssignment(ctx, assignment(n, 2, 1)); err != nil {
+	for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 9} { // 8 has nothing yet, and 9 nothing to do
+		modules := 1
+		if n == 9 {
+			modules = 0
+		}
+		if err := v.PutAssignment(ctx, assignment(n, 2, modules)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	take(1, said(0, 1, 2, fleet.ModuleReady), said(1, 1, 1, fleet.ModuleReady), said(2, 1, 2, fleet.ModuleFailed), said(3, 1, 2, fleet.ModuleBlocked), said(4, 1, 2, fleet.ModuleDrifted), said(5, 1, 2, fleet.ModuleReady))
-	for _, n := range []int{0, 1, 2, 3, 4} {
+	take(1, said(0, 1, 2, fleet.ModuleReady), said(1, 1, 1, fleet.ModuleReady), said(2, 1, 2, fleet.ModuleFailed), said(3, 1, 2, fleet.ModuleBlocked), said(4, 1, 2, fleet.ModuleDrifted), said(5, 1, 2, fleet.ModuleReady), began(8, 0), began(9, 2))
+	for _, n := range []int{0, 1, 2, 3, 4, 8, 9} {
 		v.Heard(id(n), at(3600))
 	}
 	page, err := v.Targets(ctx, view.TargetQuery{All: true, Sort: "state", Now: at(3600)})
@@ -271,7 +284,7 @@ func TestStates(t *testing.T) {
 	for _, target := range page.Targets {
 		got = append(got, target.Name+" "+string(target.State))
 	}
-	want := "t2 failed, t5 silent, t4 drifted, t6 unknown, t3 blocked, t1 pending, t0 ready, t7 outside"
+	want := "t2 failed, t5 silent, t4 drifted, t6 unknown, t3 blocked, t8 unassigned, t1 pending, t0 ready, t9 ready, t7 outside"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
@@ -283,7 +296,7 @@ func TestStates(t *testing.T) {
 		t.Error(err)
 	}
 	s, err := v.Status(ctx, at(3600))
-	if err != nil || s.Targets != 7 || s.States[document.Failed] != 1 || s.Standings[fleet.Retired] != 1 || s.Behind != 2 || s.Position != 1 {
+	if err != nil || s.Targets != 9 || s.States[document.Unassigned] != 1 || s.States[document.Failed] != 1 || s.Standings[fleet.Retired] != 1 || s.Behind != 2 || s.Position != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

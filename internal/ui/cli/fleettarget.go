@@ -36,7 +36,8 @@ func newTargetList(s *session) *cobra.Command {
 		Short: "List the targets of the fleet, as the hub knows them",
 		Long: `Shows each target in one word, the worst that is true of it: failed, silent (not heard of),
 drifted, unknown (it never reported), held (frozen), applying, blocked (a module waits for
-another), pending, ready; outside is one that is not active.`,
+another), unassigned (it has no assignment yet), pending, ready; outside is one that is not
+active.`,
 		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
