@@ -61,6 +61,9 @@ type Client struct {
 	streams *http.Client
 }
 
+// ErrStopped is in the chain where the socket of a hub on this machine is there, and nobody listens.
+var ErrStopped = errors.New("it does not run")
+
 // New makes a client; nothing is asked yet.
 func New(l Login) (*Client, error) {
 	u, err := url.Parse(l.Hub)
@@ -76,7 +79,7 @@ func New(l Login) (*Client, error) {
 			conn, err := d.DialContext(ctx, "unix", u.Path)
 			allowed := !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
 			if err != nil && allowed && ctx.Err() == nil { // a hub that was killed leaves its socket
-				err = fmt.Errorf("it does not run. Start it: systemctl start fettle-hub. If this machine is to have none, remove %s: %w", u.Path, err)
+				err = fmt.Errorf("%w. Start it: systemctl start fettle-hub. If this machine is to have none, remove %s: %w", ErrStopped, u.Path, err)
 			}
 			return conn, err
 		}

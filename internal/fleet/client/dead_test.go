@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func TestDeadSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "systemctl start fettle-hub") || !strings.Contains(err.Error(), "remove "+socket) {
+	if _, err := c.Status(t.Context()); !errors.Is(err, client.ErrStopped) || !strings.Contains(err.Error(), "systemctl start fettle-hub") || !strings.Contains(err.Error(), "remove "+socket) {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -64,7 +64,7 @@ func TestFollow(t *testing.T) {
 	})
 	must(nil, s.Targets.Delete(ctx, string(id(1)), 0))
 	follow(func(v *view.View) {
-		bustest.Await(t, "what went meanwhile is gone", func() bool { return names(v) == "t0 failed; " || names(v) == "t0 pending; " })
+		bustest.Await(t, "what went meanwhile is gone", func() bool { return names(v) == "t0 failed; " || names(v) == "t0 unassigned; " })
 	})
 }
 

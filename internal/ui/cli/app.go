@@ -58,6 +58,8 @@ type App struct {
 	Hostname func() (string, error)
 	Env      func(name string) string
 	Version  string
+	// HubSocket is where a hub on this machine listens for root; "" is where its service does.
+	HubSocket string
 	// Build names the program more closely than Version: what it compiled is
 	// kept only for itself.
 	Build string

@@ -33,6 +33,8 @@ func (s *session) openChosen(ctx context.Context) (*source, error) {
 	switch {
 	case err != nil && none != nil:
 		return nil, errors.Join(none, err)
+	case err != nil && s.withoutHub(src, err):
+		return src, nil
 	case err != nil:
 		return src, closedOn(src, withHint(err, "Leave the fleet out: --via ssh"))
 	case none != nil:

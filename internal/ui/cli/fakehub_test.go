@@ -48,6 +48,14 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("AUTHORITY", authority)
 }
 
+// cmdDeadHub leaves the socket of a hub of this machine that was killed: deadhub.
+func cmdDeadHub(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ts.MkAbs("hub.sock"), Net: "unix"})
+	ts.Check(err)
+	l.SetUnlinkOnClose(false)
+	ts.Check(l.Close())
+}
+
 // openFar serves the machine behind a target of that hub: a is web1, b is web2, which an
 // agent keeps at a commit.
 func openFar(home, by, target string, changes bool) (io.ReadWriteCloser, error) {

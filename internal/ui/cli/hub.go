@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ import (
 
 // hubSocket is where a hub on this machine listens for root.
 const hubSocket = "/run/fettle/hub.sock"
+
+func (s *session) hubSocket() string { return cmp.Or(s.app.HubSocket, hubSocket) }
 
 // loginDoc tells of a login. The token is in no document.
 type loginDoc struct {
@@ -56,8 +59,8 @@ func (s *session) login() (client.Login, error) {
 	file := s.loginFile()
 	text, err := os.ReadFile(file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && fileExists(hubSocket):
-		return client.Login{Hub: "unix://" + hubSocket}, nil
+	case errors.Is(err, fs.ErrNotExist) && fileExists(s.hubSocket()):
+		return client.Login{Hub: "unix://" + s.hubSocket()}, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot ask a hub: nobody has logged in here, and there is none on this machine")
 	case err == nil:

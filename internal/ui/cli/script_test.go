@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -41,11 +42,12 @@ func runFake() {
 		Facts:        func(context.Context, cli.Machine) (map[string]cty.Value, error) { return nil, nil },
 		Language:     toyLanguage(),
 		Stdin:        os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Now:      func() time.Time { return fakeNow },
-		Hostname: func() (string, error) { return "web1.example.org", nil },
-		Env:      os.Getenv,
-		Version:  "test",
-		Connect:  connectFake,
+		Now:       func() time.Time { return fakeNow },
+		Hostname:  func() (string, error) { return "web1.example.org", nil },
+		Env:       os.Getenv,
+		Version:   "test",
+		Connect:   connectFake,
+		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
 	if os.Getenv("FETTLE_TTY") != "" {
 		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}
@@ -149,10 +151,17 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GIT_COMMITTER_DATE", "2026-11-20T10:00:00Z")
 			return os.WriteFile(filepath.Join(e.WorkDir, ".gitconfig"), []byte("[user]\n\tname = Jane\n\temail = jane@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644)
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "root" {
+				return false, fmt.Errorf("there is no condition %s", cond)
+			}
+			return os.Geteuid() == 0, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code":   cmdCode,
-			"hub":    cmdHub,
-			"schema": func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
+			"code":    cmdCode,
+			"hub":     cmdHub,
+			"deadhub": cmdDeadHub,
+			"schema":  func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
 		},
 	})
 }

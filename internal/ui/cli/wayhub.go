@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -27,6 +29,7 @@ type hubAnswer struct {
 	hub     *client.Client
 	changes bool
 	err     error
+	told    sync.Once // that it is left out
 }
 
 // asHub is the hub, and whether who asks may change targets through it.
@@ -48,7 +51,39 @@ func (s *session) mayAskHub() bool {
 	if s.reach.via.value == viaSSH || s.reach.ssh != "" || len(s.words) == 0 && s.target == "" {
 		return false
 	}
-	return s.reach.via.value == viaHub || s.loginFile() != "" && fileExists(s.loginFile()) || os.Geteuid() == 0 && fileExists(hubSocket)
+	return s.reach.via.value == viaHub || s.loggedIn() || os.Geteuid() == 0 && fileExists(s.hubSocket())
+}
+
+func (s *session) loggedIn() bool { return s.loginFile() != "" && fileExists(s.loginFile()) }
+
+// withoutHub tells whether a command goes on although a hub cannot be asked. Nobody named one:
+// there is a socket on this machine at which nobody listens, and all that -t means in the
+// repository is reached without it. It is told once that machines of a fleet are left out.
+func (s *session) withoutHub(src *source, err error) bool {
+	if s.reach.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped) || !s.standsHere(src) {
+		return false
+	}
+	s.fleet.told.Do(func() {
+		fmt.Fprintf(s.app.Stderr, "Machines of the fleet are left out: %s.\n", render.Escape(err.Error()))
+	})
+	return true
+}
+
+// standsHere tells whether -t means something in the repository, and nothing that the
+// repository does not lead to.
+func (s *session) standsHere(src *source) bool {
+	all, err := s.inventory(src)
+	if err != nil {
+		return false
+	}
+	words := s.words
+	if s.target != "" {
+		words = []string{s.target}
+	}
+	chosen, err := s.selected(src, words)
+	return err == nil && !slices.ContainsFunc(chosen, func(t lang.Target) bool {
+		return t.SSH == nil && !s.isThisHost(t.Name) && len(all) > 1 // the only one is this machine
+	})
 }
 
 // connectHub reaches a target through the hub. Who may only read gets an executor that
