@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// between carries what hubs say to each other over the bus of others: sealed for its
-// subject, and numbered, so that nobody can say it a second time. Those who hear it are
-// hubs of the fleet; replies it has none.
+// between carries what hubs say to each other: numbered, so that nobody can say it a second
+// time, and over the bus of others sealed for its subject. Those who hear it are hubs of the
+// fleet; replies it has none.
 type between struct {
-	over   Carrier
+	over   subjects
 	prefix string
-	seal   *seal
+	seal   *seal  // nil where the bus is that of the hubs themselves
 	self   string // of this process: numbers begin anew with it
 
 	mu   sync.Mutex
@@ -19,7 +19,7 @@ type between struct {
 	last map[string]uint64 // heard, by sender and subject; of those who are gone too, for who recorded them
 }
 
-func newBetween(over Carrier, prefix string, s *seal) *between {
+func newBetween(over subjects, prefix string, s *seal) *between {
 	return &between{over: over, prefix: prefix, seal: s, self: newToken(), sent: map[string]uint64{}, last: map[string]uint64{}}
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/line"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -34,7 +35,7 @@ type Config struct {
 
 	MaxConnections int           // 0 is 50,000
 	Handshakes     int64         // new connections in a second, the others having to come again; 0 is 1,000
-	Ping           time.Duration // how often a silent agent is looked at, which is gone after three of them; 0 is 20 s
+	Ping           time.Duration // how often is looked whether an agent said anything, which is gone when the fourth look finds nothing; 0 is 20 s
 	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
 	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
 	// Cluster joins hubs to one bus; nil is a hub alone.
@@ -92,37 +93,25 @@ func (c Config) replicas() int {
 	return orElse(c.Cluster.Replicas, 1)
 }
 
-// maxPending is how much waits for a connection before the server ends it, in bytes. The hub's
-// own have no other bound than those of agents: what tens of thousands say in the same seconds
-// has to fit. How much one agent has waiting, the gate sees to.
+// maxPending is how much waits for one of the hub's own connections before the server ends it, in
+// bytes: what is kept of tens of thousands has to fit, since it is read at once.
 const maxPending = 256 << 20
 
 // writeTime is how long a connection may take none of what waits for it.
 const writeTime = 10 * time.Second
 
-// options are those of the server. Nothing is left to a default that opens something:
-// no HTTP, no leaf nodes, no gateways, no websockets, no MQTT, no user without a name.
+// options are those of the server that keeps everything. Nothing is left to a default that opens
+// something: nobody but this hub and the others of a cluster connects, there is no HTTP, no leaf
+// node, no gateway, no websocket, no MQTT, and no user without a name.
 func (c Config) options() (*server.Options, error) {
 	o := &server.Options{
-		ServerName: c.Name, DontListen: c.DontListen, NoLog: true, NoSigs: true,
-		JetStream: c.Foreign == nil, StoreDir: c.storeDir(), SyncAlways: true, DisableJetStreamBanner: true,
+		ServerName: c.Name, DontListen: true, NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: c.storeDir(), SyncAlways: true, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
-		MaxConn:         orElse(c.MaxConnections, 50_000),
-		MaxPayload:      MaxQuestion + 64<<10, MaxPending: maxPending, MaxControlLine: 4 << 10, MaxSubs: 256,
-		PingInterval: orElse(c.Ping, 20*time.Second), MaxPingsOut: 2, WriteDeadline: writeTime,
-		// A herd of new connections takes its time: see the bound on handshakes.
-		TLSTimeout: 15, AuthTimeout: 20, MaxClosedClients: 100,
-		LameDuckDuration: c.LameDuck, LameDuckGracePeriod: -min(c.LameDuck/10, time.Second),
+		MaxPayload:      line.MaxBody, MaxPending: maxPending, MaxControlLine: 4 << 10,
+		WriteDeadline: writeTime, AuthTimeout: 20, MaxClosedClients: 100,
 	}
-	if c.DontListen {
-		return o, errors.Join(c.cluster(o))
-	}
-	var err error
-	if o.Host, o.Port, err = address(c.Listen); err != nil {
-		return nil, err
-	}
-	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.TLS, limits{before: limited(c.Handshakes)}), true, true, true
 	return o, c.cluster(o)
 }
 
@@ -134,6 +123,11 @@ func (c Config) cluster(o *server.Options) error {
 	if err != nil {
 		return err
 	}
+	// A server with others insists on listening. It is told to where nobody comes by chance, and
+	// lets in nobody: see Check.
+	o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
+	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify}), true, true, true
+	o.LameDuckDuration, o.LameDuckGracePeriod = time.Second, -time.Millisecond
 	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 5 * time.Second, TLSConfig: strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify})}
 	routes := c.Cluster.Routes
 	if len(routes) == 0 {

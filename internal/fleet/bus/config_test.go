@@ -24,12 +24,8 @@ func TestOptions(t *testing.T) {
 	if o.HTTPPort != 0 || o.HTTPSPort != 0 || o.LeafNode.Port != 0 || o.Gateway.Port != 0 || o.Websocket.Port != 0 || o.MQTT.Port != 0 || o.Cluster.Port != 0 || o.ProfPort != 0 || o.NoAuthUser != "" || o.AllowNonTLS {
 		t.Error("something listens that nobody asked for")
 	}
-	if o.TLSConfig.MinVersion != tls.VersionTLS13 || o.TLSConfig.ClientAuth != tls.RequireAndVerifyClientCert || !o.TLSHandshakeFirst {
-		t.Error("agents need no certificate, or less than TLS 1.3")
-	}
-	c.Foreign = &Foreign{}
-	if o, err := c.options(); err != nil || o.JetStream || o.LeafNode.Port != 0 || len(o.LeafNode.Remotes) != 0 || o.Cluster.Port != 0 {
-		t.Errorf("with everything kept elsewhere the server has a store, or connects by itself: %v", err)
+	if !o.DontListen || o.TLSConfig != nil {
+		t.Error("the server that keeps everything listens")
 	}
 }
 

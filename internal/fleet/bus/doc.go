@@ -1,5 +1,5 @@
 // Package bus carries what hubs and agents say to each other, and keeps what hubs
-// share. It is the only package that knows NATS.
+// share. It is the only package that knows NATS, which is how hubs keep it.
 //
 //	srv, err := bus.Start(ctx, bus.Config{Dir: dir, Name: "hub1", Listen: ":7422", TLS: conf, Identify: identify})
 //	targets, err := srv.Store(ctx, "targets")               // a fleet.Store
@@ -12,9 +12,10 @@
 //
 // # Subjects
 //
-// An agent may send below f.ID.up and hear below f.ID.down, where ID is what its
-// certificate says, and nothing else: the server keeps it to that. So the subject proves
-// who speaks, and nothing of JetStream can be named by it.
+// An agent sends below f.ID.up and hears below f.ID.down, where ID is what its certificate
+// says. The hub's end of its connection adds that to what comes: see package line. So the
+// subject proves who speaks, and nothing else can be named. No subject of agents leaves the
+// hub that they are connected to; what one hub has for an agent of another it hands on.
 //
 //	f.ID.up.q.WORD        an agent asks or tells the hubs; one of them gets it
 //	f.ID.up.here          it is connected, and to which server

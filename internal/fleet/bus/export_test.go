@@ -28,6 +28,3 @@ func (s *Server) CutOwn() {
 		}
 	}
 }
-
-// ForgetsGone has the hub not hear of the end of connections, as while its own is away.
-func (s *Server) ForgetsGone() error { return s.owned[0].Drain() }

@@ -16,7 +16,7 @@ const maxHandled = 64
 
 // Dialer makes a connection to a hub. It is one attempt; lost is closed when the
 // connection ends, whoever ended it.
-type Dialer func(ctx context.Context) (c Carrier, lost <-chan struct{}, err error)
+type Dialer func(ctx context.Context) (c Connection, lost <-chan struct{}, err error)
 
 // Link is the agent's end: a fleet.Link. It connects in the background, and connects
 // again, until it is closed.
@@ -84,7 +84,7 @@ func (l *Link) run(dial Dialer, b Backoff) {
 }
 
 // serve keeps one connection until it ends.
-func (l *Link) serve(c Carrier, lost <-chan struct{}) {
+func (l *Link) serve(c Connection, lost <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	defer c.Close()
 	defer cancel(fleet.ErrNoHub)

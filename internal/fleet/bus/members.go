@@ -106,13 +106,6 @@ func (m *members) connections(id fleet.TargetID) []uint64 {
 	return out
 }
 
-// all are the connections of all targets.
-func (m *members) all() []uint64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Collect(maps.Keys(m.owner))
-}
-
 // list is sorted.
 func (m *members) list() []fleet.TargetID {
 	m.mu.Lock()

@@ -66,35 +66,3 @@ func TestOwnConnectionsAreCut(t *testing.T) {
 		return len(seen) == rounds*each && len(heard) == rounds*each
 	})
 }
-
-// TestGoneWhileNobodyListened: the end of a connection that the hub did not hear of is noticed
-// when its own connection is there again.
-func TestGoneWhileNobodyListened(t *testing.T) {
-	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), DontListen: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer srv.Close()
-	links := map[int]*bus.Link{}
-	for i := range 3 {
-		if links[i], err = bus.Dial(t.Context(), srv.Local(bustest.ID(i))); err != nil {
-			t.Fatal(err)
-		}
-		defer links[i].Close()
-	}
-	here := func(n int) func() bool {
-		return func() bool { return len(srv.Exchange().Connected()) == n }
-	}
-	bustest.Await(t, "all are here", here(3))
-	if err := srv.ForgetsGone(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 {
-		_ = links[i].Close()
-	}
-	srv.CutOwn()
-	bustest.Await(t, "one is left", here(1))
-	if _, err := srv.Exchange().Ask(t.Context(), bustest.ID(2), "nothing", nil); err == nil {
-		t.Error("it answered to what it does not serve")
-	}
-}

@@ -248,7 +248,16 @@ func (r *relay) peers() []Peer {
 	return out
 }
 
-// elsewhere is Exchange.Elsewhere.
+// Elsewhere tells each who is connected to other hubs: once when somebody comes or goes, and again
+// every so often of those who are, until ctx ends. A hub alone has nothing to tell.
+func (x *Exchange) Elsewhere(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+	if x.relay == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return x.relay.elsewhere(ctx, every, each)
+}
+
 func (r *relay) elsewhere(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
 	tick := time.NewTicker(min(every, tellEvery))
 	defer tick.Stop()

@@ -2,15 +2,13 @@ package bus
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -18,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/line"
 )
 
 // readyTime is how long a server may take until it answers: recovery reads its folder.
@@ -26,12 +25,14 @@ const readyTime = time.Minute
 // Server is a bus, in this process.
 type Server struct {
 	config Config
-	nats   *server.Server
-	secret string // of connections within the process
+	nats   *server.Server // nil where everything is kept abroad
+	secret string         // of connections within the process
 
 	said said
 
-	exchange atomic.Pointer[Exchange] // nil until agents may come
+	door     *line.Door
+	listener net.Listener // of the door, nil while it is closed
+	exchange *Exchange
 	js       jetstream.JetStream
 	abroad   *abroad // where everything is kept, nil for a hub that keeps it itself
 	owned    []*nats.Conn
@@ -47,28 +48,11 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	o, err := c.options()
-	if err != nil {
-		return nil, err
-	}
-	founds, err := c.founds()
-	if err == nil {
-		err = c.prepare(founds)
-	}
-	if err != nil {
-		return nil, err
-	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{config: c, secret: newToken() + newToken(), cancel: cancel}
-	o.CustomClientAuthentication = s
-	if s.nats, err = server.NewServer(o); err != nil {
-		cancel()
-		return nil, fmt.Errorf("cannot make a bus: %w", err)
-	}
-	s.nats.SetLoggerV2(sayings{s}, false, false, false)
 	// Others may be waited for: who is to end does not.
 	begun := context.AfterFunc(ctx, cancel)
-	if err := s.begin(inner, founds); err != nil {
+	if err := s.begin(inner); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -77,9 +61,51 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// begin starts the server and the hub's own connections. Agents are let in when all of
-// it hears, so that nobody comes or goes unnoticed.
-func (s *Server) begin(ctx context.Context, founds bool) error {
+// begin opens where everything is kept, and then the door: nobody comes before the hub can
+// hear.
+func (s *Server) begin(ctx context.Context) (err error) {
+	s.door = line.NewDoor(line.Config{
+		Name: newToken(), Identify: s.config.Identify, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
+		Watch: line.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
+		Admit: func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
+		Gone:  func(connection uint64) { s.exchange.Gone(connection) },
+	})
+	if s.exchange, err = NewExchange(ctx, s.door, s.door.Kick); err != nil {
+		return err
+	}
+	if s.config.Foreign != nil {
+		err = s.goAbroad(ctx, s.exchange)
+	} else {
+		err = s.keep(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return s.open()
+}
+
+// open lets agents in.
+func (s *Server) open() (err error) {
+	if s.config.DontListen {
+		return nil
+	}
+	own := net.ListenConfig{KeepAlive: -1} // the line looks itself
+	if s.listener, err = own.Listen(context.Background(), "tcp", s.config.Listen); err != nil {
+		return fmt.Errorf("cannot listen for agents: %w", err)
+	}
+	go func() {
+		_ = s.door.Serve(tls.NewListener(s.listener, strict(s.config.TLS, limits{before: limited(s.config.Handshakes)})))
+	}()
+	return nil
+}
+
+// keep starts the server that keeps everything in this hub's folder, and the hub's own
+// connections with it.
+func (s *Server) keep(ctx context.Context) error {
+	founds, err := s.make()
+	if err != nil {
+		return err
+	}
 	go s.nats.Start()
 	if !s.nats.ReadyForConnections(readyTime) {
 		return fmt.Errorf("cannot start the bus: it was not ready within %s", readyTime)
@@ -96,34 +122,39 @@ func (s *Server) begin(ctx context.Context, founds bool) error {
 		}
 		s.owned = append(s.owned, nc)
 	}
-	system, hub, keeper := s.owned[0], s.owned[1], s.owned[2]
-	x, err := NewExchange(ctx, overNATS{hub}, s.kick)
-	if err != nil {
-		return err
-	}
-	if _, err := system.Subscribe("$SYS.ACCOUNT.$G.DISCONNECT", s.ended); err != nil {
-		return fmt.Errorf("cannot hear who goes: %w", err)
-	}
-	if s.config.Foreign != nil {
-		if err := errors.Join(s.goAbroad(ctx, x), flush(ctx, system)); err != nil {
+	hub, keeper := s.owned[1], s.owned[2]
+	if s.config.Cluster != nil {
+		if err := s.exchange.relayOver(ctx, s.config.Name, newBetween(overNATS{hub}, "", nil)); err != nil {
 			return err
 		}
-		s.exchange.Store(x)
-		return nil
 	}
 	if s.js, err = jetstream.New(keeper); err != nil {
 		return fmt.Errorf("cannot use the store of the bus: %w", err)
 	}
-	if err := errors.Join(s.awaitStore(ctx), flush(ctx, system)); err != nil {
+	if err := s.awaitStore(ctx); err != nil || !founds {
 		return err
 	}
-	if founds {
-		if err := s.bring(ctx); err != nil {
-			return err
-		}
+	return s.bring(ctx)
+}
+
+// make prepares the folder, and makes the server; founds tells whether it begins a cluster.
+func (s *Server) make() (founds bool, err error) {
+	o, err := s.config.options()
+	if err != nil {
+		return false, err
 	}
-	s.exchange.Store(x)
-	return nil
+	if founds, err = s.config.founds(); err == nil {
+		err = s.config.prepare(founds)
+	}
+	if err != nil {
+		return false, err
+	}
+	o.CustomClientAuthentication = s
+	if s.nats, err = server.NewServer(o); err != nil {
+		return false, fmt.Errorf("cannot make a bus: %w", err)
+	}
+	s.nats.SetLoggerV2(sayings{s}, false, false, false)
+	return founds, nil
 }
 
 // flush waits until the server has seen all that was sent. The library's other way to do
@@ -173,43 +204,11 @@ func persist(ctx context.Context, do func(context.Context) error, final func(err
 	}
 }
 
-// ended hears of every connection that ended, of other servers too.
-func (s *Server) ended(m *nats.Msg) {
-	var e server.DisconnectEventMsg
-	if json.Unmarshal(m.Data, &e) == nil && e.Server.ID == s.nats.ID() {
-		s.gone(e.Client.ID)
-	}
-}
-
 // reconnected makes up for what was missed while a connection of the hub's own was gone: the
-// server ends one that is behind with reading, as it does with any.
+// server ends one that is behind with reading.
 func (s *Server) reconnected() {
 	s.warn("a connection of the hub to its own bus was ended and made again: it was behind with reading. If that goes on, this machine has more to do than it can")
 	s.anew.begin()
-	x := s.exchange.Load()
-	if x == nil {
-		return
-	}
-	for _, connection := range x.members.all() {
-		if s.nats.GetClient(connection) == nil {
-			x.Gone(connection)
-		}
-	}
-}
-
-func (s *Server) gone(connection uint64) {
-	if x := s.exchange.Load(); x != nil {
-		x.Gone(connection)
-	}
-}
-
-// kick ends a connection, or forgets one that has ended without a word.
-func (s *Server) kick(connection uint64) {
-	go func() {
-		if s.nats.DisconnectClientByID(connection) != nil {
-			s.gone(connection)
-		}
-	}()
 }
 
 // Left tells whether the others have taken this hub's vote: it keeps nothing any more.
@@ -219,19 +218,22 @@ func (s *Server) Left() bool {
 
 // Reaches tells whether there is a connection with another hub of the cluster.
 func (s *Server) Reaches(name string) bool {
+	if s.nats == nil {
+		return false
+	}
 	all, err := s.nats.Routez(&server.RoutezOptions{})
 	return err == nil && slices.ContainsFunc(all.Routes, func(r *server.RouteInfo) bool { return r.RemoteName == name })
 }
 
 // Exchange is the hub's end of all links.
-func (s *Server) Exchange() *Exchange { return s.exchange.Load() }
+func (s *Server) Exchange() *Exchange { return s.exchange }
 
 // Address is where agents connect, nil for a server that does not listen.
 func (s *Server) Address() net.Addr {
-	if s.config.DontListen {
+	if s.listener == nil {
 		return nil
 	}
-	return s.nats.Addr()
+	return s.listener.Addr()
 }
 
 // ClusterAddress is where other hubs connect, nil for a hub alone.
@@ -245,27 +247,8 @@ func (s *Server) ClusterAddress() net.Addr {
 // Local is how a target in this process links to the server, without a certificate.
 func (s *Server) Local(id fleet.TargetID) LinkConfig { return LinkConfig{ID: id, local: s} }
 
-// Figures are what a server says of itself, for metrics.
-type Figures struct {
-	Connections   int    // open now, the hub's own included
-	Subscriptions uint32 // open now
-	SlowConsumers int64  // connections that were ended since they did not read
-	Stale         int64  // connections that were ended since they did not answer
-	Bytes         uint64 // of the store
-	Messages      uint64 // in the store
-}
-
-// Figures gives them as they are now.
-func (s *Server) Figures() Figures {
-	f := Figures{
-		Connections: s.nats.NumClients(), Subscriptions: s.nats.NumSubscriptions(),
-		SlowConsumers: s.nats.NumSlowConsumers(), Stale: s.nats.NumStaleConnections(),
-	}
-	if js, err := s.nats.Jsz(nil); err == nil {
-		f.Bytes, f.Messages = js.Store, js.Messages
-	}
-	return f
-}
+// Connections is how many agents' connections are open now.
+func (s *Server) Connections() int { return s.door.Open() }
 
 // Healthy gives what is wrong with the store of the bus, nil for nothing.
 func (s *Server) Healthy() error {
@@ -281,16 +264,20 @@ func (s *Server) Healthy() error {
 // Close ends all connections and the server, and waits for it. It may be called again.
 func (s *Server) Close() {
 	s.closing.Do(func() {
-		if s.config.LameDuck > 0 && !s.config.DontListen {
-			s.nats.LameDuckShutdown()
-		}
+		s.door.Close(s.config.LameDuck)
 		s.cancel()
-		if x := s.exchange.Load(); x != nil && x.relay != nil {
-			<-x.relay.done
+		if s.exchange.relay != nil {
+			<-s.exchange.relay.done
 		}
 		s.abroad.close()
 		for _, nc := range s.owned {
 			nc.Close()
+		}
+		if s.nats == nil {
+			return
+		}
+		if s.config.Cluster != nil && s.config.LameDuck > 0 {
+			s.nats.LameDuckShutdown() // others lead before this one is gone
 		}
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()

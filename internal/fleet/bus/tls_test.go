@@ -132,15 +132,15 @@ func TestStrangers(t *testing.T) {
 		"old TLS":           {RootCAs: a.pool, ServerName: "localhost", Certificates: mine.Certificates, MaxVersion: tls.VersionTLS12},
 	} {
 		conf := conf
-		if _, err := raw(srv, conf); err == nil {
+		if _, err := dialRaw(srv, conf); err == nil {
 			t.Errorf("%s: was let in", name)
 		}
 	}
-	nc, err := raw(srv, mine)
+	r, err := dialRaw(srv, mine)
 	if err != nil {
 		t.Fatalf("with its certificate: %v", err)
 	}
-	nc.Close()
+	_ = r.conn.Close()
 }
 
 // TestWhatIsAboutTheCertificate: an agent asks for another certificate when its own is not

@@ -143,7 +143,7 @@ func (a *simAgent) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	link := bus.NewLink(ctx, m.ID(), func(context.Context) (bus.Carrier, <-chan struct{}, error) {
+	link := bus.NewLink(ctx, m.ID(), func(context.Context) (bus.Connection, <-chan struct{}, error) {
 		if a.away.Load() || a.sim.any() == nil {
 			return nil, nil, errors.New("no route to host")
 		}
@@ -172,7 +172,7 @@ func (a *simAgent) once(ctx context.Context) error {
 }
 
 // cut ends a connection when the machine is parted from the hubs.
-func (a *simAgent) cut(c bus.Carrier, lost <-chan struct{}, err error) (bus.Carrier, <-chan struct{}, error) {
+func (a *simAgent) cut(c bus.Connection, lost <-chan struct{}, err error) (bus.Connection, <-chan struct{}, error) {
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ import (
 
 // link is a second program with the identity of an agent, which says what it likes.
 func (a *simAgent) link(ctx context.Context) *bus.Link {
-	return bus.NewLink(ctx, a.id.ID, func(context.Context) (bus.Carrier, <-chan struct{}, error) { return a.sim.hubs[0].connect(a.id) }, bus.Backoff{})
+	return bus.NewLink(ctx, a.id.ID, func(context.Context) (bus.Connection, <-chan struct{}, error) { return a.sim.hubs[0].connect(a.id) }, bus.Backoff{})
 }
 
 // Whoever is revoked is put out within five seconds, and gets nothing from then on: no

@@ -206,7 +206,7 @@ func (s *sim) any() *Hub {
 }
 
 // connect is a connection of an agent to the bus of a hub, by its certificate.
-func (h *simHub) connect(id *pki.Identity) (bus.Carrier, <-chan struct{}, error) {
+func (h *simHub) connect(id *pki.Identity) (bus.Connection, <-chan struct{}, error) {
 	h.mu.Lock()
 	net, identify := h.net, h.identify
 	up := h.run != nil

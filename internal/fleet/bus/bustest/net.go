@@ -58,7 +58,7 @@ func (n *Net) Exchange() *bus.Exchange { return n.x }
 
 // Link makes a link of a target, and may be called again for the same one.
 func (n *Net) Link(ctx context.Context, id fleet.TargetID) *bus.Link {
-	return bus.NewLink(ctx, id, func(context.Context) (bus.Carrier, <-chan struct{}, error) {
+	return bus.NewLink(ctx, id, func(context.Context) (bus.Connection, <-chan struct{}, error) {
 		n.mu.Lock()
 		away := n.away[id]
 		n.mu.Unlock()
@@ -71,7 +71,7 @@ func (n *Net) Link(ctx context.Context, id fleet.TargetID) *bus.Link {
 
 // Connect makes one connection of a target: what a bus.Dialer gives that chooses among
 // several nets.
-func (n *Net) Connect(id fleet.TargetID) (bus.Carrier, <-chan struct{}, error) {
+func (n *Net) Connect(id fleet.TargetID) (bus.Connection, <-chan struct{}, error) {
 	if n.stopped() {
 		return nil, nil, errClosed
 	}
@@ -156,7 +156,7 @@ func (n *Net) end(number uint64) {
 	}
 }
 
-// conn is one connection: a bus.Carrier.
+// conn is one connection: a bus.Connection.
 type conn struct {
 	net    *Net
 	id     fleet.TargetID

@@ -1,0 +1,275 @@
+package line
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// handshakeTime is how long a connection may take until it has said whose it is.
+const handshakeTime = 15 * time.Second
+
+// Config is what a Door is.
+type Config struct {
+	Name string // of this hub's process: letters, digits and -
+	// Identify tells whose a connection is, whose certificate was verified. It is asked once
+	// for each, from many goroutines. ErrNotYet and any other error send it away.
+	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
+	// Admit is told of a connection before anything comes from it, and Gone of its end, after
+	// which nothing does. Both are called from many goroutines.
+	Admit func(id fleet.TargetID, connection uint64)
+	Gone  func(connection uint64)
+	Most  int // connections at once, those included that are not let in yet
+	Watch Watch
+	// Warn is told whom a hub refuses.
+	Warn func(text string)
+}
+
+// ErrNotYet is in the chain of an error of Config.Identify about a hub that cannot tell yet who
+// may come in. Whoever comes is sent away, and nobody is warned: the hub says it once for all.
+var ErrNotYet = errors.New("this hub has only begun")
+
+// Door is the hub's end of all its connections with agents.
+type Door struct {
+	config  Config
+	done    chan struct{} // closed with the door
+	came    atomic.Int64  // connections that are not let in yet
+	slow    atomic.Int64
+	stale   atomic.Int64
+	guested sync.WaitGroup // those in all, until their end was told of
+
+	mu        sync.RWMutex
+	last      uint64
+	all       map[uint64]*guest
+	of        map[fleet.TargetID][]*guest
+	receivers []receiver
+	listener  net.Listener
+	closed    bool
+}
+
+// receiver is one who hears.
+type receiver struct {
+	pattern []string // of what follows f.ID.up.
+	group   string
+	each    func(Message)
+}
+
+// NewDoor makes one that nobody has come through. It lives until it is closed.
+func NewDoor(c Config) *Door {
+	d := &Door{config: c, done: make(chan struct{}), all: map[uint64]*guest{}, of: map[fleet.TargetID][]*guest{}}
+	go d.watch()
+	return d
+}
+
+// Serve lets in who comes, until the listener or the door is closed. The listener gives
+// connections of TLS, and is closed with the door.
+func (d *Door) Serve(l net.Listener) error {
+	d.mu.Lock()
+	d.listener = l
+	closed := d.closed
+	d.mu.Unlock()
+	if closed {
+		return l.Close()
+	}
+	for wait := time.Duration(0); ; {
+		c, err := l.Accept()
+		switch {
+		case err == nil:
+			wait = 0
+			d.came.Add(1)
+			go d.greet(c)
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		default: // there are no more files, as a rule: others will end
+			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
+			if !d.pause(wait) {
+				return nil
+			}
+		}
+	}
+}
+
+// greet is the handshake. It has a goroutine of its own, so that what reads on is a new one
+// whose stack never had to be large.
+func (d *Door) greet(c net.Conn) {
+	defer d.came.Add(-1)
+	if d.config.Most > 0 && d.Open()+int(d.came.Load()) > d.config.Most {
+		_ = c.Close()
+		return
+	}
+	id, err := d.identify(c)
+	if err != nil {
+		_ = c.Close()
+		return
+	}
+	d.letIn(c, id)
+}
+
+func (d *Door) identify(c net.Conn) (fleet.TargetID, error) {
+	t, ok := c.(*tls.Conn)
+	if !ok {
+		return "", errors.New("a connection without TLS")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
+		return "", err
+	}
+	state := t.ConnectionState()
+	id, err := d.config.Identify(&state)
+	if err == nil {
+		_, err = fleet.ParseTargetID(string(id))
+	}
+	if err == nil {
+		return id, nil
+	}
+	if !errors.Is(err, ErrNotYet) {
+		d.config.Warn("refused a connection: " + err.Error())
+	}
+	_ = t.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = t.Write(appendFrame(nil, kindRefused)) // it comes again in any case
+	return "", err
+}
+
+// Local is a connection of a target within this process, which nobody has to prove.
+func (d *Door) Local(id fleet.TargetID) net.Conn {
+	here, there := net.Pipe()
+	d.letIn(here, id)
+	return there
+}
+
+func (d *Door) letIn(c net.Conn, id fleet.TargetID) {
+	d.mu.Lock()
+	d.last++
+	g := &guest{door: d, id: id, number: d.last, conn: c}
+	closed := d.closed
+	if !closed {
+		d.guested.Add(1)
+		d.all[g.number] = g
+	}
+	d.mu.Unlock()
+	if closed {
+		_ = c.Close()
+		return
+	}
+	d.config.Admit(id, g.number)
+	d.mu.Lock()
+	d.of[id] = append(d.of[id], g)
+	d.mu.Unlock()
+	g.add(func(b []byte) []byte { return packHello(b, g.number, d.config.Name) })
+	go g.read()
+}
+
+func (d *Door) forget(g *guest) {
+	d.mu.Lock()
+	delete(d.all, g.number)
+	if d.of[g.id] = slices.DeleteFunc(d.of[g.id], func(o *guest) bool { return o == g }); len(d.of[g.id]) == 0 {
+		delete(d.of, g.id)
+	}
+	d.mu.Unlock()
+	d.config.Gone(g.number)
+	d.guested.Done()
+}
+
+// heard gives a message of an agent to those who receive it, and tells the agent where
+// nobody does.
+func (d *Door) heard(g *guest, subject, reply string, body []byte) {
+	m := Message{Subject: Up(g.id, subject), Body: body}
+	if reply != "" {
+		m.Reply = Down(g.id, reply)
+	}
+	if !d.give(subject, m) && reply != "" {
+		g.add(func(b []byte) []byte { return appendFrame(b, kindNobody, []byte(reply)) })
+	}
+}
+
+// give calls those who receive what follows f.ID.up., and tells whether anybody does.
+func (d *Door) give(rest string, m Message) bool {
+	d.mu.RLock()
+	receivers := d.receivers
+	d.mu.RUnlock()
+	any := false
+	var groups []string
+	for _, r := range receivers {
+		if !covers(r.pattern, rest) || r.group != "" && slices.Contains(groups, r.group) {
+			continue
+		}
+		groups = append(groups, r.group)
+		any = true
+		r.each(m)
+	}
+	return any
+}
+
+// Receive has each called for what agents send under f.*.up. and what follows: in the order of
+// its sender, and for several senders at once. each returns soon. Of those who give the same
+// group, "" being none, one is called. It is an error to want something else.
+func (d *Door) Receive(subject, group string, each func(Message)) error {
+	rest, ok := strings.CutPrefix(subject, "f.*.up.")
+	if !ok {
+		return fmt.Errorf("cannot hear %s of agents: they say what is below f.*.up", subject)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.receivers = append(slices.Clip(d.receivers), receiver{strings.Split(rest, "."), group, each})
+	return nil
+}
+
+// Send gives a message to the agent whose subject it is, on all of its connections. It does not
+// wait for it. Where there is none and an answer is wanted, who receives that hears that there
+// is Nobody.
+func (d *Door) Send(subject, reply string, body []byte) error {
+	if len(body) > MaxBody {
+		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxBody)
+	}
+	id := targetOf(subject)
+	e := endsOf(id)
+	down, ok := strings.CutPrefix(subject, e.down)
+	up, back := strings.CutPrefix(reply, e.up)
+	if !ok || !isPlain(down) || reply != "" && (!back || !isPlain(up)) {
+		return fmt.Errorf("cannot send %s with an answer to %q: an agent hears what is its own", subject, reply)
+	}
+	d.mu.RLock()
+	to := slices.Clone(d.of[id])
+	d.mu.RUnlock()
+	for _, g := range to {
+		g.add(func(b []byte) []byte { return packMessage(b, down, up, body) })
+	}
+	if len(to) == 0 && reply != "" {
+		d.give(up, Message{Subject: reply, Nobody: true})
+	}
+	return nil
+}
+
+// Place is this hub, and no connection in particular.
+func (d *Door) Place() (server string, connection uint64) { return d.config.Name, 0 }
+
+// Kick ends a connection. One that has ended is ignored.
+func (d *Door) Kick(connection uint64) {
+	d.mu.RLock()
+	g := d.all[connection]
+	d.mu.RUnlock()
+	if g != nil {
+		g.dismiss()
+	}
+}
+
+// Open is how many are let in.
+func (d *Door) Open() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.all)
+}
+
+// Ended is how many connections were ended since they did not take what they were sent, and
+// how many since nothing came from them.
+func (d *Door) Ended() (slow, stale int64) { return d.slow.Load(), d.stale.Load() }

@@ -1,0 +1,140 @@
+package line
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+const (
+	// writeTime is how long a connection may take none of what waits for it.
+	writeTime = 10 * time.Second
+	// chunk is how much is written at once, and has to be taken within writeTime.
+	chunk = 64 << 10
+	// maxWaiting is how much may wait for one agent, in bytes. Who is answered a lot within
+	// a short time has it waiting: see the gate of package bus, whose bound is below this.
+	maxWaiting = 32 << 20
+)
+
+// guest is the hub's end of a connection.
+type guest struct {
+	door   *Door
+	id     fleet.TargetID
+	number uint64
+	conn   net.Conn
+	head   head
+	heard  atomic.Bool // since it was looked at
+	silent silence     // of who looks
+
+	mu      sync.Mutex
+	waiting []byte // frames
+	writing bool   // somebody writes
+	over    bool
+}
+
+// read takes what comes until the connection ends.
+func (g *guest) read() {
+	defer g.leave()
+	for {
+		kind, rest, err := g.head.read(g.conn)
+		if err != nil {
+			return
+		}
+		g.heard.Store(true)
+		switch kind {
+		case kindPing:
+			g.add(func(b []byte) []byte { return appendFrame(b, kindPong) })
+		case kindPong:
+		case kindMessage:
+			subject, reply, body, err := openMessage(rest)
+			if err != nil {
+				return
+			}
+			g.door.heard(g, subject, reply, body)
+		default:
+			return
+		}
+	}
+}
+
+// leave is the end of a connection.
+func (g *guest) leave() {
+	g.mu.Lock()
+	g.end()
+	g.mu.Unlock()
+	g.door.forget(g)
+}
+
+// end needs the lock. Who reads from the connection leaves. To close one says so to the other
+// end, which may not take that either: nobody waits for it.
+func (g *guest) end() {
+	if !g.over {
+		g.over, g.waiting = true, nil
+		go func() { _ = g.conn.Close() }()
+	}
+}
+
+// dismiss ends a connection from outside.
+func (g *guest) dismiss() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.end()
+}
+
+// add has a frame sent. It never waits: who does not take what is there for him is ended.
+func (g *guest) add(frame func([]byte) []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.over:
+		return
+	case len(g.waiting) > maxWaiting:
+		g.door.slow.Add(1)
+		g.end()
+		return
+	}
+	g.waiting = frame(g.waiting)
+	if !g.writing {
+		g.writing = true
+		go g.write()
+	}
+}
+
+// write sends all that waits. It is one goroutine, and there is none where nothing waits.
+func (g *guest) write() {
+	for {
+		g.mu.Lock()
+		b := g.waiting
+		g.waiting = nil
+		if len(b) == 0 {
+			g.writing = false
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		for len(b) > 0 {
+			n := min(len(b), chunk)
+			if err := g.put(b[:n]); err != nil {
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					g.door.slow.Add(1)
+				}
+				g.dismiss()
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
+
+func (g *guest) put(b []byte) error {
+	if err := g.conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	_, err := g.conn.Write(b)
+	return err
+}

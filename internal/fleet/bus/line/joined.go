@@ -1,0 +1,218 @@
+package line
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// ErrRefused says that a hub does not let this agent in. It gives no reason.
+var ErrRefused = errors.New("the hub does not let this agent in")
+
+// errSilent says that a connection ended since nothing came over it.
+var errSilent = errors.New("nothing came from the hub for too long")
+
+// Joined is the agent's end of a connection.
+type Joined struct {
+	conn   net.Conn
+	ends   ends
+	watch  Watch
+	name   string // of the hub
+	number uint64
+	heard  atomic.Bool
+	lost   chan struct{}
+	ended  sync.Once
+	why    error // of the end; read when lost is closed
+
+	begun  sync.Once
+	head   head
+	writes sync.Mutex
+
+	mu     sync.Mutex
+	timer  *time.Timer // of look, nil before and after
+	silent silence
+}
+
+// Join takes part over a connection of TLS whose handshake may be still to come, and waits
+// until the hub lets it in: the deadline of the connection bounds it. ErrRefused is in the chain
+// where the hub does not. On an error the connection is closed.
+func Join(conn net.Conn, id fleet.TargetID, w Watch) (*Joined, error) {
+	j := &Joined{conn: conn, ends: endsOf(id), watch: w, lost: make(chan struct{})}
+	err := j.greeted()
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *Joined) greeted() error {
+	kind, rest, err := j.head.read(j.conn)
+	switch {
+	case err != nil:
+		return err
+	case kind == kindRefused:
+		return ErrRefused
+	case kind != kindHello:
+		return errForm
+	}
+	j.number, j.name, err = openHello(rest)
+	return err
+}
+
+// Receive has each called for all that the agent hears, one call after the other and in the
+// order of hubs. It is called once, and nothing is read before.
+func (j *Joined) Receive(subject, group string, each func(Message)) error {
+	if subject != j.ends.down+">" || group != "" {
+		return fmt.Errorf("cannot hear %s: %w: an agent hears all of its own", subject, fleet.ErrDenied)
+	}
+	err := errors.New("cannot receive twice")
+	j.begun.Do(func() {
+		err = nil
+		go j.read(each)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.watch.Every > 0 && !j.over() {
+			j.timer = time.AfterFunc(j.watch.Every, j.look)
+		}
+	})
+	return err
+}
+
+func (j *Joined) read(each func(Message)) {
+	for {
+		kind, rest, err := j.head.read(j.conn)
+		if err == nil {
+			j.heard.Store(true)
+			err = j.take(kind, rest, each)
+		}
+		if err != nil {
+			j.end(err)
+			return
+		}
+	}
+}
+
+func (j *Joined) take(kind byte, rest []byte, each func(Message)) error {
+	switch kind {
+	case kindPing:
+		return j.write(appendFrame(nil, kindPong))
+	case kindPong:
+		return nil
+	case kindNobody:
+		if !isPlain(string(rest)) {
+			return errForm
+		}
+		each(Message{Subject: j.ends.down + string(rest), Nobody: true})
+		return nil
+	case kindMessage:
+		subject, reply, body, err := openMessage(rest)
+		if err != nil {
+			return err
+		}
+		m := Message{Subject: j.ends.down + subject, Body: body}
+		if reply != "" {
+			m.Reply = j.ends.up + reply
+		}
+		each(m)
+		return nil
+	}
+	return errForm
+}
+
+// look asks a hub that says nothing whether it is there, and ends a connection where
+// nothing is. It is called by a timer, which it sets again.
+func (j *Joined) look() {
+	switch j.silent.look(j.heard.Swap(false), j.watch.Most) {
+	case ask:
+		_ = j.write(appendFrame(nil, kindPing)) // an error ends it
+	case end:
+		j.end(errSilent)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.timer != nil {
+		j.timer.Reset(j.watch.Every)
+	}
+}
+
+// Send gives a message to hubs. It waits for the connection to take it, 10 seconds for each
+// 64 KiB; one that does not ends.
+func (j *Joined) Send(subject, reply string, body []byte) error {
+	up, ok := strings.CutPrefix(subject, j.ends.up)
+	down, back := strings.CutPrefix(reply, j.ends.down)
+	switch {
+	case len(body) > MaxBody:
+		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxBody)
+	case !ok || !isPlain(up) || reply != "" && (!back || !isPlain(down)):
+		return fmt.Errorf("cannot send %s with an answer to %q: %w: an agent says what is its own", subject, reply, fleet.ErrDenied)
+	}
+	return j.write(packMessage(nil, up, down, body))
+}
+
+func (j *Joined) write(b []byte) error {
+	j.writes.Lock()
+	defer j.writes.Unlock()
+	for len(b) > 0 {
+		n := min(len(b), chunk)
+		err := j.conn.SetWriteDeadline(time.Now().Add(writeTime))
+		if err == nil {
+			_, err = j.conn.Write(b[:n])
+		}
+		if err != nil {
+			j.end(err)
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+func (j *Joined) end(why error) {
+	j.ended.Do(func() {
+		j.why = why
+		close(j.lost)
+		j.mu.Lock()
+		if j.timer != nil {
+			j.timer.Stop()
+			j.timer = nil
+		}
+		j.mu.Unlock()
+		_ = j.conn.Close()
+	})
+}
+
+// Place is the hub's process, and the number that this connection has there.
+func (j *Joined) Place() (server string, connection uint64) { return j.name, j.number }
+
+// Lost is closed when the connection has ended, whoever ended it.
+func (j *Joined) Lost() <-chan struct{} { return j.lost }
+
+// Why is the reason of the end, nil where Close was, and before Lost is closed.
+func (j *Joined) Why() error {
+	if !j.over() {
+		return nil
+	}
+	return j.why
+}
+
+func (j *Joined) over() bool {
+	select {
+	case <-j.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends the connection. It may be called again.
+func (j *Joined) Close() { j.end(nil) }
