@@ -17,7 +17,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -94,7 +93,7 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	s := here.Server{
-		Machine: m, Version: version, User: caller(), From: strings.TrimSpace("ssh " + *from), Now: time.Now,
+		Machine: m, Version: version, User: caller(), From: here.From(*from, os.Getenv), Now: time.Now,
 		Hostname: os.Hostname, Facts: here.Facts, Beside: here.Beside,
 		Open: open,
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,9 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 )
 
-// startScript is what every contact runs: it starts no other program where ours is
-// there. bootScript is what it goes on with where it is not.
+// startScript is what a contact runs where the login shell alone does not find the program:
+// it starts no other program where ours is there. bootScript is what it goes on with where
+// it is not.
 var (
 	//go:embed start.sh
 	startScript string
@@ -52,7 +54,18 @@ func Open(ctx context.Context, a Address, o Options) (*Session, error) {
 }
 
 func open(ctx context.Context, a Address, o Options) (*Session, error) {
-	p, err := o.start(ctx, a, o.bootArgs(a))
+	s, err := openBy(ctx, a, o, commandLine)
+	var e *Error
+	var said *bootError
+	if !a.Sudo && errors.As(err, &e) && e.Class == NotRun && !errors.As(err, &said) {
+		// Machines of several processors may share a home. The script knows which this is.
+		return openBy(ctx, a, o, scriptLine)
+	}
+	return s, err
+}
+
+func openBy(ctx context.Context, a Address, o Options, line func([]string) string) (*Session, error) {
+	p, err := o.start(ctx, a, line, o.bootArgs(a))
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +77,12 @@ func open(ctx context.Context, a Address, o Options) (*Session, error) {
 	return s, nil
 }
 
+// modePlain tells the script that the program is to be run by the account itself.
+const modePlain = "plain"
+
 // bootArgs are those of the script.
 func (o Options) bootArgs(a Address) func() ([]string, error) {
-	mode := "plain"
+	mode := modePlain
 	if a.Sudo {
 		mode = "sudo"
 	}
@@ -89,9 +105,35 @@ func (o Options) scriptArgs(mode string, rest []string) ([]string, error) {
 	return append(append(args, mode), rest...), nil
 }
 
-// commandLine starts the script. It is one line without an exclamation mark, which is
+// commandLine starts the program where the script would look for it first, and else the
+// script.
+func commandLine(words []string) string { return direct(words) + scriptLine(words) }
+
+// direct has the login shell itself start the program, which saves a second shell. Any
+// shell that people log in with understands it.
+func direct(words []string) string {
+	n := len(architectures())
+	if words[n] != modePlain {
+		return ""
+	}
+	line := ""
+	for _, digest := range words[:n] {
+		if _, err := hex.DecodeString(digest); err != nil {
+			continue // there is none
+		}
+		program := "~/.cache/fettle/fettle-" + digest
+		line += "test -x " + program + " && exec " + program
+		for _, w := range words[n+1:] {
+			line += " " + quote(w)
+		}
+		line += "; "
+	}
+	return line
+}
+
+// scriptLine starts the script. It is one line without an exclamation mark, which is
 // what csh takes as well.
-func commandLine(words []string) string {
+func scriptLine(words []string) string {
 	line := "exec sh -c " + quote(script()) + " fettle"
 	for _, w := range words {
 		line += " " + quote(w)
@@ -108,9 +150,9 @@ func script() string {
 // quote makes one word for any shell that people log in with.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// start has the script run there: in a connection that is kept where one is at hand, and
+// start has a command line of the script run there: in a connection that is kept where one is at hand, and
 // by ssh everywhere else.
-func (o Options) start(ctx context.Context, a Address, args func() ([]string, error)) (*process, error) {
+func (o Options) start(ctx context.Context, a Address, line func([]string) string, args func() ([]string, error)) (*process, error) {
 	words, err := args()
 	if err != nil {
 		return nil, err
@@ -119,7 +161,7 @@ func (o Options) start(ctx context.Context, a Address, args func() ([]string, er
 	if !a.Sudo {
 		password = nil // whatever asks, it is not sudo
 	}
-	k, command := o.keep(a), commandLine(words)
+	k, command := o.keep(a), line(words)
 	s, err := o.session(ctx, k, command)
 	if err == nil {
 		return sessionProcess(s, password), nil
@@ -201,7 +243,7 @@ func Forget(ctx context.Context, a Address, o Options) error {
 		return err
 	}
 	o = o.defaults()
-	p, err := o.start(ctx, a, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
+	p, err := o.start(ctx, a, scriptLine, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
 	if err != nil {
 		return err
 	}

@@ -177,3 +177,42 @@ func mustDo(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// The login shell starts a program that is in the cache by itself, and no other program.
+func TestDirect(t *testing.T) {
+	home := t.TempDir()
+	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(home)))
+	dir := filepath.Join(home, ".cache/fettle")
+	mustDo(t, os.MkdirAll(dir, 0o700))
+	program := filepath.Join(dir, "fettle-"+digest)
+	mustDo(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$0\" \"$@\"\n"), 0o700))
+	ask := append(words(digest)[:3], "serve", "it's here")
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "fish", "csh", "tcsh"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		run := func(words []string) string {
+			cmd := exec.Command(path, "-c", commandLine(words))
+			cmd.Env = []string{"HOME=" + home, "PATH=" + dir} // nothing that a script could need
+			if strings.HasSuffix(shell, "csh") {
+				cmd.Env[1] = "PATH=/bin:/usr/bin"
+			}
+			out, _ := cmd.Output()
+			return string(out)
+		}
+		if got, want := run(ask), program+" serve it's here\n"; got != want {
+			t.Errorf("%s prints %q, want %q", shell, got, want)
+		}
+		sudo := append([]string(nil), ask...)
+		sudo[2] = "sudo"
+		for name, w := range map[string][]string{"by sudo": sudo, "of another digest": words(strings.Repeat("0", 64)), "that is none": words("-")} {
+			if got := run(w); strings.Contains(got, program) {
+				t.Errorf("%s: a program %s is begun directly: %q", shell, name, got)
+			}
+		}
+	}
+	if line := commandLine(ask); strings.ContainsAny(line, "\n!") {
+		t.Errorf("csh does not take %q", line)
+	}
+}

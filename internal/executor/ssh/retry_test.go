@@ -49,3 +49,25 @@ func TestTurnedAway(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherProcessor plays a home that machines of several processors share: what the
+// login shell found there does not run, so that the script is asked.
+func TestAnotherProcessor(t *testing.T) {
+	dir := t.TempDir()
+	fake := filepath.Join(dir, "ssh")
+	script := `#!/bin/sh
+for last; do :; done
+case $last in
+"exec sh -c "*) printf '\nfettle-boot unfit Linux mips\n'; exit 3 ;;
+"test -x ~/.cache/fettle/fettle-"*) echo 'sh: 1: exec: /root/.cache/fettle/fettle-0: Exec format error' >&2; exit 126 ;;
+esac
+`
+	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"}, ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake, fstest.MapFS{})})
+	var e *ssh.Error
+	if !errors.As(err, &e) || e.Class != ssh.Unfit {
+		t.Errorf("the script was not asked: %v", err)
+	}
+}

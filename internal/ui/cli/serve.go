@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +44,7 @@ func (s *session) serve(ctx context.Context, from string) error {
 	if err != nil {
 		return err
 	}
-	served := s.served(ctx, m, strings.TrimSpace("ssh "+from))
+	served := s.served(ctx, m, here.From(from, s.app.Env))
 	return wire.Serve(ctx, stdio{s.app.Stdin, s.app.Stdout}, served)
 }
 
