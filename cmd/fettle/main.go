@@ -61,6 +61,7 @@ func run(args []string) int {
 		Facts:      here.Facts,
 		Language:   language(compiler, testers, many),
 		Beside:     here.Beside,
+		OwnCache:   ownCache,
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"fettle.dev/fettle/internal/executor/ssh"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -65,6 +66,15 @@ func controlDir() string {
 		return ""
 	}
 	return dir
+}
+
+// ownCache is where commands on other machines keep what they read of a repository.
+func ownCache() (string, error) {
+	home, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return local.OwnFolder(filepath.Join(home, "fettle", "repositories"))
 }
 
 // password asks on the terminal, which does not show what is typed.

@@ -46,6 +46,9 @@ type App struct {
 	// Beside opens a state directory, which is there, for what is kept beside the journal:
 	// what makes the next time faster, and reports; nil keeps nothing.
 	Beside func(m Machine) (host.FS, func() error, error)
+	// OwnCache makes the folder in which the person at the keyboard keeps what makes the
+	// next command faster, and which nobody else can write to; nil: there is none.
+	OwnCache func() (string, error)
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

@@ -9,27 +9,44 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wanted"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 )
 
-// withCache calls fn with the cache of the machine; where there is no state
-// directory, or App has no caches, with nil. What a cache cannot do costs only
-// time, so it has no errors.
+// withCache calls fn with the cache; where there is none, with nil. What a cache cannot
+// do costs only time, so it has no errors.
 func (s *session) withCache(fn func(*listcache.Dir)) {
-	m, err := s.machine()
-	if err != nil || s.app.Beside == nil || !fileExists(m.State) {
-		fn(nil)
-		return
-	}
-	dir, done, err := s.app.Beside(m)
+	dir, done, err := s.openCache()
 	if err != nil {
 		fn(nil)
 		return
 	}
 	defer func() { _ = done() }()
 	fn(&listcache.Dir{FS: dir, Program: s.app.Build})
+}
+
+// openCache opens the state directory of the machine. Who has none that is theirs to open
+// and works on other machines has a folder of their own for it: to look at this one leaves
+// nothing behind.
+func (s *session) openCache() (host.FS, func() error, error) {
+	m, err := s.machine()
+	if err != nil || s.app.Beside == nil {
+		return nil, nil, errNoCache
+	}
+	if fileExists(m.State) {
+		if dir, done, err := s.app.Beside(m); err == nil {
+			return dir, done, nil
+		}
+	}
+	if s.app.OwnCache == nil || len(s.words) == 0 && s.reach.ssh == "" {
+		return nil, nil, errNoCache
+	}
+	if m.State, err = s.app.OwnCache(); err != nil {
+		return nil, nil, err
+	}
+	return s.app.Beside(m)
 }
 
 // remembering calls read, in which the repository is read at a revision, with

@@ -17,6 +17,8 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/executor/here"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
@@ -49,6 +51,9 @@ func runFake() {
 		Connect:   connectFake,
 		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
+	if dir := os.Getenv("FETTLE_CACHE"); dir != "" {
+		app.Beside, app.OwnCache = here.Beside, func() (string, error) { return local.OwnFolder(dir) }
+	}
 	if os.Getenv("FETTLE_TTY") != "" {
 		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}
 	}
@@ -60,6 +65,9 @@ func toyLanguage() cli.Language {
 		Compile: toyCompile,
 		Targets: toyTargets,
 		Inventory: func(t repo.Tree) ([]lang.Target, diag.List) {
+			if os.Getenv("FETTLE_NO_INVENTORY") != "" {
+				return nil, diag.List{diag.Errorf(diag.Range{}, "Nobody can tell the targets", "")}
+			}
 			names, ds := toyTargets(t)
 			var out []lang.Target
 			for _, n := range names {
