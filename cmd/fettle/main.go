@@ -58,10 +58,9 @@ func run(args []string) int {
 		OpenExecutor: func(_ context.Context, m cli.Machine) (executor.Executor, func() error, error) {
 			return here.Open(m, local.Build(versionText()))
 		},
-		Facts:      here.Facts,
-		Language:   language(compiler, testers, many),
-		Beside:     here.Beside,
-		OwnCache:   ownCache,
+		Facts:    here.Facts,
+		Language: language(compiler, testers, many),
+		Beside:   here.Beside, OwnCache: ownCache,
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/term"
 
+	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/executor/ssh"
-	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -74,7 +74,7 @@ func ownCache() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return local.OwnFolder(filepath.Join(home, "fettle", "repositories"))
+	return here.OwnFolder(filepath.Join(home, "fettle", "repositories"))
 }
 
 // password asks on the terminal, which does not show what is typed.

@@ -33,7 +33,7 @@ const (
 	// largest is how much of a file is believed, in bytes.
 	largest = 256 << 20
 	// most is how many files there may be; one more, and all others go.
-	most = 64
+	most = 1000
 )
 
 // Dir is the cache in a state directory, which nobody but its owner may write

@@ -258,7 +258,7 @@ func TestProgram(t *testing.T) {
 func TestBound(t *testing.T) {
 	fsys := mem.New(mem.Options{})
 	dir := listcache.Dir{FS: fsys}
-	for i := range 100 {
+	for i := range 1100 {
 		if err := dir.Save(fmt.Sprint(i), []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestBound(t *testing.T) {
 			t.Fatalf("%d is not there", i)
 		}
 	}
-	if names, _ := fsys.ReadDir("/cache/lists"); len(names) > 65 {
+	if names, _ := fsys.ReadDir("/cache/lists"); len(names) > 1001 {
 		t.Errorf("%d files", len(names))
 	}
 }

@@ -31,6 +31,9 @@ func (s *session) withCache(fn func(*listcache.Dir)) {
 // and works on other machines has a folder of their own for it: to look at this one leaves
 // nothing behind.
 func (s *session) openCache() (host.FS, func() error, error) {
+	if s.cache != nil {
+		return s.cache, func() error { return nil }, nil
+	}
 	m, err := s.machine()
 	if err != nil || s.app.Beside == nil {
 		return nil, nil, errNoCache
@@ -47,6 +50,20 @@ func (s *session) openCache() (host.FS, func() error, error) {
 		return nil, nil, err
 	}
 	return s.app.Beside(m)
+}
+
+// keptLists is up to how many targets that are worked on at once have their lists kept. Two
+// files each, they are less than half of what the cache has room for.
+const keptLists = 200
+
+// openCache opens the cache for the lists of so many targets.
+func (cr *crowd) openCache(targets int) {
+	if targets > keptLists || !cr.src.committed() {
+		return
+	}
+	if dir, done, err := cr.s.openCache(); err == nil {
+		cr.cache, cr.uncache = dir, done
+	}
 }
 
 // remembering calls read, in which the repository is read at a revision, with

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/lang"
 )
 
@@ -71,6 +72,8 @@ type crowd struct {
 	options fanout.Options
 	names   []string
 	members map[string]*member
+	cache   host.FS // of the lists of all, nil for none
+	uncache func() error
 	keep    bool   // connections between two rounds
 	changes bool   // what becomes of targets is remembered, for @failed
 	acts    bool   // this round records something on targets
@@ -127,18 +130,20 @@ func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crow
 		cr.close()
 		return nil, err
 	}
+	cr.openCache(len(chosen))
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
 		// The only target of a repository is this machine, as where nobody names one.
 		here := s.reach.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
+		cr.members[t.Name].cache = cr.cache
 	}
 	cr.keep = len(cr.names) <= o.Parallel
 	return cr, nil
 }
 
 // apart is a session for one target of many: it has what the command line says and
-// neither a terminal nor a cache.
+// no terminal.
 func (s *session) apart(target string) *session {
 	app := *s.app
 	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), discard{}, discard{}
@@ -158,6 +163,9 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (cr *crowd) close() {
 	for _, m := range cr.members {
 		m.leave()
+	}
+	if cr.uncache != nil {
+		_ = cr.uncache()
 	}
 	cr.src.close()
 }

@@ -18,7 +18,6 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor/here"
-	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/schema"
@@ -52,7 +51,7 @@ func runFake() {
 		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
 	if dir := os.Getenv("FETTLE_CACHE"); dir != "" {
-		app.Beside, app.OwnCache = here.Beside, func() (string, error) { return local.OwnFolder(dir) }
+		app.Beside, app.OwnCache = here.Beside, func() (string, error) { return here.OwnFolder(dir) }
 	}
 	if os.Getenv("FETTLE_TTY") != "" {
 		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}
@@ -65,7 +64,7 @@ func toyLanguage() cli.Language {
 		Compile: toyCompile,
 		Targets: toyTargets,
 		Inventory: func(t repo.Tree) ([]lang.Target, diag.List) {
-			if os.Getenv("FETTLE_NO_INVENTORY") != "" {
+			if os.Getenv("FETTLE_NO_COMPILER") != "" {
 				return nil, diag.List{diag.Errorf(diag.Range{}, "Nobody can tell the targets", "")}
 			}
 			names, ds := toyTargets(t)
@@ -113,6 +112,9 @@ func toyKinds() []kind.Kind {
 }
 
 func toyCompile(in compile.Input) (compile.Result, diag.List) {
+	if os.Getenv("FETTLE_NO_COMPILER") != "" {
+		return compile.Result{}, diag.List{diag.Errorf(diag.Range{}, "Nobody can compile", "")}
+	}
 	text, err := in.Tree.ReadFile("fettle.hcl")
 	if err != nil {
 		return compile.Result{}, diag.List{diag.Errorf(diag.Range{File: "fettle.hcl"}, "File cannot be read", "%v", err)}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -39,6 +40,7 @@ type session struct {
 	sudo   *sudoAnswer
 	fleet  *hubAnswer
 	words  []string // of -t, as they were typed
+	cache  host.FS  // that is open for several; nil: each use opens it
 
 	documented bool // a JSON document has been printed
 	frozenToo  bool

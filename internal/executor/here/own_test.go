@@ -1,12 +1,10 @@
-package local_test
+package here
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"fettle.dev/fettle/internal/host/local"
 )
 
 // TestOwnFolder: it is made below what nobody else can exchange, and nowhere else.
@@ -16,7 +14,7 @@ func TestOwnFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"a/b", "a", "link/a/b"} {
-		got, err := local.OwnFolder(filepath.Join(home, path))
+		got, err := OwnFolder(filepath.Join(home, path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +42,7 @@ func TestOwnFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.ReadDir(above)
-		got, err := local.OwnFolder(dir)
+		got, err := OwnFolder(dir)
 		if err == nil {
 			t.Errorf("%s is taken: %s", name, got)
 		}
