@@ -89,11 +89,11 @@ func decodeFacts(facts map[string]json.RawMessage) (map[string]cty.Value, error)
 // greet is the served end's beginning. What a login script printed may lack its line
 // break, so that the magic line brings its own.
 func (c *conn) greet(h Hello) error {
-	if _, err := io.WriteString(c.stream, "\n"+Magic+"\n"); err != nil {
-		return err
-	}
 	text, err := journal.Marshal(h)
 	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(c.stream, "\n"+Magic+"\n"); err != nil {
 		return err
 	}
 	return c.w.sendMessage(typeEvent, 0, text)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -120,33 +121,39 @@ func (b *bench) measure(t tool, w work, n, round int) error {
 	return nil
 }
 
-// prepare brings hosts and connections to where a work begins. A tool that leaves
-// something on the hosts has worked on them before, but at the first contact.
+// prepare brings hosts, connections and what was read to where a work begins. A tool
+// that leaves something on the hosts has worked on them before, but at the first contact.
+// What is to be done comes of a commit that nobody has read.
 func (b *bench) prepare(t tool, w work, n int) error {
 	if err := b.quiet(); err != nil {
 		return err
 	}
-	if w.isFirst() || !t.settles && w != noChangeKept {
-		return onAll(b.hosts[:n], func(h *host) error { return h.reset(w) })
+	reset := func(w work) error { return onAll(b.hosts[:n], func(h *host) error { return h.reset(w) }) }
+	if t.settles && !w.isFirst() || w.isKept() {
+		before := change
+		if !t.settles {
+			before = w
+		}
+		if err := reset(before); err != nil {
+			return err
+		}
+		if _, err := b.run(t, w); err != nil {
+			return nil // the measured run tells
+		}
+		if !w.isKept() {
+			if err := b.quiet(); err != nil {
+				return err
+			}
+		}
+		if t.settles && w.done() || w == noChangeKept {
+			return nil
+		}
 	}
-	before := change
-	if !t.settles {
-		before = w
-	}
-	if err := onAll(b.hosts[:n], func(h *host) error { return h.reset(before) }); err != nil {
-		return err
-	}
-	if _, err := b.run(t, w); err != nil {
-		return nil // the measured run tells
-	}
-	if w == noChangeKept {
-		return nil
-	}
-	if err := b.quiet(); err != nil || w.done() {
-		return err
-	}
-	return onAll(b.hosts[:n], func(h *host) error { return h.reset(w) })
+	return errors.Join(os.RemoveAll(b.readings()), reset(w))
 }
+
+// readings is where fettle keeps what it read of its repository.
+func (b *bench) readings() string { return filepath.Join(b.base, "readings") }
 
 // quiet ends every connection, and waits until the hosts have noticed.
 func (b *bench) quiet() error {

@@ -41,6 +41,8 @@ func about(w work) (title, text string) {
 		return "No change", "The same with all as it should be."
 	case noChangeKept:
 		return "No change, connections kept", "Again within a minute: every tool uses the connections that it has kept from the run before."
+	case changeKept:
+		return "Change, connections kept", "The same with all four operations to be done."
 	case farFirst:
 		return "Five hosts far away: first contact", "Behind a relay with a round trip of 80 ms, where one chunk in twenty is lost and comes after the time for sending it anew. fettle's program has to come there."
 	case farChange:

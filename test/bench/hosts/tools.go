@@ -89,7 +89,7 @@ func (b *bench) limit(p place, upload bool) (tool, error) {
 		name: limitName, about: "ssh HOST 'sh -s' with the four operations as one script, each behind its test; so many at once; it neither compares nor reports",
 		argv: func(w work) []string {
 			control := ""
-			if w == noChangeKept {
+			if w.isKept() {
 				control = filepath.Join(b.base, "c", "%C")
 			}
 			return []string{self, "contact", file, strconv.Itoa(b.parallel), control}
@@ -135,7 +135,7 @@ exec "ready" {
 		argv: func(work) []string {
 			return []string{b.fettle, "apply", "-C", repo, "-t", "*", "--via", "ssh", "--yes", "--parallel", strconv.Itoa(b.parallel)}
 		},
-		env: []string{"XDG_RUNTIME_DIR=" + filepath.Join(b.base, "r"), "XDG_STATE_HOME=" + filepath.Join(b.base, "state")},
+		env: []string{"XDG_RUNTIME_DIR=" + filepath.Join(b.base, "r"), "XDG_STATE_HOME=" + filepath.Join(b.base, "state"), "XDG_CACHE_HOME=" + b.readings()},
 	}, nil
 }
 

@@ -18,17 +18,21 @@ const (
 	change       work = "change"
 	noChange     work = "no change"
 	noChangeKept work = "no change, connections kept"
+	changeKept   work = "change, connections kept"
 	farFirst     work = "far: first contact"
 	farChange    work = "far: change"
 	farNoChange  work = "far: no change"
 )
 
 func works() []work {
-	return []work{firstContact, change, noChange, noChangeKept, farFirst, farChange, farNoChange}
+	return []work{firstContact, change, noChange, noChangeKept, changeKept, farFirst, farChange, farNoChange}
 }
 
 // isFar tells whether a work goes through the relay.
 func (w work) isFar() bool { return w == farFirst || w == farChange || w == farNoChange }
+
+// isKept tells whether the connections of the run before are there.
+func (w work) isKept() bool { return w == noChangeKept || w == changeKept }
 
 // isFirst tells whether the host never saw a tool before, and done whether all is as
 // it should be already.
