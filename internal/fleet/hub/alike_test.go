@@ -1,9 +1,13 @@
 package hub
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"reflect"
 	"testing"
+	"unsafe"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // Targets of the registry that have the same labels share them.
@@ -20,5 +24,42 @@ func TestLabelsAreShared(t *testing.T) {
 	one, two, other := labels("a", `{"role":"web","env":"prod"}`), labels("b", `{"env":"prod","role":"web"}`), labels("c", `{"role":"web","env":"test"}`)
 	if one != two || one == other {
 		t.Error("what is the same is not shared, or what is not")
+	}
+}
+
+// Assignments that are read from the store share what they have in common.
+func TestGivenAreShared(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Hub{}
+	h.ring.keys, h.ring.at, h.conf.Now = fleet.KeysOf(key.Public().(ed25519.PublicKey)), fixed(), fixed
+	read := func(name string, parts int) fleet.Assignment {
+		t.Helper()
+		a := large(parts)
+		a.Name, a.Labels = name, map[string]string{"role": "web"}
+		d, err := fleet.SignPayload(a.Marshal(), fleet.AssignmentType, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p packer
+		b, err := p.pack(given{fence: 7, signatures: []fleet.Signature{d}, assignment: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := h.parseGiven(b)
+		if err != nil || !g.assignment.Same(a) {
+			t.Fatalf("%+v, %v", g.assignment, err)
+		}
+		return g.assignment
+	}
+	a, b, other := read("a", 5), read("b", 5), read("c", 4)
+	at := func(s string) *byte { return unsafe.StringData(s) }
+	if &a.Modules[0] != &b.Modules[0] || at(a.Top.Bundle.Digest) != at(b.Top.Bundle.Digest) || at(a.Top.Revision.Commit) != at(b.Top.Revision.Commit) || at(a.Format) != at(b.Format) {
+		t.Error("what two have in common lies twice in memory")
+	}
+	if len(other.Modules) != 4 || other.Name != "c" {
+		t.Errorf("%+v", other)
 	}
 }

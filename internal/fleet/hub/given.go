@@ -166,9 +166,14 @@ func (h *Hub) parseGiven(b []byte) (given, error) {
 	if s.Common == "" && !bytes.Equal(g.assignment.Marshal(), text) {
 		g.payload = text // another program wrote it
 	}
-	g.assignment.Modules = h.lists.one(g.assignment.Modules)
-	g.assignment.Labels, g.assignment.Fleet = h.labels.Labels(g.assignment.Labels), fleet.Word(g.assignment.Fleet)
+	h.share(&g.assignment)
 	return g, nil
+}
+
+// share keeps once what an assignment that was read has in common with others.
+func (h *Hub) share(a *fleet.Assignment) {
+	a.Top, a.Modules = h.lists.one([]fleet.Assigned{a.Top})[0], h.lists.one(a.Modules)
+	a.Labels, a.Fleet, a.Format = h.labels.Labels(a.Labels), fleet.Word(a.Fleet), fleet.Word(a.Format)
 }
 
 // openGiven gives the assignment of an entry of the store, which is most often known.
