@@ -52,7 +52,7 @@ func run(args []string) int {
 	defer compiler.Close()
 	testers := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
 	defer testers.Close()
-	many := limited.NewPool(ctx, compileChild, runtime.GOMAXPROCS(0))
+	many := limited.NewPoolWith(ctx, compileChild, runtime.GOMAXPROCS(0), compiler)
 	defer many.Close()
 	app := &cli.App{
 		OpenExecutor: func(_ context.Context, m cli.Machine) (executor.Executor, func() error, error) {

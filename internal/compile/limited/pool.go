@@ -12,22 +12,34 @@ import (
 )
 
 // Pool is several compilers, for questions that can be answered at the same
-// time. None starts before it is needed. Its methods may be called from any
-// goroutine.
+// time. None starts before it is needed: while one works and may be free in less time than
+// a start takes, who asks waits for it. Its methods may be called from any goroutine.
 type Pool struct {
-	all  []*Compiler
-	free chan *Compiler
-	mu   sync.Mutex // of take
+	all   []*Compiler
+	free  chan *Compiler // that have been asked before
+	fresh chan *Compiler
+	mu    sync.Mutex // of take
 }
 
 // NewPool makes a pool of at least one. The caller closes it.
-func NewPool(ctx context.Context, word string, size int) *Pool {
+func NewPool(ctx context.Context, word string, size int) *Pool { return newPool(ctx, word, size, nil) }
+
+// NewPoolWith makes a pool to which a compiler belongs that is asked by itself as well.
+func NewPoolWith(ctx context.Context, word string, size int, first *Compiler) *Pool {
+	return newPool(ctx, word, size, first)
+}
+
+func newPool(ctx context.Context, word string, size int, first *Compiler) *Pool {
 	size = max(size, 1)
-	p := &Pool{free: make(chan *Compiler, size)}
-	for range size {
+	p := &Pool{free: make(chan *Compiler, size), fresh: make(chan *Compiler, size)}
+	if first != nil {
+		p.all = append(p.all, first)
+		p.free <- first
+	}
+	for len(p.all) < size {
 		c := New(ctx, word)
 		p.all = append(p.all, c)
-		p.free <- c
+		p.fresh <- c
 	}
 	return p
 }
@@ -67,12 +79,16 @@ func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
 	return c.RunTest(tree, id)
 }
 
+// patience is how long one that works is waited for before another one starts, which
+// takes about as long.
+const patience = 20 * time.Millisecond
+
 // take waits for a compiler that is free; one that has the tree already comes
 // before one that would have to read it. The caller gives it back to free.
 func (p *Pool) take(tree repo.Tree) *Compiler {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	best := <-p.free
+	best := p.next()
 	for range len(p.all) - 1 {
 		if best.has(tree) {
 			return best
@@ -86,4 +102,22 @@ func (p *Pool) take(tree repo.Tree) *Compiler {
 		}
 	}
 	return best
+}
+
+// next is one that was asked before, if it is free soon, or else one that was not.
+func (p *Pool) next() *Compiler {
+	if len(p.fresh) == 0 {
+		return <-p.free
+	}
+	if len(p.fresh) == len(p.all) {
+		return <-p.fresh
+	}
+	soon := time.NewTimer(patience)
+	defer soon.Stop()
+	select {
+	case c := <-p.free:
+		return c
+	case <-soon.C:
+		return <-p.fresh
+	}
 }
