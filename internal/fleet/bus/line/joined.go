@@ -145,8 +145,13 @@ func (j *Joined) look() {
 	}
 }
 
+// atATime is how much an agent writes at once, which makes a record of TLS: the hub's end keeps
+// room for the largest that ever came for as long as the connection lasts, and has made some
+// for the handshake already.
+const atATime = 2000
+
 // Send gives a message to hubs. It waits for the connection to take it, 10 seconds for each
-// 64 KiB; one that does not ends.
+// 2,000 bytes; one that does not ends.
 func (j *Joined) Send(subject, reply string, body []byte) error {
 	up, ok := strings.CutPrefix(subject, j.ends.up)
 	down, back := strings.CutPrefix(reply, j.ends.down)
@@ -163,7 +168,7 @@ func (j *Joined) write(b []byte) error {
 	j.writes.Lock()
 	defer j.writes.Unlock()
 	for len(b) > 0 {
-		n := min(len(b), chunk)
+		n := min(len(b), atATime)
 		err := j.conn.SetWriteDeadline(time.Now().Add(writeTime))
 		if err == nil {
 			_, err = j.conn.Write(b[:n])
