@@ -8,8 +8,8 @@
 //	c, err := line.Join(conn, id, line.Watch{Every: 30 * time.Second})                  // at an agent
 //	err = c.Receive("f."+id+".down.>", "", func(m line.Message) { … })
 //
-// A hub has tens of thousands of them, nearly all of which rest. One that rests is a
-// goroutine that waits to read, and what TLS keeps; nothing is buffered for it.
+// A hub has tens of thousands of them, nearly all of which rest. One that rests is a line in an
+// epoll(7) and what TLS keeps: there is no goroutine, and nothing is buffered for it.
 //
 // # On the wire
 //

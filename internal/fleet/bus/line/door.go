@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host/epoll"
 )
 
 // handshakeTime is how long a connection may take until it has said whose it is.
@@ -53,7 +54,11 @@ type Door struct {
 	of        map[fleet.TargetID][]*guest
 	receivers []receiver
 	listener  net.Listener
-	closed    bool
+	// parking is where connections wait that have nothing to read, nil until there are any. A
+	// goroutine that waits to read has a stack for what it does when it reads, 8 KB for
+	// TLS, and nearly all connections rest.
+	parking *epoll.Set
+	closed  bool
 }
 
 // receiver is one who hears.
@@ -148,9 +153,13 @@ func (d *Door) Local(id fleet.TargetID) net.Conn {
 }
 
 func (d *Door) letIn(c net.Conn, id fleet.TargetID) {
+	socket := socketOf(c)
 	d.mu.Lock()
 	d.last++
-	g := &guest{door: d, id: id, number: d.last, conn: c}
+	g := &guest{door: d, id: id, number: d.last, conn: c, more: true}
+	if socket != nil && d.parks() {
+		g.socket = socket
+	}
 	closed := d.closed
 	if !closed {
 		d.guested.Add(1)
@@ -167,6 +176,19 @@ func (d *Door) letIn(c net.Conn, id fleet.TargetID) {
 	d.mu.Unlock()
 	g.add(func(b []byte) []byte { return packHello(b, g.number, d.config.Name) })
 	go g.read()
+}
+
+// parks tells whether connections can be parked. It needs the lock.
+func (d *Door) parks() bool {
+	if d.parking == nil && !d.closed {
+		p, err := epoll.New()
+		if err != nil {
+			return false // each has a goroutine then
+		}
+		d.parking = p
+		go p.Wait(d.wake)
+	}
+	return d.parking != nil
 }
 
 func (d *Door) forget(g *guest) {
@@ -260,6 +282,15 @@ func (d *Door) Kick(connection uint64) {
 	d.mu.RUnlock()
 	if g != nil {
 		g.dismiss()
+	}
+}
+
+func (d *Door) wake(connection uint64) {
+	d.mu.RLock()
+	g := d.all[connection]
+	d.mu.RUnlock()
+	if g != nil {
+		g.wake()
 	}
 }
 

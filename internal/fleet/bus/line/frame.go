@@ -38,7 +38,12 @@ type head [headSize]byte
 
 // read reads one frame. What it gives is the caller's.
 func (h *head) read(r io.Reader) (kind byte, rest []byte, err error) {
-	if _, err := io.ReadFull(r, h[:]); err != nil {
+	return h.readOn(r, 0)
+}
+
+// readOn reads one frame of which some bytes have been read.
+func (h *head) readOn(r io.Reader, had int) (kind byte, rest []byte, err error) {
+	if _, err := io.ReadFull(r, h[had:]); err != nil {
 		return 0, nil, err
 	}
 	n := int(binary.BigEndian.Uint32(h[:4])) - 1

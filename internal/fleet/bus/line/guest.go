@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host/epoll"
 )
 
 const (
@@ -28,38 +29,83 @@ type guest struct {
 	number uint64
 	conn   net.Conn
 	head   head
-	heard  atomic.Bool // since it was looked at
-	silent silence     // of who looks
+	heard  atomic.Bool  // since it was looked at
+	silent silence      // of who looks
+	more   bool         // TLS may have more of what was sent; of who reads
+	socket epoll.Socket // nil for a connection that cannot be parked
 
 	mu      sync.Mutex
+	known   bool   // to the parking
+	parked  bool   // nobody reads from it
 	waiting []byte // frames
 	writing bool   // somebody writes
 	over    bool
 }
 
-// read takes what comes until the connection ends.
+// read takes what comes until there is no more of it, and parks the connection; or until
+// it ends.
 func (g *guest) read() {
-	defer g.leave()
 	for {
-		kind, rest, err := g.head.read(g.conn)
-		if err != nil {
+		kind, rest, some, err := g.next()
+		switch {
+		case err == nil && !some && g.park():
 			return
-		}
-		g.heard.Store(true)
-		switch kind {
-		case kindPing:
-			g.add(func(b []byte) []byte { return appendFrame(b, kindPong) })
-		case kindPong:
-		case kindMessage:
-			subject, reply, body, err := openMessage(rest)
-			if err != nil {
-				return
-			}
-			g.door.heard(g, subject, reply, body)
-		default:
+		case err != nil, some && !g.take(kind, rest):
+			g.leave()
 			return
 		}
 	}
+}
+
+// next is the next frame, if there is some: where one can be parked, it is not waited for
+// unless the kernel has said that there is one.
+func (g *guest) next() (kind byte, rest []byte, some bool, err error) {
+	had := 0
+	if g.socket != nil {
+		if g.more {
+			had, err = g.already()
+			if g.more = had > 0; !g.more {
+				return 0, nil, false, err
+			}
+		}
+		if err := g.conn.SetReadDeadline(time.Time{}); err != nil {
+			return 0, nil, false, err
+		}
+	}
+	kind, rest, err = g.head.readOn(g.conn, had)
+	g.more = true
+	return kind, rest, true, err
+}
+
+// already reads of what TLS has taken from the kernel, and waits for nothing.
+func (g *guest) already() (n int, err error) {
+	if err := g.conn.SetReadDeadline(past()); err != nil {
+		return 0, err
+	}
+	n, err = g.conn.Read(g.head[:])
+	if n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, nil
+	}
+	return 0, err
+}
+
+// take does what a frame says, and tells whether it is one.
+func (g *guest) take(kind byte, rest []byte) bool {
+	g.heard.Store(true)
+	switch kind {
+	case kindPing:
+		g.add(func(b []byte) []byte { return appendFrame(b, kindPong) })
+	case kindPong:
+	case kindMessage:
+		subject, reply, body, err := openMessage(rest)
+		if err != nil {
+			return false
+		}
+		g.door.heard(g, subject, reply, body)
+	default:
+		return false
+	}
+	return true
 }
 
 // leave is the end of a connection.
@@ -75,6 +121,10 @@ func (g *guest) leave() {
 func (g *guest) end() {
 	if !g.over {
 		g.over, g.waiting = true, nil
+		if g.parked {
+			g.parked = false
+			go g.leave()
+		}
 		go func() { _ = g.conn.Close() }()
 	}
 }

@@ -77,6 +77,9 @@ func (d *Door) Close(over time.Duration) {
 	}
 	close(d.done)
 	d.guested.Wait()
+	if d.parking != nil {
+		d.parking.Close()
+	}
 }
 
 // pause waits, and tells whether the door is still open.

@@ -1,0 +1,84 @@
+package epoll_test
+
+import (
+	"net"
+	"testing"
+
+	"fettle.dev/fettle/internal/host/epoll"
+)
+
+// TestSet: a socket is told of when it has something, once for each time that it is armed, and
+// when the other end goes.
+func TestSet(t *testing.T) {
+	s, err := epoll.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	told, done := make(chan uint64, 10), make(chan bool)
+	go func() {
+		s.Wait(func(n uint64) { told <- n })
+		close(done)
+	}()
+	const first, second = 7, 1<<40 + 1<<31 + 3
+	near, far := map[uint64]*net.TCPConn{}, map[uint64]net.Conn{}
+	arm := func(n uint64, known bool) error {
+		t.Helper()
+		raw, err := near[n].SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Arm(raw, n, known)
+	}
+	for _, n := range []uint64{first, second} {
+		if far[n], err = net.Dial("tcp", l.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		near[n] = c.(*net.TCPConn)
+		defer near[n].Close()
+		if err := arm(n, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is := func(want uint64) {
+		t.Helper()
+		if got := <-told; got != want || len(told) > 0 {
+			t.Fatalf("told of %d and %d more, want %d", got, len(told), want)
+		}
+	}
+	for range 2 { // what was not read is told of again
+		if _, err := far[second].Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		is(second)
+		if err := arm(second, true); err != nil {
+			t.Fatal(err)
+		}
+		is(second)
+		if _, err := near[second].Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := arm(second, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = far[first].Close()
+	is(first)
+	_ = near[first].Close()
+	if arm(first, true) == nil {
+		t.Error("armed a socket that is closed")
+	}
+	s.Close()
+	<-done
+	if arm(second, true) == nil {
+		t.Error("armed in a set that is closed")
+	}
+}
