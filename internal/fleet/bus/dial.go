@@ -91,6 +91,7 @@ const (
 	certificateUnknown tls.AlertError = 46
 	unknownAuthority   tls.AlertError = 48
 	accessDenied       tls.AlertError = 49
+	certificateMissing tls.AlertError = 116
 )
 
 // aboutCertificate tells whether a server ended a connection for the sake of the certificate.
@@ -102,7 +103,7 @@ func aboutCertificate(err error) bool {
 	if !ok || alert.Op != "remote error" {
 		return false
 	}
-	for _, a := range [...]tls.AlertError{badCertificate, certificateRevoked, certificateExpired, certificateUnknown, unknownAuthority, accessDenied} {
+	for _, a := range [...]tls.AlertError{badCertificate, certificateRevoked, certificateExpired, certificateUnknown, unknownAuthority, accessDenied, certificateMissing} {
 		if alert.Err.Error() == a.Error() { // a connection's alert is of a type that has no name outside
 			return true
 		}

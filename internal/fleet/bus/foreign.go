@@ -25,7 +25,8 @@ import (
 // an older one again, and no more.
 type Foreign struct {
 	URLs []string // tls://HOST:PORT of some of its servers; nats:// is for this machine only
-	// Login is a credentials file of NATS, or USER:PASSWORD; nil is none.
+	// Login is a credentials file of NATS, or USER:PASSWORD, or a certificate with its key as PEM,
+	// alone or before one of these; nil is none.
 	Login []byte
 	// CA are the PEM certificates that the cluster's are believed by; nil is those of the system.
 	CA []byte
@@ -63,8 +64,7 @@ func (f Foreign) Check() error {
 	if f.CA != nil && !x509.NewCertPool().AppendCertsFromPEM(f.CA) {
 		return errors.New("cannot read the certificates that the NATS cluster is believed by: they are PEM")
 	}
-	_, err := f.login()
-	return err
+	return f.checkLogin()
 }
 
 // checkURL never repeats what it is given: people put passwords there.
@@ -86,20 +86,9 @@ func isHere(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// login is the option that the credentials are.
-func (f Foreign) login() (nats.Option, error) {
-	text := strings.TrimSpace(string(f.Login))
-	switch {
-	case text == "":
-		return func(*nats.Options) error { return nil }, nil
-	case strings.Contains(text, "NATS USER JWT"):
-		return nats.UserCredentialBytes(f.Login), nil
-	}
-	user, password, ok := strings.Cut(text, ":")
-	if !ok || user == "" || password == "" || strings.ContainsAny(text, "\r\n") {
-		return nil, errors.New("cannot read the credentials for the NATS cluster: the file is one of nsc or nats auth (-----BEGIN NATS USER JWT-----), or the one line USER:PASSWORD")
-	}
-	return nats.UserInfo(user, password), nil
+// isSecure tells whether the cluster is reached over TLS.
+func (f Foreign) isSecure() bool {
+	return slices.ContainsFunc(f.URLs, func(u string) bool { return strings.HasPrefix(u, "tls://") })
 }
 
 func (f Foreign) bucket(name string) string { return f.Prefix + "_" + name }
@@ -169,7 +158,7 @@ func (a *abroad) options(hub string) (nats.Options, error) {
 	// What cannot be sent now fails now: sent later it would come after what was decided since.
 	o.ReconnectBufSize = -1
 	o.PermissionErrOnSubscribe = true
-	if slices.ContainsFunc(a.conf.URLs, func(u string) bool { return strings.HasPrefix(u, "tls://") }) {
+	if a.conf.isSecure() {
 		o.Secure = true
 		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 		if a.conf.CA != nil {
@@ -180,14 +169,14 @@ func (a *abroad) options(hub string) (nats.Options, error) {
 	o.DisconnectedErrCB = func(_ *nats.Conn, err error) { a.left(err) }
 	o.ReconnectedCB = func(nc *nats.Conn) { a.back(nc) }
 	o.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) { a.complain(err) }
-	return o, login(&o)
+	return o, login.apply(&o)
 }
 
 // isRefusal tells errors of connecting that no waiting helps against.
 func isRefusal(err error) bool {
 	var cert *tls.CertificateVerificationError
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired) ||
-		errors.Is(err, nats.ErrSecureConnWanted) || errors.As(err, &cert)
+		errors.Is(err, nats.ErrSecureConnWanted) || errors.As(err, &cert) || aboutCertificate(err)
 }
 
 // pause waits, and tells whether ctx goes on.

@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
@@ -297,46 +295,6 @@ func TestForeignRefuses(t *testing.T) {
 	others.StartAll()
 	if err := <-ready; err != nil {
 		t.Error(err)
-	}
-}
-
-// TestForeignOverTLS: the cluster is believed by the certificates that are given, and no other.
-func TestForeignOverTLS(t *testing.T) {
-	a, other := newAuthority(t), newAuthority(t)
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, MaxPayload: 4 << 20, JetStream: true, StoreDir: t.TempDir(),
-		TLS: true, TLSConfig: a.conf("server", "nats1"), TLSTimeout: 5, Username: "fettle", Password: bustest.Password,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Start()
-	defer s.WaitForShutdown()
-	defer s.Shutdown()
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server does not start")
-	}
-	_, port, _ := net.SplitHostPort(s.Addr().String())
-	try := func(ca *authority) error {
-		f := &bus.Foreign{
-			URLs: []string{"tls://localhost:" + port}, Login: []byte("fettle:" + bustest.Password), Prefix: "acme", Key: make([]byte, bus.KeySize), Replicas: 1,
-			CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}),
-		}
-		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-		defer stop()
-		srv, err := a.tryOver(ctx, t, "hub1", f)
-		if err == nil {
-			srv.Close()
-		}
-		return err
-	}
-	if err := try(a); err != nil {
-		t.Error(err)
-	}
-	if err := try(other); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a server that another authority vouches for: %v", err)
-	} else {
-		t.Log(err)
 	}
 }
 

@@ -30,7 +30,7 @@ type Nats struct {
 type NatsGiven struct {
 	URLs     []string
 	Replicas int
-	Login    []byte // a credentials file, or USER:PASSWORD
+	Login    []byte // a credentials file, USER:PASSWORD, or a certificate with its key as PEM
 	CA       []byte // PEM
 }
 

@@ -196,6 +196,7 @@ func TestNatsRefused(t *testing.T) {
 		"it is tls://":        {URLs: []string{"https://hidden"}},
 		"1, 3 or 5":           {URLs: []string{"tls://a"}, Replicas: 2},
 		"the credentials":     {URLs: []string{"tls://a"}, Login: []byte("hidden")},
+		"and its key":         {URLs: []string{"tls://a"}, Login: []byte("-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n")},
 		"they are PEM":        {URLs: []string{"tls://a"}, CA: []byte("hidden")},
 		"without an address":  {Replicas: 3},
 		"USER:PASSWORD into ": {URLs: []string{"nats://hidden@localhost"}},
