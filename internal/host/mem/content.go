@@ -9,7 +9,7 @@ import (
 type content struct {
 	data   []byte
 	synced []byte // durable
-	shared bool   // data begins with synced in the same memory
+	fixed  int    // so much of data is the memory of synced or of late as well, and stays as it is
 	late   []extent
 }
 
@@ -21,26 +21,34 @@ type extent struct {
 }
 
 func (c *content) write(at int64, b []byte) {
-	if c.shared && at < int64(len(c.synced)) {
-		c.data, c.shared = slices.Clone(c.data), false
+	e := extent{at: at, bytes: append([]byte{}, b...)}
+	c.late = append(c.late, e)
+	if at == 0 && len(c.data) <= len(b) { // most files are written at once
+		c.data, c.fixed = e.bytes, len(b)
+		return
 	}
-	c.data = overlay(c.data, extent{at: at, bytes: b})
-	c.late = append(c.late, extent{at: at, bytes: append([]byte{}, b...)})
+	c.own(at)
+	c.data = overlay(c.data, e)
 }
 
 func (c *content) truncate(size int64) {
-	if c.shared && size < int64(len(c.synced)) {
-		c.data, c.shared = slices.Clone(c.data), false
-	}
+	c.own(size)
 	c.data = overlay(c.data, extent{at: size})
 	c.late = append(c.late, extent{at: size})
+}
+
+// own makes what is behind a place a memory that may be changed.
+func (c *content) own(at int64) {
+	if at < int64(c.fixed) {
+		c.data, c.fixed = slices.Clone(c.data), 0
+	}
 }
 
 // sync makes durable what no earlier sync has failed to.
 func (c *content) sync() {
 	i := slices.IndexFunc(c.late, func(e extent) bool { return e.lost })
 	if i < 0 {
-		c.synced, c.shared, c.late = c.data, true, nil
+		c.synced, c.fixed, c.late = c.data, len(c.data), nil
 		return
 	}
 	durable := slices.Clone(c.synced)
@@ -49,7 +57,7 @@ func (c *content) sync() {
 			durable = overlay(durable, e)
 		}
 	}
-	c.synced, c.shared = durable, false
+	c.synced = durable
 	c.late = slices.DeleteFunc(c.late, func(e extent) bool { return !e.lost })
 }
 

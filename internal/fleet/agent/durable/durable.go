@@ -19,6 +19,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,7 @@ type Dir struct {
 	dir    string
 	newest uint64 // in the outbox
 	oldest uint64
+	known  map[*fleet.Assignment][]byte // as they are written
 }
 
 // Open opens the folder, which it makes if its parent is there.
@@ -128,16 +130,11 @@ func (d *Dir) Load() (machine.Kept, error) {
 	return k, nil
 }
 
-// stored is machine.Kept, with assignments as they are written: it is saved often.
-type stored struct {
-	*machine.Kept
-	Accepted *fleet.Written `json:"accepted,omitempty"`
-	Good     *fleet.Written `json:"good,omitempty"`
-}
-
-// Save replaces it, whole and durably.
+// Save keeps what the agent knows, in place of what it kept before. What an assignment is
+// written as is remembered while it is kept, by the assignment that k points to: nobody
+// changes that.
 func (d *Dir) Save(k *machine.Kept) error {
-	text, err := json.Marshal(stored{k, k.Accepted.Written(), k.Good.Written()})
+	text, err := d.written(*k)
 	if err == nil {
 		err = d.write(path.Join(d.dir, "state.json"), text)
 	}
@@ -145,6 +142,31 @@ func (d *Dir) Save(k *machine.Kept) error {
 		return fmt.Errorf("cannot keep what the agent knows: %w", err)
 	}
 	return nil
+}
+
+// written is k as JSON, with the assignments at the end: they are the larger part of it, and
+// mostly as before.
+func (d *Dir) written(k machine.Kept) ([]byte, error) {
+	parts := []struct {
+		name string
+		of   *fleet.Assignment
+	}{{"accepted", k.Accepted}, {"good", k.Good}}
+	k.Accepted, k.Good = nil, nil
+	text, err := json.Marshal(k)
+	known := map[*fleet.Assignment][]byte{}
+	for _, p := range parts {
+		if p.of == nil || err != nil {
+			continue
+		}
+		part := d.known[p.of]
+		if part == nil {
+			part, err = json.Marshal(p.of.Written())
+		}
+		known[p.of] = part
+		text = slices.Concat(text[:len(text)-1], []byte(`,"`+p.name+`":`), part, []byte("}"))
+	}
+	d.known = known
+	return text, err
 }
 
 // Append writes a report durably, in the place of one with its number.

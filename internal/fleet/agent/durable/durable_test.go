@@ -129,3 +129,38 @@ func TestNewerFormat(t *testing.T) {
 		t.Error("what a newer agent kept is read")
 	}
 }
+
+// TestSaveAgain: what is remembered of how an assignment is written is that assignment's.
+func TestSaveAgain(t *testing.T) {
+	files := mem.NewFS(mem.Options{})
+	d, err := durable.Open(files, "/agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(generation uint64, names ...string) *fleet.Assignment {
+		a := &fleet.Assignment{Format: fleet.AssignmentFormat, Generation: generation}
+		for _, n := range names {
+			a.Modules = append(a.Modules, fleet.Assigned{Module: n, Revision: fleet.Revision{Commit: n}})
+		}
+		return a
+	}
+	first, second := of(1, "modules/a"), of(2, "modules/a", "modules/b")
+	k := machine.Kept{Format: machine.Format}
+	for i, step := range []func(){
+		func() {},
+		func() { k.Accepted = first },
+		func() { k.Good, k.Run = first, 1 },
+		func() { k.Accepted, k.Envelope = second, []byte("\x00<e>") },
+		func() { k.Good = of(2, "modules/b") },
+		func() { k.Accepted, k.Good = nil, second },
+	} {
+		step()
+		if err := d.Save(&k); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Load()
+		if err != nil || fmt.Sprintf("%+v %+v %+v", got.Accepted, got.Good, got.Run) != fmt.Sprintf("%+v %+v %+v", k.Accepted, k.Good, k.Run) || string(got.Envelope) != string(k.Envelope) {
+			t.Errorf("step %d: kept %+v %+v, %v", i, got.Accepted, got.Good, err)
+		}
+	}
+}

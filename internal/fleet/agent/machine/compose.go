@@ -24,8 +24,8 @@ func (m *Machine) compose() (c composition, ok bool) {
 	c = composition{want: *m.Accepted, held: map[string]Module{}}
 	c.want.Modules = make([]fleet.Assigned, 0, len(m.Accepted.Modules))
 	c.want.Exported = m.given()
-	for _, as := range m.Accepted.Modules {
-		have, had := m.applied(as.Module)
+	for i, as := range m.Accepted.Modules {
+		have, had := m.applied(i, as.Module)
 		why := m.holds(as)
 		switch {
 		case had && have.Bundle == as.Bundle || why.State == "":
@@ -51,8 +51,8 @@ func (m *Machine) standing() (c composition, ok bool) {
 	if m.Accepted == nil {
 		return c, true
 	}
-	for _, as := range m.Accepted.Modules {
-		if have, _ := m.applied(as.Module); have.Bundle == as.Bundle {
+	for i, as := range m.Accepted.Modules {
+		if have, _ := m.applied(i, as.Module); have.Bundle == as.Bundle {
 			continue
 		}
 		s := Module{State: fleet.ModulePending, Waits: "its content"}
@@ -69,19 +69,25 @@ func (m *Machine) standing() (c composition, ok bool) {
 	return c, true
 }
 
-// applied is the bundle of a module that stands on the machine.
-func (m *Machine) applied(module string) (fleet.Assigned, bool) {
-	return find(m.Good, module)
+// applied is the bundle of a module that stands on the machine; near is where it is in
+// what was accepted, or 0.
+func (m *Machine) applied(near int, module string) (fleet.Assigned, bool) {
+	return find(m.Good, near, module)
 }
 
 // find gives a module of an assignment; nil has none. It is asked for each module at each
-// step, and goes along the list without copying it.
-func find(a *fleet.Assignment, module string) (fleet.Assigned, bool) {
-	if a != nil {
-		for i := range a.Modules {
-			if a.Modules[i].Module == module {
-				return a.Modules[i], true
-			}
+// step, and goes along the list, without copying it, only where the module is not where it is
+// looked for first.
+func find(a *fleet.Assignment, near int, module string) (fleet.Assigned, bool) {
+	if a == nil {
+		return fleet.Assigned{}, false
+	}
+	if near < len(a.Modules) && a.Modules[near].Module == module {
+		return a.Modules[near], true
+	}
+	for i := range a.Modules {
+		if a.Modules[i].Module == module {
+			return a.Modules[i], true
 		}
 	}
 	return fleet.Assigned{}, false
@@ -127,11 +133,11 @@ func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 	if seen[n.Module] {
 		return says("needs it in turn")
 	}
-	as, ok := m.assigned(n.Module)
+	as, ok := m.assigned(0, n.Module)
 	if !ok {
 		return says("is not assigned")
 	}
-	have, applied := m.applied(n.Module)
+	have, applied := m.applied(0, n.Module)
 	s := m.Modules[n.Module]
 	switch {
 	case !applied:
@@ -171,8 +177,8 @@ func orPending(s Module) string {
 	return text
 }
 
-func (m *Machine) assigned(module string) (fleet.Assigned, bool) {
-	return find(m.Accepted, module)
+func (m *Machine) assigned(near int, module string) (fleet.Assigned, bool) {
+	return find(m.Accepted, near, module)
 }
 
 // frozen is why nothing may be changed, "" when it may.
@@ -191,8 +197,8 @@ func (m *Machine) waitsForTime() bool {
 	if m.notYet(m.Accepted.Top) {
 		return true
 	}
-	for _, as := range m.Accepted.Modules {
-		if have, _ := m.applied(as.Module); have.Bundle != as.Bundle && m.notYet(as) {
+	for i, as := range m.Accepted.Modules {
+		if have, _ := m.applied(i, as.Module); have.Bundle != as.Bundle && m.notYet(as) {
 			return true
 		}
 	}

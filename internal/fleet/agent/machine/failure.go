@@ -51,10 +51,10 @@ func (m *Machine) advance(r *Run, o Outcome) {
 		good.Modules = nil
 	}
 	absent := slices.Clone(r.Absent)
-	for _, as := range r.Want.Modules {
+	for i, as := range r.Want.Modules {
 		if p := o.Parts[as.Module]; o.Result == CheckFailed || p.Error == "" && p.Left == 0 {
 			good.Modules = append(good.Modules, as)
-		} else if have, ok := m.applied(as.Module); ok {
+		} else if have, ok := m.applied(i, as.Module); ok {
 			good.Modules = append(good.Modules, have)
 		} else {
 			absent = append(absent, as.Module)
@@ -69,13 +69,13 @@ func (m *Machine) advance(r *Run, o Outcome) {
 // judge says where each module stands after a run that failed, and whether one was given
 // up.
 func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
-	for _, as := range r.Want.Modules {
+	for i, as := range r.Want.Modules {
 		p, s := o.Parts[as.Module], m.Modules[as.Module]
-		have, had := m.applied(as.Module)
+		have, had := m.applied(i, as.Module)
 		isNew := !had || have.Bundle != as.Bundle
 		s.Drift = p.Drift
 		s.Bad = p.Error != "" && (o.Result == Failed || !isNew)
-		full, _ := m.assigned(as.Module)
+		full, _ := m.assigned(i, as.Module)
 		switch {
 		case full.Bundle != as.Bundle: // it is held at an older one
 		case p.Error != "":

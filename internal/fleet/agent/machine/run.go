@@ -108,8 +108,8 @@ func (m *Machine) try(key string) {
 }
 
 func (m *Machine) applying(c composition) {
-	for _, as := range c.want.Modules {
-		if have, _ := m.applied(as.Module); have.Bundle != as.Bundle {
+	for i, as := range c.want.Modules {
+		if have, _ := m.applied(i, as.Module); have.Bundle != as.Bundle {
 			s := m.Modules[as.Module]
 			m.put(as.Module, Module{State: fleet.ModuleApplying, Drift: s.Drift, Bad: s.Bad, Held: s.Held, Failed: s.Failed})
 		}
@@ -214,7 +214,7 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 func (m *Machine) drift(r *Run, o Outcome) {
 	news := ""
 	count := 0
-	for _, as := range r.Want.Modules {
+	for i, as := range r.Want.Modules {
 		was := m.Modules[as.Module]
 		now, d := was, o.Parts[as.Module].Drift
 		if o.Result == Done {
@@ -227,7 +227,7 @@ func (m *Machine) drift(r *Run, o Outcome) {
 		if o.Result == Done {
 			now.Bad = false
 		}
-		if full, _ := m.assigned(as.Module); full.Bundle == as.Bundle && (o.Result == Done || was.State == fleet.ModuleDrifted || d > 0) {
+		if full, _ := m.assigned(i, as.Module); full.Bundle == as.Bundle && (o.Result == Done || was.State == fleet.ModuleDrifted || d > 0) {
 			now = standsAs(now)
 		}
 		if now.State == fleet.ModuleBlocked && was.State != now.State {

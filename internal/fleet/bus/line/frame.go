@@ -25,8 +25,10 @@ const (
 	maxSubject = 256
 	maxFrame   = MaxBody + 4*maxSubject
 	headSize   = 5
-	// atOnce is how much room is made for a frame before any of it has come.
-	atOnce = 8 << 10
+	// How much room a hub makes for a frame before any of it has come, and an agent, who has
+	// one hub: an assignment is some 20 KB.
+	hubRoom   = 8 << 10
+	agentRoom = 256 << 10
 )
 
 // errForm is about an other end that does not keep to the protocol.
@@ -36,13 +38,9 @@ var errForm = errors.New("the other end does not speak as fettle does")
 // given lives on the heap.
 type head [headSize]byte
 
-// read reads one frame. What it gives is the caller's.
-func (h *head) read(r io.Reader) (kind byte, rest []byte, err error) {
-	return h.readOn(r, 0)
-}
-
-// readOn reads one frame of which some bytes have been read.
-func (h *head) readOn(r io.Reader, had int) (kind byte, rest []byte, err error) {
+// read reads one frame of which some bytes have been read. What it gives is the caller's.
+// room is made before more than the length has come.
+func (h *head) read(r io.Reader, had, room int) (kind byte, rest []byte, err error) {
 	if _, err := io.ReadFull(r, h[had:]); err != nil {
 		return 0, nil, err
 	}
@@ -50,7 +48,7 @@ func (h *head) readOn(r io.Reader, had int) (kind byte, rest []byte, err error) 
 	if n < 0 || n > maxFrame {
 		return 0, nil, fmt.Errorf("%w: a frame of %d bytes", errForm, n)
 	}
-	if n <= atOnce {
+	if n <= room {
 		rest = make([]byte, n)
 		_, err = io.ReadFull(r, rest)
 		return h[4], rest, err

@@ -19,7 +19,7 @@ func TestFrames(t *testing.T) {
 	var h head
 	next := func(want byte) []byte {
 		t.Helper()
-		kind, rest, err := h.read(r)
+		kind, rest, err := h.read(r, 0, hubRoom)
 		if err != nil || kind != want {
 			t.Fatalf("read %q, %v, want %q", kind, err, want)
 		}
@@ -40,7 +40,7 @@ func TestFrames(t *testing.T) {
 	if rest := next(kindPing); len(rest) != 0 {
 		t.Errorf("a ping has %q", rest)
 	}
-	if _, _, err := h.read(r); !errors.Is(err, io.EOF) {
+	if _, _, err := h.read(r, 0, hubRoom); !errors.Is(err, io.EOF) {
 		t.Errorf("behind all: %v", err)
 	}
 }
@@ -50,7 +50,7 @@ func TestBadFrames(t *testing.T) {
 		"empty": "\x00\x00\x00\x00M", "a gigabyte": "\x40\x00\x00\x00M", "all": "\xff\xff\xff\xffM", "one too many": "\x00\x21\x04\x02M",
 	} {
 		var h head
-		if _, _, err := h.read(strings.NewReader(b)); !errors.Is(err, errForm) {
+		if _, _, err := h.read(strings.NewReader(b), 0, hubRoom); !errors.Is(err, errForm) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -74,7 +74,7 @@ func FuzzRead(f *testing.F) {
 		r := bytes.NewReader(b)
 		var h head
 		for {
-			kind, rest, err := h.read(r)
+			kind, rest, err := h.read(r, 0, hubRoom)
 			if err != nil {
 				return
 			}

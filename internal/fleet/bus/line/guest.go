@@ -72,7 +72,7 @@ func (g *guest) next() (kind byte, rest []byte, some bool, err error) {
 			return 0, nil, false, err
 		}
 	}
-	kind, rest, err = g.head.readOn(g.conn, had)
+	kind, rest, err = g.head.read(g.conn, had, hubRoom)
 	g.more = true
 	return kind, rest, true, err
 }

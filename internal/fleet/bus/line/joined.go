@@ -56,7 +56,7 @@ func Join(conn net.Conn, id fleet.TargetID, w Watch) (*Joined, error) {
 }
 
 func (j *Joined) greeted() error {
-	kind, rest, err := j.head.read(j.conn)
+	kind, rest, err := j.head.read(j.conn, 0, agentRoom)
 	switch {
 	case err != nil:
 		return err
@@ -90,7 +90,7 @@ func (j *Joined) Receive(subject, group string, each func(Message)) error {
 
 func (j *Joined) read(each func(Message)) {
 	for {
-		kind, rest, err := j.head.read(j.conn)
+		kind, rest, err := j.head.read(j.conn, 0, agentRoom)
 		if err == nil {
 			j.heard.Store(true)
 			err = j.take(kind, rest, each)
