@@ -15,7 +15,7 @@ import (
 // is of agents that rest too, and a hub that works collects all the time with so little.
 const (
 	restPercent = 20
-	workPercent = 50
+	workPercent = 100
 )
 
 // lookEvery is how often thrift looks, and a span is so many looks. So many collections since

@@ -59,7 +59,7 @@ const (
 	Drifted    EventKind = "drifted"  // something is other than applied
 	Repaired   EventKind = "repaired" // and is as applied again
 	Waiting    EventKind = "waiting"  // a module waits for another; no error
-	Ready      EventKind = "ready"    // all that is assigned is ready
+	Ready      EventKind = "ready"    // all that is assigned is ready, and no run made it so: one that does says it itself
 	Ran        EventKind = "ran"      // a command or action ran
 	Upgraded   EventKind = "upgraded" // this program was replaced, or put back
 	Told       EventKind = "told"     // nothing happened: somebody asked for a report

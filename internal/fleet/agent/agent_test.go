@@ -16,7 +16,7 @@ func TestAgent(t *testing.T) {
 	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
-	r := n.hub.heard(t, "ready", kind(fleet.Ready))
+	r := n.hub.heard(t, "ready", isReady)
 	if n.read("/etc/motd") != "one\n" || n.read("/etc/issue") != "web\n" || len(r.Status.Modules) != 2 || r.Status.Modules[0].State != fleet.ModuleReady {
 		t.Fatalf("%q, %+v", n.read("/etc/motd"), r.Status)
 	}
@@ -39,7 +39,7 @@ func TestAgent(t *testing.T) {
 	}
 	n.hub.assign(2, top, n.hub.part("modules/base", motd("two\n")), n.hub.part("modules/web", issue("web\n")))
 	n.hub.connect(true)
-	n.hub.heard(t, "the second", func(r fleet.Report) bool { return r.Event.Kind == fleet.Ready && r.Status.Generation == 2 })
+	n.hub.heard(t, "the second", func(r fleet.Report) bool { return isReady(r) && r.Status.Generation == 2 })
 	if n.read("/etc/motd") != "two\n" {
 		t.Errorf("%q", n.read("/etc/motd"))
 	}
@@ -66,7 +66,7 @@ func TestModules(t *testing.T) {
 	if _, err := n.hub.handlers[fleet.WordAssigned](context.Background(), push); err != nil {
 		t.Fatal(err)
 	}
-	n.hub.heard(t, "ready", kind(fleet.Ready))
+	n.hub.heard(t, "ready", isReady)
 	if n.read("/etc/issue") != "web\n" {
 		t.Error("the second module did not come")
 	}
@@ -99,7 +99,7 @@ func TestWhatIsWrongIsNotTaken(t *testing.T) {
 	n.hub.assign(1, top, base, n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
-	n.hub.heard(t, "ready", kind(fleet.Ready))
+	n.hub.heard(t, "ready", isReady)
 	push := func(b []byte) { _, _ = n.hub.handlers[fleet.WordAssigned](context.Background(), b) }
 	push(n.hub.assign(2, top, base, n.hub.part("modules/web", map[string]string{"module.hcl": "file {"})))
 	r := n.hub.heard(t, "failure", kind(fleet.Failed))
@@ -122,7 +122,7 @@ func TestRequests(t *testing.T) {
 	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
-	n.hub.heard(t, "ready", kind(fleet.Ready))
+	n.hub.heard(t, "ready", isReady)
 	do := func(id, what string) fleet.Done {
 		body, _ := json.Marshal(fleet.Do{ID: id, What: what, By: "ada"})
 		answer, err := n.hub.handlers[fleet.WordDo](context.Background(), body)
@@ -156,7 +156,7 @@ func TestDriftIsReportedOnly(t *testing.T) {
 	n.hub.assign(1, with(top, "policy { drift = \"report\" }\n"), n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
-	n.hub.heard(t, "ready", kind(fleet.Ready))
+	n.hub.heard(t, "ready", isReady)
 	n.write("/etc/motd", "foreign\n")
 	n.poke <- struct{}{}
 	r := n.hub.heard(t, "drift", kind(fleet.Drifted))

@@ -95,7 +95,7 @@ func ready(t *testing.T) *node {
 	n.hub.assign(1, top, n.hub.part("modules/base", drain), n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
-	n.hub.heard(t, "ready", kind(fleet.Ready))
+	n.hub.heard(t, "ready", isReady)
 	return n
 }
 

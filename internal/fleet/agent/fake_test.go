@@ -165,6 +165,11 @@ func (h *hub) heard(t *testing.T, what string, fits func(fleet.Report) bool) fle
 	}
 }
 
+// isReady tells of a report that says that all is ready.
+func isReady(r fleet.Report) bool {
+	return r.Event.Kind == fleet.Ready || strings.HasSuffix(r.Event.Text, "all is ready")
+}
+
 func kind(k fleet.EventKind) func(fleet.Report) bool {
 	return func(r fleet.Report) bool { return r.Event.Kind == k }
 }

@@ -20,8 +20,11 @@ import (
 const perShare = 5000
 
 // allMemory is what all agents may use, in bytes: a machine of 24 GiB has room for their hub
-// beside them.
-const allMemory = 12 << 30
+// beside them. No agent needs more than perAgent, with what is garbage for a while.
+const (
+	allMemory = 12 << 30
+	perAgent  = 1600 << 10
+)
 
 // swarm is all agents, in processes of their own.
 type swarm struct {
@@ -49,7 +52,7 @@ func newSwarm(self string, n, open int) (*swarm, error) {
 			return nil, err
 		}
 		s.shares = append(s.shares, p)
-		if err := p.call(context.Background(), "Open", Bounds{max(1, open/count), allMemory / count}, nil); err != nil {
+		if err := p.call(context.Background(), "Open", Bounds{max(1, open/count), min(allMemory/count, (last-first)*perAgent)}, nil); err != nil {
 			s.close()
 			return nil, err
 		}
@@ -62,6 +65,7 @@ func startChild(self string, first, n int) (*child, error) {
 	cmd := exec.Command(self, "share")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "GODEBUG=madvdontneed=0") // the kernel takes back what it lacks, and no more
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {

@@ -28,7 +28,11 @@ func (w *world) kinds() string {
 	var out []string
 	for _, a := range w.did {
 		if ap, ok := a.(machine.Append); ok {
-			out = append(out, string(ap.Report.Event.Kind))
+			kind := string(ap.Report.Event.Kind)
+			if strings.HasSuffix(ap.Report.Event.Text, "all is ready") {
+				kind += ",ready"
+			}
+			out = append(out, kind)
 		}
 	}
 	return strings.Join(out, " ")
@@ -67,7 +71,7 @@ func TestNeedsAreWaitedFor(t *testing.T) {
 	want(t, "the third", inRun(w), "assigned base web site")
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 3, Changes: 1})
 	want(t, "states", w.states(), "base ready; web ready; site ready")
-	want(t, "told", w.kinds(), "started accepted waiting waiting applied failed applied applied ready")
+	want(t, "told", w.kinds(), "started accepted waiting waiting applied failed applied applied,ready")
 }
 
 func TestAFailureIsGivenUp(t *testing.T) {
@@ -183,7 +187,7 @@ func TestDrift(t *testing.T) {
 	w.step(machine.Touched{})
 	w.endRun(machine.Outcome{Result: machine.Done, Parts: map[string]machine.Part{"modules/a": {Drift: 2}}})
 	want(t, "by policy", w.states(), "a drifted")
-	want(t, "told", w.kinds(), "started accepted applied ready drifted repaired ready drifted")
+	want(t, "told", w.kinds(), "started accepted applied,ready drifted repaired,ready drifted")
 }
 
 func TestFrozenLockedWithdrawn(t *testing.T) {

@@ -21,7 +21,7 @@ func (m *Machine) report(e fleet.Event) {
 func (m *Machine) announce() {
 	if ready := m.ready(); ready != m.wasReady {
 		m.wasReady = ready
-		if ready {
+		if ready && !m.saysReady() {
 			m.report(fleet.Event{Kind: fleet.Ready, Run: m.Run})
 		}
 	}
@@ -32,6 +32,19 @@ func (m *Machine) announce() {
 	}
 	// Reports go before what else there is to do: they are done at once.
 	slices.SortStableFunc(m.actions, func(a, b Action) int { return rank(a) - rank(b) })
+}
+
+// saysReady has the run that ended in this step say that all is ready: most of what a fleet
+// is told is that a commit was applied and that all is ready by that.
+func (m *Machine) saysReady() bool {
+	for i, a := range m.actions {
+		if ap, ok := a.(Append); ok && (ap.Report.Event.Kind == fleet.Applied || ap.Report.Event.Kind == fleet.Repaired) {
+			ap.Report.Event.Text = strings.TrimPrefix(ap.Report.Event.Text+", all is ready", ", ")
+			m.actions[i] = ap
+			return true
+		}
+	}
+	return false
 }
 
 func rank(a Action) int {
@@ -62,8 +75,9 @@ func (m *Machine) Status() fleet.Status {
 	}
 	s.Modules = make([]fleet.ModuleStatus, 0, len(m.Accepted.Modules))
 	most := min(1024, 64<<10/(len(m.Accepted.Modules)+1)) // all of a report has to be small
-	for _, as := range m.Accepted.Modules {
-		have, _ := m.applied(as.Module)
+	for i := range m.Accepted.Modules {
+		as := &m.Accepted.Modules[i]
+		have, _ := m.applied(i, as.Module)
 		k := m.Modules[as.Module]
 		s.Drift += k.Drift
 		s.Modules = append(s.Modules, fleet.ModuleStatus{
@@ -89,7 +103,7 @@ func (m *Machine) ready() bool {
 	}
 	for i := range m.Accepted.Modules {
 		as := &m.Accepted.Modules[i]
-		if have, _ := m.applied(as.Module); m.stateOf(as.Bundle, have.Bundle, m.Modules[as.Module]) != fleet.ModuleReady {
+		if have, _ := m.applied(i, as.Module); m.stateOf(as.Bundle, have.Bundle, m.Modules[as.Module]) != fleet.ModuleReady {
 			return false
 		}
 	}
