@@ -31,7 +31,12 @@ import (
 // version is set by the linker for releases, and by nothing else.
 var version string
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	// A library can show how memory is used, so that the runtime would note all the time where it
+	// is taken. Nobody asks, and the notes are 2 MB.
+	runtime.MemProfileRate = 0
+	os.Exit(run(os.Args[1:]))
+}
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == compileChild {

@@ -12,10 +12,14 @@ import (
 )
 
 // How much memory a hub may use beside what it needs, in percent of that: at rest most of it
-// is of agents that rest too, and a hub that works collects all the time with so little.
+// is of agents that rest too, and a hub that works collects all the time with so little. It may
+// use more while it works where much is in use, which takes long to look through. What it uses
+// meanwhile leaves holes between what stays, which tells in a fleet that is not large.
 const (
-	restPercent = 20
-	workPercent = 100
+	restPercent  = 20
+	workPercent  = 50
+	largePercent = 100
+	large        = 64 << 20 // bytes
 )
 
 // lookEvery is how often thrift looks, and a span is so many looks. So many collections since
@@ -46,6 +50,7 @@ type thrift struct {
 	looks int      // since then
 	calm  int      // spans without work; below calmSpans it works
 	busy  bool
+	large bool // as it was said last
 }
 
 // measures are how many collections there were so far and how much was allocated, and how
@@ -65,8 +70,11 @@ func (t *thrift) look(m measures) (percent int, give bool) {
 		t.calm = 0
 	}
 	switch {
-	case !t.busy && t.calm == 0:
-		t.busy = true
+	case t.calm == 0 && (!t.busy || t.large != (m.used >= large)):
+		t.busy, t.large = true, m.used >= large
+		if t.large {
+			return largePercent, false
+		}
 		return workPercent, false
 	case t.busy && t.calm >= calmSpans:
 		t.busy, percent = false, restPercent

@@ -50,7 +50,7 @@ func TestThrift(t *testing.T) {
 
 // A hub that has much is seen to work by what it allocates, though it seldom collects.
 func TestThriftOfMuch(t *testing.T) {
-	for _, used := range []uint64{10 << 20, 4 << 30} {
+	for used, percent := range map[uint64]int{10 << 20: workPercent, 4 << 30: largePercent} {
 		much := max(workBytes, used/workPart)
 		m := measures{used: used}
 		var h thrift
@@ -65,7 +65,7 @@ func TestThriftOfMuch(t *testing.T) {
 			}
 		}
 		over(much-1, 0)
-		over(much, workPercent)
+		over(much, percent)
 		for range calmSpans {
 			over(much/2, 0)
 		}
@@ -73,5 +73,20 @@ func TestThriftOfMuch(t *testing.T) {
 			over(much/2-1, 0)
 		}
 		over(0, restPercent)
+	}
+}
+
+// What a hub may use follows how much is in use as long as it works.
+func TestThriftGrows(t *testing.T) {
+	var h thrift
+	m := measures{used: large - 1}
+	for i, c := range []struct {
+		used uint64
+		want int
+	}{{large - 1, workPercent}, {large - 1, 0}, {large, largePercent}, {large, 0}, {large - 1, workPercent}} {
+		m.gcs, m.used = m.gcs+workGCs, c.used
+		if got, _ := h.look(m); got != c.want {
+			t.Errorf("at %d: %d, not %d", i, got, c.want)
+		}
 	}
 }
