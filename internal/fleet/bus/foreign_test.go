@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
