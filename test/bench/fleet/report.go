@@ -27,7 +27,7 @@ looks whether an assignment ever has a number that another one had: none has.
 
 Hub and agents share the processors of this machine, and the agents take the larger part
 of them: believe processor times and memory before wall times. Agents take the memory that they
-will need, up to 12 GiB, before anything is measured. Nothing is extrapolated.
+will need, up to 16 GiB, before anything is measured. Nothing is extrapolated.
 
 *TLS alone* is a program that takes as many connections with certificates on both sides,
 and does nothing else. *The bus alone* is fettle's message bus with links that rest. Both

@@ -22,7 +22,7 @@ const perShare = 5000
 // allMemory is what all agents may use, in bytes: a machine of 24 GiB has room for their hub
 // beside them. No agent needs more than perAgent, with what is garbage for a while.
 const (
-	allMemory = 12 << 30
+	allMemory = 16 << 30
 	perAgent  = 1600 << 10
 )
 
