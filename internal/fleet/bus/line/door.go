@@ -277,21 +277,22 @@ func (d *Door) Place() (server string, connection uint64) { return d.config.Name
 
 // Kick ends a connection. One that has ended is ignored.
 func (d *Door) Kick(connection uint64) {
-	d.mu.RLock()
-	g := d.all[connection]
-	d.mu.RUnlock()
-	if g != nil {
+	if g := d.guest(connection); g != nil {
 		g.dismiss()
 	}
 }
 
 func (d *Door) wake(connection uint64) {
-	d.mu.RLock()
-	g := d.all[connection]
-	d.mu.RUnlock()
-	if g != nil {
+	if g := d.guest(connection); g != nil {
 		g.wake()
 	}
+}
+
+// guest is the one of a connection, nil for one that has ended.
+func (d *Door) guest(connection uint64) *guest {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.all[connection]
 }
 
 // Open is how many are let in.
