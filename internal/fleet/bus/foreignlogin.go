@@ -44,7 +44,8 @@ func (f Foreign) login() (l login, err error) {
 	return l, nil
 }
 
-// check says what is wrong with credentials for these addresses.
+// checkLogin says what is wrong with the credentials, as far as that can be told without the
+// cluster.
 func (f Foreign) checkLogin() error {
 	l, err := f.login()
 	if err == nil && l.certificate != nil && !f.isSecure() {
