@@ -160,6 +160,14 @@ func decode(b []byte, v any) error {
 }
 
 func (a Assignment) check() error {
+	if err := a.checkOwn(); err != nil {
+		return err
+	}
+	return checkParts(slices.Concat([]Assigned{a.Top}, a.Modules))
+}
+
+// checkOwn is about what is neither top nor module.
+func (a Assignment) checkOwn() error {
 	if a.Format != AssignmentFormat {
 		return fmt.Errorf("cannot read an assignment of the format %.40q: this program knows %s", a.Format, AssignmentFormat)
 	}
@@ -169,8 +177,18 @@ func (a Assignment) check() error {
 	if a.Epoch == 0 || a.Generation == 0 {
 		return errors.New("cannot take an assignment without epoch and generation")
 	}
-	seen := map[string]bool{}
-	for i, m := range slices.Concat([]Assigned{a.Top}, a.Modules) {
+	if a.Program != nil {
+		if err := a.Program.Check(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
+}
+
+// checkParts is about the top, which is the first, and the modules.
+func checkParts(parts []Assigned) error {
+	seen := make(map[string]bool, len(parts))
+	for i, m := range parts {
 		if err := m.check(i == 0); err != nil {
 			return err
 		}
@@ -179,12 +197,7 @@ func (a Assignment) check() error {
 		}
 		seen[m.Module] = true
 	}
-	if a.Program != nil {
-		if err := a.Program.Check(); err != nil {
-			return err
-		}
-	}
-	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
+	return nil
 }
 
 func (m Assigned) check(top bool) error {

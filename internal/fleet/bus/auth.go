@@ -4,8 +4,6 @@ import (
 	"crypto/subtle"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"fettle.dev/fettle/internal/fleet/bus/line"
 )
 
 // Users of connections within the process.
@@ -13,10 +11,6 @@ const (
 	userHub    = "hub"
 	userSystem = "system"
 )
-
-// ErrNotYet is in the chain of an error of Config.Identify about a hub that cannot tell yet who
-// may come in.
-var ErrNotYet = line.ErrNotYet
 
 // Check implements server.Authentication: it tells who may connect, and as what. Only this
 // hub may, from within its process, and with a secret that nobody else has.

@@ -11,12 +11,17 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"golang.org/x/time/rate"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/line"
 	"fettle.dev/fettle/internal/host"
 )
+
+// Turnstile lets those who connect begin their handshakes in turn.
+type Turnstile = line.Turnstile
+
+// NewTurnstile makes one.
+func NewTurnstile() *Turnstile { return line.NewTurnstile() }
 
 // Config is what a Server is. Dir is always needed; Listen, TLS and Identify are unless
 // DontListen is set.
@@ -33,8 +38,13 @@ type Config struct {
 	// many goroutines, and refuses with an error who is revoked.
 	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
 
+	// Ready is closed when agents may come in, who wait until then; nil is at once.
+	Ready <-chan struct{}
+	// Turnstile bounds the handshakes that go on at once, together with those of others that
+	// have the same one; nil is one of its own.
+	Turnstile *Turnstile
+
 	MaxConnections int           // 0 is 50,000
-	Handshakes     int64         // new connections in a second, the others having to come again; 0 is 1,000
 	Ping           time.Duration // how often is looked whether an agent said anything, which is gone when the fourth look finds nothing; 0 is 20 s
 	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
 	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
@@ -126,9 +136,9 @@ func (c Config) cluster(o *server.Options) error {
 	// A server with others insists on listening. It is told to where nobody comes by chance, and
 	// lets in nobody: see Check.
 	o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
-	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify}), true, true, true
+	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.Cluster.TLS, c.Cluster.Identify), true, true, true
 	o.LameDuckDuration, o.LameDuckGracePeriod = time.Second, -time.Millisecond
-	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 5 * time.Second, TLSConfig: strict(c.Cluster.TLS, limits{verify: c.Cluster.Identify})}
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 5 * time.Second, TLSConfig: strict(c.Cluster.TLS, c.Cluster.Identify)}
 	routes := c.Cluster.Routes
 	if len(routes) == 0 {
 		// One that is to be a cluster has to have a route: its own, which it finds out.
@@ -159,63 +169,40 @@ func address(s string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// errTooMany is what who connects is not told: the connection ends without an alert, which
-// would mean that its certificate is not believed, and it comes again.
-var errTooMany = errors.New("cannot take more connections in this second")
-
-// limited lets so many handshakes in a second begin. A handshake costs as much as all
-// else of an agent, and after an outage they all come.
-func limited(perSecond int64) func() error {
-	perSecond = orElse(perSecond, 1000)
-	l := rate.NewLimiter(rate.Limit(perSecond), int(perSecond))
-	return func() error {
-		if !l.Allow() {
-			return errTooMany
-		}
-		return nil
-	}
-}
-
-// limits are what strict adds; each may be nil.
-type limits struct {
-	before func() error // of a handshake that somebody else begins
-	verify func(*tls.ConnectionState) error
-}
-
-// strict is a configuration that wants TLS 1.3 and a certificate that verifies,
-// whatever its own function for single connections gives.
-func strict(c *tls.Config, l limits) *tls.Config {
+// strict is a configuration that wants TLS 1.3 and a certificate that verifies, whatever its
+// own function for single connections gives. verify is asked as well, unless it is nil.
+func strict(c *tls.Config, verify func(*tls.ConnectionState) error) *tls.Config {
 	each := c.GetConfigForClient
-	c = l.tighten(c)
+	c = tighten(c, verify)
+	if each == nil {
+		return c
+	}
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if l.before != nil {
-			if err := l.before(); err != nil {
-				return nil, errors.Join(err, hello.Conn.Close())
-			}
-		}
-		if each == nil {
-			return nil, nil
-		}
 		own, err := each(hello)
 		if err != nil || own == nil {
 			return nil, err
 		}
-		return l.tighten(own), nil
+		return tighten(own, verify), nil
 	}
 	return c
 }
 
-func (l limits) tighten(c *tls.Config) *tls.Config {
+// tighten leaves the chain of a certificate to who says that he verifies it himself: to do that
+// is the most of what a hub computes for a connection, and it would be done twice.
+func tighten(c *tls.Config, verify func(*tls.ConnectionState) error) *tls.Config {
 	c = c.Clone()
-	c.MinVersion, c.ClientAuth, c.SessionTicketsDisabled = tls.VersionTLS13, tls.RequireAndVerifyClientCert, true
-	if also := c.VerifyConnection; l.verify != nil {
+	if c.ClientAuth != tls.RequireAnyClientCert || c.VerifyConnection == nil {
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	c.MinVersion, c.SessionTicketsDisabled = tls.VersionTLS13, true
+	if also := c.VerifyConnection; verify != nil {
 		c.VerifyConnection = func(state tls.ConnectionState) error {
 			if also != nil {
 				if err := also(state); err != nil {
 					return err
 				}
 			}
-			return l.verify(&state)
+			return verify(&state)
 		}
 	}
 	return c

@@ -3,7 +3,6 @@ package bus
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -29,23 +28,37 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestStrict: a configuration for single connections is made as strict as all others.
+// TestStrict: a configuration for single connections is made as strict as all others, and a chain
+// is verified here unless somebody says that he does it.
 func TestStrict(t *testing.T) {
-	lax := &tls.Config{MinVersion: tls.VersionTLS10, ClientAuth: tls.NoClientCert}
-	c := strict(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return lax, nil }}, limits{before: limited(2)})
-	for i := range 3 {
-		conn, far := net.Pipe()
-		defer far.Close()
-		got, err := c.GetConfigForClient(&tls.ClientHelloInfo{Conn: conn})
-		if i == 2 {
-			if !errors.Is(err, errTooMany) {
-				t.Errorf("the third in a second: %v", err)
+	verifies := func(tls.ConnectionState) error { return nil }
+	for _, c := range []struct {
+		auth   tls.ClientAuthType
+		verify func(tls.ConnectionState) error
+		want   tls.ClientAuthType
+	}{
+		{tls.NoClientCert, nil, tls.RequireAndVerifyClientCert},
+		{tls.NoClientCert, verifies, tls.RequireAndVerifyClientCert},
+		{tls.RequestClientCert, verifies, tls.RequireAndVerifyClientCert},
+		{tls.RequireAnyClientCert, nil, tls.RequireAndVerifyClientCert},
+		{tls.RequireAnyClientCert, verifies, tls.RequireAnyClientCert},
+	} {
+		lax := &tls.Config{MinVersion: tls.VersionTLS10, ClientAuth: c.auth, VerifyConnection: c.verify}
+		whole := strict(lax, nil)
+		each, err := strict(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return lax, nil }}, nil).GetConfigForClient(&tls.ClientHelloInfo{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []*tls.Config{whole, each} {
+			if got.MinVersion != tls.VersionTLS13 || got.ClientAuth != c.want || !got.SessionTicketsDisabled {
+				t.Errorf("%+v: got %+v", c, got)
 			}
-			return
 		}
-		if err != nil || got.MinVersion != tls.VersionTLS13 || got.ClientAuth != tls.RequireAndVerifyClientCert || !got.SessionTicketsDisabled {
-			t.Errorf("got %+v, %v", got, err)
-		}
+	}
+	wrong := errors.New("no")
+	both := strict(&tls.Config{ClientAuth: tls.RequireAnyClientCert, VerifyConnection: verifies}, func(*tls.ConnectionState) error { return wrong })
+	if err := both.VerifyConnection(tls.ConnectionState{}); !errors.Is(err, wrong) {
+		t.Errorf("the second is not asked: %v", err)
 	}
 }
 

@@ -116,7 +116,7 @@ func refusal(err error) string {
 	if !errors.Is(err, line.ErrRefused) {
 		return err.Error()
 	}
-	return "it does not let this agent in. A hub that has only begun sends all away for some seconds: nothing is to be done, it is tried again. If it goes on, look at a hub whether this target is active: fettle target list --all"
+	return "it does not let this agent in. Look at a hub whether this target is active: fettle target list --all"
 }
 
 // connect makes one connection; ctx and the time of an attempt bound it.

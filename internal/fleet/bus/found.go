@@ -176,7 +176,7 @@ func (s *Server) accompany() (end func(), err error) {
 		ServerName: s.config.Name + "-company", NoLog: true, NoSigs: true, CustomRouterAuthentication: hubsOnly{},
 		// A server that does not listen to clients makes no routes.
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, CustomClientAuthentication: nobody{},
-		Cluster: server.ClusterOpts{Name: c.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.TLS, limits{verify: c.Identify})},
+		Cluster: server.ClusterOpts{Name: c.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.TLS, c.Identify)},
 		Routes:  []*url.URL{{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", port)}},
 	})
 	if err != nil {

@@ -65,7 +65,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 // hear.
 func (s *Server) begin(ctx context.Context) (err error) {
 	s.door = line.NewDoor(line.Config{
-		Name: newToken(), Identify: s.config.Identify, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
+		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, Turnstile: s.config.Turnstile, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
 		Watch: line.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
 		Admit: func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
 		Gone:  func(connection uint64) { s.exchange.Gone(connection) },
@@ -94,7 +94,7 @@ func (s *Server) open() (err error) {
 		return fmt.Errorf("cannot listen for agents: %w", err)
 	}
 	go func() {
-		_ = s.door.Serve(tls.NewListener(s.listener, strict(s.config.TLS, limits{before: limited(s.config.Handshakes)})))
+		_ = s.door.Serve(tls.NewListener(s.listener, strict(s.config.TLS, nil)))
 	}()
 	return nil
 }

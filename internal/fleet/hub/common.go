@@ -27,24 +27,24 @@ type commons struct {
 	// away what none names. It is taken before mu.
 	using sync.RWMutex
 	mu    sync.Mutex
-	known map[string][]fleet.Assigned // the top first
-	there map[string]bool             // what this hub has seen to
-	idle  map[string]bool             // what none named when it was looked through last
+	known map[string]*common // by digest
+	there map[string]bool    // what this hub has seen to
+	idle  map[string]bool    // what none named when it was looked through last
 }
 
 // fewest is how many modules are worth it.
 const fewest = 4
 
-// common is something by its digest, with its top.
+// common is one of them.
 type common struct {
 	digest string
-	top    fleet.Assigned
+	fleet.Common
 }
 
 // of finds what assignments that are written at once have in common with each other, or with
 // one that was written before, and sees to it that it is in the bucket. It gives it by the
 // first place of the list of modules, which they share.
-func (c *commons) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.Assigned]common, error) {
+func (c *commons) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.Assigned]*common, error) {
 	if c.store == nil {
 		return nil, nil
 	}
@@ -55,53 +55,52 @@ func (c *commons) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.As
 			first[&a.Modules[0]] = a
 		}
 	}
-	out := map[*fleet.Assigned]common{}
+	out := map[*fleet.Assigned]*common{}
 	for at, a := range first {
-		digest, err := c.put(ctx, append([]fleet.Assigned{a.Top}, a.Modules...), count[at] > 1)
+		has, err := c.put(ctx, a.Top, a.Modules, count[at] > 1)
 		if err != nil {
 			return nil, err
 		}
-		if digest != "" {
-			out[at] = common{digest, a.Top}
+		if has != nil {
+			out[at] = has
 		}
 	}
 	return out, nil
 }
 
-// digestOf is that of what an assignment has in common with others, "" of none.
-func digestOf(shared map[*fleet.Assigned]common, a fleet.Assignment) string {
+// commonOf is what an assignment has in common with others, nil for nothing.
+func commonOf(shared map[*fleet.Assigned]*common, a fleet.Assignment) *common {
 	if len(a.Modules) == 0 {
-		return ""
+		return nil
 	}
 	c := shared[&a.Modules[0]]
-	if !fleet.SameModules([]fleet.Assigned{c.top}, []fleet.Assigned{a.Top}) {
-		return "" // it has another top
+	if c == nil || !fleet.SameModules([]fleet.Assigned{c.Top}, []fleet.Assigned{a.Top}) {
+		return nil // it has another top
 	}
-	return c.digest
+	return c
 }
 
-// put sees to it that something is in the bucket, and gives its digest. What is not there,
-// and not worth it, has none.
-func (c *commons) put(ctx context.Context, parts []fleet.Assigned, worth bool) (digest string, err error) {
-	text, err := json.Marshal(parts)
+// put sees to it that something is in the bucket. What is not there, and not worth it, is nil.
+func (c *commons) put(ctx context.Context, top fleet.Assigned, modules []fleet.Assigned, worth bool) (*common, error) {
+	text, err := json.Marshal(append([]fleet.Assigned{top}, modules...))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	digest = hex.EncodeToString(sum[:16])
+	digest := hex.EncodeToString(sum[:16])
 	c.mu.Lock()
-	there := c.there[digest]
+	there, known := c.there[digest], c.known[digest]
 	c.mu.Unlock()
 	switch {
 	case there:
-		return digest, nil
+		return known, nil
 	case !worth:
-		return "", nil
+		return nil, nil
 	}
 	var out bytes.Buffer
 	w, err := small.NewWriter(&out, small.BestCompression)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, err = w.Write(text); err == nil {
 		err = w.Close()
@@ -110,20 +109,27 @@ func (c *commons) put(ctx context.Context, parts []fleet.Assigned, worth bool) (
 		_, err = c.store.Update(ctx, digest, out.Bytes(), 0)
 	}
 	if err != nil && !errors.Is(err, fleet.ErrConflict) {
-		return "", fmt.Errorf("cannot keep what assignments have in common: %w", err)
+		return nil, fmt.Errorf("cannot keep what assignments have in common: %w", err)
 	}
-	c.learn(digest, parts, true)
-	return digest, nil
+	return c.learn(digest, top, modules, true)
 }
 
-func (c *commons) learn(digest string, parts []fleet.Assigned, there bool) {
+// learn keeps one, and gives it as it is known.
+func (c *commons) learn(digest string, top fleet.Assigned, modules []fleet.Assigned, there bool) (*common, error) {
+	made, err := fleet.NewCommon(top, modules)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= maxLists {
-		c.known, c.there = map[string][]fleet.Assigned{}, map[string]bool{}
+		c.known, c.there = map[string]*common{}, map[string]bool{}
 	}
-	c.known[digest] = parts
+	if c.known[digest] == nil {
+		c.known[digest] = &common{digest, made}
+	}
 	c.there[digest] = c.there[digest] || there
+	return c.known[digest], nil
 }
 
 // again forgets what is there: another hub may have taken it away while it led.
@@ -134,19 +140,20 @@ func (c *commons) again() {
 }
 
 // get gives what has a digest. Who follows assignments waits here for a bus that is away:
-// none of them may be left out for that.
-func (c *commons) get(ctx context.Context, digest string) ([]fleet.Assigned, error) {
+// none of them may be left out for that. alike has the lists that are known already.
+func (c *commons) get(ctx context.Context, digest string, alike *lists) (*common, error) {
 	c.mu.Lock()
-	parts, known := c.known[digest]
+	known := c.known[digest]
 	c.mu.Unlock()
-	if known {
-		return parts, nil
+	if known != nil {
+		return known, nil
 	}
 	if c.store == nil {
 		return nil, fmt.Errorf("cannot read what assignments have in common as %.40q", digest)
 	}
 	for {
 		e, err := c.store.Get(ctx, digest)
+		var parts []fleet.Assigned
 		if err == nil {
 			parts, err = parseCommon(e.Value)
 		} else if !errors.Is(err, fleet.ErrNotFound) && ctx.Err() == nil {
@@ -156,10 +163,10 @@ func (c *commons) get(ctx context.Context, digest string) ([]fleet.Assigned, err
 			}
 			continue
 		}
-		if err == nil {
-			c.learn(digest, parts, false)
+		if err != nil {
+			return nil, err
 		}
-		return parts, err
+		return c.learn(digest, parts[0], alike.one(parts[1:]), false)
 	}
 }
 

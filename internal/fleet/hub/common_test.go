@@ -81,7 +81,7 @@ func bytesOf(t *testing.T, h *Hub, want []fleet.Assignment) (each int, shared in
 		if got, err := g.envelope(); err != nil || !bytes.Equal(got, sealed) {
 			t.Fatalf("%s has another envelope, %v\n%s\nwant\n%s", a.Name, err, got, sealed)
 		}
-		if g.common != "" {
+		if g.common != nil {
 			shared++
 		}
 	}
@@ -232,7 +232,7 @@ func TestOldGiven(t *testing.T) {
 			t.Fatal(err)
 		}
 		bytesOf(t, h, []fleet.Assignment{a})
-		if s, err := unpackGiven(old.Bytes()); err != nil || s.Fence != 3 {
+		if s, err := h.packer.unpack(old.Bytes()); err != nil || s.Fence != 3 {
 			t.Errorf("level %d: fence %d, %v", level, s.Fence, err)
 		}
 	}

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,8 +26,8 @@ type given struct {
 	assignment fleet.Assignment
 	// payload is what was signed, nil where that is what the assignment gives.
 	payload []byte
-	// common is the digest of its top and modules where they lie among the commons, else "".
-	common string
+	// common is its top and modules where they lie among the commons, else nil.
+	common *common
 }
 
 // stored is given in the store: compressed JSON. The envelope is not in it as agents get
@@ -51,8 +50,11 @@ const storedWords = `"signatures":[{"keyid":"","sig":"=="}]}{"fence":1,"common":
 
 // signed is what the signatures are of.
 func (g given) signed() []byte {
-	if g.payload != nil {
+	switch {
+	case g.payload != nil:
 		return g.payload
+	case g.common != nil:
+		return g.common.Marshal(g.assignment)
 	}
 	return g.assignment.Marshal()
 }
@@ -62,8 +64,8 @@ func (g given) envelope() ([]byte, error) {
 	return fleet.Envelope(g.signed(), fleet.AssignmentType, g.signatures...)
 }
 
-// packer makes what the store has of assignments. The zero value is ready.
-type packer struct{ writers sync.Pool } // a writer is large, and a commit is one for each target
+// packer makes what the store has of assignments, and reads it. The zero value is ready.
+type packer struct{ writers, readers sync.Pool } // each is large, and there is an assignment for each target
 
 // pack is what the store has of one.
 func (p *packer) pack(g given) ([]byte, error) { return p.packText(g, g.signed()) }
@@ -84,8 +86,8 @@ func (p *packer) packText(g given, signed []byte) ([]byte, error) {
 	defer p.writers.Put(w)
 	out.WriteByte(withWords)
 	common := ""
-	if g.common != "" {
-		common, signed = fmt.Sprintf(`"common":%q,`, g.common), g.own().Marshal()
+	if g.common != nil {
+		common, signed = fmt.Sprintf(`"common":%q,`, g.common.digest), g.assignment.Own().Marshal()
 	}
 	// It is stored as JSON. To have that made would look at all that was signed again.
 	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.fence, common, signed, signatures)
@@ -93,21 +95,20 @@ func (p *packer) packText(g given, signed []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// own is the assignment without what it has in common with others.
-func (g given) own() fleet.Assignment {
-	a := g.assignment
-	a.Top, a.Modules = fleet.Assigned{}, nil
-	return a
-}
-
-// unpackGiven reads what pack made, and believes nothing yet.
-func unpackGiven(b []byte) (s stored, err error) {
+// unpack reads what pack made, and believes nothing yet.
+func (p *packer) unpack(b []byte) (s stored, err error) {
 	const most = 2 * fleet.MaxAssignment
-	var r io.Reader
+	var words []byte
 	if len(b) > 0 && b[0] == withWords {
-		r = flate.NewReaderDict(bytes.NewReader(b[1:]), []byte(storedWords))
-	} else {
-		r = flate.NewReader(bytes.NewReader(b))
+		b, words = b[1:], []byte(storedWords)
+	}
+	r, ok := p.readers.Get().(io.Reader)
+	if !ok {
+		r = small.NewReader(nil)
+	}
+	defer p.readers.Put(r)
+	if err := r.(small.Resetter).Reset(bytes.NewReader(b), words); err != nil {
+		return s, err
 	}
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && len(text) > most {
@@ -122,30 +123,26 @@ func unpackGiven(b []byte) (s stored, err error) {
 	return s, nil
 }
 
-// whole is what was signed.
-func (h *Hub) whole(s stored) ([]byte, error) {
+// whole is what was signed, and what it has in common with others, if it does.
+func (h *Hub) whole(s stored) ([]byte, *common, error) {
 	if s.Common == "" {
-		return s.Payload, nil
+		return s.Payload, nil, nil
 	}
-	parts, err := h.commons.get(h.ctx, s.Common)
+	c, err := h.commons.get(h.ctx, s.Common, &h.lists)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var a fleet.Assignment
-	if err := json.Unmarshal(s.Payload, &a); err != nil {
-		return nil, fmt.Errorf("cannot read an assignment of the store: %w", err)
-	}
-	a.Top, a.Modules = parts[0], parts[1:]
-	return a.Marshal(), nil
+	text, err := c.Text(s.Payload)
+	return text, c, err
 }
 
 // parseGiven reads one and believes nothing that no hub signed.
 func (h *Hub) parseGiven(b []byte) (given, error) {
-	s, err := unpackGiven(b)
+	s, err := h.packer.unpack(b)
 	if err != nil {
 		return given{}, err
 	}
-	text, err := h.whole(s)
+	text, common, err := h.whole(s)
 	if err != nil {
 		return given{}, err
 	}
@@ -159,20 +156,28 @@ func (h *Hub) parseGiven(b []byte) (given, error) {
 	for i := range s.Signatures {
 		s.Signatures[i].KeyID = fleet.Word(s.Signatures[i].KeyID)
 	}
-	g := given{fence: s.Fence, signatures: s.Signatures, common: fleet.Word(s.Common)}
-	if g.assignment, err = fleet.ParseAssignment(text); err != nil {
+	g := given{fence: s.Fence, signatures: s.Signatures, common: common}
+	if common != nil {
+		g.assignment, err = common.Parse(s.Payload)
+	} else {
+		g.assignment, err = fleet.ParseAssignment(text)
+	}
+	if err != nil {
 		return given{}, err
 	}
-	if s.Common == "" && !bytes.Equal(g.assignment.Marshal(), text) {
+	if !bytes.Equal(g.signed(), text) {
 		g.payload = text // another program wrote it
 	}
-	h.share(&g.assignment)
+	h.share(&g)
 	return g, nil
 }
 
 // share keeps once what an assignment that was read has in common with others.
-func (h *Hub) share(a *fleet.Assignment) {
-	a.Top, a.Modules = h.lists.one([]fleet.Assigned{a.Top})[0], h.lists.one(a.Modules)
+func (h *Hub) share(g *given) {
+	a := &g.assignment
+	if g.common == nil {
+		a.Top, a.Modules = h.lists.one([]fleet.Assigned{a.Top})[0], h.lists.one(a.Modules)
+	}
 	a.Labels, a.Fleet, a.Format = h.labels.Labels(a.Labels), fleet.Word(a.Fleet), fleet.Word(a.Format)
 }
 
@@ -187,14 +192,15 @@ func (h *Hub) openGiven(e fleet.Entry) (fleet.Assignment, error) {
 
 // sign signs an assignment, and makes what the store is to have of it in the place of what
 // is there now.
-func (h *Hub) sign(fence uint64, a fleet.Assignment, digest string) (draft[given], error) {
-	text := a.Marshal()
+func (h *Hub) sign(fence uint64, a fleet.Assignment, c *common) (draft[given], error) {
+	g := given{fence: fence, assignment: a, common: c}
+	text := g.signed()
 	signature, err := fleet.SignPayload(text, fleet.AssignmentType, h.keys.SigningKey())
 	if err != nil {
 		return draft[given]{}, err
 	}
 	signature.KeyID = fleet.Word(signature.KeyID)
-	g := given{fence: fence, signatures: []fleet.Signature{signature}, assignment: a, common: digest}
+	g.signatures = []fleet.Signature{signature}
 	_, rev, _ := h.assignments.get(string(a.Target))
 	packed, err := h.packer.packText(g, text)
 	return draft[given]{string(a.Target), g, packed, rev}, err
@@ -213,7 +219,7 @@ func (h *Hub) giveAll(ctx context.Context, fence uint64, all []fleet.Assignment)
 	}
 	drafts := make([]draft[given], len(all))
 	for i, a := range all {
-		if drafts[i], err = h.sign(fence, a, digestOf(shared, a)); err != nil {
+		if drafts[i], err = h.sign(fence, a, commonOf(shared, a)); err != nil {
 			return err
 		}
 	}
@@ -245,7 +251,7 @@ func (h *Hub) give(ctx context.Context, d draft[given]) error {
 		}
 		var there stored
 		if len(e.Value) > 0 {
-			if there, err = unpackGiven(e.Value); err != nil {
+			if there, err = h.packer.unpack(e.Value); err != nil {
 				return err
 			}
 		}

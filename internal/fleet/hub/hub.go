@@ -62,7 +62,7 @@ type Hub struct {
 	set  Settings
 	// settled is closed when agents may come.
 	settled   chan struct{}
-	turnstile *pki.Turnstile
+	turnstile *bus.Turnstile
 	ctx       context.Context // of Run: what goes on beside a question ends with it
 
 	keys      *pki.Hub
@@ -77,7 +77,6 @@ type Hub struct {
 	exchange fleet.Exchange
 	log      fleet.Log
 	stores   map[string]fleet.Store
-	early    atomic.Uint64 // agents that came before it was settled
 	view     *view.View
 	logEnd   atomic.Uint64 // where the log ended when the view began to follow it
 	metrics  *metrics.Metrics
@@ -203,15 +202,10 @@ func (h *Hub) startBus(ctx context.Context) error {
 		return err
 	}
 	conf := trust.BusTLS(h.keys.TLS, h.now)
-	conf.GetConfigForClient = h.admit
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.conf.Warn,
-		Cluster: h.cluster(trust), Foreign: foreign,
+		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
-			if !h.isSettled() { // who is known is being read: they come again in a moment
-				h.early.Add(1)
-				return "", bus.ErrNotYet
-			}
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {
 				return "", err
@@ -326,9 +320,6 @@ func (h *Hub) settle(ctx context.Context) error {
 		return err
 	}
 	close(h.settled)
-	if n := h.early.Load(); n > 0 {
-		h.warn(fmt.Sprintf("agents that came before this hub had read who is known were sent away, %d times in all: they come again by themselves", n))
-	}
 	h.keepCircle()
 	return nil
 }

@@ -144,7 +144,9 @@ func (h *Hub) pruneCommons(ctx context.Context) error {
 	return h.commons.prune(ctx, func() map[string]bool {
 		named := map[string]bool{}
 		for _, g := range h.assignments.values() {
-			named[g.common] = true
+			if g.common != nil {
+				named[g.common.digest] = true
+			}
 		}
 		return named
 	})

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/bus"
-	"fettle.dev/fettle/internal/fleet/pki"
 )
 
 // errAgain is of a hub that has to begin anew, as one of several.
@@ -31,7 +30,7 @@ func Run(ctx context.Context, c Config) error {
 
 func newHub(ctx context.Context, c Config, e edge) *Hub {
 	return &Hub{
-		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}), turnstile: pki.NewTurnstile(),
+		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}), turnstile: bus.NewTurnstile(),
 		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
 	}
 }

@@ -244,13 +244,13 @@ func (s *sim) written(k *shelf, value []byte) (key string, a fleet.Assignment) {
 
 // unpacked is the assignment of an entry of the store, whoever signed it.
 func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
-	s, err := unpackGiven(value)
+	h := &Hub{ctx: context.Background()}
+	s, err := h.packer.unpack(value)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
-	h := &Hub{ctx: context.Background()}
 	h.commons.store = k.stores["lists"].Copy() // it can be read even while nobody else can
-	text, err := h.whole(s)
+	text, _, err := h.whole(s)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}

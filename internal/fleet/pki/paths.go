@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,35 @@ type Paths struct {
 	mu   sync.Mutex
 	all  map[[sha256.Size]byte]way
 	tidy int // with so many those that ended are forgotten
+	// issuers are the paths of those that vouch for certificates, by their digests. Thousands
+	// of certificates that come in a minute, none of which was seen before, have the same few.
+	issuers map[[sha256.Size]byte][]*x509.Certificate
+}
+
+// maxIssuers bounds how many are remembered: a hub makes one in a while, and a fleet has few
+// hubs.
+const maxIssuers = 100
+
+// issuer gives the path of one at a moment, from memory or by looking for it.
+func (p *Paths) issuer(c *x509.Certificate, at time.Time, look func() ([]*x509.Certificate, error)) ([]*x509.Certificate, error) {
+	key := sha256.Sum256(c.Raw)
+	p.mu.Lock()
+	path := p.issuers[key]
+	p.mu.Unlock()
+	if path != nil && !slices.ContainsFunc(path, func(c *x509.Certificate) bool { return at.Before(c.NotBefore) || at.After(c.NotAfter) }) {
+		return path, nil
+	}
+	path, err := look()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.issuers == nil || len(p.issuers) >= maxIssuers {
+		p.issuers = map[[sha256.Size]byte][]*x509.Certificate{}
+	}
+	p.issuers[key] = path
+	return path, nil
 }
 
 // way is a path that was right from one moment to another.

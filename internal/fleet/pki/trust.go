@@ -109,6 +109,9 @@ func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, err
 // path is the way from a certificate to an authority, which has the length that the kind
 // asks for.
 func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509.Certificate, error) {
+	if p := t.known(chain, kind, at); p != nil {
+		return p, nil
+	}
 	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: usages(kind)}
 	for _, c := range t.Authorities {
 		opts.Roots.AddCert(c)
@@ -129,6 +132,32 @@ func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509
 		}
 	}
 	return nil, fmt.Errorf("cannot believe the certificate of a %s: it does not come from where such come from", kind)
+}
+
+// known is the path of a certificate by an issuer whose own path is known, nil for none: half as
+// much is computed for it. What an authority permits its issuers permit as well, or it is not
+// asked for here.
+func (t Trust) known(chain []*x509.Certificate, kind Kind, at time.Time) []*x509.Certificate {
+	if t.Paths == nil || kind != TargetKind && kind != PersonKind {
+		return nil
+	}
+	for _, c := range chain[1:min(len(chain), 8)] {
+		if !c.IsCA || !c.PermittedDNSDomainsCritical || !slices.Equal(c.PermittedURIDomains, []string{t.Fleet}) {
+			continue
+		}
+		above, err := t.Paths.issuer(c, at, func() ([]*x509.Certificate, error) { return t.path([]*x509.Certificate{c}, IssuerKind, at) })
+		if err != nil {
+			continue
+		}
+		opts := x509.VerifyOptions{Roots: x509.NewCertPool(), CurrentTime: at, KeyUsages: usages(kind)}
+		opts.Roots.AddCert(c)
+		if short, err := chain[0].Verify(opts); err == nil && len(short) == 1 && len(short[0]) == 2 {
+			if p := append([]*x509.Certificate{chain[0]}, above...); rightPath(p, kind) {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 func usages(kind Kind) []x509.ExtKeyUsage {

@@ -87,3 +87,18 @@ func (s *Set) Wait(each func(number uint64)) {
 		}
 	}
 }
+
+// HungUp tells whether the other end of a socket is gone already, or says nothing more. It is
+// false for no socket, and where the kernel does not say.
+func HungUp(of Socket) bool {
+	if of == nil {
+		return false
+	}
+	gone := false
+	_ = of.Control(func(fd uintptr) {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(p, 0)
+		gone = err == nil && n > 0 && p[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return gone
+}

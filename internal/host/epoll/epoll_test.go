@@ -3,6 +3,7 @@ package epoll_test
 import (
 	"net"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/internal/host/epoll"
 )
@@ -80,5 +81,43 @@ func TestSet(t *testing.T) {
 	<-done
 	if arm(second, true) == nil {
 		t.Error("armed in a set that is closed")
+	}
+}
+
+// TestHungUp: an end that is gone is told from one that is silent, whatever came before.
+func TestHungUp(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	far, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if epoll.HungUp(raw) || epoll.HungUp(nil) {
+		t.Error("one that is there is said to be gone")
+	}
+	_ = far.Close()
+	for end := time.Now().Add(30 * time.Second); !epoll.HungUp(raw); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("one that is gone is said to be there")
+		}
+	}
+	_ = c.Close()
+	if epoll.HungUp(raw) {
+		t.Error("nothing is known of a socket that is closed")
 	}
 }

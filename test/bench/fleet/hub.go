@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -152,11 +153,20 @@ func (h *hub) said() string {
 	return string(text)
 }
 
+// The ports of hubs are below those that the kernel gives to connections (ip_local_port_range of
+// ip(7)): else one of thousands of agents has that of a hub that was killed and begins again.
+const firstPort, ports = 20_000, 10_000
+
+// freeAddress is one on which nobody listens.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("cannot find a free port: %w", err)
+	var last error
+	for range 100 {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.N(ports)))
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			return address, l.Close()
+		}
+		last = err
 	}
-	defer l.Close()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)), nil
+	return "", fmt.Errorf("cannot find a free port: %w", last)
 }

@@ -23,8 +23,14 @@ const handshakeTime = 15 * time.Second
 type Config struct {
 	Name string // of this hub's process: letters, digits and -
 	// Identify tells whose a connection is, whose certificate was verified. It is asked once
-	// for each, from many goroutines. ErrNotYet and any other error send it away.
+	// for each, from many goroutines. An error sends it away.
 	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
+	// Ready is closed when agents may come in; nil is at once. Who comes before waits, in the
+	// kernel: a connection that is ended comes again, and each time that costs both ends more
+	// than to wait.
+	Ready <-chan struct{}
+	// Turnstile bounds the handshakes that go on at once; nil is one of the door's own.
+	Turnstile *Turnstile
 	// Admit is told of a connection before anything comes from it, and Gone of its end, after
 	// which nothing does. Both are called from many goroutines.
 	Admit func(id fleet.TargetID, connection uint64)
@@ -34,10 +40,6 @@ type Config struct {
 	// Warn is told whom a hub refuses.
 	Warn func(text string)
 }
-
-// ErrNotYet is in the chain of an error of Config.Identify about a hub that cannot tell yet who
-// may come in. Whoever comes is sent away, and nobody is warned: the hub says it once for all.
-var ErrNotYet = errors.New("this hub has only begun")
 
 // Door is the hub's end of all its connections with agents.
 type Door struct {
@@ -70,6 +72,9 @@ type receiver struct {
 
 // NewDoor makes one that nobody has come through. It lives until it is closed.
 func NewDoor(c Config) *Door {
+	if c.Turnstile == nil {
+		c.Turnstile = NewTurnstile()
+	}
 	d := &Door{config: c, done: make(chan struct{}), all: map[uint64]*guest{}, of: map[fleet.TargetID][]*guest{}}
 	go d.watch()
 	return d
@@ -85,29 +90,43 @@ func (d *Door) Serve(l net.Listener) error {
 	if closed {
 		return l.Close()
 	}
-	for wait := time.Duration(0); ; {
-		c, err := l.Accept()
-		switch {
-		case err == nil:
-			wait = 0
-			d.came.Add(1)
-			go d.greet(c)
-		case errors.Is(err, net.ErrClosed):
+	if d.config.Ready != nil {
+		select {
+		case <-d.config.Ready:
+		case <-d.done:
 			return nil
-		default: // there are no more files, as a rule: others will end
-			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
-			if !d.pause(wait) {
-				return nil
-			}
+		}
+	}
+	for wait := time.Duration(0); ; {
+		begin, free, ok := d.config.Turnstile.enter(d.done)
+		if !ok {
+			return nil
+		}
+		c, err := l.Accept()
+		if err == nil {
+			wait = 0
+			begin()
+			d.came.Add(1)
+			go d.greet(c, free)
+			continue
+		}
+		free()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		wait = min(max(2*wait, 5*time.Millisecond), time.Second) // there are no more files, as a rule: others will end
+		if !d.pause(wait) {
+			return nil
 		}
 	}
 }
 
 // greet is the handshake. It has a goroutine of its own, so that what reads on is a new one
-// whose stack never had to be large.
-func (d *Door) greet(c net.Conn) {
+// whose stack never had to be large. Who gave up while it waited is not worth one.
+func (d *Door) greet(c net.Conn, free func()) {
+	defer free()
 	defer d.came.Add(-1)
-	if d.config.Most > 0 && d.Open()+int(d.came.Load()) > d.config.Most {
+	if epoll.HungUp(socketOf(c)) || d.config.Most > 0 && d.Open()+int(d.came.Load()) > d.config.Most {
 		_ = c.Close()
 		return
 	}
@@ -137,9 +156,7 @@ func (d *Door) identify(c net.Conn) (fleet.TargetID, error) {
 	if err == nil {
 		return id, nil
 	}
-	if !errors.Is(err, ErrNotYet) {
-		d.config.Warn("refused a connection: " + err.Error())
-	}
+	d.config.Warn("refused a connection: " + err.Error())
 	_ = t.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = t.Write(appendFrame(nil, kindRefused)) // it comes again in any case
 	return "", err

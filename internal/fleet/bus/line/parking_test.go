@@ -18,6 +18,21 @@ import (
 
 // over is a door behind real sockets and TLS, which takes whoever comes for one.
 func over(t *testing.T) (d *Door, told *record, dial func() *tls.Conn) {
+	d, told, l, c := behind(t, nil)
+	go func() { _ = d.Serve(l) }()
+	return d, told, func() *tls.Conn {
+		c, err := tls.Dial("tcp", l.Addr().String(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+}
+
+// behind is such a door that does not serve yet, with what a client needs. begun is told of each
+// handshake.
+func behind(t *testing.T, begun func()) (d *Door, told *record, l net.Listener, client *tls.Config) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -33,21 +48,19 @@ func over(t *testing.T) (d *Door, told *record, dial func() *tls.Conn) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
-	if err != nil {
+	conf := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	conf.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		if begun != nil {
+			begun()
+		}
+		return nil, nil
+	}
+	if l, err = tls.Listen("tcp", "127.0.0.1:0", conf); err != nil {
 		t.Fatal(err)
 	}
 	d, told = newDoor(t, Watch{})
 	d.config.Identify = func(*tls.ConnectionState) (fleet.TargetID, error) { return one, nil }
-	go func() { _ = d.Serve(l) }()
-	return d, told, func() *tls.Conn {
-		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: "hub"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
+	return d, told, l, &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: "hub"}
 }
 
 // until waits for a condition.

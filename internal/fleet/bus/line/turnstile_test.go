@@ -1,4 +1,4 @@
-package pki
+package line
 
 import (
 	"crypto/tls"
