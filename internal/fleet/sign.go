@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -100,36 +99,48 @@ func Envelope(payload []byte, payloadType string, signatures ...Signature) ([]by
 
 // Open gives the payload of an envelope that one of the keys signed.
 func Open(envelope []byte, payloadType string, keys Keys) ([]byte, error) {
+	payload, _, err := open(envelope, payloadType, keys)
+	return payload, err
+}
+
+// open is Open, and gives the signatures as well, of which one is right.
+func open(envelope []byte, payloadType string, keys Keys) (payload []byte, signatures []Signature, err error) {
 	var s Signed
-	if err := json.NewDecoder(bytes.NewReader(envelope)).Decode(&s); err != nil {
-		return nil, fmt.Errorf("cannot read what is signed: %w", err)
+	if err := json.Unmarshal(envelope, &s); err != nil {
+		return nil, nil, fmt.Errorf("cannot read what is signed: %w", err)
 	}
 	if s.PayloadType != payloadType {
-		return nil, fmt.Errorf("cannot take %.60q for %s", s.PayloadType, payloadType)
+		return nil, nil, fmt.Errorf("cannot take %.60q for %s", s.PayloadType, payloadType)
 	}
-	payload, err := base64.StdEncoding.Strict().DecodeString(s.Payload)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read what is signed: %w", err)
+	if payload, err = base64.StdEncoding.Strict().DecodeString(s.Payload); err != nil {
+		return nil, nil, fmt.Errorf("cannot read what is signed: %w", err)
 	}
 	if err := VerifyPayload(payload, payloadType, s.Signatures, keys); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return payload, nil
+	return payload, s.Signatures, nil
 }
 
 // OpenAssignment opens and parses an assignment, in this order. One that cannot be read
 // although it is signed is a *NewerError.
 func OpenAssignment(envelope []byte, keys Keys) (Assignment, error) {
+	a, _, err := OpenSigned(envelope, keys)
+	return a, err
+}
+
+// OpenSigned is OpenAssignment, and gives the signatures as well: one of them is right, and of
+// the others nothing is known.
+func OpenSigned(envelope []byte, keys Keys) (Assignment, []Signature, error) {
 	if len(envelope) > 2*MaxAssignment {
-		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes", len(envelope))
+		return Assignment{}, nil, fmt.Errorf("cannot read an assignment of %d bytes", len(envelope))
 	}
-	payload, err := Open(envelope, AssignmentType, keys)
+	payload, signatures, err := open(envelope, AssignmentType, keys)
 	if err != nil {
-		return Assignment{}, err
+		return Assignment{}, nil, err
 	}
 	a, err := ParseAssignment(payload)
 	if err != nil {
-		return a, newerError(payload, err)
+		return a, nil, newerError(payload, err)
 	}
-	return a, nil
+	return a, signatures, nil
 }

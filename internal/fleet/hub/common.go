@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
@@ -170,6 +171,15 @@ func (c *commons) get(ctx context.Context, digest string, alike *lists) (*common
 	}
 }
 
+// keep forgets all others. What is asked for again is read again, and what is to be written again
+// is written, whether it is there or not.
+func (c *commons) keep(used map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.known, func(digest string, _ *common) bool { return !used[digest] })
+	maps.DeleteFunc(c.there, func(digest string, _ bool) bool { return !used[digest] })
+}
+
 func parseCommon(b []byte) (parts []fleet.Assigned, err error) {
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), fleet.MaxAssignment))
 	if err == nil {
@@ -194,15 +204,13 @@ func (c *commons) prune(ctx context.Context, named func() map[string]bool) error
 		return err
 	}
 	used, idle := named(), map[string]bool{}
+	c.keep(used)
 	for _, e := range entries {
 		switch {
 		case used[e.Key]:
 		case !c.idle[e.Key]:
 			idle[e.Key] = true
 		default:
-			c.mu.Lock()
-			delete(c.there, e.Key)
-			c.mu.Unlock()
 			if err := c.store.Delete(ctx, e.Key, e.Rev); err != nil && !errors.Is(err, fleet.ErrConflict) && !errors.Is(err, fleet.ErrNotFound) {
 				return err
 			}

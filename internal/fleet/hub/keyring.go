@@ -20,6 +20,7 @@ type remembered struct {
 	ring    keyring
 	paths   pki.Paths
 	pins    pinned
+	errands errands
 }
 
 // believed is how long it is remembered which keys are. Certificates live for months, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -268,13 +269,18 @@ func (h *Hub) rebuild(p pki.Peer) {
 	if _, _, known := h.targets.get(p.Name.ID); known {
 		return
 	}
-	go func() {
-		ctx, stop := context.WithTimeout(h.ctx, askFor)
-		defer stop()
-		if _, err := h.registrar.Rebuild(ctx, p); err != nil && ctx.Err() == nil {
+	h.errands.add(h.ctx, errand{
+		key: "registry/" + p.Name.ID,
+		do: func(ctx context.Context) error {
+			_, err := h.registrar.Rebuild(ctx, p)
+			return err
+		},
+		again: func(err error) bool {
 			h.warn(fmt.Sprintf("cannot take %s back into the registry: %v", p.Name.ID, err))
-		}
-	}()
+			_, refused := errors.AsType[*pki.Refusal](err)
+			return !refused && h.exchange.Here(fleet.TargetID(p.Name.ID))
+		},
+	})
 }
 
 // notedEvent is what the registrar does, as people read it.

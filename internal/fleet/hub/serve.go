@@ -52,7 +52,7 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	g, _, ok := h.assignments.get(string(from))
 	was := fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}
 	if h.mayBeBehind(have, g.assignment) {
-		go h.checkFloor(context.WithoutCancel(ctx), from)
+		h.checkFloor(from)
 	}
 	if !ok || g.assignment.Newer(was) <= 0 {
 		return nil, nil
@@ -60,36 +60,48 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	return g.envelope()
 }
 
-// mayBeBehind tells whether an agent says that it has more than this hub ever gave it.
+// mayBeBehind tells whether an agent says that it has more than this hub ever gave it, or will
+// give it first: what is given to who has nothing here is of the epoch that has begun.
 func (h *Hub) mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
+	if r, _, _ := h.rules.get(ruleKey); g.Epoch == 0 && have.Epoch < r.Epoch {
+		return false
+	}
 	return g.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0
 }
 
 // checkFloor asks an agent to show what it says that it has. What it only says would let
 // one agent push the epoch of all to the end of the numbers.
-func (h *Hub) checkFloor(ctx context.Context, id fleet.TargetID) {
-	ctx, stop := context.WithTimeout(ctx, askFor)
-	defer stop()
+func (h *Hub) checkFloor(id fleet.TargetID) {
+	h.errands.add(h.ctx, errand{
+		key: "floor/" + string(id),
+		do:  func(ctx context.Context) error { return h.raiseFloor(ctx, id) },
+		again: func(err error) bool {
+			h.warn(fmt.Sprintf("cannot note what the target %s has: %v", id, err))
+			return h.exchange.Here(id)
+		},
+	})
+}
+
+func (h *Hub) raiseFloor(ctx context.Context, id fleet.TargetID) error {
 	envelope, err := h.exchange.Ask(ctx, id, fleet.WordShow, nil)
 	if err != nil || len(envelope) == 0 {
-		return
+		return err
 	}
 	keys, err := h.signingKeys()
 	if err != nil {
-		h.warn(err.Error())
-		return
+		return err
 	}
 	a, err := fleet.OpenAssignment(envelope, keys)
 	if err != nil || a.Target != id {
 		h.warn(fmt.Sprintf("the target %s shows an assignment that no hub of this fleet signed for it", id))
-		return
+		return nil
 	}
 	floor := fleet.Have{Epoch: a.Epoch, Generation: a.Generation}
-	if _, rev, _ := h.floors.get(string(id)); true {
-		if err := h.floors.put(ctx, string(id), floor, rev); err != nil {
-			h.warn(err.Error())
-		}
+	had, rev, _ := h.floors.get(string(id))
+	if had == floor {
+		return nil
 	}
+	return h.floors.put(ctx, string(id), floor, rev)
 }
 
 // onBeat notes that an agent lives, and pushes what it should have by now.

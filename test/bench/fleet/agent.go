@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"hash/fnv"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -69,15 +69,14 @@ func (n *node) verify(envelope []byte) (fleet.Assignment, error) {
 	if err != nil {
 		return a, err
 	}
-	text := fnv.New64a()
-	_, _ = text.Write(envelope) // the same assignment is signed with the same bytes
+	text := maphash.Bytes(n.share.seed, envelope) // the same assignment is signed with the same bytes
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at := number{a.Epoch, a.Generation}
-	if was, known := n.numbers[at]; known && was != text.Sum64() {
+	if was, known := n.numbers[at]; known && was != text {
 		n.share.twice(a)
 	}
-	n.numbers[at] = text.Sum64()
+	n.numbers[at] = text
 	return a, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net/rpc"
 	"os"
@@ -61,6 +62,7 @@ type Share struct {
 	slots  chan struct{} // for fetches
 	up     atomic.Int64  // connected now
 	tries  atomic.Int64  // attempts to connect that failed
+	seed   maphash.Seed  // of digests of assignments
 
 	mu    sync.Mutex
 	seen  Moments
@@ -73,7 +75,7 @@ func serveShare(in io.ReadCloser, out io.WriteCloser) error {
 		return err
 	}
 	srv := rpc.NewServer()
-	if err := srv.RegisterName("Share", &Share{}); err != nil {
+	if err := srv.RegisterName("Share", &Share{seed: maphash.MakeSeed()}); err != nil {
 		return err
 	}
 	srv.ServeConn(pipes{in, out})

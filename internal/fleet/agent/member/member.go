@@ -231,20 +231,16 @@ func (m *Member) reach(ctx context.Context, use func(context.Context, fleet.Link
 // Verify opens an assignment that a hub of this fleet signed. What was signed moves the
 // time before which nothing is believed any more.
 func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
-	a, err := fleet.OpenAssignment(envelope, m.keys())
+	a, signatures, err := fleet.OpenSigned(envelope, m.keys())
 	if errors.Is(err, fleet.ErrUnsigned) {
 		// It may be of a hub that is newer than what this target knows.
 		m.ask(context.Background())
-		a, err = fleet.OpenAssignment(envelope, m.keys())
+		a, signatures, err = fleet.OpenSigned(envelope, m.keys())
 	}
 	if err != nil {
 		return a, err
 	}
-	var s fleet.Signed
-	if err := json.Unmarshal(envelope, &s); err != nil {
-		return a, err
-	}
-	for _, sig := range s.Signatures {
+	for _, sig := range signatures {
 		if by := m.who().Signer(sig.KeyID); by != nil {
 			m.mu.Lock()
 			m.known.Floor = pki.Raise(time.Unix(0, m.known.Floor), time.Unix(a.Issued, 0), by).UnixNano()
