@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// errandsAtOnce is how many are under way at a time: each is a write or two, which the store
-	// makes durable one after the other, and thousands at once would all take too long.
-	errandsAtOnce = 32
+	// errandsAtOnce is how many are under way at a time. Each is a write or two, which the store
+	// makes durable one after the other, and with very many at once all would take too long; some
+	// ask an agent first, which may have much to do, and with few at once all would wait for that.
+	errandsAtOnce = 512
 	// errandTries is how often one is tried. Before the nth time it waits n-1 times errandPause.
 	errandTries = 20
 	errandPause = time.Second
