@@ -1,6 +1,6 @@
 # The hosts of Example Shop: two sites, six roles, forty targets. README.md says
 # what is where.
-fact "os.codename" {
+fact "os_codename" {
   type        = string
   default     = "bookworm"
   description = "the release of Debian"

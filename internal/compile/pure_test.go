@@ -127,9 +127,14 @@ func TestTargets(t *testing.T) {
 
 // Facts may come flat, or as objects.
 func TestFacts(t *testing.T) {
-	tree := repo.MapTree(map[string]string{"fettle.hcl": "fact \"os\" { type = object({ id = string }) }\nfact \"os.id\" { type = string }\nfile \"/etc/a\" { content = \"${fact.os.id}\" }\n"})
-	a, ds := compile.Compile(compile.Input{Tree: tree, Facts: map[string]cty.Value{"os.id": cty.StringVal("debian")}})
-	b, more := compile.Compile(compile.Input{Tree: tree, Facts: map[string]cty.Value{"os": cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("debian"), "x": cty.True})}})
+	tree := repo.MapTree(map[string]string{"fettle.hcl": `fact "mac_addresses" { type = object({ eth0 = string }) }
+fact "mac_addresses.eth0" { type = string }
+file "/etc/a" { content = fact.mac_addresses.eth0 }
+`})
+	mac := cty.StringVal("02:00:00:00:00:01")
+	a, ds := compile.Compile(compile.Input{Tree: tree, Facts: map[string]cty.Value{"mac_addresses.eth0": mac}})
+	of := cty.ObjectVal(map[string]cty.Value{"eth0": mac, "eth1": mac})
+	b, more := compile.Compile(compile.Input{Tree: tree, Facts: map[string]cty.Value{"mac_addresses": of}})
 	if ds.HasErrors() || more.HasErrors() || a.List.Digest() != b.List.Digest() || len(a.FactsUsed) != 2 {
 		t.Fatal(ds, more, a.FactsUsed)
 	}

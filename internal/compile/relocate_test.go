@@ -264,6 +264,6 @@ func sortedKeysOf(m map[string]string) []string { return slices.Sorted(maps.Keys
 // exampleFacts are those that the examples declare.
 func exampleFacts() map[string]cty.Value {
 	return map[string]cty.Value{
-		"os": cty.ObjectVal(map[string]cty.Value{"codename": cty.StringVal("trixie"), "id": cty.StringVal("debian"), "version": cty.StringVal("13")}),
+		"os_codename": cty.StringVal("trixie"), "os_id": cty.StringVal("debian"), "os_version": cty.StringVal("13"),
 	}
 }

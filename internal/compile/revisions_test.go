@@ -44,7 +44,7 @@ func (g *revisionsWorld) draw() {
 	g.files["secrets/x.age"] = "one"
 	g.files["roles.hcl"] = "role \"r\" {\n  modules = [\"n\", \"k\"]\n  vars = { shared = " + g.pick("role", `"r"`, `target.name`, `"s"`) + " }\n}\n"
 	g.files["fettle.hcl"] = strings.ReplaceAll(g.files["fettle.hcl"], `modules = ["m"]`, g.pick("modules", `roles = ["r"]`, "roles = [\"r\"]\n  modules = [\"m\"]", `modules = ["n", "k", "m"]`))
-	g.files["facts.hcl"] = "fact \"os.id\" {\n  type = string\n  default = \"none\"\n}\n"
+	g.files["facts.hcl"] = "fact \"os_id\" {\n  type = string\n  default = \"none\"\n}\n"
 }
 
 // snapshot is what the lookup of the day gave.
@@ -63,7 +63,7 @@ func snapshot(t *rapid.T, day string) string {
 // extras are states that read what stands outside of the module's own text.
 func (g *revisionsWorld) extras(name string) string {
 	from := []string{
-		`file "/srv-` + name + `/fact" { content = "${fact.os.id} ${target.name}" }`,
+		`file "/srv-` + name + `/fact" { content = "${fact.os_id} ${target.name}" }`,
 		`top "/srv-` + name + `/top" { text = target.name }`,
 		`top "/srv-` + name + `/top" {}`,
 		`file "/srv-` + name + `/secret" { content = "${target.name} ${secret("x")}" }`,
@@ -152,7 +152,7 @@ func plainDiff(in compile.Input, r [2]*compile.Repository, has [2]bool) (string,
 // that were compiled one by one, in whatever order they are asked for.
 func TestRevisionsSame(t *testing.T) {
 	taken, changed := 0, 0
-	facts := map[string]cty.Value{"os.id": cty.StringVal("debian")}
+	facts := map[string]cty.Value{"os_id": cty.StringVal("debian")}
 	rapid.Check(t, func(rt *rapid.T) {
 		g := &revisionsWorld{fleetWorld: fleetWorld{t: rt}}
 		g.draw()

@@ -29,8 +29,8 @@ after = [file["/a"]["x"], block.b] } }`,
 		`service "n" { listen = { reload = [file["/a"]] } }
 file "/a" { content = templatefile("t", { a = [1] })
 notify = [immediate(service.n.reload)] }`,
-		`fact "os.x" { type = string }
-file "/a" { content = fact.os.x }`,
+		`fact "os_id" { type = string }
+file "/a" { content = fact.os_id }`,
 	} {
 		f.Add([]byte(s), []byte("${a} %{for x in a}${x}%{endfor}"))
 	}

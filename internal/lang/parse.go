@@ -308,6 +308,7 @@ func (ps *parser) fact(b *hclsyntax.Block) {
 		ps.errorf(r, "Fact declared twice", "The fact %q is declared at %s already.", name, old.rng)
 		return
 	}
+	ps.checkFact(name, r)
 	f := &fact{name: name, rng: r}
 	f.typ, _ = ps.typeOf(b.Body.Attributes["type"])
 	if a := b.Body.Attributes["default"]; a != nil {

@@ -217,10 +217,14 @@ func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
 		return nil
 	}
 	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		ev.errorf(rangeOf(t.facts.Expr.Range()), "Facts are an object", `Write facts = { "os.codename" = "bookworm" }.`)
+		ev.errorf(rangeOf(t.facts.Expr.Range()), "Facts are an object", `Write facts = { os_codename = "bookworm" }.`)
 		return nil
 	}
-	return v.AsValueMap()
+	facts := v.AsValueMap()
+	for _, name := range sortedKeys(facts) {
+		ev.checkFact(name, rangeOf(t.facts.Expr.Range()))
+	}
+	return facts
 }
 
 // secretsOfTest are the secrets that a test gives in the place of the

@@ -173,14 +173,14 @@ func contents(t *testing.T, blobs map[string]kind.Blob) map[string]string {
 // Facts of every type arrive as they were.
 func TestFacts(t *testing.T) {
 	facts := map[string]cty.Value{
-		"os.name": cty.StringVal("debian"), "memory.total": cty.NumberIntVal(1 << 62), "x.null": cty.NullVal(cty.String),
+		"os.name": cty.StringVal("debian"), "memory_bytes": cty.NumberIntVal(1 << 62), "x.null": cty.NullVal(cty.String),
 		"net.addresses": cty.ListVal([]cty.Value{cty.StringVal("192.0.2.1")}), "x.map": cty.MapValEmpty(cty.Bool),
 		"x.object": cty.ObjectVal(map[string]cty.Value{"a": cty.NumberFloatVal(0.1), "b": cty.EmptyTupleVal}),
 	}
 	in := compile.Input{Facts: facts, Tree: repo.MapTree(map[string]string{"fettle.hcl": `
 target "a" {}
-fact "memory.total" { type = number }
-file "/tmp/x" { content = "${fact.memory.total}" }
+fact "memory_bytes" { type = number }
+file "/tmp/x" { content = "${fact.memory_bytes}" }
 `})}
 	want, wantDs := compile.Compile(in)
 	got, ds, err := connect(t, in.Tree).Compile(in)

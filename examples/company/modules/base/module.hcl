@@ -17,7 +17,7 @@ variable "tools" {
 variable "admin_mail" { type = string }
 
 locals {
-  suite = fact.os.codename
+  suite = fact.os_codename
 }
 
 hostname "name" {

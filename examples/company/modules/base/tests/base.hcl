@@ -9,7 +9,7 @@ test "a host says what it is" {
 }
 
 test "another release" {
-  facts = { "os.codename" = "trixie" }
+  facts = { "os_codename" = "trixie" }
   vars  = { admin_mail = "ops@shop.example", tools = ["vim"] }
   expect {
     steps    = ["PKG vim"]
