@@ -108,6 +108,8 @@ func parseFactor(text string, files bool) (factor, error) {
 		f.what = atFailed
 	case at:
 		f.what, f.text = atFile, plain(name)
+	case f.text == kind && unescaped(f.text, '=') >= 0:
+		return f, meantLabel(f.text)
 	case f.text == kind:
 		f.value, err = newPattern(f.text)
 	case kind == "group":
@@ -123,6 +125,17 @@ func parseFactor(text string, files bool) (factor, error) {
 		f.value, err = newPattern(f.text)
 	}
 	return f, err
+}
+
+// meantLabel is the error about KEY=VALUE where a name is expected. No target has such
+// a name: the word selects nothing, and most often it was meant as a role or a label.
+func meantLabel(text string) error {
+	meant := "label:" + text
+	key, value, _ := strings.Cut(text, "=")
+	if key == "role" || key == "group" {
+		meant = key + ":" + value
+	}
+	return fmt.Errorf(`%q is not a target name. Did you mean %q? For a name with this character, write \=`, text, meant)
 }
 
 // label reads KEY, KEY=VALUE and KEY!=VALUE.
