@@ -15,6 +15,7 @@ func TestGenerated(t *testing.T) {
 	generated(t, "../../docs/steps.md", "verbs", verbTables(t))
 	generated(t, "../../docs/language.md", "blocks", blockTable())
 	generated(t, "../../ARCHITECTURE.md", "floors", floorTable())
+	generated(t, "../../ARCHITECTURE.md", "confinements", confinementTable())
 }
 
 func generated(t *testing.T, doc, name, part string) {
@@ -88,6 +89,27 @@ func floorTable() string {
 			names[j] = "`" + strings.TrimPrefix(f, "internal/") + "`"
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", i+1, floors[i].name, strings.Join(names, " "))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// confinementTable lists the laws about what only some packages of internal may
+// import or call. Commands and tests are left out.
+func confinementTable() string {
+	var b strings.Builder
+	b.WriteString("\n| law | packages |\n|---|---|\n")
+	for _, c := range confinements {
+		var names []string
+		for _, a := range c.only {
+			if name, ok := strings.CutPrefix(a.name, "internal/"); ok {
+				names = append(names, "`"+name+"`")
+			}
+		}
+		if names == nil {
+			names = []string{"none"}
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", c.law, strings.Join(names, " "))
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -53,10 +53,13 @@ func dead(dir, from, link string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if !headings(string(text))[anchor] {
+	switch headings(string(text))[anchor] {
+	case 0:
 		return to + " has no heading #" + anchor
+	case 1:
+		return ""
 	}
-	return ""
+	return to + " has several headings #" + anchor + ", and the link leads to the first; rename one"
 }
 
 // outsideCode gives the lines of a document, those of fenced blocks empty.
@@ -73,15 +76,15 @@ func outsideCode(text string) []string {
 	return lines
 }
 
-// headings are the anchors of a document, as the usual renderers make them.
-func headings(text string) map[string]bool {
-	out := map[string]bool{}
+// headings counts the headings of a document by anchor, as the usual renderers name them.
+func headings(text string) map[string]int {
+	out := map[string]int{}
 	for _, l := range outsideCode(text) {
 		title := strings.TrimLeft(l, "#")
 		if title == l || !strings.HasPrefix(title, " ") {
 			continue
 		}
-		out[anchorOf(strings.TrimSpace(title))] = true
+		out[anchorOf(strings.TrimSpace(title))]++
 	}
 	return out
 }

@@ -103,7 +103,7 @@ func offer(code jetstream.ErrorCode) string {
 	case errAccountRoom, errServerRoom, errMemory, errStorage, errLargestStream, errNoLimits:
 		return "the cluster or the account has no room left: give it more storage"
 	case errOldServer:
-		return "its servers are too old: fettle needs NATS 2.11 or later"
+		return "its servers are too old: NATS 2.11 or later is required"
 	}
 	return ""
 }

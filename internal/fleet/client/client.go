@@ -1,6 +1,6 @@
 // Package client is the other end of a hub's API: what the command line asks a hub.
 //
-//	c, err := client.New(client.Login{Hub: "https://hub.example.org:7443", Token: token, Authority: digest})
+//	c, err := client.New(client.Login{Hub: "https://hub.example.org:7440", Token: token, Authority: digest})
 //	page, err := c.Targets(ctx, client.TargetQuery{Select: []string{"label:env=prod"}})
 //
 // A hub is believed when its certificate says that it is a hub and comes from the

@@ -12,7 +12,7 @@
 //	mux.HandleFunc("POST /v1/facts", r.ServeFacts)
 //
 //	client := pki.Client{Folder: pki.Folder{FS: host, Dir: "/var/lib/fettle/identity"}, Now: time.Now}
-//	identity, err := client.Enrol(ctx, "https://hub.example.org:7443", token, "web1") // on the host
+//	identity, err := client.Enrol(ctx, "https://hub.example.org:7440", token, "web1") // on the host
 //
 // # Certificates
 //

@@ -25,7 +25,7 @@ drifts, and reports. It works on the machine as fettle apply does, with the same
 journal and the same lock, so that fettle status, log, rollback and freeze are
 all there is to know.
 
-  fettle agent enrol --hub https://hub.example.org:7443 --token-file -
+  fettle agent enrol --hub https://hub.example.org:7440 --token-file -
   systemctl enable --now fettle-agent
 
 Where /etc/fettle/allowed_signers is, in the form of OpenSSH's file of that name,
@@ -36,7 +36,7 @@ func newAgent(s *session) *cobra.Command {
 		Use:     "agent",
 		Short:   "Keep this machine as a fleet's hubs assign",
 		Long:    agentLong,
-		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7443 --token-file token\n  sudo fettle agent status",
+		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file token\n  sudo fettle agent status",
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
@@ -77,7 +77,7 @@ somebody has to approve the machine it ends with an error that says so.
 
 --token-file - reads the token from the standard input. --token puts it where
 every account of the machine can read it.`,
-		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7443 --token-file - <token",
+		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file - <token",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.enrol(c.Context(), f) },
 	}
@@ -91,7 +91,7 @@ every account of the machine can read it.`,
 
 func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
-		return refuse("fettle agent enrol --hub https://hub.example.org:7443 --token-file FILE", "cannot enrol: it takes --hub and one of --token-file and --token")
+		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: it takes --hub and one of --token-file and --token")
 	}
 	text, err := s.tokenText(f)
 	if err != nil {

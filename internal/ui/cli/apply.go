@@ -79,7 +79,7 @@ uncommitted changes. Without a terminal, --yes is needed.`,
   sudo fettle apply --yes --confirm-within 5m
   sudo fettle apply --yes --confirm-within 0s
   sudo fettle apply monday.plan
-  fettle plan -t role=web -o monday && fettle apply monday`,
+  fettle plan -t role:web -o monday && fettle apply monday`,
 		Args: args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error { return s.runApply(c, f, a) },
 	}

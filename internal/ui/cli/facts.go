@@ -30,7 +30,7 @@ func newFacts(s *session) *cobra.Command {
 		Long: `Shows the facts of this machine, or of those that -t names. A repository that uses
 one declares it: fact "hostname" { type = string }. What each means is in
 docs/language.md.`,
-		Example: "  fettle facts\n  fettle facts hostname memory\n  fettle facts -t 'web*' kernel --json",
+		Example: "  fettle facts\n  fettle facts hostname memory_bytes\n  fettle facts -t 'web*' kernel --json",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.runFacts(c.Context(), many, a) },
 	}

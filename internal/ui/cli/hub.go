@@ -87,7 +87,7 @@ alone. The hub is asked before anything is kept.
 A hub is believed by its authority. Give the digest that the hub shows on its own
 machine; without it you are told which one answers, to compare the two. From then on
 only hubs of that authority are believed, at whatever address.`,
-		Example: "  fettle login https://hub.example.org:7443 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle/hub.sock </dev/null",
+		Example: "  fettle login https://hub.example.org:7440 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle/hub.sock </dev/null",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
 	}

@@ -25,16 +25,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-const upgradeLong = `Gives the hub a program and has agents be it, those that -t selects and those that
-join later and fit. Of two words about the same agent the later counts, so begin with
-some and go on with all. Without --program it shows what was said.
+const upgradeLong = `Upgrades agents: gives the hub a fettle binary for the agents that -t selects,
+including agents that join later. The hub itself is not upgraded. If several settings
+select an agent, the most recent one wins, so begin with some agents and continue with
+all. Without --program it shows the settings.
 
-An agent fetches the program, has it check itself, and runs it beside the old one. If
-it does not reach the hub within --within, the old one goes on, says so in an event, and
-does not try that program again until somebody asks: fettle request apply. What is
-older than the package of a machine is not taken there.
+An agent fetches the binary, has it check itself, and runs it beside the old one. If the
+new binary does not reach the hub within --within, the old one continues, reports that in
+an event, and does not try that binary again until an operator requests it with
+fettle request apply. An agent never takes a binary that is older than the host's package.
 
-Where agents ask for signed commits, the program has to be signed by such a key too:
+If agents require signed commits, such a key must sign the binary too:
 
   fettle hub upgrade --program fettle --text >program.json
   ssh-keygen -Y sign -n fettle-program -f KEY program.json
@@ -52,7 +53,7 @@ func newHubUpgrade(s *session) *cobra.Command {
 	var f upgradeFlags
 	c := selectMany(&cobra.Command{
 		Use:     "upgrade [--program FILE… -t SELECTION]",
-		Short:   "Have agents be another program",
+		Short:   "Upgrade agents to another binary",
 		Long:    upgradeLong,
 		Example: "  fettle hub upgrade --program ./fettle -t label:canary=yes\n  fettle hub upgrade --program fettle-amd64 --program fettle-arm64 --as 1.5.0 -t '*'\n  fettle hub upgrade",
 		Args:    args(0, 0),

@@ -78,7 +78,7 @@ targets it is a new folder, with a file for each target.
 Where apply would be armed, because it may lock you out, the plan says so.
 
 Ends with 2 when there are changes.`,
-		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan -t role=web -o monday && fettle apply monday",
+		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan -t role:web -o monday && fettle apply monday",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
