@@ -16,9 +16,11 @@ policy {
   on_check_failure = "rollback"
 }
 
-# What every host has, whatever it is for.
+# What every host has, whatever it is for. The sources of packages, in base, come
+# first: a package that is declared before a source does not wait for it.
 target_group "all" {
   targets = ["*"]
+  layer   = ["base"]
   modules = [
     "base", "names", "trust", "kernel", "time", "logging", "upgrades", "accounts",
     "sudo", "ssh", "firewall", "audit", "mail", "backup", "metrics",

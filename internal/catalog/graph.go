@@ -71,25 +71,7 @@ func (g *Graph) Settle() []Arc {
 
 // acyclic tells whether an order exists.
 func (g *Graph) acyclic() bool {
-	in := g.incoming()
-	var ready []int
-	for n, c := range in {
-		if c == 0 {
-			ready = append(ready, n)
-		}
-	}
-	seen := 0
-	for len(ready) > 0 {
-		n := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		seen++
-		for _, a := range g.out[n] {
-			if in[a.To]--; in[a.To] == 0 {
-				ready = append(ready, a.To)
-			}
-		}
-	}
-	return seen == len(g.out)
+	return len(g.forward()) == len(g.out)
 }
 
 func (g *Graph) incoming() []int {

@@ -1,13 +1,19 @@
 package catalog
 
-import "container/heap"
+import (
+	"container/heap"
+	"math"
+	"slices"
+)
 
 // Rank says which of the nodes that may come next comes next.
 type Rank struct {
 	// Of is the place a node would like to have, lower first; equal places go
 	// by number. nil: the number itself.
 	Of func(n int) int
-	// Together marks nodes that are kept adjacent where the arcs allow it.
+	// Together marks nodes that are kept adjacent where the arcs allow it. Such a
+	// node is moved forward for that, never back: a node with a later place comes
+	// before it only if one of the marked nodes up to that place needs it.
 	Together func(n int) bool
 	// Free marks nodes that stand for no step: they come as soon as they may,
 	// and interrupt nothing.
@@ -27,7 +33,9 @@ func (g *Graph) Order(r Rank) []int {
 		r.Free = func(int) bool { return false }
 	}
 	in := g.incoming()
-	single, joint, free := &queue{of: r.Of}, &queue{of: r.Of}, &queue{of: r.Of}
+	early := g.early(r)
+	of := func(n int) int { return early[n] }
+	single, joint, free := &queue{of: of}, &queue{of: of}, &queue{of: of}
 	push := func(n int) {
 		switch {
 		case r.Free(n):
@@ -48,7 +56,7 @@ func (g *Graph) Order(r Rank) []int {
 	for single.Len()+joint.Len()+free.Len() > 0 {
 		from := free
 		if free.Len() == 0 {
-			from = pick(single, joint, last)
+			from = r.pick(single, joint, last)
 			last = from == joint
 		}
 		n := heap.Pop(from).(int)
@@ -62,12 +70,54 @@ func (g *Graph) Order(r Rank) []int {
 	return order
 }
 
-// pick chooses the queue: a run of joint nodes goes on while there are any.
-func pick(single, joint *queue, last bool) *queue {
+// early gives each node the place of the first joint node that needs it, where
+// that is before its own.
+func (g *Graph) early(r Rank) []int {
+	place, order := make([]int, len(g.out)), g.forward()
+	for n := range place {
+		place[n] = r.Of(n)
+	}
+	needed := make([]int, len(g.out)) // the lowest place of a joint node from here on
+	for n := range needed {
+		needed[n] = math.MaxInt
+	}
+	for _, n := range slices.Backward(order) {
+		if r.Together(n) {
+			needed[n] = place[n]
+		}
+		for _, a := range g.out[n] {
+			needed[n] = min(needed[n], needed[a.To])
+		}
+		place[n] = min(place[n], needed[n])
+	}
+	return place
+}
+
+// forward gives the nodes in some order in which every arc points forward.
+func (g *Graph) forward() []int {
+	in, order := g.incoming(), make([]int, 0, len(g.out))
+	for n, c := range in {
+		if c == 0 {
+			order = append(order, n)
+		}
+	}
+	for i := 0; i < len(order); i++ {
+		for _, a := range g.out[order[i]] {
+			if in[a.To]--; in[a.To] == 0 {
+				order = append(order, a.To)
+			}
+		}
+	}
+	return order
+}
+
+// pick chooses the queue: a run of joint nodes goes on while there are any, and
+// one that has its turn is not behind a node that is only brought forward.
+func (r Rank) pick(single, joint *queue, last bool) *queue {
 	switch {
 	case joint.Len() == 0:
 		return single
-	case single.Len() == 0 || last || joint.less(joint.n[0], single.n[0]):
+	case single.Len() == 0 || last || joint.less(joint.n[0], single.n[0]) || joint.of(joint.n[0]) < r.Of(single.n[0]):
 		return joint
 	}
 	return single

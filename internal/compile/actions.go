@@ -35,7 +35,7 @@ func (b *builder) actions() {
 	byKey := map[key]*act{}
 	for _, t := range b.c.Triggers {
 		for _, from := range b.c.Members(t.From) {
-			if b.finds[from] && len(b.of[from]) == 0 {
+			if b.finds[from] && len(b.of[from])+len(b.found[from]) == 0 {
 				continue // who does its step tells of it
 			}
 			k := key{t.To, t.Action, -1, 1, -1}
@@ -134,8 +134,8 @@ func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 func (b *builder) triggers(states []int, pos map[int]int) []addr.Addr {
 	var items []int
 	for _, n := range states {
-		items = append(items, b.of[n]...)
-		if len(b.of[n]) > 0 {
+		items = append(append(items, b.of[n]...), b.found[n]...)
+		if len(b.of[n])+len(b.found[n]) > 0 {
 			continue
 		}
 		for _, o := range b.acts {

@@ -24,8 +24,11 @@ type builder struct {
 	again       map[addr.Addr][]int // items that write an address in later phases, in order
 	orders      orders
 	finds       map[int]bool // states that find a step done, by one that is ordered before them
-	heldNodes   []bool       // states that wait for what a run gives, by catalog node
-	ds          diag.List
+	// found has, for such states, the items that they ask for too. An item cannot be
+	// both in a group and before it, so it stays with the state that is before.
+	found     map[int][]int
+	heldNodes []bool // states that wait for what a run gives, by catalog node
+	ds        diag.List
 }
 
 // item is one node of the graph.
@@ -50,7 +53,7 @@ func newBuilder(c *catalog.Catalog) *builder {
 		c: c, g: catalog.NewGraph(0), of: make([][]int, len(c.Nodes)),
 		first: make([]int, len(c.Nodes)), last: make([]int, len(c.Nodes)),
 		addrs: map[addr.Addr]int{}, blobs: map[string]kind.Blob{}, notes: make([]note, 1),
-		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{},
+		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{},
 	}
 }
 
@@ -124,7 +127,9 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 	}
 	other := b.items[i].node
 	if shared(s.Verb) && s.Same(b.items[i].step) && other != n {
-		b.finds[n] = b.orders.before(other, n)
+		if b.finds[n] = b.orders.before(other, n); b.finds[n] {
+			b.findDone(n, i)
+		}
 		return i, !b.finds[n]
 	}
 	from, to, ok := b.sameKind(b.latest(a, i), n)
@@ -139,6 +144,14 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 		return b.writtenAgain(n, i, s)
 	}
 	return 0, false
+}
+
+// findDone notes that a state asks for an item that a state before it has. A kind
+// that is invoked again, for the next phase, has told of it already.
+func (b *builder) findDone(n, i int) {
+	if _, _, again := b.sameKind(b.items[i].node, n); !again {
+		b.found[n] = append(b.found[n], i)
+	}
 }
 
 // shared tells whether several states may ask for the very same step.

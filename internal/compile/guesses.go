@@ -14,25 +14,20 @@ import (
 // that many share is a node of its own, so that n packages and m files cost
 // n+m arcs.
 type guesses struct {
-	b      *builder
-	ships  map[string]int // behind the packages of a name
-	goes   map[string]int // before packages of a name that go away
-	reads  map[string]int // behind the files below /etc of a name
-	update int            // behind apt's own files
-	ready  int            // behind apt-get update as well
-	gone   int            // behind everything that is removed
+	b     *builder
+	ships map[string]int // behind the packages of a name
+	goes  map[string]int // before packages of a name that go away
+	reads map[string]int // behind the files below /etc of a name
+	gone  int            // behind everything that is removed
 }
 
 func newGuesses(b *builder) *guesses {
-	return &guesses{b: b, ships: map[string]int{}, goes: map[string]int{}, reads: map[string]int{},
-		update: -1, ready: -1, gone: -1}
+	return &guesses{b: b, ships: map[string]int{}, goes: map[string]int{}, reads: map[string]int{}, gone: -1}
 }
 
 // link looks at the first n items: those that are no guess.
 func (g *guesses) link(n int) {
-	g.update, g.ready = g.node("apt's sources"), g.node("apt's lists")
 	g.gone = g.node("what is removed")
-	g.b.auto(g.update, g.ready, catalog.Faint, "apt's sources")
 	for i := range n { // whoever provides, before whoever asks
 		if s := g.b.items[i].step; !g.b.items[i].virtual {
 			g.provide(i, s)
@@ -43,6 +38,7 @@ func (g *guesses) link(n int) {
 			g.ask(i, s)
 		}
 	}
+	g.apt(n)
 }
 
 func (g *guesses) node(name string) int { return g.b.virtual(name, -1) }
@@ -77,14 +73,9 @@ func (g *guesses) provide(i int, s step.Step) {
 				g.b.auto(i, g.named(g.ships, name), catalog.Likely, "the package")
 			}
 		}
-	case isAptUpdate(s):
-		g.b.auto(g.update, i, catalog.Likely, "apt's sources")
-		g.b.auto(i, g.ready, catalog.Likely, "apt-get update")
 	case s.Verb == step.Rm:
 		g.b.auto(i, g.gone, catalog.Likely, "what is removed")
-	case inApt(s.Path()):
-		g.b.auto(i, g.update, catalog.Likely, "apt's sources")
-	case s.Path() != "":
+	case s.Path() != "" && !inApt(s.Path()):
 		if name := etcName(s.Path()); name != "" {
 			g.b.auto(i, g.named(g.reads, name), catalog.Likely, "its configuration")
 		}
@@ -93,10 +84,6 @@ func (g *guesses) provide(i int, s step.Step) {
 
 func (g *guesses) ask(i int, s step.Step) {
 	switch s.Verb {
-	case step.Pkg:
-		if !s.Absent() {
-			g.b.auto(g.ready, i, catalog.Faint, "apt's lists")
-		}
 	case step.Unit:
 		g.askUnit(i, s)
 	case step.Exec:
@@ -151,8 +138,6 @@ func (g *guesses) askUnit(i int, s step.Step) {
 	}
 }
 
-func inApt(p string) bool { return strings.HasPrefix(p, "/etc/apt/") }
-
 // etcName is the name that a path below /etc belongs to: /etc/nginx/… and
 // /etc/default/nginx.
 func etcName(p string) string {
@@ -163,16 +148,4 @@ func etcName(p string) string {
 	rest = strings.TrimPrefix(rest, "default/")
 	name, _, _ := strings.Cut(rest, "/")
 	return name
-}
-
-// isAptUpdate tells whether a step fetches apt's lists.
-func isAptUpdate(s step.Step) bool {
-	if s.Verb != step.Exec && s.Verb != step.Act || len(s.Args) < 3 {
-		return false
-	}
-	argv := s.Args[1:]
-	if s.Verb == step.Act {
-		argv = s.Args[2:]
-	}
-	return len(argv) > 1 && (path.Base(argv[0]) == "apt-get" || path.Base(argv[0]) == "apt") && slices.Contains(argv[1:], "update")
 }

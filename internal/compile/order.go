@@ -140,9 +140,15 @@ func (b *builder) result(order []int) Result {
 func (b *builder) immediates(pos map[int]int) map[int][]*act {
 	out := map[int][]*act{}
 	for _, a := range b.acts {
-		if a.item < 0 && len(b.of[a.behind]) > 0 {
-			p := pos[b.last[a.behind]]
-			out[p] = append(out[p], a)
+		if a.item >= 0 {
+			continue
+		}
+		last := -1
+		for _, i := range slices.Concat(b.of[a.behind], b.found[a.behind]) {
+			last = max(last, pos[i])
+		}
+		if last >= 0 {
+			out[last] = append(out[last], a)
 		}
 	}
 	return out
@@ -183,7 +189,7 @@ func (w *writer) putAct(s step.Step, a *act) {
 func (w *writer) infos() []StateInfo {
 	shared := map[int][]int{}
 	for n := range w.b.of {
-		for _, i := range w.b.of[n] {
+		for _, i := range slices.Concat(w.b.of[n], w.b.found[n]) {
 			if w.b.items[i].node != n {
 				shared[w.b.items[i].node] = append(shared[w.b.items[i].node], n)
 			}

@@ -1,0 +1,82 @@
+package compile
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/step"
+)
+
+// apt puts packages and apt-get update behind the files of apt that are declared
+// before them. A package that is declared before such a file stays before it: no
+// package can be told by its name to come from a new source, and states between
+// the two may need the package.
+func (g *guesses) apt(n int) {
+	var items []int
+	for i := range n {
+		if it := g.b.items[i]; !it.virtual && (it.step.Verb == step.Pkg || isAptUpdate(it.step) || inApt(it.step.Path())) {
+			items = append(items, i)
+		}
+	}
+	slices.SortStableFunc(items, func(x, y int) int { return g.b.items[x].node - g.b.items[y].node })
+	files, lists := g.sinceThen("apt's sources"), g.sinceThen("apt's lists")
+	for _, i := range items {
+		switch s := g.b.items[i].step; {
+		case s.Verb != step.Pkg && isAptUpdate(s):
+			files.before(i, catalog.Likely)
+			lists.add(i, "apt-get update")
+		case s.Verb != step.Pkg:
+			files.add(i, "apt's sources")
+			lists.add(i, "apt's sources")
+		case !s.Absent():
+			lists.before(i, catalog.Faint)
+		}
+	}
+}
+
+// soFar is a chain of nodes, each of which is behind all that was added up to it,
+// so that n that wait for m cost n+m arcs.
+type soFar struct {
+	g    *guesses
+	name string
+	last int  // of the chain, -1 for none
+	used bool // something is behind the last one: what is added now needs another
+}
+
+func (g *guesses) sinceThen(name string) *soFar { return &soFar{g: g, name: name, last: -1} }
+
+// add has everything that asks from now on wait for an item.
+func (c *soFar) add(i int, why string) {
+	if c.last < 0 || c.used {
+		next := c.g.node(c.name)
+		if c.last >= 0 {
+			c.g.b.auto(c.last, next, catalog.Faint, c.name)
+		}
+		c.last, c.used = next, false
+	}
+	c.g.b.auto(i, c.last, catalog.Likely, why)
+}
+
+// before has an item wait for all that was added.
+func (c *soFar) before(i int, s catalog.Strength) {
+	if c.last >= 0 {
+		c.used = true
+		c.g.b.auto(c.last, i, s, c.name)
+	}
+}
+
+func inApt(p string) bool { return strings.HasPrefix(p, "/etc/apt/") }
+
+// isAptUpdate tells whether a step fetches apt's lists.
+func isAptUpdate(s step.Step) bool {
+	if s.Verb != step.Exec && s.Verb != step.Act || len(s.Args) < 3 {
+		return false
+	}
+	argv := s.Args[1:]
+	if s.Verb == step.Act {
+		argv = s.Args[2:]
+	}
+	return len(argv) > 1 && (path.Base(argv[0]) == "apt-get" || path.Base(argv[0]) == "apt") && slices.Contains(argv[1:], "update")
+}
