@@ -141,6 +141,7 @@ type run struct {
 	checks  []CheckResult
 	notes   []string
 	failed  *Failure
+	halted  bool // a signal or a time limit stopped the run before its end
 	reload  bool // unit files changed since systemd read them
 	pending map[addr.Addr]journal.PendingAct
 	goal    map[addr.Addr]journal.Entry // rollback: entries of the state gone back to

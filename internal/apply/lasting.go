@@ -24,8 +24,12 @@ func (r *run) lasting() error {
 		}
 		r.at = i
 		err := unit.Lasts(r.ctx, r.Host, name, wanted)
-		if err == nil || r.ctx.Err() != nil {
+		if err == nil {
 			continue
+		}
+		if r.ctx.Err() != nil {
+			r.interrupted()
+			return nil
 		}
 		if c.Addr.Kind() == addr.KindAct {
 			if perr := r.dueAgain(i); perr != nil {

@@ -198,13 +198,13 @@ func (r *run) arm() error {
 // error is the engine's own: the journal cannot be written.
 func (r *run) forward() error {
 	for {
-		if r.ctx.Err() != nil {
-			r.interrupted()
-			return nil
-		}
 		op, indexes := r.m.Next()
 		if op == OpEnd && len(indexes) == 0 {
 			return r.lasting()
+		}
+		if r.ctx.Err() != nil {
+			r.interrupted()
+			return nil
 		}
 		err := r.do(op, indexes)
 		if errors.Is(err, errStopped) && r.goesOnAfter() {
@@ -242,7 +242,9 @@ func (r *run) do(op Op, indexes []int) error {
 	return fmt.Errorf("cannot do operation %d", op)
 }
 
+// interrupted notes that the user, or the system, stopped the run before its end.
 func (r *run) interrupted() {
+	r.halted = true
 	if r.failed == nil {
 		r.failed = &Failure{Class: EngineFailed, Error: "interrupted before everything was done"}
 	}
@@ -252,6 +254,9 @@ func (r *run) interrupted() {
 // failure is told.
 func (r *run) fail(i int, class Class, err error) error {
 	c, said := r.plan.Changes[i], r.masked(err.Error())
+	if r.ctx.Err() != nil {
+		r.halted, class = true, EngineFailed
+	}
 	r.m.Set(i, Failed)
 	r.faults[i] = &Failure{Class: class, Addr: c.Addr, Step: r.m.Step(i).String(), Source: c.Source, Error: said}
 	if r.failed == nil {
@@ -316,10 +321,10 @@ func (r *run) finish() (Result, error) {
 	}
 	switch {
 	case r.failed == nil:
+	case r.halted:
+		outcome = journal.Interrupted
 	case r.failed.Class == VerificationFailed:
 		outcome = journal.CheckFailed
-	case r.failed.Addr == "":
-		outcome = journal.Interrupted
 	default:
 		outcome = journal.Failed
 	}

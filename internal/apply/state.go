@@ -34,6 +34,12 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 // enter puts the effect of one change into the entries.
 func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	c, s := r.plan.Changes[i], r.m.Status(i)
+	if c.Addr.Kind() == addr.KindExec && s != Done {
+		if commandUnknown(c.Action, s) {
+			delete(entries, c.Addr)
+		}
+		return
+	}
 	partly := s == Failed && r.fx[i].changed || s == Stuck
 	if s != Done && !partly {
 		return
@@ -51,9 +57,6 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if c.Addr.Kind() == addr.KindAct {
 		return
 	}
-	if c.Addr.Kind() == addr.KindExec && s == Failed {
-		return // a command that failed has to run again
-	}
 	e := journal.Entry{Addr: c.Addr, Step: c.Step, Src: c.Source, Run: r.header.Run, First: r.header.Run, By: c.By}
 	if had {
 		e.Origin, e.First, e.Run = old.Origin, old.First, old.Run
@@ -70,6 +73,12 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	}
 	entries[c.Addr] = e
 }
+
+// commandUnknown tells whether the command of an entry does not count as done any
+// more: its removal ran its undo, and taking that back failed. A command counts as
+// done only when its change is Done at the end of the run: one that failed, or that
+// was undone with success or without, runs again with the next apply.
+func commandUnknown(a plan.Action, s Status) bool { return a == plan.Remove && s == Stuck }
 
 // withTree adds to an origin that was a directory by itself what others had in
 // it, which is known once the directory was taken whole.

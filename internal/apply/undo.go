@@ -49,7 +49,10 @@ func (r *run) takeBack() (Result, error) {
 // undoneOutcome is rolled back when nothing of the run is left.
 func (r *run) undoneOutcome() journal.Outcome {
 	for i := range r.plan.Changes {
-		if r.m.Status(i) == Stuck {
+		switch {
+		case r.m.Status(i) == Stuck && r.halted:
+			return journal.Interrupted
+		case r.m.Status(i) == Stuck:
 			return journal.Failed
 		}
 	}
