@@ -102,6 +102,9 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 		return err
 	}
 	if len(a) == 1 {
+		if err := aside(c, "PLAN", changeFlags()); err != nil {
+			return err
+		}
 		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.isMany()) {
 			return s.applySavedMany(ctx, f, a[0])
 		}
@@ -142,8 +145,8 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 // this one in its place, which may well look alike.
 func (s *session) reachAgain(ctx context.Context, target string) error {
 	s.target = target
-	x, err := s.connected(ctx, target)
-	if err == nil && x == nil && !s.isThisHost(target) {
+	r, err := s.connected(ctx, target)
+	if err == nil && r.here && !s.isThisHost(target) {
 		err = refuse("Say where it is: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot tell how to reach %q: the plan was saved for another machine than this", target))
 	}
 	return err

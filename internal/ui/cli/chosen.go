@@ -15,6 +15,10 @@ import (
 // chooseOne reads -t for a command: one plain name is the target, anything else a
 // selection, which only some commands take.
 func (s *session) chooseOne(c *cobra.Command) error {
+	if err := s.refuseUnused(c); err != nil {
+		return err
+	}
+	s.rootNamed = c.Root().PersistentFlags().Changed("root")
 	if s.reach.via.value == viaHub && (s.reach.ssh != "" || len(s.words) == 0) {
 		return refuse("Name the targets: -t TARGET", "cannot tell whom to reach through the hub")
 	}

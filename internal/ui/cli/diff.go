@@ -92,7 +92,7 @@ func named(rev string) string {
 
 // diffTargets are the targets to compare: one, or all that either side has.
 func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
-	if !all {
+	if !all && s.target == "" {
 		t, err := s.chooseTarget(sides[1])
 		return []string{t}, err
 	}
@@ -105,7 +105,14 @@ func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
 		names = append(names, more...)
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	names = slices.Compact(names)
+	switch {
+	case all:
+		return names, nil
+	case !slices.Contains(names, s.target): // one side may lack it: it is new, or gone
+		return nil, unknownTarget(s.target, names)
+	}
+	return []string{s.target}, nil
 }
 
 func (s *session) diffTarget(ctx context.Context, sides [2]*source, target string) ([]string, error) {

@@ -46,12 +46,20 @@ waits for what a run gives says for which command.`,
 		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",
 		Args:    args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
+			if len(a) == 2 && (a[0] == "var" || a[0] == "module") {
+				if err := aside(c, a[0], compileFlags(), []string{"target"}); err != nil {
+					return err
+				}
+			}
 			if len(a) == 2 {
 				switch a[0] {
 				case "var":
 					return s.explainVariable(c.Context(), a[1])
 				case "module":
 					return s.explainModule(c.Context(), a[1])
+				}
+				if err := aside(c, "TARGET MODULE"); err != nil {
+					return err
 				}
 				return s.explainOnHub(c.Context(), a[0], a[1])
 			}

@@ -114,6 +114,9 @@ func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 	if err := ds.Err(); err != nil {
 		return false, err
 	}
+	if g.target != "" && !slices.Contains(targets, g.target) {
+		return false, unknownTarget(g.target, targets)
+	}
 	if g.target != "" {
 		targets = []string{g.target}
 	}

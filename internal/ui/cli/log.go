@@ -29,6 +29,9 @@ func newLog(s *session) *cobra.Command {
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if here {
+				if err := aside(c, "--here"); err != nil {
+					return err
+				}
 				return s.logHere(limit)
 			}
 			if s.isMany() && len(a) == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,10 +73,16 @@ func description(c *cobra.Command) string {
 }
 
 func globalFlags(c *cobra.Command) *pflag.FlagSet {
-	if c.HasParent() {
-		return c.InheritedFlags()
+	if !c.HasParent() {
+		return c.PersistentFlags()
 	}
-	return c.PersistentFlags()
+	used, out := usedBy(c), pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(used, f.Name) {
+			out.AddFlag(f)
+		}
+	})
+	return out
 }
 
 func seeAlso(c *cobra.Command) string {

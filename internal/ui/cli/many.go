@@ -251,21 +251,16 @@ func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor,
 		mach.Looks = !acts && !fileExists(mach.State)
 		return m.app.OpenExecutor(ctx, mach)
 	}
-	w := m.wayTo(m.entry)
-	if w == nil {
-		return nil, nil, &unreached{noWay(m.target)}
+	w, err := m.wayTo(m.entry, false)
+	if err != nil {
+		return nil, nil, &unreached{err}
 	}
-	x, err := m.connect(ctx, *w, true)
+	x, err := m.connect(ctx, w, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	m.remote, m.at = x, *w
+	m.remote, m.at = x, w
 	return x, nothing, nil
-}
-
-// noWay refuses a target that is not this machine and that nothing leads to.
-func noWay(target string) error {
-	return refuse(`Say how, in the target or in a target_group: ssh {}`, fmt.Sprintf("cannot reach %s: the repository does not say how", target))
 }
 
 // unreached marks an error of a target that nobody came to.

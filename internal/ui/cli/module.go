@@ -98,6 +98,8 @@ have, by way of the hub: on how many, how many are behind, and in which states.`
 			}
 			if !onFleet {
 				return s.listModules(c.Context())
+			} else if err := aside(c, "--fleet"); err != nil {
+				return err
 			}
 			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, s.showFleetModules)
 		},

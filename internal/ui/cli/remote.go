@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,24 +40,26 @@ type reachFlags struct {
 	onDisconnect choice
 }
 
-// address is where a target is; nil for this machine.
-func (s *session) address(ctx context.Context, target string) (*way, error) {
-	if s.reach.ssh != "" {
+// address is the way to the machine that a command works on. A name that nothing knows is
+// refused, also behind --ssh: it is a mistake in any case.
+func (s *session) address(ctx context.Context, target string) (way, error) {
+	switch {
+	case s.reach.ssh == "" && target == "":
+		return way{here: true}, nil
+	case target == "":
 		return s.given()
-	}
-	if target != "" && s.reach.via.value == viaHub {
-		return &way{hub: target}, nil
-	}
-	if target == "" || s.isThisHost(target) {
-		return nil, nil
+	case s.reach.ssh == "" && s.reach.via.value == viaHub:
+		return way{hub: target}, nil
+	case s.reach.ssh == "" && s.isThisHost(target):
+		return way{here: true}, nil
 	}
 	src, err := s.openChosen(ctx)
 	if err != nil {
-		return nil, err
+		return way{}, err
 	}
 	defer src.close()
 	w, err := s.declared(src, target)
-	if err == nil && w == nil && src.none != nil {
+	if src.none != nil && errors.Is(err, errUnknownTarget) {
 		err = refuse("See which there are: fettle target list", fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
 	}
 	return w, err
@@ -70,76 +73,83 @@ func (s *session) isThisHost(target string) bool {
 }
 
 // given reads --ssh, as one would write it behind ssh.
-func (s *session) given() (*way, error) {
+func (s *session) given() (way, error) {
 	a := way{Address: ssh.Address{Host: s.reach.ssh, Sudo: s.reach.sudo}}
 	if user, host, ok := strings.Cut(a.Host, "@"); ok {
 		a.User, a.Host = user, host
 	}
 	if err := (lang.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
-		return nil, refuse("Write it as --ssh USER@HOST; a port and the like stand in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.reach.ssh, err))
+		return way{}, refuse("Write it as --ssh USER@HOST; a port and the like stand in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.reach.ssh, err))
 	}
-	return &a, nil
+	return a, nil
 }
 
-// declared is what the repository says about a target.
-func (s *session) declared(src *source, target string) (*way, error) {
+// declared is the way to a target of an open repository, and to no other.
+func (s *session) declared(src *source, target string) (way, error) {
 	all, err := s.inventory(src)
 	if err != nil {
-		return nil, err
+		return way{}, err
 	}
-	for _, t := range all {
-		if t.Name == target {
-			return s.wayTo(t), nil
-		}
+	i := slices.IndexFunc(all, func(t lang.Target) bool { return t.Name == target })
+	switch {
+	case i < 0:
+		return way{}, unknownTarget(target, targetNames(all))
+	case s.reach.ssh != "":
+		return s.given()
+	case s.reach.via.value != viaHub && s.isThisHost(target):
+		return way{here: true}, nil
 	}
-	return nil, nil // compiling tells which there are
+	return s.wayTo(all[i], s.isHere(target, all))
 }
 
-// connected gives the machine that a target is, which is reached once: nil for this
-// one.
-func (s *session) connected(ctx context.Context, target string) (Remote, error) {
+// reached is the machine that a command works on. The zero value is none.
+type reached struct {
+	here   bool   // it is the machine that fettle runs on
+	remote Remote // nil for that
+}
+
+// connected gives the machine that a target is, which is reached once.
+func (s *session) connected(ctx context.Context, target string) (reached, error) {
 	if s.remote != nil {
-		return s.remote, nil
+		return reached{remote: s.remote}, nil
 	}
-	if s.reach.ssh == "" && target == "" {
-		return nil, nil
+	w, err := s.address(ctx, target)
+	if err != nil {
+		return reached{}, err
 	}
-	a, err := s.address(ctx, target)
-	if err != nil || a == nil {
-		return nil, err
-	}
-	return s.use(ctx, *a)
+	return s.use(ctx, w)
 }
 
-// reachTarget reaches a target of an open repository, if it is another machine.
+// reachTarget reaches a target of an open repository.
 func (s *session) reachTarget(ctx context.Context, src *source, target string) error {
-	if s.remote != nil || s.reach.ssh == "" && s.reach.via.value != viaHub && s.isThisHost(target) {
+	if s.remote != nil {
 		return nil
 	}
-	if s.reach.ssh != "" {
-		_, err := s.connected(ctx, target)
-		return err
-	}
-	a, err := s.declared(src, target)
-	if err == nil && a != nil {
-		_, err = s.use(ctx, *a)
+	w, err := s.declared(src, target)
+	if err == nil {
+		_, err = s.use(ctx, w)
 	}
 	return err
 }
 
-func (s *session) use(ctx context.Context, w way) (Remote, error) {
+func (s *session) use(ctx context.Context, w way) (reached, error) {
+	if w.here {
+		return reached{here: true}, nil
+	}
 	x, err := s.connect(ctx, w, true)
 	if err != nil {
-		return nil, err
+		return reached{}, err
 	}
 	s.remote, s.at = x, w
-	return x, s.tellEnded(ctx, x)
+	return reached{remote: x}, s.tellEnded(ctx, x)
 }
 
 // connect reaches a machine. kept uses a connection of SSH that is kept from before, and
 // keeps this one.
 func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err error) {
 	switch {
+	case !w.far():
+		err = errors.New("cannot reach a machine: nothing leads to one")
 	case w.hub != "":
 		x, err = s.connectHub(ctx, w.hub)
 	case s.app.Connect == nil:

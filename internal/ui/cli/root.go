@@ -67,6 +67,7 @@ func bareRoot(s *session) *cobra.Command {
 	}
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return s.chooseOne(c) }
 	s.flags(root)
+	helpOfUsed(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return withHint(fmt.Errorf("cannot read the flags: %w", err), "See: "+c.CommandPath()+" --help")
 	})

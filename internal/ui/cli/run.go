@@ -82,6 +82,9 @@ func (s *session) frozenFlag(c *cobra.Command) {
 func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 	switch {
 	case f.list:
+		if err := aside(c, "--list", compileFlags(), []string{"target", "via"}); err != nil {
+			return err
+		}
 		return s.listRunnable(c.Context())
 	case f.timeout <= 0:
 		return refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
@@ -89,6 +92,9 @@ func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…", "cannot tell what to run: a command stands behind --")
 	case c.ArgsLenAtDash() < 0:
 		return s.runNamed(c.Context(), f, a)
+	}
+	if err := aside(c, "-- PROGRAM", changeFlags()); err != nil {
+		return err
 	}
 	cmd, err := f.command(a)
 	if err != nil {
@@ -215,16 +221,8 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 	})
 }
 
-// withNamed is withState, or withExecutor for what only looks, that never takes this
-// machine for another one.
+// withNamed is withState, or withExecutor for what only looks.
 func (s *session) withNamed(ctx context.Context, looks bool, fn func(executor.Executor) error) error {
-	x, err := s.connected(ctx, s.target)
-	if err != nil {
-		return err
-	}
-	if x == nil && s.target != "" && !s.isThisHost(s.target) {
-		return noWay(s.target)
-	}
 	if looks {
 		return s.withExecutor(ctx, fn)
 	}

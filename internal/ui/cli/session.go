@@ -23,6 +23,7 @@ type session struct {
 	app *App
 
 	dir, rev, root, state  string
+	rootNamed              bool   // --root is on the command line
 	target                 string // the one that -t names, or that was chosen
 	identity               string
 	json, noColor, verbose bool
@@ -150,14 +151,14 @@ func (s *session) withState(ctx context.Context, fn func(executor.Executor) erro
 
 // onTarget is open for the machine that -t and --ssh name, which may be another one.
 func (s *session) onTarget(ctx context.Context, m Machine, fn func(executor.Executor) error) error {
-	x, err := s.connected(ctx, s.target)
+	r, err := s.connected(ctx, s.target)
 	switch {
 	case err != nil:
 		return err
-	case x != nil:
-		return fn(s.patient(x))
+	case r.here:
+		return s.open(ctx, m, fn)
 	}
-	return s.open(ctx, m, fn)
+	return fn(s.patient(r.remote))
 }
 
 // decideAndDo opens the engine for deciding, which can refuse, and then does
@@ -174,11 +175,12 @@ func (s *session) decideAndDo(ctx context.Context, decide, do func(executor.Exec
 		}
 		return do(x)
 	}
-	if x, err := s.connected(ctx, s.target); err != nil || x != nil {
-		if err != nil {
-			return err
-		}
-		return both(s.patient(x))
+	r, err := s.connected(ctx, s.target)
+	if err != nil {
+		return err
+	}
+	if !r.here {
+		return both(s.patient(r.remote))
 	}
 	if fileExists(m.State) {
 		return s.open(ctx, m, both)

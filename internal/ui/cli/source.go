@@ -156,12 +156,16 @@ func findMain(t repo.Tree, dir string) (string, error) {
 // chooseTarget is the target that is meant: the one named, else this host if
 // it is declared, else "" for the compiler to take the only one.
 func (s *session) chooseTarget(src *source) (string, error) {
-	if s.target != "" {
-		return s.target, nil
-	}
 	names, err := s.targets(src)
-	if err != nil {
+	switch {
+	case err != nil && s.target != "":
+		return s.target, nil // compiling tells what is wrong, and which targets there are
+	case err != nil:
 		return "", err
+	case s.target != "" && !slices.Contains(names, s.target):
+		return "", unknownTarget(s.target, names)
+	case s.target != "":
+		return s.target, nil
 	}
 	if len(names) == 1 {
 		return names[0], nil

@@ -48,6 +48,9 @@ a freeze, a run to confirm, a crashed run. It does not look at what is managed;
 				return refuse("Watch the fleet: fettle status --fleet --watch", "cannot watch what is on this machine alone")
 			}
 			if onFleet {
+				if err := aside(c, "--fleet"); err != nil {
+					return err
+				}
 				return s.statusFleet(c.Context(), w)
 			}
 			if s.isMany() {

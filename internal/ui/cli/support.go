@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/executor"
 )
@@ -57,6 +58,9 @@ all that is left out. Look through it before you hand it on.`,
 }
 
 func (s *session) supportBundle(ctx context.Context, file string) error {
+	if _, err := s.connected(ctx, s.target); err != nil {
+		return err // not the bundle of another machine
+	}
 	var b bundle
 	b.add("README", supportReadme)
 	b.document("version.json", s.versionDoc())
@@ -144,10 +148,18 @@ func (b *bundle) machine(ctx context.Context, s *session) {
 	if err != nil {
 		return
 	}
-	facts, err := s.app.Facts(ctx, m)
-	b.failed("gather facts", err)
-	if err == nil && facts != nil {
+	var facts map[string]cty.Value
+	if s.remote != nil {
+		facts = s.remote.Facts()
+	} else if facts, err = s.app.Facts(ctx, m); err != nil {
+		b.failed("gather facts", err)
+	}
+	if facts != nil {
 		b.document("facts.json", factsJSON(facts))
+	}
+	if s.remote != nil {
+		b.missing = append(b.missing, "only fettle on the machine itself collects the kinds of records, disk space and packages")
+		return
 	}
 	if s.app.Support == nil {
 		return

@@ -39,7 +39,7 @@ func (s *session) forgetTarget(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case a == nil || a.hub != "":
+	case a.Host == "":
 		return refuse("See how targets are reached: docs/ssh.md", fmt.Sprintf("cannot forget %q: it is not reached over SSH", s.target))
 	case s.app.Forget == nil:
 		return errors.New("cannot reach other machines: this fettle was built without SSH")

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,9 @@ func (s *session) validate(ctx context.Context) error {
 	examples, ds := s.examples(src)
 	targets, more := s.app.Language.Targets(src.tree)
 	ds = append(ds, more...)
+	if s.target != "" && !more.HasErrors() && !slices.Contains(targets, s.target) {
+		return unknownTarget(s.target, targets)
+	}
 	if s.target != "" {
 		targets = []string{s.target}
 	}

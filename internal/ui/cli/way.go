@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"fettle.dev/fettle/internal/executor/ssh"
@@ -14,10 +16,12 @@ const (
 	viaHub = "hub"
 )
 
-// way leads to a machine: over SSH, or through a hub. The zero value is this machine.
+// way leads to a machine: over SSH, through a hub, or to the machine that fettle runs
+// on. The zero value leads nowhere, so that a missing answer never means this machine.
 type way struct {
 	ssh.Address
-	hub string // the target's name there, "" for SSH
+	hub  string // the target's name there, "" for SSH
+	here bool   // the machine that fettle runs on
 }
 
 // far tells whether it leads to another machine.
@@ -25,23 +29,58 @@ func (w way) far() bool { return w.Host != "" || w.hub != "" }
 
 // String is for people.
 func (w way) String() string {
-	if w.hub != "" {
+	switch {
+	case w.here:
+		return "this machine"
+	case w.hub != "":
 		return w.hub
 	}
 	return w.Address.String()
 }
 
-// wayTo is how a target is reached; nil for this machine. What the repository says comes
-// before what the fleet knows.
-func (s *session) wayTo(t lang.Target) *way {
+// wayTo is how a target is reached. The repository comes before what the fleet knows.
+// here tells whether a target to which nothing leads is this machine.
+func (s *session) wayTo(t lang.Target, here bool) (way, error) {
 	switch {
 	case s.reach.via.value == viaHub, s.reach.via.value != viaSSH && t.SSH == nil && t.Enrolled:
-		return &way{hub: t.Name}
-	case t.SSH == nil:
-		return nil
+		return way{hub: t.Name}, nil
+	case t.SSH != nil:
+		return way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo || s.reach.sudo, Options: t.SSH.Options}}, nil
+	case here:
+		return way{here: true}, nil
 	}
-	return &way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo || s.reach.sudo, Options: t.SSH.Options}}
+	return way{}, noWay(t.Name)
 }
+
+// isHere tells whether a target of a repository to which nothing leads is this machine: it
+// has its name, it is the only one, or --root says which machine is meant.
+func (s *session) isHere(name string, all []lang.Target) bool {
+	if len(all) == 1 || s.rootNamed || s.isThisHost(name) {
+		return true
+	}
+	host, err := s.app.Hostname()
+	short, _, _ := strings.Cut(name, ".")
+	return err == nil && short == host
+}
+
+// noWay refuses a target that is not this machine and that nothing leads to.
+func noWay(target string) error {
+	return refuse("Say how, in the target or in a target_group: ssh {}\nIf it is this machine: --root /", fmt.Sprintf("cannot reach %s: the repository does not say how", target))
+}
+
+// errUnknownTarget marks the name of a target that nothing knows.
+var errUnknownTarget = errors.New("there is no such target")
+
+// unknownTarget refuses a name that is not among those of all targets.
+func unknownTarget(name string, all []string) error {
+	err := fmt.Errorf("there is no target %q.%s", name, lang.Suggest(name, all))
+	return withHint(&noTarget{err}, "See which targets there are: fettle validate")
+}
+
+// noTarget is errUnknownTarget with the name, and with names that are near.
+type noTarget struct{ error }
+
+func (n *noTarget) Is(target error) bool { return target == errUnknownTarget }
 
 // plainNames are the names that words of -t consist of; ok is false where they select in
 // another way.

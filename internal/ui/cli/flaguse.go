@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Each command uses some of the global flags, and refuses the others: a flag that is
+// ignored says that something is done which is not. --no-color and --verbose only shape
+// what is printed, and every command takes them.
+
+// alwaysUsed are the flags that every command takes.
+func alwaysUsed() []string { return []string{"no-color", "verbose"} }
+
+// readFlags are used to read a repository as its files are.
+func readFlags() []string {
+	return []string{"chdir", "compile-timeout", "compile-memory", "max-files", "max-file-size"}
+}
+
+// compileFlags are used to compile a repository. Facts and identities come from the
+// machine below --root, kept lists from its state directory.
+func compileFlags() []string {
+	return append(readFlags(), "rev", "var", "identity", "root", "state")
+}
+
+// reachFlagNames are used to reach the machine that -t or --ssh names; the repository says
+// how.
+func reachFlagNames() []string {
+	return append(readFlags(), "target", "root", "state", "identity", "ssh", "via", "sudo", "ask-sudo-password", "sudo-password-file", "accept-new")
+}
+
+// changeFlags are used to change a machine by a run.
+func changeFlags() []string { return append(reachFlagNames(), "lock-wait", "on-disconnect") }
+
+// flagsOf are the global flags that commands use, by the words of the command.
+func flagsOf() map[string][]string {
+	join := func(sets ...[]string) []string { return slices.Concat(sets...) }
+	doc, place, target := []string{"json"}, []string{"root", "state"}, []string{"target"}
+	secrets := []string{"json", "chdir", "identity", "root"}
+	machine := join(doc, reachFlagNames())
+	locks := join(machine, []string{"lock-wait"})
+	changes := join(doc, changeFlags())
+	out := map[string][]string{
+		"init": join(doc, []string{"chdir"}), "fmt": join(doc, []string{"chdir"}),
+		"validate": join(doc, compileFlags(), target), "diff": join(doc, compileFlags(), target),
+		"compile": join(doc, compileFlags(), target, []string{"via"}),
+		"test":    join(doc, readFlags(), []string{"rev", "identity", "root"}),
+		"docs":    join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),
+		"generate":       join(doc, readFlags(), target, place, []string{"var", "identity"}),
+		"lookup refresh": join(doc, readFlags(), []string{"identity", "root"}), "lookup status": join(doc, readFlags()),
+		"module list": join(doc, readFlags(), []string{"rev"}), "module add": join(doc, readFlags()), "module update": join(doc, readFlags()),
+
+		"plan": join(locks, compileFlags()), "apply": join(changes, compileFlags()),
+		"rollback": changes, "recover": changes, "steps apply": changes,
+		"steps plan": locks, "confirm": locks, "drift": locks, "freeze": locks, "unfreeze": locks, "gc": locks,
+		"status": machine, "facts": machine, "log": machine, "show": machine, "wait": machine, "support-bundle": machine,
+		"explain": join(machine, compileFlags()),
+		"run":     join(machine, compileFlags(), []string{"on-disconnect"}),
+		"copy":    join(machine, []string{"on-disconnect"}), "reboot": join(machine, []string{"on-disconnect"}),
+
+		"agent run": join(place, []string{"identity"}), "agent ask": join(doc, place), "agent enrol": join(doc, place),
+		"agent forget": join(doc, place), "agent status": join(doc, place),
+
+		"target forget": machine,
+		"target enrol":  slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
+		"target pin":    join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
+		"request run": join(doc, target, compileFlags(), []string{"via"}),
+
+		"hub run": nil, "completion": nil, "man": nil,
+		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
+		"serve-stdio": place, "watch-confirmation": place,
+	}
+	for _, c := range []string{"init", "identity", "set", "edit", "show", "list", "add-recipient", "remove-recipient", "rekey"} {
+		out["secret "+c] = secrets
+	}
+	for _, c := range []string{
+		"target list", "target approve", "target label", "target unpin", "target freeze", "target unfreeze", "target suspect", "target trust",
+		"target retire", "target revoke", "request apply", "request report", "request verify", "hub upgrade", "ask policy set", "notify set", "events",
+	} {
+		out[c] = join(doc, target)
+	}
+	for _, c := range []string{
+		"login", "target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
+		"ask list", "ask approve", "ask refuse", "ask policy", "audit list", "audit copy", "audit check", "certificate list", "certificate forbid",
+		"hub backup", "hub check", "hub init", "hub join", "hub leave", "hub list", "hub restore", "hub retire", "hub token",
+		"notify approve", "notify deny", "notify list", "notify remove", "notify test",
+		"person list", "person login", "person logins", "person set", "person withdraw",
+		"request list", "request show", "request withdraw", "token create", "token list", "token revoke",
+	} {
+		out[c] = doc
+	}
+	return out
+}
+
+// usedBy are the global flags that a command uses.
+func usedBy(c *cobra.Command) []string {
+	words := strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
+	return append(alwaysUsed(), flagsOf()[words]...)
+}
+
+// refuseUnused refuses global flags that a command does not use.
+func (s *session) refuseUnused(c *cobra.Command) error {
+	return refuseOthers(c, c.CommandPath(), usedBy(c))
+}
+
+// refuseOthers refuses global flags other than these, in the name of what does not use them.
+func refuseOthers(c *cobra.Command, what string, used []string) error {
+	var unused []string
+	c.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && !slices.Contains(used, f.Name) {
+			unused = append(unused, "--"+f.Name)
+		}
+	})
+	if len(unused) == 0 {
+		return nil
+	}
+	list := strings.Join(unused, " and ")
+	return refuse("Leave "+list+" out\nSee: "+c.CommandPath()+" --help", fmt.Sprintf("cannot use %s with %q: it has no effect there", list, what))
+}
+
+// aside refuses what a mode of a command does not use: global flags other than --json and
+// these.
+func aside(c *cobra.Command, mode string, used ...[]string) error {
+	return refuseOthers(c, c.CommandPath()+" "+mode, slices.Concat(alwaysUsed(), []string{"json"}, slices.Concat(used...)))
+}
+
+// helpOfUsed has the help of a command show no global flags but those that it uses.
+func helpOfUsed(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if used := usedBy(c); c.HasParent() && c.Runnable() {
+			c.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || !slices.Contains(used, f.Name) })
+		}
+		help(c, args)
+	})
+}
