@@ -177,9 +177,9 @@ func (r *run) remains(now, to image.Image) bool {
 	return rests(now, to) || r.brought(to)
 }
 
-// rests tells whether there is configuration of a package where to has none.
+// rests tells whether there is configuration of a package that to wants deleted.
 func rests(now, to image.Image) bool {
-	return now.Package != nil && to.Package != nil && now.Package.Rest() && to.Package.Version == "" && !to.Package.Rest()
+	return now.Package != nil && to.Package != nil && now.Package.Rest() && to.Package.Purged
 }
 
 // brought tells whether something is there, or on its way, that a transaction

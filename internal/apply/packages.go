@@ -368,7 +368,7 @@ func (r *run) reached(v verb.Verb, m *verb.GroupMove) bool {
 	if err != nil || now.Package == nil || m.To.Package == nil || now.Package.Unfinished() || now.Package.Leaving() && m.To.Package.Version != "" {
 		return false
 	}
-	if rests(now, m.To) && !m.From.Package.Rest() {
+	if rests(now, m.To) {
 		return false
 	}
 	have, want := now.Package.Version, m.To.Package.Version

@@ -174,6 +174,9 @@ type Options struct {
 	Exact bool
 	// Continues is the run of the phase before, 0 for none.
 	Continues int
+	// CrossIrreversible consents to changes that delete the configuration and data
+	// of packages. Rollbacks have it in their request.
+	CrossIrreversible bool
 	// FrozenToo lets commands and single files change a frozen machine. Runs do not
 	// look at it.
 	FrozenToo bool

@@ -219,8 +219,8 @@ type NewUser struct {
 type PackageChange struct {
 	Name    string
 	Version string // exact; "" is the candidate
-	Absent  bool   // remove (purge when Purge)
-	Purge   bool
+	Absent  bool   // remove; configuration and data stay
+	Purge   bool   // with Absent: delete them too
 	Held    *bool // nil leaves it
 	Auto    *bool
 }
@@ -240,6 +240,9 @@ type Packages interface {
 	Audit(ctx context.Context) (string, error)
 	// Repair finishes what an interrupted dpkg left (dpkg --configure -a).
 	Repair(ctx context.Context, progress func(string)) error
+	// Remains tells what stays when each of these packages is removed, or has
+	// stayed of one that was removed. Unknown names have an empty answer.
+	Remains(ctx context.Context, names []string) (map[string]image.Remains, error)
 	// Keep fetches the .deb of an installed version into dir of the host, so
 	// that it can be restored; false when it cannot be had.
 	Keep(ctx context.Context, name, version string) (deb string, ok bool, err error)

@@ -15,6 +15,7 @@ package image
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"math"
 	"strings"
@@ -195,6 +196,9 @@ type Package struct {
 	Auto   bool   `json:"auto,omitempty"` // installed as a dependency only
 	// Kept tells that the .deb of Version is at hand to put it back.
 	Kept bool `json:"kept,omitempty"`
+	// Purged demands of a package that is to be gone that its configuration and
+	// data are deleted too. It is set in desired images only.
+	Purged bool `json:"purged,omitempty"`
 	// Also are the versions of other packages that the same transaction
 	// brought, so that undo can take them away again: name to version before,
 	// "" for not installed.
@@ -210,6 +214,45 @@ func (p Package) Unfinished() bool {
 // Rest tells whether a package that is gone has left its configuration behind.
 func (p Package) Rest() bool {
 	return p.Version == "" && len(p.Status) == 2 && p.Status[1] == 'c'
+}
+
+// purgeable tells whether p left configuration behind that desired wants deleted.
+func (p Package) purgeable(desired Package) bool { return desired.Purged && p.Rest() }
+
+// Remains is what stays on a host when a package is removed, and is deleted when
+// it is purged.
+type Remains struct {
+	Conffiles []string `json:"conffiles,omitempty"` // that exist, sorted
+	// Dirs are directories below /var and /srv, sorted, that belong to the package
+	// and hold something that it did not ship.
+	Dirs []string `json:"dirs,omitempty"`
+	// Purges tells that a maintainer script of the package handles its purge: it
+	// can delete anything.
+	Purges bool `json:"purges,omitempty"`
+}
+
+// Empty tells whether a purge deletes nothing more than a removal does.
+func (r Remains) Empty() bool { return len(r.Conffiles) == 0 && len(r.Dirs) == 0 && !r.Purges }
+
+// String names what stays, "" for nothing.
+func (r Remains) String() string {
+	var parts []string
+	if len(r.Conffiles) > 0 {
+		parts = append(parts, "configuration in "+some(r.Conffiles))
+	}
+	if len(r.Dirs) > 0 {
+		parts = append(parts, "data in "+some(r.Dirs))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// some are the first names of a list that may be long.
+func some(list []string) string {
+	const shown = 4
+	if len(list) > shown {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:shown], ", "), len(list)-shown)
+	}
+	return strings.Join(list, ", ")
 }
 
 // Leaving tells whether a package that is there is marked to be removed: somebody
@@ -279,7 +322,7 @@ func (i Image) Same(o Image) bool {
 		return *i.Member == *o.Member
 	case i.Package != nil && o.Package != nil:
 		a, b := *i.Package, *o.Package
-		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished() && a.Leaving() == b.Leaving()
+		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished() && a.Leaving() == b.Leaving() && !a.purgeable(b) && !b.purgeable(a)
 	case i.Unit != nil && o.Unit != nil:
 		return *i.Unit == *o.Unit
 	case i.Sysctl != nil && o.Sysctl != nil:

@@ -53,7 +53,7 @@ func (s State) Flag(name string) string {
 }
 
 // Absent tells whether the state asks for absence.
-func (s State) Absent() bool { return s.Str("ensure") == "absent" }
+func (s State) Absent() bool { return s.Str("ensure") == "absent" || s.Str("ensure") == "purged" }
 
 // Owner gives the owner, group and mode of a state for its step. What is the
 // default of the step language anyway is left out.

@@ -94,7 +94,7 @@ func (m *maker) verbFor(s step.Step, applied bool, now image.Image) Action {
 		return Restore
 	case s.Verb == step.Exec:
 		return Run
-	case !applied && absent(now):
+	case !applied && absent(now) && !s.Absent():
 		return Create
 	}
 	return Update

@@ -164,7 +164,7 @@ func (d *differ) pkg(f *image.Package, t image.Package) {
 	if f != nil {
 		old = *f
 	}
-	d.add("version", orNone(old.Version), orNone(t.Version))
+	d.add("version", versionOf(old), versionOf(t))
 	d.add("held", yes(old.Held), yes(t.Held))
 	if (old.Unfinished() || old.Leaving()) && t.Version != "" {
 		d.add("state", old.Condition(), "installed")
@@ -173,11 +173,17 @@ func (d *differ) pkg(f *image.Package, t image.Package) {
 	}
 }
 
-func orNone(v string) string {
-	if v == "" {
+// versionOf is the version of a package, or how it is gone.
+func versionOf(p image.Package) string {
+	switch {
+	case p.Purged:
+		return "purged"
+	case p.Rest():
+		return "removed, not purged"
+	case p.Version == "":
 		return "not installed"
 	}
-	return v
+	return p.Version
 }
 
 func (d *differ) unit(f *image.Unit, t image.Unit) {

@@ -43,7 +43,7 @@ const accessACL = "system.posix_acl_access"
 // exact prefers the very image that a rollback's goal had.
 func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
 	before := m.then(s.Addr())
-	if before == nil || s.Verb == step.Meta {
+	if before == nil || s.Verb == step.Meta || to.Package != nil && to.Package.Purged {
 		return to
 	}
 	if f := before.File; f != nil && f.Tree != "" && s.Verb == step.Mkdir && s.Get("purge") != "true" && now.File != nil && now.File.Type != image.Directory {

@@ -25,6 +25,8 @@ const (
 	Words
 	// Present is present or absent.
 	Present
+	// Purgeable is present, absent or purged.
+	Purgeable
 	// Account is a user or group, by name or number.
 	Account
 	// UnitName is the name of a systemd unit.
@@ -116,7 +118,8 @@ func Schemas() []Schema {
 			"an account"},
 		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
 		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
-		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"}, ensure}, "an apt package; consecutive ones are one transaction"},
+		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"},
+			{Name: "ensure", Type: Purgeable, Doc: "present (the default), absent, or purged: absent, and its configuration and data are deleted"}}, "an apt package; consecutive ones are one transaction"},
 		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
 			{Name: "timeout", Type: Seconds, Doc: "starting or stopping it may take so long; 5m when left out"}, phase}, "a systemd unit"},
 		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}, phase}, "a kernel setting at run time"},

@@ -87,9 +87,16 @@ func (s Step) All(key string) []string {
 	return out
 }
 
-// Absent tells whether the step asks for the absence of its address: RM, or
-// ensure=absent.
-func (s Step) Absent() bool { return s.Verb == Rm || s.Get("ensure") == "absent" }
+// Absent tells whether the step asks for the absence of its address: RM,
+// ensure=absent or ensure=purged.
+func (s Step) Absent() bool {
+	e := s.Get("ensure")
+	return s.Verb == Rm || e == "absent" || e == "purged"
+}
+
+// Purged tells whether the step asks that a package is deleted with its
+// configuration and data.
+func (s Step) Purged() bool { return s.Get("ensure") == "purged" }
 
 // Path is the path that the step writes, "" for a step that is about no path.
 // The region of an EDIT may hold any character, so the path is taken from the

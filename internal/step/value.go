@@ -21,6 +21,8 @@ func (t Type) canonical(v string) (canon, why string) {
 		return v, oneOf(v, "true", "false")
 	case Present:
 		return v, oneOf(v, "present", "absent")
+	case Purgeable:
+		return v, oneOf(v, "present", "absent", "purged")
 	case action:
 		return v, oneOf(v, "reload", "restart", "start", "stop", "run")
 	case Mode:
@@ -73,6 +75,8 @@ func (t Type) summary() string {
 		return "Neither true nor false"
 	case Present:
 		return "Neither present nor absent"
+	case Purgeable:
+		return "Neither present, absent nor purged"
 	case action:
 		return "Unknown action"
 	case Mode:

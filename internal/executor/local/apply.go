@@ -49,6 +49,9 @@ func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.
 }
 
 func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+	if err := mayPurge(p, o); err != nil {
+		return nil, err
+	}
 	if err := x.keys.keep(r.Secrets); err != nil {
 		return nil, err
 	}

@@ -67,6 +67,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
 	}
+	x.tellPackages(ctx, p)
 	if r.Diffs {
 		x.diffs(p, r.Blobs)
 	}
@@ -196,6 +197,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err := problems.Err(); err != nil {
 		return p, g, err
 	}
+	x.tellPackages(ctx, p)
 	if r.Diffs {
 		x.diffs(p, nil)
 	}

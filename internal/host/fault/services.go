@@ -68,6 +68,10 @@ func (p packages) Simulate(ctx context.Context, changes []host.PackageChange) (m
 	return read(p.h, func() (map[string]string, error) { return p.Packages.Simulate(ctx, changes) })
 }
 
+func (p packages) Remains(ctx context.Context, names []string) (map[string]image.Remains, error) {
+	return read(p.h, func() (map[string]image.Remains, error) { return p.Packages.Remains(ctx, names) })
+}
+
 func (p packages) Audit(ctx context.Context) (string, error) {
 	return read(p.h, func() (string, error) { return p.Packages.Audit(ctx) })
 }

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,6 +68,13 @@ func (p *Packages) unpack(next map[string]image.Package, progress func(string)) 
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		if to := next[name]; p.state[name].Rest() && to.Version == "" && to.Status == "" {
+			if err := errors.Join(p.point("dpkg"), p.purge(name)); err != nil {
+				return err
+			}
+		}
+	}
 	return p.point("dpkg")
 }
 
@@ -86,7 +94,7 @@ func (p *Packages) replace(name string, was, to image.Package, progress func(str
 	}
 	delete(p.torn, name)
 	if half.Version, half.Status = to.Version, "iU"; to.Version == "" {
-		half = to
+		half = p.removed(name, was, false) // a purge comes after all removals
 	}
 	p.state[name] = half
 	return nil

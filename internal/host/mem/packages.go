@@ -18,8 +18,17 @@ import (
 type Release struct {
 	Name, Version string
 	Depends       []string          // NAME, or NAME (= VERSION)
+	Recommends    []string          // NAME; never installed for it, but kept
+	Conflicts     []string          // NAME
 	Files         map[string]string // path to content; directories are made as needed
+	Conffiles     []string          // those of Files that a removal leaves
+	// Data is what its scripts write when it is installed, unless it is there. A
+	// removal leaves it, and a purge deletes the directories of these files.
+	Data map[string]string
 }
+
+// leaves tells whether dpkg still knows of the package after its removal.
+func (r Release) leaves() bool { return len(r.Conffiles)+len(r.Data) > 0 }
 
 // Packages plays apt and dpkg. The candidate is the release published last. As
 // with dpkg, a transaction unpacks all before it configures all, and whoever is
@@ -154,7 +163,7 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 func (p *Packages) apply(next map[string]image.Package, c host.PackageChange) error {
 	now := next[c.Name]
 	if c.Absent {
-		next[c.Name] = removed(now, c.Purge)
+		next[c.Name] = p.removed(c.Name, now, c.Purge)
 		return nil
 	}
 	if now.Version == "" || now.Unfinished() || c.Version != "" && c.Version != now.Version {
@@ -177,8 +186,10 @@ func (p *Packages) apply(next map[string]image.Package, c host.PackageChange) er
 	return nil
 }
 
-func removed(now image.Package, purge bool) image.Package {
-	if purge || now.Status == "" {
+// removed is what dpkg knows of a package after its removal.
+func (p *Packages) removed(name string, now image.Package, purge bool) image.Package {
+	r, _ := p.find(name, now.Version)
+	if purge || !now.Rest() && (now.Version == "" && !now.Unfinished() || !r.leaves()) {
 		return image.Package{}
 	}
 	return image.Package{Status: "rc"}
@@ -217,7 +228,7 @@ func (p *Packages) dropDependents(next map[string]image.Package, gone string) {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		r, ok := p.find(name, next[name].Version)
 		if next[name].Version != "" && ok && slices.ContainsFunc(r.Depends, func(d string) bool { dep, _ := needs(d); return dep == gone }) {
-			next[name] = removed(next[name], false)
+			next[name] = p.removed(name, next[name], false)
 			p.dropDependents(next, name)
 		}
 	}
@@ -250,6 +261,9 @@ func (p *Packages) move(name, from, to string, progress func(string)) error {
 			continue
 		}
 		for _, file := range slices.Sorted(maps.Keys(old.Files)) {
+			if slices.Contains(old.Conffiles, file) {
+				continue
+			}
 			if err := p.clear(file, fresh); err != nil {
 				return err
 			}
@@ -259,9 +273,18 @@ func (p *Packages) move(name, from, to string, progress func(string)) error {
 		return err
 	}
 	for _, file := range slices.Sorted(maps.Keys(fresh.Files)) {
+		if keep, err := p.edited(name, fresh, file); err != nil || keep {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err := p.ship(file, fresh.Files[file]); err != nil {
 			return err
 		}
+	}
+	if err := p.data(fresh); err != nil {
+		return err
 	}
 	if err := p.fs.SyncFS("/"); err != nil {
 		return err

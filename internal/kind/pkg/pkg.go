@@ -16,13 +16,14 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "package", Main: "name", Steps: steps,
-		Doc: "An apt package, or several. Consecutive packages are one transaction.",
+		Doc: "An apt package, or several. Consecutive packages are one transaction. A package that leaves the list is removed, not purged.",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Doc: "the package; the label when left out"},
 			{Name: "names", Type: cty.List(cty.String), Doc: "several packages, in place of name"},
 			{Name: "version", Type: cty.String, Doc: "the exact version; any when left out"},
 			{Name: "held", Type: cty.Bool, Doc: "kept from upgrades"},
-			kind.EnsureAttr(),
+			{Name: "ensure", Type: cty.String, Default: cty.StringVal("present"), OneOf: []string{"present", "absent", "purged"},
+				Doc: "present; absent: removed, its configuration files and data stay; or purged: removed, and they are deleted"},
 		},
 	}
 }
@@ -33,14 +34,14 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		names = s.Strings("names")
 	}
 	if s.Absent() && (s.Given("version") || s.Bool("held")) {
-		return kind.Output{}, s.Errorf("ensure", "Version of an absent package", "The package is to be absent, so it has neither version nor held. Leave them out.")
+		return kind.Output{}, s.Errorf("ensure", "Version of an absent package", "An absent or purged package has neither version nor held. Leave them out.")
 	}
 	if s.Given("version") && len(names) > 1 {
 		return kind.Output{}, s.Errorf("version", "One version for several packages", "Give each package with a version a state of its own.")
 	}
 	attrs := []step.Attr{{Key: "version", Value: s.Str("version")}, {Key: "held", Value: s.Flag("held")}}
 	if s.Absent() {
-		attrs = []step.Attr{{Key: "ensure", Value: "absent"}}
+		attrs = []step.Attr{{Key: "ensure", Value: s.Str("ensure")}}
 	}
 	var out kind.Output
 	for _, n := range names {

@@ -50,8 +50,14 @@ func (f *runFlags) options(s *session) (executor.Options, error) {
 
 type applyFlags struct {
 	runFlags
-	many            manyFlags
-	dirty, noRepair bool
+	many                   manyFlags
+	dirty, noRepair, cross bool
+}
+
+func (f applyFlags) options(s *session) (executor.Options, error) {
+	o, err := f.runFlags.options(s)
+	o.CrossIrreversible = f.cross
+	return o, err
 }
 
 func newApply(s *session) *cobra.Command {
@@ -88,8 +94,14 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
 	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "apply to machines that an agent keeps otherwise as well, until it takes that back")
+	crossPurges(c, &f.cross)
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
+}
+
+// crossPurges adds the operator's consent to purges.
+func crossPurges(c *cobra.Command, consent *bool) {
+	c.Flags().BoolVar(consent, "cross-irreversible", false, "purge packages although their configuration and data do not come back")
 }
 
 func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
@@ -175,6 +187,9 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if err := s.mayKeep(ctx, x, p); err != nil {
 			return err
 		}
+		if len(p.Purges()) > 0 && !o.CrossIrreversible {
+			return s.refusePurge(p, f)
+		}
 		return s.approve(ctx, p, f, s.warnsOf(p, o), "Apply this plan?")
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
@@ -191,6 +206,16 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		}
 		return s.stillIn(ctx, x, rep)
 	})
+}
+
+// refusePurge shows a plan that deletes data for good, and how to consent to it.
+func (s *session) refusePurge(p *plan.Plan, f runFlags) error {
+	if !s.json {
+		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
+	}
+	c := p.Purges()[0]
+	return withHint(fmt.Errorf("cannot apply: %s: %s: %w", c.Addr, c.Irreversible, executor.ErrIrreversible),
+		"Purge it all the same: add --cross-irreversible\nOr keep its configuration and data: ensure = \"absent\"")
 }
 
 // approve shows a plan, with a warning if there is one, and asks. A plan that

@@ -217,6 +217,7 @@ func newStepsPlan(s *session) *cobra.Command {
 
 func newStepsApply(s *session) *cobra.Command {
 	var f runFlags
+	var cross bool
 	c := &cobra.Command{
 		Use:     "apply FILE",
 		Short:   "Apply a step file",
@@ -228,6 +229,7 @@ func newStepsApply(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			o.CrossIrreversible = cross
 			return s.withSteps(a[0], func(req executor.Request) error {
 				req.Diffs, req.Verify = f.wants(s), f.verify
 				return s.apply(c.Context(), req, "", f, o)
@@ -236,6 +238,7 @@ func newStepsApply(s *session) *cobra.Command {
 	}
 	f.flags(c)
 	f.arms(c)
+	crossPurges(c, &cross)
 	return c
 }
 

@@ -84,7 +84,7 @@ func dependencies(moves []*verb.GroupMove) []host.PackageChange {
 		also := m.To.Package.Also
 		for _, name := range slices.Sorted(maps.Keys(also)) {
 			gone := also[name] == ""
-			out = append(out, host.PackageChange{Name: name, Version: also[name], Absent: gone, Purge: gone})
+			out = append(out, host.PackageChange{Name: name, Version: also[name], Absent: gone})
 		}
 	}
 	return out

@@ -3,6 +3,7 @@
 //	PKG nginx
 //	PKG postgresql version=15.8-0+deb12u1 held=true
 //	PKG telnet ensure=absent
+//	PKG rsh-client ensure=purged
 package pkg
 
 import (
@@ -96,7 +97,7 @@ func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, erro
 	}
 	switch v := s.Get("version"); {
 	case s.Absent():
-		return image.Image{Package: &image.Package{}}, nil
+		return image.Image{Package: &image.Package{Purged: s.Purged()}}, nil
 	case v != "":
 		p.Version = v
 	case p.Version == "":
@@ -131,8 +132,10 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	if err != nil || len(changes) == 0 {
 		return err
 	}
+	leave := remains(ctx, p, changes)
 	also, err := p.Change(ctx, changes, e.Progress)
 	moves[0].Also = both(also, along)
+	noteRemains(ctx, e, p, leave)
 	for _, text := range Notes(p) {
 		e.Note(text)
 	}
@@ -213,7 +216,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	switch {
 	case to.Version == "":
 		c.Absent = true
-		c.Purge = !to.Rest() // it had left no configuration behind either
+		c.Purge = to.Purged
 	case to.Version != Candidate:
 		c.Version = to.Version
 	}
@@ -223,7 +226,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	if from.Version == "" && to.Version != "" || from.Auto != to.Auto {
 		c.Auto = &to.Auto
 	}
-	if m.From.Same(m.To) && c.Auto == nil && !(c.Purge && from.Rest()) {
+	if m.From.Same(m.To) && c.Auto == nil {
 		return nil
 	}
 	return []host.PackageChange{c}

@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+)
+
+// PackageAnswers is what dpkg and apt answer about the package changes of a plan.
+type PackageAnswers struct {
+	// Remains is what stays, or is purged, of each package in Going.
+	Remains map[string]image.Remains
+	// Unknown says why Remains could not be read, "" when it was.
+	Unknown string
+}
+
+// Going are the packages that the plan removes or purges.
+func (p *Plan) Going() []string {
+	var out []string
+	for _, c := range p.Changes {
+		if c.removesPackage() {
+			out = append(out, c.Addr.Name())
+		}
+	}
+	return out
+}
+
+// removesPackage tells whether the change removes or purges a package.
+func (c Change) removesPackage() bool {
+	return c.packageChange() && c.To.Package.Version == "" && (c.From.Package.Version != "" || c.To.Package.Purged)
+}
+
+func (c Change) packageChange() bool {
+	return c.Addr.Kind() == addr.KindPkg && c.Action.Mutates() && c.From != nil && c.To != nil && c.From.Package != nil && c.To.Package != nil
+}
+
+// Purges lists the changes that delete configuration or data of a package. An
+// apply needs the operator's explicit consent to them.
+func (p *Plan) Purges() []Change {
+	var out []Change
+	for _, c := range p.Irreversible() {
+		if c.packageChange() && c.To.Package.Purged {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Tell adds what dpkg and apt answered to the package changes of the plan.
+func (p *Plan) Tell(a PackageAnswers) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		switch {
+		case !c.packageChange():
+		case c.removesPackage() && c.To.Package.Purged:
+			c.purges(a)
+		case c.removesPackage():
+			c.leaves(a)
+		case parse(c.Applied).Purged():
+			c.noted("it was purged: the configuration and data that it had do not come back")
+		}
+	}
+}
+
+// purges says what a purge deletes and that it does not come back.
+func (c *Change) purges(a PackageAnswers) {
+	r := a.Remains[c.Addr.Name()]
+	text := ""
+	switch named := r.String(); {
+	case a.Unknown != "":
+		text = "the purge deletes its configuration and can delete its data, and what there is could not be read: " + a.Unknown
+	case named != "":
+		text = "the purge deletes its " + named
+	case r.Purges:
+		text = "a script of the package runs at the purge and can delete its data"
+	default:
+		return
+	}
+	if c.Irreversible != "" {
+		text += "; " + c.Irreversible
+	}
+	c.Irreversible = text
+}
+
+// leaves says what a removal leaves and how to delete it.
+func (c *Change) leaves(a PackageAnswers) {
+	name := c.Addr.Name()
+	if a.Unknown != "" {
+		c.noted("what stays of it could not be read: " + a.Unknown)
+		return
+	}
+	if text := a.Remains[name].String(); text != "" {
+		c.noted(fmt.Sprintf("its %s stay; to delete them: apt-get purge %s, or ensure = \"purged\"", text, name))
+	}
+}
+
+func (c *Change) noted(text string) {
+	if c.Note != "" {
+		text = c.Note + "; " + text
+	}
+	c.Note = text
+}
