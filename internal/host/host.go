@@ -221,7 +221,7 @@ type PackageChange struct {
 	Version string // exact; "" is the candidate
 	Absent  bool   // remove; configuration and data stay
 	Purge   bool   // with Absent: delete them too
-	Held    *bool // nil leaves it
+	Held    *bool  // nil leaves it
 	Auto    *bool
 }
 

@@ -103,6 +103,7 @@ func TestCompanyOnAHost(t *testing.T) {
 	m.byAnOrdinaryUser()
 	m.inputs()
 	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.purgeRemoved()
 	for _, line := range hosts.Compare(before, m.Snapshot(t), append(remains(), ofPackages()...)) {
 		t.Errorf("after rollback: %s", line)
 	}

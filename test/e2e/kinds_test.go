@@ -124,6 +124,7 @@ func TestKindsOnAHost(t *testing.T) {
 		t.Errorf("a plan after the apply has changes:\n%s%s", r.Stdout, r.Stderr)
 	}
 	t.Log(h.Run(t, "fettle", "rollback", "--yes"))
+	(&machine{Host: h, t: t}).purgeRemoved()
 	// The record of runs; backups, logs and caches that apt, dpkg and shadow
 	// keep for themselves.
 	theirs := []string{"/var/lib/fettle", "/var/lib/fettle/**", "/etc/*-", "/var/cache/apt/**", "/var/lib/apt/lists/**", "/var/lib/dpkg/*-old", "/var/log/apt/*", "/var/log/dpkg.log"}

@@ -227,6 +227,16 @@ func (m *machine) edit(file, old, now string) {
 	m.Run(m.t, "sed", "-i", "s|"+old+"|"+now+"|", file)
 }
 
+// purgeRemoved deletes, without fettle, the configuration and data that fettle
+// leaves of packages which it removed.
+func (m *machine) purgeRemoved() {
+	m.t.Helper()
+	left := strings.Fields(m.Run(m.t, "sh", "-c", "dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n' | sed -n 's/^rc *//p'"))
+	if len(left) > 0 {
+		m.Run(m.t, append([]string{"dpkg", "--purge"}, left...)...)
+	}
+}
+
 // runs counts the runs of the history.
 func (m *machine) runs() int {
 	m.t.Helper()

@@ -154,6 +154,7 @@ func again(m *machine, files map[string]string) {
 func backAgain(m *machine, before hosts.Snapshot, stays ...string) {
 	m.t.Helper()
 	stays = append(stays, "unit network-pre.target", "unit network.target") // reached once, they stay so
+	m.purgeRemoved()
 	for _, line := range hosts.Compare(before, m.Snapshot(m.t), append(remains(), stays...)) {
 		m.t.Errorf("after rollback: %s", line)
 	}
