@@ -10,9 +10,9 @@ type Base interface {
 	HasDir(path string) bool
 }
 
-// DebianBase is a Debian 12 machine as the installer leaves it: the accounts of
+// DebianBase is a machine with Debian 12 or 13 as the installer leaves it: the accounts of
 // base-passwd, and the directories of base-files and of the packages that every
-// installation has.
+// installation has. An account or directory of only one of the releases is not listed.
 type DebianBase struct{}
 
 // HasUser tells whether base-passwd makes the user.
@@ -23,6 +23,9 @@ func (DebianBase) HasGroup(name string) bool { return holds(debianGroups, name) 
 
 // HasDir tells whether the directory is there, links such as /bin included.
 func (DebianBase) HasDir(path string) bool { return holds(debianDirs, path) }
+
+// DebianDirs returns the directories of DebianBase.
+func DebianDirs() []string { return strings.Fields(debianDirs) }
 
 // holds looks for a word in a text of words with blanks between them.
 func holds(words, w string) bool {
@@ -58,7 +61,7 @@ const debianDirs = `/ /bin /boot /dev /etc /home /lib /lib64 /media /mnt /opt /p
 /etc/skel /etc/ssh /etc/ssl /etc/ssl/certs /etc/ssl/private /etc/sysctl.d /etc/systemd /etc/systemd/network
 /etc/systemd/system /etc/systemd/user /etc/tmpfiles.d /etc/udev /etc/udev/rules.d /etc/update-motd.d /etc/xdg
 /run/lock /usr/bin /usr/games /usr/include /usr/lib /usr/lib64 /usr/libexec /usr/sbin /usr/share /usr/src
-/usr/lib/modules-load.d /usr/lib/sysctl.d /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d
+/usr/lib/sysctl.d /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d
 /usr/lib/tmpfiles.d /usr/local /usr/local/bin /usr/local/etc /usr/local/games /usr/local/include /usr/local/lib
 /usr/local/sbin /usr/local/share /usr/local/share/ca-certificates /usr/local/share/man /usr/local/src
 /usr/share/keyrings /usr/share/man /usr/share/misc /usr/share/pam-configs /usr/share/doc /var/backups /var/cache /var/cache/apt /var/lib

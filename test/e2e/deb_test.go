@@ -2,18 +2,29 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
 )
 
-// buildDeb makes the Debian package and gives its path.
-func buildDeb(t *testing.T) string {
+// firstDeb is the Debian package, built once for all tests.
+var firstDeb = sync.OnceValues(func() (string, error) {
+	dir, err := programDir()
+	if err != nil {
+		return "", err
+	}
+	return buildDeb(filepath.Join(dir, "deb"))
+})
+
+// sharedDeb returns the path of the Debian package.
+func sharedDeb(t *testing.T) string {
 	t.Helper()
 	dependsOnSources(t)
 	for _, dir := range []string{"../../packaging", "../../packaging/debian", "../../packaging/systemd"} {
@@ -21,43 +32,54 @@ func buildDeb(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	dir := t.TempDir()
+	deb, err := firstDeb()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return deb
+}
+
+// buildDeb builds the Debian package into dir. It is hardly compressed: that takes most of
+// the time, and tests install it at once.
+func buildDeb(dir string) (string, error) {
 	cmd := exec.Command("../../packaging/build.sh", dir)
-	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "PROGRAMS="+runtime.GOARCH, "SOURCE_DATE_EPOCH=1700000000")
+	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "PROGRAMS="+runtime.GOARCH, "SOURCE_DATE_EPOCH=1700000000", "DPKG_DEB_COMPRESSOR_LEVEL=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the package: %v\n%s", err, out)
+		return "", fmt.Errorf("cannot build the package: %w\n%s", err, out)
 	}
 	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(debs) != 1 {
-		t.Fatalf("%v %v", debs, err)
+		return "", fmt.Errorf("cannot find the package: %v %w", debs, err)
 	}
-	return debs[0]
+	return debs[0], nil
 }
 
 // The same sources give the same bytes.
 func TestPackageReproducible(t *testing.T) {
 	hosts.Require(t)
-	one, err1 := os.ReadFile(buildDeb(t))
-	two, err2 := os.ReadFile(buildDeb(t))
+	one, err1 := os.ReadFile(sharedDeb(t))
+	again, err := buildDeb(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err2 := os.ReadFile(again)
 	if err1 != nil || err2 != nil || !bytes.Equal(one, two) {
 		t.Errorf("two builds differ: %d and %d bytes %v %v", len(one), len(two), err1, err2)
 	}
-	if len(one) > 20<<20 {
+	if len(one) > 24<<20 {
 		t.Errorf("the package has %d MiB", len(one)>>20)
 	}
 }
 
 // TestPackage is the life of the Debian package on a host: installed, applied
 // by its timer, settled at boot, removed, purged.
-func TestPackage(t *testing.T) {
-	repo := hosts.NewRepo(t)
-	repo.AddDebian(t)
-	repo.Publish(t)
-	m := &machine{Host: hosts.NewWorld(t).Boot(t, "deb", hosts.Options{Repo: repo}), t: t}
-	m.settle()
+func TestPackage(t *testing.T) { eachRelease(t, lifeOfPackage) }
+
+func lifeOfPackage(t *testing.T, r hosts.Release) {
+	m := debMachine(t, r, "deb")
 	m.Run(t, "sh", "-c", "rm -f /etc/dpkg/dpkg.cfg.d/*") // a slim image leaves pages and documents out
-	m.Copy(t, buildDeb(t), "/root/fettle.deb")
-	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "/root/fettle.deb")
+	m.Copy(t, sharedDeb(t), "/root/fettle.deb")
+	m.installDeb()
 
 	m.installed()
 	m.Reboot(t)
@@ -67,6 +89,21 @@ func TestPackage(t *testing.T) {
 	m.want("success 0 yes", "sh", "-c", "echo $(systemctl show -P Result -P ConditionResult -P ExecMainStatus fettle-recover.service)")
 	m.want("0", "systemctl", "show", "-P", "NFailedUnits")
 	m.removed()
+}
+
+// debMachine is a host that can install fettle's package, with what the package depends on.
+func debMachine(t *testing.T, r hosts.Release, name string) *machine {
+	t.Helper()
+	m := &machine{Host: hosts.NewWorldOf(t, r).Boot(t, name, hosts.Options{Repo: debianRepo(t, r)}), t: t}
+	m.settle()
+	m.Run(t, "apt-get", "install", "-q", "-y", "--no-install-recommends", "git")
+	return m
+}
+
+// installDeb installs the package that has been copied to the host.
+func (m *machine) installDeb() {
+	m.t.Helper()
+	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "/root/fettle.deb")
 }
 
 // installed looks at what a fresh package has put there.
@@ -116,15 +153,23 @@ func (m *machine) fettle0(args ...string) {
 	m.Run(m.t, append([]string{"fettle", "-C", "/etc/fettle/repository"}, args...)...)
 }
 
-// removed takes the package away and looks at what stays.
+// removed takes the package away and looks at what stays. A run that waits for its
+// confirmation could not be undone without the program, so it comes first.
 func (m *machine) removed() {
 	m.t.Helper()
+	m.WriteFile(m.t, "/etc/fettle/repository/fettle.hcl", "target \"this\" {}\nfile \"/srv/hello\" { content = \"hello again\" }\n", 0o644)
+	m.Run(m.t, "systemctl", "stop", "fettle-apply.timer")
+	m.fettle0("apply", "--yes", "--confirm-within", "10m")
+	if r := m.Exec("dpkg", "--remove", "fettle"); r.ExitCode == 0 || !strings.Contains(r.Stderr, "a run waits for its confirmation") {
+		m.t.Errorf("removing the package before a confirmation gives %d\n%s%s", r.ExitCode, r.Stdout, r.Stderr)
+	}
+	m.fettle0("confirm")
 	m.Run(m.t, "dpkg", "--remove", "fettle")
 	if m.has("/usr/bin/fettle") || !m.has("/srv/hello") || !m.has("/var/lib/fettle") {
 		m.t.Error("removing the package removes the wrong things")
 	}
 	out := m.Run(m.t, "dpkg", "--purge", "fettle")
-	if !m.has("/var/lib/fettle") || !strings.Contains(out, "/var/lib/fettle stays") {
+	if !m.has("/var/lib/fettle") || !strings.Contains(out, "/var/lib/fettle remains") {
 		m.t.Errorf("purging gives\n%s", out)
 	}
 	m.want("", "sh", "-c", "ls /etc/systemd/system/*/fettle-* /var/lib/systemd/deb-systemd-helper-enabled/*fettle* 2>/dev/null")

@@ -89,8 +89,10 @@ timezone "Etc/UTC" {}
 
 // TestKindsOnAHost applies every kind of the standard library at once, finds
 // nothing left to do, and takes it all back.
-func TestKindsOnAHost(t *testing.T) {
-	h := hosts.NewWorld(t).Boot(t, "kinds", hosts.Options{Repo: packageRepo(t)})
+func TestKindsOnAHost(t *testing.T) { eachRelease(t, kindsOnAHost) }
+
+func kindsOnAHost(t *testing.T, r hosts.Release) {
+	h := hosts.NewWorldOf(t, r).Boot(t, "kinds", hosts.Options{Repo: packageRepo(t)})
 	installFettle(t, h)
 	// nspawn shows kernel settings read-only; the one set here is the host's own.
 	h.Run(t, "mount", "-o", "remount,bind,rw", "/proc/sys")

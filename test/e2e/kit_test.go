@@ -43,6 +43,27 @@ func newMachine(t *testing.T, w *hosts.World, name string, r *hosts.Repo) *machi
 	return m
 }
 
+// eachRelease runs a test of the short set on every release, as subtests, or on the one
+// that FETTLE_TEST_RELEASE names. The other tests run on the default release only.
+func eachRelease(t *testing.T, f func(t *testing.T, r hosts.Release)) {
+	if r := hosts.ChosenRelease(); r != "" {
+		f(t, r)
+		return
+	}
+	for _, r := range hosts.Releases() {
+		t.Run(string(r), func(t *testing.T) { f(t, r) })
+	}
+}
+
+// debianRepo returns a repository with packages of a release, as Debian ships them.
+func debianRepo(t *testing.T, r hosts.Release) *hosts.Repo {
+	t.Helper()
+	repo := hosts.NewRepo(t)
+	repo.AddDebianOf(t, r)
+	repo.Publish(t)
+	return repo
+}
+
 // settle makes a plain host one that can be compared with: package lists read,
 // and settings of its own network writable, which nspawn shows read-only.
 func (m *machine) settle() {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := hosts.Main(m)
+	code := hosts.Main(m, hosts.Releases()...)
 	if dir, err := programDir(); err == nil {
 		_ = os.RemoveAll(dir)
 	}

@@ -79,8 +79,10 @@ func packageRepo(t *testing.T) *hosts.Repo {
 
 // TestPackagesOfAHost drives apt and dpkg: install, upgrade, downgrade, remove,
 // holds, conffiles, the lock, failing scripts, a killed dpkg, kept packages.
-func TestPackagesOfAHost(t *testing.T) {
-	h := hosts.NewWorld(t).Boot(t, "packages", hosts.Options{Repo: packageRepo(t)})
+func TestPackagesOfAHost(t *testing.T) { eachRelease(t, packagesOfAHost) }
+
+func packagesOfAHost(t *testing.T, r hosts.Release) {
+	h := hosts.NewWorldOf(t, r).Boot(t, "packages", hosts.Options{Repo: packageRepo(t)})
 	h.Run(t, "apt-get", "update", "-q")
 	inHost(t, h, localHost, "^(TestPackage|TestHolds|TestConffile|TestFailing|TestKilled|TestLock|TestMistakes|TestKept)")
 }

@@ -2,21 +2,29 @@ package hosts
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 )
 
-// Base returns the root folder of the base image that all hosts share. It is
+// Base returns the root directory of the base image of the default release. It is
 // built at most once a recipe and must not be written to.
 func Base(t testing.TB) string {
 	t.Helper()
+	return BaseOf(t, DefaultRelease())
+}
+
+// BaseOf is Base for a release.
+func BaseOf(t testing.TB, r Release) string {
+	t.Helper()
 	Require(t)
-	base, err := ensureBase()
+	base, err := ensureBase(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +34,30 @@ func Base(t testing.TB) string {
 // base is the folder of a complete base image.
 type base string
 
-// tree is the root folder of a host; pool holds .deb files.
-func (b base) tree() string { return filepath.Join(string(b), "tree") }
-func (b base) pool() string { return filepath.Join(string(b), "pool") }
+// tree is the root directory of a host. pool holds the .deb files of packages that hosts
+// can install, and system those of the packages that the tree consists of.
+func (b base) tree() string   { return filepath.Join(string(b), "tree") }
+func (b base) pool() string   { return filepath.Join(string(b), "pool") }
+func (b base) system() string { return filepath.Join(string(b), "system") }
 
-// ensureBase returns the base image and builds it if the cache lacks it. Of
-// several processes one builds and the others wait.
-func ensureBase() (base, error) {
-	r := newRecipe()
+// ensureBases builds the base images that the cache lacks, all at once.
+func ensureBases(releases []Release) error {
+	errs := make([]error, len(releases))
+	var wait sync.WaitGroup
+	for i, release := range releases {
+		wait.Go(func() { _, errs[i] = ensureBase(release) })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// ensureBase returns the base image of a release and builds it if the cache lacks it.
+// Of several processes one builds and the others wait.
+func ensureBase(release Release) (base, error) {
+	if err := release.check(); err != nil {
+		return "", err
+	}
+	r := newRecipe(release)
 	digest, err := r.digest()
 	if err != nil {
 		return "", err
@@ -62,10 +86,12 @@ func buildBase(r recipe, dir base) error {
 	if err := os.RemoveAll(string(unfinished)); err != nil {
 		return fmt.Errorf("cannot remove an unfinished base image: %w", err)
 	}
-	if err := os.MkdirAll(unfinished.pool(), 0o755); err != nil {
-		return fmt.Errorf("cannot create a base image: %w", err)
+	for _, dir := range []string{unfinished.pool(), unfinished.system()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("cannot create a base image: %w", err)
+		}
 	}
-	if err := bootstrap(r.argv(unfinished.tree(), unfinished.pool())); err != nil {
+	if err := bootstrap(r.argv(unfinished)); err != nil {
 		os.RemoveAll(string(unfinished))
 		return err
 	}

@@ -1,9 +1,12 @@
-// Package hosts boots real Debian 12 hosts for end-to-end tests.
+// Package hosts boots real hosts of Debian 12 and 13 for end-to-end tests.
 //
 // A host is a systemd-nspawn container with its own init, network namespace,
 // cgroup and file tree: an overlay over one base image that all hosts share
 // and that is built once and kept in a cache. Hosts install packages from
 // local repositories, so a test needs no network.
+//
+// NewWorldOf takes the Debian release of its hosts. NewWorld uses the release that
+// FETTLE_TEST_RELEASE names (bookworm, trixie), or else Debian 12.
 //
 // All hosts of a test binary live in one world: mount, network and process
 // namespaces that the kernel takes down with the test binary, however it ends.

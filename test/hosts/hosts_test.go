@@ -144,7 +144,7 @@ func plants() []plant {
 		{"auto", "apt-mark auto acl", "~ package acl: ", aptCache},
 		{"stopped", "systemctl stop ssh", "~ unit ssh.service: ", nil},
 		{"disabled", "systemctl disable ssh", "~ unit-file ssh.service: ", []string{
-			"/etc/rc?.d/?01ssh", "/etc/systemd/system/**", "unit ssh.service", "unit-file sshd.service",
+			"/etc/rc?.d/?01ssh", "/etc/systemd/system/**", "unit ssh.service", "unit-file sshd.service", "unit *sshd-keygen.service", "unit auditd.service",
 		}},
 		{"account", "groupadd planted", "+ group planted: ", []string{"gshadow planted", "/etc/group*", "/etc/gshadow*"}},
 	}

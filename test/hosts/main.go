@@ -30,9 +30,9 @@ const (
 // impossible it runs the tests right here, and NewWorld and Base skip (or
 // fail, see the package comment) with the reason.
 //
-// Main builds the base image if the cache lacks it, because the world has no
-// network.
-func Main(m *testing.M) int {
+// Main builds the base images of the default release and of the given ones if the cache
+// lacks them, because the world has no network.
+func Main(m *testing.M, releases ...Release) int {
 	stage := os.Getenv(envStage)
 	os.Unsetenv(envStage)
 	switch stage {
@@ -47,7 +47,7 @@ func Main(m *testing.M) int {
 		os.Setenv(envUnavailable, err.Error())
 		return m.Run()
 	}
-	code, err := runWorld()
+	code, err := runWorld(append(releases, DefaultRelease()))
 	var unavailable unavailableError
 	if errors.As(err, &unavailable) {
 		os.Setenv(envUnavailable, err.Error())
@@ -71,10 +71,10 @@ type unavailableError struct{ err error }
 func (e unavailableError) Error() string { return e.err.Error() }
 func (e unavailableError) Unwrap() error { return e.err }
 
-// runWorld prepares base image and folder, runs the world and removes what is
+// runWorld prepares base images and directory, runs the world and removes what is
 // left of it. It returns the exit code of the tests.
-func runWorld() (int, error) {
-	if _, err := ensureBase(); err != nil {
+func runWorld(releases []Release) (int, error) {
+	if err := ensureBases(releases); err != nil {
 		return 0, unavailableError{err}
 	}
 	c, err := newCell()

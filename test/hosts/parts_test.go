@@ -109,7 +109,7 @@ func TestMachineSources(t *testing.T) {
 }
 
 func TestRecipeDigestTellsRecipesApart(t *testing.T) {
-	one, two := recipe{suite: "bookworm", pool: []string{"nginx"}}, recipe{suite: "bookworm", pool: []string{"curl"}}
+	one, two := recipe{suite: Bookworm, pool: []string{"nginx"}}, recipe{suite: Bookworm, pool: []string{"curl"}}
 	a, errA := one.digest()
 	b, errB := two.digest()
 	if err := errors.Join(errA, errB); err != nil || a == b {

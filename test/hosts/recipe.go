@@ -13,7 +13,7 @@ import (
 // recipe is all that decides what a base image holds. Its digest names the
 // image in the cache.
 type recipe struct {
-	suite   string
+	suite   Release
 	include []string // packages of the base image
 	pool    []string // packages to keep as files, with their dependencies
 	sources []string // apt sources: the machine's own, or none for the default mirror
@@ -21,20 +21,38 @@ type recipe struct {
 	script  string   // what happens to the tree at the end
 }
 
-// finish makes the tree independent of the machine that built it: $1 is the
-// tree and POOL where the packages go. A base image knows no repository.
-const finish = `set -e
+// The scripts below finish a base image: $1 is its tree, POOL and SYSTEM are where
+// packages go.
+
+// keepPool keeps packages that hosts can install.
+const keepPool = `set -e
 chroot "$1" apt-get clean
 chroot "$1" apt-get -y --no-install-recommends --download-only install POOLED
-cp "$1"/var/cache/apt/archives/*.deb "POOL"
+mv "$1"/var/cache/apt/archives/*.deb "POOL"
+`
+
+// keepSystem keeps the packages of the tree itself, for hosts of the release before that
+// are upgraded to this one.
+const keepSystem = `chroot "$1" apt-get -y --download-only --reinstall install $(chroot "$1" dpkg-query -W -f '${Package}\n')
+mv "$1"/var/cache/apt/archives/*.deb "SYSTEM"
+`
+
+// forget makes the tree independent of the machine that built it. A base image knows no
+// repository, and leaves systemd nothing to complete at the first boot.
+const forget = `chroot "$1" apt-get clean
 rm -f "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*
 rm -f "$1"/etc/hostname "$1"/etc/resolv.conf
 : > "$1"/etc/machine-id
+touch -r "$1"/usr "$1"/etc/.updated "$1"/var/.updated
 `
 
-func newRecipe() recipe {
+func newRecipe(release Release) recipe {
+	script := keepPool + forget
+	if release != Releases()[0] {
+		script = keepPool + keepSystem + forget
+	}
 	return recipe{
-		suite: "bookworm",
+		suite: release,
 		include: []string{
 			"acl", "adduser", "apt", "attr", "ca-certificates", "dbus", "iproute2", "iputils-ping",
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
@@ -43,20 +61,20 @@ func newRecipe() recipe {
 			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
 			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},
-		sources: machineSources("/etc/apt", "bookworm"),
+		sources: machineSources("/etc/apt", release),
 		exclude: []string{"/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"},
-		script:  finish,
+		script:  script,
 	}
 }
 
 // machineSources returns the files below etc that name the Debian repositories
-// of suite, so that a machine's own mirror is used. Third-party repositories
+// of the release, so that a machine's own mirror is used. Third-party repositories
 // are left out: a base image is plain Debian.
-func machineSources(etc, suite string) []string {
+func machineSources(etc string, release Release) []string {
 	for _, name := range []string{"sources.list.d/debian.sources", "sources.list"} {
 		path := filepath.Join(etc, name)
 		text, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(text), suite) {
+		if err == nil && strings.Contains(string(text), string(release)) {
 			return []string{path}
 		}
 	}
@@ -82,9 +100,8 @@ func (r recipe) digest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// argv returns the command that builds the image: its tree at tree, its
-// packages in pool.
-func (r recipe) argv(tree, pool string) []string {
+// argv returns the command that builds the image.
+func (r recipe) argv(b base) []string {
 	argv := []string{
 		"mmdebstrap", "--quiet", "--variant=apt", "--mode=root",
 		"--include=" + strings.Join(r.include, ","),
@@ -93,7 +110,7 @@ func (r recipe) argv(tree, pool string) []string {
 	for _, path := range r.exclude {
 		argv = append(argv, "--dpkgopt=path-exclude="+path)
 	}
-	script := strings.NewReplacer("POOLED", strings.Join(r.pool, " "), "POOL", pool).Replace(r.script)
-	argv = append(argv, "--customize-hook="+script, r.suite, tree)
+	script := strings.NewReplacer("POOLED", strings.Join(r.pool, " "), "POOL", b.pool(), "SYSTEM", b.system()).Replace(r.script)
+	argv = append(argv, "--customize-hook="+script, string(r.suite), b.tree())
 	return append(argv, r.sources...)
 }

@@ -41,37 +41,71 @@ func (r *Repo) Add(t testing.TB, d Deb) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(r.dir, d.fileName())
+	_ = os.Remove(path) // it may be shared with the cache
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// AddDebian puts the packages that the base image's cache keeps into the
-// repository: nginx, cron, curl, git, sudo, nftables, locales and others, with all they depend on,
-// as Debian ships them.
+// AddDebian is AddDebianOf for the default release.
 func (r *Repo) AddDebian(t testing.TB) {
 	t.Helper()
+	r.AddDebianOf(t, DefaultRelease())
+}
+
+// AddDebianOf puts the packages that the cache keeps beside the base image of a release
+// into the repository: nginx, cron, curl, git, sudo, nftables, locales and others, with
+// their dependencies, as Debian ships them.
+func (r *Repo) AddDebianOf(t testing.TB, release Release) {
+	t.Helper()
 	Require(t)
-	b, err := ensureBase()
+	b, err := ensureBase(release)
 	if err != nil {
 		t.Fatal(err)
 	}
-	debs, err := filepath.Glob(filepath.Join(b.pool(), "*.deb"))
+	r.addAll(t, b.pool())
+}
+
+// AddUpgrade puts into the repository what a host of the previous release needs to be
+// upgraded to this one, besides AddDebianOf: the packages of the base image.
+func (r *Repo) AddUpgrade(t testing.TB, release Release) {
+	t.Helper()
+	Require(t)
+	b, err := ensureBase(release)
 	if err != nil {
 		t.Fatal(err)
+	}
+	r.addAll(t, b.system())
+}
+
+// addAll adds the packages of a directory. The files are shared with the cache where
+// both are on one file system: nothing writes to them.
+func (r *Repo) addAll(t testing.TB, dir string) {
+	t.Helper()
+	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	if err != nil || len(debs) == 0 {
+		t.Fatalf("cannot find packages in %s: %v", dir, err)
 	}
 	for _, deb := range debs {
-		data, err := os.ReadFile(deb)
-		if err != nil {
-			t.Fatal(err)
-		}
 		// apt escapes colons in names of files; a flat repository need not.
 		name := strings.ReplaceAll(filepath.Base(deb), "%3a", "-")
-		if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o644); err != nil {
+		if err := copyOrLink(deb, filepath.Join(r.dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// copyOrLink makes the file to with the content of from.
+func copyOrLink(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return fmt.Errorf("cannot copy a package: %w", err)
+	}
+	return os.WriteFile(to, data, 0o644)
 }
 
 // Publish makes everything that has been added installable. Hosts notice with

@@ -15,10 +15,11 @@ import (
 // World is a set of hosts on one bridge, which also has the test's own
 // address, .254. Worlds of one test binary cannot reach each other.
 type World struct {
-	base  base
-	dir   string // the hosts' folders; dies with the test
-	group string // the cgroup of the hosts
-	num   int    // names the bridge and the network 10.77.num.0/24
+	release Release
+	base    base
+	dir     string // the hosts' folders; dies with the test
+	group   string // the cgroup of the hosts
+	num     int    // names the bridge and the network 10.77.num.0/24
 
 	mu    sync.Mutex
 	hosts int // how many have been made
@@ -27,12 +28,18 @@ type World struct {
 // maxWorlds is how many networks 10.77.0.0/16 has for worlds.
 const maxWorlds = 255
 
-// NewWorld returns an empty world that lives as long as t. It skips t where
-// there can be no hosts; see the package comment.
+// NewWorld returns an empty world that lives as long as t. Its hosts run the default
+// release. It skips t where there can be no hosts; see the package comment.
 func NewWorld(t testing.TB) *World {
 	t.Helper()
+	return NewWorldOf(t, DefaultRelease())
+}
+
+// NewWorldOf is NewWorld for a release.
+func NewWorldOf(t testing.TB, r Release) *World {
+	t.Helper()
 	Require(t)
-	base, err := ensureBase()
+	base, err := ensureBase(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +47,13 @@ func NewWorld(t testing.TB) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.release = r
 	t.Cleanup(w.close)
 	return w
 }
+
+// Release returns the Debian release that hosts of the world run at first.
+func (w *World) Release() Release { return w.release }
 
 // newWorld takes the first free number: creating a folder decides who has it.
 func newWorld(b base, top string) (*World, error) {

@@ -18,6 +18,7 @@ import (
 
 const (
 	scriptLines   = 8
+	reasonLines   = 12
 	suggestBelow  = 3 // edits between a name and its suggestion
 	shownVersions = 5
 )
@@ -47,7 +48,7 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 	if len(parts) == 0 {
 		parts = append(parts, fmt.Sprintf("it ended with status %d: %s", r.ExitCode, lastOf(string(r.Stderr), string(r.Stdout))))
 	}
-	text := "cannot change packages: " + strings.Join(parts, "; ")
+	text := "cannot change packages: " + strings.Join(parts, "; ") + f.because()
 	if hint := p.hint(ctx, f); hint != "" {
 		text += ". " + hint
 	}
@@ -57,8 +58,36 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 // failure is what can be told from the output of apt and dpkg.
 type failure struct {
 	errors  []string // apt's, without "E: "
+	reasons []string // the indented lines below apt's errors, with their own indentation
 	scripts []scriptFailure
 	unmet   []string // "NAME: Depends: OTHER (= 1) but …"
+}
+
+// because returns the reasons as an indented block, "" if there are none. The first lines
+// name the conflict; the rest of a long explanation repeats what leads to it.
+func (f failure) because() string {
+	shown := f.reasons
+	if len(shown) > reasonLines {
+		shown = append(slices.Clone(shown[:reasonLines]), fmt.Sprintf("… and %d more lines", len(f.reasons)-reasonLines))
+	}
+	if len(shown) == 0 {
+		return ""
+	}
+	return "\n    " + strings.Join(shown, "\n    ") + "\n"
+}
+
+// reasonsBelow returns the lines that belong to an error of apt, which stand before lines:
+// APT 3 explains an error on indented lines below it.
+func reasonsBelow(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		text, indented := strings.CutPrefix(line, "   ")
+		if !indented || strings.TrimSpace(text) == "" {
+			break
+		}
+		out = append(out, strings.TrimRight(text, " "))
+	}
+	return out
 }
 
 // names are the packages that the output names as the cause.
@@ -142,6 +171,7 @@ func readFailure(stdout, stderr string) failure {
 	for i, line := range lines {
 		if e, ok := strings.CutPrefix(line, "E: "); ok {
 			f.errors = append(f.errors, e)
+			f.reasons = append(f.reasons, reasonsBelow(lines[i+1:])...)
 			continue
 		}
 		if e, ok := strings.CutPrefix(line, "dpkg: error: "); ok {

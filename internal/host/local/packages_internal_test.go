@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/host"
@@ -87,6 +88,28 @@ func TestReadFailure(t *testing.T) {
 	f := readFailure(stdout, stderr)
 	if len(f.scripts) != 1 || f.scripts[0].pkg != "picky" || fmt.Sprint(f.scripts[0].output) != "[picky wants more]" || len(f.errors) != 1 {
 		t.Errorf("failure %+v", f)
+	}
+}
+
+// TestReasonsOfAPT3: APT 3 explains an error on indented lines below it. Nothing else that
+// is indented counts, and a long explanation is cut.
+func TestReasonsOfAPT3(t *testing.T) {
+	stderr := "W: something\n   not a reason\nE: Unable to correct problems, you have held broken packages.\n" +
+		"E: The following information from --solver 3.0 may provide additional context:\n" +
+		"   Unable to satisfy dependencies. Reached two conflicting decisions:\n" +
+		"   1. cron:amd64 is not selected for install because:\n      1. bcron:amd64=0.11-23 is selected for install\n"
+	want := "\n    Unable to satisfy dependencies. Reached two conflicting decisions:" +
+		"\n    1. cron:amd64 is not selected for install because:\n       1. bcron:amd64=0.11-23 is selected for install\n"
+	f := readFailure("", stderr)
+	if got := f.because(); got != want || len(f.errors) != 2 {
+		t.Errorf("errors %q, reasons %q", f.errors, got)
+	}
+	if got := readFailure("", "E: Unable to locate package a\n").because(); got != "" {
+		t.Errorf("an error without reasons has %q", got)
+	}
+	long := readFailure("", "E: x\n"+strings.Repeat("   line\n", 20)).because()
+	if strings.Count(long, "line\n") != reasonLines || !strings.Contains(long, "… and 8 more lines") {
+		t.Errorf("20 lines are shown as %q", long)
 	}
 }
 

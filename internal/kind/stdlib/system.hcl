@@ -71,7 +71,7 @@ define "kernel_module" {
 }
 
 define "locale" {
-  description = "A locale: its line in /etc/locale.gen, made by locale-gen; with default, LANG in /etc/default/locale, which sessions read at login. Taken back wholly: what is left in /etc/locale.gen is made again, and the package goes."
+  description = "A locale: its line in /etc/locale.gen, made by locale-gen; with default, LANG in /etc/locale.conf, before Debian 13 in /etc/default/locale, which sessions read at login. Taken back wholly: what is left in /etc/locale.gen is made again, and the package goes."
   main        = "name"
 
   variable "name" {
@@ -115,9 +115,21 @@ define "locale" {
     }
   }
 
+  fact "os_id" {
+    type    = string
+    default = "debian"
+  }
+  fact "os_major" {
+    type    = number
+    default = 13
+  }
+
   locals {
     here    = var.ensure == "present"
     charset = var.charset != null ? var.charset : try(regex("\\.([A-Za-z0-9-]+)", var.name)[0], "ISO-8859-1")
+    # From Debian 13 on /etc/default/locale is a link to /etc/locale.conf, made again at each
+    # boot. Debian testing and unstable have no number.
+    before_13 = fact.os_id == "ubuntu" || try(fact.os_major < 13, false)
   }
 
   package "locales" {
@@ -139,7 +151,7 @@ define "locale" {
   }
   file_line "lang" {
     when   = local.here && var.default
-    path   = "/etc/default/locale"
+    path   = local.before_13 ? "/etc/default/locale" : "/etc/locale.conf"
     key    = "LANG"
     value  = var.name
     create = true
