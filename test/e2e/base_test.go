@@ -27,7 +27,8 @@ func TestBaseOfBothReleases(t *testing.T) {
 			}
 		}
 		for _, dir := range step.DebianDirs() {
-			if info, err := os.Stat(filepath.Join(root, dir)); (err != nil || !info.IsDir()) && !important(dir) {
+			info, err := os.Lstat(filepath.Join(root, dir)) // a link such as /var/lock leads out of the image
+			if (err != nil || !info.IsDir() && info.Mode()&os.ModeSymlink == 0) && !important(dir) {
 				t.Errorf("the linter takes %s for granted", dir)
 			}
 		}
