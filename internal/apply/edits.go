@@ -20,6 +20,11 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region != nil {
 			now.FileAbsent = now.FileAbsent || origin.Region.FileAbsent
 			now.NoEOL = now.NoEOL || origin.Region.NoEOL
+			for _, v := range origin.Region.Was {
+				if !slices.Contains(now.Was, v) {
+					now.Was = append(now.Was, v)
+				}
+			}
 			asBeforeMapping(s, a, now, origin.Region)
 		}
 	}

@@ -117,6 +117,9 @@ func (r *run) prepare(i int, made map[string]bool) (*move.Move, error) {
 	if err != nil {
 		return nil, err
 	}
+	if to.Region != nil && pt.Type == image.Regular {
+		pt.MTime = to.Region.TimeOf(pt)
+	}
 	return r.moveTo(i, s, taken, pt)
 }
 
@@ -150,10 +153,24 @@ func (r *run) take(c plan.Change, s step.Step, made map[string]bool) (capture.Ta
 	if made[path.Dir(s.Path())] {
 		return capture.Taken{File: image.File{Type: image.Absent}}, nil
 	}
-	if s.Verb == step.Rm || c.Action == plan.Purge || c.Action == plan.Restore && (s.Verb == step.Copy || s.Verb == step.Link) {
+	if takesWhole(c, s) {
 		return capture.TakeTree(r.Host, r.Store, s.Path())
 	}
 	return capture.Take(r.Host, r.Store, s.Path())
+}
+
+// takesWhole tells whether a directory at the path goes with everything in it.
+func takesWhole(c plan.Change, s step.Step) bool {
+	if c.To != nil && c.To.File != nil && (c.Action == plan.Remove || c.Action == plan.Restore) && s.Verb != step.Meta {
+		switch c.To.File.Type {
+		case image.Directory:
+			return c.To.File.Tree != ""
+		case image.Absent:
+			return s.Verb == step.Rm || c.Action == plan.Restore && s.Verb != step.Mkdir
+		}
+		return true
+	}
+	return s.Verb == step.Rm || c.Action == plan.Purge || c.Action == plan.Restore && (s.Verb == step.Copy || s.Verb == step.Link)
 }
 
 // addressNow is the address's image. For most verbs it is the path's own.
@@ -161,6 +178,7 @@ func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.I
 	if s.Verb == step.Edit {
 		now, err := v.Observe(r.ctx, r.env, s)
 		if err == nil {
+			now.Region.Was = []image.Version{{Digest: taken.Digest, MTime: taken.MTime}}
 			r.asBeforeEdits(s, now.Region)
 		}
 		return now, err
@@ -175,7 +193,7 @@ func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.I
 // addressTarget is the image that the address should have: what the plan says
 // where it puts something back, else what the step makes of what is there.
 func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.Image) (image.Image, error) {
-	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge) {
+	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge || c.Found && c.Action == plan.Restore) {
 		return r.unlessShared(s, *c.To), nil
 	}
 	if c.Action == plan.Restore && s.Verb != step.Meta && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
@@ -185,11 +203,8 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 			return *c.To, nil
 		}
 	}
-	if c.Action == plan.Restore && c.To != nil && c.To.Region != nil && c.To.Region.Line > 0 {
-		return *c.To, nil
-	}
-	if s.Verb == step.Meta && c.Then != nil {
-		return v.Target(s, plan.Redressed(now, *c.Then), r.Names)
+	if s.Verb == step.Meta && c.Then != nil && now.File != nil && c.Then.File != nil && now.File.Type == c.Then.File.Type {
+		return plan.Redressed(now, *c.Then), nil
 	}
 	if r.stillAsksFor(v, s, c.Then) {
 		return *c.Then, nil
@@ -236,6 +251,9 @@ func (r *run) content(digest string) error {
 
 // unchanged marks a change that turned out to have nothing to do.
 func (r *run) unchanged(i int) error {
+	if err := r.found(i, r.fx[i].from); err != nil {
+		return err
+	}
 	r.m.Set(i, Done)
 	r.event("done", i, "already as wanted")
 	return nil

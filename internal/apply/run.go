@@ -133,7 +133,7 @@ func (r *run) keepBlobs() error {
 		s := r.m.Step(i)
 		for _, d := range s.Blobs() {
 			b, ok := r.Blobs[d]
-			if !c.Action.Mutates() && s.Verb == step.Copy || !ok {
+			if !c.Action.Mutates() && c.Action != plan.Adopt && s.Verb == step.Copy || !ok {
 				continue // what is not given is kept already, or prepare says so
 			}
 			if err := r.keepBlob(d, b); err != nil {
@@ -223,6 +223,9 @@ func (r *run) do(op Op, indexes []int) error {
 	switch op {
 	case OpRecord:
 		for _, i := range indexes {
+			if err := r.adopt(i); err != nil {
+				return err
+			}
 			r.m.Set(i, Done)
 		}
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // nextState is what is applied after the run: the base with each change that
-// took effect. It is pure.
+// took effect. Of the machine and the store it reads only kept trees.
 func (r *run) nextState(outcome journal.Outcome) journal.State {
 	if outcome == journal.RolledBack {
 		st := r.base
@@ -53,23 +53,32 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 		return
 	case plan.Drift, plan.Verify, plan.Wait:
 		return
+	case plan.Restore:
+		if c.Step == "" {
+			return // a path that is not managed
+		}
 	}
 	if c.Addr.Kind() == addr.KindAct {
 		return
 	}
 	e := journal.Entry{Addr: c.Addr, Step: c.Step, Src: c.Source, Run: r.header.Run, First: r.header.Run, By: c.By}
 	if had {
-		e.Origin, e.First, e.Run = old.Origin, old.First, old.Run
+		e.Origin, e.Adopted, e.First, e.Run = old.Origin, old.Adopted, old.First, old.Run
 	}
 	e.Output = outputOf(old, e, r.fx[i].to)
 	if r.fx[i].changed {
 		e.Run = r.header.Run
-		if e.Origin == nil {
+		switch {
+		case e.Origin == nil && e.Adopted != nil:
+			e.Origin = e.Adopted
+		case e.Origin == nil && !had:
+			e.Origin = origin(r.keptAbove(entries, c.Addr, r.fx[i].from))
+		case e.Origin == nil:
 			e.Origin = origin(r.fx[i].from)
 		}
-		e.Origin = withTree(e.Origin, r.fx[i].from)
-	} else if c.Action != plan.Adopt && e.Origin == nil && !had {
-		e.Run = r.header.Run // it turned out as wanted: adopted
+		e.Origin, e.Adopted = withTree(e.Origin, r.fx[i].from), nil
+	} else if !had { // it was as wanted, or turned out so
+		e.Adopted = known(r.fx[i].from)
 	}
 	entries[c.Addr] = e
 }
@@ -105,10 +114,7 @@ func origin(i image.Image) *image.Image {
 func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	out := make([]journal.Entry, 0, len(entries))
 	take := func(e journal.Entry) {
-		if then, ok := r.goal[e.Addr]; ok && then.Step == e.Step {
-			e = then
-		}
-		out = append(out, e)
+		out = append(out, r.asThen(e))
 		delete(entries, e.Addr)
 	}
 	inList := map[addr.Addr]bool{}
@@ -133,6 +139,19 @@ func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	return append(out, r.purged(entries)...)
 }
 
+// asThen is the entry of the state gone back to, which has what was there before.
+// An address that was adopted then and that fettle has changed since has an origin.
+func (r *run) asThen(e journal.Entry) journal.Entry {
+	then, ok := r.goal[e.Addr]
+	if !ok || then.Step != e.Step {
+		return e
+	}
+	if then.Adopted != nil && e.Origin != nil {
+		then.Origin, then.Adopted = then.Adopted, nil
+	}
+	return then
+}
+
 // purged are the remaining entries: those of the base first, then this plan's.
 func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	var out []journal.Entry
@@ -144,10 +163,7 @@ func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	}
 	for _, c := range r.plan.Changes {
 		if e, ok := entries[c.Addr]; ok {
-			if then, ok := r.goal[e.Addr]; ok && then.Step == e.Step {
-				e = then // what was there is kept with the goal
-			}
-			out = append(out, e)
+			out = append(out, r.asThen(e))
 			delete(entries, c.Addr)
 		}
 	}

@@ -123,6 +123,26 @@ type Region struct {
 	// Text is then the reference to what is compared, sealed, and the others say
 	// nothing.
 	Words []byte `json:"words,omitempty"`
+	// Was are versions of the whole file that were found before it was edited, so
+	// that a file which is the same again gets its time back.
+	Was []Version `json:"was,omitempty"`
+}
+
+// Version is what a file held at one moment, and the time of its last change.
+type Version struct {
+	Digest string `json:"digest,omitempty"`
+	MTime  int64  `json:"mtime,omitempty"` // as in File
+}
+
+// TimeOf is the MTime that a file with the region had when its content was as in
+// f; that of f when no such version is known.
+func (r Region) TimeOf(f File) int64 {
+	for _, v := range r.Was {
+		if v.Digest == f.Digest && v.Digest != "" {
+			return v.MTime
+		}
+	}
+	return f.MTime
 }
 
 // Source is how a value is written in its file.

@@ -41,6 +41,7 @@ func (o *object) entry(e *Entry) {
 	o.text("s", e.Step, true)
 	o.text("src", e.Src, false)
 	o.image("o", e.Origin)
+	o.image("ad", e.Adopted)
 	o.b = strconv.AppendInt(append(o.b, `,"r":`...), int64(e.Run), 10)
 	o.b = strconv.AppendInt(append(o.b, `,"f":`...), int64(e.First), 10)
 	o.text("by", string(e.By), false)
@@ -163,6 +164,9 @@ func (s *scanner) entry() (e Entry) {
 	}
 	if s.skip(`,"o":`) {
 		e.Origin = s.image()
+	}
+	if s.skip(`,"ad":`) {
+		e.Adopted = s.image()
 	}
 	s.expect(`,"r":`)
 	e.Run = s.number()

@@ -29,6 +29,9 @@ const (
 	// Pending: a lazy action was notified. Fired: it ran, with its error.
 	Pending RecordKind = "pending"
 	Fired   RecordKind = "fired"
+	// Adopted: an address was as wanted, and is managed from here on. From is what
+	// was found.
+	Adopted RecordKind = "adopted"
 	// Checked is the outcome of one verification.
 	Checked RecordKind = "checked"
 	// Armed: the run undoes itself at Deadline unless Confirmed comes first.
@@ -157,9 +160,12 @@ type Entry struct {
 	// Origin is what was there before fettle first changed the address; nil
 	// when it was adopted: found as wanted and never changed.
 	Origin *image.Image `json:"o,omitempty"`
-	Run    int          `json:"r"`            // the run that changed or adopted it last
-	First  int          `json:"f"`            // the run that first did
-	By     addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
+	// Adopted is what was found at an adopted address. It becomes the origin when
+	// fettle changes the address for the first time.
+	Adopted *image.Image `json:"ad,omitempty"`
+	Run     int          `json:"r"`            // the run that changed or adopted it last
+	First   int          `json:"f"`            // the run that first did
+	By      addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
 	// Output is what the command of an exec gave to later steps.
 	Output *string `json:"out,omitempty"`
 }

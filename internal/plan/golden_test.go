@@ -124,7 +124,13 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 	}
 	if goal, ok := parts[name+"/goal"]; ok {
 		in.Operation = journal.OpRollback
-		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), Before: images(t, get("before"))}
+		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), Before: images(t, get("before")), Found: map[string]image.File{}}
+		for a, i := range in.Goal.Before {
+			if a.Kind() == addr.KindFile {
+				in.Goal.Found[a.Path()] = *i.File
+				delete(in.Goal.Before, a)
+			}
+		}
 	}
 	return in
 }

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,9 +44,9 @@ type Input struct {
 	Observed map[addr.Addr]image.Image
 	Failed   map[addr.Addr]error
 	Rules    Rules
-	// Kept lists the names in a directory of a tree that was kept whole; rel is
-	// "" for its top. Nil where no tree can come back.
-	Kept func(tree, rel string) []string
+	// Kept lists what a tree holds that was kept whole, parents first. Nil where
+	// no tree can be restored.
+	Kept func(tree string) []Kept
 	// Repair false reports drift instead of repairing it.
 	Repair bool
 	// Goal is set for a rollback.
@@ -62,15 +64,19 @@ type Goal struct {
 	// Entries are the managed addresses then, in order.
 	Entries []journal.Entry
 	// Before has the before-image that the first run after To found, for the
-	// addresses that have changed since.
+	// addresses other than files that have changed since.
 	Before map[addr.Addr]image.Image
+	// Found has, by path, what the first run after To found at each path that
+	// runs have changed as a whole since, also as a part of a directory. One with
+	// a Tree stands for everything below it.
+	Found map[string]image.File
 }
 
 // Make compares. The diagnostics are steps that cannot be reached; with errors
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
 	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
-		changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{},
+		changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, after: map[string][]Change{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -91,7 +97,9 @@ func Make(in Input) (*Plan, diag.List) {
 	if !in.More {
 		m.removals()
 	}
+	m.others()
 	m.steps()
+	m.left()
 	if !in.More {
 		m.staleActs()
 	}
@@ -115,10 +123,12 @@ type maker struct {
 	// purgedThen are the paths that the goal of a rollback had purged.
 	purgedThen map[addr.Addr]bool
 	going      map[string]bool // files that go with the last region in them
-	acted      map[addr.Addr]bool
-	relinked   bool // a link that is there changes
-	redressed  bool // metadata changes
-	brings     bool // a package or command runs, which can bring anything along
+	// after are changes below a directory that wait for its step, by its path.
+	after     map[string][]Change
+	acted     map[addr.Addr]bool
+	relinked  bool // a link that is there changes
+	redressed bool // metadata changes
+	brings    bool // a package or command runs, which can bring anything along
 }
 
 func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
@@ -130,9 +140,22 @@ func (m *maker) index() {
 		if s.Verb == step.Rm {
 			continue
 		}
-		for p := s.Path(); p != "" && p != "/" && p != "." && !m.paths[p]; p = path.Dir(p) {
-			m.paths[p] = true
+		m.hold(s.Path())
+	}
+	if m.in.Goal == nil {
+		return
+	}
+	for p, f := range m.in.Goal.Found {
+		if f.Type != image.Absent {
+			m.hold(p)
 		}
+	}
+}
+
+// hold keeps a path and its parents from being purged.
+func (m *maker) hold(p string) {
+	for ; p != "" && p != "/" && p != "." && !m.paths[p]; p = path.Dir(p) {
+		m.paths[p] = true
 	}
 }
 
@@ -182,6 +205,9 @@ func (m *maker) step(s step.Step) { m.stepBy(s, "") }
 
 // stepBy plans a step; by is the directory whose purge it belongs to.
 func (m *maker) stepBy(s step.Step, by addr.Addr) {
+	if m.stepFound(s, by) {
+		return
+	}
 	a := s.Addr()
 	hidden := m.behindLink(s)
 	if err := m.in.Failed[a]; err != nil && !hidden && !m.later(err) {
@@ -201,7 +227,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if applied {
 		c.Applied = e.Step
 	}
-	to, err := m.in.Rules.Target(s, m.metaThen(s, m.withoutOurLink(s, now, e)))
+	to, err := m.in.Rules.Target(s, m.withoutOurLink(s, now, e))
 	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
 		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
 	}
@@ -219,9 +245,29 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		c.Then = m.then(a)
 	}
 	to = m.exact(s, now, to)
-	c.To = &to
+	c.To, c.Found = &to, s.Verb == step.Edit && m.then(a) != nil
 	m.decide(s, c, e, applied)
 	m.purge(s, now)
+	if tree := givenUp(s, e); tree != "" && absent(now) {
+		m.keptBelow(s.Path(), tree)
+	}
+	m.below(s.Path())
+}
+
+// givenUp is the kept tree of a directory that was purged from one above it and is
+// wanted now without a purge of its own: others' files in it are restored.
+func givenUp(s step.Step, e journal.Entry) string {
+	if e.By == "" || s.Verb != step.Mkdir || s.Get("purge") == "true" || e.Origin == nil || e.Origin.File == nil {
+		return ""
+	}
+	return e.Origin.File.Tree
+}
+
+// left adds what waited for a directory whose step was not planned.
+func (m *maker) left() {
+	for _, dir := range slices.Sorted(maps.Keys(m.after)) {
+		m.below(dir)
+	}
 }
 
 func (m *maker) problem(source, text string, err error) {

@@ -78,6 +78,9 @@ type Change struct {
 	// told or can change before its turn. It is put back if the step still asks
 	// for just that.
 	Then *image.Image `json:"then,omitempty"`
+	// Found tells that To is what a run found, or kept: it is restored as it is,
+	// whatever the step asks for.
+	Found bool `json:"found,omitempty"`
 	// Why is the reason in a few words: "no longer in the list", "notified by
 	// file:/etc/nginx/nginx.conf".
 	Why         string       `json:"why"`

@@ -13,14 +13,28 @@ import (
 
 // removals takes back what is no longer wanted, last applied first.
 func (m *maker) removals() {
+	var later []journal.Entry
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
 		e := m.in.Applied.Entries[i]
-		if m.wanted[e.Addr] || m.purgedThen[e.Addr] || e.By != "" && m.purging(e.By) {
+		if m.wanted[e.Addr] || m.purgedThen[e.Addr] {
+			continue
+		}
+		if _, with, known := m.foundAt(e.Addr.Path()); e.By != "" && m.purging(e.By) && (!known || with != "") {
+			continue
+		}
+		if f, ok := m.now[addr.File(e.Addr.Path())]; ok && ownsPart(e.Addr) && !m.wanted[f.Addr] && e.First < f.First && f.Origin != nil {
+			later = append(later, e) // what it owns is a part of what the file was before
 			continue
 		}
 		m.remove(e)
 	}
+	for _, e := range later {
+		m.remove(e)
+	}
 }
+
+// ownsPart tells whether an address is a part of what is at a path.
+func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
 
 // purging tells whether a directory with purge is still wanted.
 func (m *maker) purging(dir addr.Addr) bool {
@@ -36,6 +50,9 @@ func (m *maker) remove(e journal.Entry) {
 	c := Change{Action: Remove, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "no longer in the list"}
 	if m.in.Goal != nil {
 		c.Why = "not managed " + m.when()
+	}
+	if isPath(e.Addr) && m.removeFound(c, e) {
+		return
 	}
 	if e.Origin == nil {
 		c.Action, c.Why = Forget, c.Why+"; it was like this before fettle, so it stays"
@@ -58,7 +75,12 @@ func (m *maker) remove(e journal.Entry) {
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
 	}
+	if to.File != nil && to.File.Tree != "" && from.File != nil && from.File.Type == image.Directory && c.Action == Remove {
+		m.removeAround(c, e)
+		return
+	}
 	c.Differences = m.differences(*c.From, *c.To)
+	m.tellByHand(&c, e)
 	switch same := putBack(from, *c.To); {
 	case same && c.Action == Purge: // what was there before is kept with the directory
 		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
@@ -134,14 +156,24 @@ func (m *maker) entries(dir string, now image.File) []string {
 	if m.in.Kept == nil || len(m.trees) == 0 {
 		return now.Entries
 	}
-	rel := ""
+	rel := "."
 	for p := dir; p != "/" && p != "."; p = path.Dir(p) {
 		if tree := m.trees[p]; tree != "" {
-			names := append(m.in.Kept(tree, rel), now.Entries...)
+			names := slices.Clone(now.Entries)
+			for _, k := range m.in.Kept(tree) {
+				if path.Dir(k.Rel) == rel {
+					names = append(names, path.Base(k.Rel))
+				}
+			}
 			slices.Sort(names)
 			return slices.Compact(names)
 		}
 		rel = path.Join(path.Base(p), rel)
 	}
 	return now.Entries
+}
+
+// isPath tells whether an address is a path, or a part of what is at one.
+func isPath(a addr.Addr) bool {
+	return a.Kind() == addr.KindFile || ownsPart(a)
 }

@@ -10,14 +10,6 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// metaThen is what META finds, with the metadata that a rollback's goal had.
-func (m *maker) metaThen(s step.Step, now image.Image) image.Image {
-	if before := m.then(s.Addr()); before != nil && s.Verb == step.Meta {
-		return Redressed(now, *before)
-	}
-	return now
-}
-
 // Redressed is a path as it is now with the metadata that META can set as it was
 // then. Capabilities and the like belong to the content and stay.
 func Redressed(now, then image.Image) image.Image {
@@ -40,16 +32,19 @@ func Redressed(now, then image.Image) image.Image {
 // accessACL is where the kernel shows an access ACL.
 const accessACL = "system.posix_acl_access"
 
-// exact prefers the very image that a rollback's goal had.
+// exact prefers the very image that a rollback's goal had: of a region and of
+// metadata what was found, even where that is not what the step asks for.
 func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
 	before := m.then(s.Addr())
-	if before == nil || s.Verb == step.Meta || to.Package != nil && to.Package.Purged {
+	switch {
+	case before == nil, to.Package != nil && to.Package.Purged:
 		return to
-	}
-	if f := before.File; f != nil && f.Tree != "" && s.Verb == step.Mkdir && s.Get("purge") != "true" && now.File != nil && now.File.Type != image.Directory {
-		whole := *to.File // with all that others had in it
-		whole.Tree, whole.MTime, whole.Xattrs, whole.Attrs = f.Tree, f.MTime, f.Xattrs, f.Attrs
-		return image.Image{File: &whole}
+	case s.Verb == step.Meta && now.File != nil && before.File != nil && now.File.Type == before.File.Type:
+		return Redressed(now, *before)
+	case s.Verb == step.Meta:
+		return to
+	case s.Verb == step.Edit && before.Region != nil && len(before.Region.Words) == 0:
+		return *before
 	}
 	if t, err := m.in.Rules.Target(s, *before); err == nil && t.Same(*before) {
 		return *before
@@ -113,9 +108,6 @@ func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 	}
 	f := *now.File
 	f.Entries = nil
-	if before := m.then(s.Addr()); before != nil && before.File != nil && before.File.Type != image.Directory {
-		return image.Image{File: &f} // a rollback takes the directory whole
-	}
 	for _, name := range now.File.Entries {
 		if p := path.Join(s.Path(), name); !m.changed[addr.File(p)] && !m.going[p] {
 			f.Entries = append(f.Entries, name)
@@ -125,15 +117,10 @@ func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 }
 
 // withoutOurLink leaves out a link that is just as we made it, so that a
-// directory can follow on it, and one that a rollback finds where a directory
-// was. Somebody else's link stays in the way.
+// directory can follow on it. Somebody else's link stays in the way.
 func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) image.Image {
 	if s.Verb != step.Mkdir || now.File == nil || now.File.Type != image.Symlink {
 		return now
-	}
-	nothing := image.Image{File: &image.File{Type: image.Absent}}
-	if before := m.then(s.Addr()); before != nil && before.File != nil && before.File.Type == image.Directory {
-		return nothing // a rollback to where a directory was
 	}
 	if e.Origin == nil {
 		return now
@@ -141,7 +128,7 @@ func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) im
 	if old := parse(e.Step); old.Verb != step.Link || m.drifted(e, now) {
 		return now
 	}
-	return nothing
+	return image.Image{File: &image.File{Type: image.Absent}}
 }
 
 // behindLink tells whether a step's path leads through a link that this plan

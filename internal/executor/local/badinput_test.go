@@ -360,7 +360,7 @@ func TestCorruptJournalIsSaid(t *testing.T) {
 	before := m.tree()
 	for name, do := range map[string]func() error{
 		"rollback": func() error {
-			_, err := m.x.Rollback(context.Background(), executor.RollbackRequest{To: 0}, nil, executor.Options{}, nil)
+			_, err := m.x.Rollback(context.Background(), executor.RollbackRequest{To: 1}, nil, executor.Options{}, nil)
 			return err
 		},
 		"show": func() error { _, err := m.x.Show(context.Background(), 2); return err },

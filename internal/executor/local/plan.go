@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
+	"maps"
+	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
-	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
@@ -57,6 +56,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, err
 	}
+	x.lookWhole(seen, x.inOrigins(st.Entries, r.List.Final()))
 	old, err := x.actsOf(st)
 	if err != nil {
 		return nil, st, nil, err
@@ -72,19 +72,6 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 		x.diffs(p, r.Blobs)
 	}
 	return p, st, seen, nil
-}
-
-// kept lists a directory of a kept tree. One that cannot be read says so when it
-// is to come back.
-func (x *Executor) kept(tree, rel string) []string {
-	var names []string
-	_ = capture.ReadTree(x.store, tree, func(e capture.TreeEntry) error {
-		if dir, name := path.Split(string(e.Rel)); strings.TrimSuffix(dir, "/") == rel {
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names
 }
 
 // listOf reads back the list that a state came from; empty for none.
@@ -180,10 +167,11 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err != nil {
 		return nil, g, err
 	}
-	before, err := x.beforeImages(r.To, g.now.Run)
+	before, past, err := x.history(r.To, g.now.Run)
 	if err != nil {
 		return nil, g, err
 	}
+	found := past.wanted(x.isDir)
 	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
 	}
@@ -191,9 +179,10 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err != nil {
 		return nil, g, err
 	}
+	x.lookWhole(seen, append(slices.Sorted(maps.Keys(found)), x.inOrigins(g.now.Entries, g.list)...))
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Kept: x.kept, Repair: true, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before}})
+		Kept: x.kept, Repair: true, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found}})
 	if err := problems.Err(); err != nil {
 		return p, g, err
 	}
@@ -253,32 +242,6 @@ func (x *Executor) goalList(st journal.State) (step.List, error) {
 	return out, nil
 }
 
-// beforeImages gives, for each address that runs after one changed, what the
-// first of them found there.
-func (x *Executor) beforeImages(after, last int) (map[addr.Addr]image.Image, error) {
-	out := map[addr.Addr]image.Image{}
-	for run := after + 1; run <= last; run++ {
-		recs, err := x.store.Read(run)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
-		}
-		if n := len(recs); n > 0 && recs[n-1].Kind == journal.Undone {
-			continue
-		}
-		for _, rec := range recs {
-			if !tellsBefore(rec) {
-				continue
-			}
-			first, ok := out[rec.Addr]
-			if !ok {
-				first = *rec.From
-			}
-			out[rec.Addr] = withHome(first, *rec.From)
-		}
-	}
-	return out, nil
-}
-
 // withHome adds a home directory that went later to what the account was first.
 func withHome(first, later image.Image) image.Image {
 	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil || later.User.Home != first.User.Home {
@@ -289,20 +252,20 @@ func withHome(first, later image.Image) image.Image {
 	return image.Image{User: &u}
 }
 
-// tellsBefore tells whether a record has the before-image of its address. The
-// moves of a region or of metadata have that of the whole path, their intents
-// that of the address.
+// tellsBefore tells whether a record has the before-image of an address that is
+// no file. The moves of a region or of metadata have that of the whole path, their
+// intents that of the address.
 func tellsBefore(rec journal.Record) bool {
 	if rec.From == nil || rec.Back {
 		return false
 	}
 	switch rec.Kind {
+	case journal.Adopted:
+		return rec.Addr.Kind() != addr.KindFile
 	case journal.Intent:
 		return rec.Addr.Kind() == addr.KindEdit || rec.Addr.Kind() == addr.KindMeta
 	case journal.Result:
 		return rec.Addr.Kind() != addr.KindEdit && rec.Addr.Kind() != addr.KindMeta && rec.Addr != ""
-	case journal.Move:
-		return rec.Addr.Kind() == addr.KindFile && rec.Addr.Path() == rec.Path
 	}
 	return false
 }

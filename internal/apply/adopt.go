@@ -1,0 +1,46 @@
+package apply
+
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// adopt records what an adopted address was like, so that a later repair does not
+// take what others made of it for its origin.
+func (r *run) adopt(i int) error {
+	c := r.plan.Changes[i]
+	if c.Action != plan.Adopt || c.From == nil || r.managed(c.Addr) {
+		return nil
+	}
+	found := *c.From
+	if f := found.File; f != nil && c.Addr.Kind() == addr.KindFile {
+		whole := *f
+		whole.Entries = nil
+		if meta, err := capture.Metadata(r.Host, c.Addr.Path()); err == nil && meta.Type == f.Type {
+			whole.Xattrs, whole.Attrs = meta.Xattrs, meta.Attrs
+		}
+		found = image.Image{File: &whole}
+	}
+	return r.found(i, found)
+}
+
+// found notes the image of an address that is managed from here on and was not
+// changed. Commands have none.
+func (r *run) found(i int, now image.Image) error {
+	c := r.plan.Changes[i]
+	if r.header.Operation == journal.OpRollback || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
+		return nil
+	}
+	r.fx[i].from, r.fx[i].to = now, now
+	return r.ahead(journal.Record{Kind: journal.Adopted, Change: i, Addr: c.Addr, From: &now})
+}
+
+// managed tells whether the base of the run has an entry for an address.
+func (r *run) managed(a addr.Addr) bool {
+	return slices.ContainsFunc(r.base.Entries, func(e journal.Entry) bool { return e.Addr == a })
+}

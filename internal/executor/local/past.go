@@ -1,0 +1,334 @@
+package local
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+)
+
+// past collects what the runs after a goal found at paths. The first run that
+// changed a path decides; a directory that was kept whole decides for every path
+// below it that no earlier run had changed.
+type past struct {
+	found map[string]image.File // by path, without Tree
+	trees map[string]string     // the kept tree of a directory, by path
+	whole map[string]bool       // paths that a run changed as a whole
+	files map[string]bool       // the same, also those released again
+	kept  func(tree string) []plan.Kept
+}
+
+func newPast(kept func(string) []plan.Kept) *past {
+	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, kept: kept}
+}
+
+// move takes in one change of a path, in the order in which runs made them. The
+// change of a home directory belongs to its account. A repair brought back what
+// was applied, so that counts and not what it found. A path that a run released,
+// and that is as it was found, is no concern of later runs.
+func (p *past) move(rec journal.Record, did plan.Action) {
+	k := rec.Addr.Kind()
+	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File != nil {
+		p.add(rec.Addr.Path(), *rec.From.File, false)
+	}
+	if rec.Kind != journal.Move || rec.Back || rec.From == nil || rec.From.File == nil || rec.To == nil || rec.To.File == nil ||
+		k != addr.KindFile && k != addr.KindEdit && k != addr.KindMeta {
+		return
+	}
+	p.files[rec.Path] = p.files[rec.Path] || k == addr.KindFile
+	if did == plan.Remove && p.returned(rec.Path, *rec.To.File) {
+		delete(p.found, rec.Path)
+		delete(p.trees, rec.Path)
+		delete(p.whole, rec.Path)
+		return
+	}
+	was := *rec.From.File
+	if did == plan.Repair {
+		was = *rec.To.File
+	}
+	p.add(rec.Path, was, k == addr.KindFile)
+}
+
+// returned tells whether a path becomes just what was found at it. One in a kept
+// directory follows from that directory otherwise.
+func (p *past) returned(at string, to image.File) bool {
+	f, known := p.found[at]
+	f.Tree = p.trees[at]
+	return known && same(f, to) && !p.inTree(at)
+}
+
+func (p *past) add(at string, f image.File, whole bool) {
+	if p.covered(at) {
+		return
+	}
+	p.whole[at] = p.whole[at] || whole
+	tree := f.Tree
+	f.Tree, f.Entries = "", nil
+	if first, ok := p.found[at]; !ok {
+		p.found[at] = f
+	} else if first.Type != image.Directory || f.Type != image.Directory {
+		return
+	}
+	if tree != "" && p.trees[at] == "" {
+		p.trees[at] = tree
+	}
+}
+
+// covered tells whether what was at a path follows from what is known of the
+// directories above it.
+func (p *past) covered(at string) bool {
+	if _, known := p.found[at]; known {
+		return false
+	}
+	for d := path.Dir(at); d != "/" && d != "."; d = path.Dir(d) {
+		if f, ok := p.found[d]; ok && (p.trees[d] != "" || f.Type != image.Directory) {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted is what a rollback restores, by path. A kept directory is restored in
+// one piece where no directory is now and no earlier run had changed anything in
+// it; otherwise path by path.
+func (p *past) wanted(isDir func(string) bool) map[string]image.File {
+	out := map[string]image.File{}
+	for at, f := range p.found {
+		if p.whole[at] || p.inTree(at) {
+			out[at] = f
+		}
+	}
+	tops := make([]string, 0, len(p.trees))
+	for at := range p.trees {
+		tops = append(tops, at)
+	}
+	slices.Sort(tops)
+	for _, at := range tops {
+		below := map[string]image.File{}
+		for _, k := range p.kept(p.trees[at]) {
+			if sub := path.Join(at, k.Rel); !p.overruled(at, sub) {
+				below[sub] = k.File
+			}
+		}
+		if f := p.found[at]; !isDir(at) && !p.differs(at, below) {
+			f.Tree = p.trees[at]
+			out[at] = f
+			for q := range p.found {
+				if strings.HasPrefix(q, at+"/") {
+					delete(out, q)
+				}
+			}
+			continue
+		}
+		for sub, f := range below {
+			if _, known := p.found[sub]; !known {
+				out[sub] = f
+			}
+		}
+	}
+	return out
+}
+
+func (p *past) inTree(at string) bool {
+	for d := path.Dir(at); d != "/" && d != "."; d = path.Dir(d) {
+		if p.trees[d] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// same compares two images of a path, with the time of a file.
+func same(a, b image.File) bool { return a.Same(b) && (a.Type != image.Regular || a.MTime == b.MTime) }
+
+// overruled tells whether something between a kept directory and a path in it was
+// changed before the directory was kept, so that the path follows from that.
+func (p *past) overruled(top, at string) bool {
+	for d := path.Dir(at); d != top; d = path.Dir(d) {
+		if f, ok := p.found[d]; ok && (p.trees[d] != "" || f.Type != image.Directory) {
+			return true
+		}
+	}
+	return false
+}
+
+// differs tells whether runs had changed anything in a directory before it was
+// kept.
+func (p *past) differs(top string, below map[string]image.File) bool {
+	for at, f := range p.found {
+		if !strings.HasPrefix(at, top+"/") {
+			continue
+		}
+		k, there := below[at]
+		switch {
+		case p.trees[at] != "", !there && f.Type != image.Absent && !p.overruled(top, at):
+			return true
+		case there && !same(k, f):
+			return true
+		}
+	}
+	return false
+}
+
+// history reads what the runs after one found: images of addresses, and paths.
+// Before the first run the origins tell everything, also when journals are gone.
+func (x *Executor) history(after, last int) (map[addr.Addr]image.Image, *past, error) {
+	before, p := map[addr.Addr]image.Image{}, newPast(x.kept)
+	if after == 0 {
+		return before, p, nil
+	}
+	for run := after + 1; run <= last; run++ {
+		recs, err := x.store.Read(run)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
+		}
+		if n := len(recs); n > 0 && recs[n-1].Kind == journal.Undone {
+			continue
+		}
+		did, err := x.actions(recs)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
+		}
+		visible := shown(recs)
+		for _, rec := range recs {
+			if rec.Kind != journal.Move || visible(rec) {
+				p.move(rec, did(rec.Change))
+			}
+			if !tellsBefore(rec) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()] {
+				continue // a part of a file that was another one before
+			}
+			first, ok := before[rec.Addr]
+			switch {
+			case !ok && did(rec.Change) == plan.Repair && ownsPart(rec.Addr) && rec.To != nil:
+				first = *rec.To
+			case !ok:
+				first = *rec.From
+			}
+			before[rec.Addr] = withHome(first, *rec.From)
+		}
+	}
+	return before, p, nil
+}
+
+// shown tells of a run which of its moves became visible. The others found what
+// somebody else has changed since, or were never made.
+func shown(recs []journal.Record) func(journal.Record) bool {
+	done, results := map[int]bool{}, map[string]bool{}
+	for _, rec := range recs {
+		switch {
+		case rec.Kind == journal.Done && !rec.Back:
+			done[rec.Batch] = true
+		case rec.Kind == journal.Result && !rec.Back && rec.Error == "":
+			results[rec.Path] = true
+		}
+	}
+	return func(rec journal.Record) bool { return done[rec.Batch] || results[rec.Path] }
+}
+
+// ownsPart tells whether an address is a part of what is at a path.
+func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
+
+// actions tells what a run did with each change of its plan.
+func (x *Executor) actions(recs []journal.Record) (func(change int) plan.Action, error) {
+	none := func(int) plan.Action { return "" }
+	if len(recs) == 0 || recs[0].Header == nil || !slices.ContainsFunc(recs, tellsPath) {
+		return none, nil
+	}
+	text, err := x.store.ReadObject(recs[0].Header.Plan)
+	if err != nil {
+		return none, err
+	}
+	var p struct {
+		Changes []struct {
+			Action plan.Action `json:"action"`
+		} `json:"changes"`
+	}
+	if err := journal.Unmarshal(text, &p); err != nil {
+		return none, err
+	}
+	return func(i int) plan.Action {
+		if i < 0 || i >= len(p.Changes) {
+			return ""
+		}
+		return p.Changes[i].Action
+	}, nil
+}
+
+func tellsPath(rec journal.Record) bool {
+	return rec.Kind == journal.Move || rec.Kind == journal.Intent
+}
+
+// kept lists a kept tree. One that cannot be read is reported when it is restored.
+func (x *Executor) kept(tree string) []plan.Kept {
+	var out []plan.Kept
+	first := map[string]image.File{}
+	_ = capture.ReadTree(x.store, tree, func(e capture.TreeEntry) error {
+		f := e.File
+		if len(e.Same) > 0 { // a second name of one inode, which stands under its first
+			f = first[string(e.Same)]
+		}
+		f.Nlink = 0
+		first[string(e.Rel)] = f
+		out = append(out, plan.Kept{Rel: string(e.Rel), File: f})
+		return nil
+	})
+	return out
+}
+
+func (x *Executor) isDir(p string) bool {
+	st, err := x.host.Lstat(p)
+	return err == nil && st.Type == image.Directory
+}
+
+// lookWhole looks at paths that are restored as they were, with everything that a
+// capture keeps of them.
+func (x *Executor) lookWhole(seen *observed, paths []string) {
+	for _, p := range paths {
+		a := addr.File(p)
+		now, known := seen.images[a]
+		if !known {
+			f, err := capture.Look(x.host, p, x.trusted(false))
+			if err != nil {
+				seen.failed[a] = err
+				continue
+			}
+			now = image.Image{File: &f}
+		}
+		meta, err := capture.Metadata(x.host, p)
+		if err != nil || now.File == nil || now.File.Type != meta.Type {
+			continue
+		}
+		f := *now.File
+		f.Xattrs, f.Attrs = meta.Xattrs, meta.Attrs
+		seen.images[a] = image.Image{File: &f}
+	}
+}
+
+// inOrigins lists the paths below kept directories that a plan may restore one by
+// one: those of entries that are no longer wanted, or were purged.
+func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string {
+	var out []string
+	keep := make(map[addr.Addr]bool, len(wanted))
+	for _, s := range wanted {
+		keep[s.Addr()] = true
+	}
+	for _, e := range entries {
+		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Tree == "" || keep[e.Addr] && e.By == "" {
+			continue
+		}
+		if !keep[e.Addr] && !x.isDir(e.Addr.Path()) {
+			continue // it is restored in one piece
+		}
+		for _, k := range x.kept(e.Origin.File.Tree) {
+			out = append(out, path.Join(e.Addr.Path(), k.Rel))
+		}
+	}
+	return out
+}

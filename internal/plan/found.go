@@ -1,0 +1,291 @@
+package plan
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// Kept is one path of a kept tree, relative to its top.
+type Kept struct {
+	Rel  string
+	File image.File
+}
+
+// foundAt returns the image that a rollback restores at a path. with is the
+// directory that is restored with everything below it when the path is in one;
+// the image of the path is then unknown here. known is false for a path that no
+// run since the goal has changed as a whole.
+func (m *maker) foundAt(p string) (to image.File, with string, known bool) {
+	if m.in.Goal == nil || len(m.in.Goal.Found) == 0 || p == "" {
+		return to, "", false
+	}
+	if to, known = m.in.Goal.Found[p]; known {
+		return to, "", true
+	}
+	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+		if f, ok := m.in.Goal.Found[d]; ok && replaced(f) {
+			return to, d, true
+		}
+	}
+	return to, "", false
+}
+
+// replaced tells whether a path that becomes f takes along everything below it. A
+// directory that becomes absent does not: others may have files in it.
+func replaced(f image.File) bool {
+	return f.Tree != "" || f.Type != image.Directory && f.Type != image.Absent
+}
+
+// removeFound plans the removal of an address whose path goes back to what a run
+// found there. It returns false for any other address.
+func (m *maker) removeFound(c Change, e journal.Entry) bool {
+	to, with, known := m.foundAt(e.Addr.Path())
+	if !known {
+		return false
+	}
+	if with != "" || e.Addr.Kind() != addr.KindFile {
+		c.Action, c.Why = Forget, c.Why+"; "+m.comesWith(e.Addr, with)
+		m.add(c)
+		return true
+	}
+	if err := m.in.Failed[e.Addr]; err != nil && !m.unseen(e.Addr.Path()) {
+		m.problem(e.Src, e.Step, err)
+		return true
+	}
+	c.From, c.To = m.pathNow(e.Addr.Path()), &image.Image{File: &to}
+	m.tellByHand(&c, e)
+	c.Differences = m.differences(*c.From, *c.To)
+	if putBack(*c.From, *c.To) {
+		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	}
+	m.inTurn(c)
+	return true
+}
+
+func (m *maker) comesWith(a addr.Addr, with string) string {
+	if with == "" {
+		with = a.Path()
+	}
+	return with + " is restored as a whole"
+}
+
+// tellByHand says that others have changed an address since fettle did, unless
+// they changed it to what it becomes.
+func (m *maker) tellByHand(c *Change, e journal.Entry) {
+	if c.From.Same(*c.To) || !m.drifted(e, *c.From) {
+		return
+	}
+	c.Drifted = true
+	c.Why += "; changed by hand since run " + strconv.Itoa(e.Run)
+}
+
+// pathNow is what was observed at a path, or nothing where it is behind a link
+// that this plan replaces.
+func (m *maker) pathNow(p string) *image.Image {
+	now := m.in.Observed[addr.File(p)]
+	if now.File == nil || m.unseen(p) {
+		now = image.Image{File: &image.File{Type: image.Absent}}
+	}
+	return &now
+}
+
+// unseen tells whether what was observed at a path says nothing, since a link on
+// the way to it is replaced: nothing is there then.
+func (m *maker) unseen(p string) bool {
+	if m.behindLink(step.Step{Verb: step.Rm, Args: []string{p}}) {
+		return true
+	}
+	for d := path.Dir(p); m.in.Goal != nil && d != "/" && d != "."; d = path.Dir(d) {
+		to, known := m.in.Goal.Found[d]
+		now := m.in.Observed[addr.File(d)].File
+		if known && to.Type == image.Directory && now != nil && now.Type == image.Symlink {
+			return true
+		}
+	}
+	return false
+}
+
+// inTurn adds a change of a path, or postpones it until the step of the directory
+// that it is in has been planned.
+func (m *maker) inTurn(c Change) {
+	if c.To.File.Type == image.Absent {
+		m.add(c)
+		return
+	}
+	for d := path.Dir(c.Addr.Path()); d != "/" && d != "."; d = path.Dir(d) {
+		if m.wanted[addr.File(d)] {
+			m.after[d] = append(m.after[d], c)
+			return
+		}
+	}
+	m.add(c)
+}
+
+// below adds what waited for a directory, parents first.
+func (m *maker) below(dir string) {
+	waiting := m.after[dir]
+	delete(m.after, dir)
+	slices.SortStableFunc(waiting, func(a, b Change) int { return strings.Compare(a.Addr.Path(), b.Addr.Path()) })
+	for _, c := range waiting {
+		m.add(c)
+	}
+}
+
+// stepFound plans a step of a rollback whose path goes back to what a run found
+// there. It returns false for any other step.
+func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
+	to, with, known := m.foundAt(s.Path())
+	if !known {
+		return false
+	}
+	a := s.Addr()
+	e, applied := m.now[a]
+	c := Change{Addr: a, Step: s.String(), Source: s.Source, By: by}
+	if applied {
+		c.Applied = e.Step
+	}
+	if with != "" || a.Kind() != addr.KindFile {
+		c.Action, c.Why = Adopt, m.comesWith(a, with)
+		m.changed[a] = m.changed[a] || m.changed[addr.File(s.Path())] || with != "" && m.changed[addr.File(with)]
+		m.addUnlessSame(c, applied && e.Step == c.Step)
+		return true
+	}
+	if err := m.in.Failed[a]; err != nil && !m.unseen(s.Path()) && !m.later(err) {
+		m.problem(s.Source, s.String(), err)
+		return true
+	}
+	c.Action, c.Why, c.Found = Restore, "as it was "+m.when(), true
+	c.From, c.To = m.pathNow(s.Path()), &image.Image{File: &to}
+	if applied {
+		m.tellByHand(&c, e)
+	}
+	c.Differences = m.differences(*c.From, *c.To)
+	c.Note = linked(*c.From)
+	if putBack(*c.From, *c.To) {
+		c.Action, c.Why, c.Found, c.Differences = Adopt, "already as it was", false, nil
+		m.addUnlessSame(c, applied && e.Step == c.Step)
+	} else {
+		m.add(c)
+	}
+	m.purge(s, *c.From)
+	m.below(s.Path())
+	return true
+}
+
+func (m *maker) addUnlessSame(c Change, same bool) {
+	if same {
+		m.p.Unchanged++
+		return
+	}
+	m.add(c)
+}
+
+// others restores what runs found at paths that are managed neither now nor
+// after the run gone back to.
+func (m *maker) others() {
+	if m.in.Goal == nil {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(m.in.Goal.Found)) {
+		a := addr.File(p)
+		if _, now := m.now[a]; now || m.wanted[a] || m.purgedThen[a] {
+			continue
+		}
+		if to, _, _ := m.foundAt(p); !m.swallowed(p) {
+			m.restore(p, to, "as it was "+m.when())
+		}
+	}
+}
+
+// swallowed tells whether a directory above the path is replaced by something
+// that is no directory, or restored with everything below it.
+func (m *maker) swallowed(p string) bool {
+	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+		if f, ok := m.in.Goal.Found[d]; ok && (f.Type != image.Directory || f.Tree != "") {
+			return true // restored with it, or gone with it
+		}
+	}
+	return false
+}
+
+// restore puts a path that fettle does not manage back to an image.
+func (m *maker) restore(p string, to image.File, why string) {
+	a := addr.File(p)
+	if m.in.Failed[a] != nil && !m.unseen(p) {
+		m.problem("", "RM "+p, m.in.Failed[a])
+		return
+	}
+	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Found: true}
+	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.String()
+	if to.Type == image.Directory {
+		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.String()
+	}
+	if putBack(*c.From, *c.To) {
+		return
+	}
+	c.Differences = m.differences(*c.From, *c.To)
+	m.inTurn(c)
+}
+
+// removeAround plans the removal of an address whose origin is a directory with
+// everything that was in it, where a directory is now: what is missing or differs
+// is restored in it, and what is wanted, or others put there, stays.
+func (m *maker) removeAround(c Change, e journal.Entry) {
+	tree := c.To.File.Tree
+	alone := *c.To.File
+	alone.Tree = ""
+	c.To = &image.Image{File: &alone}
+	c.Differences = m.differences(*c.From, *c.To)
+	m.tellByHand(&c, e)
+	if c.From.Same(*c.To) {
+		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	}
+	m.add(c)
+	m.keptBelow(c.Addr.Path(), tree)
+}
+
+// keptBelow restores what a kept tree has below a directory, but for what has an
+// address of its own.
+func (m *maker) keptBelow(dir, tree string) {
+	if m.in.Kept == nil {
+		return
+	}
+	for _, k := range m.in.Kept(tree) {
+		p := path.Join(dir, k.Rel)
+		if _, now := m.now[addr.File(p)]; !now && !m.paths[p] && !m.ownedAbove(dir, p) {
+			m.restore(p, k.File, "as it was before fettle removed "+dir)
+		}
+	}
+}
+
+// ownedAbove tells whether between dir and p there is a path that has another
+// owner than the kept tree, and is no directory.
+func (m *maker) ownedAbove(dir, p string) bool {
+	for d := path.Dir(p); d != dir && d != "/" && d != "."; d = path.Dir(d) {
+		if !m.wanted[addr.File(d)] {
+			continue
+		}
+		for _, s := range m.in.Wanted {
+			if s.Path() == d && s.Verb != step.Edit && s.Verb != step.Meta {
+				return s.Verb != step.Mkdir || s.Get("purge") == "true"
+			}
+		}
+	}
+	return false
+}
+
+// linked is the note for a file that has other names.
+func linked(now image.Image) string {
+	if f := now.File; f != nil && f.Nlink > 1 && f.Type == image.Regular {
+		return "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"
+	}
+	return ""
+}
