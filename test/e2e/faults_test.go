@@ -104,18 +104,18 @@ service "nginx" {
 `
 
 func badConfiguration(m *machine) {
-	m.only(strings.Replace(site, "CONTENT", `server_tokens off;\n`, 1))
+	m.only(strings.Replace(site, "CONTENT", `port_in_redirect off;\n`, 1))
 	m.fettle(asWanted, "apply", "--yes")
 	master, reloads := m.Run(m.t, "cat", "/run/nginx.pid"), m.reloads("nginx")
-	m.only(strings.Replace(site, "CONTENT", `server_tokens perhaps;\n`, 1))
+	m.only(strings.Replace(site, "CONTENT", `port_in_redirect perhaps;\n`, 1))
 	out := m.fettle(failed, "apply", "--yes")
 	m.says(out, `invalid value "perhaps"`, "the validation does not accept it", "the old content is back", "fettle.hcl:3")
-	m.want("server_tokens off;", "cat", "/etc/nginx/conf.d/story.conf")
+	m.want("port_in_redirect off;", "cat", "/etc/nginx/conf.d/story.conf")
 	m.want(strings.TrimSpace(master), "cat", "/run/nginx.pid")
 	if n := m.reloads("nginx"); n != reloads {
 		m.t.Errorf("nginx was told of a configuration that it refuses: %d reloads, then %d", reloads, n)
 	}
-	m.only(strings.Replace(site, "CONTENT", `server_tokens off;\n`, 1))
+	m.only(strings.Replace(site, "CONTENT", `port_in_redirect off;\n`, 1))
 	m.fettle(asWanted, "apply", "--yes")
 	m.fettle(asWanted, "plan")
 }

@@ -55,6 +55,12 @@ func eachRelease(t *testing.T, f func(t *testing.T, r hosts.Release)) {
 	}
 }
 
+// reduced tells whether a test of the short set runs only its main parts on a release: all
+// of it runs on the default release, and on the others at night.
+func reduced(r hosts.Release) bool {
+	return r != hosts.DefaultRelease() && os.Getenv("FETTLE_LONG") == ""
+}
+
 // debianRepo returns a repository with packages of a release, as Debian ships them.
 func debianRepo(t *testing.T, r hosts.Release) *hosts.Repo {
 	t.Helper()

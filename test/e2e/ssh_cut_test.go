@@ -36,7 +36,7 @@ func cutUpload(d *desk, m *machine) {
 	d.targets("ssh {}", waitStep)
 	p := d.begin("plan", "-t", "web1")
 	m.awaitMiddle(p)
-	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd(-session)?: root@")
 	if d.end(p) != failed {
 		d.t.Error("nobody noticed")
 	}
@@ -94,7 +94,7 @@ func (d *desk) cuts(m *machine) map[string]func(*process) {
 		"the death of who asked": func(p *process) { _ = p.Process.Kill() },
 		"the death of ssh":       func(*process) { d.must("pkill", "-KILL", "-f", "^ssh(: | .*=)"+d.at("run")) },
 		"the death of sshd's session": func(p *process) {
-			m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+			m.Run(d.t, "pkill", "-KILL", "-f", "^sshd(-session)?: root@")
 			d.end(p)
 			if !strings.Contains(p.out.String(), "A run that had begun there goes on. The next contact tells how it ended: fettle status -t web1") || p.ProcessState.ExitCode() != failed {
 				d.t.Error("it does not say that the connection was lost")
@@ -106,7 +106,7 @@ func (d *desk) cuts(m *machine) map[string]func(*process) {
 // cutStop: the run ends cleanly, as by an interrupt.
 func cutStop(d *desk, m *machine) {
 	p := d.heldUpFrom(m, waitStep, "--on-disconnect", "stop")
-	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd(-session)?: root@")
 	d.end(p)
 	m.awaitNobody()
 	if !m.has("/etc/story/before") || m.has("/etc/story/after") {
@@ -127,7 +127,7 @@ func cutUndo(d *desk, m *machine) {
 	before := a.settings()
 	p := d.heldUpFrom(m, waitStep, "--on-disconnect", "undo")
 	m.want("new", "cat", "/etc/story/before")
-	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd: root@")
+	m.Run(d.t, "pkill", "-KILL", "-f", "^sshd(-session)?: root@")
 	d.end(p)
 	m.awaitNobody()
 	if after := a.settings(); after != before {

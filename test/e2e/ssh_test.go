@@ -33,13 +33,12 @@ service "nginx" {
 
 // TestSSH lives through the life of a host that is worked on from a desk, where
 // nobody ever installed fettle.
-func TestSSH(t *testing.T) {
-	repo := hosts.NewRepo(t)
-	repo.AddDebian(t)
-	repo.Publish(t)
+func TestSSH(t *testing.T) { eachRelease(t, overSSH) }
+
+func overSSH(t *testing.T, r hosts.Release) {
 	d := newDesk(t)
-	w := hosts.NewWorld(t)
-	m := plainMachine(d, w, "web1", repo)
+	w := hosts.NewWorldOf(t, r)
+	m := plainMachine(d, w, "web1", debianRepo(t, r))
 	story := func(name string, f func(*desk, *machine)) {
 		t.Run(name, func(t *testing.T) {
 			d, m := d.with(t), &machine{m.Host, t}
@@ -52,13 +51,18 @@ func TestSSH(t *testing.T) {
 	}
 	story("HostKeys", hostKeys)
 	story("FirstContact", firstContact)
+	story("ServerKilled", serverKilled)
+	story("LockedOut", lockedOutOverSSH)
+	story("Sudo", sudoOverSSH)
+	if reduced(r) {
+		return
+	}
 	story("Forget", forgetProgram)
 	story("BeforeHello", cutBeforeHello)
 	story("Upload", cutUpload)
 	story("Finish", cutFinish)
 	story("Stop", cutStop)
 	story("Undo", cutUndo)
-	story("ServerKilled", serverKilled)
 	story("Locked", lockedOverSSH)
 	story("AtEveryPoint", cutEverywhere)
 	story("LittleRoom", littleRoom)
@@ -66,7 +70,6 @@ func TestSSH(t *testing.T) {
 	story("Shells", shells)
 	story("OtherProcessor", otherProcessor)
 	story("Noise", noise)
-	story("LockedOut", lockedOutOverSSH)
 	story("ContentOnce", contentOnce)
 	story("ContentGoesOn", contentGoesOn)
 	story("Secrets", secretsOverSSH)
@@ -77,7 +80,6 @@ func TestSSH(t *testing.T) {
 		story("Silence", cutSilently)
 		story("Gigabyte", gigabyte)
 	}
-	story("Sudo", sudoOverSSH)
 }
 
 // hostKeys: a key that nobody knows is refused, and so is another one than before;
