@@ -2,6 +2,7 @@
 # make build    bin/fettle, static; it carries the program for targets with this processor
 # make programs the same, with the programs for targets of every processor
 # make test     all tests; as root also those on real Debian hosts
+# make night    all tests in full, on Debian 12 and 13: hours
 # make lint     format, vet, staticcheck, known vulnerabilities
 # make cover    what the engine's own tests run, against floors; in dist/cover.html
 # make mutants  break the engine's code in small ways and see whether tests notice
@@ -20,7 +21,7 @@ SEED = $(shell date +%Y%m%d)
 tools = $(CURDIR)/.cache/bin
 staticcheck = $(tools)/staticcheck-$(STATICCHECK_VERSION)
 
-.PHONY: demo build programs deb bench bench-hosts bench-fleet test setup lint format vet staticcheck govulncheck cover mutants fuzz clean
+.PHONY: demo build programs deb bench bench-hosts bench-fleet test night setup lint format vet staticcheck govulncheck cover mutants fuzz clean
 
 demo: build
 	@examples/demo/demo.sh
@@ -40,6 +41,12 @@ deb:
 # would let each program wait for a second at its end, and tests begin thousands.
 test: setup
 	GORACE=atexit_sleep_ms=0 go test -race -timeout 30m ./test/e2e ./...
+
+# The second run repeats only the tests on real hosts, on the release that make test runs
+# the short set on.
+night: setup
+	FETTLE_LONG=1 GORACE=atexit_sleep_ms=0 go test -race -timeout 6h ./test/e2e ./...
+	FETTLE_LONG=1 FETTLE_TEST_RELEASE=trixie GORACE=atexit_sleep_ms=0 go test -race -timeout 6h ./test/e2e ./test/hosts
 
 # What the tests on real hosts need, on Debian and as root; nothing otherwise.
 setup:

@@ -43,15 +43,18 @@ func newMachine(t *testing.T, w *hosts.World, name string, r *hosts.Repo) *machi
 	return m
 }
 
-// eachRelease runs a test of the short set on every release, as subtests, or on the one
-// that FETTLE_TEST_RELEASE names. The other tests run on the default release only.
+// eachRelease runs a test of the short set on every release, as subtests side by side, or
+// on the one that FETTLE_TEST_RELEASE names. The other tests run on the default release only.
 func eachRelease(t *testing.T, f func(t *testing.T, r hosts.Release)) {
 	if r := hosts.ChosenRelease(); r != "" {
 		f(t, r)
 		return
 	}
 	for _, r := range hosts.Releases() {
-		t.Run(string(r), func(t *testing.T) { f(t, r) })
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel() // both mostly wait for their hosts
+			f(t, r)
+		})
 	}
 }
 

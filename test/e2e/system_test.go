@@ -1,30 +1,45 @@
 package e2e
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
 )
 
-// inHost builds the tests of a package that change the machine they run on
-// (build tag inhost) and runs those that pattern names inside a host.
-func inHost(t *testing.T, h *hosts.Host, pkg, pattern string) {
-	t.Helper()
-	dependsOnSources(t)
-	bin := filepath.Join(t.TempDir(), "inhost.test")
-	cmd := exec.Command("go", "test", "-c", "-tags", "inhost", "-o", bin, pkg)
+// inHostTests is the program with the tests of localHost that change the machine they run
+// on (build tag inhost), built once for all hosts.
+var inHostTests = sync.OnceValues(func() (string, error) {
+	dir, err := programDir()
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "inhost.test")
+	cmd := exec.Command("go", "test", "-c", "-tags", "inhost", "-o", bin, localHost)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the tests of %s: %v\n%s", pkg, err, out)
+		return "", fmt.Errorf("cannot build the tests of %s: %w\n%s", localHost, err, out)
+	}
+	return bin, nil
+})
+
+// inHost runs the tests of localHost that pattern names inside a host.
+func inHost(t *testing.T, h *hosts.Host, pattern string) {
+	t.Helper()
+	dependsOnSources(t)
+	bin, err := inHostTests()
+	if err != nil {
+		t.Fatal(err)
 	}
 	h.Copy(t, bin, "/root/inhost.test")
 	r := h.Exec("/root/inhost.test", "-test.v", "-test.timeout=3m", "-test.run", pattern)
 	if r.ExitCode != 0 {
-		t.Errorf("the tests of %s failed inside the host:\n%s%s", pkg, r.Stdout, r.Stderr)
+		t.Errorf("the tests of %s failed inside the host:\n%s%s", localHost, r.Stdout, r.Stderr)
 	}
 	if testing.Verbose() {
 		t.Log(r.Stdout)
@@ -55,7 +70,7 @@ const localHost = "fettle.dev/fettle/internal/host/local"
 // masking, templates, aliases, init scripts.
 func TestUnitsOfAHost(t *testing.T) {
 	h := hosts.NewWorld(t).Boot(t, "units", hosts.Options{})
-	inHost(t, h, localHost, "^(TestUnit|TestOneshot|TestMask|TestNeedsReload|TestSysV|TestJob)")
+	inHost(t, h, "^(TestUnit|TestOneshot|TestMask|TestNeedsReload|TestSysV|TestJob)")
 }
 
 // packageRepo is what the tests of packages install.
@@ -84,5 +99,5 @@ func TestPackagesOfAHost(t *testing.T) { eachRelease(t, packagesOfAHost) }
 func packagesOfAHost(t *testing.T, r hosts.Release) {
 	h := hosts.NewWorldOf(t, r).Boot(t, "packages", hosts.Options{Repo: packageRepo(t)})
 	h.Run(t, "apt-get", "update", "-q")
-	inHost(t, h, localHost, "^(TestPackage|TestHolds|TestConffile|TestFailing|TestKilled|TestLock|TestMistakes|TestKept)")
+	inHost(t, h, "^(TestPackage|TestHolds|TestConffile|TestFailing|TestKilled|TestLock|TestMistakes|TestKept)")
 }
