@@ -148,6 +148,7 @@ func firstContact(d *desk, m *machine) {
 
 	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
 	d.says(d.fettle(asWanted, "status", "-t", "web1"), "managed   0 addresses")
+	m.purgeRemoved()
 	for _, x := range hosts.Compare(twin, m.Snapshot(d.t), append(remains(), "/root/.cache", "/root/.cache/fettle/**")) {
 		d.t.Error(x)
 	}
