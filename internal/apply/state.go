@@ -51,7 +51,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 			delete(entries, c.Addr)
 		}
 		return
-	case plan.Drift, plan.Verify, plan.Wait:
+	case plan.Drift, plan.Verify, plan.Wait, plan.Blocked:
 		return
 	case plan.Restore:
 		if c.Step == "" {

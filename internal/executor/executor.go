@@ -26,7 +26,10 @@ import (
 // Errors that ui turns into exit codes. Each is wrapped by one that says what
 // happened and what to type.
 var (
-	ErrLocked      = errors.New("locked")
+	ErrLocked = errors.New("locked")
+	// ErrBlocked: all else is done, and some addresses stay as they are since they
+	// cannot go back now.
+	ErrBlocked     = errors.New("some addresses cannot go back now")
 	ErrStale       = errors.New("the saved plan is stale")
 	ErrCheckFailed = errors.New("a check failed")
 	ErrRolledBack  = errors.New("rolled back")
@@ -147,7 +150,10 @@ type RollbackRequest struct {
 	To int
 	// CrossIrreversible goes on although some steps cannot be undone.
 	CrossIrreversible bool
-	Diffs             bool
+	// SkipBlocked leaves addresses as they are that cannot be restored now. The same
+	// rollback restores them later.
+	SkipBlocked bool
+	Diffs       bool
 }
 
 // Options say how a plan is run.

@@ -126,6 +126,8 @@ type Region struct {
 	// Was are versions of the whole file that were found before it was edited, so
 	// that a file which is the same again gets its time back.
 	Was []Version `json:"was,omitempty"`
+	// Nlink is the number of hard links of the file when it is more than one.
+	Nlink uint64 `json:"nlink,omitempty"`
 }
 
 // Version is what a file held at one moment, and the time of its last change.

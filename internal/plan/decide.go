@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"strconv"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -53,13 +52,15 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 			c.Action = Drift
 		}
 	}
+	if err := m.separates(c); err != nil && c.Action.Mutates() {
+		m.refuse(s, c.By, err)
+		return
+	}
 	c.Differences = m.differences(*c.From, *c.To)
 	if m.in.Goal == nil || c.From.Package == nil { // a rollback asks only for the version that comes back
 		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
 	}
-	if f := c.From.File; f != nil && f.Nlink > 1 && f.Type == image.Regular {
-		c.Note = "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"
-	}
+	c.Note = linked(*c.From)
 	m.add(c)
 }
 

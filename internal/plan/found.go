@@ -57,7 +57,7 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 		return true
 	}
 	if err := m.in.Failed[e.Addr]; err != nil && !m.unseen(e.Addr.Path()) {
-		m.problem(e.Src, e.Step, err)
+		m.blocked(c, err)
 		return true
 	}
 	c.From, c.To = m.pathNow(e.Addr.Path()), &image.Image{File: &to}
@@ -65,6 +65,9 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 	c.Differences = m.differences(*c.From, *c.To)
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	} else if err := m.separates(c); err != nil {
+		m.blocked(c, err)
+		return true
 	}
 	m.inTurn(c)
 	return true
@@ -159,7 +162,7 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 		return true
 	}
 	if err := m.in.Failed[a]; err != nil && !m.unseen(s.Path()) && !m.later(err) {
-		m.problem(s.Source, s.String(), err)
+		m.refuse(s, by, err)
 		return true
 	}
 	c.Action, c.Why, c.Found = Restore, "as it was "+m.when(), true
@@ -172,10 +175,27 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why, c.Found, c.Differences = Adopt, "already as it was", false, nil
 		m.addUnlessSame(c, applied && e.Step == c.Step)
+	} else if err := m.separates(c); err != nil {
+		m.refuse(s, by, err)
+		return true
 	} else {
 		m.add(c)
 	}
 	m.purge(s, *c.From)
+	m.below(s.Path())
+	return true
+}
+
+// untouched passes over a path that no run since the goal of a rollback has
+// changed: what others made of it is not the rollback's concern.
+func (m *maker) untouched(s step.Step) bool {
+	a := s.Addr()
+	e, applied := m.now[a]
+	if m.in.Goal == nil || !isPath(a) || !applied || e.Step != s.String() || e.Run > m.in.Goal.To || m.then(a) != nil ||
+		m.underneath(s) || m.renumbered(s) {
+		return false
+	}
+	m.p.Unchanged++
 	m.below(s.Path())
 	return true
 }
@@ -219,20 +239,23 @@ func (m *maker) swallowed(p string) bool {
 // restore puts a path that fettle does not manage back to an image.
 func (m *maker) restore(p string, to image.File, why string) {
 	a := addr.File(p)
-	if m.in.Failed[a] != nil && !m.unseen(p) {
-		m.problem("", "RM "+p, m.in.Failed[a])
-		return
-	}
 	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Found: true}
 	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.String()
 	if to.Type == image.Directory {
 		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.String()
 	}
-	if putBack(*c.From, *c.To) {
-		return
+	err := m.in.Failed[a]
+	if err == nil || m.unseen(p) {
+		err = m.separates(c)
 	}
-	c.Differences = m.differences(*c.From, *c.To)
-	m.inTurn(c)
+	switch {
+	case putBack(*c.From, *c.To) && err == nil:
+	case err != nil:
+		m.blocked(c, err)
+	default:
+		c.Differences = m.differences(*c.From, *c.To)
+		m.inTurn(c)
+	}
 }
 
 // removeAround plans the removal of an address whose origin is a directory with

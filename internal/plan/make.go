@@ -51,6 +51,9 @@ type Input struct {
 	Repair bool
 	// Goal is set for a rollback.
 	Goal *Goal
+	// SkipBlocked leaves addresses as they are that a rollback cannot restore now.
+	// Without it they are errors.
+	SkipBlocked bool
 	// More says that Wanted is the beginning of what is wanted: what it lacks
 	// stays as it is, and so does what has come to a later phase.
 	More bool
@@ -128,6 +131,7 @@ type maker struct {
 	acted     map[addr.Addr]bool
 	relinked  bool // a link that is there changes
 	redressed bool // metadata changes
+	unlinks   bool // names of hard links may be removed
 	brings    bool // a package or command runs, which can bring anything along
 }
 
@@ -168,6 +172,7 @@ func (m *maker) add(c Change) {
 		if renumbers(c) {
 			m.numbers[c.Addr] = true
 		}
+		m.unlinks = m.unlinks || removesLinks(c)
 		if f := m.in.Observed[c.Addr].File; f != nil && f.Type == image.Symlink {
 			m.relinked = true
 		}
@@ -205,13 +210,13 @@ func (m *maker) step(s step.Step) { m.stepBy(s, "") }
 
 // stepBy plans a step; by is the directory whose purge it belongs to.
 func (m *maker) stepBy(s step.Step, by addr.Addr) {
-	if m.stepFound(s, by) {
+	if m.stepFound(s, by) || m.untouched(s) {
 		return
 	}
 	a := s.Addr()
 	hidden := m.behindLink(s)
 	if err := m.in.Failed[a]; err != nil && !hidden && !m.later(err) {
-		m.problem(s.Source, s.String(), err)
+		m.refuse(s, by, err)
 		return
 	}
 	now := m.withoutOurs(s, m.in.Observed[a])
@@ -232,7 +237,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
 	}
 	if err != nil && !m.later(err) {
-		m.problem(s.Source, s.String(), err)
+		m.refuse(s, by, err)
 		return
 	}
 	if err != nil {

@@ -42,6 +42,7 @@ const (
 	Wait    Action = "wait"    // a wait, in its turn
 	Adopt   Action = "adopt"   // found as wanted: recorded, never undone
 	Forget  Action = "forget"  // no longer wanted and never changed by us: left as it is
+	Blocked Action = "blocked" // cannot be removed or restored now: left as it is, and still managed
 	Drift   Action = "drift"   // differs from what was applied; policy says report only
 )
 

@@ -60,7 +60,7 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	if err := m.in.Failed[e.Addr]; err != nil {
-		m.problem(e.Src, e.Step, err)
+		m.blocked(c, err)
 		return
 	}
 	s := parse(e.Step)
@@ -86,6 +86,10 @@ func (m *maker) remove(e journal.Entry) {
 		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
 	case same:
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	}
+	if err := m.separates(c); err != nil && c.Action.Mutates() {
+		m.blocked(c, err)
+		return
 	}
 	if to.Region != nil && to.Region.FileAbsent {
 		m.going[e.Addr.Path()] = true

@@ -42,7 +42,9 @@ func (a across) play(t *testing.T, collect bool) (w *world, found []snapshot) {
 			found = append(found, now)
 		}
 		_, err := w.x.Apply(context.Background(), request(t, turn.list), nil, executor.Options{}, nil)
-		w.must(err)
+		if fails := strings.Contains(turn.list, "EXEC fails"); fails != (err != nil) {
+			t.Fatalf("%q: %v", turn.list, err)
+		}
 		left = w.look()
 		if collect {
 			_, err = w.x.Collect(context.Background(), journal.Keep{Runs: 1}, executor.Options{})
@@ -134,6 +136,14 @@ func histories() []across {
 		{"purge given up", foreign, runs(purge, purge+"COPY 1 /t/app/f\n", dir, noApp)},
 		{"purge of a subtree, then plain", foreign, runs(purge, purge+"MKDIR /t/app/deep mode=0750 owner=ann group=ann\n", purge)},
 	}
+	fails := "EXEC fails false\n"
+	list = append(list,
+		across{"a run that failed", foreign, runs("COPY 1 /t/a\nCOPY 1 /t/b\n", "COPY 2 /t/a\n"+fails+"COPY 2 /t/b\nCOPY 2 /t/c\n", "COPY 0 /t/a\nCOPY 0 /t/b\nCOPY 0 /t/c\n")},
+		across{"a run that failed before a purge", foreign, runs("COPY 1 /t/a\n", "COPY 2 /t/a\n"+fails+purge+"COPY 1 /t/app/mine\n", "COPY 0 /t/a\n"+dir)},
+		across{"a run that failed before a removal", foreign, runs("COPY 1 /t/a\n"+metaF, "COPY 2 /t/a\n"+fails+noApp, "COPY 0 /t/a\n"+noApp, dir)},
+		across{"a run that failed among edits", foreign, runs(editF, "COPY 2 /t/a\n"+fails+keyF, keyF)},
+		across{"a drift that a failed run did not reach", foreign, []turn{{"COPY 1 /t/a\nCOPY 1 /t/b\n", func(w *world) { w.write("/t/b", "mine") }, false}, {list: "COPY 2 /t/a\n" + fails + "COPY 1 /t/b\n"}}},
+	)
 	tamper := func(w *world) { w.write("/t/x", "EVIL"); w.chown("/t/x", 1000, 0o666) }
 	same := func(w *world) { w.write("/t/x", "one\n"); w.chown("/t/x", 0, 0o644) }
 	list = append(list,

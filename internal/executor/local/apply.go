@@ -36,9 +36,20 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	o = o.For(now)
 	rep, err := x.runOrVerify(ctx, r, now, st, todo, o, show)
 	if err != nil || r.Next == nil && !now.More() {
-		return x.confirmed(rep, err, o)
+		rep, err = x.confirmed(rep, err, o)
+		return rep, leftAs(now, err)
 	}
 	return x.follow(ctx, r, now, rep, o, show)
+}
+
+// leftAs is the error of a run that is done, but for addresses that stay as they
+// are; another error of the run counts more.
+func leftAs(p *plan.Plan, err error) error {
+	blocked := p.Blocked()
+	if err != nil || len(blocked) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w, so they stay as they are and are still managed: %s; everything else is done", executor.ErrBlocked, addresses(blocked))
 }
 
 func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
@@ -108,7 +119,7 @@ func (x *Executor) thawed() error {
 // needsRun tells whether there is anything to do or to record.
 func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
 	for _, c := range p.Changes {
-		if c.Action != plan.Verify && c.Action != plan.Drift {
+		if c.Action != plan.Verify && c.Action != plan.Drift && c.Action != plan.Blocked {
 			return true
 		}
 	}
@@ -255,7 +266,7 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 	if err == nil {
 		err = x.store.Disarm()
 	}
-	return rep, err
+	return rep, leftAs(now, err)
 }
 
 func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
@@ -264,7 +275,7 @@ func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r
 			return nil, fmt.Errorf("%w: %s: %s; type the command again with --cross-irreversible to go on without", executor.ErrIrreversible, c.Addr, c.Irreversible)
 		}
 	}
-	if p.Empty() && len(p.Changes) == 0 && g.now.Run == g.then.Run {
+	if p.Empty() && len(p.Changes) == len(p.Blocked()) && (len(p.Changes) > 0 || g.now.Run == g.then.Run) {
 		return &executor.Report{Outcome: journal.Succeeded}, nil
 	}
 	o.ConfirmWithin = 0
@@ -317,7 +328,7 @@ func (x *Executor) settle(ctx context.Context, o executor.Options, show func(exe
 
 // backTo goes back to the state after a run, whatever cannot be undone.
 func (x *Executor) backTo(ctx context.Context, run int, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	r := executor.RollbackRequest{To: run, CrossIrreversible: true}
+	r := executor.RollbackRequest{To: run, CrossIrreversible: true, SkipBlocked: true}
 	p, g, err := x.planRollback(ctx, r)
 	if err != nil {
 		return nil, err

@@ -182,7 +182,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	x.lookWhole(seen, append(slices.Sorted(maps.Keys(found)), x.inOrigins(g.now.Entries, g.list)...))
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Kept: x.kept, Repair: true, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found}})
+		Kept: x.kept, Repair: true, SkipBlocked: r.SkipBlocked, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found}})
 	if err := problems.Err(); err != nil {
 		return p, g, err
 	}

@@ -219,7 +219,7 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 			return rep, err
 		}
 		if !todo || len(r.Held) > 0 && now.Empty() && maps.Equal(known, r.Known) {
-			waits = waiting(r.Held)
+			waits, done = waiting(r.Held), now
 			break
 		}
 		if seen[unbased(now)] {
@@ -244,7 +244,8 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 	if waits != "" {
 		return rep, errors.New(waits)
 	}
-	return x.confirmed(rep, nil, o)
+	rep, err := x.confirmed(rep, nil, o)
+	return rep, leftAs(done, err)
 }
 
 // untold is an error when a plan would change what was not told before it.

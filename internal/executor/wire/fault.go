@@ -25,7 +25,7 @@ type fault struct {
 // classes are the errors that people above tell apart, by name.
 func classes() map[string]error {
 	return map[string]error{
-		"locked": executor.ErrLocked, "stale": executor.ErrStale, "check-failed": executor.ErrCheckFailed, "rolled-back": executor.ErrRolledBack,
+		"locked": executor.ErrLocked, "stale": executor.ErrStale, "blocked": executor.ErrBlocked, "check-failed": executor.ErrCheckFailed, "rolled-back": executor.ErrRolledBack,
 		"frozen": executor.ErrFrozen, "irreversible": executor.ErrIrreversible, "canceled": context.Canceled, "deadline": context.DeadlineExceeded,
 		"not-exist": fs.ErrNotExist, "permission": fs.ErrPermission, "lost": ErrLost,
 	}

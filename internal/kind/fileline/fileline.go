@@ -85,6 +85,15 @@ func mistakes(s kind.State) diag.List {
 		return diag.List{diag.Errorf(s.Range, "Key without a value", "Give value. To take the line out say ensure = \"absent\".")}
 	case !key && !s.Given("line"):
 		return s.Errorf("match", "Match without a line", "Give the line that is to stand there. To take the one that matches out say ensure = \"absent\".")
+	case !key && s.Given("match") && !s.Attrs["line"].IsMarked() && !matches(s.Str("match"), s.Str("line")):
+		return s.Errorf("match", "Match does not find its own line", "The line does not match this expression. After the next change of the line the old one would stay beside the new one. Write an expression that matches the line to replace and also the line that is given.")
 	}
 	return nil
+}
+
+// matches tells whether an expression finds a line. The check of the attribute
+// rejects an expression that does not compile.
+func matches(expression, line string) bool {
+	re, err := regexp.Compile(expression)
+	return err != nil || re.MatchString(line)
 }

@@ -178,14 +178,14 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		if err != nil {
 			return nil, err
 		}
-		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, Diffs: f.wants(cr.s)})
+		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s)})
 		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
 			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Go back all the same, leaving their effects: add --cross-irreversible")
 		}
 		return &seen{to: run, plan: p}, err
 	}
 	do := func(ctx context.Context, _ *member, x executor.Executor, w *seen) (*executor.Report, error) {
-		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross}, w.plan, o, func(executor.Event) {})
+		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip}, w.plan, o, func(executor.Event) {})
 	}
 	return cr.planAndDo(ctx, f.runFlags, "Roll these back?", "Rolled back", decide, do)
 }

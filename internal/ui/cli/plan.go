@@ -67,6 +67,7 @@ Each line begins with what happens:
   ?  check     a verification, after the run
   =  adopt     found as wanted: recorded, nothing runs
   .  forget    no longer wanted and never changed by fettle: left as it is
+  x  blocked   it cannot go back now (a file became a link, say): left as it is
   *  later     what only the run can tell: (known after apply)
 
 A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
@@ -106,6 +107,9 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 func (s *session) showPlan(ctx context.Context, x executor.Executor, req executor.Request, f planFlags) error {
 	p, err := x.Plan(ctx, req)
 	if err != nil {
+		if p != nil && len(p.Changes) > 0 && !s.json {
+			s.style().Plan(s.app.Stdout, p, f.options(s)) // everything that could be planned
+		}
 		return err
 	}
 	if f.out != "" {

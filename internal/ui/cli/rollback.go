@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
@@ -21,6 +22,7 @@ type rollbackFlags struct {
 	runFlags
 	many  manyFlags
 	cross bool
+	skip  bool
 }
 
 func newRollback(s *session) *cobra.Command {
@@ -41,7 +43,11 @@ TO is
 
 A rollback is a run of its own, and can be taken back too. Steps that have no
 inverse are listed first; it goes past them only with --cross-irreversible. Nothing
-takes a rollback back by itself, even if it may lock you out.`,
+takes a rollback back by itself, even if it may lock you out.
+
+An address that cannot be restored now (a file that became a link, say) is an
+error, and nothing changes. --skip-blocked restores everything else and exits
+with 1; the same command restores the rest later.`,
 		Example: "  sudo fettle rollback\n  sudo fettle rollback 12\n  sudo fettle rollback origin --yes\n  sudo fettle rollback v1.4",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -58,6 +64,7 @@ takes a rollback back by itself, even if it may lock you out.`,
 	f.flags(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "go back although some steps cannot be undone")
+	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "leave addresses as they are that cannot be restored now")
 	return c
 }
 
@@ -66,7 +73,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 	if err != nil {
 		return err
 	}
-	r := executor.RollbackRequest{CrossIrreversible: f.cross, Diffs: f.wants(s)}
+	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s)}
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
 		if err := s.mayRun(ctx, x, o); err != nil {
@@ -76,7 +83,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 			return err
 		}
 		if p, err = x.PlanRollback(ctx, r); err != nil {
-			return err
+			return orSkip(err)
 		}
 		if !p.Empty() {
 			s.tellsKept()
@@ -88,6 +95,15 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 			return x.Rollback(ctx, r, p, o, show)
 		})
 	})
+}
+
+// orSkip adds how to roll back without addresses that cannot be restored now.
+func orSkip(err error) error {
+	var list *diag.ListError
+	if !errors.As(err, &list) {
+		return err
+	}
+	return withHint(err, "Repair what is in the way, or roll back everything else: add --skip-blocked. The same command restores the rest later.")
 }
 
 func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackFlags) error {

@@ -54,6 +54,8 @@ func signOf(a plan.Action) sign {
 		return sign{"=", dim, "adopt"}
 	case plan.Forget:
 		return sign{".", dim, "forget"}
+	case plan.Blocked:
+		return sign{"x", red, "left as they are"}
 	case plan.Drift:
 		return sign{"!", purple, "only reported as drift"}
 	}
@@ -62,7 +64,7 @@ func signOf(a plan.Action) sign {
 
 // summaryOrder is the order of the numbers in the last line.
 func summaryOrder() []plan.Action {
-	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
+	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Blocked, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
 }
 
 // Plan prints a plan: a heading, one line a change with its differences

@@ -43,6 +43,9 @@ func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 		return image.Image{}, err
 	}
 	r.FileAbsent = !there
+	if st, err := e.Host.Lstat(s.Path()); err == nil && there && st.Nlink > 1 {
+		r.Nlink = st.Nlink
+	}
 	if r, err = concealed(e.Host, s, plain, r); err != nil {
 		return image.Image{}, err
 	}

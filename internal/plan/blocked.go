@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+)
+
+// One address that cannot be planned does not prevent the others. What is wanted
+// and cannot be reached is an error. What only goes back is left as it is, and
+// stays managed, so that a later run can finish it.
+
+// refuse reports a step that cannot be planned.
+func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
+	if m.in.Goal == nil {
+		m.problem(s.Source, s.String(), err)
+		return
+	}
+	c := Change{Addr: s.Addr(), Step: s.String(), Source: s.Source, By: by}
+	if e, applied := m.now[c.Addr]; applied {
+		c.Applied = e.Step
+	}
+	m.blocked(c, err)
+}
+
+// blocked leaves an address as it is that cannot go back now. A rollback reports
+// an error unless it may leave some out.
+func (m *maker) blocked(c Change, err error) {
+	if m.in.Goal != nil && !m.in.SkipBlocked {
+		line := c.Step
+		if line == "" {
+			line = c.Applied
+		}
+		m.problem(c.Source, line, err)
+		return
+	}
+	c.Action, c.Why = Blocked, "it cannot go back now, so it stays as it is: "+err.Error()
+	c.From, c.To, c.Found, c.Differences, c.Note = nil, nil, false, nil, ""
+	m.add(c)
+}
+
+// Blocked lists the addresses that a plan leaves as they are, since they cannot go
+// back now.
+func (p *Plan) Blocked() []addr.Addr {
+	var out []addr.Addr
+	for _, c := range p.Changes {
+		if c.Action == Blocked {
+			out = append(out, c.Addr)
+		}
+	}
+	return out
+}
+
+// separates is an error for a change that would part a file from its hard links.
+// Where something else of the plan removes hard links, only the run can tell.
+func (m *maker) separates(c Change) error {
+	if m.unlinks || c.From == nil || c.To == nil {
+		return nil
+	}
+	var names uint64
+	switch from, to := c.From, c.To; {
+	case from.File != nil && to.File != nil && from.File.Type == image.Regular:
+		f, t := from.File, to.File
+		if t.Type != image.Absent && (t.Type != f.Type || t.Digest != f.Digest || t.Sealed != f.Sealed) {
+			names = f.Nlink
+		}
+	case from.Region != nil && to.Region != nil && !from.Same(*to):
+		names = from.Region.Nlink
+	}
+	if names < 2 {
+		return nil
+	}
+	return fmt.Errorf("cannot replace %q: the file has %d hard links, and other names would keep the old content; remove the other names first, or set only its metadata", c.Addr.Path(), names)
+}
+
+// removesLinks tells whether a change may remove names of hard links.
+func removesLinks(c Change) bool {
+	switch {
+	case c.Action == Purge, c.To != nil && c.To.File != nil && c.To.File.Tree != "":
+		return true
+	case c.From == nil || c.From.File == nil || c.To == nil || c.To.File == nil:
+		return false
+	}
+	gone := c.To.File.Type == image.Absent
+	return gone && (c.From.File.Type == image.Directory || c.From.File.Nlink > 1)
+}
