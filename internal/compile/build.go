@@ -126,6 +126,7 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 		return i, true
 	}
 	other := b.items[i].node
+	s = b.sameNeed(n, i, s)
 	if shared(s.Verb) && s.Same(b.items[i].step) && other != n {
 		if b.finds[n] = b.orders.before(other, n); b.finds[n] {
 			b.findDone(n, i)
@@ -144,6 +145,32 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 		return b.writtenAgain(n, i, s)
 	}
 	return 0, false
+}
+
+// sameNeed gives the step that a state and an item come to together, where the one
+// is a package that a kind needs in whatever version, and the other one a package
+// that says more of it. Otherwise it gives the step as it is.
+func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
+	old := b.items[i].step
+	switch {
+	case s.Verb != step.Pkg || s.Absent() || old.Absent():
+	case b.needed(n, s):
+		return old
+	case b.needed(b.items[i].node, old):
+		b.items[i].step = s
+	}
+	return s
+}
+
+// needed tells whether a state of a kind that is written in the language only asks
+// for a package to be there.
+func (b *builder) needed(n int, s step.Step) bool {
+	for p := b.c.Nodes[n].Parent; len(s.Attrs) == 0 && p >= 0; p = b.c.Nodes[p].Parent {
+		if b.c.Nodes[p].Defined != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // findDone notes that a state asks for an item that a state before it has. A kind

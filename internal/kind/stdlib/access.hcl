@@ -62,7 +62,7 @@ define "sudoers" {
 }
 
 define "sshd_config" {
-  description = "Settings of sshd: NAME.conf in /etc/ssh/sshd_config.d, put back if sshd -t does not accept all of its configuration, and ssh reloaded. Debian's sshd_config reads these files first, and the first value counts. The package openssh-server must be there and ssh running. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back wholly, and ssh reloaded."
+  description = "Settings of sshd: NAME.conf in /etc/ssh/sshd_config.d, put back if sshd -t does not accept all of its configuration, and ssh reloaded. Debian's sshd_config reads these files first, and the first value counts. ssh must be running, as it is behind the package openssh-server. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back wholly, the package included, and ssh reloaded."
   main        = "name"
 
   variable "name" {
@@ -87,6 +87,11 @@ define "sshd_config" {
     default     = ""
     description = "further lines below the settings, such as a Match block"
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package openssh-server; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -106,22 +111,27 @@ define "sshd_config" {
     lines = concat(["# managed by fettle"], [for k, v in var.settings : "${k} ${v}"], trimspace(var.content) != "" ? [chomp(var.content)] : [])
   }
 
+  package "openssh-server" {
+    when = local.here && var.package
+  }
   directory "dir" {
-    when = local.here
-    path = "/etc/ssh/sshd_config.d"
+    when  = local.here
+    path  = "/etc/ssh/sshd_config.d"
+    after = [package.openssh-server]
   }
   file "conf" {
     path     = "/etc/ssh/sshd_config.d/${var.name}.conf"
     content  = local.here ? "${join("\n", local.lines)}\n" : null
     validate = local.here ? "sshd -t" : null
     ensure   = var.ensure
+    after    = [package.openssh-server]
     notify   = [service.ssh.reload]
   }
   service "ssh" {}
 }
 
 define "known_host" {
-  description = "The key of another host, for all users of ssh: a line of /etc/ssh/ssh_known_hosts, one for each host and type of key. Taken back wholly."
+  description = "The key of another host, for all users of ssh: a line of /etc/ssh/ssh_known_hosts, one for each host and type of key. Taken back wholly, the package included."
   main        = "host"
 
   variable "host" {
@@ -149,6 +159,11 @@ define "known_host" {
       error_message = "aliases are names and addresses, or [NAME]:PORT, without blanks, commas and wildcards."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package openssh-client; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -164,12 +179,16 @@ define "known_host" {
     pattern = regexreplace(var.host, "([].[])", "\\$1")
   }
 
+  package "openssh-client" {
+    when = var.ensure == "present" && var.package
+  }
   file_line "key" {
     path   = "/etc/ssh/ssh_known_hosts"
     match  = "^([^ #]*,)?${local.pattern}(,[^ ]*)? ${local.words[0]} "
     line   = var.ensure == "present" ? "${join(",", concat([var.host], var.aliases))} ${local.words[0]} ${local.words[1]}" : null
     create = true
     ensure = var.ensure
+    after  = [package.openssh-client]
   }
 }
 

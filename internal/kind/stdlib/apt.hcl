@@ -1,5 +1,5 @@
 define "apt_source" {
-  description = "An apt repository: NAME.sources in /etc/apt/sources.list.d in deb822 form, its key in /etc/apt/keyrings, and apt-get update when one of them changed. Say after = [apt_source.NAME] on packages from it. Taken back wholly: apt-get update runs again; packages that came from it stay."
+  description = "An apt repository: NAME.sources in /etc/apt/sources.list.d in deb822 form, its key in /etc/apt/keyrings, and apt-get update when one of them changed. Packages that are declared after it wait for it; one that is declared before it needs after = [apt_source.NAME]. Taken back wholly: apt-get update runs again; packages that came from it stay."
   main        = "name"
 
   variable "name" {
@@ -71,6 +71,11 @@ define "apt_source" {
     default     = true
     description = "false keeps the files and makes apt skip them"
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package ca-certificates where an address begins with https; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -103,17 +108,22 @@ define "apt_source" {
     )
   }
 
+  package "ca-certificates" {
+    when = local.here && var.package && length([for u in var.uris : u if startswith(u, "https:")]) > 0
+  }
   file "key" {
     when    = var.key != null
     path    = local.keyfile
     content = local.here ? var.key : null
     ensure  = var.ensure
+    after   = [package.ca-certificates]
     notify  = [exec.update.run]
   }
   file "sources" {
     path    = "/etc/apt/sources.list.d/${var.name}.sources"
     content = local.here ? "${join("\n", local.lines)}\n" : null
     ensure  = var.ensure
+    after   = [package.ca-certificates]
     notify  = [exec.update.run]
   }
   exec "update" {

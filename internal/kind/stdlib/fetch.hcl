@@ -1,7 +1,7 @@
 # What comes from elsewhere. Neither is in the repository: the history of the
 # repository says which digest it was, and not what was in it.
 define "download" {
-  description = "A file from the network, by curl and checked by its digest. It is not in the repository or in fettle's record, so going back to it means fetching it again; what has to come back for sure is a file with source. The package curl must be there. Taken back partly: the file goes, and one that stood there before is not kept."
+  description = "A file from the network, by curl and checked by its digest. It is not in the repository or in fettle's record, so going back to it means fetching it again; what has to come back for sure is a file with source. Taken back partly: the file goes, and one that stood there before is not kept."
   main        = "path"
 
   variable "path" {
@@ -44,6 +44,11 @@ define "download" {
     default     = "10m"
     description = "how long it may take; 10m when left out"
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package curl, and ca-certificates for https; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -70,12 +75,19 @@ define "download" {
   }
 
   # The file gets its name when it is whole and right.
+  package "curl" {
+    when = local.here && var.package
+  }
+  package "ca-certificates" {
+    when = local.here && var.package && startswith(local.url, "https:")
+  }
   exec "fetch" {
     when    = local.here
     name    = "download-${var.path}"
     command = ["sh", "-ec", "new=\"$2.fettle-new\"; trap 'rm -f \"$new\"' EXIT; curl --netrc-optional -fsSL --retry 3 -o \"$new\" -- \"$1\"; echo \"$3  $new\" | sha256sum -c --quiet; chown root:root \"$new\"; chmod \"$4\" \"$new\"; mv \"$new\" \"$2\"", "download", local.url, var.path, local.sum, var.mode]
     unless  = ["sh", "-c", "echo \"$2  $1\" | sha256sum -c --status && test \"$(stat -c 0%a:%u:%g \"$1\")\" = \"0${trimprefix(var.mode, "0")}:0:0\"", "download", var.path, local.sum]
     undo    = ["rm", "-f", var.path]
+    after   = [package.curl, package.ca-certificates]
     timeout = var.timeout
   }
   file "gone" {
@@ -86,7 +98,7 @@ define "download" {
 }
 
 define "archive" {
-  description = "A tar archive of the host, such as one of file or download, unpacked into a directory that is made for it, whole or not at all; a path that is there is taken for unpacked. For another version use another path, and a link to it. A tree of the module is better a directory with source, which knows each entry. Taken back wholly: what came out of the archive goes, and the directory when nothing else is in it."
+  description = "An archive of the host, tar or zip, such as one of file or download, unpacked into a directory that is made for it, whole or not at all; a path that is there is taken for unpacked. For another version use another path, and a link to it. A tree of the module is better a directory with source, which knows each entry. Taken back wholly: what came out of the archive goes, and the directory when nothing else is in it."
   main        = "path"
 
   variable "path" {
@@ -100,7 +112,7 @@ define "archive" {
   variable "archive" {
     type        = string
     default     = null
-    description = "the archive's path, such as file.shop.path or download.shop.path; tar finds out how it is packed. With source where it is kept, PATH.archive when left out"
+    description = "the archive's path, such as file.shop.path or download.shop.path. One whose name ends in .zip, .jar or .war is a zip archive, any other one is for tar, which finds out how it is packed. With source where it is kept, PATH.archive when left out"
     validation {
       condition     = var.archive == null || can(regex("^/[^\\n]+$", var.archive))
       error_message = "archive is the absolute path of a file on the host."
@@ -142,9 +154,21 @@ define "archive" {
       error_message = "group is the name of a group."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package that unpacks it: libarchive-tools for zip, xz-utils, bzip2, zstd or lzip by the end of the name; false when something else does"
+  }
 
   locals {
     archive = coalesce(var.archive, "${var.path}.archive")
+    name    = lower(coalesce(var.archive, var.source, "-"))
+    zip     = can(regex("[.](zip|jar|war)$", local.name))
+    packed  = try(regex("[.]t?(xz|bz2|bz|zst|lz)$", local.name)[0], local.zip ? "zip" : "")
+    program = lookup({ zip = "libarchive-tools", xz = "xz-utils", bz2 = "bzip2", bz = "bzip2", zst = "zstd", lz = "lzip" }, local.packed, "")
+    # bsdtar takes the options of tar, but lists names as they are in the archive.
+    unpack = local.zip ? "bsdtar" : "tar"
+    list   = local.zip ? "bsdtar -tf \"$1\" | cut -d/ -f$(($3 + 1))- ${var.strip > 0 ? "-s" : ""}" : "tar --strip-components=\"$3\" --show-transformed-names -tf \"$1\""
   }
 
   file "packed" {
@@ -152,12 +176,16 @@ define "archive" {
     path   = local.archive
     source = var.source
   }
+  package "program" {
+    when = var.package && local.program != ""
+    name = local.program
+  }
   exec "unpack" {
     name    = "archive-${var.path}"
-    command = ["sh", "-ec", "new=\"$2.fettle-new\"; rm -rf \"$new\"; mkdir -m 0755 \"$new\"; tar -C \"$new\" --strip-components=\"$3\" --no-same-owner -xf \"$1\"; chown -hR \"$4\" \"$new\"; mv -T \"$new\" \"$2\"", "archive", local.archive, var.path, tostring(var.strip), "${var.owner}:${var.group}"]
+    command = ["sh", "-ec", "new=\"$2.fettle-new\"; rm -rf \"$new\"; mkdir -m 0755 \"$new\"; ${local.unpack} -C \"$new\" --strip-components=\"$3\" --no-same-owner -xf \"$1\"; chown -hR \"$4\" \"$new\"; mv -T \"$new\" \"$2\"", "archive", local.archive, var.path, tostring(var.strip), "${var.owner}:${var.group}"]
     creates = var.path
-    after   = [file.packed]
-    undo    = ["sh", "-ec", "tar -tf \"$1\" >/dev/null; cd \"$2\"; tar --strip-components=\"$3\" --show-transformed-names -tf \"$1\" | sort -r | while IFS= read -r name; do case \"$name\" in */) rmdir -- \"$name\" 2>/dev/null || :;; ?*) rm -f -- \"$name\";; esac; done; cd /; rmdir --ignore-fail-on-non-empty \"$2\"", "archive", local.archive, var.path, tostring(var.strip)]
+    after   = [file.packed, package.program]
+    undo    = ["sh", "-ec", "${local.unpack} -tf \"$1\" >/dev/null; cd \"$2\"; ${local.list} | sort -r | while IFS= read -r name; do case \"$name\" in */) rmdir -- \"$name\" 2>/dev/null || :;; ?*) rm -f -- \"$name\";; esac; done; cd /; rmdir --ignore-fail-on-non-empty \"$2\"", "archive", local.archive, var.path, tostring(var.strip)]
     timeout = "30m"
   }
 }

@@ -1,6 +1,6 @@
 # What is checked out of git on the host itself.
 define "git_checkout" {
-  description = "A git repository that is cloned and checked out at one commit or tag; a branch moves, so it is no answer to what should be there. Files that somebody changed stay, and stop the run when the commit needs them. The package git must be there. Taken back partly: a clone that was made here goes, unless somebody changed something in it, and one that was there goes back to its commit; what it fetched stays."
+  description = "A git repository that is cloned and checked out at one commit or tag; a branch moves, so it is no answer to what should be there. Files that somebody changed stay, and stop the run when the commit needs them. Taken back partly: a clone that was made here goes, unless somebody changed something in it, and one that was there goes back to its commit; what it fetched stays."
   main        = "path"
 
   variable "path" {
@@ -58,12 +58,22 @@ define "git_checkout" {
     default     = "30m"
     description = "how long cloning may take; 30m when left out"
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package git, ca-certificates for https and openssh-client for ssh; false when something else does"
+  }
 
   locals {
     # A commit stands for itself, a tag for the commit that it names in the clone.
     commit = can(regex("^[0-9a-f]{40}([0-9a-f]{24})?$", var.revision)) ? var.revision : "refs/tags/${var.revision}"
+    ssh    = startswith(var.url, "ssh:") || can(regex("^[^/:]+:", var.url)) && !can(regex("^[a-z+]+://", var.url))
   }
 
+  package "needed" {
+    for_each = toset(var.package ? concat(["git"], startswith(var.url, "https:") ? ["ca-certificates"] : [], local.ssh ? ["openssh-client"] : []) : [])
+    name     = each.key
+  }
   # refs/fettle/made marks a clone of ours, refs/fettle/before the commit of one
   # that was there: the way back needs to know.
   exec "checkout" {
@@ -102,5 +112,6 @@ define "git_checkout" {
       EOT
     , "git", var.path]
     timeout = var.timeout
+    after   = [package.needed]
   }
 }

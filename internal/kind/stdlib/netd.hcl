@@ -1,6 +1,6 @@
 # Addresses of the machine, and whom it asks for names.
 define "resolver" {
-  description = "Whom the machine asks for names: /etc/resolv.conf, written as a file in place of a link; or with resolved a file in /etc/systemd/resolved.conf.d and systemd-resolved restarted, whose package must be there and owns /etc/resolv.conf. One state a host. Taken back wholly."
+  description = "Whom the machine asks for names: /etc/resolv.conf, written as a file in place of a link; or with resolved a file in /etc/systemd/resolved.conf.d and systemd-resolved restarted, whose package is installed for it and owns /etc/resolv.conf. One state a host. Taken back wholly."
   main        = "name"
 
   variable "name" {
@@ -46,6 +46,11 @@ define "resolver" {
       error_message = "/etc/resolv.conf has at most three servers. Leave some out, or use resolved."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "with resolved: install the package systemd-resolved; false when something else does"
+  }
 
   locals {
     plain = concat(
@@ -66,19 +71,25 @@ define "resolver" {
     path    = "/etc/resolv.conf"
     content = "${join("\n", local.plain)}\n"
   }
+  package "systemd-resolved" {
+    when = var.resolved && var.package
+  }
   directory "dir" {
-    when = var.resolved
-    path = "/etc/systemd/resolved.conf.d"
+    when  = var.resolved
+    path  = "/etc/systemd/resolved.conf.d"
+    after = [package.systemd-resolved]
   }
   file "resolved" {
     when    = var.resolved
     path    = "/etc/systemd/resolved.conf.d/${var.name}.conf"
     content = "${join("\n", local.resolved)}\n"
+    after   = [package.systemd-resolved]
     notify  = [service.resolved.restart]
   }
   service "resolved" {
-    when = var.resolved
-    name = "systemd-resolved"
+    when  = var.resolved
+    name  = "systemd-resolved"
+    after = [package.systemd-resolved]
   }
 }
 

@@ -73,7 +73,7 @@ define "hostname" {
 }
 
 define "timezone" {
-  description = "The time zone of the machine: /etc/localtime and /etc/timezone. The package tzdata must be there. Taken back wholly."
+  description = "The time zone of the machine: /etc/localtime and /etc/timezone. Taken back wholly."
   main        = "zone"
 
   variable "zone" {
@@ -84,13 +84,23 @@ define "timezone" {
       error_message = "zone is a name below /usr/share/zoneinfo, such as Europe/Amsterdam."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package tzdata; false when something else does"
+  }
 
+  package "tzdata" {
+    when = var.package
+  }
   link "localtime" {
     path   = "/etc/localtime"
     target = "/usr/share/zoneinfo/${var.zone}"
+    after  = [package.tzdata]
   }
   file "timezone" {
     path    = "/etc/timezone"
     content = "${var.zone}\n"
+    after   = [package.tzdata]
   }
 }

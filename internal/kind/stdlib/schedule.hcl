@@ -1,6 +1,6 @@
 # What runs by the clock.
 define "cron" {
-  description = "A command that cron runs: a file in /etc/cron.d. The package cron must be there. Taken back wholly."
+  description = "A command that cron runs: a file in /etc/cron.d. Taken back wholly, the package included."
   main        = "name"
 
   variable "name" {
@@ -41,6 +41,11 @@ define "cron" {
     default     = {}
     description = "environment variables, such as PATH or MAILTO"
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package cron; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -55,10 +60,14 @@ define "cron" {
     lines = concat([for k, v in var.env : "${k}=${v}"], ["${trimspace(var.schedule)} ${var.user} ${var.command}"])
   }
 
+  package "cron" {
+    when = var.ensure == "present" && var.package
+  }
   file "entry" {
     path    = "/etc/cron.d/${var.name}"
     content = var.ensure == "present" ? "# managed by fettle\n${join("\n", local.lines)}\n" : null
     ensure  = var.ensure
+    after   = [package.cron]
   }
 }
 

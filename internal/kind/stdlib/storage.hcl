@@ -40,6 +40,11 @@ define "mount" {
       error_message = "options are words without blanks and commas, one an entry of the list."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package that mounts file systems of the type, such as nfs-common; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -58,6 +63,8 @@ define "mount" {
     here    = var.ensure == "present"
     unit    = "${replace(replace(trimprefix(var.path, "/"), "-", "\\x2d"), "/", "-")}.mount"
     network = contains(["nfs", "nfs4", "cifs", "ceph", "glusterfs", "9p", "fuse.sshfs"], coalesce(var.type, "-"))
+    # Programs that mount(8) calls for types that the kernel does not mount alone.
+    helper = lookup({ nfs = "nfs-common", nfs4 = "nfs-common", cifs = "cifs-utils", ceph = "ceph-common", glusterfs = "glusterfs-client", "fuse.sshfs" = "sshfs", "ntfs-3g" = "ntfs-3g" }, coalesce(var.type, "-"), "")
     lines = concat(
       ["# managed by fettle", "[Unit]", "Description=${var.path}", "", "[Mount]", "What=${replace(coalesce(var.what, "-"), "%", "%%")}", "Where=${var.path}"],
       var.type != null ? ["Type=${var.type}"] : [],
@@ -66,6 +73,10 @@ define "mount" {
     )
   }
 
+  package "helper" {
+    when = local.here && var.package && local.helper != ""
+    name = local.helper
+  }
   # With ensure = "absent" this is taken back while it is still mounted.
   exec "directory" {
     when    = local.here
@@ -92,7 +103,7 @@ define "mount" {
     name    = local.unit
     enabled = true
     running = true
-    after   = [file.unit]
+    after   = [file.unit, package.helper]
   }
 }
 

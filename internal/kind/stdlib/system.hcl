@@ -1,6 +1,6 @@
 # The kernel, and what the whole system goes by.
 define "kernel_module" {
-  description = "A module of the kernel: loaded now and at boot (NAME.conf in /etc/modules-load.d), its parameters in /etc/modprobe.d; or, with blocked, never loaded. The package kmod must be there. Parameters count from the next load on. Taken back partly: the files go and a module that was loaded here is unloaded, which fails while it is in use; one that blocked kept out is not loaded."
+  description = "A module of the kernel: loaded now and at boot (NAME.conf in /etc/modules-load.d), its parameters in /etc/modprobe.d; or, with blocked, never loaded. Parameters count from the next load on. Taken back partly: the files go and a module that was loaded here is unloaded, which fails while it is in use; one that blocked kept out is not loaded."
   main        = "name"
 
   variable "name" {
@@ -29,6 +29,11 @@ define "kernel_module" {
       error_message = "A blocked module has no parameters."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package kmod; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -48,11 +53,15 @@ define "kernel_module" {
     blocked = "blacklist ${var.name}\ninstall ${var.name} /bin/false"
   }
 
+  package "kmod" {
+    when = local.here && var.package
+  }
   file "modprobe" {
     when    = local.conf || !local.here
     path    = "/etc/modprobe.d/${var.name}.conf"
     content = local.here ? "# managed by fettle\n${var.blocked ? local.blocked : local.options}\n" : null
     ensure  = var.ensure
+    after   = [package.kmod]
   }
   file "load" {
     when    = !var.blocked
@@ -66,7 +75,7 @@ define "kernel_module" {
     command = ["modprobe", var.name]
     creates = "/sys/module/${local.known}"
     undo    = ["modprobe", "-r", var.name]
-    after   = [file.modprobe]
+    after   = [file.modprobe, package.kmod]
   }
 }
 
@@ -218,7 +227,7 @@ define "alternative" {
 }
 
 define "capability" {
-  description = "File capabilities of a program that is not fettle's, such as one of a package; they are set again when an upgrade has replaced it. The package libcap2-bin must be there. Say after = [package.NAME]. Taken back partly: the program has no capabilities then, also where it had others before."
+  description = "File capabilities of a program that is not fettle's, such as one of a package; they are set again when an upgrade has replaced it. Say after = [package.NAME]. Taken back partly: the program has no capabilities then, also where it had others before."
   main        = "path"
 
   variable "path" {
@@ -237,12 +246,21 @@ define "capability" {
       error_message = "capabilities are names, = and some of e, i and p, such as cap_net_bind_service=ep."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package libcap2-bin; false when something else does"
+  }
 
+  package "libcap2-bin" {
+    when = var.package
+  }
   exec "set" {
     name    = "capability-${var.path}"
     command = ["setcap", "-q", var.capabilities, var.path]
     unless  = ["setcap", "-q", "-v", var.capabilities, var.path]
     undo    = ["setcap", "-q", "-r", var.path]
+    after   = [package.libcap2-bin]
   }
 }
 

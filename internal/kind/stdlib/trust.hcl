@@ -45,7 +45,7 @@ define "nftables" {
 }
 
 define "ca_certificate" {
-  description = "An authority that the whole machine trusts: NAME.crt in /usr/local/share/ca-certificates, and update-ca-certificates. The package ca-certificates must be there. Taken back wholly: the collection in /etc/ssl/certs is made again."
+  description = "An authority that the whole machine trusts: NAME.crt in /usr/local/share/ca-certificates, and update-ca-certificates. Taken back wholly, the package included: the collection in /etc/ssl/certs is made again."
   main        = "name"
 
   variable "name" {
@@ -64,6 +64,11 @@ define "ca_certificate" {
       condition     = var.certificate == null || length(regexall("-----BEGIN CERTIFICATE-----", coalesce(var.certificate, "-"))) == 1
       error_message = "certificate is one certificate in PEM form: it begins with -----BEGIN CERTIFICATE-----. A chain is a state for each."
     }
+  }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package ca-certificates; false when something else does"
   }
   variable "ensure" {
     type        = string
@@ -88,11 +93,15 @@ define "ca_certificate" {
     here = var.ensure == "present"
   }
 
+  package "ca-certificates" {
+    when = local.here && var.package
+  }
   file "certificate" {
     path     = "/usr/local/share/ca-certificates/${var.name}.crt"
     content  = local.here ? "${trimspace(coalesce(var.certificate, "-"))}\n" : null
     validate = local.here ? "openssl x509 -noout -in %s" : null
     ensure   = var.ensure
+    after    = [package.ca-certificates]
     notify   = [exec.update.run]
   }
   exec "update" {

@@ -1,7 +1,7 @@
 # Keys and certificates that are made on the host, by openssl. Neither is in the
 # repository, in a list or in a log.
 define "x509_key" {
-  description = "A private key that openssl makes on the host, once; a file that is there is taken for it. It never leaves the host. The package openssl must be there. Taken back wholly: a key that was made here goes, and with ensure = \"absent\" it comes back."
+  description = "A private key that openssl makes on the host, once; a file that is there is taken for it. It never leaves the host. Taken back wholly: a key that was made here goes, and with ensure = \"absent\" it comes back."
   main        = "path"
 
   variable "path" {
@@ -48,6 +48,11 @@ define "x509_key" {
       error_message = "mode is three or four octal digits and ends in 0: a private key is nothing for everybody."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package openssl; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -63,6 +68,9 @@ define "x509_key" {
     algorithm = { ec = ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"], ed25519 = ["ED25519"], rsa = ["RSA", "-pkeyopt", "rsa_keygen_bits:3072"] }
   }
 
+  package "openssl" {
+    when = local.here && var.package
+  }
   # The key gets its name when it is whole and nobody else can read it.
   exec "make" {
     when    = local.here
@@ -70,6 +78,7 @@ define "x509_key" {
     command = concat(["sh", "-ec", "path=$1 new=\"$1.fettle-new\"; shift; umask 077; trap 'rm -f \"$new\"' EXIT; openssl genpkey -out \"$new\" -algorithm \"$@\"; mv -T \"$new\" \"$path\"", "x509", var.path], local.algorithm[var.type])
     creates = var.path
     undo    = ["rm", "-f", var.path]
+    after   = [package.openssl]
   }
   metadata "key" {
     when  = local.here
@@ -87,7 +96,7 @@ define "x509_key" {
 }
 
 define "x509_certificate" {
-  description = "A certificate for a key of the host, by openssl: signed with the key itself, or by an authority whose certificate and key are files of the host. It is made anew when it is about to end, when the key is another one, and when the names change: every run looks. Say notify for whom has to read it. The package openssl must be there. Taken back partly: the certificate goes, and one that stood there before is not kept."
+  description = "A certificate for a key of the host, by openssl: signed with the key itself, or by an authority whose certificate and key are files of the host. It is made anew when it is about to end, when the key is another one, and when the names change: every run looks. Say notify for whom has to read it. Taken back partly: the certificate goes, and one that stood there before is not kept."
   main        = "path"
 
   variable "path" {
@@ -166,6 +175,11 @@ define "x509_certificate" {
       error_message = "ca_key is the absolute path of a file on the host."
     }
   }
+  variable "package" {
+    type        = bool
+    default     = true
+    description = "install the package openssl; false when something else does"
+  }
   variable "ensure" {
     type        = string
     default     = "present"
@@ -203,6 +217,9 @@ define "x509_certificate" {
     sign  = var.ca_certificate != null ? ["-CA", coalesce(var.ca_certificate, "-"), "-CAkey", coalesce(var.ca_key, "-")] : []
   }
 
+  package "openssl" {
+    when = local.here && var.package
+  }
   # The certificate gets its name when it is whole.
   exec "sign" {
     when = local.here
@@ -232,6 +249,7 @@ define "x509_certificate" {
       EOT
     , "x509", var.path, coalesce(var.key, "-"), tostring(var.renew_before * 86400), local.cn, local.shown, var.authority ? "TRUE" : "FALSE", local.ca]
     undo    = ["rm", "-f", var.path]
+    after   = [package.openssl]
     timeout = "1m"
   }
   file "gone" {
