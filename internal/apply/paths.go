@@ -84,7 +84,7 @@ func (r *run) partly(first []int, failed int, err error) error {
 			return err2
 		}
 	}
-	return r.fail(failed, StepFailed, err)
+	return r.fail(failed, StepFailed, r.placed(failed, err))
 }
 
 // prepare captures what is at a change's path and works out where it goes. It

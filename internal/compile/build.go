@@ -27,7 +27,8 @@ type builder struct {
 	// found has, for such states, the items that they ask for too. An item cannot be
 	// both in a group and before it, so it stays with the state that is before.
 	found     map[int][]int
-	heldNodes []bool // states that wait for what a run gives, by catalog node
+	sharers   map[int][]int // states that ask for an item besides the one that it is of
+	heldNodes []bool        // states that wait for what a run gives, by catalog node
 	ds        diag.List
 }
 
@@ -53,7 +54,7 @@ func newBuilder(c *catalog.Catalog) *builder {
 		c: c, g: catalog.NewGraph(0), of: make([][]int, len(c.Nodes)),
 		first: make([]int, len(c.Nodes)), last: make([]int, len(c.Nodes)),
 		addrs: map[addr.Addr]int{}, blobs: map[string]kind.Blob{}, notes: make([]note, 1),
-		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{},
+		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{}, sharers: map[int][]int{},
 	}
 }
 
@@ -101,7 +102,12 @@ func (b *builder) states() {
 				b.of[n] = append(b.of[n], i)
 			}
 		}
-		b.ends(n)
+	}
+	b.share()
+	for n, node := range b.c.Nodes {
+		if !node.Group {
+			b.ends(n)
+		}
 	}
 }
 
@@ -128,10 +134,8 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 	other := b.items[i].node
 	s = b.sameNeed(n, i, s)
 	if shared(s.Verb) && s.Same(b.items[i].step) && other != n {
-		if b.finds[n] = b.orders.before(other, n); b.finds[n] {
-			b.findDone(n, i)
-		}
-		return i, !b.finds[n]
+		b.sharers[i] = append(b.sharers[i], n)
+		return i, true
 	}
 	from, to, ok := b.sameKind(b.latest(a, i), n)
 	switch {
@@ -145,40 +149,6 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 		return b.writtenAgain(n, i, s)
 	}
 	return 0, false
-}
-
-// sameNeed gives the step that a state and an item come to together, where the one
-// is a package that a kind needs in whatever version, and the other one a package
-// that says more of it. Otherwise it gives the step as it is.
-func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
-	old := b.items[i].step
-	switch {
-	case s.Verb != step.Pkg || s.Absent() || old.Absent():
-	case b.needed(n, s):
-		return old
-	case b.needed(b.items[i].node, old):
-		b.items[i].step = s
-	}
-	return s
-}
-
-// needed tells whether a state of a kind that is written in the language only asks
-// for a package to be there.
-func (b *builder) needed(n int, s step.Step) bool {
-	for p := b.c.Nodes[n].Parent; len(s.Attrs) == 0 && p >= 0; p = b.c.Nodes[p].Parent {
-		if b.c.Nodes[p].Defined != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// findDone notes that a state asks for an item that a state before it has. A kind
-// that is invoked again, for the next phase, has told of it already.
-func (b *builder) findDone(n, i int) {
-	if _, _, again := b.sameKind(b.items[i].node, n); !again {
-		b.found[n] = append(b.found[n], i)
-	}
 }
 
 // shared tells whether several states may ask for the very same step.

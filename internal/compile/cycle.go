@@ -47,7 +47,10 @@ func (b *builder) nameOf(i int) string {
 }
 
 // missingDir is the lint's advice for lists, which is another one for states.
-var missingDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put MKDIR (\S+) before this step\.`) })
+var (
+	missingDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put MKDIR (\S+) before this step\.`) })
+	missingPkg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put PKG (\S+) before this step\.`) })
+)
 
 // lint checks the list as a whole. Its findings stand at the states.
 func (b *builder) lint(res *Result) {
@@ -66,6 +69,7 @@ func (b *builder) lint(res *Result) {
 	}
 	for _, d := range (step.LintOptions{RequireUndo: res.Policy.RequireUndo}).Lint(placed, step.DebianBase{}) {
 		d.Detail = missingDir().ReplaceAllString(d.Detail, `Declare it: directory "$1" {}.`)
+		d.Detail = missingPkg().ReplaceAllString(d.Detail, `Declare it: package "$1" {}.`)
 		b.ds = append(b.ds, d)
 	}
 }

@@ -110,13 +110,21 @@ func (o *orders) before(earlier, later int) bool {
 	if len(o.c.Edges) == 0 {
 		return false
 	}
-	if o.arcs == nil {
-		o.build()
-	}
 	if o.reached == nil || o.from != earlier {
-		o.walk(earlier)
+		o.from, o.reached = earlier, o.walk(earlier)
 	}
 	return o.reached[2*later]
+}
+
+// behindAny tells which of some nodes come after all of another one of them.
+func (o *orders) behindAny(nodes []int) map[int]bool {
+	out, reached := map[int]bool{}, o.walk(nodes...)
+	for _, n := range nodes {
+		if reached[2*n] {
+			out[n] = true
+		}
+	}
+	return out
 }
 
 func (o *orders) build() {
@@ -134,17 +142,25 @@ func (o *orders) build() {
 	}
 }
 
-func (o *orders) walk(from int) {
-	o.from, o.reached = from, make([]bool, len(o.arcs))
-	todo := []int{2*from + 1}
+// walk gives what comes after the end of any of some nodes.
+func (o *orders) walk(from ...int) []bool {
+	if o.arcs == nil {
+		o.build()
+	}
+	reached := make([]bool, len(o.arcs))
+	var todo []int
+	for _, n := range from {
+		todo = append(todo, 2*n+1)
+	}
 	for len(todo) > 0 {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, to := range o.arcs[n] {
-			if !o.reached[to] {
-				o.reached[to] = true
+			if !reached[to] {
+				reached[to] = true
 				todo = append(todo, to)
 			}
 		}
 	}
+	return reached
 }

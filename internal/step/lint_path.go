@@ -177,5 +177,9 @@ func (l *linter) parent(i int, s Step, p string) {
 		l.warnf(s, r, "Directory may be missing", "No step makes the directory %q; perhaps a command before does. Say so with creates=… there, or write MKDIR.%s", clip(dir), question(l.near(dir, l.dirs)))
 		return
 	}
+	if pkg := Ships(dir); pkg != "" {
+		l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none. The package %s provides it. Put PKG %s before this step.", clip(dir), pkg, pkg)
+		return
+	}
 	l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none.%s Put %s before this step.", clip(dir), question(l.near(dir, l.dirs)), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
 }

@@ -1,0 +1,69 @@
+package compile
+
+import (
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/step"
+)
+
+// sameNeed gives the step that a state and an item come to together, where the one
+// is a package that a kind needs in whatever version, and the other one a package
+// that says more of it. Otherwise it gives the step as it is.
+func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
+	old := b.items[i].step
+	switch {
+	case s.Verb != step.Pkg || s.Absent() || old.Absent():
+	case b.needed(n, s):
+		return old
+	case b.needed(b.items[i].node, old):
+		b.items[i].step = s
+	}
+	return s
+}
+
+// needed tells whether a state of a kind that is written in the language only asks
+// for a package to be there.
+func (b *builder) needed(n int, s step.Step) bool {
+	for p := b.c.Nodes[n].Parent; len(s.Attrs) == 0 && p >= 0; p = b.c.Nodes[p].Parent {
+		if b.c.Nodes[p].Defined != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// share settles whose a step is that several states ask for. It belongs to all that
+// come after none of the others. A state that comes after one of them finds the step
+// done: a step cannot be both in a group and before that group.
+func (b *builder) share() {
+	if len(b.c.Edges) == 0 {
+		return
+	}
+	for _, i := range slices.Sorted(maps.Keys(b.sharers)) {
+		all := append([]int{b.items[i].node}, b.sharers[i]...)
+		behind := b.orders.behindAny(all)
+		first := slices.IndexFunc(all, func(n int) bool { return !behind[n] })
+		if first < 0 {
+			continue // they go round in a circle, which is reported as one
+		}
+		if it := &b.items[i]; first > 0 {
+			it.node, it.step.Source = all[first], b.c.Nodes[all[first]].Source
+		}
+		for _, n := range all {
+			if behind[n] {
+				b.findDone(n, i)
+			}
+		}
+	}
+}
+
+// findDone has a state find an item done. A kind that is invoked again, for the next
+// phase, has told of it already.
+func (b *builder) findDone(n, i int) {
+	b.finds[n] = true
+	b.of[n] = slices.DeleteFunc(b.of[n], func(x int) bool { return x == i })
+	if _, _, again := b.sameKind(b.items[i].node, n); !again {
+		b.found[n] = append(b.found[n], i)
+	}
+}
