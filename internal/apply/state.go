@@ -25,6 +25,7 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
 		Revision: r.header.Revision, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
 	st.Entries = r.ordered(entries)
+	r.dropUntold()
 	for _, a := range r.pendingOrder() {
 		st.Pending = append(st.Pending, r.pending[a])
 	}
@@ -168,6 +169,15 @@ func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 		}
 	}
 	return out
+}
+
+// dropUntold ends what was pending and the plan forgets.
+func (r *run) dropUntold() {
+	for i, c := range r.plan.Changes {
+		if c.Action == plan.Forget && c.Addr.Kind() == addr.KindAct && r.m.Status(i) == Done {
+			delete(r.pending, c.Addr)
+		}
+	}
 }
 
 // pendingOrder is the plan's order, then that of the base.

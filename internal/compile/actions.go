@@ -20,6 +20,7 @@ type act struct {
 	behind  int // catalog node that an immediate action follows
 	phase   int // of those who trigger it
 	block   int // catalog node that it rescues; -1 for none
+	told    int // what told found: 1 for yes, -1 for no
 }
 
 // actions makes a deferred action for each action that is notified, and an
@@ -62,10 +63,15 @@ func (b *builder) actions() {
 			}
 		}
 	}
+	if b.actionCircles() {
+		return
+	}
 	for _, a := range b.acts {
 		if a.item >= 0 {
 			b.place(a)
 			b.beforeNext(a)
+		} else {
+			b.ahead(a, b.ran(a.behind))
 		}
 	}
 }
@@ -96,15 +102,53 @@ func (b *builder) newAct(to int, name string, behind int) *act {
 func (b *builder) place(a *act) {
 	why := a.name + " when notified"
 	for _, n := range slices.Concat(a.on, a.failure) {
-		b.arc(b.last[n], a.item, catalog.Hard, why, b.c.Nodes[n].Range)
+		for _, i := range b.ran(n) {
+			b.arc(i, a.item, catalog.Hard, why, b.c.Nodes[n].Range)
+		}
 	}
 	b.arc(b.last[a.to], a.item, catalog.Hard, why, b.c.Nodes[a.to].Range)
+	b.ahead(a, []int{a.item})
+}
+
+// ahead puts what is after the state of an action behind the items after which the
+// action has run, unless it triggers the action too.
+func (b *builder) ahead(a *act, items []int) {
 	for _, out := range b.g.Out(b.last[a.to]) {
-		if b.items[out.To].act == nil {
-			b.auto(a.item, out.To, catalog.Strong, why)
+		for _, i := range items {
+			if b.items[out.To].act == nil && i != out.To {
+				b.auto(i, out.To, catalog.Strong, a.name+" when notified")
+			}
 		}
 	}
 }
+
+// ran are the items after which a state can have changed: its last step, or where it
+// has none its actions, those that are immediate by what they follow.
+func (b *builder) ran(n int) []int {
+	if !b.onlyActs(n) {
+		return []int{b.last[n]}
+	}
+	if out, ok := b.ranAfter[n]; ok {
+		return out
+	}
+	out := []int{b.last[n]}
+	for _, a := range b.acts {
+		switch {
+		case a.to != n:
+		case a.item >= 0:
+			out = append(out, a.item)
+		default:
+			out = append(out, b.ran(a.behind)...)
+		}
+	}
+	slices.Sort(out)
+	b.ranAfter[n] = slices.Compact(out)
+	return b.ranAfter[n]
+}
+
+// onlyActs tells whether a state has no step, so that what it notifies is told when
+// its actions have run.
+func (b *builder) onlyActs(n int) bool { return len(b.of[n])+len(b.found[n]) == 0 }
 
 // finish gives an action its triggers, in the order of the list.
 func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
@@ -129,18 +173,34 @@ func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	return s, true
 }
 
+// told tells whether anything in the list triggers an action.
+func (b *builder) told(a *act, pos map[int]int) bool {
+	if a.told == 0 {
+		a.told = -1
+		if len(b.triggers(slices.Concat(a.on, a.failure), pos)) > 0 {
+			a.told = 1
+		}
+	}
+	return a.told > 0
+}
+
 // triggers are the addresses of states in the order of the list: of their
 // steps, or of their actions where they have no step.
 func (b *builder) triggers(states []int, pos map[int]int) []addr.Addr {
 	var items []int
+	var acts []addr.Addr
 	for _, n := range states {
 		items = append(append(items, b.of[n]...), b.found[n]...)
-		if len(b.of[n])+len(b.found[n]) > 0 {
+		if !b.onlyActs(n) {
 			continue
 		}
 		for _, o := range b.acts {
-			if o.to == n && o.item >= 0 {
+			switch {
+			case o.to != n:
+			case o.item >= 0:
 				items = append(items, o.item)
+			case b.told(o, pos):
+				acts = append(acts, o.step.Addr())
 			}
 		}
 	}
@@ -148,6 +208,11 @@ func (b *builder) triggers(states []int, pos map[int]int) []addr.Addr {
 	var out []addr.Addr
 	for _, i := range slices.Compact(items) {
 		if a, ok := b.there(i); ok {
+			out = append(out, a)
+		}
+	}
+	for _, a := range acts {
+		if !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}

@@ -28,6 +28,7 @@ type builder struct {
 	// both in a group and before it, so it stays with the state that is before.
 	found     map[int][]int
 	sharers   map[int][]int // states that ask for an item besides the one that it is of
+	ranAfter  map[int][]int // what ran found
 	heldNodes []bool        // states that wait for what a run gives, by catalog node
 	ds        diag.List
 }
@@ -54,7 +55,7 @@ func newBuilder(c *catalog.Catalog) *builder {
 		c: c, g: catalog.NewGraph(0), of: make([][]int, len(c.Nodes)),
 		first: make([]int, len(c.Nodes)), last: make([]int, len(c.Nodes)),
 		addrs: map[addr.Addr]int{}, blobs: map[string]kind.Blob{}, notes: make([]note, 1),
-		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{}, sharers: map[int][]int{},
+		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{}, sharers: map[int][]int{}, ranAfter: map[int][]int{},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/catalog"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/step"
 )
@@ -52,7 +53,7 @@ func (b *builder) actionRanks() map[int]int {
 }
 
 // dependents calls fn for the steps directly after an item, looking through
-// nodes without a step. Checks and actions do not count.
+// nodes without a step and through actions. Checks do not count.
 func (b *builder) dependents(i int, fn func(int)) {
 	seen := map[int]bool{}
 	var walk func(int)
@@ -61,10 +62,10 @@ func (b *builder) dependents(i int, fn func(int)) {
 			it := b.items[a.To]
 			switch {
 			case seen[a.To]:
-			case it.virtual:
+			case it.virtual || it.act != nil:
 				seen[a.To] = true
 				walk(a.To)
-			case it.act == nil && it.step.Verb != step.Check:
+			case it.step.Verb != step.Check:
 				fn(a.To)
 			}
 		}
@@ -75,13 +76,11 @@ func (b *builder) dependents(i int, fn func(int)) {
 // sink moves each deferred action down to just before the first step that
 // waits for it.
 func (b *builder) sink(order []int) []int {
-	for _, a := range slices.Backward(b.acts) {
-		if a.item < 0 {
-			continue
-		}
+	acts := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return b.items[i].act == nil })
+	for _, item := range slices.Backward(acts) {
 		waiting := map[int]bool{}
-		b.waiting(a.item, waiting)
-		from := slices.Index(order, a.item)
+		b.waiting(item, waiting)
+		from := slices.Index(order, item)
 		to := from
 		for i := from + 1; i < len(order) && !waiting[order[i]] && b.items[order[i]].step.Verb != step.Check; i++ {
 			if b.items[order[i]].act == nil { // two actions side by side keep their order
@@ -89,7 +88,7 @@ func (b *builder) sink(order []int) []int {
 			}
 		}
 		copy(order[from:to], order[from+1:to+1])
-		order[to] = a.item
+		order[to] = item
 	}
 	return order
 }
@@ -125,12 +124,9 @@ func (b *builder) result(order []int) Result {
 			w.put(it.step, i)
 		} else if s, ok := b.finish(it.act, pos); ok {
 			w.put(s, i)
+			w.immediate(b.behindAct(it.act), pos)
 		}
-		for _, a := range behind[p] {
-			if s, ok := b.finish(a, pos); ok {
-				w.putAct(s, a)
-			}
-		}
+		w.immediate(behind[p], pos)
 	}
 	return Result{Target: b.c.Target, Policy: b.c.Policy, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
 		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Held: b.heldStates(), Exports: b.c.Exports}
@@ -154,6 +150,18 @@ func (b *builder) immediates(pos map[int]int) map[int][]*act {
 	return out
 }
 
+// behindAct are the immediate actions that follow an action, of a state without
+// steps, each time that it runs.
+func (b *builder) behindAct(ran *act) []*act {
+	var out []*act
+	for _, a := range b.acts {
+		if a.item < 0 && a.behind == ran.to && b.onlyActs(ran.to) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 func (b *builder) usedBlobs(list step.List) map[string]kind.Blob {
 	out := map[string]kind.Blob{}
 	for _, s := range list {
@@ -170,7 +178,13 @@ type writer struct {
 	list  step.List
 	nodes []int
 	index map[int][]int // catalog node to places in the list
+	// immediates counts the immediate actions.
+	immediates int
 }
+
+// maxImmediate bounds the immediate actions of a list: where they notify each other,
+// their number can double with each hop.
+const maxImmediate = catalog.MaxStates
 
 func (w *writer) put(s step.Step, i int) {
 	w.index[w.b.items[i].node] = append(w.index[w.b.items[i].node], len(w.list))
@@ -182,6 +196,22 @@ func (w *writer) putAct(s step.Step, a *act) {
 	w.index[a.to] = append(w.index[a.to], len(w.list))
 	w.nodes = append(w.nodes, a.to)
 	w.list = append(w.list, s)
+}
+
+// immediate puts immediate actions, each with those that follow it.
+func (w *writer) immediate(acts []*act, pos map[int]int) {
+	for _, a := range acts {
+		if w.immediates++; w.immediates > maxImmediate {
+			if w.immediates == maxImmediate+1 {
+				w.b.ds = append(w.b.ds, diag.Errorf(w.b.c.Nodes[a.to].Range, "Too many immediate actions", "Actions that notify others with immediate(…) come to more than %d lines, as each runs again behind each of its notifiers. Leave immediate out where once is enough.", maxImmediate))
+			}
+			return
+		}
+		if s, ok := w.b.finish(a, pos); ok {
+			w.putAct(s, a)
+			w.immediate(w.b.behindAct(a), pos)
+		}
+	}
 }
 
 // infos lists the states that came to steps, in the order of the list. A step

@@ -24,10 +24,11 @@ func (m *maker) act(s step.Step) {
 	}
 	why := "notified by " + names(cause)
 	if p, ok := m.pending(a); ok && !m.acted[a] {
+		due := m.stillTold(a, p.Cause)
 		if len(cause) == 0 {
 			why = "still pending from run " + strconv.Itoa(p.Run)
 		}
-		cause = union(cause, p.Cause)
+		cause = union(cause, due)
 	}
 	if len(cause) == 0 {
 		return
@@ -55,6 +56,36 @@ func (m *maker) pending(a addr.Addr) (journal.PendingAct, bool) {
 	return journal.PendingAct{}, false
 }
 
+// stillTold are those of the causes of a pending action that notify it in the wanted
+// list too. With more of the list to come they are all that were.
+func (m *maker) stillTold(a addr.Addr, causes []addr.Addr) []addr.Addr {
+	if m.in.More {
+		return causes
+	}
+	var out []addr.Addr
+	for _, s := range m.in.Wanted {
+		if s.Verb != step.Act || s.Addr() != a {
+			continue
+		}
+		for _, on := range s.All("on") {
+			if contains(causes, addr.Addr(on)) {
+				out = union(out, []addr.Addr{addr.Addr(on)})
+			}
+		}
+	}
+	return out
+}
+
+// untoldActs drops what is pending and nothing notifies any more: its edge was taken
+// out of the repository.
+func (m *maker) untoldActs() {
+	for _, p := range m.in.Applied.Pending {
+		if !m.acted[p.Addr] {
+			m.add(Change{Action: Forget, Addr: p.Addr, Step: p.Step, Why: "pending from run " + strconv.Itoa(p.Run) + ", and nothing in the list notifies it any more"})
+		}
+	}
+}
+
 // staleActs plans actions that only the list in force has: what it made is
 // going, and whoever read it has to be told.
 func (m *maker) staleActs() {
@@ -67,16 +98,12 @@ func (m *maker) staleActs() {
 		if s.Verb != step.Act || m.wanted[a] || m.acted[a] {
 			continue
 		}
-		cause, why := m.causes(s), ""
-		if why = "notified by " + names(cause); len(cause) == 0 {
-			p, ok := m.pending(a)
-			if !ok {
-				continue
-			}
-			cause, why = p.Cause, "still pending from run "+strconv.Itoa(p.Run)
+		cause := m.causes(s)
+		if len(cause) == 0 {
+			continue
 		}
 		m.acted[a] = true
-		m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Cause: cause, Why: why, Stale: true})
+		m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Cause: cause, Why: "notified by " + names(cause), Stale: true})
 	}
 }
 

@@ -105,6 +105,7 @@ func Make(in Input) (*Plan, diag.List) {
 	m.left()
 	if !in.More {
 		m.staleActs()
+		m.untoldActs()
 	}
 	m.idleWaits()
 	m.checks()

@@ -76,6 +76,7 @@ sysctl "net.ipv4.ip_forward" {
   value = 1
 }
 cron "hourly-true" {
+  package  = false # the host has no source of it
   schedule = "@hourly"
   command  = "true"
 }

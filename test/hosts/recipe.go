@@ -27,7 +27,7 @@ type recipe struct {
 // keepPool keeps packages that hosts can install.
 const keepPool = `set -e
 chroot "$1" apt-get clean
-chroot "$1" apt-get -y --no-install-recommends --download-only install POOLED
+chroot "$1" apt-get -y --no-install-recommends --download-only --reinstall install POOLED
 mv "$1"/var/cache/apt/archives/*.deb "POOL"
 `
 
@@ -58,7 +58,8 @@ func newRecipe(release Release) recipe {
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
 		pool: []string{
-			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
+			"ca-certificates", "openssh-client", "openssh-server", "openssl", "tzdata", // for hosts that have lost them
+			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "libarchive-tools", "libcap2-bin", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
 			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},
 		sources: machineSources("/etc/apt", release),

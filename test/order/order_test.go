@@ -154,3 +154,29 @@ exec "lazy" {
 		t.Errorf("%q", traces)
 	}
 }
+
+// TestPendingWithoutItsEdge: an action that is due does not run any more when the
+// repository no longer has what notified it, and is not due for ever after either.
+func TestPendingWithoutItsEdge(t *testing.T) {
+	const lazy = "exec \"b\" {\n  command = \"did b\"\n  lazy    = true\n}\n"
+	a := func(notify string) string { return "exec \"a\" {\n  command = \"did a\"\n" + notify + "}\n" }
+	for name, next := range map[string]string{
+		"the notification is gone":    a("") + lazy,
+		"the action is gone":          a(""),
+		"another one notifies it now": a("") + "exec \"c\" {\n  command = \"true\"\n  unless  = \"true\"\n  notify  = [exec.b]\n}\n" + lazy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.fails["b"] = true
+			m.apply(repo.MapTree(map[string]string{"fettle.hcl": a("  notify  = [exec.b]\n") + lazy}))
+			clear(m.fails)
+			if got := m.apply(repo.MapTree(map[string]string{"fettle.hcl": next})); got != "(succeeded, 0 not reached)\n" {
+				t.Errorf("it does\n%s", got)
+			}
+			st, err := m.x.Status(context.Background())
+			if err != nil || len(st.State.Pending) > 0 {
+				t.Errorf("still pending: %v %v", st.State.Pending, err)
+			}
+		})
+	}
+}
