@@ -8,12 +8,13 @@ import (
 )
 
 // sameNeed gives the step that a state and an item come to together, where the one
-// is a package that a kind needs in whatever version, and the other one a package
-// that says more of it. Otherwise it gives the step as it is.
+// only asks for something to be there and the other one says more of it: a package
+// that a kind needs in whatever version, or a directory without owner, group and mode.
+// Otherwise it gives the step as it is.
 func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
 	old := b.items[i].step
 	switch {
-	case s.Verb != step.Pkg || s.Absent() || old.Absent():
+	case s.Verb != old.Verb || s.Absent() || old.Absent():
 	case b.needed(n, s):
 		return old
 	case b.needed(b.items[i].node, old):
@@ -22,10 +23,13 @@ func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
 	return s
 }
 
-// needed tells whether a state of a kind that is written in the language only asks
-// for a package to be there.
+// needed tells whether a step of a state only asks for something to be there. A package
+// does so for a kind that is written in the language.
 func (b *builder) needed(n int, s step.Step) bool {
-	for p := b.c.Nodes[n].Parent; len(s.Attrs) == 0 && p >= 0; p = b.c.Nodes[p].Parent {
+	if s.Verb != step.Pkg || len(s.Attrs) > 0 {
+		return s.Verb == step.Mkdir && len(s.Attrs) == 0
+	}
+	for p := b.c.Nodes[n].Parent; p >= 0; p = b.c.Nodes[p].Parent {
 		if b.c.Nodes[p].Defined != "" {
 			return true
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -37,6 +38,9 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		return
 	case same:
 		c.Action, c.Why = Adopt, "already as wanted"
+		if !applied {
+			c.Note = keptMetadata(s)
+		}
 		c.Differences = nil
 		m.add(c)
 		return
@@ -87,6 +91,23 @@ func why(s step.Step, applied bool, e journal.Entry, c Change) string {
 		return "must not be there"
 	}
 	return "new in the list"
+}
+
+// keptMetadata says what a directory that is there keeps, "" where the step says all.
+func keptMetadata(s step.Step) string {
+	if s.Verb != step.Mkdir {
+		return ""
+	}
+	var kept []string
+	for _, key := range []string{"owner", "group", "mode"} {
+		if _, said := s.Lookup(key); !said {
+			kept = append(kept, key)
+		}
+	}
+	if len(kept) == 0 {
+		return ""
+	}
+	return "the directory exists and keeps its " + strings.Join(kept, ", ")
 }
 
 func (m *maker) verbFor(s step.Step, applied bool, now image.Image) Action {

@@ -102,7 +102,7 @@ func (l *linter) shared(s Step, p string) {
 func (l *linter) sharedMetadata(s, o Step, j int, p string) {
 	for _, k := range []string{"owner", "group", "mode"} {
 		v, ok := s.Lookup(k)
-		if !ok || o.Verb == Link && k == "mode" {
+		if _, said := o.Lookup(k); !ok || o.Verb == Link && k == "mode" || o.Verb == Mkdir && !said {
 			continue
 		}
 		if w := o.metadata(k); sameMetadata(v, w) {
@@ -113,17 +113,14 @@ func (l *linter) sharedMetadata(s, o Step, j int, p string) {
 	}
 }
 
-// metadata is the owner, group or mode that a step gives its path, also where
-// that is left out.
+// metadata is the owner, group or mode that a step gives its path. COPY and LINK do
+// so also where it is left out.
 func (s Step) metadata(key string) string {
 	if v, ok := s.Lookup(key); ok {
 		return v
 	}
-	switch {
-	case key != "mode":
+	if key != "mode" {
 		return "root"
-	case s.Verb == Mkdir:
-		return "0755"
 	}
 	return "0644"
 }

@@ -80,8 +80,10 @@ var phase = Key{Name: "phase", Type: Int, Doc: "which of several states that one
 func Schemas() []Schema {
 	ensure := Key{Name: "ensure", Type: Present, Doc: "present (the default) or absent"}
 	return []Schema{
-		{Mkdir, []string{"PATH"}, []Key{owner, group,
-			{Name: "mode", Type: Mode, Doc: "permission bits; 0755 when left out"},
+		{Mkdir, []string{"PATH"}, []Key{
+			{Name: "owner", Type: Account, Doc: "user that owns it, by name or number; when left out as it is found, root for a new directory"},
+			{Name: "group", Type: Account, Doc: "Unix group, by name or number; when left out as it is found, root for a new directory"},
+			{Name: "mode", Type: Mode, Doc: "permission bits; when left out as they are found, 0755 for a new directory"},
 			{Name: "purge", Type: Bool, Doc: "entries that no step writes are removed"}, phase},
 			"a directory with owner, group and mode"},
 		{Copy, []string{"SOURCE", "PATH"}, []Key{owner, group,

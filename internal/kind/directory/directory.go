@@ -28,14 +28,16 @@ func Kind() kind.Kind {
 		{Name: "template", Type: cty.String, File: true, Doc: "a folder of the module whose files are templates, rendered with vars; .tmpl at the end of a name is left out"},
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the templates' variables"},
 		{Name: "purge", Type: cty.Bool, Doc: "remove entries that no state declares"},
-		kind.ModeAttr("mode", "permission bits of the directory; 0755 when left out"),
+		{Name: "owner", Type: cty.String, Doc: "user that owns it; when left out as it is found, root for a new directory", Check: kind.CheckAccount},
+		{Name: "group", Type: cty.String, Doc: "Unix group; when left out as it is found, root for a new directory", Check: kind.CheckAccount},
+		kind.ModeAttr("mode", "permission bits of the directory; when left out as they are found, 0755 for a new directory"),
 		kind.ModeAttr("dir_mode", "permission bits of the directories of source or template; mode when left out"),
 		kind.ModeAttr("file_mode", "permission bits of the files of source or template; 0644, or 0755 for executable ones, when left out"),
 		kind.EnsureAttr(),
 	}
 	return kind.Kind{
-		Name: "directory", Main: "path", Attrs: append(attrs, kind.OwnerAttrs()...), Steps: steps,
-		Doc: "A directory with owner, group and mode; with source or template a whole tree, one step an entry.",
+		Name: "directory", Main: "path", Attrs: attrs, Steps: steps,
+		Doc: "A directory; with source or template a whole tree, one step an entry. Without owner, group and mode it only says that the directory exists: one that is there keeps what it has, and a change by hand is no drift.",
 	}
 }
 
@@ -70,15 +72,16 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	return t.out, t.ds
 }
 
-// dirAttrs are the attributes of a directory, its mode from the named one.
+// dirAttrs are the attributes of a directory, its mode from the named one. What is
+// given is written, defaults too: what is not written stays as it is found.
 func dirAttrs(s kind.State, modeAttr string) []step.Attr {
-	attrs := s.Owner("0755")
-	if m := s.Str(modeAttr); modeAttr != "mode" && m != "" {
-		attrs[2].Value = m
+	mode := s.Str("mode")
+	if m := s.Str(modeAttr); m != "" {
+		mode = m
 	}
 	purge := ""
 	if s.Bool("purge") {
 		purge = "true"
 	}
-	return append(attrs, step.Attr{Key: "purge", Value: purge})
+	return []step.Attr{{Key: "owner", Value: s.Str("owner")}, {Key: "group", Value: s.Str("group")}, {Key: "mode", Value: mode}, {Key: "purge", Value: purge}}
 }

@@ -60,6 +60,19 @@ func mode(s step.Step, otherwise uint32) uint32 {
 	return otherwise
 }
 
+// keepUnsaid leaves what a step does not say of owner, group and mode as it is found.
+func keepUnsaid(s step.Step, to *image.File, now image.File) {
+	if s.Get("owner") == "" {
+		to.UID = now.UID
+	}
+	if s.Get("group") == "" {
+		to.GID = now.GID
+	}
+	if s.Get("mode") == "" {
+		to.Mode = now.Mode
+	}
+}
+
 // keepExtras takes over what a step does not speak of from the thing of the
 // same type that is there. File capabilities go with the content they were for, and
 // an ACL's mask follows the mode.
@@ -118,6 +131,9 @@ func (Mkdir) Target(s step.Step, now image.Image, n verb.Names) (image.Image, er
 	to := image.File{Type: image.Directory, Mode: mode(s, 0o755)}
 	if err := ids(s, &to, n); err != nil {
 		return image.Image{}, err
+	}
+	if f.Type == image.Directory {
+		keepUnsaid(s, &to, f)
 	}
 	keepExtras(&to, f)
 	return image.Image{File: &to}, nil
