@@ -2,6 +2,7 @@ package compile
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
@@ -75,9 +76,9 @@ func (b *builder) paths(i int, s step.Step) {
 
 func (b *builder) contradiction(i, gone int) {
 	node, other := b.c.Nodes[b.items[i].node], b.c.Nodes[b.items[gone].node]
-	d := diag.Errorf(node.Range, "Path below an absent one", "%s writes %s, and %s (at %s) makes %s absent. Take one of them out.",
-		node.ID, b.items[i].step.Path(), other.ID, other.Range, b.items[gone].step.Path())
-	d.Trace = append(d.Trace, other.Range)
+	d := diag.Errorf(used(node), "Path below an absent one", "%s writes %s, and %s (at %s) makes %s absent. Take one of them out.",
+		node.ID, b.items[i].step.Path(), other.ID, used(other), b.items[gone].step.Path())
+	d.Trace = slices.Concat(within(node), []diag.Range{used(other)}, within(other))
 	b.ds = append(b.ds, d)
 }
 

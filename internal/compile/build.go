@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
@@ -27,9 +29,10 @@ type builder struct {
 	// found has, for such states, the items that they ask for too. An item cannot be
 	// both in a group and before it, so it stays with the state that is before.
 	found     map[int][]int
-	sharers   map[int][]int // states that ask for an item besides the one that it is of
-	ranAfter  map[int][]int // what ran found
-	heldNodes []bool        // states that wait for what a run gives, by catalog node
+	sharers   map[int][]int           // states that ask for an item besides the one that it is of
+	ranAfter  map[int][]int           // what ran found
+	ways      map[string][]diag.Range // the uses that lead to a state of the list, by its ID
+	heldNodes []bool                  // states that wait for what a run gives, by catalog node
 	ds        diag.List
 }
 
@@ -81,7 +84,7 @@ func (b *builder) auto(from, to int, s catalog.Strength, why string) {
 
 func (b *builder) rangeOf(i int) diag.Range {
 	if n := b.items[i].node; n >= 0 {
-		return b.c.Nodes[n].Range
+		return used(b.c.Nodes[n])
 	}
 	return diag.Range{}
 }
@@ -112,12 +115,24 @@ func (b *builder) states() {
 	}
 }
 
-// report adds the way that led to a state to what is wrong with it.
+// report leads to what is wrong with a state, from where its kind is used.
 func (b *builder) report(node catalog.Node, ds diag.List) {
 	for _, d := range ds {
-		d.Trace = append(d.Trace[:len(d.Trace):len(d.Trace)], node.Trace...)
-		b.ds = append(b.ds, d)
+		b.ds = append(b.ds, d.UsedAt(node.Trace))
 	}
+}
+
+// used is the place that made a state: its own, or the use of the kind that it is in.
+func used(n catalog.Node) diag.Range {
+	if len(n.Trace) > 0 {
+		return n.Trace[len(n.Trace)-1]
+	}
+	return n.Range
+}
+
+// within leads from there to the state, and is empty for a state in no kind.
+func within(n catalog.Node) []diag.Range {
+	return diag.Diagnostic{Range: n.Range}.UsedAt(n.Trace).Trace
 }
 
 // claim adds a step whose address nobody has. States that ask for the very
@@ -161,8 +176,8 @@ func (b *builder) twice(n, other int, a addr.Addr) {
 	if k := a.Kind(); k == addr.KindExec || k == addr.KindWait || k == addr.KindCheck {
 		hint = "Give one of them another name = \"…\"."
 	}
-	d := diag.Errorf(node.Range, "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID, was.Range, a, hint)
-	d.Trace = append(node.Trace[:len(node.Trace):len(node.Trace)], was.Range)
+	d := diag.Errorf(used(node), "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID, used(was), a, hint)
+	d.Trace = slices.Concat(within(node), []diag.Range{used(was)}, within(was))
 	b.ds = append(b.ds, d)
 }
 
@@ -188,14 +203,14 @@ func (b *builder) groups() {
 	for n, node := range b.c.Nodes {
 		if node.Group {
 			b.first[n], b.last[n] = b.virtual("", n), b.virtual("", n)
-			b.arc(b.first[n], b.last[n], catalog.Hard, "", node.Range)
+			b.arc(b.first[n], b.last[n], catalog.Hard, "", used(node))
 		}
 	}
 	for n, node := range b.c.Nodes {
 		if p := node.Parent; p >= 0 {
-			b.arc(b.first[p], b.first[n], catalog.Hard, "member", node.Range)
+			b.arc(b.first[p], b.first[n], catalog.Hard, "member", used(node))
 			if !b.isCheck(n) { // what is after a group need not wait for its checks
-				b.arc(b.last[n], b.last[p], catalog.Hard, "member", node.Range)
+				b.arc(b.last[n], b.last[p], catalog.Hard, "member", used(node))
 			}
 		}
 	}

@@ -61,15 +61,17 @@ func (b *builder) lint(res *Result) {
 	copy(placed, res.List)
 	for _, st := range res.States {
 		for _, i := range st.Steps {
-			placed[i].Range = st.Range
+			placed[i].Range, placed[i].Trace = st.Range, b.ways[st.ID]
 			if n := len(placed[i].String()); n > step.MaxLine {
-				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long", "It makes a step of %d bytes, and the limit is %d. Put long content into a file of its own.", n, step.MaxLine))
+				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long", "It makes a step of %d bytes, and the limit is %d. Put long content into a file of its own.", n, step.MaxLine).UsedAt(b.ways[st.ID]))
 			}
 		}
 	}
 	for _, d := range (step.LintOptions{RequireUndo: res.Policy.RequireUndo}).Lint(placed, step.DebianBase{}) {
 		d.Detail = missingDir().ReplaceAllString(d.Detail, `Declare it: directory "$1" {}.`)
 		d.Detail = missingPkg().ReplaceAllString(d.Detail, `Declare it: package "$1" {}.`)
-		b.ds = append(b.ds, d)
+		way := d.Trace
+		d.Trace = nil
+		b.ds = append(b.ds, d.UsedAt(way))
 	}
 }

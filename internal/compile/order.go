@@ -227,7 +227,9 @@ func (w *writer) infos() []StateInfo {
 	}
 	var out []StateInfo
 	seen := map[int]bool{}
+	w.b.ways = map[string][]diag.Range{}
 	add := func(n int, steps []int) {
+		w.b.ways[w.b.c.Nodes[n].ID] = w.b.c.Nodes[n].Trace
 		if !seen[n] {
 			seen[n] = true
 			out = append(out, StateInfo{ID: w.b.c.Nodes[n].ID, Range: w.b.c.Nodes[n].Range, Steps: steps})

@@ -59,7 +59,7 @@ func (b *builder) unordered(first, second, n int, a addr.Addr) {
 	from, to := b.c.Nodes[first], b.c.Nodes[second]
 	d := diag.Errorf(to.Range, "Address written twice", "%s and %s (at %s) both write %s. To bring it first to the one state and then to the other, order them: after = [%s], or a value that leads from the one to the other. Else leave one out.",
 		to.ID, from.ID, from.Range, a, from.ID)
-	d.Trace = append(slices.Clone(b.c.Nodes[n].Trace), from.Range)
+	d.Trace = append(within(b.c.Nodes[n]), from.Range)
 	b.ds = append(b.ds, d)
 }
 

@@ -10,6 +10,7 @@ package diag
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -69,7 +70,9 @@ type Diagnostic struct {
 	// Line is the text of the source line at Range.Start, without its newline.
 	Line string `json:"line,omitempty"`
 	// Trace leads from the place of the mistake outwards: the include, the
-	// template call, the module that brought it in. Innermost first.
+	// template call, the module that brought it in. Innermost first. Where Range is
+	// the use of a kind that is written in the language, it leads inwards from there
+	// to the place within the kind.
 	Trace []Range `json:"trace,omitempty"`
 }
 
@@ -93,6 +96,19 @@ func Errorf(r Range, summary, detail string, args ...any) Diagnostic {
 		}
 	}
 	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(detail, short...), Range: r}
+}
+
+// UsedAt gives a diagnostic of a place within a kind at the place of its use: way are
+// the uses that lead there, innermost first. What is wrong is mended at the use, so that
+// comes first, and the place within the kind last. Without a way it is the same.
+func (d Diagnostic) UsedAt(way []Range) Diagnostic {
+	if len(way) == 0 {
+		return d
+	}
+	all := slices.Concat([]Range{d.Range}, d.Trace, way)
+	slices.Reverse(all)
+	d.Range, d.Trace, d.Line = all[0], all[1:], ""
+	return d
 }
 
 // MaxText is how long a text in a diagnostic may be, in bytes.

@@ -78,10 +78,10 @@ func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Ex
 	return v, refs, true
 }
 
-// traced adds the way through the invocations that lead to a scope.
+// traced leads from the use of a kind, where the scope is within one, to what is wrong.
 func (ev *evaluator) traced(s *scope, ds diag.List) diag.List {
 	for i := range ds {
-		ds[i].Trace = append(slices.Clone(ds[i].Trace), s.trace...)
+		ds[i] = ds[i].UsedAt(s.trace)
 	}
 	return ds
 }
@@ -197,7 +197,7 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	}
 	out, err := convert.Convert(v, a.Type)
 	if err != nil {
-		ev.errorf(rng, "Wrong type", "%s of %s is %s, and this is %s.%s", a.Name, diag.One(st.kind.Name), diag.One(a.Type.FriendlyName()), diag.One(v.Type().FriendlyName()), why(err))
+		ev.errorIn(st.scope, rng, "Wrong type", "%s of %s is %s, and this is %s.%s", a.Name, diag.One(st.kind.Name), diag.One(a.Type.FriendlyName()), diag.One(v.Type().FriendlyName()), why(err))
 		return cty.NilVal, false
 	}
 	if !out.IsWhollyKnown() {
@@ -205,7 +205,7 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	}
 	if out.IsNull() {
 		if a.Required && st.def == nil || a.Required && st.decl.attrs[a.Name] == nil {
-			ev.errorf(rng, "Missing attribute", "%s needs %s.%s", diag.FirstOne(st.kind.Name), a.Name, docHint(a))
+			ev.errorIn(st.scope, rng, "Missing attribute", "%s needs %s.%s", diag.FirstOne(st.kind.Name), a.Name, docHint(a))
 			return cty.NilVal, false
 		}
 		if st.def == nil && a.Default != cty.NilVal {
@@ -221,16 +221,21 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 		return cty.NilVal, false
 	}
 	if len(a.OneOf) > 0 && a.Type == cty.String && !slices.Contains(a.OneOf, out.AsString()) {
-		ev.errorf(rng, "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name, strings.Join(a.OneOf, ", "), out.AsString(), Suggest(out.AsString(), a.OneOf))
+		ev.errorIn(st.scope, rng, "Unknown value", "%s must be one of %s, and this is %q.%s", a.Name, strings.Join(a.OneOf, ", "), out.AsString(), Near(out.AsString(), a.OneOf))
 		return cty.NilVal, false
 	}
 	if a.Check != nil {
 		if err := a.Check(out); err != nil {
-			ev.errorf(rng, "Bad value", "%s", sentence(err))
+			ev.errorIn(st.scope, rng, "Bad value", "%s", sentence(err))
 			return cty.NilVal, false
 		}
 	}
 	return out, true
+}
+
+// errorIn reports a mistake in a scope.
+func (ev *evaluator) errorIn(s *scope, rng diag.Range, summary, detail string, args ...any) {
+	ev.add(diag.Errorf(rng, summary, detail, args...).UsedAt(s.trace))
 }
 
 func docHint(a *kind.Attr) string {

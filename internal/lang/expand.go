@@ -34,9 +34,9 @@ func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
 	st := in.st
 	body, ds := ev.prog.expansion(st.scope.folder, x)
 	for i := range ds {
-		ds[i].Trace = append(ds[i].Trace, st.decl.rng)
+		ds[i] = ds[i].UsedAt(append([]diag.Range{st.decl.rng}, st.scope.trace...))
 	}
-	ev.add(ev.traced(st.scope, ds)...)
+	ev.add(ds...)
 	switch {
 	case ds.HasErrors():
 		return

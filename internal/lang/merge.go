@@ -23,7 +23,7 @@ func checkMerge(rng diag.Range, how string) diag.List {
 	if contains(ways, how) {
 		return nil
 	}
-	return diag.List{diag.Errorf(rng, "Bad merge", "%q is no way to merge. Say one of %s.%s", how, strings.Join(ways, ", "), Suggest(how, ways))}
+	return diag.List{diag.Errorf(rng, "Bad merge", "%q is no way to merge. Say one of %s.%s", how, strings.Join(ways, ", "), Near(how, ways))}
 }
 
 // merges reads a level's merge = { NAME = "deep" }.

@@ -82,7 +82,7 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 		return
 	}
 	if !slices.Contains(values, text) {
-		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "%s is one of %s, not %q.%s", a.Name, strings.Join(values, ", "), text, Suggest(text, values))
+		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "%s is one of %s, not %q.%s", a.Name, strings.Join(values, ", "), text, Near(text, values))
 		return
 	}
 	switch a.Name {

@@ -8,21 +8,28 @@ import (
 // Suggest gives " Did you mean "x"?" for the nearest of the names that exist,
 // or a list of them when they are few, or "".
 func Suggest(given string, names []string) string {
-	names = slices.Clone(names)
-	slices.Sort(names)
+	if near := Near(given, names); near != "" {
+		return near
+	}
+	if len(names) > 0 && len(names) <= 8 {
+		return " There is: " + strings.Join(slices.Sorted(slices.Values(names)), ", ") + "."
+	}
+	return ""
+}
+
+// Near gives " Did you mean "x"?" for the nearest of the names that exist, or "". It
+// is for messages that list the names already.
+func Near(given string, names []string) string {
 	best, least := "", len(given)/3+2
-	for _, n := range names {
+	for _, n := range slices.Sorted(slices.Values(names)) {
 		if d := distance(given, n, least); d < least {
 			best, least = n, d
 		}
 	}
-	switch {
-	case best != "":
-		return " Did you mean \"" + best + "\"?"
-	case len(names) > 0 && len(names) <= 8:
-		return " There is: " + strings.Join(names, ", ") + "."
+	if best == "" {
+		return ""
 	}
-	return ""
+	return " Did you mean \"" + best + "\"?"
 }
 
 // distance is how many edits lead from one name to another, or limit when it is that or

@@ -169,7 +169,7 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
-		ev.errorf(rangeOf(c.condition.Range()), "Wrong type", "A condition is true or false.")
+		ev.errorIn(s, rangeOf(c.condition.Range()), "Wrong type", "A condition is true or false.")
 		return false
 	}
 	if b.True() {
@@ -196,9 +196,8 @@ func (ev *evaluator) refuse(s *scope, name, text string) {
 	if a := st.decl.attrs[name]; a != nil {
 		at = rangeOf(a.Expr.Range())
 	}
-	d := diag.Errorf(at, "Invalid value for an attribute", "%s (%s of the %s is %s.)", text, name, st.kind.Name, show(s.vars[name]))
-	d.Trace = append([]diag.Range{declared}, st.scope.trace...)
-	ev.add(d)
+	d := diag.Errorf(declared, "Invalid value for an attribute", "%s (%s of the %s is %s.)", text, name, st.kind.Name, show(s.vars[name]))
+	ev.add(d.UsedAt(append([]diag.Range{at}, st.scope.trace...)))
 }
 
 // unknownVars reports variables that are given and that nothing declares.
