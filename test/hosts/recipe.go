@@ -58,7 +58,7 @@ func newRecipe(release Release) recipe {
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
 		pool: []string{
-			"ca-certificates", "openssh-client", "openssh-server", "openssl", "tzdata", // for hosts that have lost them
+			"ca-certificates", "openssh-client", "openssh-server", "openssh-sftp-server", "openssl", "tzdata", // for hosts that have lost them
 			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "libarchive-tools", "libcap2-bin", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
 			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},

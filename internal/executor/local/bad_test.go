@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown group", "MKDIR /etc/x group=nobdy\n", nil, "GROUP step", nil},
 		{"unknown user in an access list", "META /etc/passwd acl=u:nobdy:r\n", nil, "USER step", nil},
 		{"access list that is none", "META /etc/passwd acl=u:ann\n", nil, "u:NAME:rwx", nil},
-		{"no parent", "COPY 1 /nowhere/x\n", nil, "no such file", nil},
+		{"no parent", "COPY 1 /nowhere/x\n", nil, "the directory \"/nowhere\" does not exist. Declare it before: directory", nil},
 		{"a file is the parent", "COPY 1 /etc/passwd/x\n", nil, "not a directory", nil},
 		{"a link planted by another user", "COPY 1 /home/ann/x/evil\n", func(w *world) {
 			w.mkdirs("/home/ann")
