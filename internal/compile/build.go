@@ -149,7 +149,7 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 	}
 	other := b.items[i].node
 	s = b.sameNeed(n, i, s)
-	if shared(s.Verb) && s.Same(b.items[i].step) && other != n {
+	if (shared(s.Verb) || b.ofTwoModules(other, n)) && s.Same(b.items[i].step) && other != n {
 		b.sharers[i] = append(b.sharers[i], n)
 		return i, true
 	}

@@ -161,7 +161,7 @@ func (m *made) like(c lang.Shared, o *outcome) (step.List, bool) {
 			if s.Same(old.step) {
 				continue
 			}
-			if old.node != n || !sameOrder(old.step, s) || len(s.String()) > step.MaxLine || !m.free(n, old.step, s, fresh) {
+			if old.node != n || len(m.b.sharers[i]) > 0 || !sameOrder(old.step, s) || len(s.String()) > step.MaxLine || !m.free(n, old.step, s, fresh) {
 				return nil, false
 			}
 			s.Source = node.Source

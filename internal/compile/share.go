@@ -3,6 +3,7 @@ package compile
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/step"
 )
@@ -35,6 +36,24 @@ func (b *builder) needed(n int, s step.Step) bool {
 		}
 	}
 	return false
+}
+
+// ofTwoModules tells whether two states are of different modules, which cannot know of
+// each other: what they say alike is one. Within one module it is a slip. A state that
+// is not known yet is alike only by what stands in for its values.
+func (b *builder) ofTwoModules(m, n int) bool {
+	return b.moduleOf(m) != b.moduleOf(n) && !b.c.Nodes[m].Unknown && !b.c.Nodes[n].Unknown
+}
+
+// moduleOf is the group of the module that a state is in, -1 at the top.
+func (b *builder) moduleOf(n int) int {
+	for b.c.Nodes[n].Parent >= 0 {
+		n = b.c.Nodes[n].Parent
+	}
+	if b.c.Nodes[n].Group && strings.HasPrefix(b.c.Nodes[n].ID, "module.") {
+		return n
+	}
+	return -1
 }
 
 // share settles whose a step is that several states ask for. It belongs to all that

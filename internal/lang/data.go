@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"path"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -16,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/front/yamlfront"
 )
 
 // levelLayers are the layers of one level: its data files in their order, then
@@ -130,7 +129,8 @@ func place(file string, line, column int, name string) diag.Range {
 func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, bool) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(src, &doc); err != nil {
-		ev.errorf(place(file, yamlLine(err), 1, ""), "Bad data file", "It is not YAML: %s.", strings.TrimPrefix(err.Error(), "yaml: "))
+		message, line, column := yamlfront.Mistake(err)
+		ev.errorf(place(file, line, column, ""), "Bad data file", "It is not YAML: %s.", message)
 		return nil, false
 	}
 	out := map[string]layerValue{}
@@ -168,16 +168,6 @@ func (ev *evaluator) dataValue(out map[string]layerValue, key string, v layerVal
 	}
 	out[key] = v
 	return true
-}
-
-// yamlLine is the line that an error of the YAML parser names, 1 for none.
-func yamlLine(err error) int {
-	_, rest, _ := strings.Cut(err.Error(), "line ")
-	n := 0
-	if _, err := fmt.Sscanf(rest, "%d", &n); err != nil || n < 1 {
-		return 1
-	}
-	return n
 }
 
 func (ev *evaluator) dataJSON(file string, src []byte) (map[string]layerValue, bool) {

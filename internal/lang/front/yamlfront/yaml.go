@@ -55,7 +55,15 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 
 // syntaxError is what the library says, with its place.
 func syntaxError(src *front.Source, err error) *front.Error {
-	message, line, column := err.Error(), 1, 1
+	message, line, column := Mistake(err)
+	at := src.Offset(line, column)
+	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is no YAML: %s.", message)
+}
+
+// Mistake is what the library says of a text that is no YAML, without a period at its
+// end, and its line and column, from 1.
+func Mistake(err error) (message string, line, column int) {
+	message, line, column = err.Error(), 1, 1
 	var le *yaml.LoadError
 	if errors.As(err, &le) {
 		message = le.Message
@@ -63,12 +71,14 @@ func syntaxError(src *front.Source, err error) *front.Error {
 			message += " " + le.ContextMsg
 		}
 		line, column = le.Mark.Line, le.Mark.Column
-		if open := le.ContextMark; open.Line > 0 && (line > open.Line || line == 0) {
-			line, column = open.Line, open.Column // where it began says more than where it was missed
+		// Where a quote or bracket was opened says more than where its end was missed. A
+		// block has no end to miss: the line that does not fit into it is the mistake.
+		block := strings.Contains(le.ContextMsg, "parsing a block")
+		if open := le.ContextMark; open.Line > 0 && (line > open.Line && !block || line == 0) {
+			line, column = open.Line, open.Column
 		}
 	}
-	at := src.Offset(line, column)
-	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is no YAML: %s.", strings.TrimRight(strings.TrimPrefix(message, "yaml: "), "."))
+	return strings.TrimRight(strings.TrimPrefix(message, "yaml: "), "."), max(line, 1), max(column, 1)
 }
 
 type parser struct{ src *front.Source }
