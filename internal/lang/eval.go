@@ -233,11 +233,6 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	return out, true
 }
 
-// errorIn reports a mistake in a scope.
-func (ev *evaluator) errorIn(s *scope, rng diag.Range, summary, detail string, args ...any) {
-	ev.add(diag.Errorf(rng, summary, detail, args...).UsedAt(s.trace))
-}
-
 func docHint(a *kind.Attr) string {
 	if a.Doc == "" {
 		return ""

@@ -83,3 +83,8 @@ func (r *reports) add(ds ...diag.Diagnostic) {
 func (r *reports) errorf(rng diag.Range, summary, detail string, args ...any) {
 	r.add(diag.Errorf(rng, summary, detail, args...))
 }
+
+// errorIn reports a mistake in a scope.
+func (ev *evaluator) errorIn(s *scope, rng diag.Range, summary, detail string, args ...any) {
+	ev.add(diag.Errorf(rng, summary, detail, args...).UsedAt(s.trace))
+}
