@@ -4,7 +4,7 @@ test "a host says what it is" {
   expect {
     states = ["package.tools[\"jq\"]", "file[\"/etc/motd\"]"]
     steps  = ["PKG jq", "PKG vim", "COPY * /etc/shop/host.json"]
-    order  = ["MKDIR /etc/shop", "COPY * /etc/shop/host.json"]
+    order  = ["MKDIR /etc/shop mode=0755", "COPY * /etc/shop/host.json"]
   }
 }
 
