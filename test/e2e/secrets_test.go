@@ -173,10 +173,14 @@ func (m *machine) opens(password string, want bool) {
 }
 
 // holds are the files of the disk that have a value in them. What the kinds write
-// is in memory or in /etc; the repository has it encrypted.
+// is in memory or in /etc; the repository has it encrypted. The value is passed on standard
+// input: the command line of grep is one that commandLinesLack reads.
 func (m *machine) holds(value string) []string {
 	m.t.Helper()
-	r := m.Exec("grep", "-rlaF", "--exclude-dir=proc", "--exclude-dir=sys", "--exclude-dir=dev", "--exclude-dir=run", "--", value, "/")
+	r := m.ExecInput(strings.NewReader(value+"\n"), "grep", "-rlaF", "--exclude-dir=proc", "--exclude-dir=sys", "--exclude-dir=dev", "--exclude-dir=run", "-f", "-", "/")
+	if r.ExitCode < 0 {
+		m.t.Fatalf("cannot search the host: %s", r.Stderr)
+	}
 	return strings.Fields(r.Stdout)
 }
 

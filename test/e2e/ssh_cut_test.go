@@ -112,7 +112,7 @@ func cutStop(d *desk, m *machine) {
 	if !m.has("/etc/story/before") || m.has("/etc/story/after") {
 		d.t.Error("it did not stop in the middle")
 	}
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "run 1: failed")
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "run 1: interrupted")
 	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run went on", "did not end")
 	m.goOn()
 	d.fettle(asWanted, "apply", "--yes", "-t", "web1")

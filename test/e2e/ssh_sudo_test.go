@@ -20,6 +20,8 @@ func sudoOverSSH(d *desk, m *machine) {
 	if r.ExitCode != 0 {
 		d.t.Fatal(r.Stderr)
 	}
+	was := d.get(".ssh/config")
+	defer func() { d.hangUp(); d.put(".ssh/config", was, 0o600) }()
 	d.put(".ssh/config", "", 0o600)
 	d.knows(m, "ann")
 	d.put("password", sudoPassword+"\nnot this line\n", 0o600)
