@@ -11,7 +11,7 @@ import (
 // nobody knows any more what it prints.
 func (r *run) asked(i int, from image.Image) bool {
 	c := r.plan.Changes[i]
-	return c.Action.Mutates() && c.Action != plan.Remove && from.Exec != nil && c.From != nil && c.From.Exec != nil && !c.From.Exec.Done &&
+	return c.Action.Mutates() && c.Action != plan.Remove && from.Exec != nil && c.From != nil && c.From.Exec != nil && c.From.Exec.Known && !c.From.Exec.Done &&
 		r.m.Step(i).Get("output") == step.OutputStdout && !r.m.Back
 }
 

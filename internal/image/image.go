@@ -319,6 +319,11 @@ type Sysctl struct {
 type Exec struct {
 	Known bool `json:"known"`
 	Done  bool `json:"done"`
+	// NotWanted tells that it counts as done only because its only_if does not hold.
+	NotWanted bool `json:"not_wanted,omitempty"`
+	// Unasked is why its guards were not asked, "" where they were. What they say is
+	// known when the command's turn comes.
+	Unasked string `json:"unasked,omitempty"`
 	// Output is what the command gave to later steps; it is no part of what is
 	// compared.
 	Output *string `json:"output,omitempty"`

@@ -19,8 +19,14 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	if s.Verb == step.Exec && !c.From.Exec.Known {
 		same = applied && e.Step == c.Step
 	}
-	if same && m.in.Goal == nil && unheard(s, e) {
+	turn := m.atItsTurn(s, *c.From)
+	if (same || turn != "") && m.in.Goal == nil && unheard(s, e) {
 		same, c.From = false, &image.Image{Exec: &image.Exec{Known: true}}
+	}
+	if turn != "" {
+		c.Action, c.Why, c.Irreversible = Run, turn+" (known after apply)", m.in.Rules.Irreversible(s, *c.From, *c.To)
+		m.add(c)
+		return
 	}
 	switch {
 	case same && (m.underneath(s) || m.renumbered(s)):

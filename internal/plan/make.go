@@ -216,11 +216,15 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	}
 	a := s.Addr()
 	hidden := m.behindLink(s)
-	if err := m.in.Failed[a]; err != nil && !hidden && !m.later(err) {
+	err := m.in.Failed[a]
+	if err != nil && !hidden && !m.later(err) && !m.asRecorded(s) {
 		m.refuse(s, by, err)
 		return
 	}
 	now := m.withoutOurs(s, m.in.Observed[a])
+	if s.Verb == step.Exec && err != nil {
+		now = image.Image{Exec: &image.Exec{Unasked: "its guard needs what an earlier step makes"}}
+	}
 	if hidden {
 		now = notThere(s)
 	}

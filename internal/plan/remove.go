@@ -59,16 +59,16 @@ func (m *maker) remove(e journal.Entry) {
 		m.add(c)
 		return
 	}
+	s := parse(e.Step)
+	if s.Verb == step.Exec { // its undo runs, whatever its guards say
+		m.removeExec(c, s)
+		return
+	}
 	if err := m.in.Failed[e.Addr]; err != nil {
 		m.blocked(c, err)
 		return
 	}
-	s := parse(e.Step)
 	from, to := m.in.Observed[e.Addr], *e.Origin
-	if s.Verb == step.Exec {
-		m.removeExec(c, s)
-		return
-	}
 	c.From, c.To = &from, &to
 	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && to.File.Type != image.Absent {
 		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()

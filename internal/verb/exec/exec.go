@@ -5,6 +5,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ import (
 // Exec is EXEC.
 type Exec struct{}
 
-// Observe implements verb.Verb: the guards answer. A guard whose program is not
-// there cannot answer yet: the image is unknown.
+// Observe implements verb.Verb: the guards answer. A guard that cannot run, or that
+// does not end by itself, is an error: it says neither yes nor no.
 func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	guarded := false
 	if p := s.Get("creates"); p != "" {
@@ -35,23 +36,19 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 		}
 	}
 	for _, g := range []struct {
-		key  string
-		done bool // what success of the guard means
-	}{{"unless", true}, {"only_if", false}} {
+		key    string
+		answer bool // with which the command does not run
+		image  image.Exec
+	}{{"unless", true, image.Exec{Known: true, Done: true}}, {"only_if", false, image.Exec{Known: true, Done: true, NotWanted: true}}} {
 		words, ok := s.Lookup(g.key)
 		if !ok {
 			continue
 		}
 		guarded = true
-		success, err := guard(ctx, e, s, words)
-		if errors.Is(err, fs.ErrNotExist) {
-			return image.Image{Exec: &image.Exec{}}, nil
-		}
-		if err != nil {
+		if success, err := guard(ctx, e, s, g.key, words); err != nil {
 			return image.Image{}, err
-		}
-		if success == g.done {
-			return done(true), nil
+		} else if success == g.answer {
+			return image.Image{Exec: &g.image}, nil
 		}
 	}
 	if !guarded {
@@ -62,17 +59,27 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 
 func done(d bool) image.Image { return image.Image{Exec: &image.Exec{Known: true, Done: d}} }
 
-func guard(ctx context.Context, e verb.Env, s step.Step, words string) (bool, error) {
+// guard tells whether a guard succeeds.
+func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (bool, error) {
 	argv, err := step.SplitWords(words)
 	if err != nil {
 		return false, err
 	}
-	res, err := e.Host.Run(ctx, command(s, argv, false))
-	if err != nil {
-		return false, fmt.Errorf("cannot run the guard %q: %w", words, err)
+	if u := s.Get("user"); u != "" && e.Names != nil {
+		if _, err := e.Names.UID(u); err != nil {
+			return false, fmt.Errorf("cannot run the %s command %q: %w", key, words, err)
+		}
 	}
-	if res.TimedOut {
-		return false, fmt.Errorf("the guard %q did not end in time", words)
+	res, err := e.Host.Run(ctx, command(s, argv, false))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, verb.NotYetf("cannot tell whether to run the command, since its %s command %q cannot start: %w; correct it, or put the step that installs it before this one", key, words, err)
+	case err != nil:
+		return false, fmt.Errorf("cannot run the %s command %q: %w", key, words, err)
+	case res.TimedOut:
+		return false, fmt.Errorf("the %s command %q did not end in time and was killed, so it gives no answer", key, words)
+	case res.Signal != "" || res.ExitCode < 0:
+		return false, fmt.Errorf("the %s command %q was ended by a signal (%s), so it gives no answer", key, words, cmp.Or(res.Signal, "unknown"))
 	}
 	return res.ExitCode == 0, nil
 }
