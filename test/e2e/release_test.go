@@ -32,6 +32,7 @@ sysctl "net.ipv4.ip_forward" {
   value = 1
 }
 timezone "Europe/Amsterdam" {}
+locale "nl_NL.UTF-8" { default = true }
 timer "poll" {
   every   = "15min"
   command = "/usr/bin/true"
@@ -60,6 +61,8 @@ func TestReleaseUpgrade(t *testing.T) {
 	m.Run(t, "mount", "-o", "remount,bind,rw", "/proc/sys")
 	m.want("trixie", "sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME")
 	m.want("../locale.conf", "readlink", "/etc/default/locale")
+	m.want("LANG=nl_NL.UTF-8", "grep", "LANG", "/etc/locale.conf")
+	m.want("", "sh", "-c", "env -C "+repository+" fettle drift | grep locale")
 
 	m.write(map[string]string{"fettle.hcl": strings.Replace(upgradedKinds, "TEXT", "thirteen", 1)})
 	m.fettle(changes, "plan")
@@ -69,7 +72,9 @@ func TestReleaseUpgrade(t *testing.T) {
 
 	m.fettle(asWanted, "rollback", "--yes")
 	m.want("twelve", "cat", "/etc/motd")
+	m.want("LANG=nl_NL.UTF-8", "grep", "LANG", "/etc/locale.conf")
 	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.want("LANG=C.UTF-8", "grep", "LANG", "/etc/locale.conf")
 	m.want("../locale.conf", "readlink", "/etc/default/locale")
 	m.want("", "sh", "-c", "getent passwd alice; ls /etc/cron.d/hourly-true /etc/systemd/system/poll.timer 2>/dev/null; grep '^PermitRootLogin no' /etc/ssh/sshd_config")
 	m.want("", "dpkg", "--audit")

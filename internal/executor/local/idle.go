@@ -56,7 +56,7 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 	if err != nil {
 		return p, st, false, err
 	}
-	todo = needsRun(p, st, *r)
+	todo = needsRun(p, st, *r) || seen.moved
 	if !keyed || key.Run != st.Run || len(r.Held) > 0 {
 		return p, st, todo, nil
 	}

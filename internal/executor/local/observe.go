@@ -26,6 +26,7 @@ type observed struct {
 	mu     sync.Mutex
 	images map[addr.Addr]image.Image
 	failed map[addr.Addr]error
+	moved  bool // what is applied has moved to other paths, which a run records
 }
 
 func (o *observed) put(a addr.Addr, i image.Image, err error) {

@@ -49,6 +49,8 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, fmt.Errorf("cannot read what is applied: %w", err)
 	}
+	entries, moved := x.followed(st.Entries)
+	st.Entries = entries
 	if err := x.unseal(r.Secrets, r.Blobs, r.List, st.Entries); err != nil {
 		return nil, st, nil, err
 	}
@@ -56,6 +58,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, err
 	}
+	seen.moved = moved
 	x.lookWhole(seen, x.inOrigins(st.Entries, r.List.Final()))
 	old, err := x.actsOf(st)
 	if err != nil {
@@ -160,6 +163,9 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if g.then, err = x.stateAt(r.To); err != nil {
 		return nil, g, err
 	}
+	entries := g.then.Entries
+	g.now.Entries, _ = x.followed(g.now.Entries)
+	g.then.Entries, _ = x.followed(entries)
 	if g.list, err = x.goalList(g.then); err != nil {
 		return nil, g, err
 	}
@@ -171,6 +177,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err != nil {
 		return nil, g, err
 	}
+	x.followedImages(before, entries)
 	found := past.wanted(x.isDir)
 	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
@@ -200,7 +207,7 @@ func (x *Executor) goalList(st journal.State) (step.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = list.Final()
+	list = x.followedSteps(list.Final())
 	entries := map[addr.Addr]journal.Entry{}
 	for _, e := range st.Entries {
 		if e.By == "" {
@@ -279,6 +286,7 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 	if err != nil {
 		return nil, fmt.Errorf("cannot read what is applied: %w", err)
 	}
+	st.Entries, _ = x.followed(st.Entries)
 	list, err := x.goalList(st)
 	if err != nil {
 		return nil, err
