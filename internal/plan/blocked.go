@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -25,8 +26,8 @@ func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
 	m.blocked(c, err)
 }
 
-// blocked leaves an address as it is that cannot go back now. A rollback reports
-// an error unless it may leave some out.
+// blocked leaves an address as it is that cannot go back now, and keeps a purge from
+// its path. A rollback reports an error unless it may leave some out.
 func (m *maker) blocked(c Change, err error) {
 	if m.in.Goal != nil && !m.in.SkipBlocked {
 		line := c.Step
@@ -36,10 +37,17 @@ func (m *maker) blocked(c Change, err error) {
 		m.problem(c.Source, line, err)
 		return
 	}
-	c.Action, c.Why = Blocked, "it cannot go back now, so it stays as it is: "+err.Error()
+	c.Action, c.Why = Blocked, blockedWhy+err.Error()
 	c.From, c.To, c.Found, c.Differences, c.Note = nil, nil, false, nil, ""
+	m.hold(c.Addr.Path())
 	m.add(c)
 }
+
+// blockedWhy begins the reason of a change that is blocked.
+const blockedWhy = "it cannot go back now, so it stays as it is: "
+
+// Obstacle says what prevents a change that is blocked.
+func (c Change) Obstacle() string { return strings.TrimPrefix(c.Why, blockedWhy) }
 
 // Blocked lists the addresses that a plan leaves as they are, since they cannot go
 // back now.

@@ -237,7 +237,8 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if applied {
 		c.Applied = e.Step
 	}
-	to, err := m.in.Rules.Target(s, m.withoutOurLink(s, now, e))
+	found, givesBack := m.withoutUnsaid(s, m.withoutOurLink(s, now, e), e)
+	to, err := m.in.Rules.Target(s, found)
 	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
 		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
 	}
@@ -254,7 +255,9 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if s.Verb == step.Meta || m.renumbered(s) {
 		c.Then = m.then(a)
 	}
-	to = m.exact(s, now, to)
+	if to = m.exact(s, now, to); givesBack {
+		c.Then = &to
+	}
 	c.To, c.Found = &to, s.Verb == step.Edit && m.then(a) != nil
 	m.decide(s, c, e, applied)
 	m.purge(s, now)

@@ -76,8 +76,8 @@ type Change struct {
 	From *image.Image `json:"from,omitempty"`
 	To   *image.Image `json:"to,omitempty"`
 	// Then is what the run gone back to had, on a restore for which To cannot be
-	// told or can change before its turn. It is put back if the step still asks
-	// for just that.
+	// told or can change before its turn; and what a directory gets of which the
+	// list no longer says all. It is put back if the step still asks for just that.
 	Then *image.Image `json:"then,omitempty"`
 	// Found tells that To is what a run found, or kept: it is restored as it is,
 	// whatever the step asks for.

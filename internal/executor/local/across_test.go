@@ -118,6 +118,7 @@ const (
 	metaF  = "META /t/app/f mode=0644 owner=www\n"
 	metaF2 = "META /t/app/f mode=0640\n"
 	dir    = "MKDIR /t/app\n"
+	dir700 = "MKDIR /t/app owner=root group=root mode=0700\n"
 	purge  = "MKDIR /t/app purge=true\n"
 	noApp  = "RM /t/app\n"
 )
@@ -126,7 +127,7 @@ func histories() []across {
 	list := []across{
 		{"mode, then removal", foreign, runs("MKDIR /t/app mode=0700\n", "MKDIR /t/app mode=0711\n", noApp)},
 		{"adopted, then mode, then removal", foreign, runs(dir, "MKDIR /t/app mode=0711\n", noApp)},
-		{"drift repaired, then removal", foreign, []turn{{"MKDIR /t/app mode=0700\n", func(w *world) { w.chown("/t/app", 33, 0o777) }, true}, {list: "MKDIR /t/app mode=0700\nCOPY 1 /t/x\n"}, {list: noApp}}},
+		{"drift repaired, then removal", foreign, []turn{{dir700, func(w *world) { w.chown("/t/app", 33, 0o777) }, true}, {list: dir700 + "COPY 1 /t/x\n"}, {list: noApp}}},
 		{"mode, then purge of the parent", foreign, runs("MKDIR /t/app mode=0700\n", "MKDIR /t/app mode=0711\n", "MKDIR /t purge=true\n")},
 		{"removal, then made again", foreign, runs(dir+editF, noApp, dir, dir+"COPY 2 /t/app/f\n")},
 		{"removal, then made again with others in it", foreign, []turn{{list: dir}, {list: noApp}, {list: dir + "COPY 1 /t/app/mine\n"}, {list: dir}}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/apply"
@@ -45,11 +46,16 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 // leftAs is the error of a run that is done, but for addresses that stay as they
 // are; another error of the run counts more.
 func leftAs(p *plan.Plan, err error) error {
-	blocked := p.Blocked()
+	var blocked []string
+	for _, c := range p.Changes {
+		if c.Action == plan.Blocked {
+			blocked = append(blocked, string(c.Addr)+": "+c.Obstacle())
+		}
+	}
 	if err != nil || len(blocked) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w, so they stay as they are and are still managed: %s; everything else is done", executor.ErrBlocked, addresses(blocked))
+	return fmt.Errorf("%w, so they stay as they are and are still managed; everything else is done: %s", executor.ErrBlocked, strings.Join(blocked, "; "))
 }
 
 func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {

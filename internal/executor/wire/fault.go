@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"reflect"
+	"slices"
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
@@ -53,9 +55,7 @@ func isNil(v any) bool {
 	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-func classNames() []string {
-	return []string{"locked", "stale", "check-failed", "rolled-back", "frozen", "irreversible", "canceled", "deadline", "not-exist", "permission", "lost"}
-}
+func classNames() []string { return slices.Sorted(maps.Keys(classes())) }
 
 // remoteError is an error of the other end, with its text and what it counts as.
 type remoteError struct {

@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// withoutUnsaid takes back what an earlier list said of a directory's owner, group or
+// mode and this list leaves out: that field goes back to its origin. What others have
+// changed since stays as it is found. So the lists between the origin and now make no
+// difference. The second result tells whether a field goes back.
+func (m *maker) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
+	old := parse(e.Step)
+	if s.Verb != step.Mkdir || old.Verb != step.Mkdir || m.in.Goal != nil || e.Origin == nil || !isDirectory(now.File) {
+		return now, false
+	}
+	was, err := m.in.Rules.Target(old, now)
+	if err != nil || !isDirectory(was.File) {
+		return now, false
+	}
+	origin := image.File{Mode: 0o755}
+	if isDirectory(e.Origin.File) {
+		origin = *e.Origin.File
+	}
+	gone := func(key string) bool { return old.Get(key) != "" && s.Get(key) == "" }
+	f := *now.File
+	if gone("owner") && f.UID == was.File.UID {
+		f.UID = origin.UID
+	}
+	if gone("group") && f.GID == was.File.GID {
+		f.GID = origin.GID
+	}
+	if gone("mode") && f.Mode == was.File.Mode {
+		f.Mode = origin.Mode
+	}
+	return image.Image{File: &f}, f.UID != now.File.UID || f.GID != now.File.GID || f.Mode != now.File.Mode
+}
+
+func isDirectory(f *image.File) bool { return f != nil && f.Type == image.Directory }
