@@ -251,22 +251,23 @@ func tokens() []string {
 func TestDataIsNotEvaluated(t *testing.T) {
 	c := compiler(t)
 	c.Limit(2*time.Minute, memory)
-	looks := []string{"${file(\"/etc/passwd\")}", "%{for x in [1]}${x}%{endfor}", "$${x}", "${var.v}", "${fact.f}", "{{ 7*7 }}", "`id`", "$(id)", "%%{if true}", "<<EOT\nEOT", "\\u0041", "\"", "${\"${7}\"}", "${", "%{", "}"}
+	looks := []string{"${file(\"/etc/passwd\")}", "%{for x in [1]}${x}%{endfor}", "$${x}", "${var.v}", "${fact.hostname}", "{{ 7*7 }}", "`id`", "$(id)", "%%{if true}", "<<EOT\nEOT", "\\u0041", "\"", "${\"${7}\"}", "${", "%{", "}"}
 	places := []string{
-		`fact.f`, `"${fact.f}"`, `fact.l[0]`, `fact.m.k`, `var.v`, `"${var.v}"`, `file("data")`, `jsondecode(file("json")).k`, `yamldecode(file("json")).k`, `templatefile("t", { a = fact.f })`,
-		`join("", [for x in fact.l : x])`, `format("%s", fact.f)`, `replace("X", "X", fact.f)`, `trimspace(fact.f)`, `lookup(fact.m, "k", "")`, `try(fact.f, "")`, `[fact.f][0]`, `{ k = fact.f }.k`, `(true ? fact.f : "")`,
-		`element(values(fact.m), 0)`, `jsondecode(jsonencode(fact.f))`,
+		`fact.hostname`, `"${fact.hostname}"`, `fact.addresses.eth0[0]`, `fact.mac_addresses.k`, `var.v`, `"${var.v}"`, `file("data")`, `jsondecode(file("json")).k`, `yamldecode(file("json")).k`, `templatefile("t", { a = fact.hostname })`,
+		`join("", [for x in fact.addresses.eth0 : x])`, `format("%s", fact.hostname)`, `replace("X", "X", fact.hostname)`, `trimspace(fact.hostname)`, `lookup(fact.mac_addresses, "k", "")`, `try(fact.hostname, "")`, `[fact.hostname][0]`, `{ k = fact.hostname }.k`, `(true ? fact.hostname : "")`,
+		`element(values(fact.mac_addresses), 0)`, `jsondecode(jsonencode(fact.hostname))`,
 	}
 	n := 0
 	for _, text := range looks {
 		for _, place := range places {
-			src := "target \"a\" {}\nfact \"f\" { type = string }\nfact \"l\" { type = list(string) }\nfact \"m\" { type = map(string) }\nvariable \"v\" { type = string }\nfile \"/etc/x\" { content = " + place + " }\n"
+			src := "target \"a\" {}\nfact \"hostname\" { type = string }\nfact \"addresses\" { type = map(list(string)) }\nfact \"mac_addresses\" { type = map(string) }\nvariable \"v\" { type = string }\nfile \"/etc/x\" { content = " + place + " }\n"
 			json, err := jsonText(text)
 			must(t, err)
 			tree := repo.MapTree(map[string]string{"fettle.hcl": src, "data": text, "json": `{"k": ` + json + `}`, "t": "${a}"})
 			v := cty.StringVal(text)
 			res, ds := c.Compile(compile.Input{Tree: tree, Target: "a", Vars: map[string]string{"v": text},
-				Facts: map[string]cty.Value{"f": v, "l": cty.ListVal([]cty.Value{v}), "m": cty.MapVal(map[string]cty.Value{"k": v})}})
+				Facts: map[string]cty.Value{"hostname": v, "addresses": cty.MapVal(map[string]cty.Value{"eth0": cty.ListVal([]cty.Value{v})}),
+					"mac_addresses": cty.MapVal(map[string]cty.Value{"k": v})}})
 			if ds.HasErrors() || len(res.List) != 1 {
 				t.Errorf("%s of %q: %v", place, text, ds)
 				continue

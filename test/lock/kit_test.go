@@ -109,9 +109,17 @@ func (m *machine) has(name string) bool {
 	return err == nil
 }
 
-// argv is a whole command line of fettle for this machine.
+// argv is a whole command line of fettle for this machine, with the flags that the
+// command takes.
 func (m *machine) argv(args ...string) []string {
-	return slices.Concat([]string{m.bin}, args, []string{"--root", m.root, "--state", m.path("state"), "-C", m.path("repo")})
+	place, repo := []string{"--root", m.root, "--state", m.path("state")}, []string{"-C", m.path("repo")}
+	switch {
+	case args[0] == "version" || slices.Equal(args[:min(2, len(args))], []string{"steps", "diff"}):
+		return slices.Concat([]string{m.bin}, args)
+	case args[0] == "watch-confirmation":
+		return slices.Concat([]string{m.bin}, args, place)
+	}
+	return slices.Concat([]string{m.bin}, args, place, repo)
 }
 
 // process is a fettle that was started.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,7 +88,14 @@ func (s *site) commit() {
 }
 
 func (s *site) command(stdin string, args ...string) *exec.Cmd {
-	c := exec.Command(s.bin, append(args, "-C", s.repo, "--state", s.state)...)
+	all := slices.Clone(args)
+	if !slices.Contains(args, "--here") {
+		all = append(all, "-C", s.repo)
+		if args[0] != "secret" {
+			all = append(all, "--state", s.state)
+		}
+	}
+	c := exec.Command(s.bin, all...)
 	c.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "GOTRACEBACK=all", "USER=root"}
 	c.Stdin = strings.NewReader(stdin)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
