@@ -29,13 +29,8 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		return
 	}
 	switch {
-	case same && (m.underneath(s) || m.renumbered(s)):
-		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a step before it changes what it is about"
-		c.Differences = nil
-		m.add(c)
-		return
-	case same && m.unsettled(*c.From):
-		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; a package or command before it may change that"
+	case same && m.disturbed(s, *c.From) != "":
+		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; "+m.disturbed(s, *c.From)
 		c.Differences = nil
 		m.add(c)
 		return
@@ -72,6 +67,18 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	}
 	c.Note = linked(*c.From)
 	m.add(c)
+}
+
+// disturbed says why something that is as wanted may not be so at its turn, "" when
+// nothing before it changes it.
+func (m *maker) disturbed(s step.Step, now image.Image) string {
+	switch {
+	case m.underneath(s) || m.renumbered(s):
+		return "a step before it changes what it is about"
+	case m.unsettled(now):
+		return "a package or command before it may change that"
+	}
+	return ""
 }
 
 // unsettled tells whether something that is not there, as wanted, may come with
