@@ -54,6 +54,9 @@ func overSSH(t *testing.T, r hosts.Release) {
 	story("ServerKilled", serverKilled)
 	story("LockedOut", lockedOutOverSSH)
 	story("Sudo", sudoOverSSH)
+	if r != hosts.Bookworm { // its OpenSSH knows no penalties
+		story("Penalized", penalized)
+	}
 	if reduced(r) {
 		return
 	}
@@ -112,6 +115,24 @@ func hostKeys(d *desk, m *machine) {
 		d.t.Error("a host with another key was given the program")
 	}
 	d.put(".ssh/known_hosts", good, 0o600)
+}
+
+// penalized: after a failed login sshd turns this address away without a reason, and the
+// error says where to look for one.
+func penalized(d *desk, m *machine) {
+	d.hangUp()
+	m.WriteFile(d.t, "/etc/ssh/sshd_config.d/penalties.conf", "PerSourcePenalties authfail:600s min:1s max:600s\n", 0o644)
+	m.Run(d.t, "systemctl", "restart", "ssh")
+	d.targets("ssh {}", "file \"/etc/hello\" { content = \"hello\\n\" }\n")
+	d.must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", d.at("unknown"))
+	was := d.get(".ssh/config")
+	d.put(".ssh/config", strings.ReplaceAll(was, d.at(".ssh/id"), d.at("unknown")), 0o600)
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "it does not let you in")
+	d.put(".ssh/config", was, 0o600)
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "it ended the connection before it greeted", "PerSourcePenalties", "journalctl -u ssh")
+	m.Run(d.t, "rm", "/etc/ssh/sshd_config.d/penalties.conf")
+	m.Run(d.t, "systemctl", "restart", "ssh")
+	d.fettle(changes, "plan", "-t", "web1")
 }
 
 // firstContact: the program comes by itself and once, the host is put in order, and

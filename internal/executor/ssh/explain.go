@@ -56,6 +56,14 @@ type rule struct {
 	advice string
 }
 
+// turnedAway is what OpenSSH says when the other end leaves before its banner.
+const turnedAway = "kex_exchange_identification"
+
+// penalized is advice for it: sshd gives its reason only to its own journal.
+const penalized = "sshd there may be penalizing this address after failed logins (PerSourcePenalties, OpenSSH 9.8 and later, so Debian 13), " +
+	"or too many connect at once (MaxStartups). Wait some minutes, and look there: journalctl -u ssh\n" +
+	"An address that is never to be penalized stands in PerSourcePenaltyExemptList of its sshd_config. Try: ssh -v %h"
+
 // rules are tried in turn. %h is the host as it was asked for.
 func rules() []rule {
 	return []rule{
@@ -69,6 +77,7 @@ func rules() []rule {
 		{"Connection timed out", Unreachable, "no answer", "Try: ssh -v %h"},
 		{"No route to host", Unreachable, "there is no route to it", "Try: ssh -v %h"},
 		{"Network is unreachable", Unreachable, "the network is unreachable", "Try: ssh -v %h"},
+		{turnedAway, Unreachable, "it ended the connection before it greeted", penalized},
 		{"Connection closed by", Unreachable, "it closed the connection", "Try: ssh -v %h"},
 		{"Connection reset by", Unreachable, "it reset the connection", "Try: ssh -v %h"},
 		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Let it: visudo, or group sudo"},

@@ -29,7 +29,7 @@ func openPatiently(ctx context.Context, a Address, o Options) (*Session, error) 
 // brokeOff tells whether a connection ended before there was one.
 func brokeOff(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Class == Unreachable && strings.Contains(e.Said, "kex_exchange_identification")
+	return errors.As(err, &e) && e.Class == Unreachable && strings.Contains(e.Said, turnedAway)
 }
 
 // pause waits a random part of the longest pause, so that those who were turned away

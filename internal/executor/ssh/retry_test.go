@@ -38,6 +38,9 @@ func TestTurnedAway(t *testing.T) {
 		if !errors.As(err, &e) || e.Hint() == "" {
 			t.Errorf("%s: %v", c.says, err)
 		}
+		if away := c.begun > 1; away != strings.Contains(e.Hint(), "PerSourcePenalties") || away != strings.Contains(e.Error(), "before it greeted") {
+			t.Errorf("%s: %v\n%s", c.says, err, e.Hint())
+		}
 		begun, _ := os.ReadFile(filepath.Join(dir, "begun"))
 		if n := strings.Count(string(begun), "x"); n != c.begun || len(pauses) != c.begun-1 {
 			t.Errorf("%s: begun %d times, with pauses %v", c.says, n, pauses)
