@@ -12,13 +12,7 @@ import (
 )
 
 func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
-	same := c.From.Same(*c.To)
-	if m.in.Goal != nil {
-		same = putBack(*c.From, *c.To)
-	}
-	if s.Verb == step.Exec && !c.From.Exec.Known {
-		same = applied && e.Step == c.Step
-	}
+	same := m.asWanted(s, c, e, applied)
 	turn := m.atItsTurn(s, *c.From)
 	if (same || turn != "") && m.in.Goal == nil && unheard(s, e) {
 		same, c.From = false, &image.Image{Exec: &image.Exec{Known: true}}
@@ -65,7 +59,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	if m.in.Goal == nil || c.From.Package == nil { // a rollback asks only for the version that comes back
 		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
 	}
-	c.Note = linked(*c.From)
+	c.Note = linked(*c.From) + staysRunning(*c.From, *c.To)
 	m.add(c)
 }
 
@@ -79,6 +73,26 @@ func (m *maker) disturbed(s step.Step, now image.Image) string {
 		return "a package or command before it may change that"
 	}
 	return ""
+}
+
+// asWanted tells whether a step has nothing to change.
+func (m *maker) asWanted(s step.Step, c Change, e journal.Entry, applied bool) bool {
+	switch {
+	case s.Verb == step.Exec && !c.From.Exec.Known:
+		return applied && e.Step == c.Step
+	case m.in.Goal != nil:
+		return putBack(*c.From, *c.To)
+	}
+	return c.From.Same(*c.To)
+}
+
+// staysRunning is the note for a unit that runs and is masked: that keeps it from being
+// started, and does not stop it.
+func staysRunning(from, to image.Image) string {
+	if f, t := from.Unit, to.Unit; f == nil || t == nil || f.Masked || !t.Masked || t.Active != "active" {
+		return ""
+	}
+	return "masking does not stop it: it keeps running until a reboot, or until the state has running = false"
 }
 
 // unsettled tells whether something that is not there, as wanted, may come with

@@ -271,3 +271,12 @@ func TestUnitCallsAreCounted(t *testing.T) {
 	}
 	want(t, u, "counted.service", "disabled", "inactive")
 }
+
+// A service that ends with another exit code than 0 when it is stopped is not left failed.
+func TestUnitStopLeavesNothingFailed(t *testing.T) {
+	u, ctx := openUnits(t), t.Context()
+	unit(t, u, "grumpy.service", "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/sh -c 'trap \"exit 143\" TERM; systemd-notify --ready; while :; do sleep 1; done'\n")
+	ok(t, u.Job(ctx, "start", "grumpy.service"))
+	ok(t, u.Job(ctx, "stop", "grumpy.service"))
+	want(t, u, "grumpy.service", "static", "inactive")
+}

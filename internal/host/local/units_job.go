@@ -42,6 +42,8 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 		return nil
 	case result != "done" && result != "":
 		return u.explain(ctx, verb, name, jobEnd(result)+u.exit(ctx, name), nil)
+	case verb == "stop":
+		u.forgetFailure(ctx, name)
 	case starts:
 		if err := u.settled(ctx, verb, name); err != nil {
 			return err
@@ -64,7 +66,9 @@ func (u *units) freshen(ctx context.Context, verb, name string) {
 }
 
 // forgetFailure clears a failed state, and with it the count of quick restarts
-// that would refuse the start of a service that has just been put right.
+// that would refuse the start of a service that has just been put right. A service that
+// was stopped may have ended with an exit code that systemd calls a failure, as most
+// containers do: the host would count a failed unit that nobody wants any more.
 func (u *units) forgetFailure(ctx context.Context, name string) {
 	p, err := u.props(ctx, name)
 	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" {

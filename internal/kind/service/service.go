@@ -28,7 +28,7 @@ func Kinds() []kind.Kind {
 			{Name: "enabled", Type: cty.Bool, Doc: "started at boot"},
 			{Name: "running", Type: cty.Bool, Doc: "running now"},
 			{Name: "active", Type: cty.Bool, Doc: "the same as running"},
-			{Name: "masked", Type: cty.Bool, Doc: "cannot be started"},
+			{Name: "masked", Type: cty.Bool, Doc: "cannot be started; a unit that is running keeps running unless running is false"},
 			{Name: "timeout", Type: cty.String, Doc: "how long starting or stopping it may take, such as 30s; 5m when left out"},
 		},
 	}
