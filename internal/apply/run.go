@@ -347,7 +347,7 @@ func (r *run) takesBack(outcome journal.Outcome) bool {
 	return false
 }
 
-// end writes the state, then the last record: with that the run counts.
+// end writes the state and the last record: with that the run counts.
 func (r *run) end(outcome journal.Outcome) (Result, error) {
 	if r.reload {
 		r.daemonReload()
@@ -359,9 +359,6 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 	res := r.result()
 	res.Outcome = outcome
 	res.State = r.nextState(outcome)
-	if err := r.Store.SaveState(res.State); err != nil {
-		return res, fmt.Errorf("cannot write the state after run %d: %w", r.header.Run, err)
-	}
 	last := journal.Record{Kind: journal.Commit, Outcome: outcome}
 	if outcome == journal.RolledBack {
 		last.Kind = journal.Undone
@@ -369,7 +366,10 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 	if r.failed != nil {
 		last.Error = r.failed.Error
 	}
-	return res, r.log(last)
+	if err := r.j.End(res.State, last); err != nil {
+		return res, fmt.Errorf("cannot end run %d properly, the next fettle command settles it: %w", r.header.Run, err)
+	}
+	return res, nil
 }
 
 func (r *run) result() Result {

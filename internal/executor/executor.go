@@ -235,6 +235,8 @@ type CheckResult = apply.CheckResult
 type Status struct {
 	State journal.State    `json:"state"`
 	Last  *journal.RunInfo `json:"last,omitempty"`
+	// Notes tell what of the state directory was lost or damaged and made again.
+	Notes []string `json:"notes,omitempty"`
 	Condition
 }
 

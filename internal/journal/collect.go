@@ -106,6 +106,11 @@ func (s *Store) keptRuns(keep Keep) (journals, states map[int]bool, err error) {
 			}
 		}
 	}
+	for run := range states {
+		if _, err := s.readState(run); errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
+			journals[run] = true // which it can be made from
+		}
+	}
 	return journals, states, s.keepLast(journals)
 }
 

@@ -42,12 +42,12 @@ func (h *history) put(s *journal.Store, v any) string {
 }
 
 // run does one whole run; end is its last record, "" leaves it open.
-func (h *history) run(end journal.RecordKind, files int) {
+func (h *history) run(how journal.RecordKind, files int) {
 	s := h.store()
 	run := must(s.NextRun())(h.t)
 	hd := header(run, h.base)
 	list, changes := "", []any{}
-	st := journal.State{Run: run}
+	st := journal.State{Format: 1, Run: run}
 	for i := range files {
 		blob := h.put(s, fmt.Sprintf("content %d of %d", i, run))
 		list += "COPY " + blob + "\n"
@@ -68,14 +68,17 @@ func (h *history) run(end journal.RecordKind, files int) {
 	j := must(s.Begin(hd))(h.t)
 	before := h.put(s, fmt.Sprint("before ", run))
 	check(h.t, j.Append(journal.Record{Kind: journal.Move, From: &image.Image{File: &image.File{Type: image.Regular, Digest: before}}}))
-	if end != "" {
-		check(h.t, j.Append(journal.Record{Kind: end, Outcome: journal.Succeeded}))
-	}
-	check(h.t, errors.Join(j.Sync(), j.Close()))
-	if end == journal.Commit {
-		check(h.t, s.SaveState(st))
+	switch how {
+	case journal.Commit:
+		check(h.t, end(j, st, how))
+		h.base = run
+	case journal.Undone:
+		then := must(s.StateAt(h.base))(h.t)
+		then.Run = run
+		check(h.t, end(j, then, how))
 		h.base = run
 	}
+	check(h.t, errors.Join(j.Sync(), j.Close()))
 }
 
 // resolves checks that all that a kept run needs is there.

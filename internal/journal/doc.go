@@ -16,8 +16,8 @@
 //	lock              who holds it
 //	journal/000007.wal
 //	objects/ab/…      content, named by the other 62 hex digits of its SHA-256
-//	state/000007.json what was applied after run 7
-//	current           the run whose state is in force: a cache, journals decide
+//	state/000007.json what was applied after run 7: a copy of what its journal has
+//	current           the newest run that has ended; 0 before the first
 //	commands/000003.json a command that was run besides the runs, and how it ended
 //	frozen, armed     settings that outlive a restart
 //	ballast           room for undo on a full disk
@@ -43,6 +43,12 @@
 // without a readable Begin never had an effect. Resume cuts the torn tail,
 // writes the good part anew in place (pages whose write-back failed may look
 // clean) and syncs, before it hands the journal out.
+//
+// A run ends with its journal: the state that it left, in Stated records, and Commit
+// or Undone. The state file and the pointer follow, and the next run begins after
+// that. So each of them shows that the run has ended; a journal without an end is then
+// damaged, and not one that a crash cut short. What is lost of the state files and the
+// pointer is made again from the journals, or refused with a *LostError.
 //
 // state/*.json, current, frozen and armed are one line of JSON followed by a
 // line "crc32c " with eight hex digits that covers it.

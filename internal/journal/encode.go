@@ -34,6 +34,9 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	if r.Summary != nil {
 		o.any("sum", r.Summary)
 	}
+	if r.State != nil {
+		o.state("state", r.State)
+	}
 	o.unsigned("d", r.Synced)
 	return append(o.b, '}'), o.err
 }

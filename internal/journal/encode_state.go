@@ -35,6 +35,15 @@ func marshalState(st *State) ([]byte, error) {
 	return append(o.b, '}'), o.err
 }
 
+func (o *object) state(k string, st *State) {
+	b, err := marshalState(st)
+	if err != nil {
+		o.err = err
+	}
+	o.key(k)
+	o.b = append(o.b, b...)
+}
+
 func (o *object) entry(e *Entry) {
 	o.b = append(o.b, '{')
 	o.text("a", string(e.Addr), true)

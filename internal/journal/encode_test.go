@@ -35,6 +35,9 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
 			fill(t, v.Field(i), depth)
 		}
 	case reflect.Slice:

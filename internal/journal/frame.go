@@ -96,6 +96,7 @@ type scanned struct {
 	records []Record
 	good    int64  // where the valid prefix ends
 	last    Record // the last readable record, beyond damage too
+	proved  bool   // the run has ended although its journal has no end
 }
 
 // scan reads a whole journal. It returns the valid prefix with every error.
@@ -113,7 +114,11 @@ func scan(run int, b []byte) (scanned, error) {
 		if !ok || f.seq != uint64(len(s.records)+1) {
 			break
 		}
-		r, err := f.decode()
+		r := Record{Seq: f.seq, Kind: Stated, piece: f.payload}
+		var err error
+		if !isPiece(f.payload) {
+			r, err = f.decode()
+		}
 		if err != nil {
 			break
 		}

@@ -30,7 +30,6 @@ func TestGolden(t *testing.T) {
 		{{Kind: Move, Batch: 1, Addr: addr.File("/etc/caf\xe9"), Path: "/etc/caf\xe9", Temp: "/etc/.x", From: &image.Image{File: &image.File{Type: image.Absent}}, To: file}},
 		{{Kind: Prepared, Batch: 1}},
 		{{Kind: Done, Batch: 1}, {Kind: Intent, Change: 1, Addr: "unit:a.service"}, {Kind: Result, Change: 1, Addr: "unit:a.service", Error: "it failed"}},
-		{{Kind: Commit, Outcome: Failed}},
 	}
 	for _, batch := range recs {
 		if err := j.Append(batch...); err != nil {
@@ -40,7 +39,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.SaveState(State{Run: 1, List: DigestOf(nil), Entries: []Entry{{Addr: addr.File("/etc/caf\xe9"), Step: "COPY …", Run: 1, First: 1, Origin: file}}}); err != nil {
+	if err := j.End(State{Format: 1, Run: 1, List: DigestOf(nil), Entries: []Entry{{Addr: addr.File("/etc/caf\xe9"), Step: "COPY …", Run: 1, First: 1, Origin: file}}}, Record{Kind: Commit, Outcome: Failed}); err != nil {
 		t.Fatal(err)
 	}
 	for path, golden := range map[string]string{journalPath(1): "testdata/golden.wal", statePath(1): "testdata/golden.state", "/current": "testdata/golden.current"} {

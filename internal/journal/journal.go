@@ -57,6 +57,10 @@ func (s *Store) Begin(h Header) (*Journal, error) {
 	} else if open {
 		return nil, &UnfinishedError{Run: run}
 	}
+	if err := s.mendLate(); err != nil {
+		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
+	}
+	h.Stated = true
 	f, err := s.fs.Create(journalPath(h.Run))
 	if err != nil {
 		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)

@@ -63,10 +63,13 @@ func finish(t testing.TB, s *journal.Store, run, base, n int) {
 	for i := range n {
 		check(t, j.Append(move(i)))
 	}
-	check(t, j.Append(journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
-	check(t, j.Sync())
+	check(t, end(j, journal.State{Format: 1, Run: run, Complete: true}, journal.Commit))
 	check(t, j.Close())
-	check(t, s.SaveState(journal.State{Run: run, Complete: true}))
+}
+
+// end ends a run.
+func end(j *journal.Journal, st journal.State, kind journal.RecordKind) error {
+	return j.End(st, journal.Record{Kind: kind, Outcome: journal.Succeeded})
 }
 
 func TestRoundTrip(t *testing.T) {

@@ -41,6 +41,8 @@ const (
 	Undoing RecordKind = "undoing"
 	// Note is something a person should know: a conflict, foreign files kept.
 	Note RecordKind = "note"
+	// Stated is the state that the run left, or a piece of it, right before the end.
+	Stated RecordKind = "state"
 	// Commit ends a run whose effects stay, complete or stopped at a failure.
 	Commit RecordKind = "commit"
 	// Undone ends a run of which nothing is left.
@@ -74,9 +76,13 @@ type Record struct {
 	// Summary is what the history shows of the run, so that nobody has to read
 	// all of it. The journal fills it in where the run ends.
 	Summary *Summary `json:"sum,omitempty"`
+	// State is what a Stated record holds. Reading leaves it out: StateAt reads it.
+	State *State `json:"state,omitempty"`
 	// Synced is the last record that was durable when this one was written. The
 	// journal gives it to the first record after each sync.
 	Synced uint64 `json:"d,omitempty"`
+
+	piece []byte // the payload of a Stated record
 }
 
 // Summary is the result of a run in short.
@@ -135,10 +141,14 @@ type Header struct {
 	Continues int `json:"continues,omitempty"`
 	// Partial says that the list is not all of what is wanted: phases follow.
 	Partial bool `json:"partial,omitempty"`
+	// Stated says that the end of the journal has the state that the run left, and that
+	// the state file and the pointer are written after it. Begin sets it; older
+	// versions did not.
+	Stated bool `json:"stated,omitempty"`
 }
 
-// State is what is applied after a run: the truth that plans start from. It is
-// rebuilt from the journals if its file is lost.
+// State is what is applied after a run, which plans start from. It is part of the
+// run's journal; its own file is a copy that is quick to read.
 type State struct {
 	Format  int     `json:"format"` // 1
 	Run     int     `json:"run"`    // 0: nothing was ever applied

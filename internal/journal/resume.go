@@ -66,6 +66,10 @@ func (s *Store) Read(run int) ([]Record, error) {
 }
 
 func (s *Store) scanRun(run int) ([]byte, scanned, error) {
+	p, err := s.proofOf(run)
+	if err != nil {
+		return nil, scanned{}, err
+	}
 	b, err := s.readAll(journalPath(run), maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, scanned{}, fmt.Errorf("cannot read the journal of run %d: there is none; see the runs with: fettle log: %w", run, fs.ErrNotExist)
@@ -74,5 +78,10 @@ func (s *Store) scanRun(run int) ([]byte, scanned, error) {
 		return nil, scanned{}, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
 	}
 	sc, err := scan(run, b)
+	var corrupt *CorruptError
+	if (err == nil || errors.As(err, &corrupt)) && !sc.last.Kind.Ends() && p.ended(sc.records) {
+		sc.proved = true
+		err = &CorruptError{Run: run, Offset: sc.good, Reason: "the run has ended, and the end is missing"}
+	}
 	return b, sc, err
 }

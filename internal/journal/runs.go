@@ -39,7 +39,8 @@ func (s *Store) Runs() ([]RunInfo, error) {
 }
 
 // Unfinished is the newest run without Commit or Undone; ok is false when all
-// have ended. A damaged journal whose end cannot be read counts as unfinished.
+// have ended. A damaged journal whose end cannot be read counts as unfinished, unless
+// something else shows that the run has ended.
 func (s *Store) Unfinished() (run int, ok bool, err error) {
 	runs, err := s.numbers("/journal", ".wal")
 	if err != nil {
@@ -64,6 +65,9 @@ func (s *Store) NextRun() (int, error) {
 		if n := len(runs); n > 0 {
 			last = max(last, runs[n-1])
 		}
+	}
+	if pointed, err := s.pointed(); err == nil {
+		last = max(last, pointed)
 	}
 	return last + 1, nil
 }
@@ -113,27 +117,24 @@ func (s *Store) info(run int) (RunInfo, bool, error) {
 // ends reads the first and the last record, as far as edge does; false unless the last
 // one ends the run.
 func ends(run int, f host.File) (first, last Record, ok bool) {
+	first, ok = begins(run, f)
 	st, err := f.Stat()
-	if err != nil {
+	if err != nil || !ok {
 		return first, last, false
 	}
-	head := make([]byte, min(st.Size, window))
-	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) || !strings.HasPrefix(string(head), magic) {
-		return first, last, false
-	}
-	fr, ok := cutFrame(head[len(magic):])
+	n := min(st.Size, window)
+	tail, ok := readAt(f, st.Size-n, n)
 	if !ok {
-		return first, last, false
-	}
-	if first, err = fr.edge(); err != nil || checkBegin(run, first) != nil {
-		return first, last, false
-	}
-	tail := make([]byte, min(st.Size, window))
-	if _, err := f.ReadAt(tail, st.Size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return first, last, false
 	}
 	last, ok = lastFrame(tail)
 	return first, last, ok && last.Kind.Ends()
+}
+
+func readAt(f host.File, off, n int64) ([]byte, bool) {
+	b := make([]byte, n)
+	_, err := f.ReadAt(b, off)
+	return b, err == nil || errors.Is(err, io.EOF)
 }
 
 func (s *Store) infoWhole(run int) (RunInfo, bool, error) {
@@ -157,8 +158,11 @@ func (s *Store) infoWhole(run int) (RunInfo, bool, error) {
 	if sc.last.Kind.Ends() {
 		info = info.ended(sc.last)
 	}
+	if sc.proved {
+		info = info.ended(Record{Kind: Commit, At: sc.last.At})
+	}
 	if corrupt != nil {
-		info.Error = corrupt.Error()
+		info.Error, info.damaged = corrupt.Error(), true
 	}
 	return info, true, nil
 }

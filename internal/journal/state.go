@@ -1,9 +1,7 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"fettle.dev/fettle/internal/host"
@@ -31,12 +29,8 @@ func (s *Store) SaveState(st State) error {
 	return s.saveSealed("/current", current{Run: st.Run})
 }
 
-// StateAt is the state that a run left; the one of run 0 is empty. It is
-// fs.ErrNotExist for a run whose state was never saved or was collected.
-func (s *Store) StateAt(run int) (State, error) {
-	if run == 0 {
-		return State{Format: format}, nil
-	}
+// readState reads the file of a state.
+func (s *Store) readState(run int) (State, error) {
 	if st, ok := s.remembered(run); ok {
 		return st, nil
 	}
@@ -84,13 +78,14 @@ func (s *Store) remembered(run int) (State, bool) {
 	return d.state, now == d.file
 }
 
-// State is what is applied now; its Run is 0 when nothing ever was. The
-// journals decide: a state counts when its run has ended. Where the pointer is
-// lost, late or damaged, it is the newest state that reads well and whose run
-// has Commit. Notes says when that leaves something to tell.
+// State is what is applied now; its Run is 0 when nothing was ever applied. The
+// journals decide which run that is: the newest one that has ended. What is lost or
+// damaged of the state files and the pointer is made again from the journal, and Notes
+// tells of it. Where that is not possible the error is a *LostError; an older state
+// never takes the place of a lost one.
 func (s *Store) State() (State, error) {
 	var notes []string
-	st, err := s.state(func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) })
+	st, err := s.state(noteTo(&notes))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = notes
@@ -104,84 +99,37 @@ func (s *Store) Notes() []string {
 	return slices.Clone(s.notes)
 }
 
-func (s *Store) state(note func(string, ...any)) (st State, err error) {
-	found := false
-	err = s.candidates(note, func(run, pointed int) (bool, error) {
-		var newer *NewerFormatError
-		switch st, err = s.StateAt(run); {
-		case err == nil:
-			found = true
-			return true, nil
-		case errors.As(err, &newer), !errors.Is(err, errDamaged) && !errors.Is(err, fs.ErrNotExist):
-			return true, err // what cannot be read now may be sound
-		case errors.Is(err, fs.ErrNotExist) && run != pointed:
-			note("Run %d ended, but its state was not saved.", run)
-		default:
-			note("The state of run %d cannot be used (%v); an older one is in force.", run, err)
-		}
-		return false, nil
-	})
-	if err != nil || !found {
+func noteTo(notes *[]string) func(string, ...any) {
+	return func(format string, args ...any) { *notes = append(*notes, fmt.Sprintf(format, args...)) }
+}
+
+func (s *Store) state(note func(string, ...any)) (State, error) {
+	run, err := s.inForce(note)
+	if err != nil || run == 0 {
 		return State{Format: format}, err
 	}
-	return st, nil
+	return s.stateOr(run, note)
 }
 
-// candidates calls try with the runs whose state can be in force, newest first,
-// until it says that one is.
-func (s *Store) candidates(note func(string, ...any), try func(run, pointed int) (bool, error)) error {
-	runs, err := s.stateRuns()
-	if err != nil {
-		return err
-	}
-	pointed, err := s.pointed()
-	if err != nil && !errors.Is(err, errDamaged) {
-		return err
-	}
-	if err != nil {
-		note("The pointer to the current state is damaged; the journals tell which it is.")
-	}
-	for _, run := range slices.Backward(runs) {
-		outcome, began, err := s.outcome(run)
-		if err != nil {
-			return err
-		}
-		if began && outcome == "" {
-			continue
-		}
-		if began && run != pointed {
-			if yes, err := s.committed(run); err != nil {
-				return err
-			} else if !yes {
-				continue
-			}
-		}
-		if !began && run != pointed {
-			continue // a state whose journal was collected
-		}
-		if done, err := try(run, pointed); err != nil || done {
-			return err
-		}
-	}
-	return nil
-}
-
-// StateMark tells which state is in force without reading it: the newest run
-// that can be, and what lstat tells of the file of its state. Two equal marks
-// are of one state, if State could read it under one of them. The run is 0 when
-// nothing was ever applied.
+// StateMark tells which state is in force without reading it: the run, and what
+// lstat tells of the file of its state. Two equal marks are of one state, if State
+// could read it under one of them. The run is 0 when nothing was ever applied. Where
+// something is lost or damaged, it is an error.
 func (s *Store) StateMark() (run int, file host.Stat, err error) {
-	err = s.candidates(func(string, ...any) {}, func(r, _ int) (bool, error) {
-		run = r
-		file, err = s.fs.Lstat(statePath(r))
-		file.ATime = 0
-		return true, err
-	})
+	var notes []string
+	if run, err = s.inForce(noteTo(&notes)); err != nil || run == 0 {
+		return run, file, err
+	}
+	if len(notes) > 0 {
+		return run, file, errDamaged
+	}
+	file, err = s.fs.Lstat(statePath(run))
+	file.ATime = 0
 	return run, file, err
 }
 
-// stateRuns lists every run that has a journal or a state, ascending.
-func (s *Store) stateRuns() ([]int, error) {
+// usedRuns lists every run that has a journal or a state, ascending.
+func (s *Store) usedRuns() ([]int, error) {
 	a, err := s.numbers("/journal", ".wal")
 	if err != nil {
 		return nil, err
@@ -195,28 +143,10 @@ func (s *Store) stateRuns() ([]int, error) {
 	return slices.Compact(a), nil
 }
 
-// pointed is the run that the pointer names; 0 when there is none.
+// pointed is the run that the pointer names. Every state directory has a pointer, so
+// its loss is an error, with fs.ErrNotExist in the chain.
 func (s *Store) pointed() (int, error) {
 	var c current
-	_, err := s.loadSetting("/current", &c)
+	err := s.loadSealed("/current", &c)
 	return c.Run, err
-}
-
-// committed tells whether a run that has ended did so with Commit. A journal
-// that cannot be read now tells neither.
-func (s *Store) committed(run int) (bool, error) {
-	f, err := s.fs.Open(journalPath(run))
-	if err != nil {
-		return false, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
-	}
-	defer f.Close()
-	if _, last, ok := ends(run, f); ok {
-		return last.Kind == Commit, nil
-	}
-	_, sc, err := s.scanRun(run)
-	var corrupt *CorruptError
-	if err != nil && !errors.As(err, &corrupt) {
-		return false, err
-	}
-	return sc.last.Kind == Commit, nil
 }

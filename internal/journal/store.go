@@ -82,6 +82,12 @@ func OpenWith(fsys host.FS, opts Options) (*Store, error) {
 		}
 	}
 	if !ok {
+		err = s.pointNowhere()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot prepare the state directory: %w", err)
+	}
+	if !ok {
 		err = s.replace("/format", []byte(strconv.Itoa(format)+"\n"))
 	} else if made {
 		err = fsys.SyncDir("/")
@@ -90,6 +96,22 @@ func OpenWith(fsys host.FS, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("cannot prepare the state directory: %w", err)
 	}
 	return s, nil
+}
+
+// pointNowhere gives a state directory that was never used its pointer, before it can
+// hold anything else.
+func (s *Store) pointNowhere() error {
+	runs, err := s.usedRuns()
+	if err != nil || len(runs) > 0 {
+		return err
+	}
+	if used, err := s.holdsContent(); err != nil || used {
+		return err
+	}
+	if there, err := host.Exists(s.fs, "/current"); err != nil || there {
+		return err
+	}
+	return s.saveSealed("/current", current{})
 }
 
 // checkFormat tells whether the state directory says its format.

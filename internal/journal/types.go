@@ -10,6 +10,8 @@ type RunInfo struct {
 	Outcome Outcome `json:"outcome,omitempty"` // "" while unfinished
 	Error   string  `json:"error,omitempty"`   // of the first step that failed
 	Changed int     `json:"changed"`           // addresses changed
+	// damaged: the journal cannot be read to its end.
+	damaged bool
 }
 
 // Frozen says that applying is refused until somebody unfreezes.

@@ -124,6 +124,9 @@ type Plan struct {
 	Stages int `json:"stages,omitempty"`
 	// Later is what follows when all this is done, as far as it is known before.
 	Later []Later `json:"later,omitempty"`
+	// Notes are about what the plan was made from, not about what it does: what was
+	// damaged and made again. They are no part of the digest.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Later is a change that this plan makes possible: of a later phase, or of a state
@@ -174,6 +177,7 @@ func (p *Plan) Irreversible() []Change {
 // another digest. Times and diffs take no part.
 func (p *Plan) Digest() string {
 	q := *p
+	q.Notes = nil
 	q.Changes = make([]Change, len(p.Changes))
 	for i, c := range p.Changes {
 		c.Diff, c.Binary = "", false

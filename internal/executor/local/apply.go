@@ -34,6 +34,9 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if p != nil && x.last.plan != p && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
 	}
+	if err := x.mendAfter(now); err != nil {
+		return nil, err
+	}
 	o = o.For(now)
 	rep, err := x.runOrVerify(ctx, r, now, st, todo, o, show)
 	if err != nil || r.Next == nil && !now.More() {
@@ -268,7 +271,10 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 	if p != nil && p.Digest() != now.Digest() {
 		return nil, fmt.Errorf("%w: the machine has changed since the plan was shown; look at it again", executor.ErrStale)
 	}
-	rep, err := x.rollback(ctx, now, g, r, o, show)
+	if err := x.mendAfter(now); err != nil {
+		return nil, err
+	}
+	rep, err := x.rollback(ctx, withoutDiffs(now), g, r, o, show)
 	if err == nil {
 		err = x.store.Disarm()
 	}
@@ -286,50 +292,6 @@ func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r
 	}
 	o.ConfirmWithin = 0
 	return x.run(ctx, x.runner(o, show), apply.Job{Plan: p, List: g.list, Base: g.now, Goal: g.then.Entries}, nil, o)
-}
-
-// Recover implements executor.Executor.
-func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	l, err := x.lock(o)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	rep, err := x.settle(ctx, o, show)
-	if err == nil {
-		err = x.store.SettleCommands()
-	}
-	if rep == nil && err == nil {
-		err = x.runner(o, show).SettlePackages(ctx)
-	}
-	return rep, err
-}
-
-// settle ends a run that crashed, then takes back one that was not confirmed in
-// time.
-func (x *Executor) settle(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	began := x.now()
-	res, crashed, err := x.runner(o, show).Recover(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a, err := x.store.ArmedRun()
-	if err != nil {
-		return nil, err
-	}
-	if a != nil && crashed && a.Run == res.Run && res.Outcome == journal.RolledBack {
-		if a, err = x.armedBefore(*a); err != nil {
-			return nil, err
-		}
-	}
-	if a != nil && x.now().UnixNano() >= a.Deadline {
-		return x.revert(ctx, *a, o, show)
-	}
-	if !crashed {
-		return nil, nil
-	}
-	rep, _ := report(res, began, x.now(), nil)
-	return rep, nil
 }
 
 // backTo goes back to the state after a run, whatever cannot be undone.

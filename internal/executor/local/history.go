@@ -18,6 +18,7 @@ func (x *Executor) Status(ctx context.Context) (executor.Status, error) {
 	if s.State, err = x.store.State(); err != nil {
 		return s, fmt.Errorf("cannot read what is applied: %w", err)
 	}
+	s.Notes = x.store.Notes()
 	runs, err := x.store.Runs()
 	if err != nil {
 		return s, fmt.Errorf("cannot read the history: %w", err)

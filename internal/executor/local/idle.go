@@ -110,6 +110,7 @@ func (x *Executor) lookAgain(ctx context.Context, r *executor.Request, p *plan.P
 // withoutDiffs is the plan as a run keeps it.
 func withoutDiffs(p *plan.Plan) *plan.Plan {
 	q := *p
+	q.Notes = nil
 	q.Changes = slices.Clone(p.Changes)
 	for i := range q.Changes {
 		q.Changes[i].Diff, q.Changes[i].Binary = "", false

@@ -49,6 +49,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err != nil {
 		return nil, st, nil, fmt.Errorf("cannot read what is applied: %w", err)
 	}
+	notes := x.store.Notes()
 	entries, moved := x.followed(st.Entries)
 	st.Entries = entries
 	if err := x.unseal(r.Secrets, r.Blobs, r.List, st.Entries); err != nil {
@@ -67,6 +68,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
 		Rules: rules{x.names}, Kept: x.kept, Repair: r.Repair})
+	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
 	}
@@ -157,6 +159,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if g.now, err = x.store.State(); err != nil {
 		return nil, g, fmt.Errorf("cannot read what is applied: %w", err)
 	}
+	notes := x.store.Notes()
 	if r.To > g.now.Run || r.To < 0 {
 		return nil, g, fmt.Errorf("cannot go back to run %d: the last run is %d; fettle log lists them", r.To, g.now.Run)
 	}
@@ -190,6 +193,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
 		Kept: x.kept, Repair: true, SkipBlocked: r.SkipBlocked, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found}})
+	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err
 	}
@@ -286,6 +290,7 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 	if err != nil {
 		return nil, fmt.Errorf("cannot read what is applied: %w", err)
 	}
+	notes := x.store.Notes()
 	st.Entries, _ = x.followed(st.Entries)
 	list, err := x.goalList(st)
 	if err != nil {
@@ -299,7 +304,7 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Wanted: list,
 		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Repair: true})
 	x.saveCache()
-	p.Changes = drifted(p.Changes, problems)
+	p.Changes, p.Notes = drifted(p.Changes, problems), notes
 	if diffs {
 		x.diffs(p, nil)
 	}

@@ -181,6 +181,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if err != nil {
 			return err
 		}
+		s.tellNotes(now)
 		if p = now; saved != "" && saved != p.Digest() {
 			return stale()
 		}

@@ -40,6 +40,7 @@ Ends with 2 when something differs.`,
 }
 
 func (s *session) showDrift(p *plan.Plan, o render.PlanOptions) error {
+	s.tellNotes(p)
 	if s.json {
 		if err := s.document(planJSON("fettle.drift/1", p)); err != nil {
 			return err

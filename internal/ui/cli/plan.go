@@ -104,8 +104,19 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	return s.withExecutor(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
 }
 
+// tellNotes tells what of the state directory was lost or damaged and made again.
+func (s *session) tellNotes(p *plan.Plan) {
+	if p == nil {
+		return
+	}
+	for _, n := range p.Notes {
+		s.errStyle().Warning(s.app.Stderr, n)
+	}
+}
+
 func (s *session) showPlan(ctx context.Context, x executor.Executor, req executor.Request, f planFlags) error {
 	p, err := x.Plan(ctx, req)
+	s.tellNotes(p)
 	if err != nil {
 		if p != nil && len(p.Changes) > 0 && !s.json {
 			s.style().Plan(s.app.Stdout, p, f.options(s)) // everything that could be planned

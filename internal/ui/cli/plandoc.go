@@ -24,6 +24,7 @@ type planDoc struct {
 	Stage     int            `json:"stage,omitempty"`
 	Stages    int            `json:"stages,omitempty"`
 	Later     []plan.Later   `json:"later,omitempty"`
+	Notes     []string       `json:"notes,omitempty"` // what of the state directory was lost or damaged and made again
 	Armed     *arming        `json:"armed,omitempty"` // how apply would be armed
 }
 
@@ -51,7 +52,7 @@ func planJSON(format string, p *plan.Plan) *planDoc {
 	doc := &planDoc{
 		Format: format, Operation: string(p.Operation), Target: p.Target, Base: p.Base, To: p.To,
 		Revision: p.Revision, List: p.List, Digest: p.Digest(), Empty: p.Empty(), Unchanged: p.Unchanged,
-		Count: map[string]int{}, Changes: []changeDoc{}, Stage: p.Stage, Stages: p.Stages, Later: p.Later,
+		Count: map[string]int{}, Changes: []changeDoc{}, Stage: p.Stage, Stages: p.Stages, Later: p.Later, Notes: p.Notes,
 	}
 	for a, n := range p.Count() {
 		doc.Count[string(a)] = n

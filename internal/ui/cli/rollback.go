@@ -85,6 +85,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 		if p, err = x.PlanRollback(ctx, r); err != nil {
 			return orSkip(err)
 		}
+		s.tellNotes(p)
 		if !p.Empty() {
 			s.tellsKept()
 		}

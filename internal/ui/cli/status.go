@@ -29,6 +29,7 @@ type statusDoc struct {
 	Frozen     *journal.Frozen `json:"frozen,omitempty"`
 	Armed      *journal.Arming `json:"armed,omitempty"`
 	Locked     string          `json:"locked,omitempty"`
+	Notes      []string        `json:"notes,omitempty"` // what was lost or damaged and made again
 }
 
 func newStatus(s *session) *cobra.Command {
@@ -80,6 +81,7 @@ func statusJSON(st executor.Status) statusDoc {
 		Format: "fettle.status/1", Run: st.State.Run, Target: st.State.Target, Revision: st.State.Revision,
 		List: st.State.List, Managed: len(st.State.Entries), Complete: st.State.Complete,
 		Unfinished: st.Unfinished, Frozen: st.Frozen, Armed: st.Armed, Locked: st.Locked,
+		Notes: st.Notes,
 	}
 	for _, p := range st.State.Pending {
 		doc.Pending = append(doc.Pending, p.Addr)
@@ -114,6 +116,7 @@ func (s *session) showStatus(st executor.Status) {
 		{Name: "to confirm", Value: s.armedText(st.Armed)},
 		{Name: "frozen", Value: s.frozenText(st.Frozen)},
 		{Name: "locked", Value: st.Locked},
+		{Name: "note", Value: strings.Join(st.Notes, "\n")},
 	})
 }
 

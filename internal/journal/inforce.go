@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// LostError tells that something of the state directory is lost or damaged which
+// cannot be made again.
+type LostError struct {
+	What string // what is lost, and why it cannot be made again
+	Err  error  // the cause, if there is one
+}
+
+func (e *LostError) Error() string {
+	return e.What + "; restore the state directory from a backup, or move it away to start over: fettle then adopts what it finds, and cannot go back beyond that"
+}
+
+func (e *LostError) Unwrap() error { return e.Err }
+
+// inForce is the run whose state is in force: the newest one that has ended, or 0.
+// Three things show that a run has ended: its journal, its state file, and the
+// pointer. Any one of them is enough to notice that another one is lost.
+func (s *Store) inForce(note func(string, ...any)) (int, error) {
+	pointed, perr := s.pointed()
+	if perr != nil && !errors.Is(perr, errDamaged) && !errors.Is(perr, fs.ErrNotExist) {
+		return 0, perr
+	}
+	runs, err := s.usedRuns()
+	if err != nil {
+		return 0, err
+	}
+	if pointed > 0 && !slices.Contains(runs, pointed) {
+		runs = append(runs, pointed)
+		slices.Sort(runs)
+	}
+	began := false
+	for _, run := range slices.Backward(runs) {
+		yes, opened, err := s.isInForce(run, pointed, perr, note)
+		if err != nil {
+			return 0, err
+		}
+		if yes && perr != nil && s.pointerExpected(run) {
+			note("The file \"current\" is lost or damaged; the journals tell that run %d is in force.", run)
+		}
+		if yes {
+			return run, nil
+		}
+		began = began || opened
+	}
+	if perr != nil && !began {
+		return 0, s.firstUse(perr)
+	}
+	return 0, nil
+}
+
+// isInForce tells whether a run is in force, given that no newer one is, and
+// whether it began.
+func (s *Store) isInForce(run, pointed int, perr error, note func(string, ...any)) (yes, began bool, err error) {
+	info, began, err := s.info(run)
+	switch {
+	case err != nil:
+		return false, began, err
+	case began && info.Outcome == "" && info.Header.Stated && perr != nil:
+		return false, true, &LostError{fmt.Sprintf("cannot tell whether run %d has ended: its journal has no end, and the file \"current\" cannot be used", run), perr}
+	case began && info.Outcome == "":
+		return false, true, nil
+	case began && info.damaged:
+		note("The journal of run %d is damaged: the run has ended, but cannot be undone by itself.", run)
+		return true, true, nil
+	case began && !info.Header.Stated && run != pointed:
+		yes, err = s.committed(run)
+		return yes, true, err
+	case began:
+		return true, true, nil
+	}
+	stated, err := s.hasStateFile(run)
+	if err != nil || !stated && run != pointed {
+		return false, false, err
+	}
+	note("The journal of run %d is lost: the run cannot be undone by itself.", run)
+	return true, true, nil
+}
+
+// pointerExpected tells whether the pointer cannot be missing: an older fettle wrote
+// it last of all.
+func (s *Store) pointerExpected(run int) bool {
+	info, _, err := s.info(run)
+	return err == nil && info.Header.Stated
+}
+
+// firstUse is nil for a state directory that was never used, although its pointer is
+// missing or damaged.
+func (s *Store) firstUse(pointer error) error {
+	if errors.Is(pointer, errDamaged) {
+		return &LostError{"the file \"current\" is damaged, and there is neither a journal nor a state", pointer}
+	}
+	used, err := s.holdsContent()
+	if err != nil || !used {
+		return err
+	}
+	return &LostError{"the state directory holds content of earlier runs, but their journals, their states and the file \"current\" are lost", nil}
+}
+
+// holdsContent tells whether any object is in the store.
+func (s *Store) holdsContent() (bool, error) {
+	for _, dir := range []string{"/objects", packDir} {
+		names, err := s.fs.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("cannot tell whether the state directory was used before: %w", err)
+		}
+		if slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "tmp-") }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (s *Store) hasStateFile(run int) (bool, error) {
+	_, err := s.fs.Lstat(statePath(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// committed tells whether a run that has ended did so with Commit. A journal
+// that cannot be read now tells neither.
+func (s *Store) committed(run int) (bool, error) {
+	f, err := s.fs.Open(journalPath(run))
+	if err != nil {
+		return false, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
+	}
+	defer f.Close()
+	if _, last, ok := ends(run, f); ok {
+		return last.Kind == Commit, nil
+	}
+	_, sc, err := s.scanRun(run)
+	var corrupt *CorruptError
+	if err != nil && !errors.As(err, &corrupt) {
+		return false, err
+	}
+	return sc.last.Kind == Commit, nil
+}

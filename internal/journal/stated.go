@@ -1,0 +1,182 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// maxPiece is how long a piece of a state in a journal may get, in bytes.
+const maxPiece = maxPayload / 2
+
+// End ends the run durably: the journal gets the state that the run left, in pieces,
+// and the last record, which is Commit or Undone. The run counts from then on. The
+// state file and the pointer follow; an error in writing them leaves a run that has
+// ended and whose state is read from its journal.
+func (j *Journal) End(st State, last Record) error {
+	recs, err := pieces(st)
+	if err != nil {
+		return err
+	}
+	if err := j.Append(append(recs, last)...); err != nil {
+		return err
+	}
+	if err := j.Sync(); err != nil {
+		return err
+	}
+	return j.s.SaveState(st)
+}
+
+// pieces are the records that hold a state. The first has everything but the entries
+// of the others, which have entries and no format.
+func pieces(st State) ([]Record, error) {
+	b, err := marshalState(&st)
+	if err != nil {
+		return nil, err
+	}
+	n := len(st.Entries)
+	if len(b) <= maxPiece || n < 2 {
+		return []Record{{Kind: Stated, State: &st}}, nil
+	}
+	first, rest := st, State{Run: st.Run, Entries: st.Entries[n/2:]}
+	first.Entries = st.Entries[:n/2]
+	out, err := pieces(first)
+	if err != nil {
+		return nil, err
+	}
+	more, err := pieces(rest)
+	return append(out, more...), err
+}
+
+// joinPieces puts a state together from the last pieces among some records: a run that
+// was recovered may have older ones.
+func joinPieces(recs []Record) (st State, ok bool, err error) {
+	for _, r := range recs {
+		if r.Kind != Stated {
+			continue
+		}
+		var p struct {
+			State State `json:"state"`
+		}
+		if err := Unmarshal(r.piece, &p); err != nil {
+			return State{}, false, err
+		}
+		if p.State.Format != 0 {
+			st, ok = p.State, true
+			continue
+		}
+		st.Entries = append(st.Entries, p.State.Entries...)
+	}
+	return st, ok, nil
+}
+
+// isPiece tells whether a payload is a piece of a state, which scanning does not decode.
+func isPiece(payload []byte) bool { return bytes.HasPrefix(payload, []byte(`{"k":"state",`)) }
+
+// StateAt is the state that a run left; the one of run 0 is empty. A file that is lost or
+// damaged is made again from the journal. It is fs.ErrNotExist for a run that left no
+// state or was collected, and a *LostError for a state that cannot be made again.
+func (s *Store) StateAt(run int) (State, error) {
+	if run == 0 {
+		return State{Format: format}, nil
+	}
+	return s.stateOr(run, func(string, ...any) {})
+}
+
+// stateOr reads the state of a run from its file or else from its journal.
+func (s *Store) stateOr(run int, note func(string, ...any)) (State, error) {
+	st, err := s.readState(run)
+	var newer *NewerFormatError
+	lost := errors.Is(err, fs.ErrNotExist)
+	if err == nil || errors.As(err, &newer) || !errors.Is(err, errDamaged) && !lost {
+		return st, err // what cannot be read now may be sound
+	}
+	st, rerr := s.rebuild(run)
+	if rerr == nil {
+		note("The state file of run %d is lost or damaged; its state was read from the journal.", run)
+		return st, nil
+	}
+	if errors.Is(rerr, errNotEnded) && lost {
+		return State{}, err
+	}
+	why := fmt.Sprint(rerr)
+	if errors.Is(rerr, fs.ErrNotExist) {
+		why = "its journal is lost too"
+	}
+	return State{}, &LostError{fmt.Sprintf("the state file of run %d, %q, is %s, and it cannot be made again: %s", run, strings.TrimPrefix(statePath(run), "/"), lostOrDamaged(lost), why), errors.Join(err, rerr)}
+}
+
+func lostOrDamaged(lost bool) string {
+	if lost {
+		return "lost"
+	}
+	return "damaged"
+}
+
+var errNotEnded = errors.New("the run has not ended")
+
+// rebuild makes the state of a run from its journal.
+func (s *Store) rebuild(run int) (State, error) {
+	_, sc, err := s.scanRun(run)
+	if err != nil {
+		return State{}, err
+	}
+	if len(sc.records) == 0 || !sc.last.Kind.Ends() {
+		return State{}, errNotEnded
+	}
+	st, ok, err := joinPieces(sc.records)
+	switch {
+	case err != nil:
+		return State{}, err
+	case !ok:
+		return State{}, errors.New("an older fettle wrote its journal, which does not have the state")
+	case st.Run != run:
+		return State{}, fmt.Errorf("its journal has the state of run %d", st.Run)
+	}
+	return st, nil
+}
+
+// Mend writes the state file in force and the pointer again where they are lost,
+// damaged or late, and tells what it found. The caller holds the lock.
+func (s *Store) Mend() ([]string, error) {
+	st, err := s.State()
+	if err != nil {
+		return nil, err
+	}
+	notes := s.Notes()
+	pointed, perr := s.pointed()
+	if perr == nil && pointed == st.Run && len(notes) == 0 {
+		return nil, nil
+	}
+	if err := s.harden(st.Run); err != nil {
+		return notes, err
+	}
+	if _, err := s.readState(st.Run); st.Run > 0 && (errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist)) {
+		return notes, s.SaveState(st)
+	}
+	return notes, s.saveSealed("/current", current{Run: st.Run})
+}
+
+// harden makes a journal durable before anything shows that its run has ended: what
+// is read of it may never have reached the disk. A lost or damaged one stays as it is.
+func (s *Store) harden(run int) error {
+	b, sc, err := s.scanRun(run)
+	if err != nil || !sc.last.Kind.Ends() {
+		return nil
+	}
+	return s.replace(journalPath(run), b[:sc.good])
+}
+
+// mendLate is Mend where the pointer does not name the run in force, which is what a
+// run leaves that ended and could not say so.
+func (s *Store) mendLate() error {
+	pointed, perr := s.pointed()
+	run, err := s.inForce(func(string, ...any) {})
+	if err != nil || perr == nil && pointed == run {
+		return err
+	}
+	_, err = s.Mend()
+	return err
+}
