@@ -79,7 +79,7 @@ type Goal struct {
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
 	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
-		changed: map[addr.Addr]bool{}, going: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, after: map[string][]Change{},
+		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, after: map[string][]Change{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -126,7 +126,8 @@ type maker struct {
 	trees map[string]string
 	// purgedThen are the paths that the goal of a rollback had purged.
 	purgedThen map[addr.Addr]bool
-	going      map[string]bool // files that go with the last region in them
+	going      map[string]bool           // files that go with the last region in them
+	leaves     map[string]image.FileType // what this plan leaves at paths that it changes
 	// after are changes below a directory that wait for its step, by its path.
 	after     map[string][]Change
 	acted     map[addr.Addr]bool
@@ -134,6 +135,7 @@ type maker struct {
 	redressed bool // metadata changes
 	unlinks   bool // names of hard links may be removed
 	brings    bool // a package or command runs, which can bring anything along
+	elsewhere bool // something that is no path changes, which can bring files along
 }
 
 func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
@@ -174,6 +176,7 @@ func (m *maker) add(c Change) {
 			m.numbers[c.Addr] = true
 		}
 		m.unlinks = m.unlinks || removesLinks(c)
+		m.noteLeft(c)
 		if f := m.in.Observed[c.Addr].File; f != nil && f.Type == image.Symlink {
 			m.relinked = true
 		}
@@ -199,6 +202,7 @@ func (m *maker) steps() {
 		case step.Act:
 			m.act(s)
 		case step.Wait:
+			m.elsewhere = true // it waits for what others make
 			m.add(Change{Action: Wait, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "in its turn"})
 		case step.Check, step.Include:
 		default:
@@ -225,7 +229,8 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if s.Verb == step.Exec && err != nil {
 		now = image.Image{Exec: &image.Exec{Unasked: "its guard needs what an earlier step makes"}}
 	}
-	if hidden {
+	removed := m.removed(s)
+	if hidden || removed {
 		now = notThere(s)
 	}
 	e, applied := m.now[a]
@@ -242,8 +247,8 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
 		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
 	}
-	if err != nil && !m.later(err) {
-		m.refuse(s, by, err)
+	if err != nil && (!m.later(err) || !m.canBring(s, now)) {
+		m.refuse(s, by, orRemoved(err, removed))
 		return
 	}
 	if err != nil {

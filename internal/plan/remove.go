@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 // removals takes back what is no longer wanted, last applied first.
 func (m *maker) removals() {
 	var later []journal.Entry
+	early := map[addr.Addr]bool{}
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
 		e := m.in.Applied.Entries[i]
 		if m.wanted[e.Addr] || m.purgedThen[e.Addr] {
@@ -26,11 +28,37 @@ func (m *maker) removals() {
 			later = append(later, e) // what it owns is a part of what the file was before
 			continue
 		}
-		m.remove(e)
+		for _, up := range m.lostAbove(e, early) {
+			m.remove(up)
+		}
+		if !early[e.Addr] {
+			m.remove(e)
+		}
 	}
 	for _, e := range later {
 		m.remove(e)
 	}
+}
+
+// lostAbove gives the directories above a path that comes back which are no directories
+// now and come back too, those at the top first. They are removed before the path.
+func (m *maker) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.Entry {
+	var out []journal.Entry
+	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Absent {
+		return nil
+	}
+	for d := path.Dir(e.Addr.Path()); d != "/" && d != "."; d = path.Dir(d) {
+		a := addr.File(d)
+		up, managed := m.now[a]
+		now := m.in.Observed[a].File
+		if !managed || m.wanted[a] || early[a] || now == nil || now.Type == image.Directory ||
+			up.Origin == nil || up.Origin.File == nil || up.Origin.File.Type != image.Directory || up.Origin.File.Tree != "" {
+			continue
+		}
+		early[a] = true
+		out = append([]journal.Entry{up}, out...)
+	}
+	return out
 }
 
 // ownsPart tells whether an address is a part of what is at a path.
@@ -87,7 +115,7 @@ func (m *maker) remove(e journal.Entry) {
 	case same:
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
 	}
-	if err := m.separates(c); err != nil && c.Action.Mutates() {
+	if err := errors.Join(m.separates(c), m.occupied(c)); err != nil && c.Action.Mutates() {
 		m.blocked(c, err)
 		return
 	}

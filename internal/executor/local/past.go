@@ -332,3 +332,22 @@ func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string
 	}
 	return out
 }
+
+// lookInto lists the directories that must become what is no directory: others may
+// have files in them.
+func (x *Executor) lookInto(seen *observed, entries []journal.Entry) {
+	for _, e := range entries {
+		now := seen.images[e.Addr].File
+		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory || e.Origin.File.Type == image.Absent ||
+			now == nil || now.Type != image.Directory || now.Entries != nil {
+			continue
+		}
+		f := *now
+		var err error
+		if f.Entries, err = x.host.ReadDir(e.Addr.Path()); err != nil {
+			seen.failed[e.Addr] = err
+			continue
+		}
+		seen.images[e.Addr] = image.Image{File: &f}
+	}
+}

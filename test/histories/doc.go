@@ -1,0 +1,14 @@
+// Package histories runs random histories against the real program: applies, rollbacks,
+// kills and changes by others on a throwaway root. The package judge, which uses none of
+// fettle's code, decides after each operation whether the tree is right.
+//
+//	go test ./test/histories                             # a fixed number of rounds, and the scripts
+//	go test ./test/histories -rounds 10000 -seed 7       # other rounds
+//	go test ./test/histories -run Scripts/tree-goes      # one recorded history
+//
+// As root on Linux. A round that fails is shrunk to a script in the form of testdata/*.txtar:
+//
+//	-- host --      what is there before: dir, file, link, hard, xattr
+//	-- 1 --         a list of steps, and so on
+//	-- history --   the operations, one a line
+package histories

@@ -1,0 +1,126 @@
+package histories
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"fettle.dev/fettle/test/gobuild"
+)
+
+var (
+	rounds = flag.Int("rounds", 0, "so many rounds instead of the usual number")
+	seed   = flag.Uint64("seed", 20261123, "the seed of the rounds")
+	keepOn = flag.Int("failures", 1, "stop after so many counterexamples")
+	shrunk = flag.Bool("shrink", true, "shrink counterexamples")
+)
+
+// kit is what all rounds share.
+type kit struct{ bin, helper, dir string }
+
+// newKit builds the program and the helper. Its directory is in memory where there is
+// some: thousands of syncs cost nothing there, and a kill loses nothing anywhere.
+func newKit(t *testing.T) kit {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root: the lists set owners, and commands run in another root")
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "fettle-histories-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	k := kit{filepath.Join(dir, "fettle"), filepath.Join(dir, "helper"), dir}
+	if err := gobuild.Program(k.bin, gobuild.Fettle, "-tags", "fettlefault"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "build", "-o", k.helper, "./testdata/helper")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return k
+}
+
+// TestRounds plays random histories.
+func TestRounds(t *testing.T) {
+	k, n := newKit(t), 150
+	if os.Getenv("FETTLE_LONG") != "" {
+		n = 10_000
+	}
+	if *rounds > 0 {
+		n = *rounds
+	}
+	var next, bad atomic.Int64
+	var mu sync.Mutex
+	saw := map[string]int{}
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			mine := map[string]int{}
+			for i := next.Add(1); i <= int64(n) && bad.Load() < int64(*keepOn); i = next.Add(1) {
+				c := draw(*seed, uint64(i))
+				if v, noise := play(k, c, mine); v != nil {
+					bad.Add(1)
+					tell(t, k, fmt.Sprintf("seed %d, round %d", *seed, i), c, v, noise)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for what, times := range mine {
+				saw[what] += times
+			}
+		})
+	}
+	wait.Wait()
+	t.Log(count(saw))
+}
+
+func count(saw map[string]int) string {
+	var out []string
+	for what, n := range saw {
+		out = append(out, fmt.Sprintf("%6d %s", n, what))
+	}
+	slices.SortFunc(out, func(a, b string) int { return strings.Compare(a[7:], b[7:]) })
+	return "reached:\n" + strings.Join(out, "\n")
+}
+
+// tell shows a counterexample, as small as it becomes.
+func tell(t *testing.T, k kit, name string, c Case, v *verdict, noise string) {
+	if *shrunk {
+		c, v, noise = shrink(k, c, v, noise)
+	}
+	t.Errorf("%s: %s\n%s\n\n%s\n%s", name, v.rule, v.text, c, noise)
+}
+
+// TestScripts plays what was recorded.
+func TestScripts(t *testing.T) {
+	k := newKit(t)
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := ParseCase(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, noise := play(k, c, map[string]int{}); v != nil {
+				t.Errorf("%s\n%s\n%s", v.rule, v.text, noise)
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// plain tells whether nothing but the record says that a command is done.
+func (s Step) plain() bool {
+	return s.Verb == "EXEC" && s.Attr["creates"] == "" && s.Attr["unless"] == "" && s.Attr["only_if"] == ""
+}
+
+// Commands compares the commands that ran in an apply with those that had to. A run
+// that stopped may have reached none of them.
+func (h *History) Commands(list List, ran []string, stopped bool) []string {
+	var wrong []string
+	done := h.Last().Done
+	for _, s := range list {
+		if !s.plain() || done[s.Args[0]].Unknown {
+			continue
+		}
+		must, did := done[s.Args[0]].Line != s.Line, slices.Contains(ran, s.Args[0])
+		if must && !did && !stopped {
+			wrong = append(wrong, fmt.Sprintf("the command %s did not run", s.Args[0]))
+		} else if did && !must {
+			wrong = append(wrong, fmt.Sprintf("the command %s ran again", s.Args[0]))
+		}
+	}
+	return wrong
+}
+
+// After gives what the commands count as after an apply that ran some of them, of which
+// some failed.
+func (h *History) After(list List, ran, failed []string, stopped bool) map[string]Done {
+	out := map[string]Done{}
+	for _, s := range list {
+		if s.Verb != "EXEC" {
+			continue
+		}
+		name := s.Args[0]
+		switch {
+		case slices.Contains(failed, name):
+		case slices.Contains(ran, name):
+			out[name] = Done{Line: s.Line}
+		case !s.plain():
+			out[name] = Done{Line: s.Line}
+		default:
+			out[name] = h.Last().Done[name]
+		}
+	}
+	for name, d := range h.Last().Done {
+		if _, listed := out[name]; stopped && !listed && !slices.Contains(failed, name) && d.Line != "" {
+			out[name] = Done{Unknown: true}
+		}
+	}
+	return out
+}
+
+// Back gives what the commands count as after a rollback: as then, where nothing changed
+// since, and otherwise either.
+func (h *History) Back(to int) map[string]Done {
+	then := map[string]Done{}
+	if i := h.at(to); i >= 0 && to > 0 {
+		then = h.Runs[i].Done
+	}
+	out, now := maps.Clone(then), h.Last().Done
+	if out == nil {
+		out = map[string]Done{}
+	}
+	for name := range now {
+		out[name] = then[name]
+	}
+	for name := range out {
+		if now[name] != then[name] {
+			out[name] = Done{Unknown: true}
+		}
+	}
+	return out
+}
+
+// Unsure counts each command of a list as either.
+func Unsure(l List) map[string]Done {
+	out := map[string]Done{}
+	for _, s := range l {
+		if s.Verb == "EXEC" {
+			out[s.Args[0]] = Done{Unknown: true}
+		}
+	}
+	return out
+}
+
+// Guarded tells whether an address is a command with a guard: its guard, and not the record, says
+// whether it is done.
+func (l List) Guarded(addr string) bool {
+	return slices.ContainsFunc(l, func(s Step) bool { return s.Verb == "EXEC" && !s.plain() && "exec:"+s.Args[0] == addr })
+}

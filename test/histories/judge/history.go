@@ -1,0 +1,201 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Run is what is known of one run that changed, or could change, the tree.
+type Run struct {
+	Number        int
+	Before, After Tree
+	List          List            // what is declared after it
+	Done          map[string]Done // what each command counts as after it
+	Plan          []Change
+}
+
+// Done is whether a command counts as done.
+type Done struct {
+	Line    string // the step that ran with success
+	Unknown bool   // both answers are acceptable
+}
+
+// Change is one line of a plan.
+type Change struct{ Action, Addr, Why string }
+
+// Unsure tells whether the plan says of the address that only the run can tell.
+func (c Change) Unsure() bool {
+	return strings.HasPrefix(c.Why, "as wanted now;") || c.Why == "an earlier step makes what it needs"
+}
+
+// repairs tells whether the change takes back what others did at a path.
+func (c Change) repairs(p string) bool { return c.Action == "repair" && below(p, c.path()) }
+
+// path is the path that a change is about, and nothing for a command.
+func (c Change) path() string {
+	_, p, _ := strings.Cut(c.Addr, ":")
+	p, _, _ = strings.Cut(p, "#")
+	if !strings.HasPrefix(p, "/") {
+		return ""
+	}
+	return p
+}
+
+// changes tells whether the line announces a change of the tree.
+func (c Change) changes() bool {
+	return c.path() != "" && !slices.Contains([]string{"adopt", "forget", "blocked", "run", "check", "later"}, c.Action)
+}
+
+// hand is a change by others: after so many runs, at a path.
+type hand struct {
+	runs int
+	path string
+}
+
+// History has all runs and all changes by others since the origin.
+type History struct {
+	Blobs  map[string]string // content of COPY, by source
+	Origin Tree
+	Runs   []Run
+	hands  []hand
+	ever   List            // each step that was ever applied
+	own    map[string]bool // contents that others wrote
+}
+
+// Begin starts a history.
+func Begin(origin Tree, blobs map[string]string) *History {
+	h := &History{Blobs: blobs, Origin: origin, own: map[string]bool{}}
+	h.precious(origin)
+	return h
+}
+
+func (h *History) precious(t Tree) {
+	for _, l := range t {
+		if l.Type == 'f' {
+			h.own[l.Data] = true
+		}
+	}
+}
+
+// ByHand notes what others changed.
+func (h *History) ByHand(before, after Tree) {
+	for _, p := range Differ(before, after) {
+		h.hands = append(h.hands, hand{len(h.Runs), p})
+		if l := after[p]; l.Type == 'f' {
+			h.own[l.Data] = true
+		}
+	}
+}
+
+// Last is the newest run, and the origin before the first one.
+func (h *History) Last() Run {
+	if len(h.Runs) == 0 {
+		return Run{After: h.Origin}
+	}
+	return h.Runs[len(h.Runs)-1]
+}
+
+// at gives the position of a run: that of the newest one with this number or a smaller one.
+func (h *History) at(number int) int {
+	for i := len(h.Runs) - 1; i >= 0; i-- {
+		if h.Runs[i].Number <= number {
+			return i
+		}
+	}
+	return -1
+}
+
+// Known tells whether the history has this run; the origin always.
+func (h *History) Known(number int) bool {
+	i := h.at(number)
+	return number == 0 || i >= 0 && h.Runs[i].Number == number
+}
+
+// Add notes a run, and the steps that it applied.
+func (h *History) Add(r Run) {
+	h.Runs = append(h.Runs, r)
+	h.ever = append(h.ever, r.List...)
+}
+
+// Lost lists contents of others that a run took away; whoever asks must find them in the record.
+func (h *History) Lost(before, after Tree) map[string]string {
+	out := map[string]string{}
+	for p, l := range before {
+		if now := after[p]; l.Type == 'f' && h.own[l.Data] && (now.Type != 'f' || now.Data != l.Data) {
+			out[p] = l.Data
+		}
+	}
+	return out
+}
+
+// Strangers lists paths that a run changed although no list that was ever applied
+// is about them, or about another name of the same file.
+func (h *History) Strangers(list List, before, after Tree) []string {
+	var wrong []string
+	all := append(slices.Clone(h.ever), list...)
+	for _, p := range Differ(before, after) {
+		names := append(strings.Fields(before[p].Links), p)
+		if !slices.ContainsFunc(names, all.Reaches) {
+			wrong = append(wrong, fmt.Sprintf("%s is nothing of a list: %s became %s", p, before[p], after[p]))
+		}
+	}
+	return wrong
+}
+
+// Planned compares what a plan said with what changed.
+func Planned(changes []Change, before, after Tree) []string {
+	var wrong []string
+	differ := Differ(before, after)
+	for _, p := range differ {
+		if a, b := before[p], after[p]; a.Links != "" && a.Type == b.Type && a.Data == b.Data {
+			continue // it follows from another name of the same file
+		}
+		if !slices.ContainsFunc(changes, func(c Change) bool { return c.changes() && below(p, c.path()) }) {
+			wrong = append(wrong, fmt.Sprintf("the plan does not mention %s: %s became %s", p, before[p], after[p]))
+		}
+	}
+	for _, c := range changes {
+		kept := c.Action == "remove" && after[c.path()].Type == 'd' // files of others are in it
+		if c.changes() && !kept && !c.Unsure() && !slices.ContainsFunc(differ, func(p string) bool { return below(p, c.path()) || within(c, changes, p) }) {
+			wrong = append(wrong, fmt.Sprintf("the plan said %s %s, and nothing changed there", c.Action, c.Addr))
+		}
+	}
+	return wrong
+}
+
+// Same lists where two trees differ, in sentences that begin with what happened.
+func Same(what string, before, after Tree) []string {
+	var wrong []string
+	for _, p := range Differ(before, after) {
+		wrong = append(wrong, fmt.Sprintf("%s: %s was %s and is %s", what, p, before[p], after[p]))
+	}
+	return wrong
+}
+
+// Numbers lists the numbers of the runs, ascending.
+func (h *History) Numbers() []int {
+	var out []int
+	for _, r := range h.Runs {
+		if len(out) == 0 || out[len(out)-1] != r.Number {
+			out = append(out, r.Number)
+		}
+	}
+	return out
+}
+
+// TouchedByOthers tells whether others changed anything since the origin.
+func (h *History) TouchedByOthers() bool { return len(h.hands) > 0 }
+
+// Settled notes that the newest run is as a list says, so that its commands count as done.
+func (h *History) Settled(l List) {
+	if len(h.Runs) > 0 {
+		h.Runs[len(h.Runs)-1].Done = h.After(l, nil, nil, false)
+	}
+}
+
+// within tells whether a changed path is one above the change, about which the plan has a line
+// too: what is restored in a directory that then goes leaves no trace.
+func within(c Change, all []Change, p string) bool {
+	return below(c.path(), p) && slices.ContainsFunc(all, func(o Change) bool { return o.changes() && o.path() == p })
+}

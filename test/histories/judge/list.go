@@ -1,0 +1,108 @@
+package judge
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Step is one line of a list.
+type Step struct {
+	Line string
+	Verb string
+	Args []string
+	Attr map[string]string
+}
+
+// List is a list of steps.
+type List []Step
+
+// Parse reads a list: words with blanks between them; KEY=VALUE is an attribute, of
+// which the value may be quoted as in Go.
+func Parse(text string) (List, error) {
+	var out List
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		words, err := split(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", line, err)
+		}
+		s := Step{Line: line, Verb: words[0], Attr: map[string]string{}}
+		for _, w := range words[1:] {
+			if k, v, ok := strings.Cut(w, "="); ok && len(k) > 0 && strings.Trim(k, "abcdefghijklmnopqrstuvwxyz_") == "" {
+				s.Attr[k] = v
+			} else {
+				s.Args = append(s.Args, w)
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func split(line string) ([]string, error) {
+	var words []string
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		i := strings.IndexAny(line, " \"")
+		switch {
+		case i < 0:
+			return append(words, line), nil
+		case line[i] == ' ':
+			words, line = append(words, line[:i]), line[i:]
+		default:
+			q, err := strconv.QuotedPrefix(line[i:])
+			if err != nil {
+				return nil, err
+			}
+			v, err := strconv.Unquote(q)
+			if err != nil {
+				return nil, err
+			}
+			words, line = append(words, line[:i]+v), line[i+len(q):]
+		}
+	}
+	return words, nil
+}
+
+// Path is the path that a step is about, and nothing for a command.
+func (s Step) Path() string {
+	switch s.Verb {
+	case "EXEC":
+		return ""
+	case "COPY", "LINK":
+		return s.Args[1]
+	}
+	return s.Args[0]
+}
+
+// whole tells whether the step decides what exists at its path and below.
+func (s Step) whole() bool {
+	return s.Verb == "COPY" || s.Verb == "LINK" || s.Verb == "RM" || s.Attr["purge"] == "true"
+}
+
+// Reaches tells whether applying or removing the list may change a path.
+func (l List) Reaches(p string) bool {
+	for _, s := range l {
+		if q := s.Path(); q != "" && (p == q || s.whole() && below(p, q)) {
+			return true
+		}
+	}
+	return false
+}
+
+// declares tells whether the list has a step for a path or for something in it.
+func (l List) declares(p string) bool {
+	for _, s := range l {
+		if q := s.Path(); q != "" && below(q, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// parentOf tells whether p is directly in dir.
+func parentOf(dir, p string) bool { return path.Dir(p) == dir && p != dir }

@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// Restored says what a rollback to a run got wrong, from the tree that it found to the
+// tree that it left.
+func (h *History) Restored(to int, found, left Tree) []string {
+	paths := map[string]bool{}
+	for _, t := range []Tree{h.goal(to), found, left, h.Origin} {
+		for p := range t {
+			paths[p] = true
+		}
+	}
+	var wrong []string
+	for p := range paths {
+		allowed, any := h.allowed(to, p, found)
+		if any || slices.ContainsFunc(allowed, func(l Leaf) bool { return h.alike(to, p, l, left[p]) }) {
+			continue
+		}
+		why := fmt.Sprintf("rollback to %d: %s is %s and must be", to, p, left[p])
+		for _, l := range allowed {
+			why += fmt.Sprintf(" %s;", l)
+		}
+		wrong = append(wrong, why)
+	}
+	sort.Strings(wrong)
+	return wrong
+}
+
+// goal is the tree that a run left; number 0 is the origin.
+func (h *History) goal(to int) Tree {
+	if i := h.at(to); i >= 0 && to > 0 {
+		return h.Runs[i].After
+	}
+	return h.Origin
+}
+
+// allowed gives what a rollback may leave at a path, or says that anything is right.
+func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
+	goal, first := h.goal(to)[p], 0
+	if to > 0 {
+		first = h.at(to) + 1
+	}
+	allowed := append([]Leaf{goal}, h.repaired(p, first)...)
+	if !h.handsAt(p, first) {
+		if goal.Type != 'd' && h.holdsOthers(p, first, found) {
+			allowed = append(allowed, found[p])
+		}
+		return allowed, false
+	}
+	touched := false
+	for _, r := range h.Runs[first:] {
+		if r.Before[p] != r.After[p] && (to == 0 || !touched) {
+			allowed, touched = append(allowed, r.Before[p]), true
+		}
+	}
+	if !touched || !h.Last().List.Reaches(p) {
+		allowed = append(allowed, found[p]) // it was released, or never changed
+	}
+	return allowed, touched && h.inPart(p)
+}
+
+// repaired gives what repairs left at a path: a rollback does not bring back what they
+// took away.
+func (h *History) repaired(p string, first int) []Leaf {
+	var out []Leaf
+	for _, r := range h.Runs[first:] {
+		if slices.ContainsFunc(r.Plan, func(c Change) bool { return c.repairs(p) }) {
+			out = append(out, r.After[p])
+		}
+	}
+	return out
+}
+
+// handsAt tells whether others changed a path after so many runs.
+func (h *History) handsAt(p string, first int) bool {
+	return slices.ContainsFunc(h.hands, func(x hand) bool { return x.runs >= first && x.path == p })
+}
+
+// holdsOthers tells whether others changed something below a path.
+func (h *History) holdsOthers(p string, first int, t Tree) bool {
+	return slices.ContainsFunc(h.hands, func(x hand) bool {
+		return x.runs >= first && x.path != p && below(x.path, p) && t[x.path].Type != 0
+	})
+}
+
+// inPart tells whether a step was ever about a part of a path. What others wrote around
+// it stays, so the result is neither of the two sides.
+func (h *History) inPart(p string) bool {
+	return slices.ContainsFunc(h.ever, func(s Step) bool {
+		return (s.Verb == "EDIT" || s.Verb == "META" || s.Verb == "MKDIR") && s.Path() == p
+	})
+}
+
+// alike tells whether a leaf is the one that must be there. A rollback to a run that
+// finds an edited file with the right content leaves its time, and what was repaired has
+// that of the repair. Names of one file that are restored become files of their own.
+func (h *History) alike(to int, p string, must, is Leaf) bool {
+	if to > 0 && (h.inPart(p) || h.handsAt(p, h.at(to)+1)) {
+		must.Mtime, is.Mtime = 0, 0
+	}
+	must.Links, is.Links = "", ""
+	return must == is
+}
+
+// ListAt is what is declared after a run; nothing at the origin.
+func (h *History) ListAt(number int) List {
+	if i := h.at(number); i >= 0 && number > 0 {
+		return h.Runs[i].List
+	}
+	return nil
+}

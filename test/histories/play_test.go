@@ -1,0 +1,379 @@
+package histories
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fettle.dev/fettle/test/histories/judge"
+)
+
+// player plays a case, operation by operation, and asks the judge after each.
+type player struct {
+	*machine
+	c       Case
+	lists   []judge.List
+	h       *judge.History
+	tree    judge.Tree
+	crashed *crash
+	saw     map[string]int // what was reached, for the count of a whole test
+}
+
+// crash is a run that was killed and that no run has settled yet.
+type crash struct {
+	before judge.Tree
+	list   int
+	number int
+}
+
+// verdict is what was wrong, by which rule, after which operation.
+type verdict struct {
+	rule, text string
+	op         int
+}
+
+// play runs a case in a directory of its own. It returns nil if all is right.
+func play(k kit, c Case, saw map[string]int) (*verdict, string) {
+	dir, err := os.MkdirTemp(k.dir, "round-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	m, err := newMachine(k, c, dir)
+	if err != nil {
+		panic(err)
+	}
+	p := &player{machine: m, c: c, saw: saw}
+	for _, l := range c.Lists {
+		parsed, err := judge.Parse(strings.Join(l, "\n"))
+		if err != nil {
+			panic(err)
+		}
+		p.lists = append(p.lists, parsed)
+	}
+	p.tree = m.look()
+	p.h = judge.Begin(p.tree, contents())
+	for i, op := range append(slices.Clone(c.Ops), "settle") {
+		fmt.Fprintf(m.noise, "# %s\n", op)
+		if v := p.do(strings.Fields(op)); v != nil {
+			v.op = i
+			return v, m.noise.String()
+		}
+	}
+	return nil, ""
+}
+
+func wrong(rule string, why []string) *verdict {
+	if len(why) == 0 {
+		return nil
+	}
+	return &verdict{rule: rule, text: strings.Join(why, "\n")}
+}
+
+func first(vs ...*verdict) *verdict {
+	for _, v := range vs {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (p *player) do(words []string) *verdict {
+	switch words[0] {
+	case "apply":
+		return p.apply(words[1:])
+	case "rollback":
+		return first(p.settle(), p.rollback(words[1]))
+	case "plan":
+		return first(p.settle(), p.plan(words[1]))
+	case "drift":
+		return first(p.settle(), p.drift())
+	case "gc":
+		return first(p.settle(), p.gc(words[1]))
+	case "settle", "recover":
+		return p.settle()
+	}
+	if v := p.settle(); v != nil {
+		return v
+	}
+	if err := p.hand(words); err != nil {
+		return &verdict{rule: "the script", text: err.Error()}
+	}
+	after := p.look()
+	if len(judge.Differ(p.tree, after)) > 0 {
+		p.saw["hand "+words[0]]++
+	}
+	p.h.ByHand(p.tree, after)
+	p.tree = after
+	return nil
+}
+
+// number gives the list that a word names, 0 if there is none.
+func (p *player) number(word string) int {
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > len(p.lists) {
+		return 0
+	}
+	return n
+}
+
+// apply is "apply LIST [undo] [fail NAME] [kill NAME] [killed-at N]".
+func (p *player) apply(words []string) *verdict {
+	n := p.number(words[0])
+	if n == 0 {
+		return nil
+	}
+	args, killAt := []string{"steps", "apply", "--yes", p.list(n)}, 0
+	var told []string
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "undo":
+			args = append(args, "--on-failure", "undo")
+			continue
+		case "killed-at":
+			killAt, _ = strconv.Atoi(words[i+1])
+		default:
+			p.ctl(words[i+1], words[i])
+			told = append(told, words[i+1])
+		}
+		i++
+	}
+	if p.crashed != nil && (killAt > 0 || p.complete()) {
+		if v := p.settle(); v != nil {
+			return v
+		}
+	}
+	before := p.tree
+	p.ran()
+	r := p.fettle(killAt, args...)
+	ran := p.ran()
+	for _, name := range told {
+		p.ctl(name, "")
+	}
+	p.tree = p.look()
+	if r.killed {
+		p.saw["killed"]++
+		if p.crashed == nil {
+			p.crashed = &crash{before: before, number: p.h.Last().Number}
+		}
+		p.crashed.list = n
+		return nil
+	}
+	if p.crashed != nil {
+		before, p.crashed = p.crashed.before, nil
+	}
+	return p.applied(n, r, before, ran, told)
+}
+
+// applied judges an apply that ended by itself.
+func (p *player) applied(n int, r report, before judge.Tree, ran, told []string) *verdict {
+	list := p.lists[n-1]
+	failed := intersect(ran, told)
+	run := judge.Run{Number: r.Run, Before: before, After: p.tree, List: list, Plan: r.Changes}
+	switch {
+	case r.Run == 0 && r.Exit == 0: // nothing to do
+		defer p.h.Settled(list)
+		p.saw["apply nothing"]++
+		return first(wrong("an apply that had nothing to do", judge.Same("apply", before, p.tree)), p.holds(list),
+			wrong("commands", p.h.Commands(list, ran, false)))
+	case r.Run == 0:
+		p.saw["apply refused"]++
+		return wrong("a refusal changes nothing", judge.Same("refused", before, p.tree))
+	case r.Exit == 6:
+		p.saw["apply undone"]++
+		run.Done, run.List = p.h.Last().Done, p.h.Last().List
+		defer p.h.Add(run)
+		return wrong("an undone run", judge.Same("undone", before, p.tree))
+	case r.Exit == 1:
+		p.saw["apply failed"]++
+		run.Done = p.h.After(list, ran, failed, true)
+		run.List = append(slices.Clone(list), p.h.Last().List...)
+		defer p.h.Add(run)
+		blocked := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Action == "blocked" })
+		if blocked {
+			p.saw["apply blocked"]++
+		}
+		return first(p.stoppedFor(r, failed, blocked), p.common(list, before), wrong("commands", p.h.Commands(list, ran, !blocked)))
+	}
+	p.saw["apply ok"]++
+	run.Done = p.h.After(list, ran, failed, false)
+	defer p.h.Add(run)
+	return first(p.holds(list), p.common(list, before), wrong("the plan is true", judge.Planned(r.Changes, before, p.tree)),
+		wrong("commands", p.h.Commands(list, ran, false)), p.empty(n))
+}
+
+// stoppedFor accepts a failed run only for a command that was told to fail, or for an
+// address that the plan called blocked.
+func (p *player) stoppedFor(r report, failed []string, blocked bool) *verdict {
+	unsure := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Addr == r.Failed.Addr && c.Unsure() })
+	if len(failed) > 0 || blocked || unsure {
+		return nil
+	}
+	return &verdict{rule: "a run fails halfway", text: r.Error + " " + r.Failed.Addr}
+}
+
+func intersect(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(x string) bool { return !slices.Contains(b, x) })
+}
+
+func (p *player) holds(l judge.List) *verdict {
+	return wrong("what is declared holds", judge.Holds(l, p.h.Blobs, p.tree))
+}
+
+// common is what holds after any run that changed something.
+func (p *player) common(l judge.List, before judge.Tree) *verdict {
+	return first(wrong("files of others", p.h.Strangers(l, before, p.tree)), p.kept(before))
+}
+
+// empty asks for a plan right after an apply: there must be nothing left to do.
+func (p *player) empty(n int) *verdict {
+	r := p.fettle(0, "steps", "plan", p.list(n))
+	guarded := func(c judge.Change) bool { return p.lists[n-1].Guarded(c.Addr) }
+	if r.Exit == 0 || r.Exit == 2 && !slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return !guarded(c) && !c.Unsure() }) {
+		return nil
+	}
+	return &verdict{rule: "a second apply has nothing to do", text: fmt.Sprint(r.Changes, r.text)}
+}
+
+// kept looks whether the record has what others wrote and the run took away.
+func (p *player) kept(before judge.Tree) *verdict {
+	var why []string
+	for at, data := range p.h.Lost(before, p.tree) {
+		sum := sha256.Sum256([]byte(data))
+		name := hex.EncodeToString(sum[:])
+		if _, err := os.Stat(filepath.Join(p.state(), "objects", name[:2], name[2:])); err != nil {
+			why = append(why, fmt.Sprintf("%s had %q, which is nowhere now", at, data))
+		}
+	}
+	return wrong("content of others is kept", why)
+}
+
+func (p *player) plan(word string) *verdict {
+	n := p.number(word)
+	if n == 0 {
+		return nil
+	}
+	r := p.fettle(0, "steps", "plan", p.list(n))
+	p.saw["plan"]++
+	return first(p.unchanged("plan"), p.exits(r, 0, 1, 2))
+}
+
+func (p *player) drift() *verdict {
+	r := p.fettle(0, "drift")
+	p.saw["drift"]++
+	return first(p.unchanged("drift"), p.exits(r, 0, 2))
+}
+
+func (p *player) gc(keep string) *verdict {
+	r := p.fettle(0, "gc", "--keep-runs", keep, "--keep-within", "0s")
+	p.saw["gc"]++
+	return first(p.unchanged("gc"), p.exits(r, 0))
+}
+
+func (p *player) unchanged(what string) *verdict {
+	now := p.look()
+	v := wrong(what+" changes nothing", judge.Same(what, p.tree, now))
+	p.tree = now
+	return v
+}
+
+func (p *player) exits(r report, codes ...int) *verdict {
+	if slices.Contains(codes, r.Exit) {
+		return nil
+	}
+	return &verdict{rule: "exit code", text: fmt.Sprintf("%d: %s", r.Exit, r.text)}
+}
+
+// rollback is "rollback origin" or "rollback K": to the run before the newest K ones.
+func (p *player) rollback(word string) *verdict {
+	to, ok := p.goal(word)
+	if !ok {
+		return nil
+	}
+	before := p.tree
+	r := p.fettle(0, "rollback", strconv.Itoa(to), "--yes", "--cross-irreversible")
+	p.tree = p.look()
+	if r.Exit == 0 && r.Run == 0 {
+		return first(wrong("a rollback that had nothing to do", judge.Same("rollback", before, p.tree)), wrong("rollback", p.h.Restored(to, before, p.tree)))
+	}
+	if r.Run == 0 {
+		p.saw["rollback refused"]++
+		return first(wrong("a refusal changes nothing", judge.Same("refused", before, p.tree)), p.skipping(to, r))
+	}
+	p.saw["rollback "+map[bool]string{true: "origin", false: "run"}[to == 0]]++
+	run := judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to), Plan: r.Changes}
+	defer func() { p.h.Add(run) }()
+	if r.Exit != 0 {
+		return &verdict{rule: "a rollback fails halfway", text: r.Error + r.text}
+	}
+	return first(wrong("rollback", p.h.Restored(to, before, p.tree)), p.common(nil, before), wrong("the plan of a rollback is true", judge.Planned(r.Changes, before, p.tree)))
+}
+
+// skipping goes back again where a rollback was refused: that is right only because of
+// what others did, and then everything else can go back.
+func (p *player) skipping(to int, was report) *verdict {
+	if !p.h.TouchedByOthers() {
+		return &verdict{rule: "a rollback is refused", text: was.text + was.Error}
+	}
+	before := p.tree
+	r := p.fettle(0, "rollback", strconv.Itoa(to), "--yes", "--cross-irreversible", "--skip-blocked")
+	p.tree = p.look()
+	if r.Run == 0 && len(r.Changes) > 0 { // everything is blocked
+		return wrong("a refusal changes nothing", judge.Same("refused", before, p.tree))
+	}
+	if r.Run == 0 {
+		return first(wrong("a refusal changes nothing", judge.Same("refused", before, p.tree)), &verdict{rule: "a rollback that skips is refused", text: was.text + r.text})
+	}
+	p.saw["rollback skipping"]++
+	p.h.Add(judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to), Plan: r.Changes})
+	return p.common(nil, before)
+}
+
+func (p *player) goal(word string) (int, bool) {
+	if word == "origin" {
+		return 0, len(p.h.Runs) > 0
+	}
+	k, err := strconv.Atoi(word)
+	if err != nil {
+		return 0, false
+	}
+	numbers := p.h.Numbers()
+	if k >= len(numbers) {
+		return 0, false
+	}
+	n := numbers[len(numbers)-1-k]
+	_, err = os.Stat(filepath.Join(p.state(), fmt.Sprintf("journal/%06d.wal", n)))
+	return n, err == nil && n > 0
+}
+
+// settle settles a run that was killed, and compares with what it found, or with its
+// list if it was complete.
+func (p *player) settle() *verdict {
+	c := p.crashed
+	if c == nil {
+		return nil
+	}
+	r := p.fettle(0, "recover")
+	p.tree, p.crashed = p.look(), nil
+	p.saw["recovered"]++
+	number, outcome := p.newest()
+	if outcome != "succeeded" || number <= c.number {
+		return first(p.exits(r, 0, 1, 6), wrong("recovery", judge.Same("recovered", c.before, p.tree)))
+	}
+	p.saw["recovered whole"]++
+	list := p.lists[c.list-1]
+	p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: list, Done: judge.Unsure(list)})
+	return first(p.exits(r, 0), p.holds(list), p.common(list, c.before))
+}
+
+// complete tells whether the run that was killed had done everything.
+func (p *player) complete() bool {
+	number, outcome := p.newest()
+	return number > p.crashed.number && outcome == "succeeded"
+}
