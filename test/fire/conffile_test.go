@@ -80,7 +80,7 @@ package "taken" { version = %q }
 	m.apply(asWanted, "")
 	// A removed package keeps its configuration file, and dpkg what it wrote beside it.
 	m.want("/etc/owned.conf\n/etc/owned.conf.dpkg-dist\n/etc/taken.conf.dpkg-dist", "sh", "-c", "ls /etc/owned.conf* /etc/taken.conf*")
-	m.want("1.0", "cat", "/etc/owned.conf")
+	m.want("default of 1.0", "cat", "/etc/owned.conf")
 	m.Run(m.t, "dpkg", "--purge", "owned", "taken")
 	m.want("", "sh", "-c", "ls /etc/owned.conf* /etc/taken.conf* 2>/dev/null")
 }
