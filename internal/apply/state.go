@@ -23,7 +23,7 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 		r.enter(entries, i)
 	}
 	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
-		Revision: r.header.Revision, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
+		Revision: r.header.Revision, Repository: r.header.Repository, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
 	st.Entries = r.ordered(entries)
 	r.dropUntold()
 	for _, a := range r.pendingOrder() {

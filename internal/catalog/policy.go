@@ -1,6 +1,9 @@
 package catalog
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Policy is how runs of a target behave, as the repository wants it. Each field
 // is "" where the repository says nothing; the command line overrules it.
@@ -15,6 +18,8 @@ type Policy struct {
 	ConfirmWithin string `json:"confirm_within,omitempty"`
 	// RequireUndo refuses commands that have no undo.
 	RequireUndo bool `json:"require_undo,omitempty"`
+	// Repository is the name by which hosts know the repository, wherever it is cloned.
+	Repository string `json:"repository,omitempty"`
 }
 
 // The shortest and longest time that a run may wait for its confirmation.
@@ -28,4 +33,12 @@ const (
 func ConfirmTime(text string) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(text)
 	return d, err == nil && d >= MinConfirm && d <= MaxConfirm
+}
+
+// IsRepositoryName tells whether a text can be the name of a repository.
+func IsRepositoryName(name string) bool {
+	other := func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._-/", c))
+	}
+	return name != "" && len(name) <= 100 && !strings.ContainsFunc(name, other)
 }

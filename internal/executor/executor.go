@@ -36,6 +36,8 @@ var (
 	ErrFrozen      = errors.New("frozen")
 	// ErrIrreversible: a rollback would have to cross steps that cannot be undone.
 	ErrIrreversible = errors.New("irreversible steps are in the way")
+	// ErrForeign: the list is of another repository or target than what is applied.
+	ErrForeign = errors.New("the configuration of another repository or target is applied")
 )
 
 // NotConfirmed begins the Command of a run that takes back one which was armed.
@@ -45,9 +47,13 @@ const NotConfirmed = "not confirmed in time"
 type Request struct {
 	Target   string
 	Revision repo.Revision
-	List     step.List
-	Blobs    map[string]kind.Blob
-	States   []StateRef
+	// Repository is where the list comes from; the zero value where that is not known.
+	Repository repo.Identity
+	// Adopt replaces what is applied even if it is of another repository or target.
+	Adopt  bool
+	List   step.List
+	Blobs  map[string]kind.Blob
+	States []StateRef
 	// Load gives List, Blobs and States when they are left out: a machine that
 	// is found as it was left never needs them. ListDigest is then the list's.
 	Load       func() (Loaded, error)
@@ -71,6 +77,15 @@ type Request struct {
 	Diffs bool
 	// Verify reads every byte instead of trusting the stat cache.
 	Verify bool
+}
+
+// Identity is the repository of the request, by the name that it declares as well.
+func (r *Request) Identity() repo.Identity {
+	id := r.Repository
+	if r.Policy.Repository != "" {
+		id.Name = r.Policy.Repository
+	}
+	return id
 }
 
 // OutputRef is the output of a command that a repository uses.

@@ -32,6 +32,9 @@ func marshalState(st *State) ([]byte, error) {
 	o.key("complete")
 	o.b = strconv.AppendBool(o.b, st.Complete)
 	o.any("revision", st.Revision)
+	if st.Repository != nil {
+		o.any("repository", st.Repository)
+	}
 	return append(o.b, '}'), o.err
 }
 

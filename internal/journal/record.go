@@ -124,9 +124,11 @@ type Header struct {
 	To        int           `json:"to,omitempty"` // rollback: the run gone back to
 	Target    string        `json:"target,omitempty"`
 	Revision  repo.Revision `json:"revision"`
-	List      string        `json:"list"`          // digest of the wanted list, an object
-	Plan      string        `json:"plan"`          // digest of the plan, an object
-	Map       string        `json:"map,omitempty"` // digest of the state map (explain), an object
+	// Repository is where the list came from; nil in journals of earlier versions.
+	Repository *repo.Identity `json:"repository,omitempty"`
+	List       string         `json:"list"`          // digest of the wanted list, an object
+	Plan       string         `json:"plan"`          // digest of the plan, an object
+	Map        string         `json:"map,omitempty"` // digest of the state map (explain), an object
 	// OnFailure and OnCrash are the policies in force: stop or undo; undo or finish.
 	OnFailure string `json:"on_failure"`
 	OnCrash   string `json:"on_crash"`
@@ -160,6 +162,24 @@ type State struct {
 	// Complete is false when the run stopped before all of its list was done.
 	Complete bool          `json:"complete"`
 	Revision repo.Revision `json:"revision"`
+	// Repository is where the list came from; nil where that was not recorded.
+	Repository *repo.Identity `json:"repository,omitempty"`
+}
+
+// Recorded is an identity as records have it; nil for the zero value.
+func Recorded(id repo.Identity) *repo.Identity {
+	if id == (repo.Identity{}) {
+		return nil
+	}
+	return &id
+}
+
+// Identity is the repository of the state; the zero value where none was recorded.
+func (s *State) Identity() repo.Identity {
+	if s.Repository == nil {
+		return repo.Identity{}
+	}
+	return *s.Repository
 }
 
 // Entry is one managed address.

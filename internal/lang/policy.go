@@ -23,6 +23,7 @@ var policyAttrs = [...]struct {
 	{"lockout", []string{"confirm", "checks", "ignore"}},
 	{"confirm_within", nil},
 	{"require_undo", nil},
+	{"repository", nil},
 }
 
 // policyBlock takes a policy block in: at the top for all targets, inside a
@@ -73,6 +74,10 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 		return
 	}
 	text := v.AsString()
+	if a.Name == "repository" {
+		p.repositoryName(r, a, text, out)
+		return
+	}
 	if a.Name == "confirm_within" {
 		if _, ok := catalog.ConfirmTime(text); !ok {
 			r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "confirm_within is a time from %s to %s, such as \"60s\" or \"5m\", not %q.", catalog.MinConfirm, catalog.MaxConfirm, text)
@@ -96,5 +101,17 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 		out.Drift = text
 	case "lockout":
 		out.LockOut = text
+	}
+}
+
+// repositoryName takes the name of the repository, which is the same for all targets.
+func (p *Program) repositoryName(r *reports, a *hclsyntax.Attribute, name string, out *catalog.Policy) {
+	switch top := p.top.policy; {
+	case top == nil || top.Body.Attributes[a.Name] != a:
+		r.errorf(rangeOf(a.SrcRange), "Invalid policy", "The name of the repository is the same for all targets. Write it into the policy at the top of fettle.hcl.")
+	case !catalog.IsRepositoryName(name):
+		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "repository is a name of at most 100 letters, digits, \".\", \"_\", \"-\" and \"/\", such as \"example.org/hosts\", not %q.", name)
+	default:
+		out.Repository = name
 	}
 }

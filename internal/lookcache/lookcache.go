@@ -42,11 +42,12 @@ const (
 // Key is all that a plan depends on besides what is observed. Its stats have no
 // access times.
 type Key struct {
-	Program  string        `json:"program"` // which build plans
-	List     string        `json:"list"`    // digest
-	Target   string        `json:"target"`
-	Revision repo.Revision `json:"revision"`
-	Repair   bool          `json:"repair"`
+	Program    string        `json:"program"` // which build plans
+	List       string        `json:"list"`    // digest
+	Target     string        `json:"target"`
+	Revision   repo.Revision `json:"revision"`
+	Repository repo.Identity `json:"repository"`
+	Repair     bool          `json:"repair"`
 	// Run is the run whose state is in force, State what lstat tells of its file.
 	Run   int       `json:"run"`
 	State host.Stat `json:"state"`

@@ -115,17 +115,17 @@ func readHeld(r *reader) []compile.Held {
 }
 
 func writePolicy(w *writer, p catalog.Policy) {
-	w.texts([]string{p.OnFailure, p.OnCrash, p.OnCheckFailure, p.Drift, p.LockOut, p.ConfirmWithin})
+	w.texts([]string{p.OnFailure, p.OnCrash, p.OnCheckFailure, p.Drift, p.LockOut, p.ConfirmWithin, p.Repository})
 	w.bool(p.RequireUndo)
 }
 
 func readPolicy(r *reader) catalog.Policy {
 	t := r.texts()
-	if len(t) != 6 {
+	if len(t) != 7 {
 		r.fail("a policy of %d parts", len(t))
 		return catalog.Policy{}
 	}
-	return catalog.Policy{OnFailure: t[0], OnCrash: t[1], OnCheckFailure: t[2], Drift: t[3], LockOut: t[4], ConfirmWithin: t[5], RequireUndo: r.bool()}
+	return catalog.Policy{OnFailure: t[0], OnCrash: t[1], OnCheckFailure: t[2], Drift: t[3], LockOut: t[4], ConfirmWithin: t[5], Repository: t[6], RequireUndo: r.bool()}
 }
 
 // writeBlob names a file of the repository, and sends everything else.

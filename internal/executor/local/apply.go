@@ -81,7 +81,9 @@ func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan
 	if p.Stages > 1 {
 		states = statesIn(states, list.Final())
 	}
-	return x.run(ctx, run, apply.Job{Plan: withoutDiffs(p), List: list, Base: st}, states, o)
+	job := apply.Job{Plan: withoutDiffs(p), List: list, Base: st}
+	job.Header.Repository, job.Header.Target = journal.Recorded(executor.Recording(&r, st)), p.Target
+	return x.run(ctx, run, job, states, o)
 }
 
 // enter takes the lock and settles what earlier runs left.
@@ -95,18 +97,6 @@ func (x *Executor) enter(ctx context.Context, o executor.Options, show func(exec
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
-}
-
-// mayApply refuses while the machine is frozen, or waits for a confirmation.
-func (x *Executor) mayApply() error {
-	if err := x.thawed(); err != nil {
-		return err
-	}
-	a, err := x.store.ArmedRun()
-	if err != nil || a == nil {
-		return err
-	}
-	return fmt.Errorf("run %d waits to be confirmed until %s; type: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
 }
 
 // thawed refuses while the machine is frozen.
@@ -132,7 +122,7 @@ func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
 			return true
 		}
 	}
-	return st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
+	return executor.NewOwner(&r, st) || st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
 }
 
 // verify runs the checks when nothing else is to be done. It leaves no run in
@@ -182,6 +172,7 @@ func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, stat
 	if h.Map, err = x.keepMap(states); err != nil {
 		return nil, err
 	}
+	h.Repository, h.Target = job.Header.Repository, job.Header.Target
 	job.Header = h
 	if err := x.guard(ctx, o, began); err != nil {
 		return nil, err
@@ -291,7 +282,9 @@ func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r
 		return &executor.Report{Outcome: journal.Succeeded}, nil
 	}
 	o.ConfirmWithin = 0
-	return x.run(ctx, x.runner(o, show), apply.Job{Plan: p, List: g.list, Base: g.now, Goal: g.then.Entries}, nil, o)
+	job := apply.Job{Plan: p, List: g.list, Base: g.now, Goal: g.then.Entries}
+	job.Header.Repository, job.Header.Target = ownerAfter(g)
+	return x.run(ctx, x.runner(o, show), job, nil, o)
 }
 
 // backTo goes back to the state after a run, whatever cannot be undone.
@@ -302,26 +295,6 @@ func (x *Executor) backTo(ctx context.Context, run int, o executor.Options, show
 		return nil, err
 	}
 	return x.rollback(ctx, p, g, r, o, show)
-}
-
-// Confirm implements executor.Executor.
-func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
-	l, err := x.lock(o)
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	a, err := x.store.ArmedRun()
-	if err != nil {
-		return 0, err
-	}
-	if a == nil {
-		return 0, errors.New("no run waits to be confirmed; fettle status says what is applied")
-	}
-	if x.now().UnixNano() >= a.Deadline {
-		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being taken back", a.Run)
-	}
-	return a.Run, x.store.Disarm()
 }
 
 // Freeze implements executor.Executor.

@@ -78,3 +78,35 @@ func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Opti
 	rep.Notes = append(rep.Notes, fmt.Sprintf("run %d was not confirmed in time and is taken back", a.Run))
 	return rep, x.store.Disarm()
 }
+
+// mayApply refuses while the machine is frozen, or waits for a confirmation.
+func (x *Executor) mayApply() error {
+	if err := x.thawed(); err != nil {
+		return err
+	}
+	a, err := x.store.ArmedRun()
+	if err != nil || a == nil {
+		return err
+	}
+	return fmt.Errorf("run %d waits to be confirmed until %s; type: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+}
+
+// Confirm implements executor.Executor.
+func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
+	l, err := x.lock(o)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	a, err := x.store.ArmedRun()
+	if err != nil {
+		return 0, err
+	}
+	if a == nil {
+		return 0, errors.New("no run waits to be confirmed; fettle status says what is applied")
+	}
+	if x.now().UnixNano() >= a.Deadline {
+		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being taken back", a.Run)
+	}
+	return a.Run, x.store.Disarm()
+}

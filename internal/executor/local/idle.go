@@ -124,7 +124,7 @@ func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
 	if err != nil || run == 0 {
 		return lookcache.Key{}, false
 	}
-	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision, Repair: r.Repair, Run: run, State: file}
+	k := lookcache.Key{Program: x.program, List: r.Digest(), Target: r.Target, Revision: r.Revision, Repository: r.Identity(), Repair: r.Repair, Run: run, State: file}
 	for i, path := range []string{"/etc/passwd", "/etc/group"} {
 		if st, err := x.host.Lstat(path); err == nil {
 			st.ATime = 0

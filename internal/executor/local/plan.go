@@ -52,6 +52,9 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	notes := x.store.Notes()
 	entries, moved := x.followed(st.Entries)
 	st.Entries = entries
+	if err := executor.MayReplace(&r, st); err != nil {
+		return nil, st, nil, err
+	}
 	if err := x.unseal(r.Secrets, r.Blobs, r.List, st.Entries); err != nil {
 		return nil, st, nil, err
 	}

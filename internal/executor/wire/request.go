@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
@@ -17,17 +18,19 @@ import (
 
 // request is executor.Request under way: what it does is asked back for.
 type request struct {
-	Target   string               `json:"target,omitempty"`
-	Revision repo.Revision        `json:"revision"`
-	Digest   string               `json:"digest"` // of the list
-	Outputs  []executor.OutputRef `json:"outputs,omitempty"`
-	Known    executor.Known       `json:"known,omitempty"`
-	Next     bool                 `json:"next,omitempty"` // there is a Next
-	Held     []executor.Held      `json:"held,omitempty"`
-	Policy   catalog.Policy       `json:"policy"`
-	Repair   bool                 `json:"repair,omitempty"`
-	Diffs    bool                 `json:"diffs,omitempty"`
-	Verify   bool                 `json:"verify,omitempty"`
+	Target     string               `json:"target,omitempty"`
+	Revision   repo.Revision        `json:"revision"`
+	Repository *repo.Identity       `json:"repository,omitempty"`
+	Adopt      bool                 `json:"adopt,omitempty"`
+	Digest     string               `json:"digest"` // of the list
+	Outputs    []executor.OutputRef `json:"outputs,omitempty"`
+	Known      executor.Known       `json:"known,omitempty"`
+	Next       bool                 `json:"next,omitempty"` // there is a Next
+	Held       []executor.Held      `json:"held,omitempty"`
+	Policy     catalog.Policy       `json:"policy"`
+	Repair     bool                 `json:"repair,omitempty"`
+	Diffs      bool                 `json:"diffs,omitempty"`
+	Verify     bool                 `json:"verify,omitempty"`
 	// Loaded comes along where the target will want it; else it is asked for.
 	Loaded *loaded `json:"loaded,omitempty"`
 }
@@ -41,7 +44,7 @@ type loaded struct {
 }
 
 func encodeRequest(r *executor.Request) request {
-	return request{Target: r.Target, Revision: r.Revision, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
+	return request{Target: r.Target, Revision: r.Revision, Repository: journal.Recorded(r.Repository), Adopt: r.Adopt, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
 		Held: r.Held, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify}
 }
 

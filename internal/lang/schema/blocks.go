@@ -205,6 +205,7 @@ func policyAttrs() []kind.Attr {
 		word("lockout", "what confirms a run that may lock an operator out", "confirm", "checks", "ignore"),
 		word("confirm_within", "how long such a run waits for its confirmation, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
+		word("repository", "the name of the repository, by which hosts recognize it; only at the top"),
 	}
 }
 

@@ -94,9 +94,16 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
 	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "apply to machines that an agent keeps otherwise as well, until it takes that back")
+	s.adoptFlag(c)
 	crossPurges(c, &f.cross)
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
+}
+
+// adoptFlag adds the operator's consent to replacing what another repository or target
+// applied.
+func (s *session) adoptFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&s.adopt, "adopt", false, "replace what another repository or target applied, and remove what is not in the list")
 }
 
 // crossPurges adds the operator's consent to purges.
@@ -150,6 +157,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 		}
 	}
 	req.Diffs, req.Verify, o.Exact = f.wants(s), req.Verify || f.verify, true
+	req.Adopt = req.Adopt || s.adopt
 	return s.apply(ctx, req, saved.digest, f.runFlags, o)
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"hash/crc32"
@@ -144,7 +145,45 @@ func (s *session) inventory(src *source) (all []lang.Target, err error) {
 
 // listOf is compile and request for a revision: a committed one is compiled
 // once, and its list is read when it is needed.
-func (s *session) listOf(src *source, in compile.Input) (req executor.Request, err error) {
+func (s *session) listOf(src *source, in compile.Input) (executor.Request, error) {
+	req, err := s.compiledOf(src, in)
+	if err == nil && src.repo != nil {
+		req.Adopt = s.adopt
+		req.Repository, err = s.identityOf(src)
+	}
+	return req, err
+}
+
+// identityOf is the identity of an open repository. The history of a commit is read once.
+func (s *session) identityOf(src *source) (id repo.Identity, err error) {
+	src.identify.Do(func() {
+		s.withCache(func(dir *listcache.Dir) { src.id, src.idErr = s.readIdentity(src, dir) })
+	})
+	return src.id, src.idErr
+}
+
+func (s *session) readIdentity(src *source, dir *listcache.Dir) (repo.Identity, error) {
+	slot := "identity\x00" + src.repo.Top() + "\x00" + src.prefix
+	var was struct {
+		Commit string
+		repo.Identity
+	}
+	if dir != nil && src.rev.Commit != "" && json.Unmarshal(dir.Load(slot), &was) == nil && was.Commit == src.rev.Commit {
+		return was.Identity, nil
+	}
+	id, err := src.repo.Identity(context.Background(), src.rev.Commit, src.prefix)
+	if err != nil || dir == nil || id.Root == "" { // a shallow clone may become whole
+		return id, err
+	}
+	was.Commit, was.Identity = src.rev.Commit, id
+	if b, err := json.Marshal(was); err == nil {
+		_ = dir.Save(slot, b)
+	}
+	return id, nil
+}
+
+// compiledOf is a request without the identity of its repository.
+func (s *session) compiledOf(src *source, in compile.Input) (req executor.Request, err error) {
 	fresh := func() (compile.Result, error) {
 		res, err := s.compileInput(in)
 		if req = wanted.Request(res, src.rev); err == nil {

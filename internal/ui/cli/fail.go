@@ -114,6 +114,9 @@ func hintOf(err error) string {
 	if errors.As(err, &refused) {
 		return refused.Hint
 	}
+	if errors.Is(err, executor.ErrForeign) {
+		return "See what would happen: add --adopt to fettle plan\nReplace what is applied: add --adopt to fettle apply\nWithdraw what is applied first: fettle rollback origin"
+	}
 	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "type the command") {
 		return ""
 	}

@@ -90,6 +90,9 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 	if err := r.Fill(); err != nil {
 		return nil, err
 	}
+	if err := executor.MayReplace(&r, f.State); err != nil {
+		return nil, err
+	}
 	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Target: r.Target, Base: f.State.Run, Revision: r.Revision, List: r.List.Digest()}
 	was := map[addr.Addr]string{}
 	for _, e := range f.State.Entries {
@@ -150,7 +153,10 @@ func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o ex
 		}
 		entries = append(entries, e)
 	}
-	return f.run(now, r.List.String(), r.States, entries, o, show)
+	owner := journal.Recorded(executor.Recording(&r, f.State))
+	rep, err := f.run(now, r.List.String(), r.States, entries, o, show)
+	f.State.Repository = owner
+	return rep, errors.Join(err, f.save())
 }
 
 func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after []journal.Entry, o executor.Options, show func(executor.Event)) (*executor.Report, error) {

@@ -87,7 +87,7 @@ func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
 	}
 	return openedPlan{digest: s.Plan, far: s.Far, request: executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
-		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy, Secrets: secrets,
+		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy, Secrets: secrets, Repository: s.Repository, Adopt: s.Adopt,
 	}}, err
 }
 
@@ -266,6 +266,9 @@ func validPolicy(p catalog.Policy) error {
 		if !slices.Contains(x.of, x.value) {
 			return fmt.Errorf("its policy has %s %q, which there is not", x.name, clip(x.value))
 		}
+	}
+	if p.Repository != "" && !catalog.IsRepositoryName(p.Repository) {
+		return fmt.Errorf("its policy has repository %q, which is no name", clip(p.Repository))
 	}
 	if _, ok := catalog.ConfirmTime(p.ConfirmWithin); !ok && p.ConfirmWithin != "" {
 		return fmt.Errorf("its policy has confirm_within %q, which is no time", clip(p.ConfirmWithin))

@@ -85,6 +85,7 @@ Ends with 2 when there are changes.`,
 	}
 	f.flags(c)
 	f.many.flags(c)
+	s.adoptFlag(c)
 	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`, or those of many targets to a new folder")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c

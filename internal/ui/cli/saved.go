@@ -41,18 +41,21 @@ const (
 )
 
 type savedPlan struct {
-	Format   string          `json:"format"`
-	Version  string          `json:"version"` // of the fettle that wrote it
-	Target   string          `json:"target"`
-	Far      bool            `json:"far,omitempty"` // the target is another machine than the one that planned
-	Revision repo.Revision   `json:"revision"`
-	List     string          `json:"list"` // digest
-	Plan     string          `json:"plan"` // digest
-	Repair   bool            `json:"repair"`
-	Verify   bool            `json:"verify"`
-	Policy   catalog.Policy  `json:"policy"`
-	States   json.RawMessage `json:"states"` // []executor.StateRef, read one by one
-	Secrets  *secret.Bundle  `json:"secrets,omitempty"`
+	Format   string        `json:"format"`
+	Version  string        `json:"version"` // of the fettle that wrote it
+	Target   string        `json:"target"`
+	Far      bool          `json:"far,omitempty"` // the target is another machine than the one that planned
+	Revision repo.Revision `json:"revision"`
+	// Repository and Adopt are those of the request.
+	Repository repo.Identity   `json:"repository,omitzero"`
+	Adopt      bool            `json:"adopt,omitempty"`
+	List       string          `json:"list"` // digest
+	Plan       string          `json:"plan"` // digest
+	Repair     bool            `json:"repair"`
+	Verify     bool            `json:"verify"`
+	Policy     catalog.Policy  `json:"policy"`
+	States     json.RawMessage `json:"states"` // []executor.StateRef, read one by one
+	Secrets    *secret.Bundle  `json:"secrets,omitempty"`
 }
 
 // savePlan writes a plan and all that it needs to a new file at path; as says by which
@@ -100,7 +103,7 @@ func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) e
 	}
 	text, err := journal.Marshal(savedPlan{
 		Format: savedFormat, Version: as.Version, Far: as.Far, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
-		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, States: states, Secrets: secrets,
+		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, Repository: req.Repository, Adopt: req.Adopt, States: states, Secrets: secrets,
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ type session struct {
 	documented bool // a JSON document has been printed
 	frozenToo  bool
 	keptToo    bool
+	adopt      bool
 	args       []string
 	secret     map[string]bool // parameters whose values are; never changed
 	command    string          // what was typed, for the history: args without what is secret

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
@@ -28,6 +29,10 @@ type source struct {
 	// none is why there is no repository: the tree has the targets of a fleet and nothing
 	// else, and repo is nil.
 	none error
+
+	identify sync.Once // id and idErr
+	id       repo.Identity
+	idErr    error
 }
 
 // close frees what is read from.

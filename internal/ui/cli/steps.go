@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -92,7 +93,7 @@ func (f *folderSource) Digest(path string) (string, int64, error) {
 
 // request is the step file as a wanted list.
 func (f *stepFile) request(s *session) executor.Request {
-	return executor.Request{Target: s.target, List: f.list, Blobs: f.blobs, Repair: true}
+	return executor.Request{Target: s.target, Repository: repo.Identity{Name: "step files"}, Adopt: s.adopt, List: f.list, Blobs: f.blobs, Repair: true}
 }
 
 type lintDoc struct {
@@ -210,6 +211,7 @@ func newStepsPlan(s *session) *cobra.Command {
 		},
 	}
 	f.flags(c)
+	s.adoptFlag(c)
 	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
@@ -238,6 +240,7 @@ func newStepsApply(s *session) *cobra.Command {
 	}
 	f.flags(c)
 	f.arms(c)
+	s.adoptFlag(c)
 	crossPurges(c, &cross)
 	return c
 }

@@ -1,0 +1,124 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Identity tells repositories apart, across clones, moves and branches. What is not known
+// of one is empty; the zero value is a repository of which nothing is known.
+type Identity struct {
+	Name string `json:"name,omitempty"` // that it declares
+	// Root is the smallest of the commits without parents in its history: a clone has
+	// the same, and so has a branch. A shallow clone does not know it.
+	Root   string `json:"root,omitempty"`
+	Folder string `json:"folder,omitempty"` // its directory in the git repository; "" for the top
+	Dir    string `json:"dir,omitempty"`    // where it was read, absolute
+	Fleet  string `json:"fleet,omitempty"`  // the fleet whose hub followed it, and its name there
+}
+
+// Likeness is the result of comparing two identities.
+type Likeness uint8
+
+// What two identities can be to each other.
+const (
+	Unknown Likeness = iota // they have nothing in common that decides
+	Same
+	Other
+)
+
+// Compare tells whether two identities are those of the same repository. Declared names
+// decide first, then root commits. Directories decide only where nothing else is known.
+func (a Identity) Compare(b Identity) Likeness {
+	switch {
+	case a.Name != "" && b.Name != "":
+		return likeness(a.Name == b.Name)
+	case a.Root != "" && b.Root != "":
+		return likeness(a.Root == b.Root && a.Folder == b.Folder)
+	case a.Fleet != "" && a.Fleet == b.Fleet, a.Dir != "" && a.Dir == b.Dir:
+		return Same
+	case a.onlyDir() && b.onlyDir():
+		return Other
+	}
+	return Unknown
+}
+
+func likeness(same bool) Likeness {
+	if same {
+		return Same
+	}
+	return Other
+}
+
+// onlyDir tells whether the directory is all that is known besides a name.
+func (a Identity) onlyDir() bool { return a.Root == "" && a.Fleet == "" && a.Dir != "" }
+
+// Over is a with what only an earlier identity of the same repository knew.
+func (a Identity) Over(earlier Identity) Identity {
+	if a.Root == "" {
+		a.Root, a.Folder = earlier.Root, earlier.Folder
+	}
+	if a.Dir == "" {
+		a.Dir = earlier.Dir
+	}
+	if a.Fleet == "" {
+		a.Fleet = earlier.Fleet
+	}
+	return a
+}
+
+// String names the repository for people.
+func (a Identity) String() string {
+	text := "a repository that is not known"
+	switch {
+	case a.Name != "":
+		text = fmt.Sprintf("the repository %q", a.Name)
+	case a.Root != "":
+		text = "the repository with the root commit " + a.Root[:min(12, len(a.Root))]
+		if a.Folder != "" {
+			text += " and the directory " + a.Folder
+		}
+	case a.Fleet != "":
+		text = fmt.Sprintf("the repository of the fleet %q", a.Fleet)
+	}
+	if a.Dir != "" {
+		text += " in " + a.Dir
+	}
+	return text
+}
+
+// Identity is that of the directory folder of the repository ("." for the top) at a commit;
+// "" for files without any. It reads the history, so callers keep it.
+func (r *Repo) Identity(ctx context.Context, commit, folder string) (Identity, error) {
+	id := Identity{}
+	if folder != "." {
+		id.Folder = folder
+	}
+	if !r.bare {
+		id.Dir = filepath.Join(r.top, folder)
+	}
+	if r.git == nil || commit == "" {
+		return Identity{Dir: id.Dir}, nil
+	}
+	if err := r.ready(ctx); err != nil {
+		return Identity{}, err
+	}
+	shallow, err := r.git.output(ctx, "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return Identity{}, fmt.Errorf("cannot tell which repository this is: %w", err)
+	}
+	if strings.TrimSpace(shallow) != "false" {
+		return Identity{Dir: id.Dir}, nil
+	}
+	out, err := r.git.output(ctx, "rev-list", "--max-parents=0", commit, "--")
+	if err != nil {
+		return Identity{}, fmt.Errorf("cannot tell which repository this is: %w", err)
+	}
+	if roots := strings.Fields(out); len(roots) > 0 {
+		id.Root = slices.Min(roots)
+	}
+	return id, nil
+}
