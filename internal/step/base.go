@@ -11,18 +11,24 @@ type Base interface {
 }
 
 // DebianBase is a machine with Debian 12 or 13 as the installer leaves it: the accounts of
-// base-passwd, and the directories of base-files and of the packages that every
+// base-passwd, systemd and dbus, and the directories of base-files and of the packages that every
 // installation has. An account or directory of only one of the releases is not listed.
 type DebianBase struct{}
 
-// HasUser tells whether base-passwd makes the user.
+// HasUser tells whether the user is there.
 func (DebianBase) HasUser(name string) bool { return holds(debianUsers, name) }
 
-// HasGroup tells whether base-passwd makes the group.
+// HasGroup tells whether the group is there.
 func (DebianBase) HasGroup(name string) bool { return holds(debianGroups, name) }
 
 // HasDir tells whether the directory is there, links such as /bin included.
 func (DebianBase) HasDir(path string) bool { return holds(debianDirs, path) }
+
+// DebianUsers returns the users of DebianBase.
+func DebianUsers() []string { return strings.Fields(debianUsers) }
+
+// DebianGroups returns the groups of DebianBase.
+func DebianGroups() []string { return strings.Fields(debianGroups) }
 
 // DebianDirs returns the directories of DebianBase.
 func DebianDirs() []string { return strings.Fields(debianDirs) }
@@ -47,10 +53,12 @@ func isEdge(s string, i int) bool {
 	return i < 0 || i >= len(s) || isSeparator(s[i])
 }
 
-const debianUsers = "root daemon bin sys sync games man lp mail news uucp proxy www-data backup list irc _apt nobody"
+const debianUsers = "root daemon bin sys sync games man lp mail news uucp proxy www-data backup list irc _apt nobody " +
+	"messagebus systemd-network"
 
 const debianGroups = "root daemon bin sys adm tty disk lp mail news uucp man proxy kmem dialout fax voice cdrom floppy " +
-	"tape sudo audio dip www-data backup operator list irc src shadow utmp video sasl plugdev staff games users nogroup"
+	"tape sudo audio dip www-data backup operator list irc src shadow utmp video sasl plugdev staff games users nogroup " +
+	"messagebus systemd-journal systemd-network"
 
 const debianDirs = `/ /bin /boot /dev /etc /home /lib /lib64 /media /mnt /opt /proc /root /run /sbin /srv /sys /tmp /usr /var
 /etc/alternatives /etc/apt /etc/apt/apt.conf.d /etc/apt/auth.conf.d /etc/apt/keyrings /etc/apt/preferences.d
