@@ -244,6 +244,9 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 		return r.fail(todo[0], StepFailed, err)
 	}
 	r.foresee(moves)
+	for k, i := range todo {
+		moves[k].From = foreseen(moves[k].From, r.fx[i].found)
+	}
 	recs := make([]journal.Record, len(todo))
 	for k, i := range todo {
 		recs[k] = r.intent(i, moves[k].From, moves[k].To)
@@ -260,17 +263,6 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 		moves[0].From = image.Image{Package: &with}
 	}
 	return r.transacted(todo, moves, err)
-}
-
-// foresee puts what the transaction will bring besides into the before-image,
-// so that a crash in it does not make those dependencies strangers.
-func (r *run) foresee(moves []*verb.GroupMove) {
-	also, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
-	if one := moves[0].From.Package; err == nil && one != nil && len(also) > 0 {
-		with := *one
-		with.Also = also
-		moves[0].From = image.Image{Package: &with}
-	}
 }
 
 // transacted records each package. When the transaction failed, those that are

@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
 	"fettle.dev/fettle/internal/verb/pkg"
 )
@@ -63,6 +64,22 @@ func (r *Runner) SettlePackages(ctx context.Context) error {
 	return nil
 }
 
+// claimed tells whether the list that a run goes to wants a package: when it is undone,
+// that is the list before it.
+func (r *run) claimed(name string) bool {
+	if !r.m.Back {
+		return pkg.Wanted(r.wanted)[name]
+	}
+	var before step.List
+	for _, e := range r.base.Entries {
+		if e.Addr.Kind() == addr.KindPkg {
+			l, _ := step.Parse("", []byte(e.Step))
+			before = append(before, l...)
+		}
+	}
+	return pkg.Wanted(before)[name]
+}
+
 // underWay are the moves of packages that a run began and failed to make, as its
 // last records have them: on to where it was taking them, and back to where they
 // were. What had not begun stays, for that run does not manage it; what is at
@@ -90,8 +107,8 @@ func (r *run) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 			continue
 		}
 		if v := now.Package.Version; now.Package.Unfinished() || v == from.Package.Version || v == to.Package.Version {
-			on = append(on, &verb.GroupMove{Step: s, From: now, To: to})
-			back = append(back, &verb.GroupMove{Step: s, From: now, To: from})
+			on = append(on, &verb.GroupMove{Step: s, From: now, To: to, Undo: true})
+			back = append(back, &verb.GroupMove{Step: s, From: now, To: from, Undo: true})
 		}
 	}
 	return on, back

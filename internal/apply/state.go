@@ -50,6 +50,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	case plan.Remove, plan.Forget:
 		if !partly {
 			delete(entries, c.Addr)
+			r.passOn(entries, i, old)
 		}
 		return
 	case plan.Drift, plan.Verify, plan.Wait, plan.Blocked:
@@ -76,10 +77,14 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 			e.Origin = origin(r.keptAbove(entries, c.Addr, r.fx[i].from))
 		case e.Origin == nil:
 			e.Origin = origin(r.fx[i].from)
+		default:
+			e.Origin = broughtSince(e.Origin, r.fx[i].from)
 		}
-		e.Origin, e.Adopted = withTree(e.Origin, r.fx[i].from), nil
+		e.Origin, e.Adopted = r.originOfPackage(entries, withTree(e.Origin, r.fx[i].from)), nil
 	} else if !had { // it was as wanted, or turned out so
-		e.Adopted = known(r.fx[i].from)
+		if e.Origin = r.adoptedPackage(entries, i); e.Origin == nil {
+			e.Adopted = known(r.fx[i].from)
+		}
 	}
 	entries[c.Addr] = e
 }

@@ -225,6 +225,18 @@ type PackageChange struct {
 	Auto    *bool
 }
 
+// PackageOutlook is what apt would do for changes, apart from what they ask for. All
+// lists are sorted.
+type PackageOutlook struct {
+	// Comes are packages that apt installs, upgrades or downgrades with them.
+	Comes []string
+	// Leaves are installed packages that apt removes, since they cannot stay.
+	Leaves []string
+	// Unneeded are packages that nothing needs any more afterwards, so that apt-get
+	// autoremove removes them: installed as dependencies, and not held.
+	Unneeded []string
+}
+
 // Packages is apt and dpkg.
 type Packages interface {
 	// Installed reads many packages at once. Names unknown to dpkg are
@@ -236,6 +248,12 @@ type Packages interface {
 	Change(ctx context.Context, changes []PackageChange, progress func(string)) (also map[string]string, err error)
 	// Simulate tells what Change would do besides, without doing it.
 	Simulate(ctx context.Context, changes []PackageChange) (also map[string]string, err error)
+	// Outlook tells in more detail what apt would do for the changes. Packages in
+	// keep count as installed by an administrator.
+	Outlook(ctx context.Context, changes []PackageChange, keep []string) (PackageOutlook, error)
+	// NeededBy lists for each package the installed packages that depend on it, recommend
+	// it or suggest it, sorted.
+	NeededBy(ctx context.Context, names []string) (map[string][]string, error)
 	// Audit describes a half-configured system, "" when all is well.
 	Audit(ctx context.Context) (string, error)
 	// Repair finishes what an interrupted dpkg left (dpkg --configure -a).

@@ -225,6 +225,8 @@ type Package struct {
 	// brought, so that undo can take them away again: name to version before,
 	// "" for not installed.
 	Also map[string]string `json:"also,omitempty"`
+	// Autos are those of Also that were marked as dependencies before, sorted.
+	Autos []string `json:"autos,omitempty"`
 }
 
 // Unfinished tells whether dpkg has begun with the package and not come to the

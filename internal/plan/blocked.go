@@ -50,11 +50,11 @@ const blockedWhy = "it cannot go back now, so it stays as it is: "
 func (c Change) Obstacle() string { return strings.TrimPrefix(c.Why, blockedWhy) }
 
 // Blocked lists the addresses that a plan leaves as they are, since they cannot go
-// back now.
+// back now. What stays only as long as something wanted needs it does not count.
 func (p *Plan) Blocked() []addr.Addr {
 	var out []addr.Addr
 	for _, c := range p.Changes {
-		if c.Action == Blocked {
+		if c.Action == Blocked && len(c.Needed) == 0 {
 			out = append(out, c.Addr)
 		}
 	}

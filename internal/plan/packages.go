@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
 )
 
@@ -13,6 +14,21 @@ type PackageAnswers struct {
 	Remains map[string]image.Remains
 	// Unknown says why Remains could not be read, "" when it was.
 	Unknown string
+	// Along is what happens to the packages that came with those of the plan, by name.
+	Along map[string]Along
+	// Needed are the packages that each package in Going cannot go without, although
+	// the plan does not remove them.
+	Needed map[string][]string
+	// Claimed tells whether the list wants a package; SkipBlocked is that of Input.
+	Claimed     func(name string) bool
+	SkipBlocked bool
+}
+
+// Along is what happens to a package that came with another, or was changed for it.
+type Along struct {
+	Version string // now, "" when it is not installed
+	Stays   string // why it stays, "" when it does not
+	Other   bool   // it came with a package that the plan does not change
 }
 
 // Going are the packages that the plan removes or purges.
@@ -47,10 +63,17 @@ func (p *Plan) Purges() []Change {
 	return out
 }
 
-// Tell adds what dpkg and apt answered to the package changes of the plan.
-func (p *Plan) Tell(a PackageAnswers) {
+// Tell adds what dpkg and apt answered to the package changes of the plan. The
+// diagnostics are removals that would take along what no step names.
+func (p *Plan) Tell(a PackageAnswers) diag.List {
+	var problems diag.List
+	told := map[string]bool{}
 	for i := range p.Changes {
 		c := &p.Changes[i]
+		if c.packageChange() {
+			problems = append(problems, c.needed(p.Operation, a)...)
+		}
+		c.alongside(a, told)
 		switch {
 		case !c.packageChange():
 		case c.removesPackage() && c.To.Package.Purged:
@@ -61,6 +84,7 @@ func (p *Plan) Tell(a PackageAnswers) {
 			c.noted("it was purged: the configuration and data that it had do not come back")
 		}
 	}
+	return problems
 }
 
 // purges says what a purge deletes and that it does not come back.

@@ -34,6 +34,12 @@ type Env struct {
 	// Note tells a person, now and in the report, what a step found or left
 	// that is not its own; never nil.
 	Note func(string)
+	// Claimed tells whether a step of the list wants a package. Such a package never
+	// goes along with another. Nil where no list counts.
+	Claimed func(pkg string) bool
+	// Brought are the packages that came along with those that fettle installed. They go
+	// with whichever removal leaves them unneeded.
+	Brought []string
 	// Output takes what a command gives to later steps; nil where nobody asks.
 	Output func(string)
 }
@@ -102,6 +108,9 @@ type GroupMove struct {
 	Also map[string]string
 	// Stays: it is as wanted already, and takes part so that it remains so.
 	Stays bool
+	// Undo: the run that made the change is being undone. An interrupted apt may not
+	// have marked what came along as dependencies, so a missing mark tells nothing.
+	Undo bool
 }
 
 // NotYetError is a target that cannot be told now and perhaps can after an

@@ -2,21 +2,39 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/apply"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/pkg"
 )
 
 // tellPackages asks dpkg and apt about the package changes of a plan, and adds the
-// answers. A plan without such changes costs nothing.
-func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan) {
+// answers. A plan without such changes costs nothing. The diagnostics are changes
+// that apt refuses.
+func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.State, wanted step.List, skipBlocked bool) diag.List {
 	if p == nil {
-		return
+		return nil
 	}
-	var a plan.PackageAnswers
+	wants := pkg.Wanted(wanted)
+	a := plan.PackageAnswers{Claimed: func(name string) bool { return wants[name] }, SkipBlocked: skipBlocked}
+	h, err := x.host.Packages()
+	if moves := packageMoves(p); err == nil {
+		x.foretell(ctx, h, moves, apply.Brought(st.Entries), &a)
+	}
 	if going := p.Going(); len(going) > 0 {
-		h, err := x.host.Packages()
+		for name := range a.Along {
+			going = append(going, name)
+		}
 		if err == nil {
 			a.Remains, err = h.Remains(ctx, going)
 		}
@@ -24,7 +42,109 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan) {
 			a.Unknown = err.Error()
 		}
 	}
-	p.Tell(a)
+	return p.Tell(a)
+}
+
+// packageMoves are the changes of packages of a plan.
+func packageMoves(p *plan.Plan) []*verb.GroupMove {
+	var out []*verb.GroupMove
+	for _, c := range p.Changes {
+		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package == nil || c.To.Package == nil {
+			continue
+		}
+		line := c.Step
+		if line == "" {
+			line = c.Applied
+		}
+		if l, _ := step.Parse("", []byte(line)); len(l) == 1 {
+			out = append(out, &verb.GroupMove{Step: l[0], From: *c.From, To: *c.To})
+		}
+	}
+	return out
+}
+
+// foretell asks what goes along with moves. A package that others need is taken out,
+// and so is then what it needs itself, until apt would take along nothing else.
+func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, a *plan.PackageAnswers) {
+	env := verb.Env{Host: x.host, Names: x.names, Claimed: a.Claimed, Brought: brought, Progress: func(string) {}, Note: func(string) {}}
+	a.Needed, a.Along = map[string][]string{}, map[string]plan.Along{}
+	var going, coming []*verb.GroupMove
+	for _, m := range moves {
+		if m.To.Package.Version == "" {
+			going = append(going, m)
+		} else {
+			coming = append(coming, m)
+		}
+	}
+	if len(coming) > 0 && !possible(ctx, h, coming) {
+		coming = slices.DeleteFunc(coming, func(m *verb.GroupMove) bool { return len(m.To.Package.Also) == 0 })
+	}
+	for len(going) > 0 || slices.ContainsFunc(coming, func(m *verb.GroupMove) bool { return len(m.To.Package.Also) > 0 }) {
+		along, err := pkg.Pkg{}.Foretell(ctx, env, slices.Concat(going, coming))
+		left := going
+		var needed *pkg.NeededError
+		if errors.As(err, &needed) {
+			left = stay(ctx, h, going, needed.By, a.Needed)
+		} else if err != nil {
+			left = stayFor(ctx, h, going, coming, a.Needed)
+		}
+		if len(left) < len(going) {
+			going = left
+			continue
+		}
+		for name, version := range along.Goes {
+			a.Along[name] = plan.Along{Version: version, Other: along.Others[name]}
+		}
+		for name, why := range along.Stays {
+			a.Along[name] = plan.Along{Stays: why}
+		}
+		return
+	}
+}
+
+func possible(ctx context.Context, h host.Packages, moves []*verb.GroupMove) bool {
+	_, err := h.Simulate(ctx, pkg.Changes(moves))
+	return err == nil
+}
+
+// stayFor takes out the removals without which a package of the same plan cannot come,
+// and notes which.
+func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove, needed map[string][]string) []*verb.GroupMove {
+	return slices.DeleteFunc(slices.Clone(going), func(g *verb.GroupMove) bool {
+		name := g.Step.Args[0]
+		if g.From.Package.Version == "" || possible(ctx, h, append(slices.Clone(coming), g)) || !possible(ctx, h, []*verb.GroupMove{g}) {
+			return false
+		}
+		for _, c := range coming {
+			if !possible(ctx, h, []*verb.GroupMove{c, g}) {
+				needed[name] = append(needed[name], c.Step.Args[0])
+			}
+		}
+		return len(needed[name]) > 0
+	})
+}
+
+// stay takes out the removals that would take along some of by, and notes which.
+func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []string, needed map[string][]string) []*verb.GroupMove {
+	return slices.DeleteFunc(slices.Clone(moves), func(m *verb.GroupMove) bool {
+		if m.To.Package.Version != "" || m.From.Package.Version == "" {
+			return false
+		}
+		c := host.PackageChange{Name: m.Step.Args[0], Absent: true}
+		if m.From.Package.Held {
+			c.Held = &m.To.Package.Held
+		}
+		o, err := h.Outlook(ctx, []host.PackageChange{c}, nil)
+		if err != nil {
+			return false
+		}
+		for _, name := range o.Leaves {
+			if slices.Contains(by, name) {
+				needed[c.Name] = append(needed[c.Name], name)
+			}
+		}
+		return len(needed[c.Name]) > 0
+	})
 }
 
 // mayPurge refuses a run that deletes configuration or data of packages for good

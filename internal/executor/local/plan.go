@@ -76,7 +76,9 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
 	}
-	x.tellPackages(ctx, p)
+	if err := x.tellPackages(ctx, p, st, r.List.Final(), false).Err(); err != nil {
+		return p, st, seen, err
+	}
 	if r.Diffs {
 		x.diffs(p, r.Blobs)
 	}
@@ -202,7 +204,9 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err := problems.Err(); err != nil {
 		return p, g, err
 	}
-	x.tellPackages(ctx, p)
+	if err := x.tellPackages(ctx, p, g.now, g.list, r.SkipBlocked).Err(); err != nil {
+		return p, g, err
+	}
 	if r.Diffs {
 		x.diffs(p, nil)
 	}

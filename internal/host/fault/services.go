@@ -68,6 +68,14 @@ func (p packages) Simulate(ctx context.Context, changes []host.PackageChange) (m
 	return read(p.h, func() (map[string]string, error) { return p.Packages.Simulate(ctx, changes) })
 }
 
+func (p packages) Outlook(ctx context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
+	return read(p.h, func() (host.PackageOutlook, error) { return p.Packages.Outlook(ctx, changes, keep) })
+}
+
+func (p packages) NeededBy(ctx context.Context, names []string) (map[string][]string, error) {
+	return read(p.h, func() (map[string][]string, error) { return p.Packages.NeededBy(ctx, names) })
+}
+
 func (p packages) Remains(ctx context.Context, names []string) (map[string]image.Remains, error) {
 	return read(p.h, func() (map[string]image.Remains, error) { return p.Packages.Remains(ctx, names) })
 }

@@ -134,3 +134,19 @@ func TestBlamed(t *testing.T) {
 		}
 	}
 }
+
+func TestReverseDepends(t *testing.T) {
+	out := "lib\nReverse Depends:\n  rec\n |lib2\n  lib2\n  rec\nalone\nReverse Depends:\n"
+	got := fmt.Sprint(reverseDepends(out))
+	if got != "map[lib:[lib2 rec]]" {
+		t.Errorf("reverse dependencies %s", got)
+	}
+}
+
+func TestComeAndLeave(t *testing.T) {
+	out := "Inst libc6 [2.36] (2.37 Debian:12 [amd64])\nRemv tzdata [2026a]\nRemv libc6:i386 [2.36]\nPurg asked [1]\nConf libc6 (2.37)\n"
+	comes, leaves := comeAndLeave(sample(), []byte(out), []host.PackageChange{{Name: "asked"}})
+	if fmt.Sprint(comes, leaves) != "[libc6] [libc6:i386 tzdata]" {
+		t.Errorf("%v come and %v leave", comes, leaves)
+	}
+}

@@ -2,47 +2,269 @@ package pkg
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
 )
 
-// withDependencies are the changes of the moves, with what an earlier transaction
-// changed besides going back where a package goes back to before it: to.Also says
-// what was there then. A dependency that somebody else needs by now stays. along
-// are those that move, with their versions before.
-func withDependencies(ctx context.Context, p host.Packages, moves []*verb.GroupMove) (changes []host.PackageChange, along map[string]string, err error) {
-	changes = changesFor(moves)
+// Along is what happens to the packages that came with others, when those others go.
+type Along struct {
+	// Goes are the packages that go along, with their versions now.
+	Goes map[string]string
+	// Stays are those of the packages of the moves that stay, with the reason.
+	Stays map[string]string
+	// Others are those of Goes that came with another package of fettle's.
+	Others map[string]bool
+	// changes are what apt must be told for Goes, for what comes back, and for marks.
+	changes []host.PackageChange
+}
+
+// NeededError refuses to remove packages that others need which do not go.
+type NeededError struct {
+	By []string // sorted
+}
+
+func (e *NeededError) Error() string {
+	return fmt.Sprintf("apt would also remove %s, which needs it and which this run does not remove; nobody loses a package that no step names: remove it first, or add %s",
+		strings.Join(e.By, ", "), absences(e.By))
+}
+
+func absences(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = fmt.Sprintf("package %q { ensure = \"absent\" }", n)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Foretell tells which packages go along with the moves and which stay. The error is
+// a NeededError where apt would remove a package that is none of these.
+func (v Pkg) Foretell(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (Along, error) {
+	p, err := e.Host.Packages()
+	if err != nil {
+		return Along{}, err
+	}
+	changes := changesFor(moves)
+	a, err := along(ctx, e, p, changes, moves)
+	if err != nil {
+		return a, err
+	}
+	return a, othersStay(ctx, p, slices.Concat(changes, a.changes))
+}
+
+// along decides about everything that earlier transactions brought with the packages
+// of moves, or changed for them: to.Also says what was there before.
+func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) (Along, error) {
 	deps := dependencies(moves)
+	own := names(deps)
+	deps = append(deps, brought(e, changes, own)...)
 	if len(deps) == 0 {
-		return changes, nil, nil
+		return Along{}, nil
 	}
 	now, err := p.Installed(ctx, names(deps))
 	if err != nil {
-		return nil, nil, err
+		return Along{}, err
 	}
-	asDependencies(ctx, p, changes, deps, now)
-	if !alone(ctx, p, slices.Concat(changes, deps)) {
-		one := changes
-		deps = slices.DeleteFunc(deps, func(d host.PackageChange) bool {
-			with := append(slices.Clone(one), d)
-			if !alone(ctx, p, with) {
-				return true
-			}
-			one = with
-			return false
-		})
-	}
-	along = map[string]string{}
-	for _, d := range deps {
+	going, back := split(deps, now)
+	asDependencies(moves, back)
+	l := leaver{p: p, now: now, own: own, claimed: e.Claimed, undo: slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo })}
+	a := l.leave(ctx, slices.Concat(changes, back), going)
+	back = together(ctx, p, slices.Concat(changes, a.changes), back)
+	for _, d := range back {
 		if have := now[d.Name].Version; have != d.Version {
-			along[d.Name] = have
+			a.Goes[d.Name] = have
 		}
 	}
-	return slices.Concat(changes, deps), along, ctx.Err()
+	a.changes = append(a.changes, back...)
+	return a, ctx.Err()
+}
+
+// split tells the dependencies that were not there before from those that were.
+func split(deps []host.PackageChange, now map[string]image.Package) (going, back []host.PackageChange) {
+	for _, d := range deps {
+		switch one := now[d.Name]; {
+		case !d.Absent:
+			back = append(back, d)
+		case one.Version != "" || one.Unfinished():
+			going = append(going, d)
+		}
+	}
+	return going, back
+}
+
+// leaver has the one rule for dependencies, for all removals: those go that apt would
+// remove as unneeded, that no step wants, and that no administrator marked or held.
+type leaver struct {
+	p       host.Packages
+	now     map[string]image.Package
+	own     []string          // that came with what goes
+	claimed func(string) bool // may be nil
+	undo    bool
+}
+
+// stays says why a package stays whatever apt says, "" where apt decides.
+func (l leaver) stays(name string) string {
+	one := l.now[name]
+	switch {
+	case l.claimed != nil && l.claimed(name):
+		return "the list wants it"
+	case one.Held:
+		return "it is held"
+	case !one.Auto && !l.unmarked(name):
+		return "it is marked as installed manually"
+	}
+	return ""
+}
+
+// unmarked tells whether a missing mark of a package says nothing: apt did not come to
+// mark it.
+func (l leaver) unmarked(name string) bool {
+	return l.now[name].Unfinished() || l.undo && !l.now[name].Auto
+}
+
+func (l leaver) leave(ctx context.Context, changes, going []host.PackageChange) Along {
+	a := Along{Goes: map[string]string{}, Stays: map[string]string{}, Others: map[string]bool{}}
+	var ask []host.PackageChange
+	var keep []string
+	for _, d := range going {
+		why := l.stays(d.Name)
+		if why == "" {
+			ask = append(ask, d)
+			continue
+		}
+		if slices.Contains(l.own, d.Name) {
+			a.Stays[d.Name] = why
+		}
+		if one := l.now[d.Name]; one.Auto && !one.Held { // autoremove must leave what the list wants
+			keep = append(keep, d.Name)
+			manual := false
+			a.changes = append(a.changes, host.PackageChange{Name: d.Name, Version: one.Version, Auto: &manual})
+		}
+	}
+	if len(ask) == 0 {
+		return a
+	}
+	unneeded, err := l.unneeded(ctx, changes, ask, keep)
+	var stay []string
+	for _, d := range ask {
+		own := slices.Contains(l.own, d.Name)
+		switch {
+		case err == nil && unneeded[d.Name]:
+			a.Goes[d.Name], a.Others[d.Name] = l.now[d.Name].Version, !own
+			a.changes = append(a.changes, d)
+		case err == nil && own:
+			stay = append(stay, d.Name)
+		case own:
+			a.Stays[d.Name] = "apt cannot tell whether something needs it: " + err.Error()
+		}
+	}
+	l.needed(ctx, stay, slices.Concat(changes, a.changes), a.Stays)
+	return a
+}
+
+// unneeded are those of ask that apt would remove. What has no mark that counts goes
+// if nothing else goes with it.
+func (l leaver) unneeded(ctx context.Context, changes, ask []host.PackageChange, keep []string) (map[string]bool, error) {
+	out := map[string]bool{}
+	var open []host.PackageChange
+	for _, d := range ask {
+		if l.unmarked(d.Name) {
+			open = append(open, d)
+		}
+	}
+	open = together(ctx, l.p, changes, open)
+	o, err := l.p.Outlook(ctx, slices.Concat(changes, open), keep)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range o.Unneeded {
+		out[name] = true
+	}
+	for _, d := range open {
+		out[d.Name] = true
+	}
+	return out, nil
+}
+
+// needed says of packages that stay what needs them.
+func (l leaver) needed(ctx context.Context, names []string, going []host.PackageChange, why map[string]string) {
+	if len(names) == 0 {
+		return
+	}
+	all, err := l.p.NeededBy(ctx, names)
+	for _, name := range names {
+		by := slices.DeleteFunc(all[name], func(n string) bool {
+			return slices.ContainsFunc(going, func(c host.PackageChange) bool { return c.Absent && c.Name == n })
+		})
+		why[name] = "needed by " + strings.Join(by, ", ")
+		if err != nil || len(by) == 0 {
+			why[name] = "apt does not call it unneeded"
+		}
+	}
+}
+
+// brought are the other packages that may be unneeded when something is removed.
+func brought(e verb.Env, changes []host.PackageChange, own []string) []host.PackageChange {
+	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
+		return nil
+	}
+	named := append(names(changes), own...)
+	var out []host.PackageChange
+	for _, name := range e.Brought {
+		if !slices.Contains(named, name) {
+			out = append(out, host.PackageChange{Name: name, Absent: true})
+		}
+	}
+	return out
+}
+
+// othersStay is an error when removals would take along what nobody named. What an
+// installation conflicts with goes, as apt decides.
+func othersStay(ctx context.Context, p host.Packages, changes []host.PackageChange) error {
+	var gone []host.PackageChange
+	for _, c := range changes {
+		if c.Absent {
+			gone = append(gone, c)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	all, err := p.Outlook(ctx, changes, nil)
+	if err != nil || len(all.Leaves) == 0 {
+		return err
+	}
+	alone, err := p.Outlook(ctx, gone, nil)
+	if err != nil {
+		return err
+	}
+	by := slices.DeleteFunc(alone.Leaves, func(n string) bool { return !slices.Contains(all.Leaves, n) })
+	if len(by) == 0 {
+		return nil
+	}
+	return &NeededError{By: by}
+}
+
+// together are those of more that go with changes and bring nothing else.
+func together(ctx context.Context, p host.Packages, changes, more []host.PackageChange) []host.PackageChange {
+	if len(more) == 0 || alone(ctx, p, slices.Concat(changes, more)) {
+		return more
+	}
+	one := slices.Clone(changes)
+	return slices.DeleteFunc(slices.Clone(more), func(d host.PackageChange) bool {
+		with := append(slices.Clone(one), d)
+		if !alone(ctx, p, with) {
+			return true
+		}
+		one = with
+		return false
+	})
 }
 
 // alone tells whether changes go together, and bring nothing besides.
@@ -51,23 +273,47 @@ func alone(ctx context.Context, p host.Packages, changes []host.PackageChange) b
 	return err == nil && len(others) == 0
 }
 
-// asDependencies marks those that come back only because what comes back needs
-// them.
-func asDependencies(ctx context.Context, p host.Packages, changes, deps []host.PackageChange, now map[string]image.Package) {
-	back := slices.ContainsFunc(deps, func(d host.PackageChange) bool { return !d.Absent && now[d.Name].Version == "" })
-	if !back {
-		return
-	}
-	needed, err := p.Simulate(ctx, changes)
-	if err != nil {
-		return
-	}
+// asDependencies marks those that come back and were dependencies before.
+func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
 	for i, d := range deps {
-		if _, is := needed[d.Name]; is && !d.Absent && now[d.Name].Version == "" {
+		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return slices.Contains(m.To.Package.Autos, d.Name) }) {
 			auto := true
 			deps[i].Auto = &auto
 		}
 	}
+}
+
+// markCame marks what came with the packages of moves as dependencies, where an apt
+// that was interrupted did not come to do it.
+func markCame(ctx context.Context, e verb.Env, p host.Packages, moves []*verb.GroupMove) error {
+	named := map[string]bool{}
+	var came []string
+	for _, m := range moves {
+		named[m.Step.Args[0]] = true
+		for name, was := range m.From.Package.Also {
+			if was == "" && m.To.Package.Version != "" {
+				came = append(came, name)
+			}
+		}
+	}
+	if len(came) == 0 {
+		return nil
+	}
+	now, err := p.Installed(ctx, came)
+	if err != nil {
+		return err
+	}
+	var changes []host.PackageChange
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if one := now[name]; one.Version != "" && !one.Auto && !named[name] {
+			auto := true
+			changes = append(changes, host.PackageChange{Name: name, Version: one.Version, Auto: &auto})
+		}
+	}
+	if len(changes) > 0 {
+		_, err = p.Change(ctx, changes, e.Progress)
+	}
+	return err
 }
 
 func names(changes []host.PackageChange) []string {
@@ -78,13 +324,33 @@ func names(changes []host.PackageChange) []string {
 	return out
 }
 
+// dependencies are what the transactions of the packages of moves changed besides,
+// without what a move is about.
 func dependencies(moves []*verb.GroupMove) []host.PackageChange {
+	named := map[string]bool{}
+	for _, m := range moves {
+		named[m.Step.Args[0]] = true
+	}
 	var out []host.PackageChange
 	for _, m := range moves {
 		also := m.To.Package.Also
 		for _, name := range slices.Sorted(maps.Keys(also)) {
-			gone := also[name] == ""
-			out = append(out, host.PackageChange{Name: name, Version: also[name], Absent: gone})
+			if named[name] {
+				continue
+			}
+			named[name] = true
+			out = append(out, host.PackageChange{Name: name, Version: also[name], Absent: also[name] == ""})
+		}
+	}
+	return out
+}
+
+// Wanted are the packages that steps want on the host.
+func Wanted(steps step.List) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range steps {
+		if s.Verb == step.Pkg {
+			out[s.Args[0]] = !s.Absent()
 		}
 	}
 	return out

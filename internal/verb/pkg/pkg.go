@@ -8,6 +8,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -112,7 +113,7 @@ func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, erro
 	case p.Unfinished():
 		p.Status = p.Status[:1] + "i"
 	}
-	p.Also = nil
+	p.Also, p.Autos = nil, nil
 	return image.Image{Package: &p}, nil
 }
 
@@ -128,13 +129,21 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	if err != nil {
 		return err
 	}
-	changes, along, err := withDependencies(ctx, p, moves)
-	if err != nil || len(changes) == 0 {
+	changes := changesFor(moves)
+	a, err := along(ctx, e, p, changes, moves)
+	if err != nil || len(changes)+len(a.changes) == 0 {
 		return err
+	}
+	changes = append(changes, a.changes...)
+	if err := refused(othersStay(ctx, p, changes)); err != nil {
+		return fmt.Errorf("cannot change packages %s: %w", named(moves), err)
 	}
 	leave := remains(ctx, p, changes)
 	also, err := p.Change(ctx, changes, e.Progress)
-	moves[0].Also = both(also, along)
+	moves[0].Also = both(also, a.Goes)
+	if err == nil {
+		err = markCame(ctx, e, p, moves)
+	}
 	noteRemains(ctx, e, p, leave)
 	for _, text := range Notes(p) {
 		e.Note(text)
@@ -178,12 +187,22 @@ func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (
 	if err != nil {
 		return nil, err
 	}
-	changes, along, err := withDependencies(ctx, p, moves)
-	if err != nil || len(changes) == 0 {
+	changes := changesFor(moves)
+	a, err := along(ctx, e, p, changes, moves)
+	if err != nil || len(changes)+len(a.changes) == 0 {
 		return nil, err
 	}
-	also, err := p.Simulate(ctx, changes)
-	return both(also, along), err
+	also, err := p.Simulate(ctx, append(changes, a.changes...))
+	return both(also, a.Goes), err
+}
+
+// refused is err if it is a NeededError. Where apt cannot simulate a change, it says
+// more when it is told to make it.
+func refused(err error) error {
+	if needed := (*NeededError)(nil); errors.As(err, &needed) {
+		return err
+	}
+	return nil
 }
 
 // both are what a transaction changes besides what it was told: dependencies
@@ -196,6 +215,9 @@ func both(also, along map[string]string) map[string]string {
 	maps.Copy(out, also)
 	return out
 }
+
+// Changes are what apt must be told for moves, without what goes along.
+func Changes(moves []*verb.GroupMove) []host.PackageChange { return changesFor(moves) }
 
 func changesFor(moves []*verb.GroupMove) []host.PackageChange {
 	var out []host.PackageChange

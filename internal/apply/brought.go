@@ -1,0 +1,146 @@
+package apply
+
+import (
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/pkg"
+)
+
+// The origin of a package entry has in Also what its installation brought along. These
+// functions keep those lists true when entries come, change and go.
+
+// originOfPackage is an origin without the packages that fettle itself had installed:
+// they were not there before fettle, and the entries that brought them remove them.
+func (r *run) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image.Image) *image.Image {
+	if origin.Package == nil || len(origin.Package.Also) == 0 {
+		return origin
+	}
+	one := *origin.Package
+	one.Also = maps.Clone(one.Also)
+	maps.DeleteFunc(one.Also, func(name, was string) bool {
+		return was != "" && (installedByUs(entries[addr.New(addr.KindPkg, name)]) || r.broughtByUs(entries, name))
+	})
+	return &image.Image{Package: &one}
+}
+
+// broughtSince adds to an origin what a later change of the package installed besides.
+func broughtSince(origin *image.Image, from image.Image) *image.Image {
+	if origin == nil || origin.Package == nil || from.Package == nil || origin.Package.Version != "" {
+		return origin
+	}
+	fresh := map[string]string{}
+	for name, was := range from.Package.Also {
+		if was == "" {
+			fresh[name] = ""
+		}
+	}
+	one := *origin.Package
+	one.Also = earlier(one.Also, fresh)
+	return &image.Image{Package: &one}
+}
+
+// installedByUs tells whether the package of an entry was not there before fettle.
+func installedByUs(e journal.Entry) bool {
+	return e.Origin != nil && e.Origin.Package != nil && e.Origin.Package.Version == ""
+}
+
+// broughtByUs tells whether a package came along with one that fettle installed, and
+// that was managed before the run or is now.
+func (r *run) broughtByUs(entries map[addr.Addr]journal.Entry, name string) bool {
+	return slices.Contains(Brought(r.base.Entries), name) || slices.Contains(Brought(slices.Collect(maps.Values(entries))), name)
+}
+
+// adoptedPackage is the origin of a package that is found as wanted and had come along
+// with another: it was not there before fettle. It returns nil for any other, also for one
+// that an administrator marked as installed manually.
+func (r *run) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.Image {
+	c, found := r.plan.Changes[i], r.fx[i].from.Package
+	if planned := c.From; planned != nil && planned.Package != nil && planned.Package.Version != "" {
+		found = planned.Package // the run itself may have marked it since
+	}
+	if found == nil || !found.Auto || !r.broughtByUs(entries, c.Addr.Name()) {
+		return nil
+	}
+	return &image.Image{Package: &image.Package{}}
+}
+
+// Brought are the packages that came along with those that fettle installed, sorted.
+func Brought(entries []journal.Entry) []string {
+	all := map[string]bool{}
+	for _, e := range entries {
+		if !installedByUs(e) {
+			continue
+		}
+		for name, was := range e.Origin.Package.Also {
+			if was == "" {
+				all[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// passOn gives what the installation of a package brought, and what did not go with the
+// package, to another package that fettle installed: it goes with the removal that leaves
+// it unneeded.
+func (r *run) passOn(entries map[addr.Addr]journal.Entry, i int, gone journal.Entry) {
+	if !installedByUs(gone) || r.fx[i].from.Package == nil {
+		return
+	}
+	left := map[string]string{}
+	for name, was := range gone.Origin.Package.Also {
+		if _, went := r.fx[i].from.Package.Also[name]; was == "" && !went {
+			left[name] = ""
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	for _, a := range slices.Sorted(maps.Keys(entries)) {
+		if e := entries[a]; installedByUs(e) && e.Origin.Package != nil {
+			e.Origin = broughtSince(e.Origin, image.Image{Package: &image.Package{Also: left}})
+			entries[e.Addr] = e
+			return
+		}
+	}
+}
+
+// foresee puts what the transaction will bring besides into the before-image,
+// so that a crash in it does not make those dependencies strangers.
+func (r *run) foresee(moves []*verb.GroupMove) {
+	also, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
+	if one := moves[0].From.Package; err == nil && one != nil && len(also) > 0 {
+		with := *one
+		with.Also, with.Autos = also, r.autos(also)
+		moves[0].From = image.Image{Package: &with}
+	}
+}
+
+// foreseen adds what an attempt that was cut short foresaw to a before-image.
+func foreseen(from, found image.Image) image.Image {
+	if from.Package == nil || found.Package == nil || len(found.Package.Also) == 0 {
+		return from
+	}
+	with := *from.Package
+	with.Also, with.Autos = earlier(found.Package.Also, with.Also), found.Package.Autos
+	return image.Image{Package: &with}
+}
+
+// autos are those of some packages that are marked as dependencies now, sorted.
+func (r *run) autos(of map[string]string) []string {
+	p, err := r.Host.Packages()
+	if err != nil {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(of))
+	now, err := p.Installed(r.ctx, names)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !now[name].Auto })
+}

@@ -1,0 +1,170 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// TestAlong: one rule for packages that came with others, whenever those others go. A
+// line of a case is a list to apply; "back N" rolls back to run N; "admin …" is what an
+// administrator does. host is what is installed then, and plan must be shown before the
+// last line.
+func TestAlong(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines       []string
+		host, shown string
+	}{
+		"unneeded":                        {[]string{"PKG app", ""}, "", "lib goes along"},
+		"the list wants it":               {[]string{"PKG app", "PKG lib"}, "lib", "stays: lib: the list wants it"},
+		"the list wanted it before":       {[]string{"PKG app; PKG lib", "PKG lib"}, "lib", ""},
+		"adopted, then alone":             {[]string{"PKG app", "PKG app; PKG lib", "PKG lib"}, "lib", "stays: lib: the list wants it"},
+		"adopted, then not":               {[]string{"PKG app", "PKG app; PKG lib", "PKG app"}, "app lib(auto)", "app needs it, so it stays"},
+		"adopted, then nothing":           {[]string{"PKG app", "PKG app; PKG lib", ""}, "", ""},
+		"adopted, absent, origin":         {[]string{"PKG app", "PKG app; PKG lib", "PKG lib ensure=absent", "back 0"}, "", ""},
+		"wanted alone, then nothing":      {[]string{"PKG app", "PKG lib", ""}, "", ""},
+		"manual":                          {[]string{"PKG app", "admin manual lib", ""}, "lib", "stays: lib: it is marked as installed manually"},
+		"held":                            {[]string{"PKG app", "admin hold lib", ""}, "lib(auto)", "stays: lib: it is held"},
+		"needed by another":               {[]string{"PKG app", "admin install app2", ""}, "app2 lib(auto)", "stays: lib: needed by app2"},
+		"recommended by another":          {[]string{"PKG app", "admin install rec", ""}, "lib(auto) rec", "stays: lib: needed by rec"},
+		"one of two, then the other":      {[]string{"PKG app; PKG app2", "PKG app2", ""}, "", "lib goes along"},
+		"two transactions":                {[]string{"PKG app; EXEC e -- /bin/true; PKG app2", ""}, "", "lib goes along"},
+		"one run, then another":           {[]string{"PKG app", "PKG app; PKG tool", "PKG app; PKG tool; PKG app2", "PKG app2; PKG tool", "PKG tool"}, "tool", "lib goes along"},
+		"rollback by one":                 {[]string{"GROUP g", "PKG app; GROUP g", "back 1"}, "", "lib goes along"},
+		"rollback by two":                 {[]string{"GROUP g", "PKG app", "PKG app; PKG app2", "back 1"}, "", "lib goes along"},
+		"rollback to the origin":          {[]string{"PKG app", "PKG app; PKG lib", "back 0"}, "", ""},
+		"rollback to where it was wanted": {[]string{"PKG lib", "PKG lib; PKG app", "back 1"}, "lib", ""},
+		"an upgrade brings more":          {[]string{"PKG grow version=1", "PKG grow version=2", ""}, "", "lib goes along"},
+		"removed and back":                {[]string{"PKG app", "", "back 1"}, "app lib(auto)", "lib 1 comes back"},
+		"there before":                    {[]string{"admin install lib", "PKG app", ""}, "lib", ""},
+		"what comes needs what leaves":    {[]string{"PKG lib", "PKG app"}, "app lib", "app needs it, so it stays"},
+		"what comes back needs it":        {[]string{"PKG app", "PKG lib", "back 1"}, "app lib", "app needs it, so it stays"},
+		"and is gone at the origin":       {[]string{"PKG app", "PKG lib", "back 1", "back 0"}, "", ""},
+		"wanted needs what leaves":        {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", "PKG app"}, "app lib", "app needs it, so it stays"},
+		"and then nothing needs it":       {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", ""}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAlong(t)
+			for i, line := range c.lines {
+				if i == len(c.lines)-1 && c.shown != "" {
+					if got := w.notes(line); !strings.Contains(got, c.shown) {
+						t.Errorf("the plan says %q, want %q", got, c.shown)
+					}
+				}
+				w.must(w.does(line))
+			}
+			if got := w.packages(); got != c.host {
+				t.Errorf("installed: %q, want %q", got, c.host)
+			}
+		})
+	}
+}
+
+// TestNobodyLosesPackages: a removal that would take along what no step names is refused
+// and names it, and everything else of a list without the package is done.
+func TestNobodyLosesPackages(t *testing.T) {
+	for name, c := range map[string]struct {
+		last string
+		want error
+	}{
+		"ensure=absent": {"PKG lib ensure=absent", nil}, "ensure=purged": {"PKG lib ensure=purged", nil}, "rollback": {"back 0", nil}, "left the list": {"PKG tool", executor.ErrBlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAlong(t)
+			w.must(w.does("PKG lib"))
+			w.must(w.does("admin install app"))
+			err := w.does(c.last)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || c.want == nil && !strings.Contains(err.Error(), "app") {
+				t.Errorf("error %v", err)
+			}
+			if got := w.packages(); !strings.HasPrefix(got, "app lib") {
+				t.Errorf("installed: %q", got)
+			}
+			w.must(w.does("admin remove app"))
+			w.must(w.does(""))
+			if got := w.packages(); got != "" {
+				t.Errorf("afterwards installed: %q", got)
+			}
+		})
+	}
+}
+
+type alongWorld struct{ *world }
+
+func newAlong(t *testing.T) alongWorld {
+	w := newWorld(t)
+	repo := w.aside.(*mem.Host).Repository()
+	for _, r := range []mem.Release{
+		{Name: "lib", Version: "1"}, {Name: "tool", Version: "1"},
+		{Name: "app", Version: "1", Depends: []string{"lib"}}, {Name: "app2", Version: "1", Depends: []string{"lib"}}, {Name: "rec", Version: "1", Recommends: []string{"lib"}},
+		{Name: "grow", Version: "1"}, {Name: "grow", Version: "2", Depends: []string{"lib"}},
+	} {
+		repo.Publish(r)
+	}
+	return alongWorld{w}
+}
+
+func (w alongWorld) does(line string) error {
+	f := strings.Fields(line)
+	if len(f) == 3 && f[0] == "admin" {
+		on, off := true, false
+		c := map[string]host.PackageChange{"manual": {Version: "1", Auto: &off}, "hold": {Version: "1", Held: &on, Auto: &on}, "install": {}, "remove": {Absent: true}}[f[1]]
+		c.Name = f[2]
+		_, err := w.aside.(*mem.Host).Repository().Change(context.Background(), []host.PackageChange{c}, nil)
+		return err
+	}
+	if len(f) == 2 && f[0] == "back" {
+		_, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: int(f[1][0] - '0'), CrossIrreversible: true}, nil, executor.Options{}, nil)
+		return err
+	}
+	_, err := w.x.Apply(context.Background(), request(w.t, steps(line)), nil, executor.Options{CrossIrreversible: true}, nil)
+	return err
+}
+
+func steps(line string) string {
+	if line == "" {
+		return ""
+	}
+	return strings.ReplaceAll(line, "; ", "\n") + "\n"
+}
+
+// notes is all that a plan says besides its changes.
+func (w alongWorld) notes(line string) string {
+	w.t.Helper()
+	var p *plan.Plan
+	var err error
+	if to, is := strings.CutPrefix(line, "back "); is {
+		p, err = w.x.PlanRollback(context.Background(), executor.RollbackRequest{To: int(to[0] - '0')})
+	} else {
+		p, err = w.x.Plan(context.Background(), request(w.t, steps(line)))
+	}
+	w.must(err)
+	var out []string
+	for _, c := range p.Changes {
+		out = append(out, c.Why, c.Note)
+	}
+	return strings.Join(out, "; ")
+}
+
+// packages are the installed ones, those that are marked as dependencies with a mark.
+func (w alongWorld) packages() string {
+	w.t.Helper()
+	names := []string{"app", "app2", "grow", "lib", "rec", "tool"}
+	all, err := w.aside.(*mem.Host).Repository().Installed(context.Background(), names)
+	w.must(err)
+	var out []string
+	for _, n := range names {
+		if one := all[n]; one.Version != "" && one.Auto {
+			out = append(out, n+"(auto)")
+		} else if one.Version != "" {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,87 @@
+package mem
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// Outlook implements host.Packages.
+func (p *Packages) Outlook(_ context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var o host.PackageOutlook
+	next, err := p.solve(changes)
+	if err != nil {
+		return o, err
+	}
+	also := p.also(next, changes)
+	for _, name := range slices.Sorted(maps.Keys(also)) {
+		if next[name].Version == "" {
+			o.Leaves = append(o.Leaves, name)
+		} else {
+			o.Comes = append(o.Comes, name)
+		}
+	}
+	if slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
+		o.Unneeded = p.unneeded(next, keep)
+	}
+	return o, nil
+}
+
+// unneeded are the packages of a state that autoremove would remove.
+func (p *Packages) unneeded(state map[string]image.Package, keep []string) []string {
+	needed := map[string]bool{}
+	var reach func(name string)
+	reach = func(name string) {
+		if needed[name] || state[name].Version == "" {
+			return
+		}
+		needed[name] = true
+		for _, d := range p.leans(name, state[name].Version) {
+			reach(d)
+		}
+	}
+	for name, one := range state {
+		if !one.Auto || one.Held || slices.Contains(keep, name) {
+			reach(name)
+		}
+	}
+	var out []string
+	for name, one := range state {
+		if one.Version != "" && !needed[name] {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// leans are the packages that a version depends on or recommends.
+func (p *Packages) leans(name, version string) []string {
+	r, _ := p.find(name, version)
+	out := slices.Clone(r.Recommends)
+	for _, d := range r.Depends {
+		dep, _ := needs(d)
+		out = append(out, dep)
+	}
+	return out
+}
+
+// NeededBy implements host.Packages.
+func (p *Packages) NeededBy(_ context.Context, names []string) (map[string][]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[string][]string{}
+	for _, by := range slices.Sorted(maps.Keys(p.state)) {
+		for _, name := range names {
+			if v := p.state[by].Version; v != "" && slices.Contains(p.leans(by, v), name) {
+				out[name] = append(out[name], by)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// needed leaves a package as it is that others need which stay. What the list wants
+// may need it: then it stays managed until nothing needs it. A step that demands its
+// absence, and a package that no step names, are for the operator to decide.
+func (c *Change) needed(op journal.Operation, a PackageAnswers) diag.List {
+	by := a.Needed[c.Addr.Name()]
+	if len(by) == 0 {
+		return nil
+	}
+	wanted := c.Step == "" && a.Claimed != nil && !slices.ContainsFunc(by, func(n string) bool { return !a.Claimed(n) })
+	detail := fmt.Sprintf("apt would remove %s with it, which %s and which this plan does not remove; nothing goes that no step names: remove %s first, or put package %q { ensure = \"absent\" } into the list",
+		strings.Join(by, ", "), needs(by), strings.Join(by, ", "), by[0])
+	if !wanted && (c.Step != "" || op == journal.OpRollback) && !(op == journal.OpRollback && a.SkipBlocked) {
+		line := c.Step
+		if line == "" {
+			line = c.Applied
+		}
+		return diag.List{{Summary: "This package cannot be removed", Detail: detail, Range: sourceRange(c.Source), Line: line}}
+	}
+	c.Action, c.From, c.To, c.Found, c.Differences, c.Irreversible = Blocked, nil, nil, false, nil, ""
+	if c.Why = blockedWhy + detail; wanted {
+		c.Needed = by
+		c.Why = strings.Join(by, ", ") + " " + needs(by) + ", so it stays, and is removed when nothing needs it"
+	}
+	return nil
+}
+
+func needs(by []string) string {
+	if len(by) == 1 {
+		return "needs it"
+	}
+	return "need it"
+}
+
+// alongside says which packages go along with the change, come back with it, or stay. What
+// goes along and came with a package that went earlier is told at the first removal.
+func (c *Change) alongside(a PackageAnswers, told map[string]bool) {
+	if !c.packageChange() {
+		return
+	}
+	var goes []string
+	stays := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(a.Along)) {
+		was, own := c.To.Package.Also[name]
+		one := a.Along[name]
+		if told[name] || !own && !(one.Other && c.removesPackage()) {
+			continue
+		}
+		told[name] = true
+		if one.Stays != "" {
+			stays[one.Stays] = append(stays[one.Stays], name)
+			continue
+		}
+		goes = append(goes, goesTo(name, one.Version, was))
+		if left := a.Remains[name].String(); left != "" {
+			goes = append(goes, fmt.Sprintf("the %s of %s stay", left, name))
+		}
+	}
+	if len(goes) > 0 {
+		c.noted(strings.Join(goes, ", "))
+	}
+	for _, why := range slices.Sorted(maps.Keys(stays)) {
+		c.noted("stays: " + strings.Join(stays[why], ", ") + ": " + why)
+	}
+}
+
+func goesTo(name, now, then string) string {
+	switch {
+	case then == "":
+		return name + " goes along"
+	case now == "":
+		return name + " " + then + " comes back"
+	}
+	return name + " goes back from " + now + " to " + then
+}

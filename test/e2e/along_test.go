@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// TestDependenciesOfPackages: what came along with a package goes along with it as apt
+// autoremove decides, but for what the list wants, and what an administrator marked, held or
+// needs. The plan names each. What no step names never goes.
+func TestDependenciesOfPackages(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r hosts.Release) {
+		repo := hosts.NewRepo(t)
+		repo.Add(t, hosts.Deb{Name: "demolib", Version: "1"})
+		repo.Add(t, hosts.Deb{Name: "demodata", Version: "1"})
+		repo.Add(t, hosts.Deb{Name: "demoapp", Version: "1", Depends: "demolib, demodata"})
+		repo.Add(t, hosts.Deb{Name: "theirs", Version: "1", Depends: "demolib"})
+		repo.Publish(t)
+		m := newMachine(t, hosts.NewWorldOf(t, r), "along", repo)
+		m.Run(t, "mkdir", "-p", repository)
+		write := func(text string) { m.write(map[string]string{"fettle.hcl": "", "list.steps": text}) }
+		apply := func(code int, text string) output {
+			write(text)
+			return m.fettle(code, "steps", "apply", "list.steps", "--yes")
+		}
+		there := func(want string) {
+			t.Helper()
+			var is []string
+			for _, name := range []string{"demoapp", "demodata", "demolib", "theirs"} {
+				if status := m.Exec("dpkg-query", "-W", "-f", "${db:Status-Abbrev}", name).Stdout; len(status) > 1 && status[1] == 'i' {
+					is = append(is, name)
+				}
+			}
+			if got := strings.Join(is, " "); got != want {
+				t.Errorf("installed: %q, want %q", got, want)
+			}
+		}
+		apply(asWanted, "PKG demoapp\n")
+		write("PKG demolib\n")
+		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "demodata goes along", "stays: demolib: the list wants it")
+		apply(asWanted, "PKG demolib\n")
+		there("demolib")
+		m.want("demolib", "apt-mark", "showmanual", "demolib")
+		m.fettle(asWanted, "drift")
+		m.says(m.fettle(asWanted, "rollback", "--yes"), "demodata 1 comes back", "demoapp needs it, so it stays")
+		there("demoapp demodata demolib")
+
+		m.Run(t, "apt-mark", "manual", "demodata")
+		write("")
+		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "stays: demodata: it is marked as installed manually")
+		m.fettle(asWanted, "rollback", "origin", "--yes")
+		there("demodata")
+		m.Run(t, "apt-get", "-y", "remove", "demodata")
+
+		apply(asWanted, "PKG demoapp\n")
+		m.Run(t, "apt-mark", "hold", "demodata")
+		m.Run(t, "apt-get", "-y", "install", "theirs")
+		write("")
+		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "stays: demodata: it is held", "stays: demolib: needed by theirs")
+		apply(asWanted, "")
+		there("demodata demolib theirs")
+
+		m.says(apply(failed, "PKG demolib ensure=absent\n"), "apt would remove theirs with it", "demolib")
+		there("demodata demolib theirs")
+		m.Run(t, "apt-mark", "unhold", "demodata")
+		m.Run(t, "apt-get", "-y", "autoremove", "--purge", "demodata", "theirs")
+
+		apply(asWanted, "PKG demolib\n")
+		m.Run(t, "apt-get", "-y", "install", "theirs")
+		m.says(m.fettle(failed, "rollback", "origin", "--yes"), "apt would remove theirs with it")
+		there("demolib theirs")
+		m.fettle(failed, "rollback", "origin", "--yes", "--skip-blocked")
+		there("demolib theirs")
+	})
+}
