@@ -31,9 +31,26 @@ func (b *builder) reportCycle(cycle []catalog.Arc) {
 		}
 		hops = append(hops, name+" ("+why+")")
 	}
+	if len(hops) == 1 {
+		b.reportSelf(start, cycle)
+		return
+	}
 	d := diag.Errorf(diag.Range{}, "Order goes round in circles", "Each of these comes before the next: %s. Take one of the references out.", strings.Join(hops, " → "))
 	if len(trace) > 0 {
 		d.Range, d.Trace = trace[0], trace[1:]
+	}
+	b.ds = append(b.ds, d)
+}
+
+// reportSelf names a state that waits for itself.
+func (b *builder) reportSelf(name string, cycle []catalog.Arc) {
+	d := diag.Errorf(diag.Range{}, "Order goes round in circles", "%s waits for itself. Take the reference out.", name)
+	for _, a := range cycle {
+		if n := b.notes[a.Note]; n.rng.String() != "" {
+			d.Range = n.rng
+			d.Detail = name + " waits for itself (" + n.why + "). Take the reference out."
+			break
+		}
 	}
 	b.ds = append(b.ds, d)
 }

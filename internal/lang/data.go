@@ -107,6 +107,7 @@ func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bo
 		return nil, false
 	}
 	body := f.Body.(*hclsyntax.Body)
+	checkDivisions(body)
 	for _, b := range body.Blocks {
 		ev.errorf(rangeOf(b.DefRange()), "Block in a data file", "A data file holds variables: name = value.")
 	}

@@ -124,5 +124,6 @@ func (d *document) parse(n *front.Node, s syntax) hclsyntax.Expression {
 		return nil
 	}
 	at.expression(e)
+	checkDivisions(e)
 	return e
 }

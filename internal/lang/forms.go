@@ -143,6 +143,7 @@ func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {
 	if hds.HasErrors() {
 		return nil
 	}
+	checkDivisions(f.Body.(*hclsyntax.Body))
 	if body := f.Body.(*hclsyntax.Body); len(hds) == 0 {
 		ps.prog.bodies[name] = body
 	}

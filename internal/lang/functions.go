@@ -41,7 +41,7 @@ func stringFunctions() map[string]function.Function {
 		"replace": stdlib.ReplaceFunc, "regex": regexFunc(), "regexall": stdlib.RegexAllFunc, "regexreplace": stdlib.RegexReplaceFunc,
 		"format": formatFunc(stdlib.FormatFunc), "formatlist": formatFunc(stdlib.FormatListFunc),
 		"startswith": startsWith(), "endswith": endsWith(), "strcontains": strContains(), "repeat": repeatFunc(),
-		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": stdlib.LogFunc,
+		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": finite(stdlib.LogFunc),
 		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "pow": bounded(stdlib.PowFunc, 1), "signum": stdlib.SignumFunc,
 		"parseint": stdlib.ParseIntFunc, "sum": sumFunc(),
 	}
@@ -52,7 +52,7 @@ func collectionFunctions() map[string]function.Function {
 		"length": lengthFunc(), "keys": stdlib.KeysFunc, "values": stdlib.ValuesFunc, "lookup": stdlib.LookupFunc,
 		"merge": stdlib.MergeFunc, "concat": stdlib.ConcatFunc, "flatten": stdlib.FlattenFunc, "distinct": stdlib.DistinctFunc,
 		"contains": stdlib.ContainsFunc, "element": stdlib.ElementFunc, "index": stdlib.IndexFunc, "slice": stdlib.SliceFunc,
-		"sort": stdlib.SortFunc, "reverse": stdlib.ReverseListFunc, "range": stdlib.RangeFunc, "zipmap": stdlib.ZipmapFunc,
+		"sort": stdlib.SortFunc, "reverse": stdlib.ReverseListFunc, "range": rangeFunc(), "zipmap": stdlib.ZipmapFunc,
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
 		"chunklist": stdlib.ChunklistFunc, "setunion": stdlib.SetUnionFunc, "setintersection": stdlib.SetIntersectionFunc,
 		"setsubtract": stdlib.SetSubtractFunc, "setproduct": stdlib.SetProductFunc,

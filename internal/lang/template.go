@@ -54,6 +54,7 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 	if hds.HasErrors() {
 		return nil, p.lines(fromHCL(hds))
 	}
+	checkDivisions(e)
 	p.templates[name] = e
 	return e, nil
 }

@@ -138,6 +138,7 @@ func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
 		ev.errorf(lv.rng, "Bad value", "The value of the variable %q is no %s: %s. Write it as in the language, for example --var '%s=[\"a\"]'.", v.name, v.typ.FriendlyName(), hds[0].Summary, v.name)
 		return cty.NilVal, false
 	}
+	checkDivisions(e)
 	val, hds := e.Value(ev.prog.pure)
 	if hds.HasErrors() {
 		ev.add(ev.prog.fromHCL(hds)...)
