@@ -25,14 +25,20 @@ func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Tim
 	return nil
 }
 
-// rearm counts the time to confirm from the end of a run that stays; one that
-// did not change anything that stays needs no confirmation.
+// rearm counts the time to confirm from the end of a run that stays. One that changed
+// nothing needs no confirmation; the phase before it still does.
 func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int64, error) {
 	if res.Outcome == journal.RolledBack || res.Run == 0 {
 		return 0, errors.Join(cause, x.store.Disarm())
 	}
+	run := res.Run
+	if res.Changed == 0 {
+		if run = o.Continues; run == 0 {
+			return 0, errors.Join(cause, x.store.Disarm())
+		}
+	}
 	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
-	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: res.Run, Deadline: deadline}))
+	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: run, Deadline: deadline}))
 }
 
 // confirmed lets the checks of an apply that went well confirm it where they may.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/local"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -110,4 +111,32 @@ func TestLockOutInALaterPhase(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNothingChangedIsNotArmed: a run that failed and changed nothing does not wait to be
+// confirmed, so that the next one can begin; one that changed something does.
+func TestNothingChangedIsNotArmed(t *testing.T) {
+	for list, armed := range map[string]bool{"WAIT w file=/none timeout=1ms\nMKDIR /b\n": false, "MKDIR /a\nWAIT w file=/none timeout=1ms\n": true, "EXEC e false\n": true} {
+		w := newWorld(t)
+		w.x = asked(t, w.guarded())
+		rep, err := w.x.Apply(context.Background(), request(t, list), nil, executor.Options{ConfirmWithin: time.Minute}, nil)
+		if err == nil || rep == nil || (rep.ConfirmBy != 0) != armed {
+			t.Fatalf("%q: %v %+v", list, err, rep)
+		}
+		c, err := w.x.Condition(context.Background())
+		if w.must(err); (c.Armed != nil) != armed {
+			t.Errorf("%q: armed %+v", list, c.Armed)
+		}
+		_, err = w.x.Apply(context.Background(), request(t, "MKDIR /a\n"), nil, executor.Options{}, nil)
+		if (err != nil) != armed {
+			t.Errorf("%q: the next run: %v", list, err)
+		}
+	}
+}
+
+// guarded is an engine that can arm runs.
+func (w *world) guarded() *local.Executor {
+	x, err := local.New(w.h, w.state, local.Options{Now: time.Now, Ballast: -1, Guard: func(context.Context, time.Time) error { return nil }})
+	w.must(err)
+	return x
 }

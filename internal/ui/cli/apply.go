@@ -182,7 +182,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 	o.Unasked = f.yes && saved == ""
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
-		if err := s.mayRun(ctx, x, o); err != nil {
+		if err := s.mayApply(ctx, x, o); err != nil {
 			return err
 		}
 		now, err := x.Plan(ctx, req)
@@ -294,5 +294,12 @@ func (s *session) afterFailure(r *executor.Report) string {
 	if r.Run == 0 || r.Outcome == "rolled-back" {
 		return "See what happened: fettle log"
 	}
-	return fmt.Sprintf("See what happened: fettle show %d\nTake it back: fettle rollback\nOr mend the cause and go on: fettle apply", r.Run)
+	see, at := fmt.Sprintf("See what happened: fettle show %d%s\n", r.Run, s.there()), s.there()
+	switch {
+	case r.Changed == 0 && r.ConfirmBy == 0:
+		return see + "Mend the cause and try again: fettle apply" + at
+	case r.ConfirmBy != 0:
+		return see + fmt.Sprintf("Take it back: fettle rollback%s\nOr keep what it did: fettle confirm%s, then mend the cause and go on: fettle apply%s", at, at, at)
+	}
+	return see + fmt.Sprintf("Take it back: fettle rollback%s\nOr mend the cause and go on: fettle apply%s", at, at)
 }

@@ -135,7 +135,7 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 // applyPlans plans on every target, asks, and runs the plans.
 func (cr *crowd) applyPlans(ctx context.Context, f runFlags, o executor.Options, look func(context.Context, *member, executor.Executor) (*seen, error)) error {
 	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
-		if err := m.mayRun(ctx, x, o); err != nil {
+		if err := m.mayApply(ctx, x, o); err != nil {
 			return nil, err
 		}
 		w, err := look(ctx, m, x)

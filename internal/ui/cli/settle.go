@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"fettle.dev/fettle/internal/executor"
@@ -19,6 +20,30 @@ func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Op
 		return err
 	}
 	return s.settle(ctx, x, st, o)
+}
+
+// mayApply is mayRun for what is refused as well while a run waits to be confirmed.
+func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.Options) error {
+	st, err := x.Condition(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.refuseFrozen(st); err != nil {
+		return err
+	}
+	if a := st.Armed; a != nil && st.Unfinished == 0 && s.app.Now().Before(time.Unix(0, a.Deadline)) {
+		return refuse(fmt.Sprintf("Keep what it did: fettle confirm%s\nOr undo it: fettle rollback%s", s.there(), s.there()),
+			fmt.Sprintf("cannot apply: run %d waits until %s to be confirmed", a.Run, s.moment(a.Deadline)))
+	}
+	return s.settle(ctx, x, st, o)
+}
+
+// there names the machine in a command that is shown, where it is another one.
+func (s *session) there() string {
+	if s.remote == nil || s.target == "" {
+		return ""
+	}
+	return " -t " + s.target
 }
 
 // settle ends what an earlier run left, before anything is planned: a crash, a
