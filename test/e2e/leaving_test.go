@@ -28,6 +28,7 @@ func leaving(t *testing.T, r hosts.Release) {
 	f.motd("one")
 	f.ready()
 
+	m.upgradeStopsNothing()
 	m.removalRefused()
 	m.removalStops()
 	m.installDeb()
@@ -60,6 +61,17 @@ func leaving(t *testing.T, r hosts.Release) {
 	for _, line := range hosts.Compare(before, m.Snapshot(t), theirs) {
 		t.Errorf("after leaving: %s", line)
 	}
+}
+
+// upgradeStopsNothing installs the package over itself: the agent and the hub go on, since
+// the run in progress may be the one that upgrades the package.
+func (m *machine) upgradeStopsNothing() {
+	m.t.Helper()
+	pids := []string{"systemctl", "show", "-P", "MainPID", "fettle-agent", "fettle-hub"}
+	before := strings.TrimSpace(m.Run(m.t, pids...))
+	m.Run(m.t, "dpkg", "--install", "/root/fettle.deb")
+	m.want(before, pids...)
+	m.want("enabled\nenabled", "systemctl", "is-enabled", "fettle-agent", "fettle-hub")
 }
 
 // removalRefused tries to remove the package while fettle works on the host.

@@ -247,10 +247,14 @@ x509_key "/etc/ssl/private/kinds.key" { ensure = "absent" }
 alternative "pager" { ensure = "absent" }
 `
 
-// quadlet stands for podman's generator, which Debian 12 does not have.
+// quadlet stands for podman's generator, which Debian 12 does not have. As most containers,
+// what it runs ends with an exit code of its own when it is stopped.
 const quadlet = `#!/bin/sh
 for f in /etc/containers/systemd/*.container; do
   test -e "$f" || exit 0
-  printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' >"$1/$(basename "$f" .container).service"
+  cat >"$1/$(basename "$f" .container).service" <<'EOF'
+[Service]
+ExecStart=/bin/sh -c 'trap "exit 143" TERM; while :; do sleep 1; done'
+EOF
 done
 `

@@ -174,6 +174,7 @@ func backAgain(m *machine, before hosts.Snapshot, stays ...string) {
 		{"0", "resolvectl dns | grep -c 192.0.2.53"},
 		{"no", "test -e /run/systemd/shutdown/scheduled && echo yes || echo no"},
 		{"0", "grep -c pam_faildelay /etc/pam.d/common-auth"},
+		{"", "systemctl --failed --plain --no-legend | grep redis"},
 		{"failed", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/7777' 2>/dev/null || echo failed"},
 	} {
 		m.want(q.want, "sh", "-c", q.command)
@@ -195,6 +196,7 @@ func gone(m *machine) {
 		{"Status: auto", "update-alternatives --query pager | grep Status"},
 		{"0 None", "echo GET kinds/answer | debconf-communicate tzdata"},
 		{"inactive", "systemctl is-active redis.service"},
+		{"", "systemctl --failed --plain --no-legend | grep redis"},
 	} {
 		m.want(q.want, "sh", "-c", q.command)
 	}
