@@ -300,7 +300,7 @@ func (r *run) start(i int) {
 
 func (r *run) event(what string, i int, text string) {
 	c := r.plan.Changes[i]
-	r.Show(Event{Kind: what, Index: i, Total: len(r.plan.Changes), Action: c.Action, Addr: c.Addr, Text: text})
+	r.Show(Event{Kind: what, Index: i, Total: len(r.plan.Changes), Action: c.Shown(), Addr: c.Addr, Text: text})
 }
 
 func (r *run) note(text string) {
@@ -359,7 +359,7 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 	res := r.result()
 	res.Outcome = outcome
 	res.State = r.nextState(outcome)
-	last := journal.Record{Kind: journal.Commit, Outcome: outcome}
+	last := journal.Record{Kind: journal.Commit, Outcome: outcome, Summary: &journal.Summary{Changed: res.Changed}}
 	if outcome == journal.RolledBack {
 		last.Kind = journal.Undone
 	}
@@ -375,7 +375,7 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 func (r *run) result() Result {
 	res := Result{Run: r.header.Run, Failed: r.failed, Rescued: r.rescued, Checks: r.checks, Notes: r.notes, State: r.base}
 	for i, c := range r.plan.Changes {
-		if r.fx[i].changed && r.m.Status(i) != Undone && c.Addr.Kind() != addr.KindAct {
+		if r.kept(i) {
 			res.Changed++
 		}
 		if s := r.m.Status(i); (s == Do || s == Barred) && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
@@ -383,6 +383,14 @@ func (r *run) result() Result {
 		}
 	}
 	return res
+}
+
+// kept tells whether change i changed the machine and counts as changed: it took
+// effect, without failing, and is not undone. Actions follow from changes and do not
+// count themselves.
+func (r *run) kept(i int) bool {
+	s := r.m.Status(i)
+	return r.fx[i].changed && (s == Done || s == Stuck) && r.faults[i] == nil && r.plan.Changes[i].Addr.Kind() != addr.KindAct
 }
 
 // known gives the image itself, for records: an unknown one is left out.

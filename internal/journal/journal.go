@@ -113,12 +113,16 @@ func (j *Journal) append(r Record) error {
 		return errors.New("the run has ended")
 	}
 	j.count(r)
+	kept := r.Summary
 	r.Synced, r.Summary = 0, nil
 	if j.synced > j.stated {
 		r.Synced, j.stated = j.synced, j.synced
 	}
 	if r.Kind.Ends() {
 		sum := j.summary
+		if kept != nil {
+			sum.Changed = kept.Changed
+		}
 		r.Summary, j.ended = &sum, true
 	}
 	b, n, err := appendFrame(j.buf, j.seq+1, &r)

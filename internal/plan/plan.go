@@ -44,12 +44,13 @@ const (
 	Forget  Action = "forget"  // no longer wanted and never changed by us: left as it is
 	Blocked Action = "blocked" // cannot be removed or restored now: left as it is, and still managed
 	Drift   Action = "drift"   // differs from what was applied; policy says report only
+	Reboot  Action = "reboot"  // only shown: a command of the plan that restarts the machine
 )
 
 // Mutates tells whether the action changes the machine.
 func (a Action) Mutates() bool {
 	switch a {
-	case Create, Update, Repair, Remove, Purge, Restore, Run:
+	case Create, Update, Repair, Remove, Purge, Restore, Run, Reboot:
 		return true
 	}
 	return false
@@ -156,11 +157,11 @@ func (p *Plan) Empty() bool {
 	return true
 }
 
-// Count gives the number of changes by action.
+// Count gives the number of changes by what they are shown as.
 func (p *Plan) Count() map[Action]int {
 	n := map[Action]int{}
 	for _, c := range p.Changes {
-		n[c.Action]++
+		n[c.Shown()]++
 	}
 	return n
 }

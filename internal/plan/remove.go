@@ -83,7 +83,7 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	if e.Origin == nil {
-		c.Action, c.Why = Forget, c.Why+"; it was like this before fettle, so it stays"
+		c.Action, c.Why = Forget, c.Why+"; "+m.untouchedSince(e)
 		m.add(c)
 		return
 	}
@@ -123,6 +123,19 @@ func (m *maker) remove(e journal.Entry) {
 		m.going[e.Addr.Path()] = true
 	}
 	m.add(c)
+}
+
+// untouchedSince says why an address that fettle found as wanted stays. It was like that
+// before fettle only if nothing that fettle installed or ran until then can have
+// brought it, such as a package its unit.
+func (m *maker) untouchedSince(e journal.Entry) string {
+	for _, o := range m.in.Applied.Entries {
+		installed := o.Origin != nil && o.Origin.Package != nil && o.Origin.Package.Version == ""
+		if o.First <= e.First && (installed || o.Addr.Kind() == addr.KindExec) {
+			return "fettle did not change it, so there is nothing to undo"
+		}
+	}
+	return "it was like this before fettle, so it stays"
 }
 
 // putBack tells whether what is there is what was captured then, to the time of

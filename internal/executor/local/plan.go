@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
@@ -316,8 +317,19 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 	p.Changes, p.Notes = drifted(p.Changes, problems), notes
 	if diffs {
 		x.diffs(p, nil)
+		p.Changes = foundAndExpected(p.Changes)
 	}
 	return p, nil
+}
+
+// foundAndExpected labels both sides of each diff of drift.
+func foundAndExpected(changes []plan.Change) []plan.Change {
+	for i, c := range changes {
+		if p := c.Addr.Path(); c.Diff != "" {
+			changes[i].Diff = strings.Replace(c.Diff, "--- a"+p+"\n+++ b"+p+"\n", "--- found "+p+"\n+++ expected "+p+"\n", 1)
+		}
+	}
+	return changes
 }
 
 // drifted keeps the differences, and makes one of each address that cannot even

@@ -59,7 +59,7 @@ func planJSON(format string, p *plan.Plan) *planDoc {
 	}
 	for _, c := range p.Changes {
 		doc.Changes = append(doc.Changes, changeDoc{
-			Action: string(c.Action), Addr: c.Addr, Why: c.Why, Step: c.Step, Applied: c.Applied,
+			Action: string(c.Shown()), Addr: c.Addr, Why: c.Why, Step: c.Step, Applied: c.Applied,
 			Source: c.Source, Differences: c.Differences, Diff: c.Diff, Binary: c.Binary,
 			Irreversible: c.Irreversible, Note: c.Note, Cause: c.Cause, Drifted: c.Drifted, By: c.By,
 		})

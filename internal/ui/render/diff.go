@@ -26,7 +26,11 @@ func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 		if gone && d.New == "absent" && !o.Verbose { // the sign says so
 			continue
 		}
-		fmt.Fprintf(w, "      %s  %s %s %s\n", pad(Escape(d.Field), width), s.value(d.Old), s.paint(dim, "->"), s.value(d.New))
+		old, now := s.value(d.Old), s.value(d.New)
+		if o.Drift {
+			old, now = "found "+old, "expected "+now
+		}
+		fmt.Fprintf(w, "      %s  %s %s %s\n", pad(Escape(d.Field), width), old, s.paint(dim, "->"), now)
 	}
 	if sealedChange(c) {
 		fmt.Fprintf(w, "      %s\n", s.paint(dim, "the content is secret"))

@@ -22,6 +22,7 @@ func (s Style) Drift(w io.Writer, p *plan.Plan, o PlanOptions) {
 		return
 	}
 	fmt.Fprintf(w, "Drift from %s\n\n", RunName(p.Base))
+	o.Drift = true
 	s.changes(w, p.Changes, o)
 	fmt.Fprintf(w, "\n%s %s; %d as applied. To repair: fettle apply\n", s.paint(bold, "Drift:"),
 		s.paint(purple, Count(len(p.Changes), "address")), p.Unchanged)

@@ -18,6 +18,8 @@ type PlanOptions struct {
 	DiffLines int
 	// Verbose shows sources, and every change that only records something.
 	Verbose bool
+	// Drift labels both sides of a difference: what was found, what is expected.
+	Drift bool
 }
 
 // quietLimit is how many changes that touch nothing are listed one by one.
@@ -46,6 +48,8 @@ func signOf(a plan.Action) sign {
 		return sign{"-", red, "purge"}
 	case plan.Run:
 		return sign{">", cyan, "run"}
+	case plan.Reboot:
+		return sign{"R", red, "reboot"}
 	case plan.Wait:
 		return sign{"@", blue, "wait for"}
 	case plan.Verify:
@@ -64,7 +68,7 @@ func signOf(a plan.Action) sign {
 
 // summaryOrder is the order of the numbers in the last line.
 func summaryOrder() []plan.Action {
-	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Blocked, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
+	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Reboot, plan.Blocked, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
 }
 
 // Plan prints a plan: a heading, one line a change with its differences
@@ -168,9 +172,12 @@ func (s Style) folded(w io.Writer, a plan.Action, n int, what string, o PlanOpti
 // change prints one change. A short reason that only repeats the action is
 // still printed: a reader of one line needs no legend.
 func (s Style) change(w io.Writer, c plan.Change, width int, o PlanOptions) {
-	sg := signOf(c.Action)
+	sg := signOf(c.Shown())
 	name := Escape(c.Addr.String())
 	reason := Escape(c.Why)
+	if c.Shown() == plan.Reboot {
+		reason = join("reboots the machine:", reason)
+	}
 	if unknownResult(c) {
 		reason = join(reason, "(known after apply)")
 	}
@@ -231,6 +238,9 @@ func (s Style) Summary(p *plan.Plan) string {
 		if n[a] > 0 {
 			sg := signOf(a)
 			verb := "to " + sg.summary
+			if a == plan.Reboot {
+				verb = "reboot"
+			}
 			if a == plan.Drift {
 				verb = sg.summary
 			}

@@ -59,7 +59,7 @@ func bigPlan() *plan.Plan {
 			{Action: plan.Repair, Addr: "file:/etc/motd", Why: "changed since it was applied", To: known, Drifted: true, Note: "the foreign content is kept",
 				Differences: []plan.Difference{{Field: "owner", Old: "evil\r\x1b[2Jname", New: "root"}, {Field: "group", Old: "", New: "root"}}},
 			{Action: plan.Create, Addr: "file:/home/jane/.profile", Why: "new in the list"},
-			{Action: plan.Remove, Addr: addr.Addr("file:/srv/" + strings.Repeat("very-long-", 6) + "name"), Why: "no longer in the list", To: known},
+			{Action: plan.Remove, Addr: addr.Addr("file:/srv/" + strings.Repeat("very-long-", 6) + "name"), Why: "no longer in the list", To: &image.Image{File: &image.File{Type: image.Absent}}},
 			{Action: plan.Purge, Addr: "file:/srv/www/stray", Why: "purged by file:/srv/www", To: known},
 			{Action: plan.Run, Addr: "exec:migrate", Why: "it has not run yet", Irreversible: "the command has no undo"},
 			{Action: plan.Run, Addr: "act:reload/nginx.service", Why: "notified by file:/etc/nginx/nginx.conf"},

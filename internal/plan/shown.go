@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/step"
+)
+
+// Shown is the action that a change is shown and counted as: a removal that restores
+// what was there before fettle is a restore, and a command that restarts the
+// machine is a reboot.
+func (c Change) Shown() Action {
+	switch {
+	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec == nil && !absent(*c.To) && (c.To.Unit == nil || c.To.Unit.Loaded):
+		return Restore
+	case c.Action == Run && reboots(parse(c.Step)):
+		return Reboot
+	}
+	return c.Action
+}
+
+// reboots tells whether a command restarts the machine, at once or later.
+func reboots(s step.Step) bool {
+	argv := s.Args
+	switch {
+	case s.Verb == step.Exec && len(argv) > 1:
+		argv = argv[1:]
+	case s.Verb == step.Act && len(argv) > 2 && argv[0] == "run":
+		argv = argv[2:]
+	default:
+		return false
+	}
+	switch path.Base(argv[0]) {
+	case "reboot":
+		return true
+	case "shutdown":
+		return slices.ContainsFunc(argv[1:], func(w string) bool {
+			return w == "--reboot" || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "r")
+		})
+	case "systemctl":
+		return slices.Contains(argv[1:], "reboot") || slices.Contains(argv[1:], "soft-reboot") || slices.Contains(argv[1:], "kexec")
+	}
+	return false
+}

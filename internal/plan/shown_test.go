@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/image"
+)
+
+func TestShown(t *testing.T) {
+	file := func(t image.FileType) *image.Image { return &image.Image{File: &image.File{Type: t}} }
+	for _, c := range []struct {
+		change Change
+		want   Action
+	}{
+		{Change{Action: Remove, To: file(image.Absent)}, Remove},
+		{Change{Action: Remove, To: file(image.Regular)}, Restore},
+		{Change{Action: Remove, To: &image.Image{}}, Remove},
+		{Change{Action: Remove, To: &image.Image{Package: &image.Package{}}}, Remove},
+		{Change{Action: Remove, To: &image.Image{Package: &image.Package{Version: "1"}}}, Restore},
+		{Change{Action: Remove, To: &image.Image{Unit: &image.Unit{}}}, Remove},
+		{Change{Action: Remove, To: &image.Image{Unit: &image.Unit{Loaded: true}}}, Restore},
+		{Change{Action: Remove, To: &image.Image{Exec: &image.Exec{Known: true}}}, Remove},
+		{Change{Action: Run, Step: "EXEC r shutdown -r +5"}, Reboot},
+		{Change{Action: Run, Step: "EXEC r shutdown -hr now"}, Reboot},
+		{Change{Action: Run, Step: "EXEC r shutdown --reboot +5"}, Reboot},
+		{Change{Action: Run, Step: "EXEC r shutdown --poweroff now"}, Run},
+		{Change{Action: Run, Step: "EXEC r /sbin/reboot"}, Reboot},
+		{Change{Action: Run, Step: "EXEC r systemctl --no-block reboot"}, Reboot},
+		{Change{Action: Run, Step: "ACT run r systemctl reboot on=file:/x"}, Reboot},
+		{Change{Action: Run, Step: "ACT restart reboot.service on=file:/x"}, Run},
+		{Change{Action: Run, Step: "EXEC reboot /bin/true reboot"}, Run},
+	} {
+		if got := c.change.Shown(); got != c.want {
+			t.Errorf("%s %s is shown as %s, want %s", c.change.Action, c.change.Step, got, c.want)
+		}
+	}
+}
