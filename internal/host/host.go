@@ -237,6 +237,27 @@ type PackageOutlook struct {
 	Unneeded []string
 }
 
+// PackageOffer is what apt knows of a package that is to be installed.
+type PackageOffer struct {
+	Version string // that would come: the one that was asked for, or the candidate
+	// Unknown says why there is no such package or version, and what is there instead;
+	// "" if there is one.
+	Unknown string
+}
+
+// PackageOffers are the answers of apt about packages that are to be installed together.
+type PackageOffers struct {
+	By map[string]PackageOffer
+	// NoLists tells that apt has no package lists, so that it knows nothing.
+	NoLists bool
+	// Along are the packages that come with them, sorted.
+	Along []string
+	// Download is how many bytes apt fetches for all of them, -1 if that is not known.
+	Download int64
+	// Failure is apt's reason if they cannot be installed together.
+	Failure string
+}
+
 // Packages is apt and dpkg.
 type Packages interface {
 	// Installed reads many packages at once. Names unknown to dpkg are
@@ -251,6 +272,8 @@ type Packages interface {
 	// Outlook tells in more detail what apt would do for the changes. Packages in
 	// keep count as installed by an administrator.
 	Outlook(ctx context.Context, changes []PackageChange, keep []string) (PackageOutlook, error)
+	// Offers tells what apt knows of packages that are to come.
+	Offers(ctx context.Context, changes []PackageChange) (PackageOffers, error)
 	// NeededBy lists for each package the installed packages that depend on it, recommend
 	// it or suggest it, sorted.
 	NeededBy(ctx context.Context, names []string) (map[string][]string, error)

@@ -120,6 +120,9 @@ func (c *Change) leaves(a PackageAnswers) {
 }
 
 func (c *Change) noted(text string) {
+	if text == "" {
+		return
+	}
 	if c.Note != "" {
 		text = c.Note + "; " + text
 	}

@@ -42,7 +42,37 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.St
 			a.Unknown = err.Error()
 		}
 	}
-	return p.Tell(a)
+	return append(p.Tell(a), x.tellOffers(ctx, h, p)...)
+}
+
+// tellOffers asks apt about the packages that a plan installs. Where apt does not answer,
+// the plan says why and goes on: the run may do better.
+func (x *Executor) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan) diag.List {
+	var changes []host.PackageChange
+	coming := p.Coming()
+	for _, i := range coming {
+		c := host.PackageChange{Name: p.Changes[i].Addr.Name(), Version: p.Changes[i].To.Package.Version}
+		if c.Version == pkg.Candidate {
+			c.Version = ""
+		}
+		if p.Changes[i].From.Package.Held {
+			c.Held = &p.Changes[i].To.Package.Held
+		}
+		changes = append(changes, c)
+	}
+	if h == nil {
+		return nil
+	}
+	var o host.PackageOffers
+	if len(changes) > 0 {
+		var err error
+		if o, err = h.Offers(ctx, changes); err != nil {
+			o.Failure = err.Error()
+		} else if len(p.Going()) > 0 {
+			o.Failure = "" // what goes may be in the way of what comes
+		}
+	}
+	return p.Offered(o)
 }
 
 // packageMoves are the changes of packages of a plan.

@@ -72,6 +72,10 @@ func (p packages) Outlook(ctx context.Context, changes []host.PackageChange, kee
 	return read(p.h, func() (host.PackageOutlook, error) { return p.Packages.Outlook(ctx, changes, keep) })
 }
 
+func (p packages) Offers(ctx context.Context, changes []host.PackageChange) (host.PackageOffers, error) {
+	return read(p.h, func() (host.PackageOffers, error) { return p.Packages.Offers(ctx, changes) })
+}
+
 func (p packages) NeededBy(ctx context.Context, names []string) (map[string][]string, error) {
 	return read(p.h, func() (map[string][]string, error) { return p.Packages.NeededBy(ctx, names) })
 }

@@ -150,3 +150,29 @@ func TestComeAndLeave(t *testing.T) {
 		t.Errorf("%v come and %v leave", comes, leaves)
 	}
 }
+
+func TestParsePolicies(t *testing.T) {
+	out := "nginx:\n  Installed: (none)\n  Candidate: 1.22-2\n  Version table:\n     1.22-2 500\n        500 http://deb.debian.org/debian bookworm/main amd64 Packages\n *** 1.22-1 100\n        100 /var/lib/dpkg/status\n" +
+		"awk:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n"
+	all := parsePolicies(out)
+	for name, c := range map[string]struct {
+		change  host.PackageChange
+		version string
+		unknown string
+	}{
+		"candidate": {host.PackageChange{Name: "nginx"}, "1.22-2", ""}, "installed version": {host.PackageChange{Name: "nginx", Version: "1.22-1"}, "1.22-1", ""},
+		"no such version": {host.PackageChange{Name: "nginx", Version: "9"}, "9", `apt knows no version 9 of package "nginx"`},
+		"no package":      {host.PackageChange{Name: "ngnix"}, "", `apt knows no package "ngnix"`}, "virtual": {host.PackageChange{Name: "awk"}, "", `apt knows no package "awk"`},
+	} {
+		if got := all[c.change.Name].offer(c.change); got.Version != c.version || got.Unknown != c.unknown {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestDownloadSize(t *testing.T) {
+	out := "'http://x/a_1_all.deb' a_1_all.deb 115544 SHA256:0\n'http://x/b_1_all.deb' b_1_all.deb 532468 \nWarning: none\n"
+	if got := downloadSize(out); got != 648012 {
+		t.Errorf("%d bytes", got)
+	}
+}

@@ -2,8 +2,10 @@ package mem
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -84,4 +86,31 @@ func (p *Packages) NeededBy(_ context.Context, names []string) (map[string][]str
 		}
 	}
 	return out, nil
+}
+
+// Offers implements host.Packages. It knows no sizes.
+func (p *Packages) Offers(ctx context.Context, changes []host.PackageChange) (host.PackageOffers, error) {
+	o := host.PackageOffers{By: map[string]host.PackageOffer{}, Download: -1}
+	p.mu.Lock()
+	o.NoLists = len(p.releases) == 0
+	for _, c := range changes {
+		r, ok := p.find(c.Name, c.Version)
+		offer := host.PackageOffer{Version: r.Version}
+		if !ok {
+			offer.Unknown = strings.TrimSpace(fmt.Sprintf("apt knows no package %q %s", c.Name, c.Version))
+		}
+		o.By[c.Name] = offer
+	}
+	p.mu.Unlock()
+	for _, offer := range o.By {
+		if offer.Unknown != "" {
+			return o, nil
+		}
+	}
+	all, err := p.Outlook(ctx, changes, nil)
+	if err != nil {
+		o.Failure = err.Error()
+	}
+	o.Along = all.Comes
+	return o, nil
 }
