@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// graphSize is how many packages a random archive has.
+const graphSize = 9
+
+// graph publishes a random archive of small packages without cycles.
+func graph(t *testing.T, repo *hosts.Repo, rng *rand.Rand) {
+	for i := range graphSize {
+		fields := map[string]string{}
+		relation := map[string][]string{}
+		for j := range i {
+			switch rng.IntN(9) {
+			case 0, 1, 2:
+				relation["Depends"] = append(relation["Depends"], node(j))
+			case 3:
+				relation["Recommends"] = append(relation["Recommends"], node(j))
+			case 4:
+				relation["Suggests"] = append(relation["Suggests"], node(j))
+			}
+		}
+		for key, list := range relation {
+			fields[key] = strings.Join(list, ", ")
+		}
+		depends := fields["Depends"]
+		delete(fields, "Depends")
+		repo.Add(t, hosts.Deb{Name: node(i), Version: "1", Depends: depends, Fields: fields})
+	}
+	repo.Publish(t)
+}
+
+func node(i int) string { return fmt.Sprintf("node%d", i) }
+
+// seen is what apt and dpkg say of the packages of a graph.
+type seen struct{ installed, auto, held, unneeded map[string]bool }
+
+func (m *machine) packagesSeen() seen {
+	m.t.Helper()
+	set := func(argv ...string) map[string]bool {
+		out := map[string]bool{}
+		for _, line := range strings.Split(m.Run(m.t, argv...), "\n") {
+			if f := strings.Fields(line); len(f) > 0 && strings.HasPrefix(f[len(f)-1], "node") {
+				out[f[len(f)-1]] = true
+			}
+		}
+		return out
+	}
+	s := seen{
+		installed: set("sh", "-c", `dpkg-query -W -f '${db:Status-Status} ${Package}\n' | grep '^installed '`),
+		auto:      set("apt-mark", "showauto"), held: set("apt-mark", "showhold"),
+		unneeded: set("sh", "-c", "apt-get -s autoremove | sed -n 's/^Remv \\([^ ]*\\).*/\\1/p'"),
+	}
+	if r := m.Exec("apt-get", "check"); r.ExitCode != 0 {
+		m.t.Errorf("apt-get check: %s", r.Stderr)
+	}
+	if out := m.Run(m.t, "dpkg", "--audit"); out != "" {
+		m.t.Errorf("dpkg --audit: %s", out)
+	}
+	return s
+}
+
+// TestRandomDependencies: random dependencies, marks and holds, judged by apt and dpkg. A
+// removal takes along only what apt calls unneeded and nobody wants, marked or held, and
+// leaves nothing unneeded that fettle brought.
+func TestRandomDependencies(t *testing.T) {
+	graphs, rounds := 1, 8
+	if os.Getenv("FETTLE_LONG") != "" {
+		graphs, rounds = 12, 60
+	}
+	for g := range graphs {
+		t.Run(fmt.Sprint(g), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(g), 4))
+			repo := hosts.NewRepo(t)
+			graph(t, repo, rng)
+			m := newMachine(t, hosts.NewWorld(t), fmt.Sprintf("random%d", g), repo)
+			m.Run(t, "mkdir", "-p", repository)
+			newHistory(m, rng).play(rounds)
+		})
+	}
+}
+
+// history is what a test does to a machine, and what it has to remember for its judgement.
+type history struct {
+	*machine
+	rng     *rand.Rand
+	managed map[string]bool // that a list wanted since they came
+	brought map[string]bool // that came with a run of fettle
+	said    []string
+}
+
+func newHistory(m *machine, rng *rand.Rand) *history {
+	return &history{machine: m, rng: rng, managed: map[string]bool{}, brought: map[string]bool{}}
+}
+
+func (h *history) play(rounds int) {
+	for range rounds {
+		h.administer()
+		h.run()
+		if h.t.Failed() {
+			h.t.Fatalf("history:\n%s", strings.Join(h.said, "\n"))
+		}
+	}
+}
+
+// administer does what an administrator may do: marks, holds, an installation.
+func (h *history) administer() {
+	name := node(h.rng.IntN(graphSize))
+	argv := []string{"apt-mark", []string{"manual", "auto", "hold", "unhold"}[h.rng.IntN(4)], name}
+	switch h.rng.IntN(6) {
+	case 0:
+		argv = []string{"apt-get", "install", "-y", "--no-install-recommends", name}
+	case 1, 2:
+		return
+	}
+	now := h.packagesSeen()
+	if argv[0] == "apt-mark" && !now.installed[name] {
+		return
+	}
+	h.said = append(h.said, strings.Join(argv, " "))
+	h.Exec(argv...) // apt may refuse
+	if argv[0] == "apt-get" {
+		for n := range h.packagesSeen().installed {
+			if !now.installed[n] {
+				delete(h.brought, n)
+			}
+		}
+	}
+}
+
+// run applies a random list, or goes back, and judges.
+func (h *history) run() {
+	h.t.Helper()
+	before, wanted := h.packagesSeen(), map[string]bool{}
+	var list strings.Builder
+	argv := []string{"steps", "apply", "list.steps", "--yes"}
+	if h.rng.IntN(5) == 0 {
+		argv = []string{"rollback", "origin", "--yes", "--skip-blocked"}
+	} else {
+		for i := range graphSize {
+			if h.rng.IntN(3) == 0 {
+				wanted[node(i)] = true
+				fmt.Fprintf(&list, "PKG %s\n", node(i))
+			}
+		}
+		h.write(map[string]string{"fettle.hcl": "", "list.steps": list.String()})
+	}
+	o := h.Exec(append([]string{"env", "-C", repository, "fettle"}, argv...)...)
+	h.said = append(h.said, fmt.Sprintf("fettle %s  [%s] => %d", strings.Join(argv, " "), strings.ReplaceAll(list.String(), "\n", " "), o.ExitCode))
+	maps.Copy(h.managed, wanted)
+	h.judge(before, h.packagesSeen(), wanted, o.ExitCode == 0, o.Stdout+o.Stderr)
+}
+
+func (h *history) judge(before, after seen, wanted map[string]bool, done bool, output string) {
+	h.t.Helper()
+	fault := func(format string, args ...any) { h.t.Errorf(format+"\n%s", append(args, output)...) }
+	for name := range wanted {
+		if done && !after.installed[name] {
+			fault("%s is wanted and not installed", name)
+		}
+	}
+	for name := range before.installed {
+		switch {
+		case after.installed[name]:
+		case wanted[name]:
+			fault("%s is wanted and went", name)
+		case h.brought[name] && (h.managed[name] || before.auto[name] && !before.held[name]):
+		default:
+			fault("%s went, although fettle had not installed it, or it was marked or held", name)
+		}
+	}
+	for name := range after.installed {
+		if !before.installed[name] {
+			h.brought[name] = true
+		}
+	}
+	for name := range before.installed {
+		if !after.installed[name] {
+			delete(h.brought, name)
+			delete(h.managed, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after.unneeded)) {
+		if h.brought[name] && !before.unneeded[name] && done {
+			fault("%s came with fettle, and nothing needs it any more", name)
+		}
+	}
+}
