@@ -108,7 +108,8 @@ func (x *Executor) informed(r *executor.Request) error {
 		if err != nil {
 			return err
 		}
-		next.Repair, next.Diffs, next.Verify, next.Adopt = r.Repair, r.Diffs, r.Verify, r.Adopt
+		next.Repair, next.Diffs, next.Verify = r.Repair, r.Diffs, r.Verify
+		next.Repository, next.Adopt = r.Repository, r.Adopt
 		*r = next
 	}
 	return errors.New("the outputs of commands lead to other commands without end; look at the states that use .result")

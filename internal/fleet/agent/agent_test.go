@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/step"
 )
 
 // An agent takes what it is assigned, repairs what drifts, goes on without hubs, and
@@ -172,4 +175,40 @@ func errorsOf(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+// An agent does not replace what another repository or target applied: it says so and waits,
+// unless it was enrolled to adopt the host.
+func TestAnotherOwner(t *testing.T) {
+	n := newNode(t)
+	list, ds := step.Parse("list", []byte("MKDIR /etc/first\n"))
+	if err := ds.Err(); err != nil {
+		t.Fatal(err)
+	}
+	x, _, err := n.engine(context.Background())
+	if err == nil {
+		_, err = x.Apply(context.Background(), executor.Request{Target: "local", Repository: repo.Identity{Root: "c0ffee"}, List: list}, nil, executor.Options{}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
+	n.start()
+	n.hub.connect(true)
+	r := n.hub.heard(t, "alarm", kind(fleet.Failed))
+	for _, text := range []string{"root commit c0ffee", "it would remove file:/etc/first", "fettle agent enrol --adopt"} {
+		if !strings.Contains(r.Event.Error, text) || !strings.Contains(r.Status.Error, text) {
+			t.Errorf("%q lacks %q; the status has %q", r.Event.Error, text, r.Status.Error)
+		}
+	}
+	if n.read("/etc/motd") != "" {
+		t.Error("it was changed")
+	}
+	n.stop()
+	n.adopt.Store(true)
+	n.start()
+	n.hub.heard(t, "ready", isReady)
+	if n.read("/etc/motd") != "one\n" || n.adopt.Load() {
+		t.Errorf("%q, still adopting: %t", n.read("/etc/motd"), n.adopt.Load())
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -241,6 +242,8 @@ type node struct {
 	runs chan string             // the programs that begin
 	says chan host.CommandResult // how they end
 	stop func()
+
+	adopt atomic.Bool // it replaces what others applied, until that is done
 }
 
 // program plays every program: it ends when the test says how, or when it is killed.
@@ -325,6 +328,7 @@ func (n *node) start() {
 		Warn:   func(text string) { n.t.Log(text) },
 		Runner: &agent.Runner{
 			Open: n.engine, Compile: compile.Compile, Call: callAction, Content: n.hub, Now: time.Now, Contact: func(context.Context) error { return nil }, Arms: true,
+			Adopts: n.adopt.Load, Adopted: func() { n.adopt.Store(false) },
 			Facts: func(ctx context.Context) (map[string]cty.Value, error) { return fact.Gather(ctx, n.host, nil) },
 		},
 	})

@@ -42,6 +42,10 @@ type Runner struct {
 	Patience time.Duration
 	Now      func() time.Time
 	Version  string
+	// Adopts tells whether to replace what another repository or target applied here, and
+	// Adopted is told that it was done. nil: it is never replaced.
+	Adopts  func() bool
+	Adopted func()
 
 	has *prepared
 }
@@ -68,7 +72,11 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 	case err != nil:
 		return broken(err)
 	}
+	has.req.Repository, has.req.Adopt = ownerOf(run.Want), r.Adopts != nil && r.Adopts()
 	out := r.enforce(ctx, x, has, run, tell)
+	if has.req.Adopt && out.Result == machine.Done {
+		r.Adopted()
+	}
 	p := has.req.Policy
 	out.Undo = p.OnFailure == "undo" || p.OnCheckFailure == "rollback"
 	out.Facts, out.Exports = has.facts, has.last.Exports
@@ -148,6 +156,9 @@ func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared
 	req := has.req
 	req.Verify = run.Full
 	p, err := x.Plan(ctx, req)
+	if errors.Is(err, executor.ErrForeign) {
+		return broken(fmt.Errorf("%w; the agent waits: undo what is applied (fettle rollback origin), or let the agent replace it (fettle agent enrol --adopt)", err))
+	}
 	if err != nil {
 		return has.owners.ended(ctx, &plan.Plan{}, nil, err)
 	}

@@ -62,7 +62,7 @@ func (s *session) agentFiles() (Machine, host.FS, func() error, error) {
 
 type enrolFlags struct {
 	hub, token, tokenFile, name string
-	again                       bool
+	again, adopt                bool
 }
 
 func newAgentEnrol(s *session) *cobra.Command {
@@ -75,6 +75,11 @@ The hub is believed only if the authority behind it is the one that the token
 names. It may be called again after any error, and goes on where it was; while
 somebody has to approve the machine it ends with an error that says so.
 
+A machine on which another repository or target is applied, for example over SSH, is
+not changed: its agent raises an alarm and waits. With --adopt, the first run of the
+agent replaces what is applied. Without --hub, --adopt does so for a machine that is
+enrolled.
+
 --token-file - reads the token from the standard input. --token puts it where
 every account of the machine can read it.`,
 		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file - <token",
@@ -85,11 +90,15 @@ every account of the machine can read it.`,
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for the standard input")
 	c.Flags().StringVar(&f.token, "token", "", "the `TOKEN` itself; others can see it while this runs")
 	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the target (default: this host's)")
+	c.Flags().BoolVar(&f.adopt, "adopt", false, "let the agent replace what another repository or target applied here")
 	c.Flags().BoolVar(&f.again, "again", false, "enrol a machine that is enrolled, with a new key and as a new target")
 	return c
 }
 
 func (s *session) enrol(ctx context.Context, f enrolFlags) error {
+	if f.adopt && f.hub == "" && f.token == "" && f.tokenFile == "" {
+		return s.adoptEnrolled()
+	}
 	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
 		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: it takes --hub and one of --token-file and --token")
 	}
@@ -120,6 +129,9 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 		return withHint(err, "Have it approved, then type the same again")
 	}
 	if err != nil {
+		return err
+	}
+	if err := setAdopting(files, f.adopt); err != nil {
 		return err
 	}
 	if s.json {

@@ -98,7 +98,7 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 	if err != nil {
 		return err
 	}
-	conf := s.agentConfig(m, mb, link, dir, warn)
+	conf := s.agentConfig(m, files, mb, link, dir, warn)
 	if p != nil {
 		conf.Programs, conf.Machine.Program = p, p.config(k)
 	}
@@ -117,7 +117,7 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 	return a.Run(ctx)
 }
 
-func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {
+func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {
 	boot := ""
 	var units func(context.Context, func(string)) error
 	if s.app.Watch != nil {
@@ -132,6 +132,7 @@ func (s *session) agentConfig(m Machine, mb *joined.Member, link fleet.Link, dir
 		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
 		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
+	runner.Adopts, runner.Adopted = s.adopting(files, warn)
 	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
 		runner.Watched = []string{filepath.Join("/", below, journal.FrozenFile)}
 	}

@@ -1,0 +1,57 @@
+//go:build !target
+
+package cli
+
+import (
+	"fmt"
+
+	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/host"
+)
+
+// adoptFile says that the next run of the agent replaces what another repository or target
+// applied. It exists until a run has succeeded.
+const adoptFile = agentDir + "/adopt"
+
+func setAdopting(files host.FS, adopt bool) error {
+	var err error
+	if adopt {
+		err = smallfile.Write(files, adoptFile, []byte("1\n"))
+	} else {
+		err = smallfile.Remove(files, adoptFile)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot record whether the agent adopts this machine: %w", err)
+	}
+	return nil
+}
+
+// adoptEnrolled lets the agent of an enrolled machine replace what is applied.
+func (s *session) adoptEnrolled() error {
+	_, files, mb, done, err := s.enrolled()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := setAdopting(files, true); err != nil {
+		return err
+	}
+	if s.json {
+		return s.document(agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs()})
+	}
+	s.printf("The next run of the agent replaces what is applied here.\nBegin it now: systemctl restart fettle-agent\n")
+	return nil
+}
+
+// adopting reads and ends the consent for the agent.
+func (s *session) adopting(files host.FS, warn func(string)) (adopts func() bool, adopted func()) {
+	adopts = func() bool {
+		text, err := smallfile.Read(files, adoptFile)
+		return err == nil && len(text) > 0
+	}
+	return adopts, func() {
+		if err := setAdopting(files, false); err != nil {
+			warn(err.Error())
+		}
+	}
+}
