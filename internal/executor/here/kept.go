@@ -18,6 +18,7 @@ func Kept(m Machine) *wire.Kept {
 	var state struct {
 		Accepted *struct { // as fleet.Written has it
 			Generation uint64
+			Frozen     string
 			Revisions  []struct{ Commit, Branch string }
 			Top        struct{ Revision int }
 		}
@@ -26,7 +27,7 @@ func Kept(m Machine) *wire.Kept {
 		return nil
 	}
 	a := state.Accepted
-	k := &wire.Kept{Generation: a.Generation}
+	k := &wire.Kept{Generation: a.Generation, Frozen: a.Frozen}
 	if n := a.Top.Revision; n >= 0 && n < len(a.Revisions) {
 		k.Commit, k.Branch = a.Revisions[n].Commit, a.Revisions[n].Branch
 	}

@@ -48,6 +48,8 @@ type Kept struct {
 	Branch string `json:"branch,omitempty"`
 	// Generation is that of the assignment, 0 for none yet.
 	Generation uint64 `json:"generation"`
+	// Frozen is why the fleet keeps the agent from changing anything, "" for no freeze.
+	Frozen string `json:"frozen,omitempty"`
 }
 
 // Ended is a run whose report nobody was there to hear.

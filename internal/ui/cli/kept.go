@@ -44,11 +44,24 @@ func (s *session) mayKeep(ctx context.Context, x executor.Executor, p *plan.Plan
 		fmt.Sprintf("cannot apply this: %s is kept by its agent%s, which would take it back", s.keptName(), keptAt(k)))
 }
 
-// tellsKept warns that an agent goes forward again what is taken back.
-func (s *session) tellsKept() {
-	if k := s.keptHere(); k != nil && k.Generation > 0 {
-		fmt.Fprintf(s.app.Stderr, "%s is kept by its agent%s, which applies that again when it notices.\nTo keep it back: fettle freeze when this is done, or fettle target pin.\n", s.keptName(), keptAt(k))
+// mayGoBack refuses a rollback through the hub that the agent would undo at once, and
+// warns of one that was asked for at the machine itself. An agent that is frozen, or whose
+// assignment is the commit gone back to, undoes nothing.
+func (s *session) mayGoBack(p *plan.Plan) error {
+	k := s.keptHere()
+	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.keptToo || p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
+		return nil
 	}
+	if s.at.hub == "" {
+		fmt.Fprintf(s.app.Stderr, "%s is kept by its agent%s, which applies that again when it notices.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", s.keptName(), keptAt(k))
+		return nil
+	}
+	name, hint := s.keptName(), ""
+	if c := p.Revision.Commit; c != "" {
+		hint = fmt.Sprintf("Pin it to that version, and its agent goes back by itself: fettle target pin %s --branch %s --for 1d\n", name, c)
+	}
+	return refuse(hint+fmt.Sprintf("Or keep its agent from changing it, then type this again: fettle target freeze %s\nDo it all the same, until the agent undoes it: --kept-too", name),
+		fmt.Sprintf("cannot roll back to %s: %s is kept by its agent%s, which would undo it at once", render.RunName(p.To), name, keptAt(k)))
 }
 
 func (s *session) keptName() string {

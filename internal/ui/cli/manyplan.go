@@ -182,6 +182,9 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
 			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Go back all the same, leaving their effects: add --cross-irreversible")
 		}
+		if err == nil {
+			err = m.mayGoBack(p)
+		}
 		return &seen{to: run, plan: p}, err
 	}
 	do := func(ctx context.Context, _ *member, x executor.Executor, w *seen) (*executor.Report, error) {

@@ -45,6 +45,9 @@ A rollback is a run of its own, and can be taken back too. Steps that have no
 inverse are listed first; it goes past them only with --cross-irreversible. Nothing
 takes a rollback back by itself, even if it may lock you out.
 
+Through a hub (--via hub), a target is rolled back only if its agent does not undo that
+at once: it is frozen, or pinned to the commit of that run. Otherwise this is refused.
+
 An address that cannot be restored now (a file that became a link, say) is an
 error, and nothing changes. --skip-blocked restores everything else and exits
 with 1; the same command restores the rest later.`,
@@ -64,6 +67,7 @@ with 1; the same command restores the rest later.`,
 	f.flags(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "go back although some steps cannot be undone")
+	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "roll back targets through the hub although their agents undo it")
 	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "leave addresses as they are that cannot be restored now")
 	return c
 }
@@ -86,8 +90,8 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 			return orSkip(err)
 		}
 		s.tellNotes(p)
-		if !p.Empty() {
-			s.tellsKept()
+		if err := s.mayGoBack(p); err != nil {
+			return err
 		}
 		return s.approveRollback(ctx, p, f)
 	}
