@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -65,7 +66,7 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 	c.Differences = m.differences(*c.From, *c.To)
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
-	} else if err := m.separates(c); err != nil {
+	} else if err := errors.Join(m.separates(c), m.lacks(to, e.Addr.Path())); err != nil {
 		m.blocked(c, err)
 		return true
 	}
@@ -175,7 +176,7 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	if putBack(*c.From, *c.To) {
 		c.Action, c.Why, c.Found, c.Differences = Adopt, "already as it was", false, nil
 		m.addUnlessSame(c, applied && e.Step == c.Step)
-	} else if err := m.separates(c); err != nil {
+	} else if err := errors.Join(m.separates(c), m.lacks(to, s.Path())); err != nil {
 		m.refuse(s, by, err)
 		return true
 	} else {
@@ -192,7 +193,7 @@ func (m *maker) untouched(s step.Step) bool {
 	a := s.Addr()
 	e, applied := m.now[a]
 	if m.in.Goal == nil || !isPath(a) || !applied || e.Step != s.String() || e.Run > m.in.Goal.To || m.then(a) != nil ||
-		m.underneath(s) || m.renumbered(s) {
+		m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
 		return false
 	}
 	m.p.Unchanged++
@@ -248,6 +249,9 @@ func (m *maker) restore(p string, to image.File, why string) {
 	if err == nil || m.unseen(p) {
 		err = m.separates(c)
 	}
+	if err == nil {
+		err = m.lacks(to, p)
+	}
 	switch {
 	case putBack(*c.From, *c.To) && err == nil:
 	case err != nil:
@@ -278,7 +282,7 @@ func (m *maker) removeAround(c Change, e journal.Entry) {
 // keptBelow restores what a kept tree has below a directory, but for what has an
 // address of its own.
 func (m *maker) keptBelow(dir, tree string) {
-	if m.in.Kept == nil {
+	if m.in.Kept == nil || m.replacedAbove(dir) {
 		return
 	}
 	for _, k := range m.in.Kept(tree) {

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -18,10 +20,21 @@ func (m *maker) noteLeft(c Change) {
 		return
 	case c.To != nil && c.To.File != nil:
 		left = c.To.File.Type
-	case c.To != nil && c.To.Region != nil && c.To.Region.FileAbsent:
+	case c.To != nil && c.To.Region != nil && c.To.Region.FileAbsent && !m.sharedRegion(p):
 		left = image.Absent
 	}
 	m.leaves[p] = left
+	m.swept[p] = left == image.Absent && c.Action != Remove // a directory that is removed stays if something is in it
+}
+
+// sharedRegion tells whether a region that is applied and wanted keeps a file.
+func (m *maker) sharedRegion(p string) bool {
+	for a := range m.now {
+		if a.Kind() == addr.KindEdit && a.Path() == p && m.wanted[a] {
+			return true
+		}
+	}
+	return false
 }
 
 // removed tells whether a step is about a part of a file that this plan removes before
@@ -33,12 +46,24 @@ func (m *maker) removed(s step.Step) bool {
 	if left, ok := m.leaves[s.Path()]; ok && s.Verb == step.Edit && left != image.Regular {
 		return true
 	}
-	for p := s.Path(); p != "/" && p != "."; p = path.Dir(p) {
-		if left, ok := m.leaves[p]; ok && left == image.Absent {
+	if left, ok := m.leaves[s.Path()]; ok && left == image.Absent {
+		return true
+	}
+	for p := path.Dir(s.Path()); p != "/" && p != "."; p = path.Dir(p) {
+		if m.swept[p] {
 			return true
 		}
 	}
 	return false
+}
+
+// uneditable is an error for an edit of a path at which this plan leaves what is no file.
+func (m *maker) uneditable(s step.Step) error {
+	left, ok := m.leaves[s.Path()]
+	if !ok || s.Verb != step.Edit || m.in.Goal != nil || left == image.Regular || left == image.Absent {
+		return nil
+	}
+	return fmt.Errorf("cannot edit %q: this run restores what was there before fettle, a %s, since no step declares it any more", s.Path(), left)
 }
 
 // canBring tells whether a change before a step can make the file that the step needs. A
@@ -46,7 +71,7 @@ func (m *maker) removed(s step.Step) bool {
 // that is no path.
 func (m *maker) canBring(s step.Step, now image.Image) bool {
 	there := now.Region != nil && !now.Region.FileAbsent || now.File != nil && now.File.Type != image.Absent
-	if s.Verb != step.Edit && s.Verb != step.Meta || there || m.in.Goal != nil || m.elsewhere || m.relinked {
+	if s.Verb != step.Edit && s.Verb != step.Meta || there || m.in.Goal != nil || m.elsewhere || m.behindLink(s) {
 		return true
 	}
 	for p := path.Dir(s.Path()); p != "/" && p != "."; p = path.Dir(p) {
@@ -79,11 +104,79 @@ func (m *maker) occupied(c Change) error {
 			return fmt.Errorf("cannot replace the directory %q: it has files of others, such as %q; move them away first", p, left.File.Entries[0])
 		}
 	}
+	return m.lacksDirectory(p)
+}
+
+// lacksDirectory is an error for a path that comes back in a directory that does not
+// exist and that this plan does not make.
+func (m *maker) lacksDirectory(p string) error {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
 		a := addr.File(d)
-		if now := m.in.Observed[a].File; now != nil && now.Type != image.Directory && now.Type != image.Absent && !m.changed[a] {
-			return fmt.Errorf("cannot restore %q: %q is no directory now; move it away first", p, d)
+		now := m.in.Observed[a].File
+		switch {
+		case now == nil || now.Type == image.Directory || m.changed[a] || m.comesBack(d):
+		case now.Type == image.Absent:
+			return fmt.Errorf("cannot restore %q: the directory %q does not exist now; create it first", p, d)
+		default:
+			return fmt.Errorf("cannot restore %q: %q is not a directory now; move it away first", p, d)
 		}
 	}
 	return nil
+}
+
+// lacks is lacksDirectory for what becomes to.
+func (m *maker) lacks(to image.File, p string) error {
+	if to.Type == image.Absent {
+		return nil
+	}
+	return m.lacksDirectory(p)
+}
+
+// comesBack tells whether a later change of this plan makes a directory.
+func (m *maker) comesBack(dir string) bool {
+	if m.in.Goal == nil {
+		return m.makes(dir)
+	}
+	f, found := m.in.Goal.Found[dir]
+	return found && f.Type == image.Directory || m.makes(dir) && (m.now[addr.File(dir)].Step == "" || m.holdsFound(dir))
+}
+
+// makes tells whether a step of the list makes a directory.
+func (m *maker) makes(dir string) bool {
+	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool { return s.Verb == step.Mkdir && s.Path() == dir })
+}
+
+// awaits tells whether a path that comes back needs a directory that a step makes.
+func (m *maker) awaits(c Change) bool {
+	if c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent {
+		return false
+	}
+	for d := path.Dir(c.Addr.Path()); d != "/" && d != "."; d = path.Dir(d) {
+		if now := m.in.Observed[addr.File(d)].File; now != nil && now.Type == image.Absent && m.makes(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// replacedAbove tells whether the list wants no directory at a path above another one.
+func (m *maker) replacedAbove(p string) bool {
+	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
+		q := s.Path()
+		return (s.Verb == step.Rm || s.Verb == step.Copy || s.Verb == step.Link) && strings.HasPrefix(p, q+"/")
+	})
+}
+
+// holdsFound tells whether a rollback restores something below a directory that does not
+// exist now.
+func (m *maker) holdsFound(dir string) bool {
+	if now := m.in.Observed[addr.File(dir)].File; m.in.Goal == nil || now == nil || now.Type != image.Absent {
+		return false
+	}
+	for p, f := range m.in.Goal.Found {
+		if f.Type != image.Absent && strings.HasPrefix(p, dir+"/") {
+			return true
+		}
+	}
+	return false
 }

@@ -128,7 +128,7 @@ func (d dice) word(p string) string {
 		return "COPY " + d.content(p, "c") + " PATH" + d.some("mode", d.mode(), 30) + d.some("owner", d.owner(), 20)
 	case n < 55:
 		return "LINK " + d.of("f", "../x", "/etc/a.conf") + " PATH"
-	case n < 62:
+	case n < 58:
 		return "META PATH mode=" + d.mode() + d.some("owner", d.owner(), 50)
 	case n < 85 && (strings.HasPrefix(p, "/etc") || d.often(25)):
 		return d.edit(p)
@@ -145,7 +145,7 @@ func (d dice) some(key, value string, percent int) string {
 
 // edit draws one or two regions of a file, and perhaps its metadata.
 func (d dice) edit(p string) string {
-	tail := d.some("create", "true", 30)
+	tail := d.some("create", "true", 60)
 	if d.often(20) {
 		tail = " ensure=absent"
 	}

@@ -52,7 +52,7 @@ func newKit(t *testing.T) kit {
 
 // TestRounds plays random histories.
 func TestRounds(t *testing.T) {
-	k, n := newKit(t), 150
+	k, n := newKit(t), 115
 	if os.Getenv("FETTLE_LONG") != "" {
 		n = 10_000
 	}
@@ -82,6 +82,26 @@ func TestRounds(t *testing.T) {
 	}
 	wait.Wait()
 	t.Log(count(saw))
+	if *rounds == 0 && !t.Failed() {
+		reached(t, saw)
+	}
+}
+
+// reached looks whether the usual rounds come to everything that they are for.
+func reached(t *testing.T, saw map[string]int) {
+	for _, what := range []string{
+		"apply ok", "apply nothing", "apply refused", "apply failed", "apply undone", "plan", "drift", "gc",
+		"rollback run", "rollback origin", "killed", "recovered",
+		"hand write", "hand file", "hand dir", "hand link", "hand rm", "hand chmod", "hand chown",
+		"removes a tree", "purges", "adopts", "repairs", "forgets", "rollback after a rollback", "edit by hand in a purged tree",
+	} {
+		if saw[what] == 0 {
+			t.Errorf("no round comes to: %s", what)
+		}
+	}
+	if saw["apply ok"] < saw["apply refused"] {
+		t.Errorf("%d lists were applied and %d refused: draw better ones", saw["apply ok"], saw["apply refused"])
+	}
 }
 
 func count(saw map[string]int) string {
@@ -120,6 +140,32 @@ func TestScripts(t *testing.T) {
 			}
 			if v, noise := play(k, c, map[string]int{}); v != nil {
 				t.Errorf("%s\n%s\n%s", v.rule, v.text, noise)
+			}
+		})
+	}
+}
+
+// TestOpen plays what is known to be wrong still. A script that passes moves to the others.
+func TestOpen(t *testing.T) {
+	files, err := filepath.Glob("testdata/open/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Skip("nothing is open")
+	}
+	k := newKit(t)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := ParseCase(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, _ := play(k, c, map[string]int{}); v == nil {
+				t.Error("it passes: move the script to testdata")
+			} else {
+				t.Skip(v.rule + ": " + v.text)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ type player struct {
 	h       *judge.History
 	tree    judge.Tree
 	crashed *crash
+	back    bool           // the operation before was a rollback
 	saw     map[string]int // what was reached, for the count of a whole test
 }
 
@@ -85,6 +87,7 @@ func first(vs ...*verdict) *verdict {
 }
 
 func (p *player) do(words []string) *verdict {
+	defer func() { p.back = words[0] == "rollback" }()
 	switch words[0] {
 	case "apply":
 		return p.apply(words[1:])
@@ -101,6 +104,9 @@ func (p *player) do(words []string) *verdict {
 	}
 	if v := p.settle(); v != nil {
 		return v
+	}
+	if l := p.h.Last().List; len(words) > 1 && l.Purges(words[1]) {
+		p.saw["edit by hand in a purged tree"]++
 	}
 	if err := p.hand(words); err != nil {
 		return &verdict{rule: "the script", text: err.Error()}
@@ -202,6 +208,7 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string)
 		return first(p.stoppedFor(r, failed, blocked), p.common(list, before), wrong("commands", p.h.Commands(list, ran, !blocked)))
 	}
 	p.saw["apply ok"]++
+	p.planned(r.Changes)
 	run.Done = p.h.After(list, ran, failed, false)
 	defer p.h.Add(run)
 	return first(p.holds(list), p.common(list, before), wrong("the plan is true", judge.Planned(r.Changes, before, p.tree)),
@@ -212,7 +219,8 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string)
 // address that the plan called blocked.
 func (p *player) stoppedFor(r report, failed []string, blocked bool) *verdict {
 	unsure := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Addr == r.Failed.Addr && c.Unsure() })
-	if len(failed) > 0 || blocked || unsure {
+	_, at, _ := strings.Cut(r.Failed.Addr, ":")
+	if len(failed) > 0 || blocked || unsure || p.tree[at].Links != "" { // a directory may go that has the other name
 		return nil
 	}
 	return &verdict{rule: "a run fails halfway", text: r.Error + " " + r.Failed.Addr}
@@ -228,7 +236,25 @@ func (p *player) holds(l judge.List) *verdict {
 
 // common is what holds after any run that changed something.
 func (p *player) common(l judge.List, before judge.Tree) *verdict {
+	p.note(before)
 	return first(wrong("files of others", p.h.Strangers(l, before, p.tree)), p.kept(before))
+}
+
+// note counts what a run came to.
+func (p *player) note(before judge.Tree) {
+	for at, l := range before {
+		if up := before[path.Dir(at)]; p.tree[at].Type == 0 && up.Type == 'd' && p.tree[path.Dir(at)].Type == 0 && l.Type != 0 {
+			p.saw["removes a tree"]++
+			return
+		}
+	}
+}
+
+// planned counts what plans do.
+func (p *player) planned(changes []judge.Change) {
+	for _, c := range changes {
+		p.saw[c.Action+"s"]++
+	}
 }
 
 // empty asks for a plan right after an apply: there must be nothing left to do.
@@ -306,6 +332,9 @@ func (p *player) rollback(word string) *verdict {
 		p.saw["rollback refused"]++
 		return first(wrong("a refusal changes nothing", judge.Same("refused", before, p.tree)), p.skipping(to, r))
 	}
+	if p.back {
+		p.saw["rollback after a rollback"]++
+	}
 	p.saw["rollback "+map[bool]string{true: "origin", false: "run"}[to == 0]]++
 	run := judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to), Plan: r.Changes}
 	defer func() { p.h.Add(run) }()
@@ -363,12 +392,22 @@ func (p *player) settle() *verdict {
 	p.tree, p.crashed = p.look(), nil
 	p.saw["recovered"]++
 	number, outcome := p.newest()
+	if outcome == "failed" && number > c.number && r.Run == 0 { // it had ended, and nothing was to be settled
+		p.saw["killed after a failure"]++
+		list := p.lists[c.list-1]
+		p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: append(slices.Clone(list), p.h.Last().List...), Done: judge.Unsure(list)})
+		return p.common(list, c.before)
+	}
 	if outcome != "succeeded" || number <= c.number {
 		return first(p.exits(r, 0, 1, 6), wrong("recovery", judge.Same("recovered", c.before, p.tree)))
 	}
 	p.saw["recovered whole"]++
 	list := p.lists[c.list-1]
-	p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: list, Done: judge.Unsure(list)})
+	var plan []judge.Change // unknown: each change may be a repair
+	for _, at := range judge.Differ(c.before, p.tree) {
+		plan = append(plan, judge.Change{Action: "repair", Addr: "file:" + at})
+	}
+	p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: list, Done: judge.Unsure(list), Plan: plan})
 	return first(p.exits(r, 0), p.holds(list), p.common(list, c.before))
 }
 

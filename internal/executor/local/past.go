@@ -333,10 +333,11 @@ func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string
 	return out
 }
 
-// lookInto lists the directories that must become what is no directory: others may
-// have files in them.
+// lookInto lists the directories that must become what is no directory, in which others
+// may have files, and looks for the directories that what comes back is in.
 func (x *Executor) lookInto(seen *observed, entries []journal.Entry) {
 	for _, e := range entries {
+		x.lookAbove(seen, e)
 		now := seen.images[e.Addr].File
 		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory || e.Origin.File.Type == image.Absent ||
 			now == nil || now.Type != image.Directory || now.Entries != nil {
@@ -349,5 +350,21 @@ func (x *Executor) lookInto(seen *observed, entries []journal.Entry) {
 			continue
 		}
 		seen.images[e.Addr] = image.Image{File: &f}
+	}
+}
+
+// lookAbove notes what is no directory any more above a path that may come back.
+func (x *Executor) lookAbove(seen *observed, e journal.Entry) {
+	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Absent {
+		return
+	}
+	for d := path.Dir(e.Addr.Path()); d != "/"; d = path.Dir(d) {
+		a := addr.File(d)
+		if _, known := seen.images[a]; known || x.isDir(d) {
+			continue
+		}
+		if f, err := capture.Look(x.host, d, x.trusted(false)); err == nil {
+			seen.images[a] = image.Image{File: &f}
+		}
 	}
 }

@@ -43,6 +43,8 @@ func (h *History) After(list List, ran, failed []string, stopped bool) map[strin
 		case slices.Contains(failed, name):
 		case slices.Contains(ran, name):
 			out[name] = Done{Line: s.Line}
+		case !s.plain() && stopped:
+			out[name] = Done{Unknown: true}
 		case !s.plain():
 			out[name] = Done{Line: s.Line}
 		default:

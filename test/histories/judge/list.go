@@ -106,3 +106,13 @@ func (l List) declares(p string) bool {
 
 // parentOf tells whether p is directly in dir.
 func parentOf(dir, p string) bool { return path.Dir(p) == dir && p != dir }
+
+// Purges tells whether a path is in a directory that the list purges.
+func (l List) Purges(p string) bool {
+	for _, s := range l {
+		if s.Attr["purge"] == "true" && below(p, s.Path()) {
+			return true
+		}
+	}
+	return false
+}

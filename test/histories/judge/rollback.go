@@ -18,6 +18,9 @@ func (h *History) Restored(to int, found, left Tree) []string {
 	var wrong []string
 	for p := range paths {
 		allowed, any := h.allowed(to, p, found)
+		if left[p].Type == 'd' && h.holdsOthers(p, 0, left) {
+			any = true // what others have in it is restored, or stays
+		}
 		if any || slices.ContainsFunc(allowed, func(l Leaf) bool { return h.alike(to, p, l, left[p]) }) {
 			continue
 		}
