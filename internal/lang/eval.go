@@ -165,7 +165,9 @@ func (ev *evaluator) attr(in *instance, name string) *memo {
 	case given != nil:
 		v, m.refs, m.ok = ev.evalAny(st.scope, in.each, given.Expr)
 	default:
-		v, m.ok = ev.absentAttr(in, a)
+		if v, m.ok = ev.ofAccount(in, m, name); !m.ok {
+			v, m.ok = ev.absentAttr(in, a)
+		}
 	}
 	if m.ok {
 		m.val, m.ok = ev.fit(in, attrOf(st.kind, name), v, rng)

@@ -23,12 +23,12 @@ define "authorized_key" {
   variable "home" {
     type        = string
     default     = null
-    description = "home directory of the user; /root for root and /home/USER for others when left out"
+    description = "home directory of the user; when left out that of the user state of this name, else /root for root and /home/USER for others"
   }
   variable "group" {
     type        = string
     default     = null
-    description = "Unix group of ~/.ssh; one of the user's own name when left out"
+    description = "Unix group of ~/.ssh; when left out that of the user state of this name, else one of the user's own name"
   }
   variable "ensure" {
     type        = string
