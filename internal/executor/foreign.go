@@ -80,11 +80,15 @@ func removedBy(r *Request, st journal.State) string {
 }
 
 // Recording is the identity that a run of r records. Of the repository that is applied,
-// it keeps what r does not know.
+// it keeps what r does not know. An operator who adopts a host that an agent keeps does not
+// take it from the agent's fleet, which applies its list again.
 func Recording(r *Request, st journal.State) repo.Identity {
-	id := r.Identity()
-	if id == (repo.Identity{}) || id.Compare(st.Identity()) != repo.Other && !r.Adopt {
-		return id.Over(st.Identity())
+	id, was := r.Identity(), st.Identity()
+	switch like := id.Compare(was); {
+	case id == (repo.Identity{}) || like == repo.Same || like == repo.Unknown && !r.Adopt:
+		return id.Over(was)
+	case like == repo.Unknown && id.Fleet == "":
+		id.Fleet = was.Fleet
 	}
 	return id
 }
