@@ -24,6 +24,15 @@ func Marshal(v any) ([]byte, error) {
 	return json.Marshal(mapStrings(reflect.ValueOf(v), escape).Interface())
 }
 
+// Readable gives v itself if JSON can hold its strings byte for byte, and otherwise a
+// copy of v with the strings that Marshal writes. text is the JSON of v.
+func Readable(v any, text []byte) any {
+	if !bytes.Contains(text, []byte(`\ufffd`)) && !hasEscape(text) {
+		return v
+	}
+	return mapStrings(reflect.ValueOf(v), escape).Interface()
+}
+
 // Unmarshal reads what Marshal wrote. v is a pointer.
 func Unmarshal(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -43,9 +42,7 @@ func (s *session) targetLine(name string, o outcome) {
 
 func (s *session) lineDocument(doc any) {
 	s.documented = true
-	enc := json.NewEncoder(s.app.Stdout)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(doc) // a reader that went away is told of by the exit
+	_ = printJSON(s.app.Stdout, doc, "") // a reader that went away is told of by the exit
 }
 
 // board shows targets while they are worked on.

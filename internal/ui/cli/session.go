@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
@@ -103,13 +105,23 @@ func (s *session) printf(format string, args ...any) {
 // document prints the one JSON document of a command.
 func (s *session) document(doc any) error {
 	s.documented = true
-	enc := json.NewEncoder(s.app.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
+	if err := printJSON(s.app.Stdout, doc, "  "); err != nil {
 		return fmt.Errorf("cannot print the JSON document: %w", err)
 	}
 	return nil
+}
+
+// printJSON writes a document in which different names of files are different
+// strings, also those that are not UTF-8: see journal.Marshal.
+func printJSON(w io.Writer, doc any, indent string) error {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	return enc.Encode(journal.Readable(doc, text))
 }
 
 // machine is where commands work, with absolute folders.
