@@ -144,7 +144,7 @@ func TestSecretAdopted(t *testing.T) {
 		}
 		x, err := w.open()
 		must(t, err)
-		p, err := x.Drift(t.Context(), true, false)
+		p, err := x.Drift(t.Context(), executor.DriftOptions{Diffs: true})
 		if err != nil || len(p.Changes) > 0 {
 			t.Errorf("drift: %+v, %v", p, err)
 		}

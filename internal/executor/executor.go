@@ -255,6 +255,21 @@ type Status struct {
 	Condition
 }
 
+// DriftOptions say how closely Drift looks.
+type DriftOptions struct {
+	Diffs  bool `json:"diffs,omitempty"`  // show the differences of text
+	Verify bool `json:"verify,omitempty"` // read every byte and every attribute
+	// Attributes are those that count with Verify although no step speaks of them:
+	// names of AttributeKinds.
+	Attributes []string `json:"attributes,omitempty"`
+}
+
+// AttributeKinds are the attributes of managed paths that drift can look at.
+func AttributeKinds() []string { return []string{"acl", "capability", "flags", "user", "other"} }
+
+// DefaultAttributes are those of AttributeKinds that change who may do what.
+func DefaultAttributes() []string { return []string{"acl", "capability", "flags"} }
+
 // Condition is what stands in the way of a run.
 type Condition struct {
 	Unfinished int             `json:"unfinished,omitempty"` // a run that crashed
@@ -277,7 +292,7 @@ type Executor interface {
 	Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan, o Options, show func(Event)) (*Report, error)
 	// Drift compares what is applied with what is there. The changes have
 	// the actions repair and drift.
-	Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, error)
+	Drift(ctx context.Context, o DriftOptions) (*plan.Plan, error)
 	// Recover settles a run that crashed and reverts one whose confirmation
 	// did not come. It says what it did; the report is nil when there was
 	// nothing to do.

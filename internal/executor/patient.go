@@ -85,8 +85,8 @@ func (x *patient) Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan,
 	return rep, err
 }
 
-func (x *patient) Drift(ctx context.Context, diffs, verify bool) (p *plan.Plan, err error) {
-	err = x.again(ctx, func() error { p, err = x.Executor.Drift(ctx, diffs, verify); return err })
+func (x *patient) Drift(ctx context.Context, o DriftOptions) (p *plan.Plan, err error) {
+	err = x.again(ctx, func() error { p, err = x.Executor.Drift(ctx, o); return err })
 	return p, err
 }
 

@@ -336,7 +336,7 @@ func TestLostStateIsNoted(t *testing.T) {
 	if err != nil || len(st.Notes) != 2 || st.State.Run != 4 {
 		t.Fatalf("%+v %v", st, err)
 	}
-	if p, err := c.x.Drift(ctx, false, false); err != nil || len(p.Notes) != 2 || len(p.Changes) != 0 {
+	if p, err := c.x.Drift(ctx, executor.DriftOptions{}); err != nil || len(p.Notes) != 2 || len(p.Changes) != 0 {
 		t.Errorf("%+v %v", p, err)
 	}
 	var told []string

@@ -181,7 +181,7 @@ func TestLocked(t *testing.T) {
 		_, cerr := x.Confirm(ctx, executor.Options{})
 		_, gerr := x.Collect(ctx, journal.Keep{}, executor.Options{})
 		_, perr := x.Plan(ctx, r)
-		_, derr := x.Drift(ctx, false, false)
+		_, derr := x.Drift(ctx, executor.DriftOptions{})
 		errs = append(errs, aerr, rerr, serr, cerr, gerr, x.Freeze(ctx, journal.Frozen{}, executor.Options{}), x.Unfreeze(ctx, executor.Options{}), perr, derr)
 		seen, _ = x.Status(ctx)
 	}
@@ -232,7 +232,7 @@ func TestDriftIsTold(t *testing.T) {
 	m.write("/etc/a", "other\n")
 	m.write("/etc/b", "text")
 	m.write("/srv/d/foreign", "")
-	p, err := m.x.Drift(ctx, true, true)
+	p, err := m.x.Drift(ctx, executor.DriftOptions{Diffs: true, Verify: true})
 	if err != nil || len(p.Changes) != 3 {
 		t.Fatalf("%v, %s", err, actions(p))
 	}
@@ -244,7 +244,7 @@ func TestDriftIsTold(t *testing.T) {
 	}
 	m.must(m.remove("/etc/a"))
 	m.write("/etc/a/below", "")
-	if p, err = m.x.Drift(ctx, false, false); err != nil || !strings.Contains(actions(p), "drift file:/etc/a") {
+	if p, err = m.x.Drift(ctx, executor.DriftOptions{}); err != nil || !strings.Contains(actions(p), "drift file:/etc/a") {
 		t.Errorf("%v, %s", err, actions(p))
 	}
 }

@@ -181,7 +181,7 @@ func (w *world) backTo(then past, lists []string) {
 		w.t.Fatalf("rollback to %d left:\n%s\nnotes: %q", then.run, strings.Join(d, "\n"), rep.Notes)
 	}
 	w.ops.Reset()
-	drift, err := w.x.Drift(context.Background(), false, true)
+	drift, err := w.x.Drift(context.Background(), executor.DriftOptions{Verify: true})
 	if err != nil || len(drift.Changes) > 0 || w.ops.N() > 0 {
 		w.t.Fatalf("after the rollback to %d there is drift: %v %s", then.run, err, actions(drift))
 	}

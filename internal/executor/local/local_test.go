@@ -205,7 +205,7 @@ func TestDriftIsSeenAndRepaired(t *testing.T) {
 	files := map[string]string{"a": "A1", "b": "B1"}
 	m.apply(v1, files)
 	m.write("/srv/www/a", "XX")
-	p, err := m.x.Drift(context.Background(), true, false)
+	p, err := m.x.Drift(context.Background(), executor.DriftOptions{Diffs: true})
 	if err != nil || len(p.Changes) != 1 || p.Changes[0].Addr != "file:/srv/www/a" || !p.Changes[0].Drifted {
 		t.Fatalf("drift: %v, %s", err, actions(p))
 	}

@@ -302,7 +302,7 @@ func TestPhasesByHand(t *testing.T) {
 	if !p.Empty() || p.Count()[plan.Adopt] > 0 {
 		t.Errorf("once more: %+v", p.Changes)
 	}
-	drift, err := s.x.Drift(context.Background(), false, true)
+	drift, err := s.x.Drift(context.Background(), executor.DriftOptions{Verify: true})
 	s.must(err)
 	if len(drift.Changes) > 0 {
 		t.Errorf("drift: %+v", drift.Changes)

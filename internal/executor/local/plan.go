@@ -292,7 +292,7 @@ func tellsBefore(rec journal.Record) bool {
 }
 
 // Drift implements executor.Executor: what is applied against what is there.
-func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, error) {
+func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Plan, error) {
 	if err := x.quiet(); err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 		return nil, err
 	}
 	x.host.Seal(apply.Sealed([]step.List{list}))
-	seen, err := x.observe(ctx, list, verify)
+	seen, err := x.observe(ctx, list, o.Verify)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +315,10 @@ func (x *Executor) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, e
 		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Repair: true})
 	x.saveCache()
 	p.Changes, p.Notes = drifted(p.Changes, problems), notes
-	if diffs {
+	if o.Verify {
+		x.driftedAttributes(p, st, o.Attributes)
+	}
+	if o.Diffs {
 		x.diffs(p, nil)
 		p.Changes = foundAndExpected(p.Changes)
 	}

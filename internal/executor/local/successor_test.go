@@ -75,7 +75,7 @@ func TestMovedFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newUpgraded(t, "LANG=C.UTF-8\n")
-			d, err := w.x.Drift(context.Background(), false, false)
+			d, err := w.x.Drift(context.Background(), executor.DriftOptions{})
 			w.must(err)
 			if len(d.Changes) > 0 {
 				t.Errorf("drift: %s", actions(d))

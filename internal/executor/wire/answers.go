@@ -8,11 +8,12 @@ import (
 )
 
 func (v *server) drift(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
-	var in drifted
+	var in executor.DriftOptions
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	p, err := x.Drift(ctx, in.Diffs && !v.ReadOnly, in.Verify)
+	in.Diffs = in.Diffs && !v.ReadOnly
+	p, err := x.Drift(ctx, in)
 	return planAnswer{p}, err
 }
 

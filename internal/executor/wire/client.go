@@ -306,8 +306,8 @@ func (x *Client) Rollback(ctx context.Context, r executor.RollbackRequest, p *pl
 }
 
 // Drift implements executor.Executor.
-func (x *Client) Drift(ctx context.Context, diffs, verify bool) (*plan.Plan, error) {
-	return x.planCall(ctx, "drift", drifted{diffs, verify})
+func (x *Client) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Plan, error) {
+	return x.planCall(ctx, "drift", o)
 }
 
 // Recover implements executor.Executor.

@@ -104,10 +104,6 @@ type (
 		Options      executor.Options         `json:"options"`
 		OnDisconnect string                   `json:"on_disconnect,omitempty"`
 	}
-	drifted struct {
-		Diffs  bool `json:"diffs,omitempty"`
-		Verify bool `json:"verify,omitempty"`
-	}
 	asked struct {
 		Options executor.Options `json:"options"`
 	}

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
@@ -11,22 +15,30 @@ import (
 func newDrift(s *session) *cobra.Command {
 	var f viewFlags
 	var many manyFlags
+	attributes := executor.DefaultAttributes()
 	c := &cobra.Command{
 		Use:   "drift",
 		Short: "Show what is not as it was applied",
 		Long: `Compares what is applied with what is there, and changes nothing. It needs no
 repository. --verify reads every byte; without it a file whose size, times and
-inode are unchanged counts as unchanged.
+inode are unchanged counts as unchanged. --verify also reports attributes of
+managed files and directories that no state declares and that were changed since:
+access control lists (acl), file capabilities (capability) and inode flags (flags);
+with --attributes also user and other extended attributes, or none.
 
 Ends with 2 when something differs.`,
-		Example: "  fettle drift\n  fettle drift --verify --json",
+		Example: "  fettle drift\n  fettle drift --verify --json\n  fettle drift --verify --attributes acl,user",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			o, err := driftOptions(c, f.wants(s), f.verify, attributes)
+			if err != nil {
+				return err
+			}
 			if s.isMany() {
-				return s.driftMany(c.Context(), f, many)
+				return s.driftMany(c.Context(), f, many, o)
 			}
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
-				p, err := x.Drift(c.Context(), f.wants(s), f.verify)
+				p, err := x.Drift(c.Context(), o)
 				if err != nil {
 					return err
 				}
@@ -36,7 +48,26 @@ Ends with 2 when something differs.`,
 	}
 	f.flags(c)
 	many.flags(c)
+	c.Flags().StringSliceVar(&attributes, "attributes", attributes, "with --verify: which attributes count that no state declares: "+strings.Join(executor.AttributeKinds(), ", ")+", or none")
 	return c
+}
+
+// driftOptions refuses attributes that there are not, and those that are not looked at.
+func driftOptions(c *cobra.Command, diffs, verify bool, attributes []string) (executor.DriftOptions, error) {
+	o := executor.DriftOptions{Diffs: diffs, Verify: verify}
+	if c.Flags().Changed("attributes") && !verify {
+		return o, refuse("Add --verify", "cannot select attributes without --verify, which reads them")
+	}
+	for _, a := range attributes {
+		switch {
+		case a == "none" && len(attributes) == 1:
+		case slices.Contains(executor.AttributeKinds(), a):
+			o.Attributes = append(o.Attributes, a)
+		default:
+			return o, refuse("Use "+strings.Join(executor.AttributeKinds(), ", ")+", or none alone", fmt.Sprintf("cannot read --attributes: there is no kind of attribute %q", a))
+		}
+	}
+	return o, nil
 }
 
 func (s *session) showDrift(p *plan.Plan, o render.PlanOptions) error {

@@ -248,7 +248,7 @@ func (f *fake) Rollback(ctx context.Context, r executor.RollbackRequest, _ *plan
 	return f.run(p, to.List, to.States, to.After, o, show)
 }
 
-func (f *fake) Drift(context.Context, bool, bool) (*plan.Plan, error) {
+func (f *fake) Drift(context.Context, executor.DriftOptions) (*plan.Plan, error) {
 	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Base: f.State.Run, Unchanged: len(f.State.Entries), Revision: f.State.Revision}
 	if f.mode == "drift" {
 		p.Unchanged--

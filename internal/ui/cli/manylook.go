@@ -27,9 +27,9 @@ func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string,
 	return cr.finish(verb, cr.round(ctx, cr.names, doing, true, one), words)
 }
 
-func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags) error {
+func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, look executor.DriftOptions) error {
 	return s.lookMany(ctx, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "as applied", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
-		p, err := x.Drift(ctx, f.wants(s), f.verify)
+		p, err := x.Drift(ctx, look)
 		if err != nil {
 			return failed(err)
 		}

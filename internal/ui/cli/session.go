@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )

@@ -1,0 +1,157 @@
+package local
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// driftedAttributes adds to a drift what has changed of the attributes of managed
+// paths that no step speaks of, such as an access control list that was added by
+// hand. Apply leaves these as they are, so they are only reported.
+func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []string) {
+	known := map[string]bool{}
+	for _, c := range p.Changes {
+		known[c.Addr.Path()] = true
+	}
+	recs := map[int]map[string]image.File{}
+	for _, e := range st.Entries {
+		at := e.Addr.Path()
+		if k := e.Addr.Kind(); k != addr.KindFile && k != addr.KindMeta || e.By != "" || known[at] {
+			continue
+		}
+		now, err := capture.Metadata(x.host, at)
+		if err != nil || now.Type == image.Absent || now.Type == image.Symlink {
+			continue // what cannot be looked at is drift already
+		}
+		left, ok := x.leftAt(at, st.Entries, recs)
+		if !ok {
+			continue
+		}
+		if ds := differentAttributes(left, now, kinds); len(ds) > 0 {
+			known[at] = true
+			p.Unchanged--
+			p.Changes = append(p.Changes, plan.Change{Action: plan.Drift, Addr: e.Addr, Step: e.Step, Source: e.Src, Drifted: true, Differences: ds,
+				Why: "attributes that no state declares were changed by hand; apply leaves them as they are"})
+		}
+	}
+}
+
+// leftAt is what the last run that changed a path left there, as far as it is known:
+// from the journal of that run, or from what was found when the path was adopted.
+func (x *Executor) leftAt(at string, entries []journal.Entry, read map[int]map[string]image.File) (image.File, bool) {
+	var last journal.Entry
+	for _, e := range entries {
+		if e.Addr.Path() == at && e.Run > last.Run {
+			last = e
+		}
+	}
+	if read[last.Run] == nil {
+		read[last.Run] = x.left(last.Run)
+	}
+	if f, ok := read[last.Run][at]; ok {
+		return f, true
+	}
+	if last.Adopted != nil && last.Adopted.File != nil {
+		return *last.Adopted.File, true
+	}
+	return fromOrigin(last)
+}
+
+// fromOrigin is what an entry must have left of attributes if its journal is gone:
+// what was there at first is kept, but for capabilities of other content.
+func fromOrigin(e journal.Entry) (image.File, bool) {
+	if e.Origin == nil || e.Origin.File == nil || e.Addr.Kind() != addr.KindFile {
+		return image.File{}, false
+	}
+	f := *e.Origin.File
+	if f.Type == image.Absent || f.Type == image.Symlink {
+		return image.File{}, true
+	}
+	if f.Type == image.Regular && !strings.Contains(e.Step, f.Digest) {
+		f.Xattrs = maps.Clone(f.Xattrs)
+		delete(f.Xattrs, "security.capability")
+	}
+	return f, true
+}
+
+// left are the paths that a run changed, as it left them; none where its journal is gone.
+func (x *Executor) left(run int) map[string]image.File {
+	out := map[string]image.File{}
+	recs, err := x.store.Read(run)
+	if err != nil {
+		return out
+	}
+	for _, r := range recs {
+		if r.Kind == journal.Move && !r.Back && r.To != nil && r.To.File != nil {
+			out[r.Path] = *r.To.File
+		}
+	}
+	return out
+}
+
+// flags are the inode flags that count: those that META can set.
+const flags = host.AttrImmutable | host.AttrAppend | 0x8 | 0x40 | 0x80
+
+// differentAttributes compares the attributes of the kinds that were asked for.
+func differentAttributes(left, now image.File, kinds []string) []plan.Difference {
+	var out []plan.Difference
+	for _, kind := range kinds {
+		if kind == "flags" {
+			if a, b := left.Attrs&flags, now.Attrs&flags; a != b {
+				out = append(out, plan.Difference{Field: kind, Old: fmt.Sprintf("%#x", b), New: fmt.Sprintf("%#x", a)})
+			}
+			continue
+		}
+		a, b := ofKind(left.Xattrs, kind), ofKind(now.Xattrs, kind)
+		if !maps.EqualFunc(a, b, bytes.Equal) {
+			out = append(out, plan.Difference{Field: kind, Old: named(b, a), New: named(a, b)})
+		}
+	}
+	return out
+}
+
+func ofKind(xattrs map[string][]byte, kind string) map[string][]byte {
+	out := map[string][]byte{}
+	for name, v := range xattrs {
+		if attributeKind(name) == kind {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+func attributeKind(name string) string {
+	switch {
+	case strings.HasPrefix(name, "system.posix_acl_"):
+		return "acl"
+	case name == "security.capability":
+		return "capability"
+	case strings.HasPrefix(name, "user."):
+		return "user"
+	}
+	return "other"
+}
+
+// named lists attributes by name; those that are in both and differ are marked.
+func named(a, other map[string][]byte) string {
+	if len(a) == 0 {
+		return "none"
+	}
+	names := slices.Sorted(maps.Keys(a))
+	for i, n := range names {
+		if v, ok := other[n]; ok && !bytes.Equal(v, a[n]) {
+			names[i] += " (another value)"
+		}
+	}
+	return strings.Join(names, " ")
+}
