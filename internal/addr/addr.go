@@ -36,6 +36,10 @@ const (
 	KindAct    Kind = "act"    // a lazy action: act:reload/nginx.service
 	KindWait   Kind = "wait"   // a wait for what others do
 	KindCheck  Kind = "check"  // a verification
+
+	// KindProgram is a program by its name, to be found in PATH. It is only ever
+	// needed, never managed.
+	KindProgram Kind = "program"
 )
 
 // Kinds lists every family in the order above.

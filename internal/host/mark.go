@@ -23,6 +23,13 @@ func MarkOf(ctx context.Context) string {
 	return ""
 }
 
+// Finder is a host that can tell whether it has a program.
+type Finder interface {
+	// Find gives an error that is fs.ErrNotExist where there is no such program. A name
+	// without a slash is looked up in PATH, a relative path in dir.
+	Find(name, dir string) error
+}
+
 // Reaper is a host that can end what a dead engine left running.
 type Reaper interface {
 	// Reap kills every program whose mark is lost, with all that it started,

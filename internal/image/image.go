@@ -326,6 +326,8 @@ type Exec struct {
 	// Unasked is why its guards were not asked, "" where they were. What they say is
 	// known when the command's turn comes.
 	Unasked string `json:"unasked,omitempty"`
+	// Lacks is the program of the command where the host does not have it.
+	Lacks string `json:"lacks,omitempty"`
 	// Output is what the command gave to later steps; it is no part of what is
 	// compared.
 	Output *string `json:"output,omitempty"`

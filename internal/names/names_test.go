@@ -45,7 +45,7 @@ func TestNames(t *testing.T) {
 	}
 	var unknown *verb.UnknownNameError
 	for _, name := range []string{"nobody-here", "big", "broken"} {
-		if _, err := n.UID(name); !errors.As(err, &unknown) || !unknown.NotYet() {
+		if _, err := n.UID(name); !errors.As(err, &unknown) || unknown.Needs().Name() != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

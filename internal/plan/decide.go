@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"errors"
 	"strings"
 
-	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/secret"
@@ -13,11 +11,15 @@ import (
 
 func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	same := m.asWanted(s, c, e, applied)
-	turn := m.atItsTurn(s, *c.From)
+	turn, err := m.atItsTurn(s, *c.From)
+	if err != nil && !same {
+		m.refuse(s, c.By, err)
+		return
+	}
 	if (same || turn != "") && m.in.Goal == nil && unheard(s, e) {
 		same, c.From = false, &image.Image{Exec: &image.Exec{Known: true}}
 	}
-	if turn != "" {
+	if turn != "" && !(same && c.From.Exec.Lacks != "") {
 		c.Action, c.Why, c.Irreversible = Run, turn+" (known after apply)", m.in.Rules.Irreversible(s, *c.From, *c.To)
 		m.add(c)
 		return
@@ -194,14 +196,4 @@ func keyOf(i image.Image) string {
 		return ref.Key
 	}
 	return ""
-}
-
-// later tells whether an error may be cured by a change that comes before.
-func (m *maker) later(err error) bool {
-	var w interface{ InTheWay() string }
-	if errors.As(err, &w) {
-		return m.changed[addr.File(w.InTheWay())]
-	}
-	var n interface{ NotYet() bool }
-	return len(m.changed) > 0 && errors.As(err, &n) && n.NotYet()
 }

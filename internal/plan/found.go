@@ -162,9 +162,11 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 		m.addUnlessSame(c, applied && e.Step == c.Step)
 		return true
 	}
-	if err := m.in.Failed[a]; err != nil && !m.unseen(s.Path()) && !m.later(err) {
-		m.refuse(s, by, err)
-		return true
+	if err := m.in.Failed[a]; err != nil && !m.unseen(s.Path()) {
+		if _, later := m.later(err); !later {
+			m.refuse(s, by, err)
+			return true
+		}
 	}
 	c.Action, c.Why, c.Found = Restore, "as it was "+m.when(), true
 	c.From, c.To = m.pathNow(s.Path()), &image.Image{File: &to}

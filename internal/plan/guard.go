@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -10,18 +11,46 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// atItsTurn says why only the run can tell whether a command runs, "" where the plan
-// can. A rollback goes by the record.
-func (m *maker) atItsTurn(s step.Step, now image.Image) string {
+// atItsTurn says why only the run can tell whether a command runs, or whether it can, ""
+// where the plan can. It is an error if the host does not have the program, and no
+// step before provides it. A rollback goes by the record.
+func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
-		return ""
+		return "", nil
 	case now.Exec.Unasked != "":
-		return now.Exec.Unasked
+		return now.Exec.Unasked, nil
 	case now.Exec.NotWanted && m.answersDifferently(s.Get("only_if"), s.Get("cwd")):
-		return "its only_if does not hold now, and an earlier step may change that"
+		return "its only_if does not hold now, and an earlier step may change that", nil
+	case now.Exec.Lacks != "":
+		err := missing{program(s, now.Exec.Lacks), now.Exec.Lacks}
+		by, later := m.later(err)
+		if !later {
+			return "", err
+		}
+		return by, nil
 	}
-	return ""
+	return "", nil
+}
+
+// missing is a program that a command needs and the host does not have.
+type missing struct {
+	need addr.Addr
+	name string
+}
+
+func (e missing) Needs() addr.Addr { return e.need }
+
+func (e missing) Error() string {
+	return fmt.Sprintf("there is no program %q on this host, and no step before this one can provide it; correct the name, or put the step that installs it before this one", e.name)
+}
+
+// program is the address of a program as a step names it: a path, or a name.
+func program(s step.Step, name string) addr.Addr {
+	if !strings.Contains(name, "/") {
+		return addr.New(addr.KindProgram, name)
+	}
+	return addr.File(in(s.Get("cwd"), name))
 }
 
 // asRecorded tells whether a step whose address cannot be observed is planned from

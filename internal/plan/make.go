@@ -18,8 +18,8 @@ import (
 // Rules is what the verbs know, as pure functions.
 type Rules interface {
 	// Target is what the step leaves where now was found. An error with a
-	// method NotYet() bool that is true may be cured by an earlier step, one
-	// with InTheWay() string by a change of that path.
+	// method Needs() addr.Addr is cured by an earlier step that provides that
+	// address, one with InTheWay() addr.Addr by a change of that address.
 	Target(s step.Step, now image.Image) (image.Image, error)
 	// Irreversible says why going from one image to the other cannot be taken
 	// back, "" when it can.
@@ -79,7 +79,7 @@ type Goal struct {
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
 	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
-		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, after: map[string][]Change{},
+		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, ids: map[string]addr.Addr{}, after: map[string][]Change{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -126,6 +126,7 @@ type maker struct {
 	trees map[string]string
 	// purgedThen are the paths that the goal of a rollback had purged.
 	purgedThen map[addr.Addr]bool
+	ids        map[string]addr.Addr      // the accounts of this list by kind and number
 	going      map[string]bool           // files that go with the last region in them
 	leaves     map[string]image.FileType // what this plan leaves at paths that it changes
 	swept      map[string]bool           // paths that go with everything below them
@@ -220,23 +221,9 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		return
 	}
 	a := s.Addr()
-	hidden := m.behindLink(s)
-	err := m.in.Failed[a]
-	if err != nil && !hidden && !m.later(err) && !m.asRecorded(s) {
-		m.refuse(s, by, err)
+	now, removed, ok := m.nowAt(s, by)
+	if !ok {
 		return
-	}
-	now := m.withoutOurs(s, m.in.Observed[a])
-	if s.Verb == step.Exec && err != nil {
-		now = image.Image{Exec: &image.Exec{Unasked: "its guard needs what an earlier step makes"}}
-	}
-	if err := m.uneditable(s); err != nil {
-		m.refuse(s, by, err)
-		return
-	}
-	removed := m.removed(s)
-	if hidden || removed {
-		now = notThere(s)
 	}
 	e, applied := m.now[a]
 	if m.in.further(s, e, applied) {
@@ -252,14 +239,19 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
 		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
 	}
-	if err != nil && (!m.later(err) || !m.canBring(s, now)) {
-		m.refuse(s, by, orRemoved(err, removed))
+	provided, later := m.later(err)
+	if err != nil && (!later || !m.canBring(s, now)) {
+		m.refuse(s, by, orRemoved(m.uncured(err), removed))
 		return
 	}
 	if err != nil {
-		c.Action, c.Why = m.verbFor(s, applied, now), "an earlier step makes what it needs"
+		c.Action, c.Why = m.verbFor(s, applied, now), provided
 		c.Then = m.then(a)
 		m.add(c)
+		return
+	}
+	if err := m.numbered(s); err != nil {
+		m.refuse(s, by, err)
 		return
 	}
 	if s.Verb == step.Meta || m.renumbered(s) {
@@ -275,6 +267,31 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		m.keptBelow(s.Path(), tree)
 	}
 	m.below(s.Path())
+}
+
+// nowAt is what the step finds at its turn, and whether this plan removes it before. ok is
+// false if that cannot be told, which is reported.
+func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok bool) {
+	hidden := m.behindLink(s)
+	err := m.in.Failed[s.Addr()]
+	provided, later := m.later(err)
+	if err != nil && !hidden && !later && !m.asRecorded(s) {
+		m.refuse(s, by, err)
+		return now, false, false
+	}
+	now = m.withoutOurs(s, m.in.Observed[s.Addr()])
+	if s.Verb == step.Exec && err != nil {
+		now = image.Image{Exec: &image.Exec{Unasked: "its guard " + provided}}
+	}
+	if err := m.uneditable(s); err != nil {
+		m.refuse(s, by, err)
+		return now, false, false
+	}
+	removed = m.removed(s)
+	if hidden || removed {
+		now = notThere(s)
+	}
+	return now, removed, true
 }
 
 // givenUp is the kept tree of a directory that was purged from one above it and is

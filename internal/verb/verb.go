@@ -17,6 +17,7 @@ import (
 	"context"
 	"fmt"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -114,8 +115,11 @@ type GroupMove struct {
 }
 
 // NotYetError is a target that cannot be told now and perhaps can after an
-// earlier step of the same run: what the step needs is missing.
-type NotYetError struct{ Err error }
+// earlier step of the same run: Need is missing.
+type NotYetError struct {
+	Err  error
+	Need addr.Addr
+}
 
 func (e *NotYetError) Error() string { return e.Err.Error() }
 func (e *NotYetError) Unwrap() error { return e.Err }
@@ -127,17 +131,32 @@ type InTheWayError struct {
 	Err  error
 }
 
+// TakenError is a number that another account has, unless an earlier step of the same
+// run gives that account another one, or removes it.
+type TakenError struct {
+	By  addr.Addr
+	Err error
+}
+
+func (e *TakenError) Error() string { return e.Err.Error() }
+func (e *TakenError) Unwrap() error { return e.Err }
+
+// InTheWay tells a planner which account must change to cure the error.
+func (e *TakenError) InTheWay() addr.Addr { return e.By }
+
 func (e *InTheWayError) Error() string { return e.Err.Error() }
 func (e *InTheWayError) Unwrap() error { return e.Err }
 
 // InTheWay tells a planner which path must change to cure the error.
-func (e *InTheWayError) InTheWay() string { return e.Path }
+func (e *InTheWayError) InTheWay() addr.Addr { return addr.File(e.Path) }
 
-// NotYet tells a planner that an earlier change may cure the error.
-func (e *NotYetError) NotYet() bool { return true }
+// Needs tells a planner what an earlier change has to provide to cure the error.
+func (e *NotYetError) Needs() addr.Addr { return e.Need }
 
 // NotYetf makes a NotYetError.
-func NotYetf(format string, args ...any) error { return &NotYetError{fmt.Errorf(format, args...)} }
+func NotYetf(need addr.Addr, format string, args ...any) error {
+	return &NotYetError{fmt.Errorf(format, args...), need}
+}
 
-// NotYet tells a planner that an earlier change may bring the name.
-func (e *UnknownNameError) NotYet() bool { return true }
+// Needs tells a planner which account an earlier change has to provide.
+func (e *UnknownNameError) Needs() addr.Addr { return addr.New(addr.Kind(e.What), e.Name) }

@@ -28,6 +28,15 @@ func (h *Host) lookProgram(name, dir string) (string, error) {
 	return "", h.noProgram(name, fmt.Errorf("%w in %s", fs.ErrNotExist, searchPath))
 }
 
+// Find implements host.Finder.
+func (h *Host) Find(name, dir string) error {
+	if dir == "" {
+		dir = "/"
+	}
+	_, err := h.lookProgram(name, dir)
+	return err
+}
+
 // noProgram also says that another root lacks it: there, that is not an
 // error of whoever asked.
 func (h *Host) noProgram(name string, err error) error {

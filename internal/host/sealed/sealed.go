@@ -256,6 +256,14 @@ func (h *Host) LstatEach(dir string, names []string, each func(i int, st host.St
 	host.LstatEach(h.Host, dir, names, each)
 }
 
+// Find implements host.Finder where the host does; elsewhere every program is there.
+func (h *Host) Find(name, dir string) error {
+	if f, ok := h.Host.(host.Finder); ok {
+		return f.Find(name, dir)
+	}
+	return nil
+}
+
 // Reap implements host.Reaper where the host does; elsewhere nothing was left.
 func (h *Host) Reap(ctx context.Context, lost func(mark string) (bool, time.Duration)) (int, error) {
 	if r, ok := h.Host.(host.Reaper); ok {

@@ -8,9 +8,11 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
@@ -47,8 +49,11 @@ func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 }
 
 func wishes(s step.Step, u *image.User, n verb.Names) error {
-	if v, err := strconv.ParseUint(s.Get("uid"), 10, 32); err == nil {
+	if v, err := strconv.ParseUint(s.Get("uid"), 10, 32); err == nil && uint32(v) != u.UID {
 		u.UID = uint32(v)
+		if err := taken(s, addr.KindUser, n.UserName(u.UID), v); err != nil {
+			return err
+		}
 	}
 	if g := s.Get("group"); g != "" {
 		gid, err := n.GID(g)
@@ -62,6 +67,15 @@ func wishes(s step.Step, u *image.User, n verb.Names) error {
 	set(&u.Comment, s, "comment")
 	set(&u.Password, s, "password")
 	return nil
+}
+
+// taken is an error where a number belongs to another account. has is its name, or the
+// number itself where no account has it.
+func taken(s step.Step, what addr.Kind, has string, number uint64) error {
+	if has == s.Args[0] || has == strconv.FormatUint(number, 10) || has == "" {
+		return nil
+	}
+	return &verb.TakenError{By: addr.New(what, has), Err: fmt.Errorf("cannot give %s %q the number %d: %s %q has it; choose another number, or change or remove that %s before this step", what, s.Args[0], number, what, has, what)}
 }
 
 func set(field *string, s step.Step, key string) {
@@ -99,7 +113,7 @@ func (Group) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, e
 }
 
 // Target implements verb.Verb.
-func (Group) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
+func (Group) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	g := image.Group{}
 	if now.Group != nil {
 		g = *now.Group
@@ -108,8 +122,11 @@ func (Group) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, er
 		return image.Image{Group: &image.Group{}}, nil
 	}
 	g.Present, g.Lines, g.Members = true, nil, nil // who is in it belongs to MEMBER steps
-	if v, err := strconv.ParseUint(s.Get("gid"), 10, 32); err == nil {
+	if v, err := strconv.ParseUint(s.Get("gid"), 10, 32); err == nil && uint32(v) != g.GID {
 		g.GID = uint32(v)
+		if err := taken(s, addr.KindGroup, n.GroupName(g.GID), v); err != nil {
+			return image.Image{}, err
+		}
 	}
 	return image.Image{Group: &g}, nil
 }
@@ -140,7 +157,14 @@ func (Member) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, 
 }
 
 // Target implements verb.Verb.
-func (Member) Target(s step.Step, _ image.Image, _ verb.Names) (image.Image, error) {
+func (Member) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
+	if !s.Absent() && (now.Member == nil || !now.Member.Present) {
+		_, user := n.UID(s.Args[0])
+		_, group := n.GID(s.Args[1])
+		if err := errors.Join(user, group); err != nil {
+			return image.Image{}, err
+		}
+	}
 	return image.Image{Member: &image.Member{Present: !s.Absent()}}, nil
 }
 

@@ -32,6 +32,26 @@ func (names) GID(n string) (uint32, error) {
 	return 0, &verb.UnknownNameError{What: "group", Name: n}
 }
 
+func (names) UID(string) (uint32, error) { return 1000, nil }
+func (names) UserName(id uint32) string  { return map[uint32]string{1000: "ann"}[id] }
+func (names) GroupName(id uint32) string { return map[uint32]string{50: "staff"}[id] }
+
+// A number that another account has cannot be given to a new one.
+func TestNumberOfAnother(t *testing.T) {
+	for line, by := range map[string]string{"USER bob uid=1000": "user:ann", "USER ann uid=1000": "", "GROUP ops gid=50": "group:staff", "GROUP staff gid=50": "", "USER bob uid=1001": ""} {
+		s, taken := parse(t, line), (*verb.TakenError)(nil)
+		var err error
+		if s.Verb == step.User {
+			_, err = User{}.Target(s, image.Image{}, names{})
+		} else {
+			_, err = Group{}.Target(s, image.Image{}, names{})
+		}
+		if errors.As(err, &taken) != (by != "") || by != "" && string(taken.InTheWay()) != by || by == "" && err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 func machine(t *testing.T, plan *fault.Plan) *mem.Host {
 	t.Helper()
 	h := mem.New(mem.Options{Count: plan.Count})

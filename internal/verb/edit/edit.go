@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -86,7 +87,7 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		r = *now.Region
 	}
 	if r.FileAbsent && !s.Absent() && s.Get("create") != "true" {
-		return image.Image{}, verb.NotYetf("cannot edit %q: there is no such file; say create=true, or put the step that makes it before this one", s.Path())
+		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot edit %q: there is no such file; say create=true, or put the step that makes it before this one", s.Path())
 	}
 	if why := refuse(s); why != "" {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %s", s.Path(), why)

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
@@ -51,10 +53,30 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 			return image.Image{Exec: &g.image}, nil
 		}
 	}
-	if !guarded {
-		return image.Image{Exec: &image.Exec{}}, nil
+	return image.Image{Exec: &image.Exec{Known: guarded, Lacks: lacks(e.Host, s)}}, nil
+}
+
+// lacks is the program of the command if the host can tell that it does not have it.
+func lacks(h host.Host, s step.Step) string {
+	f, ok := h.(host.Finder)
+	if !ok {
+		return ""
 	}
-	return done(false), nil
+	if err := f.Find(s.Args[1], s.Get("cwd")); errors.Is(err, fs.ErrNotExist) && !errors.Is(err, host.ErrUnsupported) {
+		return s.Args[1]
+	}
+	return ""
+}
+
+// program is the address of a program as the step names it: a path, or a name.
+func program(s step.Step, name string) addr.Addr {
+	switch {
+	case !strings.Contains(name, "/"):
+		return addr.New(addr.KindProgram, name)
+	case !path.IsAbs(name):
+		return addr.File(path.Join("/", s.Get("cwd"), name))
+	}
+	return addr.File(path.Clean(name))
 }
 
 func done(d bool) image.Image { return image.Image{Exec: &image.Exec{Known: true, Done: d}} }
@@ -73,7 +95,7 @@ func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (boo
 	res, err := e.Host.Run(ctx, command(s, argv, false))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, verb.NotYetf("cannot tell whether to run the command, since its %s command %q cannot start: %w; correct it, or put the step that installs it before this one", key, words, err)
+		return false, verb.NotYetf(program(s, argv[0]), "cannot tell whether to run the command, since its %s command %q cannot start: %w; correct it, or put the step that installs it before this one", key, words, err)
 	case err != nil:
 		return false, fmt.Errorf("cannot run the %s command %q: %w", key, words, err)
 	case res.TimedOut:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -29,7 +30,7 @@ func (Meta) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 func (Meta) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	to := file(now)
 	if to.Type == image.Absent {
-		return image.Image{}, verb.NotYetf("cannot set the metadata of %q: nothing is there; META is for what others make, use COPY or MKDIR to make it", s.Path())
+		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot set the metadata of %q: nothing is there; META is for what others make, use COPY or MKDIR to make it", s.Path())
 	}
 	if err := metaOwners(s, &to, n); err != nil {
 		return image.Image{}, err

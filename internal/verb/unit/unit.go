@@ -40,7 +40,7 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		u = *now.Unit
 	}
 	if !u.Loaded && (s.Get("enabled") == "true" || s.Get("active") == "true") {
-		return image.Image{}, verb.NotYetf("there is no unit %q on this host; install the package that ships it, or write its unit file, before this step", s.Args[0])
+		return image.Image{}, verb.NotYetf(s.Addr(), "there is no unit %q on this host; install the package that ships it, or write its unit file, before this step", s.Args[0])
 	}
 	if v, ok := s.Lookup("masked"); ok {
 		if u.Masked = v == "true"; u.Masked {

@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+)
+
+// How sure it is that a change provides what another step needs.
+const (
+	never = iota
+	maybe // a command or a unit that is started can do anything
+	likely
+	exactly
+)
+
+// later tells whether an error may be cured by a change that comes before, and by
+// which one, in words. In a rollback any change may: it restores more than its steps say.
+func (m *maker) later(err error) (how string, ok bool) {
+	if all, ok := err.(interface{ Unwrap() []error }); ok { // all of them are to be cured
+		for _, e := range all.Unwrap() {
+			if how, ok = m.later(e); !ok {
+				return "", false
+			}
+		}
+		return how, true
+	}
+	var w interface{ InTheWay() addr.Addr }
+	if errors.As(err, &w) {
+		return fmt.Sprintf("%s changes before it", w.InTheWay()), m.changed[w.InTheWay()]
+	}
+	var n interface{ Needs() addr.Addr }
+	if !errors.As(err, &n) {
+		return "", false
+	}
+	by := m.provider(n.Needs())
+	if by == "" && m.in.Goal != nil && len(m.changed) > 0 {
+		return "what it needs may be restored before it", true
+	}
+	return fmt.Sprintf("needs the %s, which %s before it can provide", inWords(n.Needs()), by), by != ""
+}
+
+// uncured leaves out of several errors those that a change before cures.
+func (m *maker) uncured(err error) error {
+	all, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	return errors.Join(slices.DeleteFunc(slices.Clone(all.Unwrap()), func(e error) bool {
+		_, later := m.later(e)
+		return later
+	})...)
+}
+
+func inWords(need addr.Addr) string {
+	switch need.Kind() {
+	case addr.KindSysctl:
+		return "kernel setting " + need.Name()
+	case addr.KindFile:
+		return "path " + need.Name()
+	}
+	return string(need.Kind()) + " " + need.Name()
+}
+
+// provider is the change of this plan so far that provides what is needed, the surest
+// one, and of equals the last; "" where there is none.
+func (m *maker) provider(need addr.Addr) addr.Addr {
+	best, by := never, addr.Addr("")
+	for _, c := range m.p.Changes {
+		if p := provides(c, need); p >= best && p > never {
+			best, by = p, c.Addr
+		}
+	}
+	return by
+}
+
+// provides tells how sure it is that a change provides what is needed. A removal never
+// does, but for one that restores what was there before.
+func provides(c Change, need addr.Addr) int {
+	s := parse(c.Step)
+	gone := c.Shown() == Remove || c.Step != "" && s.Absent() || c.To != nil && c.To.Known() && absent(*c.To)
+	if !c.Action.Mutates() || c.Action == Purge || gone {
+		return never
+	}
+	switch c.Addr.Kind() {
+	case addr.KindPkg:
+		return likely
+	case addr.KindExec:
+		return maybe
+	case addr.KindAct:
+		if len(s.Args) > 0 && s.Args[0] == "run" {
+			return maybe
+		}
+		return startProvides(need)
+	case addr.KindUnit:
+		if s.Get("active") == "true" {
+			return startProvides(need)
+		}
+	case addr.KindUser:
+		return userProvides(c, s, need)
+	case addr.KindGroup:
+		return sure(c.Addr == need)
+	case addr.KindFile, addr.KindEdit:
+		return sure(pathProvides(c, s, need))
+	}
+	return never
+}
+
+func sure(yes bool) int {
+	if yes {
+		return exactly
+	}
+	return never
+}
+
+// startProvides: a unit that is started can make files, and load kernel modules.
+func startProvides(need addr.Addr) int {
+	if need.Kind() == addr.KindFile || need.Kind() == addr.KindSysctl {
+		return maybe
+	}
+	return never
+}
+
+// userProvides: an account brings itself, a group of its name, and its home.
+func userProvides(c Change, s step.Step, need addr.Addr) int {
+	home := s.Get("home")
+	if home == "" {
+		home = path.Join("/home", c.Addr.Name())
+	}
+	group := s.Get("group") == "" && need == addr.New(addr.KindGroup, c.Addr.Name())
+	inHome := need.Kind() == addr.KindFile && s.Get("create_home") == "true" && under(need.Name(), home)
+	return sure(c.Addr == need || group || inHome)
+}
+
+// under tells whether a path is another one, or below it.
+func under(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// pathProvides tells whether a change at a path makes what is needed there.
+func pathProvides(c Change, s step.Step, need addr.Addr) bool {
+	p := c.Addr.Path()
+	whole := s.Verb == step.Link || c.To != nil && c.To.File != nil && (c.To.File.Type == image.Symlink || c.To.File.Tree != "")
+	switch need.Kind() {
+	case addr.KindFile:
+		return under(p, need.Name()) || whole && under(need.Name(), p)
+	case addr.KindProgram:
+		return path.Base(p) == need.Name() && slices.Contains(programDirs, path.Dir(p)) || whole && slices.ContainsFunc(programDirs, func(d string) bool { return under(d, p) })
+	case addr.KindUnit:
+		return makesUnit(p, need.Name()) || whole && slices.ContainsFunc(unitDirs, func(d string) bool { return under(d, p) })
+	}
+	return false
+}
+
+// programDirs are where commands without a slash are looked up.
+var programDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// unitDirs have unit files.
+var unitDirs = []string{"/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system"}
+
+// generators are what systemd makes units from, with names of their own.
+var generators = []string{"/etc/fstab", "/etc/crypttab", "/etc/init.d", "/etc/containers/systemd", "/usr/share/containers/systemd", "/etc/systemd/system-generators", "/etc/openvpn"}
+
+// makesUnit tells whether a file makes a unit: its unit file, its template, or what a
+// generator makes units from.
+func makesUnit(p, unit string) bool {
+	if slices.ContainsFunc(generators, func(g string) bool { return under(p, g) }) {
+		return true
+	}
+	name, suffix := strings.TrimSuffix(unit, path.Ext(unit)), path.Ext(unit)
+	template, _, instance := strings.Cut(name, "@")
+	base := path.Base(p)
+	return slices.Contains(unitDirs, path.Dir(p)) && (base == unit || base == unit+".service" || instance && base == template+"@"+suffix)
+}
+
+// numbered is an error for an account with the number of another one in the list.
+func (m *maker) numbered(s step.Step) error {
+	key := map[step.Verb]string{step.User: "uid", step.Group: "gid"}[s.Verb]
+	if key == "" || s.Get(key) == "" || s.Absent() {
+		return nil
+	}
+	id := key + " " + s.Get(key)
+	if other, ok := m.ids[id]; ok && other != s.Addr() {
+		return fmt.Errorf("cannot give %s the %s: %s has it in this list; choose another number", s.Addr(), id, other)
+	}
+	m.ids[id] = s.Addr()
+	return nil
+}
