@@ -98,7 +98,7 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	from, to := m.in.Observed[e.Addr], *e.Origin
 	c.From, c.To = &from, &to
-	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && (to.File.Type != image.Absent || isDirectory(from.File)) {
+	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && to.File.Type != image.Absent {
 		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
