@@ -245,8 +245,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		return
 	}
 	if err != nil {
-		c.Action, c.Why = m.verbFor(s, applied, now), provided
-		c.Then = m.then(a)
+		c.Action, c.Why, c.Then = m.verbFor(s, applied, now), provided, m.then(a)
 		m.add(c)
 		return
 	}

@@ -380,39 +380,3 @@ func (p *player) goal(word string) (int, bool) {
 	_, err = os.Stat(filepath.Join(p.state(), fmt.Sprintf("journal/%06d.wal", n)))
 	return n, err == nil && n > 0
 }
-
-// settle settles a run that was killed, and compares with what it found, or with its
-// list if it was complete.
-func (p *player) settle() *verdict {
-	c := p.crashed
-	if c == nil {
-		return nil
-	}
-	r := p.fettle(0, "recover")
-	p.tree, p.crashed = p.look(), nil
-	p.saw["recovered"]++
-	number, outcome := p.newest()
-	if outcome == "failed" && number > c.number && r.Run == 0 { // it had ended, and nothing was to be settled
-		p.saw["killed after a failure"]++
-		list := p.lists[c.list-1]
-		p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: append(slices.Clone(list), p.h.Last().List...), Done: judge.Unsure(list)})
-		return p.common(list, c.before)
-	}
-	if outcome != "succeeded" || number <= c.number {
-		return first(p.exits(r, 0, 1, 6), wrong("recovery", judge.Same("recovered", c.before, p.tree)))
-	}
-	p.saw["recovered whole"]++
-	list := p.lists[c.list-1]
-	var plan []judge.Change // unknown: each change may be a repair
-	for _, at := range judge.Differ(c.before, p.tree) {
-		plan = append(plan, judge.Change{Action: "repair", Addr: "file:" + at})
-	}
-	p.h.Add(judge.Run{Number: number, Before: c.before, After: p.tree, List: list, Done: judge.Unsure(list), Plan: plan})
-	return first(p.exits(r, 0), p.holds(list), p.common(list, c.before))
-}
-
-// complete tells whether the run that was killed had done everything.
-func (p *player) complete() bool {
-	number, outcome := p.newest()
-	return number > p.crashed.number && outcome == "succeeded"
-}
