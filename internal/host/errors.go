@@ -31,3 +31,18 @@ func (e *PackagesError) Error() string { return e.Err.Error() }
 
 // Unwrap gives what went wrong.
 func (e *PackagesError) Unwrap() error { return e.Err }
+
+// IsFault tells whether an error of the system is about the machine, and not about what
+// is at a path: a disk that cannot be read, too many open files. It says nothing of the
+// path, so nothing can be decided about it.
+func IsFault(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	switch errno {
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG:
+		return false
+	}
+	return true
+}

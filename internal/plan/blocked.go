@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
 )
@@ -27,9 +28,10 @@ func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
 }
 
 // blocked leaves an address as it is that cannot go back now, and keeps a purge from
-// its path. A rollback reports an error unless it may leave some out.
+// its path. It is an error in a rollback, and where the machine cannot be read, unless
+// blocked addresses may be left out.
 func (m *maker) blocked(c Change, err error) {
-	if m.in.Goal != nil && !m.in.SkipBlocked {
+	if !m.in.SkipBlocked && (m.in.Goal != nil || host.IsFault(err)) {
 		line := c.Step
 		if line == "" {
 			line = c.Applied

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
@@ -32,13 +34,24 @@ func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int
 		return 0, errors.Join(cause, x.store.Disarm())
 	}
 	run := res.Run
-	if res.Changed == 0 {
+	if changedNothing(res) {
 		if run = o.Continues; run == 0 {
 			return 0, errors.Join(cause, x.store.Disarm())
 		}
 	}
 	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
 	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: run, Deadline: deadline}))
+}
+
+// changedNothing tells whether a run left the machine as it was. What a command did that
+// failed is not known.
+func changedNothing(res apply.Result) bool {
+	for _, f := range append(slices.Clone(res.Rescued), res.Failed) {
+		if f != nil && (f.Addr.Kind() == addr.KindExec || f.Addr.Kind() == addr.KindAct) {
+			return false
+		}
+	}
+	return res.Changed == 0
 }
 
 // confirmed lets the checks of an apply that went well confirm it where they may.
