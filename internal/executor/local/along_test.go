@@ -48,6 +48,9 @@ func TestAlong(t *testing.T) {
 		"and is gone at the origin":       {[]string{"PKG app", "PKG lib", "back 1", "back 0"}, "", ""},
 		"wanted needs what leaves":        {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", "PKG app"}, "app lib", "app needs it, so it stays"},
 		"and then nothing needs it":       {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", ""}, "", ""},
+		"back from what it needs":         {[]string{tied1, tied2 + "; PKG plug", "back 1"}, "grow mate", "lib goes along"},
+		"on from what it needs":           {[]string{tied1, tied2 + "; PKG plug", tied1}, "grow mate", "lib goes along"},
+		"needed at a version":             {[]string{"PKG tool; PKG grow version=2", "PKG plug"}, "grow lib(auto) plug", "plug needs it, so it stays"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAlong(t)
@@ -95,6 +98,13 @@ func TestNobodyLosesPackages(t *testing.T) {
 	}
 }
 
+// Packages that need each other at one version. What else needs one of them at the second
+// version must go in the transaction that takes them back to the first.
+const (
+	tied1 = "PKG grow version=1; PKG mate version=1"
+	tied2 = "PKG grow version=2; PKG mate version=2"
+)
+
 type alongWorld struct{ *world }
 
 func newAlong(t *testing.T) alongWorld {
@@ -104,6 +114,7 @@ func newAlong(t *testing.T) alongWorld {
 		{Name: "lib", Version: "1"}, {Name: "tool", Version: "1"},
 		{Name: "app", Version: "1", Depends: []string{"lib"}}, {Name: "app2", Version: "1", Depends: []string{"lib"}}, {Name: "rec", Version: "1", Recommends: []string{"lib"}},
 		{Name: "grow", Version: "1"}, {Name: "grow", Version: "2", Depends: []string{"lib"}},
+		{Name: "mate", Version: "1", Depends: []string{"grow (= 1)"}}, {Name: "mate", Version: "2", Depends: []string{"grow (= 2)"}}, {Name: "plug", Version: "1", Depends: []string{"grow (= 2)"}},
 	} {
 		repo.Publish(r)
 	}
@@ -155,7 +166,7 @@ func (w alongWorld) notes(line string) string {
 // packages are the installed ones, those that are marked as dependencies with a mark.
 func (w alongWorld) packages() string {
 	w.t.Helper()
-	names := []string{"app", "app2", "grow", "lib", "rec", "tool"}
+	names := []string{"app", "app2", "grow", "lib", "mate", "plug", "rec", "tool"}
 	all, err := w.aside.(*mem.Host).Repository().Installed(context.Background(), names)
 	w.must(err)
 	var out []string

@@ -106,11 +106,12 @@ func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.
 			coming = append(coming, m)
 		}
 	}
-	if len(coming) > 0 && !possible(ctx, h, coming) {
-		coming = slices.DeleteFunc(coming, func(m *verb.GroupMove) bool { return len(m.To.Package.Also) == 0 })
-	}
-	for len(going) > 0 || slices.ContainsFunc(coming, func(m *verb.GroupMove) bool { return len(m.To.Package.Also) > 0 }) {
-		along, err := pkg.Pkg{}.Foretell(ctx, env, slices.Concat(going, coming))
+	for {
+		come := feasible(ctx, h, going, coming)
+		if len(going) == 0 && !slices.ContainsFunc(come, func(m *verb.GroupMove) bool { return len(m.To.Package.Also) > 0 }) {
+			return
+		}
+		along, err := pkg.Pkg{}.Foretell(ctx, env, slices.Concat(going, come))
 		left := going
 		var needed *pkg.NeededError
 		if errors.As(err, &needed) {
@@ -137,16 +138,28 @@ func possible(ctx context.Context, h host.Packages, moves []*verb.GroupMove) boo
 	return err == nil
 }
 
+// feasible are the packages to ask about that come together with the removals. When
+// apt can do neither that nor what comes by itself, they are those of which earlier
+// transactions brought something.
+func feasible(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove) []*verb.GroupMove {
+	if len(coming) == 0 || possible(ctx, h, slices.Concat(going, coming)) || possible(ctx, h, coming) {
+		return coming
+	}
+	return slices.DeleteFunc(slices.Clone(coming), func(m *verb.GroupMove) bool { return len(m.To.Package.Also) == 0 })
+}
+
 // stayFor takes out the removals without which a package of the same plan cannot come,
-// and notes which.
+// and notes which. What can only come together with others, or with the removal, says
+// nothing by itself.
 func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove, needed map[string][]string) []*verb.GroupMove {
+	tied := len(coming) > 0 && possible(ctx, h, coming)
 	return slices.DeleteFunc(slices.Clone(going), func(g *verb.GroupMove) bool {
 		name := g.Step.Args[0]
 		if g.From.Package.Version == "" || possible(ctx, h, append(slices.Clone(coming), g)) || !possible(ctx, h, []*verb.GroupMove{g}) {
 			return false
 		}
 		for _, c := range coming {
-			if !possible(ctx, h, []*verb.GroupMove{c, g}) {
+			if (tied || possible(ctx, h, []*verb.GroupMove{c})) && !possible(ctx, h, []*verb.GroupMove{c, g}) {
 				needed[name] = append(needed[name], c.Step.Args[0])
 			}
 		}
