@@ -215,12 +215,12 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string)
 		wrong("commands", p.h.Commands(list, ran, false)), p.empty(n))
 }
 
-// stoppedFor accepts a failed run only for a command that was told to fail, or for an
-// address that the plan called blocked.
+// stoppedFor accepts a failed run only for a command that was told to fail, for an
+// address that the plan called blocked, and for one that a command did not provide for.
 func (p *player) stoppedFor(r report, failed []string, blocked bool) *verdict {
-	unsure := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Addr == r.Failed.Addr && c.Unsure() })
+	hoped := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Addr == r.Failed.Addr && c.Hopes() })
 	_, at, _ := strings.Cut(r.Failed.Addr, ":")
-	if len(failed) > 0 || blocked || unsure || p.tree[at].Links != "" { // a directory may go that has the other name
+	if len(failed) > 0 || blocked || hoped || p.tree[at].Links != "" { // a directory may go that has the other name
 		return nil
 	}
 	return &verdict{rule: "a run fails halfway", text: r.Error + " " + r.Failed.Addr}

@@ -26,8 +26,23 @@ type Change struct{ Action, Addr, Why string }
 
 // Unsure tells whether the plan says of the address that only the run can tell.
 func (c Change) Unsure() bool {
-	return strings.HasPrefix(c.Why, "as wanted now;") || c.Why == "an earlier step makes what it needs"
+	return strings.HasPrefix(c.Why, "as wanted now;") || c.Provider() != ""
 }
+
+// Provider is the change that the plan names as the one that may provide what this one
+// needs, and nothing if it needs nothing more.
+func (c Change) Provider() string {
+	_, rest, _ := strings.Cut(c.Why, ", which ")
+	by, _, found := strings.Cut(rest, " before it can provide")
+	if !found || !strings.HasPrefix(c.Why, "needs the ") {
+		return ""
+	}
+	return by
+}
+
+// Hopes tells whether the plan says that a command may provide what is needed. Only then
+// may the change fail: a command can do anything, and these commands make no files.
+func (c Change) Hopes() bool { return strings.HasPrefix(c.Provider(), "exec:") }
 
 // repairs tells whether the change takes back what others did at a path.
 func (c Change) repairs(p string) bool { return c.Action == "repair" && below(p, c.path()) }
