@@ -1,15 +1,15 @@
 package fault
 
 import (
-	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"fettle.dev/fettle/internal/host"
 )
 
-// ErrLook is the error of a look that was planned to fail.
-var ErrLook = errors.New("planned failure of a look")
+// ErrLook is the error of a look that was planned to fail, one of the disk.
+var ErrLook = fmt.Errorf("planned failure of a look: %w", syscall.EIO)
 
 // Looks is a file system of which one look fails: at a name, or into a file that
 // is open. Operations that change something go through; Plan breaks those. It is safe
