@@ -12,15 +12,11 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// removals takes back what is no longer wanted, last applied first.
+// removals takes back what is no longer wanted.
 func (m *maker) removals() {
 	var later []journal.Entry
 	early := map[addr.Addr]bool{}
-	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
-		e := m.in.Applied.Entries[i]
-		if m.wanted[e.Addr] || m.purgedThen[e.Addr] {
-			continue
-		}
+	for _, e := range m.leaving() {
 		if _, with, known := m.foundAt(e.Addr.Path()); e.By != "" && m.purging(e.By) && (!known || with != "") {
 			continue
 		}
