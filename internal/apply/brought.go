@@ -85,16 +85,16 @@ func Brought(entries []journal.Entry) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// passOn gives what the installation of a package brought, and what did not go with the
-// package, to another package that fettle installed: it goes with the removal that leaves
-// it unneeded.
-func (r *run) passOn(entries map[addr.Addr]journal.Entry, i int, gone journal.Entry) {
-	if !installedByUs(gone) || r.fx[i].from.Package == nil {
-		return
-	}
+// passOn gives what came along, in this run or before, and what no entry has any more, to
+// a package that fettle installed: it goes with the removal that leaves it unneeded. The
+// entry that had it went, or what brought it was recorded with a removal of the same
+// transaction.
+func (r *run) passOn(entries map[addr.Addr]journal.Entry) {
+	came, went := r.cameAndWent()
+	here := Brought(slices.Collect(maps.Values(entries)))
 	left := map[string]string{}
-	for name, was := range gone.Origin.Package.Also {
-		if _, went := r.fx[i].from.Package.Also[name]; was == "" && !went {
+	for _, name := range append(came, Brought(r.base.Entries)...) {
+		if !went[name] && !slices.Contains(here, name) {
 			left[name] = ""
 		}
 	}
@@ -102,12 +102,32 @@ func (r *run) passOn(entries map[addr.Addr]journal.Entry, i int, gone journal.En
 		return
 	}
 	for _, a := range slices.Sorted(maps.Keys(entries)) {
-		if e := entries[a]; installedByUs(e) && e.Origin.Package != nil {
+		if e := entries[a]; installedByUs(e) {
 			e.Origin = broughtSince(e.Origin, image.Image{Package: &image.Package{Also: left}})
-			entries[e.Addr] = e
+			entries[a] = e
 			return
 		}
 	}
+}
+
+// cameAndWent are the packages that came with the changes of the run that are in effect,
+// and those that went.
+func (r *run) cameAndWent() (came []string, went map[string]bool) {
+	went = map[string]bool{}
+	for i := range r.plan.Changes {
+		from, s := r.fx[i].from.Package, r.m.Status(i)
+		if from == nil || !r.fx[i].changed || s != Done && s != Failed && s != Stuck {
+			continue
+		}
+		for name, was := range from.Also {
+			if was == "" {
+				came = append(came, name)
+			} else {
+				went[name] = true
+			}
+		}
+	}
+	return came, went
 }
 
 // foresee puts what the transaction will bring besides into the before-image,

@@ -22,6 +22,7 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 	for i := range r.plan.Changes {
 		r.enter(entries, i)
 	}
+	r.passOn(entries)
 	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
 		Revision: r.header.Revision, Repository: r.header.Repository, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
 	st.Entries = r.ordered(entries)
@@ -50,7 +51,6 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	case plan.Remove, plan.Forget:
 		if !partly {
 			delete(entries, c.Addr)
-			r.passOn(entries, i, old)
 		}
 		return
 	case plan.Drift, plan.Verify, plan.Wait, plan.Blocked:
