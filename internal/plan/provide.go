@@ -73,11 +73,21 @@ func inWords(need addr.Addr) string {
 func (m *maker) provider(need addr.Addr) addr.Addr {
 	best, by := never, addr.Addr("")
 	for _, c := range m.p.Changes {
-		if p := provides(c, need); p >= best && p > never {
+		if p := provides(c, need); p >= best && p > never && !m.knownToLack(c, need) {
 			best, by = p, c.Addr
 		}
 	}
 	return by
+}
+
+// knownToLack tells whether a path is below a directory that returns without it: what was
+// kept of a directory is known.
+func (m *maker) knownToLack(c Change, need addr.Addr) bool {
+	if m.in.Kept == nil || c.To == nil || c.To.File == nil || c.To.File.Tree == "" || need.Kind() != addr.KindFile {
+		return false
+	}
+	rel, below := strings.CutPrefix(need.Name(), c.Addr.Path()+"/")
+	return below && !slices.ContainsFunc(m.in.Kept(c.To.File.Tree), func(k Kept) bool { return k.Rel == rel || k.File.Type == image.Symlink && under(rel, k.Rel) })
 }
 
 // provides tells how sure it is that a change provides what is needed. A removal never
