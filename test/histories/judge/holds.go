@@ -158,10 +158,12 @@ func jsonValue(text string, keys []string) (string, bool) {
 		return err.Error(), false
 	}
 	for _, k := range keys {
-		m, ok := v.(map[string]any)
-		if v, ok = m[k]; !ok {
+		m, _ := v.(map[string]any)
+		next, ok := m[k]
+		if !ok {
 			return "", false
 		}
+		v = next
 	}
 	b, err := json.Marshal(v)
 	return string(bytes.TrimSpace(b)), err == nil
