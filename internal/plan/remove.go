@@ -93,6 +93,11 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	from, to := m.in.Observed[e.Addr], *e.Origin
+	if e.Addr.Kind() == addr.KindMeta && from.File != nil && from.File.Type == image.Absent {
+		c.Action, c.Why = Forget, c.Why+"; nothing is at its path any more"
+		m.add(c)
+		return
+	}
 	c.From, c.To = &from, &to
 	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && to.File.Type != image.Absent {
 		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
