@@ -11,4 +11,6 @@
 //	-- host --      what is there before: dir, file, link, hard, xattr
 //	-- 1 --         a list of steps, and so on
 //	-- history --   the operations, one a line
+//
+// testdata/open has the scripts of known errors that are not corrected yet.
 package histories
