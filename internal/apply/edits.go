@@ -38,6 +38,21 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 	}
 }
 
+// forTarget is the image that a step's target is worked out from. A region notes that its
+// file was not there before our other regions, which a step that sets it must not take
+// for a file that is not there now.
+func (r *run) forTarget(s step.Step, now image.Image) image.Image {
+	if s.Verb != step.Edit || s.Absent() || now.Region == nil || !now.Region.FileAbsent {
+		return now
+	}
+	if _, err := r.Host.Lstat(s.Path()); err != nil {
+		return now
+	}
+	one := *now.Region
+	one.FileAbsent = false
+	return image.Image{Region: &one}
+}
+
 // asBeforeMapping notes that a mapping which a value stands in was not there before
 // another value of ours, so that whichever leaves last takes it along.
 func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
