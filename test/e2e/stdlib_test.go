@@ -43,7 +43,8 @@ func standardLibraryOnAHost(t *testing.T, r hosts.Release) {
 	m.fettle(asWanted, "plan")
 	asked(m)
 	again(m, files)
-	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.says(m.fettle(asWanted, "rollback", "origin", "--yes"), "stays: libc-l10n: needed by libc6")
+	withoutRecommended(m)
 	backAgain(m, before, debianRemains(r)...)
 
 	m.write(map[string]string{"fettle.hcl": hostKinds + otherKinds})
@@ -61,6 +62,13 @@ func standardLibraryOnAHost(t *testing.T, r hosts.Release) {
 	m.Run(t, "userdel", "kindshop")                                           // whom sysusers made stays
 	backAgain(m, before, append(debianRemains(r), "/srv/my-data")...)         // a directory that was mounted over
 	refused(m)
+}
+
+// withoutRecommended removes what came with locales and stays, since libc6 recommends it.
+func withoutRecommended(m *machine) {
+	m.t.Helper()
+	m.want("libc-l10n", "apt-mark", "showauto", "libc-l10n")
+	m.Run(m.t, "dpkg", "--purge", "libc-l10n")
 }
 
 // debianRemains lists what Debian's own tools leave different on a release.
