@@ -72,10 +72,12 @@ func (a Identity) Over(earlier Identity) Identity {
 
 // String names the repository for people.
 func (a Identity) String() string {
-	text := "a repository that is not known"
+	text := "an unknown repository"
 	switch {
 	case a.Name != "":
 		text = fmt.Sprintf("the repository %q", a.Name)
+	case a.onlyDir():
+		text = "the repository"
 	case a.Root != "":
 		text = "the repository with the root commit " + a.Root[:min(12, len(a.Root))]
 		if a.Folder != "" {

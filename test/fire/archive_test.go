@@ -109,5 +109,5 @@ func archiveGone(m *machine) {
 	m.unchanged(list, "Could not connect", "cannot be reached")
 	m.Run(m.t, "rm", "/etc/apt/sources.list.d/remote.list")
 	m.update()
-	m.unchanged(list, "Unable to locate package remote")
+	m.unchanged(list, `apt knows no package "remote"`)
 }

@@ -49,9 +49,9 @@ func essential(m *machine) {
 
 // noSuchPackage: mistakes in names and versions are told with what there is.
 func noSuchPackage(m *machine) {
-	m.unchanged(`package "modi" {}`, "Unable to locate package modi", `Did you mean "moody"?`)
-	m.unchanged(`package "moody" { version = "3.0" }`, "Version '3.0' for 'moody' was not found", "There is 2.0, 1.0")
-	m.unchanged("package \"bystander\" {}\npackage \"no-such-thing\" {}\n", "pkg:no-such-thing: ", "Unable to locate package no-such-thing", "fettle.hcl:2")
+	m.unchanged(`package "modi" {}`, `apt knows no package "modi"`, `Did you mean "moody"?`)
+	m.unchanged(`package "moody" { version = "3.0" }`, `apt knows no version 3.0 of package "moody"`, "There is 2.0, 1.0")
+	m.unchanged("package \"bystander\" {}\npackage \"no-such-thing\" {}\n", `apt knows no package "no-such-thing"`, "fettle.hcl:2")
 }
 
 // foreign: packages of another architecture have names of their own.

@@ -120,10 +120,10 @@ func TestForeignOfEarlierVersions(t *testing.T) {
 		t.Error("another repository is not refused")
 	}
 	if got := w.foreign(old); got != "" {
-		t.Errorf("the same list of a repository that is not known: %q", got)
+		t.Errorf("the same list of an unknown repository: %q", got)
 	}
-	if got := w.foreign(request(t, "MKDIR /b\n")); !strings.Contains(got, "a repository that is not known") {
-		t.Errorf("another list of a repository that is not known: %q", got)
+	if got := w.foreign(request(t, "MKDIR /b\n")); !strings.Contains(got, "an unknown repository") {
+		t.Errorf("another list of an unknown repository: %q", got)
 	}
 }
 
