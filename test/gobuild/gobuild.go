@@ -9,9 +9,12 @@
 package gobuild
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // Packages of programs.
@@ -23,10 +26,54 @@ const (
 // Program builds a package into a file, which must lie in a folder that is there.
 // The flags are those of go build. The error shows what the compiler says.
 func Program(file, pkg string, flags ...string) error {
+	if err := dependOnSources(); err != nil {
+		return err
+	}
 	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", file}, flags...), pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build %s: %w\n%s", pkg, err, out)
 	}
 	return nil
+}
+
+// dependOnSources makes the cached result of the running test depend on the sources of all
+// programs: go test sees which files a test asks for, but not what go build reads. Without
+// it a test of a program would pass from the cache after the program has changed.
+// See "go help test" on caching.
+func dependOnSources() error {
+	top, err := moduleDir()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(filepath.Join(top, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("cannot look at the sources: %w", err)
+		}
+	}
+	return nil
+}
+
+// moduleDir is the closest directory above the working one that has a go.mod.
+func moduleDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("cannot find go.mod above the working directory: run the tests inside the module")
+		}
+		dir = up
+	}
 }

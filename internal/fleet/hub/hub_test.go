@@ -164,7 +164,7 @@ func (w *world) ask(method, path string, in, out any) {
 // until waits for something that becomes true.
 func until[T any](t *testing.T, what string, get func() (T, bool)) T {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(2 * time.Minute); ; {
 		v, ok := get()
 		if ok {
 			return v

@@ -22,7 +22,9 @@ func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Op
 	return s.settle(ctx, x, st, o)
 }
 
-// mayApply is mayRun for what is refused as well while a run waits to be confirmed.
+// mayApply is mayRun for what is refused as well while a run waits to be confirmed. If
+// another process has the lock, it may just be confirming or undoing that run: then the
+// lock is what refuses.
 func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.Options) error {
 	st, err := x.Condition(ctx)
 	if err != nil {
@@ -31,7 +33,7 @@ func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.
 	if err := s.refuseFrozen(st); err != nil {
 		return err
 	}
-	if a := st.Armed; a != nil && st.Unfinished == 0 && s.app.Now().Before(time.Unix(0, a.Deadline)) {
+	if a := st.Armed; a != nil && st.Locked == "" && st.Unfinished == 0 && s.app.Now().Before(time.Unix(0, a.Deadline)) {
 		return refuse(fmt.Sprintf("Keep what it did: fettle confirm%s\nOr undo it: fettle rollback%s", s.there(), s.there()),
 			fmt.Sprintf("cannot apply: run %d waits until %s to be confirmed", a.Run, s.moment(a.Deadline)))
 	}
