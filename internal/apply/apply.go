@@ -78,6 +78,8 @@ type Result struct {
 	State   journal.State
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr
+	// Stays are the changes that the undo of the run could not take back.
+	Stays []addr.Addr
 }
 
 // Policies that a header holds.

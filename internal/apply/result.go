@@ -12,6 +12,9 @@ func (r *run) result() Result {
 		if r.kept(i) {
 			res.Changed++
 		}
+		if r.m.Status(i) == Stuck {
+			res.Stays = append(res.Stays, c.Addr)
+		}
 		if s := r.m.Status(i); (s == Do || s == Barred) && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
 			res.Remaining = append(res.Remaining, c.Addr)
 		}

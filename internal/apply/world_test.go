@@ -247,7 +247,7 @@ func (w *world) recover(o executor.Options) (string, error) {
 	if rep == nil {
 		return "nothing to recover", err
 	}
-	return fmt.Sprintf("%s %+v %v", rep.Outcome, rep.Failed, rep.Notes), err
+	return fmt.Sprintf("%s %+v %v stays %v", rep.Outcome, rep.Failed, rep.Notes, rep.Stays), err
 }
 
 func (w *world) rollback(to int) error {

@@ -226,6 +226,8 @@ type Report struct {
 	Pending []addr.Addr   `json:"pending,omitempty"`
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr `json:"remaining,omitempty"`
+	// Stays are the changes that the undo of the run could not take back.
+	Stays []addr.Addr `json:"stays,omitempty"`
 	// ConfirmBy is when an armed run undoes itself, ns since 1970; 0 is never.
 	ConfirmBy int64         `json:"confirm_by,omitempty"`
 	Duration  time.Duration `json:"duration_ns"`

@@ -147,7 +147,7 @@ func (x *Executor) header(p *plan.Plan, o executor.Options) (journal.Header, err
 // error that ui turns into an exit code.
 func report(res apply.Result, began, ended time.Time, err error) (*executor.Report, error) {
 	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Rescued: res.Rescued, Checks: res.Checks,
-		Notes: res.Notes, Remaining: res.Remaining, Duration: ended.Sub(began)}
+		Notes: res.Notes, Remaining: res.Remaining, Stays: res.Stays, Duration: ended.Sub(began)}
 	for _, p := range res.State.Pending {
 		rep.Pending = append(rep.Pending, p.Addr)
 	}

@@ -286,7 +286,7 @@ func explained(r *executor.Report) bool {
 			return true
 		}
 	}
-	return false
+	return len(r.Stays) > 0
 }
 
 // afterFailure is what a person can type after a run that went wrong.

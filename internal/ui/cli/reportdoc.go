@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
 )
 
 // reportDoc is how a run ended, as a document.
@@ -21,6 +26,7 @@ type reportDoc struct {
 	Notes     []string               `json:"notes,omitempty"`
 	Pending   []addr.Addr            `json:"pending,omitempty"`
 	Remaining []addr.Addr            `json:"remaining,omitempty"`
+	Stays     []addr.Addr            `json:"stays,omitempty"`
 	ConfirmBy int64                  `json:"confirm_by,omitempty"`
 	Duration  int64                  `json:"duration_ns"`
 	Plan      *planDoc               `json:"plan,omitempty"`
@@ -29,11 +35,50 @@ type reportDoc struct {
 func reportJSON(r *executor.Report, p *plan.Plan, err error) reportDoc {
 	doc := reportDoc{
 		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Runs: r.Runs, Outcome: string(r.Outcome), Changed: r.Changed,
-		Failed: r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
+		Failed: r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining, Stays: r.Stays,
 		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: planJSON("fettle.plan/1", p),
 	}
 	if err != nil {
 		doc.Error = err.Error()
 	}
 	return doc
+}
+
+// outcomeError is the error that an ended run stands for, whichever way the
+// engine tells it.
+func outcomeError(rep *executor.Report, err error) error {
+	if rep == nil || err != nil {
+		return err
+	}
+	switch rep.Outcome {
+	case "check-failed":
+		return executor.ErrCheckFailed
+	case "rolled-back":
+		return executor.ErrRolledBack
+	case "failed", "interrupted":
+		return unfinished(rep)
+	}
+	return nil
+}
+
+// unfinished says how a run ended that neither reached its end nor was undone wholly.
+func unfinished(rep *executor.Report) error {
+	switch {
+	case len(rep.Stays) > 0:
+		return fmt.Errorf("run %d was undone, except for %s: %s", rep.Run, render.Count(len(rep.Stays), "change"), addressList(rep.Stays))
+	case rep.Failed != nil:
+		return fmt.Errorf("run %d failed: %s", rep.Run, rep.Failed.Error)
+	case rep.Outcome == journal.Interrupted:
+		return fmt.Errorf("run %d was interrupted", rep.Run)
+	}
+	return fmt.Errorf("run %d failed", rep.Run)
+}
+
+// addressList is a list of addresses as text.
+func addressList(all []addr.Addr) string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.String())
+	}
+	return strings.Join(out, ", ")
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -237,21 +236,4 @@ func (s *session) variables() (map[string]string, error) {
 		out[name] = value
 	}
 	return out, nil
-}
-
-// outcomeError is the error that an ended run stands for, whichever way the
-// engine tells it.
-func outcomeError(rep *executor.Report, err error) error {
-	if rep == nil || err != nil {
-		return err
-	}
-	switch rep.Outcome {
-	case "check-failed":
-		return executor.ErrCheckFailed
-	case "rolled-back":
-		return executor.ErrRolledBack
-	case "failed", "interrupted":
-		return errors.New("cannot finish the run: it was " + string(rep.Outcome))
-	}
-	return nil
 }

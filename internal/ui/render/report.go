@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
@@ -50,6 +51,9 @@ func (s Style) GroupReport(w io.Writer, verb string, r *executor.Report) {
 
 // OutcomeWords is how a run ended, in a few words.
 func (s Style) OutcomeWords(verb string, r *executor.Report) string {
+	if len(r.Stays) > 0 {
+		return "undone, except for " + Count(len(r.Stays), "change")
+	}
 	switch r.Outcome {
 	case journal.Failed, journal.Interrupted:
 		return fmt.Sprintf("%s: %d changed, %d not reached", r.Outcome, r.Changed, len(r.Remaining))
@@ -68,6 +72,9 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	took := Duration(r.Duration)
 	if r.Run == 0 && r.Outcome == journal.CheckFailed {
 		return s.paint(red, "Nothing had to change, but a check failed.")
+	}
+	if len(r.Stays) > 0 {
+		return fmt.Sprintf("%s in %s, except for %s (%s).", s.paint(yellow, "Undone"), took, Count(len(r.Stays), "change"), runs(r.Run, r.Runs))
 	}
 	switch r.Outcome {
 	case journal.Failed:
@@ -120,13 +127,23 @@ func (s Style) failure(w io.Writer, how string, f *executor.Failure) {
 }
 
 func (s Style) remaining(w io.Writer, r *executor.Report) {
-	if len(r.Remaining) == 0 || r.Outcome == journal.RolledBack {
+	switch {
+	case len(r.Stays) > 0:
+		first(w, "stays:", r.Stays)
+	case r.Outcome != journal.RolledBack:
+		first(w, "not reached:", r.Remaining)
+	}
+}
+
+// first prints the first of a list of addresses, and how many more there are.
+func first(w io.Writer, heading string, all []addr.Addr) {
+	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "  not reached:")
-	for i, a := range r.Remaining {
+	fmt.Fprintln(w, "  "+heading)
+	for i, a := range all {
 		if i == remainingLimit {
-			fmt.Fprintf(w, "    and %d more\n", len(r.Remaining)-i)
+			fmt.Fprintf(w, "    and %d more\n", len(all)-i)
 			return
 		}
 		fmt.Fprintf(w, "    %s\n", Escape(a.String()))
