@@ -270,6 +270,14 @@ func (r Remains) String() string {
 	return strings.Join(parts, " and ")
 }
 
+// Stay is the verb for a sentence about what remains, and the pronoun for it.
+func (r Remains) Stay() (verb, it string) {
+	if len(r.Conffiles) > 0 && len(r.Dirs) > 0 {
+		return "stay", "them"
+	}
+	return "stays", "it"
+}
+
 // some are the first names of a list that may be long.
 func some(list []string) string {
 	const shown = 4

@@ -44,3 +44,17 @@ func TestSame(t *testing.T) {
 		t.Error("nothing is nothing, whatever else is said")
 	}
 }
+
+// TestRemainsInASentence: one thing stays, two things stay.
+func TestRemainsInASentence(t *testing.T) {
+	conf, data := []string{"/etc/a", "/etc/b"}, []string{"/var/lib/a"}
+	for want, r := range map[string]image.Remains{
+		"configuration in /etc/a, /etc/b stays it":                         {Conffiles: conf},
+		"data in /var/lib/a stays it":                                      {Dirs: data},
+		"configuration in /etc/a, /etc/b and data in /var/lib/a stay them": {Conffiles: conf, Dirs: data},
+	} {
+		if stay, it := r.Stay(); r.String()+" "+stay+" "+it != want {
+			t.Errorf("%s %s %s, want %s", r, stay, it, want)
+		}
+	}
+}

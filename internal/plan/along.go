@@ -63,8 +63,9 @@ func (c *Change) alongside(a PackageAnswers, told map[string]bool) {
 			continue
 		}
 		goes = append(goes, goesTo(name, one.Version, was))
-		if left := a.Remains[name].String(); left != "" {
-			goes = append(goes, fmt.Sprintf("the %s of %s stay", left, name))
+		if left := a.Remains[name]; left.String() != "" {
+			stay, _ := left.Stay()
+			goes = append(goes, fmt.Sprintf("the %s of %s %s", left, name, stay))
 		}
 	}
 	if len(goes) > 0 {

@@ -114,8 +114,10 @@ func (c *Change) leaves(a PackageAnswers) {
 		c.noted("what stays of it could not be read: " + a.Unknown)
 		return
 	}
-	if text := a.Remains[name].String(); text != "" {
-		c.noted(fmt.Sprintf("its %s stay; to delete them: apt-get purge %s, or ensure = \"purged\"", text, name))
+	left := a.Remains[name]
+	if text := left.String(); text != "" {
+		stay, it := left.Stay()
+		c.noted(fmt.Sprintf("its %s %s; to delete %s: apt-get purge %s, or ensure = \"purged\"", text, stay, it, name))
 	}
 }
 

@@ -50,7 +50,7 @@ func essential(m *machine) {
 // noSuchPackage: mistakes in names and versions are told with what there is.
 func noSuchPackage(m *machine) {
 	m.unchanged(`package "modi" {}`, `apt knows no package "modi"`, `Did you mean "moody"?`)
-	m.unchanged(`package "moody" { version = "3.0" }`, `apt knows no version 3.0 of package "moody"`, "There is 2.0, 1.0")
+	m.unchanged(`package "moody" { version = "3.0" }`, `apt knows no version 3.0 of package "moody"`, "apt knows 2.0 and 1.0")
 	m.unchanged("package \"bystander\" {}\npackage \"no-such-thing\" {}\n", `apt knows no package "no-such-thing"`, "fettle.hcl:2")
 }
 

@@ -331,8 +331,20 @@ func (p *packages) unknownVersion(ctx context.Context, e string) string {
 		}
 	}
 	sort.Slice(versions, func(i, j int) bool { return debver.Compare(versions[i], versions[j]) > 0 })
-	if len(versions) > shownVersions {
-		versions = versions[:shownVersions]
+	return knownVersions(versions)
+}
+
+// knownVersions says which versions of a package apt knows, the newest first.
+func knownVersions(versions []string) string {
+	const update = "If the version is new in the archive, run apt-get update, then fettle again"
+	switch n := len(versions); {
+	case n == 0:
+		return update
+	case n == 1:
+		return fmt.Sprintf("apt knows %s. %s", versions[0], update)
+	case n > shownVersions:
+		return fmt.Sprintf("apt knows %s and %d older ones. %s", strings.Join(versions[:shownVersions], ", "), n-shownVersions, update)
+	default:
+		return fmt.Sprintf("apt knows %s and %s. %s", strings.Join(versions[:n-1], ", "), versions[n-1], update)
 	}
-	return fmt.Sprintf("There is %s. If it is new in the archive, run apt-get update, then fettle again", strings.Join(versions, ", "))
 }

@@ -176,3 +176,16 @@ func TestDownloadSize(t *testing.T) {
 		t.Errorf("%d bytes", got)
 	}
 }
+func TestKnownVersions(t *testing.T) {
+	for want, versions := range map[string][]string{
+		"If the version is new":                     nil,
+		"apt knows 1. If":                           {"1"},
+		"apt knows 2 and 1. If":                     {"2", "1"},
+		"apt knows 5, 4, 3, 2 and 1. If":            {"5", "4", "3", "2", "1"},
+		"apt knows 7, 6, 5, 4, 3 and 2 older ones.": {"7", "6", "5", "4", "3", "2", "1"},
+	} {
+		if got := knownVersions(versions); !strings.HasPrefix(got, want) {
+			t.Errorf("%v: %q, want %q", versions, got, want)
+		}
+	}
+}

@@ -142,7 +142,7 @@ func (p *packages) instead(ctx context.Context, c host.PackageChange, known poli
 		return ". " + p.unknownPackage(ctx, c.Name)
 	}
 	slices.SortFunc(known.versions, func(a, b string) int { return debver.Compare(b, a) })
-	return fmt.Sprintf(". There is %s. If it is new in the archive, run apt-get update, then fettle again", strings.Join(known.versions[:min(len(known.versions), shownVersions)], ", "))
+	return ". " + knownVersions(known.versions)
 }
 
 // hasLists tells whether apt has package lists to look into.

@@ -44,8 +44,9 @@ func noteRemains(ctx context.Context, e verb.Env, p host.Packages, leave map[str
 		if now[name].Version != "" {
 			continue
 		}
-		if text := stillThere(e.Host, leave[name]).String(); text != "" {
-			e.Note(fmt.Sprintf("package %s is removed; its %s stay. To delete them: apt-get purge %s, or ensure = \"purged\"", name, text, name))
+		if left := stillThere(e.Host, leave[name]); left.String() != "" {
+			stay, it := left.Stay()
+			e.Note(fmt.Sprintf("package %s is removed; its %s %s. To delete %s: apt-get purge %s, or ensure = \"purged\"", name, left, stay, it, name))
 		}
 	}
 }
