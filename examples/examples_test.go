@@ -1,7 +1,3 @@
-// Package examples holds repositories that work; its tests compile each for
-// every target and compare the lists with those beside them.
-//
-//	go test ./examples -update   # after a change; review the difference like code
 package examples
 
 import (

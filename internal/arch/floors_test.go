@@ -26,7 +26,7 @@ var floors = []floor{
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
 	{"fleet", []string{"internal/fleet", "internal/fleet/..."}},
 	{"ui", []string{"internal/ui/..."}},
-	{"top", []string{"cmd/...", "test/...", "internal/arch"}},
+	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
 }
 
 // checkFloors tells every import that does not go down. Where whole is set,

@@ -1,4 +1,3 @@
-// Package e2e tests fettle on real Debian hosts.
 package e2e
 
 import (

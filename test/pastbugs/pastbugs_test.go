@@ -1,13 +1,3 @@
-// Package pastbugs puts bugs that once were in the engine back, one at a time,
-// and looks whether the test that was written then still finds each.
-//
-//	go test ./test/pastbugs                 # every bug can still be put back
-//	FETTLE_LONG=1 go test ./test/pastbugs   # and its test fails
-//
-// A bug is a file *.txtar. Its comment says what went wrong, and in lines
-// "KEY: VALUE" the file that it was in, and the package and name of the test.
-// "old" is a piece of the file as it is today, which stands in it once; "new" is
-// the bug. It exists only in the overlay of a build: the tree is never touched.
 package pastbugs
 
 import (

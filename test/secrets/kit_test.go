@@ -1,5 +1,3 @@
-// Package secrets runs the real program with planted secrets and looks for them
-// in everything that it says and leaves.
 package secrets
 
 import (
