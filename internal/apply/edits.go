@@ -53,6 +53,22 @@ func (r *run) forTarget(s step.Step, now image.Image) image.Image {
 	return image.Image{Region: &one}
 }
 
+// asFoundFirst adds to a value that becomes absent what was found before this step's
+// address set it, so that the mappings which were made for it go along.
+func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
+	if s.Verb != step.Edit || to.Region == nil || to.Region.Present {
+		return to
+	}
+	for _, e := range r.base.Entries {
+		if e.Addr == s.Addr() && e.Origin != nil && e.Origin.Region != nil && !e.Origin.Region.Present {
+			one := *to.Region
+			one.Source = e.Origin.Region.Source
+			return image.Image{Region: &one}
+		}
+	}
+	return to
+}
+
 // asBeforeMapping notes that a mapping which a value stands in was not there before
 // another value of ours, so that whichever leaves last takes it along.
 func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {

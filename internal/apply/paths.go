@@ -221,7 +221,8 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 		g.Entries = names
 		now = image.Image{File: &g}
 	}
-	return v.Target(s, r.forTarget(s, now), r.Names)
+	to, err := v.Target(s, r.forTarget(s, now), r.Names)
+	return r.asFoundFirst(s, to), err
 }
 
 // stillAsksFor tells whether a step wants just what was there then.

@@ -71,10 +71,11 @@ func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart
 }
 
 // without takes a value away. What an earlier Put made it goes with: the bytes of
-// the insertion, and mappings that were not there and hold nothing else now.
+// the insertion, and mappings that were not there and hold nothing else now. Where to
+// says what was found before, the value goes back to that, also of a step that wants none.
 func (d Document) without(text string, root *node, trail []hop, key []step.KeyPart, absent bool, to image.Region) (string, error) {
 	depth, top := len(key)-1, d.owner(trail)
-	if !absent && to.Source != nil {
+	if to.Source != nil {
 		depth = min(depth, to.Source.Depth)
 		if before, ok := d.before(text, root, trail, key, depth, &to.Source.Text); ok {
 			return before, nil
@@ -83,7 +84,7 @@ func (d Document) without(text string, root *node, trail []hop, key []step.KeyPa
 	for top > depth && len(trail[top].in.items) == 1 {
 		top--
 	}
-	if before, ok := d.before(text, root, trail, key, top, nil); ok && !absent {
+	if before, ok := d.before(text, root, trail, key, top, nil); ok && (!absent || to.Source != nil) {
 		return before, nil // what it is in holds something else by now
 	}
 	c, ok := d.best(text, root, trail[top])
