@@ -14,6 +14,9 @@ func IsNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
+// IsReadOnly tells whether an operation failed because the file system is mounted read-only.
+func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
 // IsLoop tells whether an operation failed because the way to the path goes
 // round in links, so that nothing can stand at the path.
 func IsLoop(err error) bool { return errors.Is(err, syscall.ELOOP) }

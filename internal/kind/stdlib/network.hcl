@@ -48,7 +48,7 @@ define "host_entry" {
 }
 
 define "hostname" {
-  description = "The name of the machine: /etc/hostname, and at once. A line in /etc/hosts is host_entry's business. Taken back wholly, and at once."
+  description = "The name of the host: /etc/hostname, and the name that the kernel has now. A name that was set by hand is drift. The line in /etc/hosts belongs to host_entry. Taken back wholly, and at once."
   main        = "name"
 
   variable "name" {
@@ -59,16 +59,22 @@ define "hostname" {
       error_message = "name is a host name of at most 64 letters, digits, dots and hyphens."
     }
   }
+  variable "running" {
+    type        = bool
+    default     = true
+    description = "set the name now too; with false it counts from the next boot, for a container that is not allowed to set its name"
+  }
 
   file "hostname" {
     path    = "/etc/hostname"
     content = "${var.name}\n"
-    notify  = [exec.set.run]
   }
-  exec "set" {
-    name    = "set-hostname"
-    command = ["hostname", "-F", "/etc/hostname"]
-    lazy    = true
+  sysctl "now" {
+    when    = var.running
+    key     = "kernel.hostname"
+    value   = var.name
+    persist = false
+    after   = [file.hostname]
   }
 }
 

@@ -1,6 +1,6 @@
 # What is trusted and what is let through.
 define "nftables" {
-  description = "The firewall: /etc/nftables.conf, which nft has to accept before it is in place, loaded at once and at each boot. One state a host. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back partly: the file, the package, and the rules of the file; rules that were loaded by hand before do not come back."
+  description = "The firewall: /etc/nftables.conf, which nft has to accept before it is in place, loaded at once and at each boot. One state a host. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. A ruleset that was flushed or changed by hand is drift and is loaded again: the tables of the file are compared without counters and without the elements of named sets; tables of other programs are not compared. Taken back partly: the file, the package, and the rules of the file; rules that were loaded by hand before do not come back."
   main        = "name"
 
   variable "name" {
@@ -41,6 +41,29 @@ define "nftables" {
     enabled = true
     running = true
     after   = [file.rules]
+  }
+  # The guard only reads the host, and it needs the host's network namespace: it loads the file
+  # in a network namespace of its own and compares the tables that result. Where the file cannot
+  # be loaded there, such as with iif of an interface that only the host has, or without the right to make
+  # a namespace, it only asks for the tables that the file names.
+  exec "load" {
+    name    = "load-nftables"
+    command = ["systemctl", "reload", "nftables.service"]
+    unless = ["sh", "-c", <<-EOT
+      all='while read -r table; do nft -s -t list $table </dev/null || exit 1; done'
+      if want=$(unshare --net sh -c "nft -f \"\$1\" && nft list tables | ($all)" load "$1" 2>/dev/null); then
+        tables=$(printf '%s\n' "$want" | sed -n 's/^\(table .*\) {$/\1/p')
+      else
+        want=
+        tables=$(sed -n 's/^[[:space:]]*\(table [^#{]*[^#{[:space:]]\)[[:space:]]*{.*/\1/p' "$1")
+      fi
+      test -n "$tables" || exit 0
+      have=$(printf '%s\n' "$tables" | eval "$all" 2>/dev/null) || exit 1
+      test -z "$want" || test "$want" = "$have"
+    EOT
+    , "load", "/etc/nftables.conf"]
+    undo  = ["true"] # the file and the service take the rules back
+    after = [service.nftables]
   }
 }
 

@@ -1,6 +1,7 @@
 package sysctl
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"syscall"
@@ -92,5 +93,32 @@ func TestErrors(t *testing.T) {
 		if _, err := (Sysctl{}).Observe(t.Context(), verb.Env{Host: reading{h, &fault.Looks{FS: h, At: at}}}, s); !errors.Is(err, fault.ErrLook) || !strings.Contains(err.Error(), "cannot read kernel setting net.x") {
 			t.Errorf("look %d: %v", at, err)
 		}
+	}
+}
+
+// TestNameOfAContainer: where /proc/sys is read-only the name is set by hostname(1), and its
+// refusal is shown with the way out.
+func TestNameOfAContainer(t *testing.T) {
+	var ran []string
+	code := 0
+	h := mem.New(mem.Options{Run: func(_ context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
+		if ran = append(ran, strings.Join(c.Argv, " ")); !c.Mutates {
+			t.Errorf("%v does not change the host", c.Argv)
+		}
+		return host.CommandResult{ExitCode: code, Stderr: []byte("not permitted\n")}, nil
+	}})
+	l, ds := step.Parse("list", []byte("SYSCTL kernel.hostname value=web1\n"))
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	move := func() error {
+		return Sysctl{}.Move(t.Context(), verb.Env{Host: failing{h}}, l[0], value("old"), value("web1"))
+	}
+	if err := move(); err != nil || strings.Join(ran, ";") != "hostname web1" {
+		t.Errorf("%v: %v", ran, err)
+	}
+	code = 1
+	if err := move(); err == nil || !strings.Contains(err.Error(), "not permitted") || !strings.Contains(err.Error(), "running = false") {
+		t.Error(err)
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"strings"
 
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/exec"
 )
 
 // Sysctl is SYSCTL.
@@ -55,17 +57,31 @@ func (Sysctl) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, e
 }
 
 // Move implements verb.Mover.
-func (Sysctl) Move(_ context.Context, e verb.Env, s step.Step, _, to image.Image) error {
+func (Sysctl) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
 	if !to.Sysctl.Present {
 		return nil // it came with a module; nothing to go back to
 	}
 	f, err := e.Host.OpenWrite(file(s.Args[0]))
+	if host.IsReadOnly(err) && s.Args[0] == hostname {
+		return setHostname(ctx, e.Host, to.Sysctl.Value)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot set %s: %w", s.Args[0], err)
 	}
 	defer f.Close()
 	if _, err := f.Write([]byte(to.Sysctl.Value + "\n")); err != nil {
 		return fmt.Errorf("cannot set %s to %q: %w", s.Args[0], to.Sysctl.Value, err)
+	}
+	return nil
+}
+
+const hostname = "kernel.hostname"
+
+// setHostname sets the name by the system call: container managers such as LXC and systemd-nspawn
+// mount /proc/sys read-only and let a container set its own name.
+func setHostname(ctx context.Context, h host.Host, name string) error {
+	if err := exec.Run(ctx, h, host.Command{Argv: []string{"hostname", name}, Mutates: true}); err != nil {
+		return fmt.Errorf("cannot set %s to %q: /proc/sys is read-only here, and %w; a container that is not allowed to set its name needs hostname { running = false }", hostname, name, err)
 	}
 	return nil
 }

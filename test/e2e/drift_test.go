@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/test/hosts"
+)
+
+// driftList is what can change on a running host while every file stays the same.
+const driftList = `
+hostname "drift1" {}
+nftables "main" {
+  rules = <<-EOT
+    table inet fettle {
+      set blocked {
+        type ipv4_addr
+      }
+      chain input {
+        type filter hook input priority filter; policy accept;
+        ip saddr @blocked counter drop
+        iifname "lo" counter accept
+      }
+    }
+    table ip other {
+      chain output {
+        type filter hook output priority filter; policy accept;
+      }
+    }
+  EOT
+}
+`
+
+// TestDriftOfTheRunningHost changes by hand what the kernel has now: fettle shows it as
+// drift, repairs it, and takes all of it back.
+func TestDriftOfTheRunningHost(t *testing.T) { eachRelease(t, driftOfTheRunningHost) }
+
+func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
+	m := newMachine(t, hosts.NewWorldOf(t, r), "drift", debianRepo(t, r))
+	before := m.Run(t, "hostname")
+	m.write(map[string]string{"fettle.hcl": driftList})
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.want("drift1", "hostname")
+	m.fettle(asWanted, "plan")
+	m.fettle(asWanted, "drift")
+
+	m.Run(t, "mount", "-o", "remount,bind,ro", "/proc/sys") // as container managers mount it
+	for _, hand := range []struct{ command, shown string }{
+		{"hostname other", "sysctl:kernel.hostname"},
+		{"nft flush ruleset", "exec:load-nftables"},
+		{"nft insert rule inet fettle input accept", "exec:load-nftables"},
+		{"nft delete table ip other", "exec:load-nftables"},
+		{"nft flush chain inet fettle input", "exec:load-nftables"},
+	} {
+		m.Run(t, "sh", "-c", hand.command)
+		m.says(m.fettle(changes, "drift"), hand.shown)
+		m.says(m.fettle(changes, "plan"), hand.shown)
+		m.says(m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s"), hand.shown)
+		m.fettle(asWanted, "drift")
+	}
+	m.want("drift1", "hostname")
+	m.want("1", "sh", "-c", "nft list ruleset | grep -c blocked.counter")
+
+	// What counts packets, elements that programs add, and tables of other programs are no drift.
+	m.Run(t, "sh", "-c", "nft add element inet fettle blocked '{ 192.0.2.1 }'; nft add table inet foreign; ping -c1 127.0.0.1 >/dev/null 2>&1; true")
+	m.fettle(asWanted, "drift")
+
+	m.ruleThatLoadsOnlyHere()
+	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.want(before[:len(before)-1], "hostname")
+}
+
+// ruleThatLoadsOnlyHere has a rule about an interface that a network namespace of its own
+// does not have: the tables of the file are still demanded.
+func (m *machine) ruleThatLoadsOnlyHere() {
+	m.t.Helper()
+	m.write(map[string]string{"fettle.hcl": "nftables \"main\" {\n  rules = \"table inet fettle {\\n  chain input {\\n    type filter hook input priority filter\\n    iif host0 accept\\n  }\\n}\"\n}\nhostname \"drift1\" {}\n"})
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(asWanted, "drift")
+	m.Run(m.t, "nft", "flush", "ruleset")
+	m.says(m.fettle(changes, "drift"), "exec:load-nftables")
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(asWanted, "drift")
+}
