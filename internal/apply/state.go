@@ -1,10 +1,13 @@
 package apply
 
 import (
+	"slices"
+
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
 )
 
 // nextState is what is applied after the run: the base with each change that
@@ -53,7 +56,12 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 			delete(entries, c.Addr)
 		}
 		return
-	case plan.Drift, plan.Verify, plan.Wait, plan.Blocked:
+	case plan.Blocked:
+		if len(c.Needed) > 0 && had {
+			entries[c.Addr] = withoutPurge(old)
+		}
+		return
+	case plan.Drift, plan.Verify, plan.Wait:
 		return
 	case plan.Restore:
 		if c.Step == "" {
@@ -87,6 +95,15 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 		}
 	}
 	entries[c.Addr] = e
+}
+
+// withoutPurge is the entry of a directory that is no longer wanted, and stays while the
+// list has something in it: what else is in it is nobody's concern any more.
+func withoutPurge(e journal.Entry) journal.Entry {
+	s := stepOf(plan.Change{Step: e.Step})
+	s.Attrs = slices.DeleteFunc(s.Attrs, func(a step.Attr) bool { return a.Key == "purge" })
+	e.Step = s.String()
+	return e
 }
 
 // commandUnknown tells whether the command of an entry does not count as done any

@@ -104,8 +104,9 @@ type Change struct {
 	// Stale marks an action that only the list in force until now has; it leaves
 	// alone what is gone or not running, and its failure is only noted.
 	Stale bool `json:"stale,omitempty"`
-	// Needed are the wanted packages that need one which only goes with them. Such a
-	// change is blocked and no error.
+	// Needed are the wanted packages that need one which only goes with them, and the
+	// wanted addresses in a directory that goes when they do. Such a change is blocked
+	// and no error.
 	Needed []string `json:"needed,omitempty"`
 	// By is the directory whose purge takes the path away.
 	By addr.Addr `json:"by,omitempty"`

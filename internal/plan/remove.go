@@ -88,8 +88,7 @@ func (m *maker) remove(e journal.Entry) {
 		m.removeExec(c, s)
 		return
 	}
-	if err := m.in.Failed[e.Addr]; err != nil {
-		m.blocked(c, err)
+	if m.stays(c, e) {
 		return
 	}
 	from, to := m.in.Observed[e.Addr], *e.Origin

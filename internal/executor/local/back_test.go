@@ -48,3 +48,21 @@ func TestBackToAHomeWithWhatItsUserPutThere(t *testing.T) {
 }
 
 func (m *machine) remove(p string) error { return os.RemoveAll(m.at(p)) }
+
+// A directory that fettle made stays managed while the list has something in it. What else
+// comes into it then is not purged, and the directory goes with the last address in it.
+func TestDirectoryInUseGoesWithTheLastAddressInIt(t *testing.T) {
+	m := newMachine(t)
+	edit := "EDIT /etc/d/conf line=a create=true\n"
+	m.apply("MKDIR /etc/d purge=true\n"+edit, nil)
+	m.apply(edit, nil)
+	m.write("/etc/d/others", "theirs")
+	m.apply("MKDIR /etc/d mode=0700\n"+edit, nil)
+	m.rollback(2)
+	m.want("/etc/d/others", "theirs")
+	m.must(m.remove("/etc/d/others"))
+	m.apply("MKDIR /etc/e\n", nil)
+	if _, err := os.Stat(m.at("/etc/d")); err == nil {
+		t.Error("/etc/d is still there")
+	}
+}
