@@ -230,7 +230,8 @@ type PackageChange struct {
 type PackageOutlook struct {
 	// Comes are packages that apt installs, upgrades or downgrades with them.
 	Comes []string
-	// Leaves are installed packages that apt removes, since they cannot stay.
+	// Leaves are installed packages that apt removes, since they cannot stay. If all
+	// changes are removals, held packages are among them, which apt would not remove.
 	Leaves []string
 	// Unneeded are packages that nothing needs any more afterwards, so that apt-get
 	// autoremove removes them: installed as dependencies, and not held.
@@ -252,6 +253,8 @@ type PackageOffers struct {
 	NoLists bool
 	// Along are the packages that come with them, sorted.
 	Along []string
+	// Leaves are installed packages that apt removes for them, sorted.
+	Leaves []string
 	// Download is how many bytes apt fetches for all of them, -1 if that is not known.
 	Download int64
 	// Failure is apt's reason if they cannot be installed together.

@@ -11,24 +11,21 @@ import (
 )
 
 // needed leaves a package as it is that others need which stay. What the list wants
-// may need it: then it stays managed until nothing needs it. A step that demands its
-// absence, and a package that no step names, are for the operator to decide.
-func (c *Change) needed(op journal.Operation, a PackageAnswers) diag.List {
+// may need it, or what leaves it and is held: then it stays managed until nothing needs it.
+// A step that demands its absence, and a package that no step names, are for the operator
+// to decide.
+func (c *Change) needed(op journal.Operation, a PackageAnswers, held map[string]bool) diag.List {
 	by := a.Needed[c.Addr.Name()]
 	if len(by) == 0 {
 		return nil
 	}
-	wanted := c.Step == "" && a.Claimed != nil && !slices.ContainsFunc(by, func(n string) bool { return !a.Claimed(n) })
+	wanted := c.Step == "" && !slices.ContainsFunc(by, func(n string) bool { return !a.claims(n) && !held[n] })
 	detail := fmt.Sprintf("apt would remove %s with it, which %s and which this plan does not remove; nothing goes that no step names: remove %s first, or put package %q { ensure = \"absent\" } into the list",
 		strings.Join(by, ", "), needs(by), strings.Join(by, ", "), by[0])
 	if !wanted && (c.Step != "" || op == journal.OpRollback) && !(op == journal.OpRollback && a.SkipBlocked) {
-		line := c.Step
-		if line == "" {
-			line = c.Applied
-		}
-		return diag.List{{Summary: "This package cannot be removed", Detail: detail, Range: sourceRange(c.Source), Line: line}}
+		return c.refused("This package cannot be removed", detail)
 	}
-	c.Action, c.From, c.To, c.Found, c.Differences, c.Irreversible = Blocked, nil, nil, false, nil, ""
+	c.block()
 	if c.Why = blockedWhy + detail; wanted {
 		c.Needed = by
 		c.Why = strings.Join(by, ", ") + " " + needs(by) + ", so it stays, and is removed when nothing needs it"

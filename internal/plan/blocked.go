@@ -51,12 +51,17 @@ const blockedWhy = "it cannot go back now, so it stays as it is: "
 // Obstacle says what prevents a change that is blocked.
 func (c Change) Obstacle() string { return strings.TrimPrefix(c.Why, blockedWhy) }
 
+// Stuck tells whether the change is blocked by something that an operator must put
+// right. A package that stays only as long as something wanted needs it, or as an
+// administrator holds it, is not stuck.
+func (c Change) Stuck() bool { return c.Action == Blocked && len(c.Needed) == 0 && !c.Held }
+
 // Blocked lists the addresses that a plan leaves as they are, since they cannot go
-// back now. What stays only as long as something wanted needs it does not count.
+// back now, and that are stuck.
 func (p *Plan) Blocked() []addr.Addr {
 	var out []addr.Addr
 	for _, c := range p.Changes {
-		if c.Action == Blocked && len(c.Needed) == 0 {
+		if c.Stuck() {
 			out = append(out, c.Addr)
 		}
 	}

@@ -31,6 +31,8 @@ type Along struct {
 	Other   bool   // it came with a package that the plan does not change
 }
 
+func (a PackageAnswers) claims(name string) bool { return a.Claimed != nil && a.Claimed(name) }
+
 // Going are the packages that the plan removes or purges.
 func (p *Plan) Going() []string {
 	var out []string
@@ -67,11 +69,11 @@ func (p *Plan) Purges() []Change {
 // diagnostics are removals that would take along what no step names.
 func (p *Plan) Tell(a PackageAnswers) diag.List {
 	var problems diag.List
-	told := map[string]bool{}
+	told, held := map[string]bool{}, p.heldBack()
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.packageChange() {
-			problems = append(problems, c.needed(p.Operation, a)...)
+			problems = append(problems, c.needed(p.Operation, a, held)...)
 		}
 		c.alongside(a, told)
 		switch {

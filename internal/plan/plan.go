@@ -108,6 +108,9 @@ type Change struct {
 	// wanted addresses in a directory that goes when they do. Such a change is blocked
 	// and no error.
 	Needed []string `json:"needed,omitempty"`
+	// Held tells that the package leaves the list and an administrator holds it. Such a
+	// change is blocked and no error.
+	Held bool `json:"held,omitempty"`
 	// By is the directory whose purge takes the path away.
 	By addr.Addr `json:"by,omitempty"`
 }

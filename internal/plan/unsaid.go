@@ -7,11 +7,14 @@ import (
 )
 
 // withoutUnsaid takes back what an earlier list said of a directory's owner, group or
-// mode and this list leaves out: that field goes back to its origin. What others have
-// changed since stays as it is found. So the lists between the origin and now make no
-// difference. The second result tells whether a field goes back.
+// mode, or of a package's hold, and this list leaves out: that field goes back to its
+// origin. What others have changed since stays as it is found. So the lists between the
+// origin and now make no difference. The second result tells whether a field goes back.
 func (m *maker) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
 	old := parse(e.Step)
+	if s.Verb == step.Pkg && m.in.Goal == nil {
+		return withoutUnsaidHold(s, old, now, e.Origin)
+	}
 	if s.Verb != step.Mkdir || old.Verb != step.Mkdir || m.in.Goal != nil || e.Origin == nil || !isDirectory(now.File) {
 		return now, false
 	}
@@ -35,6 +38,20 @@ func (m *maker) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (im
 		f.Mode = origin.Mode
 	}
 	return image.Image{File: &f}, f.UID != now.File.UID || f.GID != now.File.GID || f.Mode != now.File.Mode
+}
+
+func withoutUnsaidHold(s, old step.Step, now image.Image, origin *image.Image) (image.Image, bool) {
+	said, was := old.Lookup("held")
+	_, is := s.Lookup("held")
+	if !was || is || now.Package == nil || now.Package.Version == "" || origin == nil || origin.Package == nil {
+		return now, false
+	}
+	if now.Package.Held != (said == "true") || now.Package.Held == origin.Package.Held {
+		return now, false
+	}
+	p := *now.Package
+	p.Held = origin.Package.Held
+	return image.Image{Package: &p}, true
 }
 
 func isDirectory(f *image.File) bool { return f != nil && f.Type == image.Directory }

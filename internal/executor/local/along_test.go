@@ -56,6 +56,18 @@ func TestAlong(t *testing.T) {
 		"one for the other, then back":    {[]string{"PKG app", "PKG app2", "back 1", ""}, "", "lib goes along"},
 		"back from what it needs":         {[]string{tied1, tied2 + "; PKG plug", "back 1"}, "grow mate", "lib goes along"},
 		"on from what it needs":           {[]string{tied1, tied2 + "; PKG plug", tied1}, "grow mate", "lib goes along"},
+		"wanted, marked, and needs it":    {[]string{"PKG lib; PKG top", "PKG app"}, "app lib", "app needs it, so it stays"},
+		"held, leaves":                    {[]string{"PKG tool", "admin keep tool", ""}, "tool", "an administrator holds it at 1, so it stays"},
+		"held, leaves, once more":         {[]string{"PKG tool", "admin keep tool", "", ""}, "tool", "an administrator holds it at 1, so it stays"},
+		"held, leaves, released":          {[]string{"PKG tool", "admin keep tool", "", "admin release tool", ""}, "", ""},
+		"held, leaves, comes back":        {[]string{"PKG tool", "admin keep tool", "", "PKG tool"}, "tool", ""},
+		"held, leaves with what it needs": {[]string{"PKG lib; PKG app", "admin keep app", ""}, "app lib", "app needs it, so it stays"},
+		"held, leaves, another comes":     {[]string{"PKG lib; PKG app", "admin keep app", "PKG tool"}, "app lib tool", "app needs it, so it stays"},
+		"held, leaves beside another":     {[]string{"PKG app; PKG tool", "admin keep tool", ""}, "tool", "lib goes along"},
+		"held by fettle, leaves":          {[]string{"PKG tool held=true", ""}, "", ""},
+		"held by fettle, not any more":    {[]string{"PKG tool held=true", "PKG tool", ""}, "", ""},
+		"held by fettle, rolled back":     {[]string{"GROUP g", "PKG tool held=true", "back 1"}, "", ""},
+		"held before fettle":              {[]string{"admin install tool", "admin keep tool", "PKG tool", ""}, "tool", ""},
 		"needed at a version":             {[]string{"PKG tool; PKG grow version=2", "PKG plug"}, "grow lib(auto) plug", "plug needs it, so it stays"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,6 +116,48 @@ func TestNobodyLosesPackages(t *testing.T) {
 	}
 }
 
+// TestHeldPackages: what an administrator holds is not changed. A list or a rollback that
+// demands a change is refused before the run and says how to go on; a rollback may leave
+// the package as it is.
+func TestHeldPackages(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines []string
+		last  string
+		hint  string
+		skips bool // by --skip-blocked
+	}{
+		"ensure=absent":       {[]string{"PKG tool", "admin keep tool"}, "PKG tool ensure=absent", "apt-mark unhold tool.", false},
+		"ensure=purged":       {[]string{"PKG tool", "admin keep tool"}, "PKG tool ensure=purged", "apt-mark unhold tool.", false},
+		"another version":     {[]string{"PKG grow version=1", "admin keep grow"}, "PKG grow version=2", "held = false", false},
+		"rollback removes it": {[]string{"GROUP g", "PKG tool", "admin keep tool"}, "back 1", "apt-mark unhold tool.", true},
+		"rollback changes it": {[]string{"PKG grow version=2", "PKG grow version=1", "admin keep grow"}, "back 1", "apt-mark unhold grow", true},
+		"to the origin":       {[]string{"PKG tool", "admin keep tool"}, "back 0", "apt-mark unhold tool.", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAlong(t)
+			for _, line := range c.lines {
+				w.must(w.does(line))
+			}
+			before := w.packages()
+			err := w.does(c.last)
+			if err == nil || !strings.Contains(err.Error(), "holds") || !strings.Contains(err.Error(), c.hint) {
+				t.Errorf("error %v, want one with %q", err, c.hint)
+			}
+			if c.skips {
+				_, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: int(c.last[5] - '0'), SkipBlocked: true}, nil, executor.Options{}, nil)
+				if !errors.Is(err, executor.ErrBlocked) {
+					t.Errorf("with SkipBlocked: %v", err)
+				}
+			}
+			if got := w.packages(); got != before {
+				t.Errorf("installed: %q, want %q", got, before)
+			}
+			w.must(w.does("admin release " + strings.Fields(c.lines[len(c.lines)-1])[2]))
+			w.must(w.does(c.last))
+		})
+	}
+}
+
 // Packages that need each other at one version. What else needs one of them at the second
 // version must go in the transaction that takes them back to the first.
 const (
@@ -119,6 +173,7 @@ func newAlong(t *testing.T) alongWorld {
 	for _, r := range []mem.Release{
 		{Name: "lib", Version: "1"}, {Name: "tool", Version: "1"},
 		{Name: "app", Version: "1", Depends: []string{"lib"}}, {Name: "app2", Version: "1", Depends: []string{"lib"}}, {Name: "rec", Version: "1", Recommends: []string{"lib"}},
+		{Name: "top", Version: "1", Depends: []string{"app"}},
 		{Name: "grow", Version: "1"}, {Name: "grow", Version: "2", Depends: []string{"lib"}},
 		{Name: "mate", Version: "1", Depends: []string{"grow (= 1)"}}, {Name: "mate", Version: "2", Depends: []string{"grow (= 2)"}}, {Name: "plug", Version: "1", Depends: []string{"grow (= 2)"}},
 	} {
@@ -131,7 +186,7 @@ func (w alongWorld) does(line string) error {
 	f := strings.Fields(line)
 	if len(f) == 3 && f[0] == "admin" {
 		on, off := true, false
-		c := map[string]host.PackageChange{"manual": {Version: "1", Auto: &off}, "hold": {Version: "1", Held: &on, Auto: &on}, "install": {}, "remove": {Absent: true}}[f[1]]
+		c := map[string]host.PackageChange{"manual": {Version: "1", Auto: &off}, "hold": {Version: "1", Held: &on, Auto: &on}, "keep": {Version: "1", Held: &on}, "release": {Version: "1", Held: &off}, "install": {}, "remove": {Absent: true}}[f[1]]
 		c.Name = f[2]
 		_, err := w.aside.(*mem.Host).Repository().Change(context.Background(), []host.PackageChange{c}, nil)
 		return err
@@ -172,7 +227,7 @@ func (w alongWorld) notes(line string) string {
 // packages are the installed ones, those that are marked as dependencies with a mark.
 func (w alongWorld) packages() string {
 	w.t.Helper()
-	names := []string{"app", "app2", "grow", "lib", "mate", "plug", "rec", "tool"}
+	names := []string{"app", "app2", "grow", "lib", "mate", "plug", "rec", "tool", "top"}
 	all, err := w.aside.(*mem.Host).Repository().Installed(context.Background(), names)
 	w.must(err)
 	var out []string

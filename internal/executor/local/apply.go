@@ -51,7 +51,7 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 func leftAs(p *plan.Plan, err error) error {
 	var blocked []string
 	for _, c := range p.Changes {
-		if c.Action == plan.Blocked && len(c.Needed) == 0 {
+		if c.Stuck() {
 			blocked = append(blocked, string(c.Addr)+": "+c.Obstacle())
 		}
 	}

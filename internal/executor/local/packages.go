@@ -25,6 +25,9 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.St
 	if p == nil {
 		return nil
 	}
+	if problems := p.Holds(skipBlocked); problems.HasErrors() {
+		return problems
+	}
 	wants := pkg.Wanted(wanted)
 	a := plan.PackageAnswers{Claimed: func(name string) bool { return wants[name] }, SkipBlocked: skipBlocked}
 	h, err := x.host.Packages()

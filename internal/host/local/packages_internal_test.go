@@ -47,7 +47,7 @@ func TestParseAuto(t *testing.T) {
 
 func TestSimulated(t *testing.T) {
 	out := "NOTE: This is only a simulation!\nInst libc6 [2.36] (2.37 Debian:12 [amd64])\nInst new (1 repo [all]) []\nRemv tzdata [2026a]\nConf new (1 repo [all])\nPurg asked [1]\n"
-	got := simulated(sample(), []byte(out), []host.PackageChange{{Name: "asked"}})
+	got := simulated(sample(), []byte(out), []host.PackageChange{{Name: "asked", Absent: true}})
 	if want := map[string]string{"libc6": "2.36", "new": "", "tzdata": "2026a"}; !maps.Equal(got, want) {
 		t.Errorf("simulated %v, want %v", got, want)
 	}
@@ -144,9 +144,9 @@ func TestReverseDepends(t *testing.T) {
 }
 
 func TestComeAndLeave(t *testing.T) {
-	out := "Inst libc6 [2.36] (2.37 Debian:12 [amd64])\nRemv tzdata [2026a]\nRemv libc6:i386 [2.36]\nPurg asked [1]\nConf libc6 (2.37)\n"
-	comes, leaves := comeAndLeave(sample(), []byte(out), []host.PackageChange{{Name: "asked"}})
-	if fmt.Sprint(comes, leaves) != "[libc6] [libc6:i386 tzdata]" {
+	out := "Inst libc6 [2.36] (2.37 Debian:12 [amd64])\nRemv tzdata [2026a]\nRemv libc6:i386 [2.36]\nPurg asked [1]\nConf libc6 (2.37)\nRemv marked [1]\n"
+	comes, leaves := comeAndLeave(sample(), []byte(out), []host.PackageChange{{Name: "asked", Absent: true}, {Name: "marked", Version: "1"}})
+	if fmt.Sprint(comes, leaves) != "[libc6] [libc6:i386 marked tzdata]" {
 		t.Errorf("%v come and %v leave", comes, leaves)
 	}
 }

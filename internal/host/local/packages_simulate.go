@@ -25,6 +25,11 @@ func (p *packages) Simulate(ctx context.Context, changes []host.PackageChange) (
 func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
 	var o host.PackageOutlook
 	inv, out, err := p.simulate(ctx, changes, nil)
+	var options []string
+	if err != nil && !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return !c.Absent }) {
+		options = []string{"-o", "APT::Ignore-Hold=true", "--allow-change-held-packages"}
+		inv, out, err = p.simulate(ctx, changes, options)
+	}
 	if err != nil {
 		return o, err
 	}
@@ -32,7 +37,7 @@ func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, ke
 	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
 		return o, nil
 	}
-	options := []string{"-o", "APT::Get::AutomaticRemove=true"}
+	options = append(options, "-o", "APT::Get::AutomaticRemove=true")
 	for _, name := range keep {
 		if v := inv.version(name); v != "" {
 			options = append(options, name+"="+v)
@@ -89,23 +94,25 @@ func simulated(inv inventory, out []byte, changes []host.PackageChange) map[stri
 	return also
 }
 
-// comeAndLeave are the packages that the changes do not name.
+// comeAndLeave are the packages that come although no change names them, and those that
+// go although no change demands it. A change may name one only to keep or to mark it.
 func comeAndLeave(inv inventory, out []byte, changes []host.PackageChange) (comes, leaves []string) {
-	asked := map[string]bool{}
+	asked, absent := map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
 		asked[inv.key(c.Name)] = true
+		absent[inv.key(c.Name)] = c.Absent
 	}
 	in, gone := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
-		if len(f) < 2 || asked[inv.key(f[1])] {
+		if len(f) < 2 {
 			continue
 		}
-		switch f[0] {
-		case "Inst":
-			in[inv.key(f[1])] = true
-		case "Remv", "Purg":
-			gone[inv.key(f[1])] = true
+		switch name := inv.key(f[1]); {
+		case f[0] == "Inst" && !asked[name]:
+			in[name] = true
+		case (f[0] == "Remv" || f[0] == "Purg") && !absent[name]:
+			gone[name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(in)), slices.Sorted(maps.Keys(gone))

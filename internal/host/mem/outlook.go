@@ -17,6 +17,9 @@ func (p *Packages) Outlook(_ context.Context, changes []host.PackageChange, keep
 	defer p.mu.Unlock()
 	var o host.PackageOutlook
 	next, err := p.solve(changes)
+	if err != nil && !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return !c.Absent }) {
+		next, err = p.othersUnheld(changes).solve(changes)
+	}
 	if err != nil {
 		return o, err
 	}
@@ -32,6 +35,18 @@ func (p *Packages) Outlook(_ context.Context, changes []host.PackageChange, keep
 		o.Unneeded = p.unneeded(next, keep)
 	}
 	return o, nil
+}
+
+// othersUnheld is p without the holds of packages that the changes do not name.
+func (p *Packages) othersUnheld(changes []host.PackageChange) *Packages {
+	state := maps.Clone(p.state)
+	for name, one := range state {
+		if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Name == name }) {
+			one.Held = false
+			state[name] = one
+		}
+	}
+	return &Packages{releases: p.releases, state: state}
 }
 
 // unneeded are the packages of a state that autoremove would remove.
@@ -111,6 +126,6 @@ func (p *Packages) Offers(ctx context.Context, changes []host.PackageChange) (ho
 	if err != nil {
 		o.Failure = err.Error()
 	}
-	o.Along = all.Comes
+	o.Along, o.Leaves = all.Comes, all.Leaves
 	return o, nil
 }

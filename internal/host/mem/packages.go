@@ -144,11 +144,19 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 	}
 	for _, c := range changes {
 		if c.Absent {
-			p.dropDependents(next, c.Name)
+			if err := p.dropDependents(next, c.Name); err != nil {
+				return nil, err
+			}
 		}
+	}
+	if err := p.dropConflicts(next, changes); err != nil {
+		return nil, err
 	}
 	for _, c := range changes { // what was asked for goes before what others need
 		one := next[c.Name]
+		if here := p.state[c.Name].Version; !c.Absent && one.Version == "" && here != "" && c.Version == here {
+			continue // apt is not told of what is as wanted, so it goes with what it needs
+		}
 		if !c.Absent && one.Version == "" {
 			return nil, &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change packages: %s cannot stay without what is to go", c.Name)}
 		}
@@ -162,14 +170,15 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 
 func (p *Packages) apply(next map[string]image.Package, c host.PackageChange) error {
 	now := next[c.Name]
+	moves := now.Version == "" || now.Unfinished() || c.Absent || c.Version != "" && c.Version != now.Version
+	if moves && now.Held && c.Held == nil {
+		return fmt.Errorf("cannot change package %q: it is held; release it first", c.Name)
+	}
 	if c.Absent {
 		next[c.Name] = p.removed(c.Name, now, c.Purge)
 		return nil
 	}
-	if now.Version == "" || now.Unfinished() || c.Version != "" && c.Version != now.Version {
-		if now.Held && (c.Held == nil || *c.Held) {
-			return fmt.Errorf("cannot change package %q: it is held; release it first", c.Name)
-		}
+	if moves {
 		if err := p.install(next, c.Name, c.Version, false); err != nil {
 			return err
 		}
@@ -223,22 +232,13 @@ func (p *Packages) find(name, version string) (Release, bool) {
 	return Release{}, false
 }
 
-// dropDependents removes what cannot be without a package.
-func (p *Packages) dropDependents(next map[string]image.Package, gone string) {
-	for _, name := range slices.Sorted(maps.Keys(next)) {
-		r, ok := p.find(name, next[name].Version)
-		if next[name].Version != "" && ok && slices.ContainsFunc(r.Depends, func(d string) bool { dep, _ := needs(d); return dep == gone }) {
-			next[name] = p.removed(name, next[name], false)
-			p.dropDependents(next, name)
-		}
-	}
-}
-
 // also are the versions before of what nobody asked for.
 func (p *Packages) also(next map[string]image.Package, changes []host.PackageChange) map[string]string {
 	out := map[string]string{}
 	for name, after := range next {
-		asked := slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Name == name })
+		asked := slices.ContainsFunc(changes, func(c host.PackageChange) bool {
+			return c.Name == name && (c.Absent || after.Version != "")
+		})
 		if before := p.state[name]; !asked && before.Version != after.Version {
 			out[name] = before.Version
 		}

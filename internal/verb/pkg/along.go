@@ -2,6 +2,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -237,18 +238,32 @@ func othersStay(ctx context.Context, p host.Packages, changes []host.PackageChan
 		return nil
 	}
 	all, err := p.Outlook(ctx, changes, nil)
-	if err != nil || len(all.Leaves) == 0 {
-		return err
+	if err == nil && len(all.Leaves) == 0 {
+		return nil
 	}
-	alone, err := p.Outlook(ctx, gone, nil)
-	if err != nil {
-		return err
+	alone, aloneErr := p.Outlook(ctx, gone, nil)
+	if err != nil || aloneErr != nil {
+		return errors.Join(heldStay(ctx, p, alone.Leaves), err, aloneErr)
 	}
 	by := slices.DeleteFunc(alone.Leaves, func(n string) bool { return !slices.Contains(all.Leaves, n) })
 	if len(by) == 0 {
 		return nil
 	}
 	return &NeededError{By: by}
+}
+
+// heldStay is an error if a removal would take along held packages. apt does not say so
+// where the removal is together with an installation: it fails.
+func heldStay(ctx context.Context, p host.Packages, leaves []string) error {
+	now, err := p.Installed(ctx, leaves)
+	if err != nil {
+		return err
+	}
+	held := slices.DeleteFunc(slices.Clone(leaves), func(name string) bool { return !now[name].Held })
+	if len(held) == 0 {
+		return nil
+	}
+	return &NeededError{By: held}
 }
 
 // together are those of more that go with changes and bring nothing else.
