@@ -27,8 +27,8 @@ func (m *machine) unchanged(list string, texts ...string) {
 func held(m *machine) {
 	m.apply(asWanted, one)
 	m.Run(m.t, "apt-mark", "hold", "moody")
-	m.unchanged(two, "moody", "it is held at 1.0", "apt-mark unhold moody", "held = false")
-	m.unchanged(gone, "moody", "it is held at 1.0")
+	m.unchanged(two, "An administrator holds moody at version 1.0", "apt-mark unhold moody", "held = false")
+	m.unchanged(gone, "An administrator holds moody at version 1.0", "apt-mark unhold moody")
 	m.apply(asWanted, "package \"moody\" {\n  version = \"2.0\"\n  held = false\n}\n")
 	for _, version := range []string{"1.0", "2.0"} { // a hold of the list's own is no obstacle
 		m.apply(asWanted, "package \"moody\" {\n  version = \""+version+"\"\n  held = true\n}\n")
