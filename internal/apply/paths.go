@@ -120,6 +120,7 @@ func (r *run) prepare(i int, made map[string]bool) (*move.Move, error) {
 	if to.Region != nil && pt.Type == image.Regular {
 		pt.MTime = to.Region.TimeOf(pt)
 	}
+	pt = r.exactly(i, taken.File, pt)
 	return r.moveTo(i, s, taken, pt)
 }
 

@@ -73,6 +73,9 @@ type Goal struct {
 	// runs have changed as a whole since, also as a part of a directory. One with
 	// a Tree stands for everything below it.
 	Found map[string]image.File
+	// Edited has, by path, the files of which runs have changed only parts since, and
+	// that nothing else has changed.
+	Edited map[string]Whole
 }
 
 // Make compares. The diagnostics are steps that cannot be reached; with errors
@@ -109,6 +112,7 @@ func Make(in Input) (*Plan, diag.List) {
 	}
 	m.idleWaits()
 	m.checks()
+	m.whole()
 	return m.p, m.problems
 }
 

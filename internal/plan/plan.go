@@ -83,6 +83,8 @@ type Change struct {
 	// Found tells that To is what a run found, or kept: it is restored as it is,
 	// whatever the step asks for.
 	Found bool `json:"found,omitempty"`
+	// Whole is what the whole file of a part becomes, on the last change of a part of it.
+	Whole *Whole `json:"whole,omitempty"`
 	// Why is the reason in a few words: "no longer in the list", "notified by
 	// file:/etc/nginx/nginx.conf".
 	Why         string       `json:"why"`

@@ -66,3 +66,25 @@ func TestDirectoryInUseGoesWithTheLastAddressInIt(t *testing.T) {
 		t.Error("/etc/d is still there")
 	}
 }
+
+// A file of which only parts changed returns byte for byte if nothing else changed it,
+// and otherwise part by part.
+func TestBackToAFileWithSeveralParts(t *testing.T) {
+	line, block := "EDIT /etc/conf line=a=7 match=^a= create=true\n", "EDIT /etc/conf block=k content=\"in\\n\" create=true\n"
+	const both = "a=7\n# BEGIN fettle k\nin\n# END fettle k\n"
+	for _, c := range []struct{ by, want string }{
+		{"", both},
+		{"theirs\n", "a=7\n# BEGIN fettle k\nin\n# END fettle k\ntheirs\n"},
+	} {
+		m := newMachine(t)
+		m.apply(line+block, nil)
+		m.want("/etc/conf", both)
+		m.apply("EDIT /etc/conf block=k ensure=absent\nMETA /etc/conf mode=0600\n"+line, nil)
+		m.apply("MKDIR /etc/d\n", nil)
+		if c.by != "" {
+			m.write("/etc/conf", c.by)
+		}
+		m.rollback(1)
+		m.want("/etc/conf", c.want)
+	}
+}

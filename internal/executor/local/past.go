@@ -22,11 +22,12 @@ type past struct {
 	trees map[string]string     // the kept tree of a directory, by path
 	whole map[string]bool       // paths that a run changed as a whole
 	files map[string]bool       // the same, also those released again
+	parts edited
 	kept  func(tree string) []plan.Kept
 }
 
 func newPast(kept func(string) []plan.Kept) *past {
-	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, kept: kept}
+	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, parts: edited{}, kept: kept}
 }
 
 // move takes in one change of a path, in the order in which runs made them. The
@@ -42,6 +43,7 @@ func (p *past) move(rec journal.Record, did plan.Action) {
 		k != addr.KindFile && k != addr.KindEdit && k != addr.KindMeta {
 		return
 	}
+	p.parts.move(rec, did)
 	p.files[rec.Path] = p.files[rec.Path] || k == addr.KindFile
 	if did == plan.Remove && p.returned(rec.Path, *rec.To.File) {
 		delete(p.found, rec.Path)

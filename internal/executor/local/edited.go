@@ -1,0 +1,55 @@
+package local
+
+import (
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// edited follows files of which runs changed only parts, by path.
+type edited map[string]*parts
+
+// parts is such a file: as the newest of the runs left it, and as the first one found it.
+type parts struct {
+	plan.Whole
+	edits  bool // a part changed, and not metadata alone
+	broken bool // others changed it in between, or a run changed it as a whole
+}
+
+// move takes in one change of a path, in the order in which runs made them.
+func (e edited) move(rec journal.Record, did plan.Action) {
+	f, known := e[rec.Path]
+	if !known {
+		f = &parts{Whole: plan.Whole{From: *rec.From.File, To: *rec.From.File}}
+		if did == plan.Repair {
+			f.To = *rec.To.File
+		}
+		e[rec.Path] = f
+	}
+	f.edits = f.edits || rec.Addr.Kind() == addr.KindEdit
+	f.broken = f.broken || !ownsPart(rec.Addr) || rec.From.File.Sealed != "" || rec.To.File.Sealed != "" || !sameContent(*rec.From.File, f.From)
+	f.From = *rec.To.File
+}
+
+// sameContent compares two images of a path, but for metadata.
+func sameContent(a, b image.File) bool { return a.Type == b.Type && a.Digest == b.Digest }
+
+// unchanged gives the files that are as the newest run left them.
+func (e edited) unchanged(look func(string) (image.File, error)) map[string]plan.Whole {
+	out := map[string]plan.Whole{}
+	for p, f := range e {
+		if f.broken || !f.edits {
+			continue
+		}
+		if now, err := look(p); err == nil && sameContent(now, f.From) {
+			out[p] = f.Whole
+		}
+	}
+	return out
+}
+
+func (x *Executor) lookFile(p string) (image.File, error) {
+	return capture.Look(x.host, p, x.trusted(false))
+}
