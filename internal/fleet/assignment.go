@@ -221,6 +221,18 @@ func (m Assigned) check(top bool) error {
 	return CheckDigest(m.Bundle.Digest)
 }
 
+// AssignmentNumber orders the assignments of a target: first by Epoch, then by Generation.
+type AssignmentNumber struct {
+	Epoch      uint64 `json:"epoch"`
+	Generation uint64 `json:"generation"`
+}
+
+// String is as people see it, "1795456145.2".
+func (n AssignmentNumber) String() string { return fmt.Sprintf("%d.%d", n.Epoch, n.Generation) }
+
+// Number is the assignment's.
+func (a *Assignment) Number() AssignmentNumber { return AssignmentNumber{a.Epoch, a.Generation} }
+
 // Newer compares the order of two assignments: below 0 when a is older than b.
 func (a Assignment) Newer(b Assignment) int {
 	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Generation, b.Generation))

@@ -85,7 +85,9 @@ type Status struct {
 	Frozen     string         `json:"frozen,omitempty"`
 	Run        int            `json:"run"`     // the newest
 	Changed    int64          `json:"changed"` // ns since 1970, the last run that changed something
-	Error      string         `json:"error,omitempty"`
+	// Proved is the newest assignment of which a run was done and every check held; nil: none.
+	Proved *AssignmentNumber `json:"proved,omitempty"`
+	Error  string            `json:"error,omitempty"`
 	// Facts are those that the catalog declares, by name, as text for people.
 	Facts map[string]string `json:"facts,omitempty"`
 }

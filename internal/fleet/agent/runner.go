@@ -174,6 +174,7 @@ func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared
 	}
 	rep, err := r.apply(ctx, x, has, p, run)
 	out := has.owners.ended(ctx, p, rep, err)
+	out.Checked = out.Result == machine.Done
 	if out.Result == machine.Done && len(drift) > 0 && !req.Repair {
 		out.Error = first
 	}

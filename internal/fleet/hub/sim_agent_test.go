@@ -296,7 +296,7 @@ func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) 
 
 // apply changes the machine. What a module says may be that it cannot be done.
 func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n int) machine.Outcome {
-	out := machine.Outcome{Result: machine.Done, Run: n, Changes: 1, Parts: map[string]machine.Part{}}
+	out := machine.Outcome{Result: machine.Done, Run: n, Changes: 1, Checked: true, Parts: map[string]machine.Part{}}
 	next := map[string]fleet.Bundle{"": w.Top.Bundle}
 	for _, m := range w.Modules {
 		r := a.sim.site.of(m.Revision.Commit)

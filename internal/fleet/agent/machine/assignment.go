@@ -37,7 +37,7 @@ func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 		}
 	}
 	m.Modules = keep
-	m.due[fetchTimer], m.due[retryTimer] = m.now.Mono, m.now.Mono
+	m.due[fetchTimer] = m.now.Mono
 	m.failures[fetchTimer] = 0
 	m.report(fleet.Event{Kind: fleet.Accepted, Text: fmt.Sprintf("generation %d.%d", a.Epoch, a.Generation)})
 }
@@ -86,11 +86,12 @@ func (m *Machine) fetchEnded(e Fetched) {
 	switch {
 	case o != orderOf(m.Accepted): // a newer one came meanwhile
 	case e.Error == "":
-		m.fetched, m.trouble, m.failures[fetchTimer] = o, "", 0
+		m.fetched, m.failures[fetchTimer] = o, 0
+		m.setTrouble("")
 		m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono)
 		m.do(Retain{m.needed()})
 	case e.Refused:
-		m.trouble = e.Error
+		m.setTrouble(e.Error)
 		m.refuse(e.Error)
 		m.again(fetchTimer, longest, m.cfg.Sweep)
 	default:
@@ -103,7 +104,7 @@ func (m *Machine) fetchEnded(e Fetched) {
 func (m *Machine) fetchFailed(why string) {
 	m.again(fetchTimer, firstFetch, longest)
 	if m.failures[fetchTimer] == m.cfg.Tries {
-		m.trouble = why
+		m.setTrouble(why)
 		m.report(fleet.Event{Kind: fleet.Failed, Text: "content cannot be fetched", Error: why})
 	}
 }

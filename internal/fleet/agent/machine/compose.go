@@ -62,7 +62,7 @@ func (m *Machine) standing() (c composition, ok bool) {
 		case m.notYet(m.Accepted.Top):
 			s = Module{State: fleet.ModuleHeld, Waits: notBefore(m.Accepted.Top)}
 		case m.bad == orderOf(m.Accepted):
-			s = Module{State: fleet.ModuleFailed, Error: m.trouble}
+			s = Module{State: fleet.ModuleFailed, Error: m.Trouble}
 		}
 		c.held[as.Module] = s
 	}

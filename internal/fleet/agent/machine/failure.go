@@ -19,14 +19,22 @@ func (m *Machine) failed(r *Run, o Outcome) {
 		m.advance(r, o)
 	}
 	final := m.Try.N >= m.cfg.Tries || o.Result == Broken
-	m.trouble = o.Parts[""].Error
-	if m.trouble == "" && len(culprits(o)) == 0 {
-		m.trouble = o.Error
+	trouble := o.Parts[""].Error
+	if trouble == "" && len(culprits(o)) == 0 {
+		trouble = o.Error
 	}
+	m.setTrouble(trouble)
 	m.backOff(coolTimer, m.Try.N, firstRetry, longest)
 	givenUp := m.judge(r, o, final)
 	m.retry(r, o, final, givenUp)
 	m.tell(o)
+}
+
+// setTrouble writes down what is wrong with the whole.
+func (m *Machine) setTrouble(text string) {
+	if text != m.Trouble {
+		m.Trouble, m.changed = text, true
+	}
 }
 
 // culprits are the modules in which something failed, sorted.
@@ -77,7 +85,10 @@ func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 		s.Bad = p.Error != "" && (o.Result == Failed || !isNew)
 		full, _ := m.assigned(i, as.Module)
 		switch {
-		case full.Bundle != as.Bundle: // it is held at an older one
+		case full.Bundle != as.Bundle: // it is held at an older one, or a newer one came
+			if s.State == fleet.ModuleApplying {
+				s.State, s.Error, s.Waits = fleet.ModulePending, "", notSoFar(o)
+			}
 		case p.Error != "":
 			s = failing(s, p.Error, final)
 			if final && isNew && (o.Undo || o.Result == Broken) {
@@ -113,11 +124,7 @@ func notSoFar(o Outcome) string {
 // assigned meanwhile.
 func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	switch {
-	case m.superseded(r):
-		m.Try = Try{}
-		m.due[retryTimer] = m.now.Mono
-	case givenUp: // the next composition is without them
-		m.Try = Try{}
+	case m.superseded(r) || givenUp: // the next composition is another one
 		m.due[retryTimer] = m.now.Mono
 	case o.Result == Broken && !alike(&r.Want, m.Good):
 		m.bad, m.Try = orderOf(m.Accepted), Try{}

@@ -39,7 +39,6 @@ type Machine struct {
 
 	fetched  order  // whose bundles are all here
 	bad      order  // of which no list can be made
-	trouble  string // what is wrong with the whole, for the status
 	frost    string // who froze the machine, and why
 	blind    string // why not everything can be watched
 	refused  string // what was refused last

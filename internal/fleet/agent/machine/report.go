@@ -68,7 +68,7 @@ func (m *Machine) Status() fleet.Status {
 	o := orderOf(m.Accepted)
 	s := fleet.Status{
 		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
-		Run: m.Run, Changed: m.Changed, Error: clip(m.trouble), Facts: m.Facts,
+		Run: m.Run, Changed: m.Changed, Proved: m.Proved, Error: clip(m.Trouble), Facts: m.Facts,
 	}
 	if m.Accepted == nil {
 		return s
@@ -98,7 +98,7 @@ func (m *Machine) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
 
 // ready tells whether all that is assigned is.
 func (m *Machine) ready() bool {
-	if m.Accepted == nil || m.Good == nil || m.Accepted.Withdrawn != "" || m.Good.Top.Bundle != m.Accepted.Top.Bundle || m.trouble != "" {
+	if m.Accepted == nil || m.Good == nil || m.Accepted.Withdrawn != "" || m.Good.Top.Bundle != m.Accepted.Top.Bundle || m.Trouble != "" || m.Try.N > 0 {
 		return false
 	}
 	for i := range m.Accepted.Modules {

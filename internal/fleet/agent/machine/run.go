@@ -60,14 +60,8 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 	case m.Verify != "":
 		return Asked, m.Verify
 	case m.tried(c): // it did not go well before
-		if m.isDue(retryTimer) {
-			return Retry, ""
-		}
-		if m.touched && (!fresh || m.isDue(coolTimer)) {
-			return Noticed, ""
-		}
-		return "", ""
-	case fresh && m.isDue(retryTimer):
+		return m.causeAgain(fresh), ""
+	case fresh || m.failedSince(): // what failed before was another composition
 		return Assigned, ""
 	case m.started:
 		return Start, ""
@@ -79,14 +73,39 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 	return "", ""
 }
 
+// causeAgain is why there should be a run of a composition that did not end as wanted. While
+// the content of a newer assignment comes, there is none: it would have to wait for its end.
+func (m *Machine) causeAgain(fresh bool) Cause {
+	switch {
+	case m.isDue(retryTimer) && !m.fetching:
+		return Retry
+	case m.touched && (!fresh || m.isDue(coolTimer)):
+		return Noticed
+	}
+	return ""
+}
+
+// failedSince tells whether something else was tried since what stands was verified, and
+// failed: a run that was undone changed the host too.
+func (m *Machine) failedSince() bool {
+	return !m.fetching && (m.Try != Try{} || m.Trouble != "" && m.takesPart())
+}
+
+// mustCheck tells whether a run has to run the checks even if it changes nothing. One
+// because something was touched has to for a composition of which nothing is known, and once
+// in a while for one that failed. Between, it repairs what has drifted, which is no try.
+func (m *Machine) mustCheck(c composition, cause Cause) bool {
+	return cause != Noticed || !alike(&c.want, m.Good) || m.tried(c) && m.isDue(coolTimer)
+}
+
 // run begins a run. That it has begun is durable before, so that one which ends the
 // machine again and again is not begun again and again.
 func (m *Machine) run(c composition, cause Cause, by string) {
-	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: cause != Noticed, Up: m.up}
+	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
 	if cause == Asked && m.Apply != "" {
 		m.Try = Try{}
 	}
-	if !r.Look && (!alike(&c.want, m.Good) || m.tried(c)) {
+	if !r.Look && r.Checks && (!alike(&c.want, m.Good) || m.tried(c)) {
 		m.try(keyOf(&c.want))
 		m.applying(c)
 	}
@@ -157,7 +176,7 @@ func (m *Machine) ran(o Outcome) {
 		m.neverBegan(r, o.Error)
 		m.frozenBy(o.Error, m.now.Mono+thawAgain)
 	case Looked:
-		m.drift(r, o)
+		m.drift(r, o, false)
 	default:
 		m.ended(r, o)
 	}
@@ -184,11 +203,35 @@ func (m *Machine) ended(r *Run, o Outcome) {
 			m.Apply = ""
 		}
 	}
-	if o.Result == Done {
+	switch {
+	case o.Result != Done:
+		m.failed(r, o)
+	case o.Checked || m.proves(r):
 		m.succeeded(r, o)
-		return
+	default:
+		m.unchecked(r, o)
 	}
-	m.failed(r, o)
+}
+
+// proves tells whether a run without checks may stand for one with them: nothing is new and
+// nothing failed, so that the last verification still holds.
+func (m *Machine) proves(r *Run) bool {
+	return alike(&r.Want, m.Good) && m.Try == Try{} && m.Trouble == ""
+}
+
+// unchecked takes in a run that was done, and whose checks did not run. What failed before
+// has still failed: only the checks can tell that it has not.
+func (m *Machine) unchecked(r *Run, o Outcome) {
+	m.drift(r, o, false)
+	if o.Repaired > 0 {
+		m.report(fleet.Event{Kind: fleet.Repaired, Run: o.Run, Changes: o.Repaired})
+	}
+}
+
+// takesPart tells whether what was accepted is what is applied here. If its content is
+// missing, or no list can be made of it, the trouble is not that of what stands.
+func (m *Machine) takesPart() bool {
+	return m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched == orderOf(m.Accepted) && m.bad != orderOf(m.Accepted)
 }
 
 func (m *Machine) succeeded(r *Run, o Outcome) {
@@ -198,9 +241,15 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 		m.changed = true
 	}
 	m.Good, m.Absent, m.Try = &r.Want, r.Absent, Try{}
-	m.trouble, m.told = "", fleet.Event{}
+	if n := r.Want.Number(); o.Checked && (m.Proved == nil || *m.Proved != n) {
+		m.Proved, m.changed = &n, true
+	}
+	if m.takesPart() {
+		m.setTrouble("")
+	}
+	m.told = fleet.Event{}
 	m.exports(o.Exports)
-	m.drift(r, o)
+	m.drift(r, o, true)
 	switch {
 	case fresh || tried || o.Changes > 0 && o.Repaired == 0:
 		m.report(fleet.Event{Kind: fleet.Applied, Run: o.Run, Changes: o.Changes, Text: "generation " + generation(&r.Want)})
@@ -210,8 +259,9 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 }
 
 // drift takes in what is other than applied, by module, after a run that was not in
-// vain: all the others are as they should be.
-func (m *Machine) drift(r *Run, o Outcome) {
+// vain: all the others are as they should be. Unless the run proved it, a module that was not
+// ready before is not ready now.
+func (m *Machine) drift(r *Run, o Outcome, proved bool) {
 	news := ""
 	count := 0
 	for i, as := range r.Want.Modules {
@@ -224,10 +274,10 @@ func (m *Machine) drift(r *Run, o Outcome) {
 			news = as.Module
 		}
 		count += d
-		if o.Result == Done {
+		if o.Result == Done && o.Checked {
 			now.Bad = false
 		}
-		if full, _ := m.assigned(i, as.Module); full.Bundle == as.Bundle && (o.Result == Done || was.State == fleet.ModuleDrifted || d > 0) {
+		if full, _ := m.assigned(i, as.Module); full.Bundle == as.Bundle && (proved || was.State == fleet.ModuleDrifted || d > 0) {
 			now = standsAs(now)
 		}
 		if now.State == fleet.ModuleBlocked && was.State != now.State {
@@ -244,6 +294,11 @@ func (m *Machine) drift(r *Run, o Outcome) {
 func standsAs(s Module) Module {
 	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Bad: s.Bad, Held: s.Held}
 	switch {
+	case s.Bad:
+		out.State, out.Waits, out.Error = s.State, s.Waits, s.Error
+		if s.State != fleet.ModulePending {
+			out.State = fleet.ModuleFailed
+		}
 	case s.Drift > 0:
 		out.State = fleet.ModuleDrifted
 	case s.Held != "":

@@ -125,13 +125,21 @@ func (m *Machine) nextRun() time.Duration {
 	if cause, _ := m.cause(c); cause != "" { // only the lock is in the way
 		return m.now.Mono
 	}
-	if m.tried(c) && m.touched {
-		return min(m.due[retryTimer], m.due[coolTimer])
-	}
-	if m.tried(c) || !alike(&c.want, m.Good) {
-		return m.due[retryTimer]
+	switch {
+	case m.tried(c) && m.fetching: // how that ends is an event
+		return m.whenCool()
+	case m.tried(c):
+		return min(m.due[retryTimer], m.whenCool())
 	}
 	return m.due[sweepTimer]
+}
+
+// whenCool is when something that was touched beside a failure is looked at.
+func (m *Machine) whenCool() time.Duration {
+	if m.touched {
+		return m.due[coolTimer]
+	}
+	return never
 }
 
 func (m *Machine) beat() {

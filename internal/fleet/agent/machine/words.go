@@ -70,12 +70,16 @@ type Kept struct {
 	Accepted *fleet.Assignment `json:"accepted,omitempty"`
 	// Envelope is how it came: what anybody can be shown of it.
 	Envelope []byte `json:"envelope,omitempty"`
-	// Good is what stands on the machine; nil: nothing.
+	// Good is what stands on the machine, whether or not its checks hold; nil: nothing.
 	Good *fleet.Assignment `json:"good,omitempty"`
+	// Proved is the newest assignment of which a run was done and every check held.
+	Proved *fleet.AssignmentNumber `json:"proved,omitempty"`
 	// Absent are the modules that were assigned with Good and have no part in it.
 	Absent  []string          `json:"absent,omitempty"`
 	Modules map[string]Module `json:"modules,omitempty"`
 	Try     Try               `json:"try"`
+	// Trouble is what is wrong with the whole and with no module in particular, for the status.
+	Trouble string `json:"trouble,omitempty"`
 	// Apply and Verify are who asked for it, until it is done; "" is nobody.
 	Apply  string   `json:"apply,omitempty"`
 	Verify string   `json:"verify,omitempty"`
@@ -150,6 +154,9 @@ type Outcome struct {
 	// Parts has what is to be said of modules; "" is the top. One that is missing is as
 	// wanted.
 	Parts map[string]Part
+	// Checked says that all checks ran after the last change. A run that is done without it
+	// says nothing of what failed before.
+	Checked bool
 	// Repaired counts what had drifted and is as applied again.
 	Repaired int
 	Facts    map[string]string

@@ -225,7 +225,7 @@ func (w *world) began(r machine.Run) {
 	case r.Look:
 	case fresh && (k.Accepted == nil || r.Want.Newer(*k.Accepted) != 0):
 		w.fault("a run begins for %d.%d, which is not the newest that is durable", r.Want.Epoch, r.Want.Generation)
-	case !fresh && (r.Cause == machine.Assigned || r.Cause == machine.Retry && k.Try.N == 0):
+	case !fresh && (r.Cause == machine.Assigned && k.Try.N == 0 && k.Trouble == "" || r.Cause == machine.Retry && k.Try.N == 0):
 		w.fault("a run because of %s, and nothing is new", r.Cause)
 	case fresh && !k.Try.Open:
 		w.fault("a run begins and it is not on the disk")
@@ -293,11 +293,13 @@ func (w *world) checkNeeds(k machine.Kept, r machine.Run, good map[string]fleet.
 	}
 }
 
-// endRun ends the run under way.
+// endRun ends the run under way. One that was to run the checks, or that changed something,
+// has run them.
 func (w *world) endRun(o machine.Outcome) {
 	if w.run == nil {
 		return
 	}
+	o.Checked = o.Result == machine.Done && (w.run.Checks || o.Changes > 0 || o.Repaired > 0)
 	w.run = nil
 	w.step(machine.Ran{Outcome: o})
 }
