@@ -43,7 +43,7 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		return d, unread(err)
 	}
 	v.serve(&d)
-	d.Modules, err = v.modulesOn(ctx, n)
+	d.Modules, err = v.modulesOn(ctx, n, v.silentSince(d.Target, now))
 	return d, err
 }
 
@@ -97,15 +97,15 @@ func (v *View) serve(d *document.TargetDetail) {
 
 // modulesOn are the modules that are assigned, in order, and then those that are only
 // applied, by name.
-func (v *View) modulesOn(ctx context.Context, target int64) (out []document.ModuleOnTarget, err error) {
+func (v *View) modulesOn(ctx context.Context, target int64, silent bool) (out []document.ModuleOnTarget, err error) {
 	err = v.look(ctx, func(s *sight) error {
-		out, err = s.modulesOn(target)
+		out, err = s.modulesOn(target, silent)
 		return err
 	})
 	return out, err
 }
 
-func (s *sight) modulesOn(target int64) ([]document.ModuleOnTarget, error) {
+func (s *sight) modulesOn(target int64, silent bool) ([]document.ModuleOnTarget, error) {
 	has, err := s.rows(target)
 	if err != nil {
 		return nil, err
@@ -121,6 +121,7 @@ func (s *sight) modulesOn(target int64) ([]document.ModuleOnTarget, error) {
 			if err == nil {
 				err = s.assign(&m, want, has[want.module])
 			}
+			m.State = onTarget{m.State, silent, m.Behind}.state()
 			if err != nil {
 				return nil, err
 			}
@@ -134,6 +135,7 @@ func (s *sight) modulesOn(target int64) ([]document.ModuleOnTarget, error) {
 		if err != nil {
 			return nil, err
 		}
+		m.State = onTarget{m.State, silent, false}.state()
 		out = append(out, m)
 	}
 	slices.SortFunc(out[assigned:], func(a, b document.ModuleOnTarget) int { return cmp.Compare(a.Module, b.Module) })

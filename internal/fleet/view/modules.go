@@ -15,7 +15,7 @@ import (
 // Modules counts every module that is assigned to an active target, by name.
 func (v *View) Modules(ctx context.Context, now time.Time) (document.ModulePage, error) {
 	page := document.ModulePage{Format: document.ModulePageFormat, Modules: []document.Module{}}
-	found, err := v.modules(ctx, 0)
+	found, err := v.modules(ctx, 0, now)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		page.Modules = append(page.Modules, found[name].document())
 	}
@@ -52,7 +52,7 @@ func (c *counting) document() document.Module {
 // the same of it.
 type group struct {
 	part, commit, state int64
-	behind              bool
+	behind, silent      bool
 }
 
 // tally is how many are in a group, and with how many of them the module has an error.
@@ -60,12 +60,12 @@ type tally struct{ targets, failed int }
 
 // modules counts one module, or with 0 all of them. They are counted by number first, so that
 // texts are looked up once for each group.
-func (v *View) modules(ctx context.Context, only int64) (map[string]*counting, error) {
+func (v *View) modules(ctx context.Context, only int64, now time.Time) (map[string]*counting, error) {
 	groups := map[group]tally{}
 	out := map[string]*counting{}
 	err := v.look(ctx, func(s *sight) error {
-		err := s.each(only, func(_ stand, want wanted, has row) error {
-			g := group{want.n, has.commit, has.state, want.one.behind(has.one())}
+		err := s.each(only, func(at stand, want wanted, has row) error {
+			g := group{want.n, has.commit, has.state, want.one.behind(has.one()), v.silent(at, now)}
 			n := groups[g]
 			n.targets++
 			if has.failure != "" {
@@ -99,20 +99,16 @@ func (s *sight) count(out map[string]*counting, g group, n tally) error {
 	}
 	var applied, state string
 	err = s.fill(map[*string]int64{&applied: g.commit, &state: g.state})
-	c.add(a.Revision, applied, fleet.Readiness(state), g.behind, n.targets, n.failed)
+	c.add(a.Revision, applied, onTarget{fleet.Readiness(state), g.silent, g.behind}, n.targets, n.failed)
 	return err
 }
 
-// Unreported stands in counts for the state of a module that its target has said
-// nothing of yet.
-const Unreported fleet.Readiness = "unknown"
-
-func (c *counting) add(assigned fleet.Revision, applied string, state fleet.Readiness, behind bool, count, failed int) {
+func (c *counting) add(assigned fleet.Revision, applied string, m onTarget, count, failed int) {
 	c.module.Targets += count
 	c.module.Errors += failed
-	c.module.States[cmp.Or(state, Unreported)] += count
+	c.module.States[m.state()] += count
 	c.revision(assigned).Assigned += count
-	if behind {
+	if m.behind {
 		c.module.Behind += count
 	}
 	if applied != "" {
@@ -128,7 +124,7 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 	if err != nil {
 		return d, err
 	}
-	found, err := v.modules(ctx, n)
+	found, err := v.modules(ctx, n, q.Now)
 	if err != nil {
 		return d, err
 	}
@@ -137,7 +133,7 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 		return d, fmt.Errorf("cannot find a module %.80q that is assigned to a target: %w", q.Module, fleet.ErrNotFound)
 	}
 	d.Module = c.document()
-	all, err := v.targetsOf(ctx, n)
+	all, err := v.targetsOf(ctx, n, q.Now)
 	if err != nil {
 		return d, err
 	}
@@ -160,11 +156,13 @@ func whether(a, b bool) int {
 	return -1
 }
 
-func (v *View) targetsOf(ctx context.Context, module int64) (out []document.TargetOfModule, err error) {
+func (v *View) targetsOf(ctx context.Context, module int64, now time.Time) (out []document.TargetOfModule, err error) {
 	err = v.look(ctx, func(s *sight) error {
 		return s.each(module, func(at stand, want wanted, has row) error {
 			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()), Since: has.since, Waits: has.waits, Error: has.failure}
-			err := s.fill(map[*string]int64{(*string)(&t.State): has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
+			var said string
+			err := s.fill(map[*string]int64{&said: has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
+			t.State = onTarget{fleet.Readiness(said), v.silent(at, now), t.Behind}.state()
 			out = append(out, t)
 			return err
 		})

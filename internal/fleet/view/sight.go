@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
 )
 
 // sight is the model as it is at one moment, for who reads what stands of modules: those
@@ -123,8 +125,23 @@ func (s *sight) rows(target int64) (map[int64]row, error) {
 	return out, unpackRows(b, out)
 }
 
-// stand is an active target.
-type stand struct{ id, name string }
+// stand is an active target, and when it last reported, by its clock.
+type stand struct {
+	id, name string
+	at       int64
+}
+
+// silent tells whether a target has said nothing for too long.
+func (v *View) silent(at stand, now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.contacts[fleet.TargetID(at.id)].silent(at.at, now, v.o.Silence)
+}
+
+// silentSince is silent of a target of which more is known.
+func (v *View) silentSince(t document.Target, now time.Time) bool {
+	return v.silent(stand{id: string(t.ID), at: t.Contact}, now)
+}
 
 // each gives what active targets should have and have of a module, or with 0 of every one.
 // It gives a zero row for what a target has said nothing of.
@@ -133,7 +150,7 @@ func (s *sight) each(only int64, each func(stand, wanted, row) error) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.QueryContext(s.ctx, "SELECT w.text, t.name, a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active")
+	found, err := s.QueryContext(s.ctx, "SELECT w.text, t.name, COALESCE(s.at, 0), a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active")
 	if err != nil {
 		return err
 	}
@@ -143,7 +160,7 @@ func (s *sight) each(only int64, each func(stand, wanted, row) error) error {
 	for found.Next() {
 		var at stand
 		var list int64
-		if err := found.Scan(&at.id, &at.name, &list, &packed); err != nil {
+		if err := found.Scan(&at.id, &at.name, &at.at, &list, &packed); err != nil {
 			return err
 		}
 		if err := unpackRows(packed, has); err != nil {

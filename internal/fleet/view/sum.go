@@ -1,45 +1,12 @@
 package view
 
-import (
-	"slices"
-
-	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/document"
-)
+import "slices"
 
 // sum is what lists of targets show of the modules of one.
 type sum struct {
 	modules, behind int
 	states          int // a bit for each of marks
 	failure, waits  string
-}
-
-// marks are the states of modules that a list shows, the worst first, and what a target
-// is that has such a module.
-func marks() []struct {
-	module fleet.Readiness
-	target document.State
-} {
-	return []struct {
-		module fleet.Readiness
-		target document.State
-	}{
-		{fleet.ModuleFailed, document.Failed}, {fleet.ModuleDrifted, document.Drifted}, {fleet.ModuleHeld, document.Held},
-		{fleet.ModuleApplying, document.Applying}, {fleet.ModuleBlocked, document.Blocked}, {fleet.ModulePending, document.Pending},
-	}
-}
-
-// severity orders the states of modules, the worst first.
-func severity(r fleet.Readiness) int {
-	for i, m := range marks() {
-		if m.module == r {
-			return i
-		}
-	}
-	if r == fleet.ModuleReady {
-		return len(marks()) + 1
-	}
-	return len(marks()) // unknown
 }
 
 // sumStored counts the modules of one target anew, by what is known of them.
@@ -103,52 +70,4 @@ func (s *sum) add(behind bool, mark int, waits, failure string) {
 	if mark >= 0 {
 		s.states |= 1 << mark
 	}
-}
-
-// known is what a target's state follows from.
-type known struct {
-	active, reported bool
-	silent           bool
-	held             bool // frozen, or nothing is given
-	failed           bool
-	drift            int
-	assigned         document.Order
-	accepted         document.Order
-	behind           int
-	states           int
-}
-
-// state is the worst that is true of a target.
-func (k known) state() document.State {
-	has := func(of document.State) bool {
-		for i, m := range marks() {
-			if m.target == of && k.states&(1<<i) != 0 {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case !k.active:
-		return document.Outside
-	case k.failed || has(document.Failed):
-		return document.Failed
-	case k.reported && k.silent:
-		return document.Silent
-	case k.drift > 0 || has(document.Drifted):
-		return document.Drifted
-	case !k.reported:
-		return document.Unknown
-	case k.held || has(document.Held):
-		return document.Held
-	case has(document.Applying):
-		return document.Applying
-	case has(document.Blocked):
-		return document.Blocked
-	case k.assigned == document.Order{}:
-		return document.Unassigned
-	case k.accepted != k.assigned || k.behind > 0 || has(document.Pending):
-		return document.Pending
-	}
-	return document.Ready
 }

@@ -170,11 +170,11 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	v.mu.Lock()
 	c := v.contacts[t.ID]
 	v.mu.Unlock()
+	k.silent = c.silent(t.Contact, now, v.o.Silence)
 	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
 	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
 	t.Error = cmp.Or(t.Error, failure)
 	k.active, k.reported = t.Standing == fleet.Active, seq > 0
-	k.silent = !t.Connected && now.UnixNano()-t.Contact > int64(v.o.Silence)
 	k.held, k.failed, k.drift, k.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
 	k.assigned, k.accepted = t.Assigned, t.Accepted
 	t.State = k.state()

@@ -61,6 +61,11 @@ type contact struct {
 	ahead     time.Duration // its clock
 }
 
+// silent tells whether an agent that last reported at a time has said nothing for too long.
+func (c contact) silent(reported int64, now time.Time, most time.Duration) bool {
+	return !c.connected && now.UnixNano()-max(reported, c.at) > int64(most)
+}
+
 // Belongs is what a repository says of a target by its name.
 type Belongs struct{ Roles, Groups []string }
 

@@ -20,28 +20,33 @@ type collector struct {
 }
 
 // counted is what modules were counted to. To count them goes over all modules of all
-// targets: it is done where something has changed, and for a twentieth of the time at most.
+// targets: it is done where something has changed or a minute has passed, since targets
+// become silent by time alone, and for a twentieth of the time at most.
 type counted struct {
 	mu    sync.Mutex
 	as    <-chan struct{} // of the views, before it was counted
-	until time.Time
+	until time.Time       // nobody counts again before
+	fresh time.Time       // until then it holds if nothing changes
 	page  document.ModulePage
 }
 
 // seldom is how many times as long as it took to count, nobody counts again.
 const seldom = 20
 
+// holds is how long counts hold if nothing changes.
+const holds = time.Minute
+
 func (c *counted) modules(ctx context.Context, o Options) (document.ModulePage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	as, began := o.Views.Changed(), o.Now()
-	if c.as == as || c.as != nil && began.Before(c.until) {
+	if c.as == as && began.Before(c.fresh) || c.as != nil && began.Before(c.until) {
 		return c.page, nil
 	}
 	page, err := o.Views.Modules(ctx, began)
 	if err == nil {
 		ended := o.Now()
-		c.as, c.page, c.until = as, page, ended.Add(seldom*ended.Sub(began))
+		c.as, c.page, c.until, c.fresh = as, page, ended.Add(seldom*ended.Sub(began)), ended.Add(holds)
 	}
 	return page, err
 }

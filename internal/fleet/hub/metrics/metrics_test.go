@@ -218,10 +218,12 @@ func TestModulesAreCountedSeldom(t *testing.T) {
 		return fmt.Sprintf(`fettle_module_targets{module="modules/web",state="failed"} %d`, n)
 	}
 	after(0, 1, failed(1))
-	after(time.Hour, 1, failed(1)) // nothing has changed
+	after(50*time.Second, 1, failed(1)) // nothing has changed
+	after(time.Hour, 2, failed(1))      // but somebody may be silent by now
+	after(50*time.Second, 2, failed(1))
 	tell(100, fleet.ModuleReady)
-	after(0, 2, failed(0)) // the last time was an hour ago
+	after(0, 3, failed(0))
 	tell(101, fleet.ModuleFailed)
-	after(10*time.Second, 2, failed(0)) // too soon
-	after(10*time.Second, 3, failed(1))
+	after(10*time.Second, 3, failed(0)) // too soon
+	after(10*time.Second, 4, failed(1))
 }
