@@ -174,11 +174,11 @@ func (p *player) apply(words []string) *verdict {
 	if p.crashed != nil {
 		before, p.crashed = p.crashed.before, nil
 	}
-	return p.applied(n, r, before, ran, told)
+	return p.applied(n, r, before, ran, told, slices.Contains(words, "undo"))
 }
 
 // applied judges an apply that ended by itself.
-func (p *player) applied(n int, r report, before judge.Tree, ran, told []string) *verdict {
+func (p *player) applied(n int, r report, before judge.Tree, ran, told []string, undo bool) *verdict {
 	list := p.lists[n-1]
 	failed := intersect(ran, told)
 	run := judge.Run{Number: r.Run, Before: before, After: p.tree, List: list, Plan: r.Changes}
@@ -198,7 +198,7 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string)
 		return wrong("an undone run", judge.Same("undone", before, p.tree))
 	case r.Exit == 1:
 		p.saw["apply failed"]++
-		run.Done = p.h.After(list, ran, failed, true)
+		run.Done = p.h.After(list, ran, failed, true, undo)
 		run.List = append(slices.Clone(list), p.h.Last().List...)
 		defer p.h.Add(run)
 		blocked := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Action == "blocked" })
@@ -209,7 +209,7 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string)
 	}
 	p.saw["apply ok"]++
 	p.planned(r.Changes)
-	run.Done = p.h.After(list, ran, failed, false)
+	run.Done = p.h.After(list, ran, failed, false, false)
 	defer p.h.Add(run)
 	return first(p.holds(list), p.common(list, before), wrong("the plan is true", judge.Planned(r.Changes, before, p.tree)),
 		wrong("commands", p.h.Commands(list, ran, false)), p.empty(n))

@@ -31,8 +31,8 @@ func (h *History) Commands(list List, ran []string, stopped bool) []string {
 }
 
 // After gives what the commands count as after an apply that ran some of them, of which
-// some failed.
-func (h *History) After(list List, ran, failed []string, stopped bool) map[string]Done {
+// some failed. undone tells that the run was then undone as far as possible.
+func (h *History) After(list List, ran, failed []string, stopped, undone bool) map[string]Done {
 	out := map[string]Done{}
 	for _, s := range list {
 		if s.Verb != "EXEC" {
@@ -41,6 +41,8 @@ func (h *History) After(list List, ran, failed []string, stopped bool) map[strin
 		name := s.Args[0]
 		switch {
 		case slices.Contains(failed, name):
+		case slices.Contains(ran, name) && undone && s.plain(): // it has no undo, and counts as before
+			out[name] = Done{Unknown: h.Last().Done[name].Line != ""}
 		case slices.Contains(ran, name):
 			out[name] = Done{Line: s.Line}
 		case !s.plain() && stopped:

@@ -205,7 +205,7 @@ func (h *History) TouchedByOthers() bool { return len(h.hands) > 0 }
 // Settled notes that the newest run is as a list says, so that its commands count as done.
 func (h *History) Settled(l List) {
 	if len(h.Runs) > 0 {
-		h.Runs[len(h.Runs)-1].Done = h.After(l, nil, nil, false)
+		h.Runs[len(h.Runs)-1].Done = h.After(l, nil, nil, false, false)
 	}
 }
 
