@@ -25,6 +25,9 @@ func (r *run) paths(indexes []int) error {
 	made := map[string]bool{}
 	for k, i := range indexes {
 		m, err := r.prepare(i, made)
+		if k > 0 && errors.Is(err, move.ErrHardLinks) { // those before it may remove the other names
+			return r.inTwo(indexes[:k], indexes[k:])
+		}
 		if err != nil {
 			return r.partly(indexes[:k], i, err)
 		}
@@ -55,7 +58,7 @@ func unreached(err error) bool {
 }
 
 // inTwo runs a batch as two, so that the second finds what the first made. What
-// is still not reached is then the first of its batch, and fails.
+// is still not possible is then the first of its batch, and fails.
 func (r *run) inTwo(first, second []int) error {
 	if err := r.paths(r.toDo(first)); err != nil {
 		return err
