@@ -18,6 +18,8 @@ func (m *maker) noteLeft(c Change) {
 	case !isPath(c.Addr):
 		m.elsewhere = true
 		return
+	case m.outlives(c):
+		left = image.Directory
 	case c.To != nil && c.To.File != nil:
 		left = c.To.File.Type
 	case c.To != nil && c.To.Region != nil && c.To.Region.FileAbsent && !m.sharedRegion(p):
@@ -25,6 +27,15 @@ func (m *maker) noteLeft(c Change) {
 	}
 	m.leaves[p] = left
 	m.swept[p] = left == image.Absent && c.Action != Remove // a directory that is removed stays if something is in it
+}
+
+// outlives tells whether a directory stays although it is removed, since others have
+// something in it.
+func (m *maker) outlives(c Change) bool {
+	if c.Action != Remove || c.From == nil || c.From.File == nil || c.From.File.Type != image.Directory || c.To.File.Type != image.Absent {
+		return false
+	}
+	return len(m.withoutOurs(step.Step{Verb: step.Rm, Args: []string{c.Addr.Path()}}, *c.From).File.Entries) > 0
 }
 
 // sharedRegion tells whether a region that is applied and wanted keeps a file.
@@ -63,6 +74,9 @@ func (m *maker) uneditable(s step.Step) error {
 	if !ok || s.Verb != step.Edit || m.in.Goal != nil || left == image.Regular || left == image.Absent {
 		return nil
 	}
+	if left == image.Directory && m.now[addr.File(s.Path())].Origin.File.Type == image.Absent {
+		return fmt.Errorf("cannot edit %q: it is a directory that no step declares any more and that stays, since it has files of others in it; move them away first", s.Path())
+	}
 	return fmt.Errorf("cannot edit %q: this run restores what was there before fettle, a %s, since no step declares it any more", s.Path(), left)
 }
 
@@ -71,7 +85,7 @@ func (m *maker) uneditable(s step.Step) error {
 // that is no path.
 func (m *maker) canBring(s step.Step, now image.Image) bool {
 	there := now.Region != nil && !now.Region.FileAbsent || now.File != nil && now.File.Type != image.Absent
-	if s.Verb != step.Edit && s.Verb != step.Meta || there || m.in.Goal != nil || m.elsewhere || m.behindLink(s) {
+	if s.Verb != step.Edit && s.Verb != step.Meta || there || m.elsewhere || m.behindLink(s) {
 		return true
 	}
 	for p := path.Dir(s.Path()); p != "/" && p != "."; p = path.Dir(p) {

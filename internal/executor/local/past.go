@@ -335,13 +335,18 @@ func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string
 	return out
 }
 
-// lookInto lists the directories that must become what is no directory, in which others
-// may have files, and looks for the directories that what comes back is in.
-func (x *Executor) lookInto(seen *observed, entries []journal.Entry) {
+// lookInto lists the directories that must become what is no directory, or go where the list
+// has a part of a file, in which others may have files, and looks for the directories that
+// what comes back is in.
+func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step.List) {
+	parts := map[string]bool{}
+	for _, s := range wanted {
+		parts[s.Path()] = parts[s.Path()] || s.Verb == step.Edit
+	}
 	for _, e := range entries {
 		x.lookAbove(seen, e)
 		now := seen.images[e.Addr].File
-		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory || e.Origin.File.Type == image.Absent ||
+		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory || e.Origin.File.Type == image.Absent && !parts[e.Addr.Path()] ||
 			now == nil || now.Type != image.Directory || now.Entries != nil {
 			continue
 		}

@@ -65,7 +65,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	}
 	seen.moved = moved
 	x.lookWhole(seen, x.inOrigins(st.Entries, r.List.Final()))
-	x.lookInto(seen, st.Entries)
+	x.lookInto(seen, st.Entries, r.List.Final())
 	old, err := x.actsOf(st)
 	if err != nil {
 		return nil, st, nil, err
@@ -197,7 +197,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 		return nil, g, err
 	}
 	x.lookWhole(seen, append(slices.Sorted(maps.Keys(found)), x.inOrigins(g.now.Entries, g.list)...))
-	x.lookInto(seen, g.now.Entries)
+	x.lookInto(seen, g.now.Entries, g.list)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
 		Kept: x.kept, Repair: true, SkipBlocked: r.SkipBlocked, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Edited: past.parts.unchanged(x.lookFile)}})
