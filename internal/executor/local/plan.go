@@ -214,55 +214,6 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	return p, g, nil
 }
 
-// goalList is the list of an earlier state as it really was: its managed
-// addresses, with the actions and checks of its list in their places.
-func (x *Executor) goalList(st journal.State) (step.List, error) {
-	list, err := x.listOf(st)
-	if err != nil {
-		return nil, err
-	}
-	list = x.followedSteps(list.Final())
-	entries := map[addr.Addr]journal.Entry{}
-	for _, e := range st.Entries {
-		if e.By == "" {
-			entries[e.Addr] = e
-		}
-	}
-	var out step.List
-	placed := map[addr.Addr]bool{}
-	add := func(e journal.Entry) error {
-		l, ds := step.Parse("state", []byte(e.Step))
-		if err := ds.Err(); err != nil {
-			return err
-		}
-		l[0].Source = e.Src
-		placed[e.Addr] = true
-		out = append(out, l...)
-		return nil
-	}
-	inList := map[addr.Addr]bool{}
-	for _, s := range list {
-		inList[s.Addr()] = true
-	}
-	for _, e := range st.Entries {
-		if e.By == "" && !inList[e.Addr] {
-			if err := add(e); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for _, s := range list {
-		if s.Verb == step.Act || s.Verb == step.Wait || s.Verb == step.Check {
-			out = append(out, s)
-		} else if e, ok := entries[s.Addr()]; ok && !placed[s.Addr()] {
-			if err := add(e); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out, nil
-}
-
 // withHome adds a home directory that went later to what the account was first.
 func withHome(first, later image.Image) image.Image {
 	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil || later.User.Home != first.User.Home {

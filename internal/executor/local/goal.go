@@ -1,0 +1,93 @@
+package local
+
+import (
+	"path"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// goalList is the list of an earlier state as it really was: its managed
+// addresses, with the actions and checks of its list in their places.
+func (x *Executor) goalList(st journal.State) (step.List, error) {
+	list, err := x.listOf(st)
+	if err != nil {
+		return nil, err
+	}
+	g := newGoalSteps(x.followedSteps(list.Final()), st)
+	for _, e := range st.Entries {
+		if e.By == "" && !g.listed[e.Addr] && g.above(e) == "" {
+			g.add(e)
+		}
+	}
+	for _, s := range g.list {
+		if s.Verb == step.Act || s.Verb == step.Wait || s.Verb == step.Check {
+			g.out = append(g.out, s)
+		} else if e, ok := g.entries[s.Addr()]; ok && !g.placed[s.Addr()] {
+			g.add(e)
+		}
+	}
+	return g.out, g.err
+}
+
+// goalSteps puts the steps of the entries of a state in order. After a run that failed,
+// there are entries that its list does not have. They come first, but one in a
+// directory that the list has comes after that directory.
+type goalSteps struct {
+	list    step.List
+	entries map[addr.Addr]journal.Entry
+	listed  map[addr.Addr]bool
+	inside  map[addr.Addr][]journal.Entry // entries that the list does not have, by directory
+	placed  map[addr.Addr]bool
+	out     step.List
+	err     error
+}
+
+func newGoalSteps(list step.List, st journal.State) *goalSteps {
+	g := &goalSteps{list: list, entries: map[addr.Addr]journal.Entry{}, listed: map[addr.Addr]bool{},
+		inside: map[addr.Addr][]journal.Entry{}, placed: map[addr.Addr]bool{}}
+	for _, s := range list {
+		g.listed[s.Addr()] = true
+	}
+	for _, e := range st.Entries {
+		if e.By == "" {
+			g.entries[e.Addr] = e
+		}
+	}
+	for _, e := range st.Entries {
+		if dir := g.above(e); e.By == "" && !g.listed[e.Addr] && dir != "" {
+			g.inside[dir] = append(g.inside[dir], e)
+		}
+	}
+	return g
+}
+
+// above is the nearest directory above an entry that is managed and in the list.
+func (g *goalSteps) above(e journal.Entry) addr.Addr {
+	if p := e.Addr.Path(); p != "" {
+		for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+			if _, ok := g.entries[addr.File(d)]; ok && g.listed[addr.File(d)] {
+				return addr.File(d)
+			}
+		}
+	}
+	return ""
+}
+
+// add adds the step of an entry, and then the entries in it.
+func (g *goalSteps) add(e journal.Entry) {
+	l, ds := step.Parse("state", []byte(e.Step))
+	if err := ds.Err(); err != nil && g.err == nil {
+		g.err = err
+	}
+	if len(l) == 0 {
+		return
+	}
+	l[0].Source = e.Src
+	g.placed[e.Addr] = true
+	g.out = append(g.out, l...)
+	for _, in := range g.inside[e.Addr] {
+		g.add(in)
+	}
+}
