@@ -61,10 +61,24 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 			allowed, touched = append(allowed, r.Before[p]), true
 		}
 	}
-	if !touched || !h.Last().List.Reaches(p) {
+	if !touched || h.released(p) {
 		allowed = append(allowed, found[p]) // it was released, or never changed
 	}
 	return allowed, touched && h.inPart(p)
+}
+
+// released tells whether no list is about a path any more. A run that is about it again
+// and failed before it changed the path makes no difference.
+func (h *History) released(p string) bool {
+	for _, r := range slices.Backward(h.Runs) {
+		if !r.List.Reaches(p) {
+			return true
+		}
+		if r.Before[p] != r.After[p] {
+			return false
+		}
+	}
+	return false
 }
 
 // repaired gives what repairs left at a path: a rollback does not bring back what they
