@@ -78,17 +78,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	e.Output = outputOf(old, e, r.fx[i].to)
 	if r.fx[i].changed {
 		e.Run = r.header.Run
-		switch {
-		case e.Origin == nil && e.Adopted != nil:
-			e.Origin = e.Adopted
-		case e.Origin == nil && !had:
-			e.Origin = origin(r.keptAbove(entries, c.Addr, r.fx[i].from))
-		case e.Origin == nil:
-			e.Origin = origin(r.fx[i].from)
-		default:
-			e.Origin = broughtSince(e.Origin, r.fx[i].from)
-		}
-		e.Origin, e.Adopted = r.originOfPackage(entries, withTree(e.Origin, r.fx[i].from)), nil
+		e.Origin, e.Adopted = r.originAfter(entries, i, e, had), nil
 	} else if !had { // it was as wanted, or turned out so
 		if e.Origin = r.adoptedPackage(entries, i); e.Origin == nil {
 			e.Adopted = known(r.fx[i].from)
@@ -122,6 +112,35 @@ func withTree(origin *image.Image, from image.Image) *image.Image {
 	whole := *o
 	whole.Tree = f.Tree
 	return &image.Image{File: &whole}
+}
+
+// originAfter is the origin of an entry whose address change i changed.
+func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.Entry, had bool) *image.Image {
+	c, from := r.plan.Changes[i], r.fx[i].from
+	o := e.Origin
+	switch {
+	case o == nil && e.Adopted != nil:
+		o = e.Adopted
+	case o == nil && !had:
+		o = origin(r.keptAbove(entries, c.Addr, from))
+	case o == nil:
+		o = origin(from)
+	default:
+		o = broughtSince(o, from)
+	}
+	if c.Action == plan.Purge {
+		o = ofOthers(o, from)
+	}
+	return r.originOfPackage(entries, withTree(o, from))
+}
+
+// ofOthers is the origin of a directory that fettle made and that is purged with what
+// others have in it: without the purge, that would keep the directory from being removed.
+func ofOthers(origin *image.Image, from image.Image) *image.Image {
+	if f := from.File; f != nil && f.Type == image.Directory && f.Tree != "" && origin.File != nil && origin.File.Type == image.Absent {
+		return &from
+	}
+	return origin
 }
 
 // origin is a before-image as it is kept with the entry.

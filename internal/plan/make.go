@@ -82,7 +82,7 @@ type Goal struct {
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
 	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
-		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, ids: map[string]addr.Addr{}, after: map[string][]Change{},
+		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, remain: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, ids: map[string]addr.Addr{}, after: map[string][]Change{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -134,6 +134,7 @@ type maker struct {
 	going      map[string]bool           // files that go with the last region in them
 	leaves     map[string]image.FileType // what this plan leaves at paths that it changes
 	swept      map[string]bool           // paths that go with everything below them
+	remain     map[string]bool           // directories that are removed, but for what others have in them
 	// after are changes below a directory that wait for its step, by its path.
 	after     map[string][]Change
 	acted     map[addr.Addr]bool

@@ -98,7 +98,8 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	c.From, c.To = &from, &to
-	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && to.File.Type != image.Absent {
+	others := m.holdsOthers(e.Addr.Path(), from)
+	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && (to.File.Type != image.Absent || others) {
 		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
@@ -119,14 +120,32 @@ func (m *maker) remove(e journal.Entry) {
 		m.blocked(c, err)
 		return
 	}
-	if to.Region != nil && to.Region.FileAbsent {
-		m.going[e.Addr.Path()] = true
+	m.remain[e.Addr.Path()] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
+	m.removeInTurn(c)
+}
+
+// removeInTurn adds a removal, or postpones it until a directory that it needs exists.
+func (m *maker) removeInTurn(c Change) {
+	if c.To.Region != nil && c.To.Region.FileAbsent {
+		m.going[c.Addr.Path()] = true
 	}
 	if m.awaits(c) {
 		m.inTurn(c)
 		return
 	}
 	m.add(c)
+}
+
+// holdsOthers tells whether a directory that goes has something in it that this plan
+// does not remove.
+func (m *maker) holdsOthers(p string, now image.Image) bool {
+	if now.File == nil || now.File.Type != image.Directory {
+		return false
+	}
+	return slices.ContainsFunc(now.File.Entries, func(name string) bool {
+		q := path.Join(p, name)
+		return m.remain[q] || !m.changed[addr.File(q)] && !m.going[q]
+	})
 }
 
 // untouchedSince says why an address that fettle found as wanted stays. It was like that

@@ -317,10 +317,7 @@ func (x *Executor) lookWhole(seen *observed, paths []string) {
 // one: those of entries that are no longer wanted, or were purged.
 func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string {
 	var out []string
-	keep := make(map[addr.Addr]bool, len(wanted))
-	for _, s := range wanted {
-		keep[s.Addr()] = true
-	}
+	keep := addrsOf(wanted)
 	for _, e := range entries {
 		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Tree == "" || keep[e.Addr] && e.By == "" {
 			continue
@@ -335,19 +332,23 @@ func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string
 	return out
 }
 
-// lookInto lists the directories that must become what is no directory, or go where the list
-// has a part of a file, in which others may have files, and looks for the directories that
-// what comes back is in.
-func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step.List) {
-	parts := map[string]bool{}
-	for _, s := range wanted {
-		parts[s.Path()] = parts[s.Path()] || s.Verb == step.Edit
+func addrsOf(l step.List) map[addr.Addr]bool {
+	out := make(map[addr.Addr]bool, len(l))
+	for _, s := range l {
+		out[s.Addr()] = true
 	}
+	return out
+}
+
+// lookInto lists the directories that must become what is no directory, or go, in which
+// others may have files, and looks for the directories that what comes back is in.
+func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step.List) {
+	keep := addrsOf(wanted)
 	for _, e := range entries {
 		x.lookAbove(seen, e)
 		now := seen.images[e.Addr].File
-		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory || e.Origin.File.Type == image.Absent && !parts[e.Addr.Path()] ||
-			now == nil || now.Type != image.Directory || now.Entries != nil {
+		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Directory ||
+			now == nil || now.Type != image.Directory || now.Entries != nil || e.Origin.File.Type == image.Absent && keep[e.Addr] {
 			continue
 		}
 		f := *now

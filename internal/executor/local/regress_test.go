@@ -231,3 +231,32 @@ func TestBackToAnEnabledUnitThatIsMaskedNow(t *testing.T) {
 		t.Error("a masked unit was enabled")
 	}
 }
+
+// A directory of ours leaves the list while the one above it begins to purge. What others
+// have in it goes along, and returns when the purge is given up.
+func TestPurgeOfADirectoryThatLeaves(t *testing.T) {
+	w := newWorld(t)
+	w.apply("MKDIR /t\nMKDIR /t/d\nMKDIR /t/d/e\nCOPY 1 /t/d/e/f\n")
+	w.write("/t/d/e/foreign", "of others")
+	w.apply("MKDIR /t purge=true\n")
+	if got := w.look(); got["/t/d"] != "" {
+		t.Errorf("it stays: %v", got)
+	}
+	w.apply("MKDIR /t\n")
+	w.holds("/t/d/e/foreign", "of others")
+	if got := w.look()["/t/d/e/f"]; got != "" {
+		t.Errorf("our file returned: %s", got)
+	}
+}
+
+// A purge takes the other name of a file away before the file is replaced.
+func TestPurgeOfAHardLinkBeforeItsFileChanges(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t")
+	w.write("/t/f", "old")
+	w.must(w.aside.Link("/t/f", "/t/other"))
+	w.apply("MKDIR /t purge=true\nCOPY 1 /t/f\n")
+	if got := w.look(); got["/t/other"] != "" {
+		t.Errorf("it stays: %v", got)
+	}
+}
