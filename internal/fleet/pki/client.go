@@ -223,7 +223,7 @@ func (c Client) tell(ctx context.Context, hub string, a Answer, i *Identity, rev
 	r := Renewal{Format: renewalFormat}
 	size := 0
 	for _, e := range known.Envelopes() {
-		if size += len(e)*4/3 + 8; size < maxRenewal/2 {
+		if size += len(e)*4/3 + 8; size < maxFacts/2 {
 			r.Revocations = append(r.Revocations, e)
 		}
 	}

@@ -52,7 +52,7 @@ type WelcomeNats struct {
 const (
 	joiningFormat = "fettle.joining/1"
 	welcomeFormat = "fettle.welcome/1"
-	maxJoining    = 64 << 10 // bytes
+	maxJoining    = 16 << 10 // bytes
 )
 
 // Host is the hub that others ask.

@@ -16,18 +16,27 @@ import (
 // approval. One that the registry has lost is written again, as its certificate says. One
 // whose issuer is revoked has to be in the registry, with that key.
 func (r *Registrar) Renew(ctx context.Context, s *tls.ConnectionState) (Answer, error) {
-	now := r.Now()
+	p, err := r.caller(ctx, s)
+	if err != nil {
+		return Answer{}, err
+	}
+	return r.renew(ctx, p)
+}
+
+// caller is the target at the other end of a connection, whose certificate may have ended.
+func (r *Registrar) caller(ctx context.Context, s *tls.ConnectionState) (Peer, error) {
 	trust, err := r.Hub.Trust(r.Revocations)
 	if err != nil {
-		return Answer{}, err
+		return Peer{}, err
 	}
 	if s == nil || len(s.PeerCertificates) == 0 {
-		return Answer{}, refuse(unauthorized, "cannot renew a certificate without showing it: enrol with a token first")
+		return Peer{}, refuse(unauthorized, "cannot renew a certificate without showing it: enrol with a token first")
 	}
-	p, err := r.peer(ctx, trust, s.PeerCertificates, now)
-	if err != nil {
-		return Answer{}, err
-	}
+	return r.peer(ctx, trust, s.PeerCertificates, r.Now())
+}
+
+func (r *Registrar) renew(ctx context.Context, p Peer) (Answer, error) {
+	now := r.Now()
 	if !r.renewals.allows(p.Name.ID, renewEvery, now) {
 		return Answer{}, refuse(tooMany, "cannot renew the certificate of %s so often. Wait some minutes", p.Name.ID)
 	}

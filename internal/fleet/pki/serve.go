@@ -50,14 +50,19 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 }
 
 // ServeRenew is POST /v1/renew with the certificate that is to be renewed and a Renewal,
-// answered like ServeEnrol.
+// answered like ServeEnrol. Nothing is read of those who show no certificate of this fleet.
 func (r *Registrar) ServeRenew(w http.ResponseWriter, q *http.Request) {
-	had, err := readRenewal(w, q)
+	p, err := r.caller(q.Context(), q.TLS)
 	if err != nil {
 		answer(w, Answer{}, err)
 		return
 	}
-	a, err := r.Renew(q.Context(), q.TLS)
+	had, err := readRenewal(w, q, maxRenewal)
+	if err != nil {
+		answer(w, Answer{}, err)
+		return
+	}
+	a, err := r.renew(q.Context(), p)
 	if a.Known != "" && a.Known == had.Known {
 		a.Revocations = nil
 	}
@@ -79,7 +84,7 @@ func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
 		respond(w, http.StatusTooManyRequests, problem{"cannot take revocations so often. Wait some minutes"})
 		return
 	}
-	had, err := readRenewal(w, q)
+	had, err := readRenewal(w, q, maxFacts)
 	if err == nil {
 		err = r.Take(q.Context(), had.Revocations)
 	}
@@ -90,9 +95,9 @@ func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func readRenewal(w http.ResponseWriter, q *http.Request) (Renewal, error) {
+func readRenewal(w http.ResponseWriter, q *http.Request, most int64) (Renewal, error) {
 	var had Renewal
-	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxRenewal))
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, most))
 	if err == nil {
 		err = strictJSON(body, &had)
 	}
@@ -115,7 +120,8 @@ type Renewal struct {
 
 const (
 	renewalFormat = "fettle.renewal/1"
-	maxRenewal    = 4 << 20 // bytes
+	maxRenewal    = 1 << 10 // bytes: what ServeRenew reads has no revocations
+	maxFacts      = 4 << 20 // bytes
 )
 
 func (r *Registrar) failed(from netip.Addr) {

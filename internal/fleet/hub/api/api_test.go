@@ -338,3 +338,32 @@ func TestErrorsOfBackends(t *testing.T) {
 		t.Errorf("somebody without rights: %d", w.Code)
 	}
 }
+
+// endless is a body that counts what is read of it.
+type endless struct{ read int }
+
+func (e *endless) Read(b []byte) (int, error) {
+	e.read += len(b)
+	return copy(b, strings.Repeat(" ", len(b))), nil
+}
+
+func (e *endless) Close() error { return nil }
+
+// Of somebody who is not known no route reads a body.
+func TestStrangersAreNotReadFor(t *testing.T) {
+	hub := newHub(t)
+	for _, q := range requests {
+		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
+		if route.Right == api.Open {
+			continue
+		}
+		body := &endless{}
+		r := httptest.NewRequestWithContext(t.Context(), route.Method, "http://hub"+q.path, nil)
+		r.Body = body
+		w := httptest.NewRecorder()
+		hub.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusUnauthorized || body.read > 0 {
+			t.Errorf("%s answers a stranger %d, after it read %d bytes", q.route, w.Code, body.read)
+		}
+	}
+}
