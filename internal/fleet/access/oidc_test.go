@@ -3,6 +3,7 @@ package access_test
 import (
 	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
@@ -172,13 +173,18 @@ func TestIDTokens(t *testing.T) {
 func TestIDTokensThatAreNoGood(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
-	weak := rsaKey(t, 1)
-	small := p.rsaKey("small", &rsa.PublicKey{N: new(big.Int).Rsh(weak.N, 1024), E: 65537})
+	other := rsaKey(t, 1)
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := p.rsaKey("small", &weak.PublicKey)
 	encrypts := p.rsaKey("enc", &p.rsa.PublicKey)
 	encrypts["use"] = "enc"
 	p.keys = append(p.keys, small, encrypts)
 	rs := object{"alg": "RS256", "kid": "r1"}
-	byOther := func(sum []byte) []byte { return (&provider{t: t, rsa: weak}).byRSA(sum) }
+	byOther := func(sum []byte) []byte { return (&provider{t: t, rsa: other}).byRSA(sum) }
+	byWeak := func(sum []byte) []byte { return (&provider{t: t, rsa: weak}).byRSA(sum) }
 	none := func([]byte) []byte { return nil }
 	cases := map[string]string{
 		"alg none":         p.signed(object{"alg": "none", "kid": "r1"}, p.claims(nil), none),
@@ -187,7 +193,7 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 		"another key":      p.signed(rs, p.claims(nil), byOther),
 		"unknown key":      p.signed(object{"alg": "RS256", "kid": "r9"}, p.claims(nil), p.byRSA),
 		"no signature":     p.signed(rs, p.claims(nil), none),
-		"weak key":         p.signed(object{"alg": "RS256", "kid": "small"}, p.claims(nil), byOther),
+		"weak key":         p.signed(object{"alg": "RS256", "kid": "small"}, p.claims(nil), byWeak),
 		"key for sealing":  p.signed(object{"alg": "RS256", "kid": "enc"}, p.claims(nil), p.byRSA),
 		"crit":             p.signed(object{"alg": "RS256", "kid": "r1", "crit": []string{"x"}}, p.claims(nil), p.byRSA),
 		"ended":            p.signed(rs, p.claims(object{"exp": start().Add(-2 * time.Minute).Unix()}), p.byRSA),
@@ -216,6 +222,63 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 	}
 	signed := p.signed(rs, p.claims(nil), p.byRSA)
 	if _, err := d.ask("Bearer " + signed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A token for a key of elliptic curves is as strictly judged as one for RSA.
+func TestES256TokensThatAreNoGood(t *testing.T) {
+	d, p := newDoor(t), newProvider(t)
+	p.gate(d)
+	other, err1 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	large, err2 := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	edwards, _, err3 := ed25519.GenerateKey(rand.Reader)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := large.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealing := p.ecKey("enc", &p.ec.PublicKey)
+	sealing["use"] = "enc"
+	p.keys = append(p.keys, sealing, object{"kty": "EC", "kid": "large", "crv": "P-384", "x": b64(raw[1:49]), "y": b64(raw[49:])},
+		object{"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": b64(edwards)})
+	es := object{"alg": "ES256", "kid": "e1"}
+	byOther := func(sum []byte) []byte { return (&provider{t: t, ec: other}).byEC(sum) }
+	// with changes what is a good signature otherwise.
+	with := func(change func([]byte) []byte) func([]byte) []byte {
+		return func(sum []byte) []byte { return change(p.byEC(sum)) }
+	}
+	cases := map[string]string{
+		"another key":       p.signed(es, p.claims(nil), byOther),
+		"another text":      p.signed(es, p.claims(nil), func([]byte) []byte { return p.byEC(make([]byte, 32)) }),
+		"alg of the other":  p.signed(object{"alg": "RS256", "kid": "e1"}, p.claims(nil), p.byEC),
+		"alg of none":       p.signed(object{"alg": "none", "kid": "e1"}, p.claims(nil), p.byEC),
+		"no alg":            p.signed(object{"kid": "e1"}, p.claims(nil), p.byEC),
+		"no signature":      p.signed(es, p.claims(nil), func([]byte) []byte { return nil }),
+		"zeros":             p.signed(es, p.claims(nil), func([]byte) []byte { return make([]byte, 64) }),
+		"a byte less":       p.signed(es, p.claims(nil), with(func(s []byte) []byte { return s[:63] })),
+		"a byte more":       p.signed(es, p.claims(nil), with(func(s []byte) []byte { return append(s, 0) })),
+		"r and s exchanged": p.signed(es, p.claims(nil), with(func(s []byte) []byte { return append(slices.Clone(s[32:]), s[:32]...) })),
+		"DER": p.signed(es, p.claims(nil), func(sum []byte) []byte {
+			s, err := ecdsa.SignASN1(rand.Reader, p.ec, sum)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}),
+		"another curve":   p.signed(object{"alg": "ES256", "kid": "large"}, p.claims(nil), p.byEC),
+		"another kind":    p.signed(object{"alg": "ES256", "kid": "ed"}, p.claims(nil), p.byEC),
+		"key for sealing": p.signed(object{"alg": "ES256", "kid": "enc"}, p.claims(nil), p.byEC),
+		"ended":           p.signed(es, p.claims(object{"exp": start().Add(-2 * time.Minute).Unix()}), p.byEC),
+	}
+	for what, token := range cases {
+		if who, err := d.ask("Bearer " + token); !errors.Is(err, fleet.ErrDenied) || who.Name != "" || len(who.Rights()) > 0 {
+			t.Errorf("%s: %v %v", what, who, err)
+		}
+	}
+	if _, err := d.ask("Bearer " + p.signed(es, p.claims(nil), p.byEC)); err != nil {
 		t.Fatal(err)
 	}
 }
