@@ -3,6 +3,8 @@ package lang
 import (
 	"slices"
 	"strings"
+
+	"fettle.dev/fettle/internal/diag"
 )
 
 // Suggest gives " Did you mean "x"?" for the nearest of the names that exist,
@@ -20,47 +22,12 @@ func Suggest(given string, names []string) string {
 // Near gives " Did you mean "x"?" for the nearest of the names that exist, or "". It
 // is for messages that list the names already.
 func Near(given string, names []string) string {
-	best, least := "", len(given)/3+2
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		if d := distance(given, n, least); d < least {
-			best, least = n, d
-		}
-	}
+	best := diag.Nearest(given, names, len(given)/3+2)
 	if best == "" {
 		return ""
 	}
 	return " Did you mean \"" + best + "\"?"
 }
-
-// distance is how many edits lead from one name to another, or limit when it is that or
-// more. Two exchanged neighbours are one edit: the most frequent mistake in typing.
-func distance(a, b string, limit int) int {
-	if abs(len(a)-len(b)) >= limit {
-		return limit
-	}
-	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			cost := row[j]
-			if a[i] != b[j] {
-				cost++
-			}
-			next[j+1] = min(cost, next[j]+1, row[j+1]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return min(row[len(b)], limit)
-}
-
-func abs(n int) int { return max(n, -n) }
 
 // oneOf is a block in a sentence.
 func oneOf(block string) string {

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,6 +117,12 @@ func find(t table, what, name string) (uint32, error) {
 	}
 	return 0, &verb.UnknownNameError{What: what, Name: name}
 }
+
+// Users are the names of all users, sorted.
+func (n *Names) Users() []string { return slices.Sorted(maps.Keys(n.tables().users.byName)) }
+
+// Groups are the names of all groups, sorted.
+func (n *Names) Groups() []string { return slices.Sorted(maps.Keys(n.tables().groups.byName)) }
 
 // UserName implements verb.Names.
 func (n *Names) UserName(uid uint32) string { return nameOf(n.tables().users.byNumber, uid) }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,42 @@ func (m *maker) act(s step.Step) {
 		return
 	}
 	m.acted[a] = true
-	m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Why: why, Cause: cause})
+	note, err := m.without(s)
+	if err != nil {
+		m.refuse(s, "", err)
+		return
+	}
+	m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Why: why, Cause: cause, Note: note})
+}
+
+// without looks whether the host has the program or the unit of an action that will run.
+// It is an error if it has not, and no change before the action can provide it. A
+// rollback goes by the record, and only says so.
+func (m *maker) without(s step.Step) (note string, err error) {
+	need := runs(s)
+	if need == "" || m.in.Missing == nil || !m.in.Missing(need) {
+		return "", nil
+	}
+	err = missing{need, need.Name()}
+	by, _ := m.provider(need)
+	switch {
+	case by.Addr != "":
+		return m.doubt(err), nil
+	case m.in.Goal != nil:
+		return fmt.Sprintf("there is no %s %q on this host now", noun(need), need.Name()), nil
+	}
+	return "", err
+}
+
+// runs is what an action cannot run without: its program, or the unit that it starts.
+func runs(s step.Step) addr.Addr {
+	switch {
+	case s.Args[0] == "run" && len(s.Args) > 2:
+		return program(s, s.Args[2])
+	case s.Args[0] == "start" || s.Args[0] == "restart":
+		return addr.New(addr.KindUnit, s.Args[1])
+	}
+	return ""
 }
 
 func (m *maker) causes(s step.Step) []addr.Addr {

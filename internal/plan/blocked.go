@@ -16,6 +16,7 @@ import (
 
 // refuse reports a step that cannot be planned.
 func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
+	err = m.suggested(err)
 	if m.in.Goal == nil {
 		m.problem(s.Source, s.String(), err)
 		return

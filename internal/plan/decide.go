@@ -21,6 +21,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	}
 	if turn != "" && !(same && c.From.Exec.Lacks != "") {
 		c.Action, c.Why, c.Irreversible = Run, turn+" (known after apply)", m.in.Rules.Irreversible(s, *c.From, *c.To)
+		c.noted(m.doubtful(s, *c.From))
 		m.add(c)
 		return
 	}

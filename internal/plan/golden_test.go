@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,6 +71,8 @@ func (r rules) Irreversible(s step.Step, from, to image.Image) string {
 //	-- NAME/pending --   ADDRESS blank CAUSE
 //	-- NAME/goal --      as applied; a rollback to run 1
 //	-- NAME/before --    as observed: what runs after the goal found
+//	-- NAME/has --       ADDRESS: what the host has, for suggestions
+//	-- NAME/missing --   ADDRESS: what the host has not, of what actions run
 //	-- NAME/options --   "report" for drift that is only reported
 //	-- NAME/plan --      the result
 func TestPlans(t *testing.T) {
@@ -116,6 +119,18 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 	in := plan.Input{Operation: journal.OpApply, Wanted: list(t, get("wanted")), AppliedList: list(t, get("acts")), Rules: rules{},
 		Repair: !strings.Contains(get("options"), "report"), Observed: images(t, get("observed")), Failed: map[addr.Addr]error{}}
 	in.Applied.Run, in.Applied.Entries = 3, entries(t, get("applied"))
+	in.Names = func(need addr.Addr) (out []string) {
+		for a := range pairs(get("has")) {
+			if has := addr.Addr(a); has.Kind() == need.Kind() {
+				out = append(out, path.Base(has.Name()))
+			}
+		}
+		return out
+	}
+	in.Missing = func(need addr.Addr) bool {
+		_, missing := pairs(get("missing"))[string(need)]
+		return missing
+	}
 	for a, text := range pairs(get("failed")) {
 		in.Failed[addr.Addr(a)] = fmt.Errorf("%s", text)
 	}

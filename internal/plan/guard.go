@@ -33,7 +33,19 @@ func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
 	return "", nil
 }
 
-// missing is a program that a command needs and the host does not have.
+// doubtful says why a command may not find its program, or that of its guard, at its turn.
+func (m *maker) doubtful(s step.Step, now image.Image) string {
+	switch {
+	case m.in.Goal != nil || now.Exec == nil:
+		return ""
+	case now.Exec.Lacks != "":
+		return m.doubt(missing{program(s, now.Exec.Lacks), now.Exec.Lacks})
+	}
+	return m.doubt(m.in.Failed[s.Addr()])
+}
+
+// missing is a program or a unit that a command or an action needs and the host does
+// not have.
 type missing struct {
 	need addr.Addr
 	name string
@@ -42,6 +54,9 @@ type missing struct {
 func (e missing) Needs() addr.Addr { return e.need }
 
 func (e missing) Error() string {
+	if e.need.Kind() == addr.KindUnit {
+		return fmt.Sprintf("there is no unit %q on this host, and no step before this one can provide it; correct the name, install the package that ships it, or write its unit file", e.name)
+	}
 	return fmt.Sprintf("there is no program %q on this host, and no step before this one can provide it; correct the name, or put the step that installs it before this one", e.name)
 }
 

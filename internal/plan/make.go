@@ -47,6 +47,13 @@ type Input struct {
 	// Kept lists what a tree holds that was kept whole, parents first. Nil where
 	// no tree can be restored.
 	Kept func(tree string) []Kept
+	// Names are what the host has of the sort that is needed: units, users, groups and
+	// programs, and for a path the names beside it. They are only for suggestions. Nil
+	// where nothing can be suggested.
+	Names func(need addr.Addr) []string
+	// Missing tells whether the host surely has no such program, path of a program, or
+	// unit. Nil where that cannot be told.
+	Missing func(need addr.Addr) bool
 	// Repair false reports drift instead of repairing it.
 	Repair bool
 	// Goal is set for a rollback.
@@ -251,6 +258,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	}
 	if err != nil {
 		c.Action, c.Why, c.Then = m.verbFor(s, applied, now), provided, m.then(a)
+		c.noted(m.doubt(err))
 		m.add(c)
 		return
 	}

@@ -8,15 +8,17 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
 )
 
 // How sure it is that a change provides what another step needs.
 const (
-	never = iota
-	maybe // a command or a unit that is started can do anything
-	likely
+	never    = iota
+	maybe    // a command, a unit that is started, or another version of a package
+	possibly // a package that is installed
+	likely   // a package of such a name, or a command that names what is needed
 	exactly
 )
 
@@ -39,11 +41,11 @@ func (m *maker) later(err error) (how string, ok bool) {
 	if !errors.As(err, &n) {
 		return "", false
 	}
-	by := m.provider(n.Needs())
-	if by == "" && m.in.Goal != nil && len(m.changed) > 0 {
-		return "what it needs may be restored before it", true
+	by, _ := m.provider(n.Needs())
+	if by.Addr == "" && m.in.Goal != nil && len(m.changed) > 0 {
+		return fmt.Sprintf("needs the %s, which this rollback may restore before it", inWords(n.Needs())), true
 	}
-	return fmt.Sprintf("needs the %s, which %s before it can provide", inWords(n.Needs()), by), by != ""
+	return fmt.Sprintf("needs the %s, which %s before it can provide", inWords(n.Needs()), by.Addr), by.Addr != ""
 }
 
 // uncured leaves out of several errors those that a change before cures.
@@ -69,15 +71,14 @@ func inWords(need addr.Addr) string {
 }
 
 // provider is the change of this plan so far that provides what is needed, the surest
-// one, and of equals the last; "" where there is none.
-func (m *maker) provider(need addr.Addr) addr.Addr {
-	best, by := never, addr.Addr("")
+// one, and of equals the last; one without an address where there is none.
+func (m *maker) provider(need addr.Addr) (by Change, sure int) {
 	for _, c := range m.p.Changes {
-		if p := provides(c, need); p >= best && p > never && !m.knownToLack(c, need) {
-			best, by = p, c.Addr
+		if p := provides(c, need); p >= sure && p > never && !m.knownToLack(c, need) {
+			sure, by = p, c
 		}
 	}
-	return by
+	return by, sure
 }
 
 // knownToLack tells whether a path is below a directory that returns without it: what was
@@ -100,12 +101,12 @@ func provides(c Change, need addr.Addr) int {
 	}
 	switch c.Addr.Kind() {
 	case addr.KindPkg:
-		return likely
+		return packageProvides(c, need)
 	case addr.KindExec:
-		return maybe
+		return commandProvides(s, s.Args[1:], need)
 	case addr.KindAct:
-		if len(s.Args) > 0 && s.Args[0] == "run" {
-			return maybe
+		if len(s.Args) > 2 && s.Args[0] == "run" {
+			return commandProvides(s, s.Args[2:], need)
 		}
 		return startProvides(need)
 	case addr.KindUnit:
@@ -120,6 +121,58 @@ func provides(c Change, need addr.Addr) int {
 		return sure(pathProvides(c, s, need))
 	}
 	return never
+}
+
+// packageProvides: a package that is installed brings its files and those of its
+// dependencies. What is missing although a version of it is installed may come with
+// another version, and cannot come with a change that only holds the package.
+func packageProvides(c Change, need addr.Addr) int {
+	switch from, to := c.From, c.To; {
+	case from == nil || to == nil || from.Package == nil || to.Package == nil || from.Package.Version == "":
+		if alike(c.Addr.Name(), stem(need)) {
+			return likely
+		}
+		return possibly
+	case from.Package.Version == to.Package.Version && !from.Package.Unfinished():
+		return never
+	}
+	return maybe
+}
+
+// alike tells whether one name has the other in it, or is close to it.
+func alike(a, b string) bool {
+	const limit = 3 // edits
+	return b != "" && (strings.Contains(a, b) || strings.Contains(b, a) || diag.Distance(a, b, limit) < limit)
+}
+
+// commandProvides: a command provides the path that it says it creates. It can do
+// anything else too, but is the more likely to do what its words name.
+func commandProvides(s step.Step, argv []string, need addr.Addr) int {
+	if p := s.Get("creates"); p != "" && makesAt(p, need) {
+		return exactly
+	}
+	if harmless(argv) {
+		return never
+	}
+	if slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, need.Name()) }) {
+		return likely
+	}
+	return maybe
+}
+
+// harmless tells whether a command only prints or waits, or only fetches the lists of
+// packages.
+func harmless(argv []string) bool {
+	if len(argv) == 0 {
+		return true
+	}
+	switch path.Base(argv[0]) {
+	case "true", "false", "echo", "printf", "test", "[", "sleep":
+		return true
+	case "apt-get", "apt":
+		return slices.Contains(argv, "update") && !slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, "install") || strings.Contains(w, "upgrade") })
+	}
+	return false
 }
 
 func sure(yes bool) int {
@@ -157,15 +210,42 @@ func under(p, dir string) bool {
 func pathProvides(c Change, s step.Step, need addr.Addr) bool {
 	p := c.Addr.Path()
 	whole := s.Verb == step.Link || c.To != nil && c.To.File != nil && (c.To.File.Type == image.Symlink || c.To.File.Tree != "")
+	around := func(d string) bool { return under(d, p) }
 	switch need.Kind() {
 	case addr.KindFile:
-		return under(p, need.Name()) || whole && under(need.Name(), p)
+		whole = whole && under(need.Name(), p)
 	case addr.KindProgram:
-		return path.Base(p) == need.Name() && slices.Contains(programDirs, path.Dir(p)) || whole && slices.ContainsFunc(programDirs, func(d string) bool { return under(d, p) })
+		whole = whole && slices.ContainsFunc(programDirs, around)
 	case addr.KindUnit:
-		return makesUnit(p, need.Name()) || whole && slices.ContainsFunc(unitDirs, func(d string) bool { return under(d, p) })
+		whole = whole && slices.ContainsFunc(unitDirs, around)
+	default:
+		whole = false
+	}
+	return whole || makesAt(p, need)
+}
+
+// makesAt tells whether a file at a path is what is needed, or makes it.
+func makesAt(p string, need addr.Addr) bool {
+	switch need.Kind() {
+	case addr.KindFile:
+		return under(p, need.Name())
+	case addr.KindProgram:
+		return path.Base(p) == need.Name() && slices.Contains(programDirs, path.Dir(p))
+	case addr.KindUnit:
+		return makesUnit(p, need.Name())
 	}
 	return false
+}
+
+// Dirs are the directories with the programs or the units of a host, nil for others.
+func Dirs(kind addr.Kind) []string {
+	switch kind {
+	case addr.KindProgram:
+		return slices.Clone(programDirs)
+	case addr.KindUnit:
+		return slices.Clone(unitDirs)
+	}
+	return nil
 }
 
 // programDirs are where commands without a slash are looked up.

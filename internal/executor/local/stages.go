@@ -53,6 +53,7 @@ func staged(r executor.Request, in plan.Input) (*plan.Plan, diag.List) {
 // before it ran.
 func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.Later {
 	var out []plan.Later
+	in.Missing = nil // the stages before may bring it
 	for k, list := range stages {
 		in = in.After(p)
 		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || more, nil
