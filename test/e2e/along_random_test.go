@@ -105,7 +105,11 @@ func newHistory(m *machine, rng *rand.Rand) *history {
 
 func (h *history) play(rounds int) {
 	h.t.Helper()
-	defer func() { h.t.Logf("history:\n%s", strings.Join(h.said, "\n")) }()
+	defer func() {
+		if h.t.Failed() {
+			h.t.Logf("history:\n%s", strings.Join(h.said, "\n"))
+		}
+	}()
 	for range rounds {
 		h.administer()
 		h.run()
@@ -158,7 +162,7 @@ func (h *history) run() {
 		h.write(map[string]string{"fettle.hcl": "", "list.steps": list.String()})
 	}
 	o := h.Exec(append([]string{"env", "-C", repository, "fettle"}, argv...)...)
-	h.said = append(h.said, fmt.Sprintf("fettle %s  [%s] => %d", strings.Join(argv, " "), strings.ReplaceAll(list.String(), "\n", " "), o.ExitCode))
+	h.said = append(h.said, fmt.Sprintf("fettle %s  [%s] => %d\n%s%s%v", strings.Join(argv, " "), strings.ReplaceAll(list.String(), "\n", " "), o.ExitCode, o.Stdout, o.Stderr, h.packagesSeen()))
 	maps.Copy(h.managed, wanted)
 	h.judge(before, h.packagesSeen(), wanted, o.ExitCode == 0, o.Stdout+o.Stderr)
 }

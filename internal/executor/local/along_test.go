@@ -68,6 +68,12 @@ func TestAlong(t *testing.T) {
 		"held by fettle, not any more":    {[]string{"PKG tool held=true", "PKG tool", ""}, "", ""},
 		"held by fettle, rolled back":     {[]string{"GROUP g", "PKG tool held=true", "back 1"}, "", ""},
 		"held before fettle":              {[]string{"admin install tool", "admin keep tool", "PKG tool", ""}, "tool", ""},
+		"conflicts":                       {[]string{"admin install tool", "PKG foe"}, "foe", "apt removes tool, which conflicts with it"},
+		"conflicts, then leaves":          {[]string{"admin install tool", "PKG foe", ""}, "tool", "tool 1 comes back"},
+		"conflicts, then back":            {[]string{"admin install tool", "PKG foe", "back 0"}, "tool", "tool 1 comes back"},
+		"conflicts with what leaves":      {[]string{"PKG tool", "PKG foe"}, "foe", ""},
+		"conflicts with what comes back":  {[]string{"PKG tool", "PKG foe", "back 1"}, "tool", ""},
+		"conflicts, the second of two":    {[]string{"admin install tool", "PKG app2; PKG foe"}, "app2 foe lib(auto)", "new in the list; apt removes tool, which conflicts with it"},
 		"needed at a version":             {[]string{"PKG tool; PKG grow version=2", "PKG plug"}, "grow lib(auto) plug", "plug needs it, so it stays"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,6 +117,25 @@ func TestNobodyLosesPackages(t *testing.T) {
 			w.must(w.does(""))
 			if got := w.packages(); got != "" {
 				t.Errorf("afterwards installed: %q", got)
+			}
+		})
+	}
+}
+
+// TestConflictingPackages: a list cannot want two packages that conflict. Where an earlier
+// step may change what apt offers, only the run can tell.
+func TestConflictingPackages(t *testing.T) {
+	for name, list := range map[string]string{
+		"known before the run": "PKG tool; PKG foe", "after a step that changes what apt offers": "PKG tool; EXEC e -- /bin/true apt-get update; PKG foe",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAlong(t)
+			w.must(w.does("PKG tool"))
+			if err := w.does(list); err == nil || !strings.Contains(err.Error(), "apt would remove tool, which the list wants too") {
+				t.Errorf("error %v", err)
+			}
+			if got := w.packages(); got != "tool" {
+				t.Errorf("installed: %q", got)
 			}
 		})
 	}
@@ -173,6 +198,7 @@ func newAlong(t *testing.T) alongWorld {
 	for _, r := range []mem.Release{
 		{Name: "lib", Version: "1"}, {Name: "tool", Version: "1"},
 		{Name: "app", Version: "1", Depends: []string{"lib"}}, {Name: "app2", Version: "1", Depends: []string{"lib"}}, {Name: "rec", Version: "1", Recommends: []string{"lib"}},
+		{Name: "foe", Version: "1", Conflicts: []string{"tool"}},
 		{Name: "top", Version: "1", Depends: []string{"app"}},
 		{Name: "grow", Version: "1"}, {Name: "grow", Version: "2", Depends: []string{"lib"}},
 		{Name: "mate", Version: "1", Depends: []string{"grow (= 1)"}}, {Name: "mate", Version: "2", Depends: []string{"grow (= 2)"}}, {Name: "plug", Version: "1", Depends: []string{"grow (= 2)"}},
@@ -227,7 +253,7 @@ func (w alongWorld) notes(line string) string {
 // packages are the installed ones, those that are marked as dependencies with a mark.
 func (w alongWorld) packages() string {
 	w.t.Helper()
-	names := []string{"app", "app2", "grow", "lib", "mate", "plug", "rec", "tool", "top"}
+	names := []string{"app", "app2", "foe", "grow", "lib", "mate", "plug", "rec", "tool", "top"}
 	all, err := w.aside.(*mem.Host).Repository().Installed(context.Background(), names)
 	w.must(err)
 	var out []string

@@ -45,7 +45,12 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.St
 			a.Unknown = err.Error()
 		}
 	}
-	return append(p.Tell(a), x.tellOffers(ctx, h, p)...)
+	problems := p.Tell(a)
+	if h != nil {
+		problems = append(problems, p.Displaces(displaced(ctx, h, p, a), a.Claimed)...)
+		problems = append(problems, x.tellOffers(ctx, h, p)...)
+	}
+	return problems
 }
 
 // tellOffers asks apt about the packages that a plan installs. Where apt does not answer,
@@ -62,9 +67,6 @@ func (x *Executor) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan
 			c.Held = &p.Changes[i].To.Package.Held
 		}
 		changes = append(changes, c)
-	}
-	if h == nil {
-		return nil
 	}
 	var o host.PackageOffers
 	if len(changes) > 0 {

@@ -226,7 +226,7 @@ func brought(e verb.Env, changes []host.PackageChange, own []string) []host.Pack
 }
 
 // othersStay is an error when removals would take along what nobody named. What an
-// installation conflicts with goes, as apt decides.
+// installation conflicts with is for displaced.
 func othersStay(ctx context.Context, p host.Packages, changes []host.PackageChange) error {
 	var gone []host.PackageChange
 	for _, c := range changes {

@@ -52,7 +52,7 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 	for i, n := range names {
 		one := found[n]
 		if goes(steps[i], one) && !one.Kept {
-			one.Kept = canKeep(ctx, p, n, one.Version)
+			one.Kept = CanKeep(ctx, p, n, one.Version)
 		}
 		out[i] = image.Image{Package: &one}
 	}
@@ -85,7 +85,8 @@ func Notes(p host.Packages) []string {
 	return nil
 }
 
-func canKeep(ctx context.Context, p host.Packages, name, version string) bool {
+// CanKeep tells whether a version of a package can be put back after it was removed.
+func CanKeep(ctx context.Context, p host.Packages, name, version string) bool {
 	k, ok := p.(keeper)
 	return ok && k.CanKeep(ctx, name, version)
 }
@@ -138,10 +139,15 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	if err := refused(othersStay(ctx, p, changes)); err != nil {
 		return fmt.Errorf("cannot change packages %s: %w", named(moves), err)
 	}
+	gone, err := displaced(ctx, e, p, changes, moves)
+	if err != nil {
+		return fmt.Errorf("cannot change packages %s: %w", named(moves), err)
+	}
 	leave := remains(ctx, p, changes)
 	also, err := p.Change(ctx, changes, e.Progress)
 	moves[0].Also = both(also, a.Goes)
 	if err == nil {
+		noteDisplaced(e, gone)
 		err = markCame(ctx, e, p, moves)
 	}
 	noteRemains(ctx, e, p, leave)

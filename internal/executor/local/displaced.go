@@ -1,0 +1,68 @@
+package local
+
+import (
+	"context"
+	"slices"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/internal/verb/pkg"
+)
+
+// displaced asks which packages apt removes for those that come. Where apt cannot make the
+// changes, nothing is known, and the offers say why.
+func displaced(ctx context.Context, h host.Packages, p *plan.Plan, a plan.PackageAnswers) []plan.Displaced {
+	known := p.Arriving()
+	var going, come []*verb.GroupMove
+	for _, m := range packageMoves(p) {
+		switch {
+		case m.To.Package.Version == "":
+			going = append(going, m)
+		case slices.Contains(known, m.Step.Args[0]):
+			come = append(come, m)
+		}
+	}
+	if len(come) == 0 {
+		return nil
+	}
+	gone := slices.DeleteFunc(leaves(ctx, h, slices.Concat(going, come)), func(name string) bool {
+		along, told := a.Along[name]
+		return told && along.Stays == ""
+	})
+	if len(gone) == 0 {
+		return nil
+	}
+	return byConflict(ctx, h, come, gone)
+}
+
+// byConflict finds for each package that goes the first one that makes it go.
+func byConflict(ctx context.Context, h host.Packages, come []*verb.GroupMove, gone []string) []plan.Displaced {
+	by := map[string]string{}
+	for _, m := range come {
+		for _, name := range leaves(ctx, h, []*verb.GroupMove{m}) {
+			if by[name] == "" {
+				by[name] = m.Step.Args[0]
+			}
+		}
+	}
+	now, err := h.Installed(ctx, gone)
+	var out []plan.Displaced
+	for _, name := range gone {
+		d := plan.Displaced{Name: name, By: by[name], Lost: err != nil || !pkg.CanKeep(ctx, h, name, now[name].Version)}
+		if d.By == "" { // only all together displace it
+			d.By = come[0].Step.Args[0]
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// leaves are the packages that apt removes although none of the moves does.
+func leaves(ctx context.Context, h host.Packages, moves []*verb.GroupMove) []string {
+	o, err := h.Outlook(ctx, pkg.Changes(moves), nil)
+	if err != nil {
+		return nil
+	}
+	return o.Leaves
+}

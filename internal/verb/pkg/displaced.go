@@ -1,0 +1,39 @@
+package pkg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// displaced are the packages that apt removes, since they conflict with what comes. It is
+// an error if the list wants one of them, which a plan cannot always know: an earlier step
+// may have changed what apt offers. An undo is not refused: it restores what was there.
+func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) ([]string, error) {
+	comes := func(m *verb.GroupMove) bool {
+		return m.To.Package.Version != "" && m.To.Package.Version != m.From.Package.Version
+	}
+	if !slices.ContainsFunc(moves, comes) {
+		return nil, nil
+	}
+	o, err := p.Outlook(ctx, changes, nil)
+	if err != nil { // the change itself says more
+		return nil, ctx.Err()
+	}
+	for _, name := range o.Leaves {
+		if e.Claimed != nil && e.Claimed(name) && !slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo }) {
+			return nil, fmt.Errorf("apt would remove %s, which the list wants too, because it conflicts with what comes; take one of the two out of the list", name)
+		}
+	}
+	return o.Leaves, nil
+}
+
+func noteDisplaced(e verb.Env, gone []string) {
+	if len(gone) > 0 {
+		e.Note("apt removed " + strings.Join(gone, ", ") + ", because of a conflict with what came")
+	}
+}
