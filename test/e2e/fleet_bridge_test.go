@@ -137,6 +137,8 @@ func bridgeEnrol(b *bridge) {
 		}
 	}
 	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1,web2"), "2 targets enrolled before: web1, web2")
+	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1", "--adopt"), "its agent replaces what is applied")
+	b.fleet.ready()
 	b.web(0).Run(b.t, "systemctl", "disable", "--now", "fettle-agent")
 	b.fettle(asWanted, "target", "enrol", "-t", "web1")
 	b.web(0).want("active", "systemctl", "is-active", "fettle-agent")

@@ -45,6 +45,7 @@ type enrolOver struct {
 	file   executor.File // that, or this program, described once
 	from   string        // where it is
 	within time.Duration // for the hub to see the target
+	adopt  bool          // the agent replaces what another repository or target applied
 }
 
 func newTargetEnrol(s *session) *cobra.Command {
@@ -62,7 +63,11 @@ it this program is put into /usr/bin/fettle, with the units in /usr/lib/systemd/
 where a package that comes later replaces them. A machine that has the package keeps it.
 
 It may be typed again at any time, and goes on where it was: who is in the fleet already
-stays as it is. It takes a login with the right admin, since labels grant access.`,
+stays as it is. It takes a login with the right admin, since labels grant access.
+
+The agent of a machine on which another repository or target is applied, for example
+over SSH by name, raises an alarm and waits. With --adopt, its first run replaces what is
+applied there; that works on a machine that is enrolled, too.`,
 		Example: "  fettle target enrol -t 'web*'\n  fettle target enrol -t web1 --hub https://hub.example.org:7440\n  fettle target enrol -t 'label:env=prod' --package fettle_1.0_amd64.deb",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.enrolMany(c.Context(), e, many) },
@@ -70,6 +75,7 @@ stays as it is. It takes a login with the right admin, since labels grant access
 	many.flags(c)
 	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: that of the login)")
 	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of the program alone")
+	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace what another repository or target applied")
 	c.Flags().DurationVar(&e.within, "timeout", e.within, "wait this `TIME` for the hub to see a target")
 	return c
 }
@@ -131,12 +137,20 @@ func (e enrolOver) one(ctx context.Context, m *member, x executor.Executor) outc
 	if err != nil {
 		return failed(err)
 	}
-	if err := t.start(ctx, anew || t.changed); err != nil {
+	if e.adopt && !anew {
+		if err := t.adoptEnrolled(ctx); err != nil {
+			return failed(err)
+		}
+	}
+	if err := t.start(ctx, anew || t.changed || e.adopt); err != nil {
 		return failed(err)
 	}
 	d, err := t.seen(ctx, id)
 	if err != nil {
 		return failed(err)
+	}
+	if !anew && !t.changed && e.adopt {
+		return outcome{status: fanout.Changed, line: "enrolled before; its agent replaces what is applied"}
 	}
 	if !anew && !t.changed {
 		return outcome{status: fanout.OK, line: "enrolled before, as " + d.Target.Name}
@@ -284,6 +298,9 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 	if again {
 		argv = append(argv, "--again")
 	}
+	if t.adopt {
+		argv = append(argv, "--adopt")
+	}
 	res, err := t.run(ctx, "enrol it", executor.Command{Argv: [][]string{argv}, Stdin: []byte(tok.Secret + "\n"), Hide: []string{tok.Secret}})
 	if err != nil {
 		_, _ = t.hub.RevokeToken(context.WithoutCancel(ctx), tok.Token.ID) // it ends by itself soon
@@ -294,6 +311,12 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 		return "", false, fmt.Errorf("cannot read how it was enrolled: %w", err)
 	}
 	return doc.ID, true, nil
+}
+
+// adoptEnrolled lets the agent of a target replace what is applied there.
+func (t *enrolling) adoptEnrolled(ctx context.Context) error {
+	_, err := t.run(ctx, "let its agent replace what is applied", executor.Command{Argv: [][]string{{installedProgram, "agent", "enrol", "--adopt"}}})
+	return err
 }
 
 // standing is whether the machine is a target of this fleet: id is then its own. again

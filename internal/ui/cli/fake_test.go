@@ -250,6 +250,9 @@ func (f *fake) Rollback(ctx context.Context, r executor.RollbackRequest, _ *plan
 
 func (f *fake) Drift(context.Context, executor.DriftOptions) (*plan.Plan, error) {
 	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Base: f.State.Run, Unchanged: len(f.State.Entries), Revision: f.State.Revision}
+	if f.mode == "damaged" {
+		p.Notes = []string{"the newest state was damaged and was made again from the journals"}
+	}
 	if f.mode == "drift" {
 		p.Unchanged--
 		p.Changes = []plan.Change{{Action: plan.Repair, Addr: f.State.Entries[0].Addr, Why: "changed since it was applied", Drifted: true, To: &image.Image{},

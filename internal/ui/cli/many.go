@@ -80,6 +80,7 @@ type crowd struct {
 	quiet   bool   // rounds are not shown while they happen
 	part    string // of the command that runs
 	stopped string // why a round began no more targets
+	noted   map[string]bool
 }
 
 // member is one target of many. Nothing that it prints reaches anybody.
@@ -99,7 +100,8 @@ type outcome struct {
 	part   string // of a command
 	rows   []row  // of what it said as JSON; nil for what is text
 	err    error
-	said   bool // body is what the target said: its own name in it is no other's
+	notes  []string // of its state directory: what was lost or damaged and made again
+	said   bool     // body is what the target said: its own name in it is no other's
 }
 
 // crowd finds the targets that -t selects. The caller closes it.
@@ -118,7 +120,7 @@ func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
 
 // crowdOf is these targets of an open repository, which it closes.
 func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crowd, error) {
-	cr := &crowd{s: s, src: src, members: map[string]*member{}}
+	cr := &crowd{s: s, src: src, members: map[string]*member{}, noted: map[string]bool{}}
 	o, err := f.options()
 	if err != nil {
 		cr.close()
@@ -217,7 +219,20 @@ func (cr *crowd) round(ctx context.Context, names []string, doing string, report
 	}
 	fanout.Run(ctx, names, cr.options, work, interrupts, observe)
 	board.Close()
+	cr.tellNotes(names, out)
 	return out
+}
+
+// tellNotes tells each note of a target once, with its name: other targets have others.
+func (cr *crowd) tellNotes(names []string, all map[string]outcome) {
+	for _, name := range names {
+		for _, n := range all[name].notes {
+			if text := name + ": " + n; !cr.noted[text] {
+				cr.noted[text] = true
+				cr.s.errStyle().Warning(cr.s.app.Stderr, text)
+			}
+		}
+	}
 }
 
 // on works on one target: it is reached, and left again if there are too many to

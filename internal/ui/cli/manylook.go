@@ -33,7 +33,7 @@ func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, lo
 		if err != nil {
 			return failed(err)
 		}
-		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d as applied", p.Unchanged), doc: planJSON("fettle.drift/1", p)}
+		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d as applied", p.Unchanged), doc: planJSON("fettle.drift/1", p), notes: p.Notes}
 		if len(p.Changes) > 0 {
 			var b bytes.Buffer
 			s.style().Drift(&b, p, f.options(s))
@@ -55,7 +55,7 @@ func (s *session) statusMany(ctx context.Context, many manyFlags) error {
 		if err != nil {
 			return failed(err)
 		}
-		return outcome{status: fanout.OK, line: s.statusLine(st), doc: statusJSON(st), body: "\x00"}
+		return outcome{status: fanout.OK, line: s.statusLine(st), doc: statusJSON(st), body: "\x00", notes: st.Notes}
 	})
 	if !s.json {
 		var rows [][]string

@@ -44,7 +44,7 @@ func (cr *crowd) planned(p *plan.Plan, warning string, v viewFlags) outcome {
 	if warning != "" {
 		b.WriteString("\n" + warning + "\n")
 	}
-	o := outcome{status: fanout.OK, line: render.Style{}.Summary(p), body: b.String(), doc: planJSON("fettle.plan/1", p), err: changesIn(p)}
+	o := outcome{status: fanout.OK, line: render.Style{}.Summary(p), body: b.String(), doc: planJSON("fettle.plan/1", p), err: changesIn(p), notes: p.Notes}
 	if o.err != nil {
 		o.status = fanout.Changed
 	} else {
@@ -272,6 +272,9 @@ func (cr *crowd) done(verb string, rep *executor.Report, p *plan.Plan, err error
 	var b strings.Builder
 	cr.s.style().GroupReport(&b, verb, rep)
 	o := outcome{status: fanout.OK, line: render.Style{}.OutcomeWords(verb, rep), body: b.String(), doc: reportJSON(rep, p, err), err: err}
+	if p != nil {
+		o.notes = p.Notes
+	}
 	switch {
 	case err != nil:
 		o.status = fanout.Failed
