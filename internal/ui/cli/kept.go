@@ -58,7 +58,7 @@ func (s *session) mayGoBack(p *plan.Plan) error {
 	}
 	name, hint := s.keptName(), ""
 	if c := p.Revision.Commit; c != "" {
-		hint = fmt.Sprintf("Pin it to that version, and its agent goes back by itself: fettle target pin %s --branch %s --for 1d\n", name, c)
+		hint = fmt.Sprintf("Pin it to that version, and its agent goes back by itself: fettle target pin %s --branch %s --for 1d\nIf it takes signed commits alone: add --permit to that\n", name, c)
 	}
 	return refuse(hint+fmt.Sprintf("Or keep its agent from changing it, then type this again: fettle target freeze %s\nDo it all the same, until the agent undoes it: --kept-too", name),
 		fmt.Sprintf("cannot roll back to %s: %s is kept by its agent%s, which would undo it at once", render.RunName(p.To), name, keptAt(k)))
