@@ -29,7 +29,7 @@ func (r *run) groupBack(indexes []int) error {
 		}
 		g = group
 		todo = append(todo, i)
-		moves = append(moves, &verb.GroupMove{Step: r.m.Step(i), From: r.fx[i].to, To: r.fx[i].from, Undo: true})
+		moves = append(moves, &verb.GroupMove{Step: r.m.Step(i), From: r.fx[i].to, To: r.fx[i].from, Undo: true, Hold: r.plan.Changes[i].OwnsHold()})
 	}
 	if len(todo) == 0 {
 		return nil

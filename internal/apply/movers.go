@@ -210,7 +210,7 @@ func (r *run) transaction(indexes []int) error {
 			continue
 		}
 		todo = append(todo, i)
-		moves = append(moves, &verb.GroupMove{Step: s, From: r.keepDeb(from, to, s), To: to})
+		moves = append(moves, &verb.GroupMove{Step: s, From: r.keepDeb(from, to, s), To: to, Hold: r.plan.Changes[i].OwnsHold()})
 	}
 	if len(todo) == 0 {
 		return nil

@@ -107,8 +107,8 @@ func (r *run) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 			continue
 		}
 		if v := now.Package.Version; now.Package.Unfinished() || v == from.Package.Version || v == to.Package.Version {
-			on = append(on, &verb.GroupMove{Step: s, From: now, To: to, Undo: true})
-			back = append(back, &verb.GroupMove{Step: s, From: now, To: from, Undo: true})
+			on = append(on, &verb.GroupMove{Step: s, From: now, To: to, Undo: true, Hold: r.plan.Changes[i].OwnsHold()})
+			back = append(back, &verb.GroupMove{Step: s, From: now, To: from, Undo: true, Hold: r.plan.Changes[i].OwnsHold()})
 		}
 	}
 	return on, back

@@ -40,9 +40,15 @@ func (c Change) againstHold() bool {
 	if !c.packageChange() || !c.From.Package.Held || c.From.Package.Version == "" || c.From.Package.Version == c.To.Package.Version {
 		return false
 	}
+	return !c.OwnsHold()
+}
+
+// OwnsHold tells whether the wanted step, or the one in force until now, says whether the
+// package is held.
+func (c Change) OwnsHold() bool {
 	_, says := parse(c.Step).Lookup("held")
 	_, said := parse(c.Applied).Lookup("held")
-	return !says && !said
+	return says || said
 }
 
 // release says how a held package can be changed.

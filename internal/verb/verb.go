@@ -109,6 +109,8 @@ type GroupMove struct {
 	Also map[string]string
 	// Stays: it is as wanted already, and takes part so that it remains so.
 	Stays bool
+	// Hold: fettle decides about the hold of the package, by this step or the one before.
+	Hold bool
 	// Undo: the run that made the change is being undone. An interrupted apt may not
 	// have marked what came along as dependencies, so a missing mark tells nothing.
 	Undo bool

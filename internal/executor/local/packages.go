@@ -92,7 +92,7 @@ func packageMoves(p *plan.Plan) []*verb.GroupMove {
 			line = c.Applied
 		}
 		if l, _ := step.Parse("", []byte(line)); len(l) == 1 {
-			out = append(out, &verb.GroupMove{Step: l[0], From: *c.From, To: *c.To})
+			out = append(out, &verb.GroupMove{Step: l[0], From: *c.From, To: *c.To, Hold: c.OwnsHold()})
 		}
 	}
 	return out

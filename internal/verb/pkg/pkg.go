@@ -248,7 +248,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 	case to.Version != Candidate:
 		c.Version = to.Version
 	}
-	if _, owns := m.Step.Lookup("held"); from.Held && (owns || to.Version != "" && !to.Held) || to.Version != "" && from.Held != to.Held {
+	if _, says := m.Step.Lookup("held"); from.Held && (says || m.Hold || to.Version != "" && !to.Held) || to.Version != "" && from.Held != to.Held {
 		c.Held = &to.Held // and so a hold of ours does not keep us out
 	}
 	if from.Version == "" && to.Version != "" || from.Auto != to.Auto {
