@@ -28,20 +28,37 @@ func newAlarmList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List what is wrong now with what targets are to be",
+		Short:   "List what is wrong with assignments",
 		Example: "  fettle alarm list\n  fettle alarm list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.AlarmPage, error) { return hub.Alarms(c.Context()) }, s.showAlarms)
+			var st document.Status
+			return showing(c.Context(), s, w, func(hub *client.Client) (p document.AlarmPage, err error) {
+				if st, err = hub.Status(c.Context()); err == nil {
+					p, err = hub.Alarms(c.Context())
+				}
+				return p, err
+			}, func(p document.AlarmPage) { s.showAlarms(p, st) })
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showAlarms(p document.AlarmPage) {
+// showAlarms shows what is wrong with assignments, and where to see what is wrong with the
+// targets themselves, which is no alarm.
+func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
+	var unwell []string
+	for _, name := range []document.State{document.Failed, document.Silent, document.Drifted} {
+		if n := st.States[name]; n > 0 {
+			unwell = append(unwell, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	if len(unwell) > 0 {
+		defer s.printf("\nTargets: %s. See which: fettle status --fleet\n", strings.Join(unwell, ", "))
+	}
 	if len(p.Alarms) == 0 {
-		s.printf("Nothing is wrong.\n")
+		s.printf("No alarms.\n")
 		return
 	}
 	for i, a := range p.Alarms {

@@ -224,3 +224,13 @@ func ExampleStyle_Summary() {
 	os.Stdout.WriteString(render.Style{}.Summary(p))
 	// Output: Plan: 2 to create, 1 to run; 12 as wanted.
 }
+
+// A cell is one line, and a long message does not make a page of a table.
+func TestTableHasOneLineARow(t *testing.T) {
+	var out strings.Builder
+	render.Style{}.Table(&out, []string{"NAME", "WHY"}, [][]string{{"web1", "it failed:\nline two"}, {"web2", strings.Repeat("x", 400)}})
+	want := "NAME  WHY\nweb1  it failed: …\nweb2  " + strings.Repeat("x", 119) + "…\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 // Table prints rows below a header, columns aligned, the last one cut at the
 // screen's width. Cells are escaped here.
 func (s Style) Table(w io.Writer, header []string, rows [][]string) {
+	rows = inLines(header, rows)
 	widths := make([]int, len(header))
 	for i, h := range header {
 		widths[i] = columns(h)
@@ -23,6 +24,29 @@ func (s Style) Table(w io.Writer, header []string, rows [][]string) {
 	for _, row := range rows {
 		fmt.Fprintln(w, s.row(row, widths))
 	}
+}
+
+// longestReason bounds a cell of a column WHY, in columns: a message can be a page long, and
+// the command that shows one thing alone prints it whole.
+const longestReason = 120
+
+// inLines are rows whose cells have one line each: the first of a text that has more.
+func inLines(header []string, rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		out[i] = make([]string, len(row))
+		for k, cell := range row {
+			first := firstLine(cell)
+			if first != cell {
+				first += " …"
+			}
+			if k < len(header) && header[k] == "WHY" {
+				first = clip(first, longestReason)
+			}
+			out[i][k] = first
+		}
+	}
+	return out
 }
 
 func (s Style) row(cells []string, widths []int) string {
