@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,6 +40,12 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			return os.MkdirAll(filepath.Join(root, "srv"), 0o755)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return os.Geteuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": cmdCode, "await": cmdAwait},
 	})

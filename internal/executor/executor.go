@@ -77,7 +77,23 @@ type Request struct {
 	Diffs bool
 	// Verify reads every byte instead of trusting the stat cache.
 	Verify bool
+	// Guards says how the plan asks the guards of commands. A run asks them on the host,
+	// each at its turn.
+	Guards Guards
 }
+
+// Guards says how unless and only_if are asked while nothing is changed.
+type Guards string
+
+const (
+	// IsolatedGuards runs them so that they change no files and reach no network. One that
+	// cannot run there is not known.
+	IsolatedGuards Guards = ""
+	// HostGuards runs them on the host, as a run does.
+	HostGuards Guards = "host"
+	// NoGuards runs none of them, so none is known.
+	NoGuards Guards = "none"
+)
 
 // Identity is the repository of the request, by the name that it declares as well.
 func (r *Request) Identity() repo.Identity {
@@ -169,6 +185,8 @@ type RollbackRequest struct {
 	// rollback restores them later.
 	SkipBlocked bool
 	Diffs       bool
+	// Guards is that of Request.
+	Guards Guards `json:",omitempty"`
 }
 
 // Options say how a plan is run.
@@ -264,6 +282,8 @@ type DriftOptions struct {
 	// Attributes are those that count with Verify although no step speaks of them:
 	// names of AttributeKinds.
 	Attributes []string `json:"attributes,omitempty"`
+	// Guards is that of Request.
+	Guards Guards `json:"guards,omitempty"`
 }
 
 // AttributeKinds are the attributes of managed paths that drift can look at.

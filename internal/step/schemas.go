@@ -98,6 +98,7 @@ func commandsSchemas() []Schema {
 			{Name: "creates", Type: AbsPath, Doc: "done when this path is there"},
 			{Name: "unless", Type: Words, Doc: "done when this command succeeds"},
 			{Name: "only_if", Type: Words, Doc: "wanted only when this command succeeds"},
+			{Name: "guard_network", Type: Bool, Doc: "unless and only_if need the network, also in a plan"},
 			{Name: "timeout", Type: Seconds, Doc: "the whole process tree is killed after it; 5m when left out"},
 			{Name: "undo", Type: Words, Doc: "command that takes it back; without it the step is irreversible"},
 			{Name: "output", Doc: "what the command gives to later steps: stdout, or the path of a file that it writes"}},

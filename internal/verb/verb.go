@@ -41,6 +41,10 @@ type Env struct {
 	// Brought are the packages that came along with those that fettle installed. They go
 	// with whichever removal leaves them unneeded.
 	Brought []string
+	// Guard asks a guard whether its command is done; network tells that the step declares
+	// that its guards need the network. The error is a NotAskedError if the guard is not asked
+	// now. Nil runs guards on the host, as a run does.
+	Guard func(ctx context.Context, c host.Command, network bool) (host.CommandResult, error)
 	// Output takes what a command gives to later steps; nil where nobody asks.
 	Output func(string)
 }
@@ -125,6 +129,11 @@ type NotYetError struct {
 
 func (e *NotYetError) Error() string { return e.Err.Error() }
 func (e *NotYetError) Unwrap() error { return e.Err }
+
+// NotAskedError is a guard that is not asked now. What it says is known at its turn.
+type NotAskedError struct{ Why string }
+
+func (e *NotAskedError) Error() string { return "the guard was not run: " + e.Why }
 
 // InTheWayError is a thing at Path that keeps the step from being told, unless
 // an earlier step of the same run takes it away.

@@ -37,6 +37,9 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 	if err := x.mendAfter(now); err != nil {
 		return nil, err
 	}
+	if now, st, todo, err = x.asked(ctx, r, now, st, todo); err != nil {
+		return nil, err
+	}
 	o = o.For(now)
 	rep, err := x.runOrVerify(ctx, r, now, st, todo, o, show)
 	if err != nil || r.Next == nil && !now.More() {

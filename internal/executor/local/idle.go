@@ -43,7 +43,7 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 	}
 	key, keyed := x.lookKey(r)
 	if keyed && x.program != "" {
-		if p = x.asRemembered(ctx, key, r.Verify); p != nil {
+		if p = x.asRemembered(ctx, key, r.Verify, r.Guards); p != nil {
 			x.last = looked{plan: p, key: key}
 			return p, st, false, nil
 		}
@@ -136,9 +136,9 @@ func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
 
 // asRemembered gives the plan of an earlier look if looking now would give the
 // same; nil when that is not sure.
-func (x *Executor) asRemembered(ctx context.Context, key lookcache.Key, verify bool) *plan.Plan {
+func (x *Executor) asRemembered(ctx context.Context, key lookcache.Key, verify bool, how executor.Guards) *plan.Plan {
 	m := lookcache.Load(x.store.FS())
-	if !m.Is(key) || !m.Still(ctx, x.host, verify) || !x.sameRest(ctx, m.Rest, verify) {
+	if !m.Is(key) || !m.Still(ctx, x.host, verify) || !x.sameRest(ctx, m.Rest, verify, how) {
 		return nil
 	}
 	p := &plan.Plan{}
@@ -149,7 +149,7 @@ func (x *Executor) asRemembered(ctx context.Context, key lookcache.Key, verify b
 }
 
 // sameRest observes what no lstat can speak for.
-func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool) bool {
+func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool, how executor.Guards) bool {
 	if len(rest) == 0 {
 		return true
 	}
@@ -162,7 +162,7 @@ func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify b
 		l[0].Source = r.Source
 		steps = append(steps, l[0])
 	}
-	seen, err := x.observe(ctx, steps, verify)
+	seen, err := x.observe(ctx, steps, verify, how)
 	if err != nil || len(seen.failed) > 0 {
 		return false
 	}

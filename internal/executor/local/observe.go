@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -41,9 +42,12 @@ func (o *observed) put(a addr.Addr, i image.Image, err error) {
 
 // observe looks at every address of the steps. With verify every byte is read,
 // whatever the stat cache knows. The error is the context's.
-func (x *Executor) observe(ctx context.Context, steps step.List, verify bool) (*observed, error) {
+func (x *Executor) observe(ctx context.Context, steps step.List, verify bool, how executor.Guards) (*observed, error) {
 	o := &observed{images: make(map[addr.Addr]image.Image, len(steps)), failed: map[addr.Addr]error{}}
 	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(string) {}, Note: func(string) {}}
+	asker := newGuards(x.host, how)
+	defer asker.close()
+	env.Guard = asker.ask
 	var packages []step.Step
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(observers)
@@ -65,7 +69,8 @@ func (x *Executor) observe(ctx context.Context, steps step.List, verify bool) (*
 	}
 	flush()
 	g.Go(func() error { return o.lookPackages(gctx, env, packages) })
-	return o, g.Wait()
+	err := g.Wait()
+	return o, err
 }
 
 func (o *observed) look(ctx context.Context, env verb.Env, steps []step.Step) error {

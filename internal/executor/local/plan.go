@@ -59,7 +59,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if err := x.unseal(r.Secrets, r.Blobs, r.List, st.Entries); err != nil {
 		return nil, st, nil, err
 	}
-	seen, err := x.observe(ctx, toLookAt(r.List.Final(), st.Entries), r.Verify)
+	seen, err := x.observe(ctx, toLookAt(r.List.Final(), st.Entries), r.Verify, r.Guards)
 	if err != nil {
 		return nil, st, nil, err
 	}
@@ -192,7 +192,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
 	}
-	seen, err := x.observe(ctx, toLookAt(g.list, append(g.now.Entries[:len(g.now.Entries):len(g.now.Entries)], g.then.Entries...)), false)
+	seen, err := x.observe(ctx, toLookAt(g.list, append(g.now.Entries[:len(g.now.Entries):len(g.now.Entries)], g.then.Entries...)), false, r.Guards)
 	if err != nil {
 		return nil, g, err
 	}
@@ -258,14 +258,15 @@ func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Pl
 		return nil, err
 	}
 	x.host.Seal(apply.Sealed([]step.List{list}))
-	seen, err := x.observe(ctx, list, o.Verify)
+	seen, err := x.observe(ctx, list, o.Verify, o.Guards)
 	if err != nil {
 		return nil, err
 	}
 	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Wanted: list,
 		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Names: x.namesLike, Repair: true})
 	x.saveCache()
-	p.Changes, p.Notes = drifted(p.Changes, problems), notes
+	p.Notes = append(slices.Clip(notes), unanswered(p.Changes)...)
+	p.Changes = drifted(p.Changes, problems)
 	if o.Verify {
 		x.driftedAttributes(p, st, o.Attributes)
 	}

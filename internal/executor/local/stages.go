@@ -109,7 +109,7 @@ func (x *Executor) informed(r *executor.Request) error {
 		if err != nil {
 			return err
 		}
-		next.Repair, next.Diffs, next.Verify = r.Repair, r.Diffs, r.Verify
+		next.Repair, next.Diffs, next.Verify, next.Guards = r.Repair, r.Diffs, r.Verify, r.Guards
 		next.Repository, next.Adopt = r.Repository, r.Adopt
 		*r = next
 	}

@@ -13,6 +13,9 @@ func (v *server) drift(ctx context.Context, x executor.Executor, c *incoming) (a
 		return nil, err
 	}
 	in.Diffs = in.Diffs && !v.ReadOnly
+	if v.ReadOnly && in.Guards == executor.HostGuards {
+		return nil, errReadOnly()
+	}
 	p, err := x.Drift(ctx, in)
 	return planAnswer{p}, err
 }

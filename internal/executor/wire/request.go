@@ -31,6 +31,7 @@ type request struct {
 	Repair     bool                 `json:"repair,omitempty"`
 	Diffs      bool                 `json:"diffs,omitempty"`
 	Verify     bool                 `json:"verify,omitempty"`
+	Guards     executor.Guards      `json:"guards,omitempty"`
 	// Loaded comes along where the target will want it; else it is asked for.
 	Loaded *loaded `json:"loaded,omitempty"`
 }
@@ -45,7 +46,7 @@ type loaded struct {
 
 func encodeRequest(r *executor.Request) request {
 	return request{Target: r.Target, Revision: r.Revision, Repository: journal.Recorded(r.Repository), Adopt: r.Adopt, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
-		Held: r.Held, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify}
+		Held: r.Held, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify, Guards: r.Guards}
 }
 
 // encodeLoaded needs a request that has been filled.

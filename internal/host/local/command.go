@@ -83,6 +83,11 @@ func newCmd(path string, argv []string, dir string, env []string, stdin []byte, 
 
 // execute runs a prepared command to its end or to its limit.
 func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, watch func(bool, []byte)) (host.CommandResult, error) {
+	return h.executeBy(ctx, cmd, timeout, watch, start)
+}
+
+// executeBy is execute with another way to start the command.
+func (h *Host) executeBy(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, watch func(bool, []byte), start func(*exec.Cmd) (<-chan error, error)) (host.CommandResult, error) {
 	out := &outputs{watch: watch}
 	cmd.Stdout, cmd.Stderr = stream{out, 0}, stream{out, 1}
 	tree := &tree{mark: markName + rand.Text()}

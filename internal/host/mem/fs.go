@@ -19,6 +19,8 @@ type Options struct {
 	Now func() int64
 	// Run plays the programs of the host; left out, there are none.
 	Run Runner
+	// CannotIsolate is why the host runs no program isolated; nil is a host that does.
+	CannotIsolate error
 }
 
 // FS is a file system in memory. It is safe for concurrent use. Its caller is

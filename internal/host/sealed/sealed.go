@@ -158,6 +158,10 @@ func (u under) Open(path string) (host.File, error) { return u.Host.open(path, u
 // Run implements host.Host: a reference in the environment becomes the secret,
 // and the output loses what is secret.
 func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
+	return h.run(ctx, c, h.Host.Run)
+}
+
+func (h *Host) run(ctx context.Context, c host.Command, run func(context.Context, host.Command) (host.CommandResult, error)) (host.CommandResult, error) {
 	env, err := h.environment(c.Env)
 	if err != nil {
 		return host.CommandResult{}, err
@@ -169,7 +173,7 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 		defer lines.flush()
 		c.Watch = lines.write
 	}
-	res, err := h.Host.Run(ctx, c)
+	res, err := run(ctx, c)
 	m = h.keys.Masker() // the program may have been given a new one
 	res.Stdout, res.Stderr = m.Bytes(res.Stdout), m.Bytes(res.Stderr)
 	return res, err

@@ -35,6 +35,7 @@ func Kind() kind.Kind {
 			creates, cwd,
 			{Name: "unless", Type: cty.DynamicPseudoType, Doc: "done when this command succeeds"},
 			{Name: "only_if", Type: cty.DynamicPseudoType, Doc: "wanted only when this command succeeds"},
+			{Name: "guard_network", Type: cty.Bool, Doc: "unless and only_if need the network, or look at its state: a plan gives it to them"},
 			{Name: "env", Type: cty.Map(cty.String), Secret: true, Doc: "environment variables; a secret among them is shown to no log"},
 			text("user", "run as this user"),
 			text("timeout", "such as 30s; 5m when left out"),
@@ -101,7 +102,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		return kind.Output{}, ds
 	}
 	if s.Bool("lazy") {
-		for _, name := range []string{"creates", "unless", "only_if", "undo", "cwd", "env", "user", "output"} {
+		for _, name := range []string{"creates", "unless", "only_if", "guard_network", "undo", "cwd", "env", "user", "output"} {
 			if s.Given(name) {
 				return kind.Output{}, s.Errorf(name, "Guard of a lazy command", "A lazy command runs when it is notified, as root in /, with neither guards nor undo. Leave out %s, or lazy.", name)
 			}
@@ -124,8 +125,12 @@ func attributes(s kind.State) ([]step.Attr, []kind.Blob, diag.List) {
 	}
 	attrs := append([]step.Attr{{Key: "cwd", Value: s.Str("cwd")}}, env...)
 	attrs = append(attrs, step.Attr{Key: "user", Value: s.Str("user")}, step.Attr{Key: "creates", Value: s.Str("creates")})
-	for _, name := range []string{"unless", "only_if", "timeout", "undo", "output"} {
+	for _, name := range []string{"unless", "only_if", "guard_network", "timeout", "undo", "output"} {
 		switch {
+		case name == "guard_network":
+			if s.Bool(name) {
+				attrs = append(attrs, step.Attr{Key: name, Value: "true"})
+			}
 		case name == "timeout" || name == "output":
 			attrs = append(attrs, step.Attr{Key: name, Value: s.Str(name)})
 		case s.Given(name):

@@ -138,6 +138,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
 	}
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
+	req.Guards = f.guards()
 	return s.apply(ctx, req, "", f.runFlags, o)
 }
 

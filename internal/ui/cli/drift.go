@@ -26,14 +26,18 @@ managed files and directories that no state declares and that were changed since
 access control lists (acl), file capabilities (capability) and inode flags (flags);
 with --attributes also user and other extended attributes, or none.
 
+The guards of commands are run as "fettle plan" runs them. A command whose guards give no
+answer is a warning, and no drift.
+
 Ends with 2 when something differs.`,
-		Example: "  fettle drift\n  fettle drift --verify --json\n  fettle drift --verify --attributes acl,user",
+		Example: "  fettle drift\n  fettle drift --verify --json\n  fettle drift --no-guards\n  fettle drift --verify --attributes acl,user",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o, err := driftOptions(c, f.wants(s), f.verify, attributes)
 			if err != nil {
 				return err
 			}
+			o.Guards = f.guards()
 			if s.isMany() {
 				return s.driftMany(c.Context(), f, many, o)
 			}

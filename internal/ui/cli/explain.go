@@ -172,7 +172,7 @@ func informed(ctx context.Context, x executor.Executor, req executor.Request) *e
 			return r, err
 		}
 	}
-	asking.Next = watch(req.Next)
+	asking.Next, asking.Guards = watch(req.Next), executor.NoGuards
 	_, _ = x.Plan(ctx, asking) // what it knows by then counts, whatever comes after
 	return last
 }

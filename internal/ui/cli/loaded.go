@@ -87,7 +87,7 @@ func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
 	}
 	return openedPlan{digest: s.Plan, far: s.Far, request: executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
-		Repair: s.Repair, Verify: s.Verify, Policy: s.Policy, Secrets: secrets, Repository: s.Repository, Adopt: s.Adopt,
+		Repair: s.Repair, Verify: s.Verify, Guards: s.Guards, Policy: s.Policy, Secrets: secrets, Repository: s.Repository, Adopt: s.Adopt,
 	}}, err
 }
 

@@ -29,6 +29,7 @@ func (cr *crowd) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(c
 			return nil, err
 		}
 		req.Repair, req.Diffs, req.Verify = repairs(c, noRepair, req.Policy), v.wants(cr.s), v.verify
+		req.Guards = v.guards()
 		p, err := x.Plan(ctx, req)
 		return &seen{request: req, plan: p}, err
 	}
@@ -178,7 +179,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		if err != nil {
 			return nil, err
 		}
-		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s)})
+		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s), Guards: f.guards()})
 		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
 			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Go back all the same, leaving their effects: add --cross-irreversible")
 		}
@@ -188,7 +189,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		return &seen{to: run, plan: p}, err
 	}
 	do := func(ctx context.Context, _ *member, x executor.Executor, w *seen) (*executor.Report, error) {
-		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip}, w.plan, o, func(executor.Event) {})
+		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip, Guards: f.guards()}, w.plan, o, func(executor.Event) {})
 	}
 	return cr.planAndDo(ctx, f.runFlags, "Roll these back?", "Rolled back", decide, do)
 }

@@ -14,13 +14,28 @@ import (
 // viewFlags are the flags of every command that shows a plan.
 type viewFlags struct {
 	diff, noDiff, verify bool
+	runGuards, noGuards  bool
 }
 
 func (v *viewFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&v.diff, "diff", false, "show differences of content (default: on a terminal)")
 	c.Flags().BoolVar(&v.noDiff, "no-diff", false, "do not show differences of content")
 	c.Flags().BoolVar(&v.verify, "verify", false, "read every byte instead of trusting times and sizes")
+	c.Flags().BoolVar(&v.runGuards, "run-guards", false, "run the guards of commands (unless, only_if) on the host, not isolated from it")
+	c.Flags().BoolVar(&v.noGuards, "no-guards", false, "run no guard to make the plan: their answers are not known")
 	c.MarkFlagsMutuallyExclusive("diff", "no-diff")
+	c.MarkFlagsMutuallyExclusive("run-guards", "no-guards")
+}
+
+// guards says how guards are asked before anything runs.
+func (v *viewFlags) guards() executor.Guards {
+	switch {
+	case v.runGuards:
+		return executor.HostGuards
+	case v.noGuards:
+		return executor.NoGuards
+	}
+	return executor.IsolatedGuards
 }
 
 // diffLines is how much of each content diff is shown.
@@ -76,10 +91,14 @@ tells, and ends with 5 before one that would do more. The file holds all content
 needs, secret content too, and is readable by its owner alone. With a selection of
 targets it is a new folder, with a file for each target.
 
+The guards of commands (unless, only_if) are run isolated: they reach no network, and
+what they write is discarded. One that cannot run like that is not known before apply.
+--run-guards runs them on the host; --no-guards runs none.
+
 Where apply would be armed, because it may lock you out, the plan says so.
 
 Ends with 2 when there are changes.`,
-		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan -t role:web -o monday && fettle apply monday",
+		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan --no-guards\n  fettle plan -t role:web -o monday && fettle apply monday",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
@@ -102,6 +121,7 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	}
 	defer closing()
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
+	req.Guards = f.guards()
 	return s.withExecutor(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
 }
 

@@ -77,7 +77,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 	if err != nil {
 		return err
 	}
-	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s)}
+	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s), Guards: f.guards()}
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
 		if err := s.mayRun(ctx, x, o); err != nil {

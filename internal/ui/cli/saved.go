@@ -53,6 +53,7 @@ type savedPlan struct {
 	Plan       string          `json:"plan"` // digest
 	Repair     bool            `json:"repair"`
 	Verify     bool            `json:"verify"`
+	Guards     executor.Guards `json:"guards,omitempty"`
 	Policy     catalog.Policy  `json:"policy"`
 	States     json.RawMessage `json:"states"` // []executor.StateRef, read one by one
 	Secrets    *secret.Bundle  `json:"secrets,omitempty"`
@@ -103,7 +104,7 @@ func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) e
 	}
 	text, err := journal.Marshal(savedPlan{
 		Format: savedFormat, Version: as.Version, Far: as.Far, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
-		Repair: req.Repair, Verify: req.Verify, Policy: req.Policy, Repository: req.Repository, Adopt: req.Adopt, States: states, Secrets: secrets,
+		Repair: req.Repair, Verify: req.Verify, Guards: req.Guards, Policy: req.Policy, Repository: req.Repository, Adopt: req.Adopt, States: states, Secrets: secrets,
 	})
 	if err != nil {
 		return err

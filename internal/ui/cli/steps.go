@@ -206,6 +206,7 @@ func newStepsPlan(s *session) *cobra.Command {
 		RunE: func(c *cobra.Command, a []string) error {
 			return s.withSteps(a[0], func(req executor.Request) error {
 				req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+				req.Guards = f.guards()
 				return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showPlan(c.Context(), x, req, f) })
 			})
 		},

@@ -28,7 +28,7 @@ type Exec struct{}
 // Observe implements verb.Verb: the guards answer. A guard that cannot run, or that
 // does not end by itself, is an error: it says neither yes nor no.
 func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
-	guarded := false
+	guarded, unasked := false, ""
 	if p := s.Get("creates"); p != "" {
 		guarded = true
 		if there, err := host.Exists(e.Host, p); err != nil && !host.IsNotDir(err) {
@@ -47,11 +47,19 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 			continue
 		}
 		guarded = true
-		if success, err := guard(ctx, e, s, g.key, words); err != nil {
+		success, err := guard(ctx, e, s, g.key, words)
+		var not *verb.NotAskedError
+		switch {
+		case errors.As(err, &not):
+			unasked = cmp.Or(unasked, not.Why)
+		case err != nil:
 			return image.Image{}, err
-		} else if success == g.answer {
+		case success == g.answer:
 			return image.Image{Exec: &g.image}, nil
 		}
+	}
+	if unasked != "" {
+		return image.Image{Exec: &image.Exec{Unasked: "its guard was not run: " + unasked}}, nil
 	}
 	return image.Image{Exec: &image.Exec{Known: guarded, Lacks: lacks(e.Host, s)}}, nil
 }
@@ -92,8 +100,11 @@ func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (boo
 			return false, fmt.Errorf("cannot run the %s command %q: %w", key, words, err)
 		}
 	}
-	res, err := e.Host.Run(ctx, command(s, argv, false))
+	res, err := ask(ctx, e, s, argv)
+	var not *verb.NotAskedError
 	switch {
+	case errors.As(err, &not):
+		return false, err
 	case errors.Is(err, fs.ErrNotExist):
 		return false, verb.NotYetf(program(s, argv[0]), "cannot tell whether to run the command, since its %s command %q cannot start: %w; correct it, or put the step that installs it before this one", key, words, err)
 	case err != nil:
@@ -104,6 +115,15 @@ func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (boo
 		return false, fmt.Errorf("the %s command %q was ended by a signal (%s), so it gives no answer", key, words, cmp.Or(res.Signal, "unknown"))
 	}
 	return res.ExitCode == 0, nil
+}
+
+// ask runs a guard as the look wants it, on the host by default.
+func ask(ctx context.Context, e verb.Env, s step.Step, argv []string) (host.CommandResult, error) {
+	c := command(s, argv, false)
+	if e.Guard == nil {
+		return e.Host.Run(ctx, c)
+	}
+	return e.Guard(ctx, c, s.Get("guard_network") == "true")
 }
 
 func command(s step.Step, argv []string, mutates bool) host.Command {

@@ -1,0 +1,79 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/room"
+)
+
+var _ host.Isolator = (*Host)(nil)
+
+// Isolate implements host.Isolator.
+func (h *Host) Isolate(network bool) (host.Isolated, error) {
+	if os.Geteuid() != 0 {
+		return nil, fmt.Errorf("only root can isolate it: %w", host.ErrUnsupported)
+	}
+	r, err := room.Open(room.Options{Network: network})
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be isolated here: %w (%w)", err, host.ErrUnsupported)
+	}
+	return &isolated{h: h, room: r, network: network}, nil
+}
+
+// isolated is a view of the machine. Its programs run one after another, so that it is
+// known which of them used the network.
+type isolated struct {
+	h       *Host
+	room    *room.Room
+	network bool
+	mu      sync.Mutex
+}
+
+// Run implements host.Isolated.
+func (i *isolated) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	cmd, err := i.h.command(c)
+	if err != nil {
+		return host.CommandResult{}, err
+	}
+	before := i.packets()
+	res, err := i.h.executeBy(ctx, cmd, c.Timeout, c.Watch, i.start)
+	if err == nil && i.packets() != before {
+		return host.CommandResult{}, host.ErrUsesNetwork
+	}
+	return res, err
+}
+
+func (i *isolated) packets() int64 {
+	if i.network {
+		return 0
+	}
+	return i.room.Packets()
+}
+
+// start starts the command on the room's thread, which lives as long as the room: the
+// kernel delivers the parent-death signal when it ends.
+func (i *isolated) start(cmd *exec.Cmd) (<-chan error, error) {
+	var err error
+	i.room.Do(func() { err = cmd.Start() })
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- ofInterest(cmd.Wait()) }()
+	return done, nil
+}
+
+// Close implements host.Isolated.
+func (i *isolated) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.room.Close()
+	return nil
+}

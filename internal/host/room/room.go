@@ -1,0 +1,143 @@
+// Package room is a view of this machine in which programs change no files and reach no
+// network. What they write is stored in memory and discarded.
+//
+//	r, err := room.Open(room.Options{})
+//	if err != nil { … }                 // the kernel does not offer it here
+//	defer r.Close()
+//	r.Do(func() { err = cmd.Start() })  // a program that is started in Do is in the room
+//
+// The room is a thread of this process with namespaces of its own: mounts, host name, and
+// network. Each file system that can be written to is shown through an overlay whose
+// upper directory is in memory; all other file systems are read-only. Processes, devices, and
+// sockets in the file system are those of the machine. Packets counts what was sent into
+// the network of the room, which leads nowhere.
+package room
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options are the settings of a Room. The zero value is usable.
+type Options struct {
+	// Network leaves the programs in the network of the machine.
+	Network bool
+}
+
+// Room is safe for concurrent use. The caller closes it.
+type Room struct {
+	work chan func()
+	gone chan struct{}
+}
+
+// patience is how long the mounts of the machine may take: a file system of a server that is
+// gone answers never.
+const patience = 20 * time.Second
+
+// Open makes a room. It needs root privileges that are not limited to a container, and
+// overlayfs. The error says what is missing.
+func Open(o Options) (*Room, error) {
+	r := &Room{work: make(chan func()), gone: make(chan struct{})}
+	ready := make(chan error, 1)
+	go r.serve(o, ready)
+	select {
+	case err := <-ready:
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	case <-time.After(patience):
+		close(r.work)
+		return nil, fmt.Errorf("a mounted file system did not answer within %s", patience)
+	}
+}
+
+// serve is the room's thread. It never gives the thread back, so the runtime ends it, and
+// the namespaces end with the last program in them.
+func (r *Room) serve(o Options, ready chan<- error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// The namespaces of the first thread are those that /proc shows for the process.
+		done := make(chan struct{})
+		go func() { r.serve(o, ready); close(done) }()
+		<-done
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(r.gone)
+	if err := enter(o); err != nil {
+		ready <- err
+		return
+	}
+	ready <- nil
+	for f := range r.work {
+		f()
+	}
+}
+
+// Do runs f on the room's thread, and returns when f has returned. f must not wait for
+// another call of Do.
+func (r *Room) Do(f func()) {
+	done := make(chan struct{})
+	r.work <- func() { defer close(done); f() }
+	<-done
+}
+
+// Close ends the room. It must be called once, after the last Do.
+func (r *Room) Close() {
+	close(r.work)
+	<-r.gone
+}
+
+// enter moves the calling thread into the room.
+func enter(o Options) error {
+	sockets := listening() // those of the machine's network
+	flags := unix.CLONE_NEWNS | unix.CLONE_NEWUTS
+	if !o.Network {
+		flags |= unix.CLONE_NEWNET
+	}
+	if err := unix.Unshare(flags); err != nil {
+		return fmt.Errorf("this process may not make namespaces: %w", err)
+	}
+	// Mounts of the machine that come later are seen; those of the room are not seen outside.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("the mounts cannot be separated from those of the machine: %w", err)
+	}
+	if !o.Network {
+		if err := startLoopback(); err != nil {
+			return err
+		}
+	}
+	if err := build(sockets); err != nil {
+		return err
+	}
+	return forgo(unix.CAP_SYS_BOOT, unix.CAP_SYS_MODULE, unix.CAP_SYS_RAWIO, unix.CAP_SYS_TIME)
+}
+
+// forgo takes capabilities from the programs that the thread starts. The rest stays: a guard
+// that asks for a volume, or sends signal 0, must get the answer that it gets as root.
+func forgo(capabilities ...uintptr) error {
+	for _, c := range capabilities {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
+			return fmt.Errorf("capabilities cannot be dropped: %w", err)
+		}
+	}
+	return nil
+}
+
+func readMounts() ([]mount, error) {
+	text, err := os.ReadFile("/proc/thread-self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("the mounts cannot be read: %w", err)
+	}
+	mounts := parseMounts(string(text))
+	// A mount comes after those above it.
+	slices.SortStableFunc(mounts, func(a, b mount) int { return strings.Compare(a.path, b.path) })
+	return mounts, nil
+}
