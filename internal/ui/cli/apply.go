@@ -124,6 +124,9 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 		if err := aside(c, "PLAN", changeFlags()); err != nil {
 			return err
 		}
+		if f.guards() != executor.IsolatedGuards {
+			return refuse("Leave --run-guards and --no-guards out, or save the plan with them", "cannot choose how guards are asked: a saved plan asks them as it did when it was made")
+		}
 		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.isMany()) {
 			return s.applySavedMany(ctx, f, a[0])
 		}
