@@ -34,6 +34,10 @@ type isolated struct {
 	mu      sync.Mutex
 }
 
+// ownRoot keeps systemctl from taking the root of a view for a chroot, in which it answers
+// nothing and succeeds.
+const ownRoot = "SYSTEMD_IGNORE_CHROOT=1"
+
 // Run implements host.Isolated.
 func (i *isolated) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
 	i.mu.Lock()
@@ -42,6 +46,7 @@ func (i *isolated) Run(ctx context.Context, c host.Command) (host.CommandResult,
 	if err != nil {
 		return host.CommandResult{}, err
 	}
+	cmd.Env = append(cmd.Env, ownRoot)
 	before := i.packets()
 	res, err := i.h.executeBy(ctx, cmd, c.Timeout, c.Watch, i.start)
 	if err == nil && i.packets() != before {
