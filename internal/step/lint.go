@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -140,6 +141,21 @@ func (l *linter) step(i int, s Step) {
 		l.triggers(i, s)
 	case Unit:
 		l.unitSuffix(s, 0)
+	case Edit:
+		l.ownLine(s)
+	}
+}
+
+// ownLine refuses an expression that does not find the line which replaces the one it found. The
+// line of a secret is not known here.
+func (l *linter) ownLine(s Step) {
+	line, said := s.Lookup("line")
+	expr, found := s.Lookup("match")
+	if _, secret := s.Secret(); secret || !said || !found || s.Absent() {
+		return
+	}
+	if re, err := regexp.Compile(expr); err == nil && !re.MatchString(line) {
+		l.errorf(s, s.keyRange("match", 0), "Match does not find its own line", "The line does not match this expression. After the next change of the line the old one would stay beside the new one. Write an expression that matches the line to replace and also the line that is given.")
 	}
 }
 

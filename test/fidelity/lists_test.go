@@ -181,7 +181,7 @@ func (l *lister) edit(q string) {
 	case 0:
 		l.line("EDIT %s block=b content=%q", q, pick(l.Rand, "", "t1\n", "t1\nt2"))
 	case 1:
-		l.line("EDIT %s line=two match=^one", q)
+		l.line("EDIT %s line=two match=^(one|two)", q)
 	default:
 		l.line("EDIT %s key=x value=%d", q, l.IntN(3))
 	}

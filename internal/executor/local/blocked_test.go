@@ -90,7 +90,7 @@ func TestBlockedRollback(t *testing.T) {
 		w := newBlocked(t)
 		if to == 1 {
 			becomesFile(w)
-			w.applies("EDIT /t/lk line=other match=^added$\nCOPY 2 /t/x\n", nil)
+			w.applies("EDIT /t/lk line=other match=^(added|other)$\nCOPY 2 /t/x\n", nil)
 			becomesLink(w)
 		}
 		was := w.look()
