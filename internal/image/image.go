@@ -307,17 +307,6 @@ func (p Package) Condition() string {
 	}[p.Status[1]]
 }
 
-// Unit is what systemd knows of a unit.
-type Unit struct {
-	Loaded bool   `json:"loaded"`           // a unit file exists
-	State  string `json:"state,omitempty"`  // enabled, disabled, static, masked, …
-	Active string `json:"active,omitempty"` // active, inactive, failed, …
-	Masked bool   `json:"masked,omitempty"`
-}
-
-// Enabled tells whether the unit starts at boot.
-func (u Unit) Enabled() bool { return u.State == "enabled" || u.State == "enabled-runtime" }
-
 // Sysctl is a kernel setting.
 type Sysctl struct {
 	Present bool   `json:"present"`

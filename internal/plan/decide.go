@@ -62,7 +62,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	if m.in.Goal == nil || c.From.Package == nil { // a rollback asks only for the version that comes back
 		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
 	}
-	c.Note = linked(*c.From) + staysRunning(*c.From, *c.To)
+	c.Note = linked(*c.From) + staysRunning(*c.From, *c.To) + endsAgain(s, *c.From)
 	m.add(c)
 }
 
@@ -96,6 +96,14 @@ func staysRunning(from, to image.Image) string {
 		return ""
 	}
 	return "masking does not stop it: it keeps running until a reboot, or until the state has running = false"
+}
+
+// endsAgain is the note for a unit that does not stay up.
+func endsAgain(s step.Step, from image.Image) string {
+	if from.Unit == nil || from.Unit.Active != image.Restarting {
+		return ""
+	}
+	return "it ends again and again, and systemd restarts it; see journalctl -u " + s.Args[0]
 }
 
 // unsettled tells whether something that is not there, as wanted, may come with

@@ -65,6 +65,7 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 	m.fettle(asWanted, "drift")
 
 	m.ruleThatLoadsOnlyHere()
+	m.restartLoop()
 	m.fettle(asWanted, "rollback", "origin", "--yes")
 	m.want(before[:len(before)-1], "hostname")
 }
@@ -80,4 +81,39 @@ func (m *machine) ruleThatLoadsOnlyHere() {
 	m.says(m.fettle(changes, "drift"), "exec:load-nftables")
 	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
 	m.fettle(asWanted, "drift")
+}
+
+// loops is a container whose program ends again and again once /run/broken is there.
+const loops = `#!/bin/sh
+test -e /etc/containers/systemd/shop.container || exit 0
+cat >"$1/shop.service" <<'EOF'
+[Service]
+Restart=always
+ExecStart=/bin/sh -c 'while test ! -e /run/broken; do sleep 0.1; done; sleep 2.2; exit 3'
+EOF
+`
+
+// restartLoop has a container that does not stay up: it is not in sync, although systemd
+// calls it active most of the time.
+func (m *machine) restartLoop() {
+	m.t.Helper()
+	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", loops, 0o755)
+	m.write(map[string]string{"fettle.hcl": "container \"shop\" {\n  image = \"docker.io/library/shop:1\"\n  package = false\n}\n"})
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s", "--cross-irreversible")
+	m.fettle(asWanted, "drift")
+	m.Run(m.t, "touch", "/run/broken")
+	looping := func() bool {
+		n := m.Exec("systemctl", "show", "-P", "NRestarts", "shop.service").Stdout
+		return len(n) > 2 || n >= "3"
+	}
+	for range 2 { // a repair does not hide it for long
+		m.await("restarts", looping)
+		m.says(m.fettle(changes, "drift"), "found restarting -> expected active", "journalctl -u shop.service")
+		m.says(m.fettle(changes, "plan"), "restarting -> active", "journalctl -u shop.service")
+		m.says(m.fettle(asWanted, "apply", "--yes"), "unit:shop.service")
+	}
+	m.Run(m.t, "rm", "/run/broken")
+	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(asWanted, "drift")
+	m.want("active", "systemctl", "is-active", "shop.service")
 }

@@ -98,6 +98,8 @@ func (u *units) image(name string, p props) image.Unit {
 		State:  state,
 		Active: p.text("ActiveState"),
 		Masked: load == "masked" || strings.HasPrefix(state, "masked"),
+
+		Restarting: restarting(p, monotonic()),
 	}
 }
 

@@ -71,7 +71,7 @@ func (u *units) freshen(ctx context.Context, verb, name string) {
 // containers do: the host would count a failed unit that nobody wants any more.
 func (u *units) forgetFailure(ctx context.Context, name string) {
 	p, err := u.props(ctx, name)
-	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" {
+	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" && !restarting(p, monotonic()) {
 		return
 	}
 	if c, err := u.bus(); err == nil {

@@ -203,7 +203,7 @@ func (u *Units) Job(_ context.Context, verb, name string) error {
 	}
 	return u.change(verb, name, func(unit *image.Unit) {
 		if state != "" {
-			unit.Active = state
+			unit.Active, unit.Restarting = state, false
 		}
 	})
 }

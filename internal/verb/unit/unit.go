@@ -25,12 +25,27 @@ func (Unit) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 		return image.Image{}, err
 	}
 	u, err := units.Unit(ctx, s.Args[0])
+	if _, said := s.Lookup("active"); said && u.Restarting {
+		u.Active = image.Restarting
+	}
+	u.Restarting = false
 	return image.Image{Unit: &u}, err
 }
 
 // Running tells whether the manager counts a unit as active or on its way.
 func Running(active string) bool {
 	return active == "active" || active == "reloading" || active == "activating" || active == "refreshing"
+}
+
+// Started tells whether the manager keeps a unit up, also one that does not stay up.
+func Started(active string) bool { return Running(active) || active == image.Restarting }
+
+// inState tells whether a unit is as active=… asks for.
+func inState(active string, wanted bool) bool {
+	if wanted {
+		return Running(active)
+	}
+	return !Started(active)
 }
 
 // Target implements verb.Verb.
@@ -55,7 +70,7 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	if v, ok := s.Lookup("enabled"); ok && u.Enabled() != (v == "true") {
 		u.State = map[bool]string{true: "enabled", false: "disabled"}[v == "true"]
 	}
-	if v, ok := s.Lookup("active"); ok && Running(u.Active) != (v == "true") {
+	if v, ok := s.Lookup("active"); ok && !inState(u.Active, v == "true") {
 		u.Active = map[bool]string{true: "active", false: "inactive"}[v == "true"]
 	}
 	return image.Image{Unit: &u}, nil
@@ -76,6 +91,7 @@ func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 	if !now.Loaded && !to.Unit.Loaded && !Running(now.Active) {
 		return nil // what runs on without its unit file is stopped all the same
 	}
+	now.Restarting = now.Restarting && s.Get("active") == "true"
 	ctx, cancel := Limited(ctx, s)
 	defer cancel()
 	if err := steer(ctx, units, name, now, *to.Unit); err != nil {
@@ -101,16 +117,16 @@ func Limited(ctx context.Context, s step.Step) (context.Context, context.CancelF
 // does not. systemd calls both jobs done also when the unit's end, or somebody
 // else, has undone them.
 func reached(ctx context.Context, units host.Units, name string, was, to image.Unit) error {
-	if Running(was.Active) == Running(to.Active) {
+	if Started(was.Active) == Started(to.Active) {
 		return nil
 	}
 	now, err := units.Unit(ctx, name)
 	switch {
 	case err != nil:
 		return err
-	case Running(to.Active) && !Running(now.Active):
+	case Started(to.Active) && !Running(now.Active):
 		return fmt.Errorf("cannot keep %s running: it ended well and is %s. Where it is meant to do its work and end, say RemainAfterExit=yes in its unit file, or start it by an action instead", name, now.Active)
-	case !Running(to.Active) && Running(now.Active):
+	case !Started(to.Active) && Running(now.Active):
 		return fmt.Errorf("cannot keep %s stopped: it is %s again. Stop what starts it first, a socket, path or timer of the same name, or mask it (masked = true)", name, now.Active)
 	}
 	return nil
@@ -143,12 +159,12 @@ func Lasts(ctx context.Context, h host.Host, name string, wanted bool) error {
 }
 
 func steer(ctx context.Context, units host.Units, name string, now, to image.Unit) error {
-	if Running(now.Active) && !Running(to.Active) {
+	if Running(now.Active) && !Started(to.Active) {
 		if err := units.Job(ctx, "stop", name); err != nil {
 			return err
 		}
 	}
-	start := Running(to.Active) && !Running(now.Active)
+	start := Started(to.Active) && !Running(now.Active)
 	masked := now.Masked
 	if masked && (!to.Masked || start) { // what is masked cannot be started
 		if err := units.SetMasked(ctx, name, false); err != nil {
@@ -161,8 +177,12 @@ func steer(ctx context.Context, units host.Units, name string, now, to image.Uni
 			return err
 		}
 	}
+	job := "start"
+	if now.Restarting && Running(to.Active) { // its failures so far no longer count
+		start, job = true, "restart"
+	}
 	if start {
-		if err := units.Job(ctx, "start", name); err != nil {
+		if err := units.Job(ctx, job, name); err != nil {
 			return err
 		}
 	}

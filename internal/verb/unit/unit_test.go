@@ -38,6 +38,8 @@ func TestTarget(t *testing.T) {
 		{line: "enabled=false active=false", now: on, want: off},
 		{line: "active=true", now: image.Unit{Loaded: true, State: "static", Active: "reloading"}, want: image.Unit{Loaded: true, State: "static", Active: "reloading"}},
 		{line: "active=false", now: image.Unit{Loaded: true, State: "static", Active: "failed"}, want: image.Unit{Loaded: true, State: "static", Active: "failed"}},
+		{line: "enabled=true active=true", now: image.Unit{Loaded: true, State: "enabled", Active: image.Restarting}, want: on},
+		{line: "enabled=false active=false", now: image.Unit{Loaded: true, State: "enabled", Active: image.Restarting}, want: off},
 		{line: "masked=true", now: off, want: masked},
 		{line: "masked=false", now: masked, want: off},
 		{line: "masked=false enabled=true active=true", now: masked, want: on},
@@ -80,6 +82,43 @@ func TestSteerGetsAnywhere(t *testing.T) {
 			if jobs := h.Services().Jobs(); slices.Index(jobs, "mask s.service") >= 0 && jobs[len(jobs)-1] != "mask s.service" {
 				t.Errorf("masked before the end: %q", jobs)
 			}
+		}
+	}
+}
+
+// TestRestartLoop: a unit that is restarted again and again does not run, and is restarted once more,
+// or stopped. One of which nobody says that it runs is as it was.
+func TestRestartLoop(t *testing.T) {
+	loop := image.Unit{Loaded: true, State: "enabled", Active: "activating", Restarting: true}
+	for _, c := range []struct{ line, now, jobs string }{
+		{"enabled=true active=true", image.Restarting, "restart s.service"},
+		{"active=false", image.Restarting, "stop s.service"},
+		{"enabled=true", "activating", ""},
+	} {
+		h := mem.New(mem.Options{})
+		h.Services().Define("s.service", loop)
+		l, _ := step.Parse("list", []byte("UNIT s.service "+c.line+"\n"))
+		e := verb.Env{Host: h}
+		from, err := Unit{}.Observe(t.Context(), e, l[0])
+		if err != nil || from.Unit.Active != c.now || from.Unit.Restarting {
+			t.Errorf("%s: it is %+v, %v", c.line, from.Unit, err)
+		}
+		to, err := Unit{}.Target(l[0], from, nil)
+		if err != nil || to.Same(from) != (c.jobs == "") {
+			t.Errorf("%s: %+v becomes %+v, %v", c.line, from.Unit, to.Unit, err)
+		}
+		if err := (Unit{}).Move(t.Context(), e, l[0], from, to); err != nil {
+			t.Error(err)
+		}
+		if jobs := strings.Join(h.Services().Jobs(), ", "); jobs != c.jobs {
+			t.Errorf("%s: it needed %q, want %q", c.line, jobs, c.jobs)
+		}
+		after, err := Unit{}.Observe(t.Context(), e, l[0])
+		if err != nil || !after.Same(to) {
+			t.Errorf("%s: it is %+v in the end, want %+v, %v", c.line, after.Unit, to.Unit, err)
+		}
+		if err := (Unit{}).Move(t.Context(), e, l[0], to, from); err != nil { // a run that is undone
+			t.Error(err)
 		}
 	}
 }
