@@ -1,0 +1,146 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/dbus"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+)
+
+// leftLimit is how long one unit may take to stop that its package left behind.
+const leftLimit = 2 * time.Minute
+
+// unitFiles are the names of the unit files of packages, nothing if no change removes a package
+// or the host has no systemd.
+func (p *packages) unitFiles(changes []host.PackageChange) map[string]bool {
+	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
+		return nil
+	}
+	if _, err := p.h.Units(); err != nil {
+		return nil
+	}
+	return p.unitFilesNow()
+}
+
+func (p *packages) unitFilesNow() map[string]bool {
+	out := map[string]bool{}
+	for _, dir := range []string{"/usr/lib/systemd/system", "/lib/systemd/system"} {
+		names, err := p.h.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// endUnits stops units that still run although their unit files are gone since before, and
+// clears failures of such units. Most packages do so when they are removed, and some do not.
+// A unit that cannot be stopped is a note: the package is removed nevertheless.
+func (p *packages) endUnits(ctx context.Context, before map[string]bool) {
+	maps.DeleteFunc(before, func(name string, _ bool) bool { return p.unitFileElsewhere(name) })
+	if len(before) == 0 {
+		return
+	}
+	now := p.unitFilesNow()
+	maps.DeleteFunc(before, func(name string, _ bool) bool { return now[name] })
+	for _, u := range p.leftUnits(ctx, slices.Sorted(maps.Keys(before))) {
+		p.endUnit(ctx, u)
+	}
+}
+
+// unitFileElsewhere tells whether the administrator, or a generator, has a unit file of this name.
+// deb-systemd-helper masks units of removed packages by a link, which does not count.
+func (p *packages) unitFileElsewhere(name string) bool {
+	for _, dir := range []string{"/etc/systemd/system", "/run/systemd/system"} {
+		if st, err := p.h.Lstat(path.Join(dir, name)); err == nil && st.Type == image.Regular {
+			return true
+		}
+	}
+	return false
+}
+
+// leftUnits are the units of these unit files that systemd still has, those first that can
+// start others.
+func (p *packages) leftUnits(ctx context.Context, files []string) []dbus.UnitStatus {
+	if len(files) == 0 {
+		return nil
+	}
+	patterns := make([]string, len(files))
+	for i, name := range files {
+		patterns[i] = strings.Replace(name, "@.", "@*.", 1)
+	}
+	c, err := p.h.svc.bus()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	units, err := c.ListUnitsByPatternsContext(ctx, nil, patterns)
+	if err != nil {
+		return nil
+	}
+	units = slices.DeleteFunc(units, func(u dbus.UnitStatus) bool { return u.ActiveState != "failed" && !leftRunning(u) })
+	slices.SortFunc(units, func(a, b dbus.UnitStatus) int {
+		return cmp.Or(cmp.Compare(serviceLast(a.Name), serviceLast(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return units
+}
+
+func serviceLast(name string) int {
+	if path.Ext(name) == ".service" {
+		return 1
+	}
+	return 0
+}
+
+// leftRunning tells whether a unit has processes, or waits for something to start. Stopping a
+// service that has done its work would undo that work, such as a network that it brought up.
+func leftRunning(u dbus.UnitStatus) bool {
+	if u.ActiveState != "active" && u.ActiveState != "activating" && u.ActiveState != "reloading" {
+		return false
+	}
+	switch path.Ext(u.Name) {
+	case ".service":
+		return u.SubState != "exited"
+	case ".socket", ".timer", ".path":
+		return true
+	}
+	return false
+}
+
+func (p *packages) endUnit(ctx context.Context, u dbus.UnitStatus) {
+	if u.ActiveState == "failed" {
+		p.h.svc.forgetFailure(ctx, u.Name)
+		return
+	}
+	if p.runsIn(u.Name) {
+		p.notes = append(p.notes, fmt.Sprintf("%s still runs, since fettle runs in it; its unit file went with a package that was removed", u.Name))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leftLimit)
+	defer cancel()
+	if err := p.h.svc.Job(ctx, "stop", u.Name); err != nil {
+		p.notes = append(p.notes, fmt.Sprintf("%s still runs although its unit file went with a package that was removed; to stop it: systemctl stop %s: %v", u.Name, u.Name, err))
+		return
+	}
+	p.notes = append(p.notes, fmt.Sprintf("stopped %s: its unit file went with a package that was removed, and the package did not stop it", u.Name))
+}
+
+// runsIn tells whether this process belongs to a unit.
+func (p *packages) runsIn(unit string) bool {
+	b, err := os.ReadFile("/proc/self/cgroup")
+	return err == nil && strings.Contains(string(b)+"\n", "/"+unit+"\n")
+}
