@@ -99,3 +99,20 @@ func TestGuardsInAPlan(t *testing.T) {
 		}
 	})
 }
+
+// guardsOverSSH: a plan over SSH isolates guards too, and carries the choice.
+func guardsOverSSH(d *desk, m *machine) {
+	d.repo(map[string]string{"fettle.hcl": strings.Replace(lookingGuards, `"local" {}`, "\"web1\" {\n  ssh {}\n}", 1)})
+	d.says(d.fettle(changes, "plan", "-t", "web1"), "1 to run, 8 to adopt")
+	d.says(d.fettle(changes, "plan", "-t", "web1", "--no-guards"), "9 to run")
+	d.repo(map[string]string{"fettle.hcl": strings.Replace(doingGuards, `"local" {}`, "\"web1\" {\n  ssh {}\n}", 1)})
+	d.fettle(changes, "plan", "-t", "web1")
+	if m.has("/etc/written") {
+		d.t.Error("a plan over SSH changed files")
+	}
+	d.fettle(changes, "plan", "-t", "web1", "--run-guards")
+	if !m.has("/etc/written") {
+		d.t.Error("--run-guards does not reach the target")
+	}
+	m.Run(d.t, "sh", "-c", "echo web1 > /etc/hostname; rm -r /etc/written /run/written")
+}

@@ -53,6 +53,7 @@ func overSSH(t *testing.T, r hosts.Release) {
 	story("FirstContact", firstContact)
 	story("ServerKilled", serverKilled)
 	story("LockedOut", lockedOutOverSSH)
+	story("Guards", guardsOverSSH)
 	story("Sudo", sudoOverSSH)
 	if r != hosts.Bookworm { // its OpenSSH knows no penalties
 		story("Penalized", penalized)
