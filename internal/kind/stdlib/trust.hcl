@@ -62,8 +62,9 @@ define "nftables" {
       test -z "$want" || test "$want" = "$have"
     EOT
     , "load", "/etc/nftables.conf"]
-    undo  = ["true"] # the file and the service take the rules back
-    after = [service.nftables]
+    guard_network = true
+    undo          = ["true"] # the file and the service take the rules back
+    after         = [service.nftables]
   }
 }
 
