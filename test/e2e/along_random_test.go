@@ -165,6 +165,9 @@ func (h *history) run() {
 	h.said = append(h.said, fmt.Sprintf("fettle %s  [%s] => %d\n%s%s%v", strings.Join(argv, " "), strings.ReplaceAll(list.String(), "\n", " "), o.ExitCode, o.Stdout, o.Stderr, h.packagesSeen()))
 	maps.Copy(h.managed, wanted)
 	h.judge(before, h.packagesSeen(), wanted, o.ExitCode == 0, o.Stdout+o.Stderr)
+	if argv[0] == "rollback" && o.ExitCode == 0 {
+		clear(h.brought) // what stays was marked, held or needed by an administrator
+	}
 }
 
 func (h *history) judge(before, after seen, wanted map[string]bool, done bool, output string) {
