@@ -70,6 +70,9 @@ func (m *maker) underneath(s step.Step) bool {
 	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] || m.redressed && s.Addr().Kind() == addr.KindFile && m.changed[addr.New(addr.KindMeta, p)] {
 		return true
 	}
+	if _, edited := m.leaves[p]; edited && s.Addr().Kind() == addr.KindFile && !m.changed[s.Addr()] {
+		return true // a region that leaves the list is put back first
+	}
 	for len(m.trees) > 0 && p != "" && p != "/" && p != "." {
 		if p = path.Dir(p); m.trees[p] != "" {
 			return true
