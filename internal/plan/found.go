@@ -184,7 +184,9 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	} else {
 		m.add(c)
 	}
-	m.purge(s, *c.From)
+	if to.Type == image.Directory {
+		m.purge(s, *c.From)
+	}
 	m.below(s.Path())
 	return true
 }
