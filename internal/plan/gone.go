@@ -22,7 +22,7 @@ func (m *maker) noteLeft(c Change) {
 		left = image.Directory
 	case c.To != nil && c.To.File != nil:
 		left = c.To.File.Type
-	case c.To != nil && c.To.Region != nil && c.To.Region.FileAbsent && !m.sharedRegion(p):
+	case c.To != nil && c.To.Region != nil && !c.To.Region.Present && c.To.Region.FileAbsent && !m.sharedRegion(p):
 		left = image.Absent
 	}
 	m.leaves[p] = left
