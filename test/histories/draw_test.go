@@ -118,6 +118,9 @@ func (d dice) word(p string) string {
 	if !strings.HasPrefix(p, "/") {
 		return d.command(p)
 	}
+	if !holds(p) && *edits > 0 && d.often(*edits) {
+		return d.edit(p)
+	}
 	n := d.IntN(100)
 	switch {
 	case holds(p) && n < 65:

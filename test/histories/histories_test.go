@@ -20,6 +20,7 @@ var (
 	rounds = flag.Int("rounds", 0, "so many rounds instead of the usual number")
 	seed   = flag.Uint64("seed", 20261123, "the seed of the rounds")
 	keepOn = flag.Int("failures", 1, "stop after so many counterexamples")
+	edits  = flag.Int("edits", 0, "so many of a hundred draws for a file are edits, besides the usual ones")
 	shrunk = flag.Bool("shrink", true, "shrink counterexamples")
 )
 
