@@ -59,6 +59,11 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 	if s.Verb != step.Edit || to.Region == nil || to.Region.Present {
 		return to
 	}
+	if to.Region.FileAbsent && r.dressed(s.Path()) {
+		one := *to.Region
+		one.FileAbsent = false
+		to = image.Image{Region: &one}
+	}
 	for _, e := range r.base.Entries {
 		if e.Addr == s.Addr() && e.Origin != nil && e.Origin.Region != nil && !e.Origin.Region.Present {
 			one := *to.Region
@@ -67,6 +72,11 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 		}
 	}
 	return to
+}
+
+// dressed tells whether the list has metadata for a path, which needs the file.
+func (r *run) dressed(p string) bool {
+	return slices.ContainsFunc(r.wanted, func(s step.Step) bool { return s.Verb == step.Meta && s.Path() == p })
 }
 
 // asBeforeMapping notes that a mapping which a value stands in was not there before

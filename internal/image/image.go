@@ -110,6 +110,8 @@ type Region struct {
 	NoEOL bool `json:"no_eol,omitempty"`
 	// FileAbsent tells that the file itself was not there.
 	FileAbsent bool `json:"file_absent,omitempty"`
+	// Bare tells that the file has nothing in it, neither the region nor anything else.
+	Bare bool `json:"bare,omitempty"`
 	// Others are the further places of the region, from the first to the last,
 	// for a step that takes all of them away.
 	Others []Place `json:"others,omitempty"`

@@ -110,7 +110,7 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	c.Differences = m.differences(*c.From, *c.To)
 	m.tellByHand(&c, e)
-	switch same := putBack(from, *c.To); {
+	switch same := putBack(from, *c.To) && !m.takesFile(from, to, e.Addr.Path()); {
 	case same && c.Action == Purge: // what was there before is kept with the directory
 		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
 	case same:
@@ -244,4 +244,10 @@ func (m *maker) entries(dir string, now image.File) []string {
 // isPath tells whether an address is a path, or a part of what is at one.
 func isPath(a addr.Addr) bool {
 	return a.Kind() == addr.KindFile || ownsPart(a)
+}
+
+// takesFile tells whether the removal of a region takes along its file, which was not there
+// before fettle and has nothing in it now.
+func (m *maker) takesFile(from, to image.Image, p string) bool {
+	return from.Region != nil && to.Region != nil && from.Region.Leaves(*to.Region) && !m.sharedRegion(p) && !m.wanted[addr.New(addr.KindMeta, p)]
 }

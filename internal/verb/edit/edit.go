@@ -43,7 +43,7 @@ func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if err != nil {
 		return image.Image{}, err
 	}
-	r.FileAbsent = !there
+	r.FileAbsent, r.Bare = !there, there && !r.Present && empty(s, text)
 	if st, err := e.Host.Lstat(s.Path()); err == nil && there && st.Nlink > 1 {
 		r.Nlink = st.Nlink
 	}

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"strings"
 
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
@@ -60,4 +61,12 @@ func change(text string, s step.Step, to image.Region) (string, error) {
 		return "", fmt.Errorf("cannot edit %q: %w", s.Path(), err)
 	}
 	return next, nil
+}
+
+// empty tells whether a text has nothing in it, or no value where the step is about one.
+func empty(s step.Step, text string) bool {
+	if _, _, ok := inside(s); ok {
+		return strings.Trim(text, "{} \t\r\n") == ""
+	}
+	return text == ""
 }
