@@ -44,3 +44,14 @@ func (r *run) found(i int, now image.Image) error {
 func (r *run) managed(a addr.Addr) bool {
 	return slices.ContainsFunc(r.base.Entries, func(e journal.Entry) bool { return e.Addr == a })
 }
+
+// withVersions adds to a region that was adopted what the file around it was when the
+// region first changed, so that a file which is the same again gets its time back.
+func withVersions(adopted *image.Image, from image.Image) *image.Image {
+	if adopted.Region == nil || from.Region == nil {
+		return adopted
+	}
+	one := *adopted.Region
+	one.Was = append(slices.Clone(one.Was), from.Region.Was...)
+	return &image.Image{Region: &one}
+}
