@@ -144,6 +144,7 @@ type maker struct {
 	remain     map[string]bool           // directories that are removed, but for what others have in them
 	// after are changes below a directory that wait for its step, by its path.
 	after     map[string][]Change
+	last      []Change // directories that go, in which the list has something
 	acted     map[addr.Addr]bool
 	relinked  bool // a link that is there changes
 	redressed bool // metadata changes
@@ -315,10 +316,14 @@ func givenUp(s step.Step, e journal.Entry) string {
 	return e.Origin.File.Tree
 }
 
-// left adds what waited for a directory whose step was not planned.
+// left adds what waited for a directory whose step was not planned, and the directories
+// that go after the steps in them.
 func (m *maker) left() {
 	for _, dir := range slices.Sorted(maps.Keys(m.after)) {
 		m.below(dir)
+	}
+	for _, c := range m.last {
+		m.add(c)
 	}
 }
 
