@@ -54,7 +54,8 @@ func (r *run) forTarget(s step.Step, now image.Image) image.Image {
 }
 
 // asFoundFirst adds to a value that becomes absent what was found before this step's
-// address set it, so that the mappings which were made for it go along.
+// address set it, so that the mappings which were made for it go along, and a file which is
+// the same again gets its time back.
 func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 	if s.Verb != step.Edit || to.Region == nil || to.Region.Present {
 		return to
@@ -67,7 +68,7 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 	for _, e := range r.base.Entries {
 		if e.Addr == s.Addr() && e.Origin != nil && e.Origin.Region != nil && !e.Origin.Region.Present {
 			one := *to.Region
-			one.Source = e.Origin.Region.Source
+			one.Source, one.Was = e.Origin.Region.Source, e.Origin.Region.Was
 			return image.Image{Region: &one}
 		}
 	}
