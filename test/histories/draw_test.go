@@ -50,7 +50,7 @@ func draw(seed, round uint64) Case {
 		c.Lists = append(c.Lists, d.list(said))
 	}
 	c.Ops = d.ops(len(c.Lists))
-	return c
+	return acting(c, seed, round)
 }
 
 // host draws what is there before.

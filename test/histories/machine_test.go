@@ -192,6 +192,16 @@ func (m *machine) ctl(name, how string) {
 	_ = os.WriteFile(p, []byte(how), 0o644)
 }
 
+// made tells of each command that creates something whether it exists.
+func (m *machine) made() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range []string{"m1", "m2"} {
+		_, err := os.Lstat(filepath.Join(m.root(), "ctl/made."+name))
+		out[name] = err == nil
+	}
+	return out
+}
+
 // ran lists the commands that ran since the last call.
 func (m *machine) ran() []string {
 	p := filepath.Join(m.root(), "ctl/log")

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -155,7 +156,7 @@ func (p *player) apply(words []string) *verdict {
 			return v
 		}
 	}
-	before := p.tree
+	before, made := p.tree, p.made()
 	p.ran()
 	r := p.fettle(killAt, args...)
 	ran := p.ran()
@@ -165,16 +166,43 @@ func (p *player) apply(words []string) *verdict {
 	p.tree = p.look()
 	if r.killed {
 		p.saw["killed"]++
+		p.h.ActsAfter(nil, nil, false)
 		if p.crashed == nil {
 			p.crashed = &crash{before: before, number: p.h.Last().Number}
 		}
 		p.crashed.list = n
 		return nil
 	}
-	if p.crashed != nil {
+	if p.crashed != nil { // the same process recovered, and may have run actions again
 		before, p.crashed = p.crashed.before, nil
+		p.h.ActsAfter(nil, nil, false)
+	} else if v := p.commands(n, r, made, before, ran, intersect(ran, told)); v != nil {
+		return v
 	}
 	return p.applied(n, r, before, ran, told, slices.Contains(words, "undo"))
+}
+
+// commands judges actions, and commands that create something or have an undo.
+func (p *player) commands(n int, r report, made map[string]bool, before judge.Tree, ran, failed []string) *verdict {
+	if r.Run == 0 && r.Exit != 0 {
+		return nil // refused
+	}
+	list := p.lists[n-1]
+	defer func() { p.h.ActsAfter(list, failed, r.Exit == 0) }()
+	switch r.Exit {
+	case 0:
+		for _, name := range []string{"a1", "a2"} {
+			if slices.Contains(ran, name) {
+				p.saw["action "+name]++
+			}
+		}
+		return first(wrong("actions", p.h.Actions(list, before, p.tree, ran)), wrong("creates", judge.Making(list, made, ran)))
+	case 6:
+		if now := p.made(); !maps.Equal(now, made) {
+			return &verdict{rule: "an undone run undoes commands", text: fmt.Sprint(made, " became ", now)}
+		}
+	}
+	return nil
 }
 
 // applied judges an apply that ended by itself.
@@ -260,7 +288,10 @@ func (p *player) planned(changes []judge.Change) {
 // empty asks for a plan right after an apply: there must be nothing left to do.
 func (p *player) empty(n int) *verdict {
 	r := p.fettle(0, "steps", "plan", p.list(n))
-	guarded := func(c judge.Change) bool { return p.lists[n-1].Guarded(c.Addr) }
+	guard := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return p.lists[n-1].Guarded(c.Addr) })
+	guarded := func(c judge.Change) bool {
+		return p.lists[n-1].Guarded(c.Addr) || guard && strings.HasPrefix(c.Addr, "act:") // which it may notify
+	}
 	if r.Exit == 0 || r.Exit == 2 && !slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return !guarded(c) && !c.Unsure() }) {
 		return nil
 	}
@@ -341,7 +372,15 @@ func (p *player) rollback(word string) *verdict {
 	if r.Exit != 0 {
 		return &verdict{rule: "a rollback fails halfway", text: r.Error + r.text}
 	}
-	return first(wrong("rollback", p.h.Restored(to, before, p.tree)), p.common(nil, before), wrong("the plan of a rollback is true", judge.Planned(r.Changes, before, p.tree)))
+	return first(wrong("rollback", p.h.Restored(to, before, p.tree)), p.unmade(to), p.common(nil, before), wrong("the plan of a rollback is true", judge.Planned(r.Changes, before, p.tree)))
+}
+
+// unmade looks whether the way back to the origin undid every command that has an undo.
+func (p *player) unmade(to int) *verdict {
+	if now := p.made(); to == 0 && (now["m1"] || now["m2"]) {
+		return &verdict{rule: "a rollback to the origin undoes commands", text: fmt.Sprint("what exists still: ", now)}
+	}
+	return nil
 }
 
 // skipping goes back again where a rollback was refused: that is right only because of

@@ -73,6 +73,7 @@ type History struct {
 	Blobs  map[string]string // content of COPY, by source
 	Origin Tree
 	Runs   []Run
+	Acts   Acts
 	hands  []hand
 	ever   List            // each step that was ever applied
 	own    map[string]bool // contents that others wrote

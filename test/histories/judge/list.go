@@ -34,6 +34,9 @@ func Parse(text string) (List, error) {
 		s := Step{Line: line, Verb: words[0], Attr: map[string]string{}}
 		for _, w := range words[1:] {
 			if k, v, ok := strings.Cut(w, "="); ok && len(k) > 0 && strings.Trim(k, "abcdefghijklmnopqrstuvwxyz_") == "" {
+				if k == "on" { // the only one that may be repeated
+					v = strings.TrimSpace(s.Attr[k] + " " + v)
+				}
 				s.Attr[k] = v
 			} else {
 				s.Args = append(s.Args, w)
@@ -68,10 +71,10 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// Path is the path that a step is about, and nothing for a command.
+// Path is the path that a step is about, and nothing for a command or an action.
 func (s Step) Path() string {
 	switch s.Verb {
-	case "EXEC":
+	case "EXEC", "ACT":
 		return ""
 	case "COPY", "LINK":
 		return s.Args[1]

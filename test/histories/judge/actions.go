@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Acts is what is known of actions that an earlier run left to the next one.
+type Acts struct {
+	Due    map[string]string // the step of each action that failed, by name
+	Unsure bool              // a run was undone or cut short, so that any action may be due
+}
+
+// Actions compares the actions that ran in an apply that succeeded with those that had to:
+// an action runs once if something that notifies it changed, and else never.
+func (h *History) Actions(list List, before, after Tree, ran []string) []string {
+	var wrong []string
+	for _, s := range list {
+		if s.Verb != "ACT" {
+			continue
+		}
+		name, times := s.Args[1], 0
+		for _, r := range ran {
+			if r == s.Args[1] {
+				times++
+			}
+		}
+		must, may := h.Acts.Due[name] == s.Line, h.Acts.Unsure || h.Acts.Due[name] != "" || h.Last().List.saysOtherwise(s)
+		for _, on := range strings.Fields(s.Attr["on"]) {
+			yes, known := triggered(on, before, after, ran)
+			must, may = must || yes && known, may || !known
+		}
+		switch {
+		case times > 1:
+			wrong = append(wrong, fmt.Sprintf("the action %s ran %d times", name, times))
+		case must && times == 0:
+			wrong = append(wrong, fmt.Sprintf("the action %s did not run", name))
+		case !must && !may && times > 0:
+			wrong = append(wrong, fmt.Sprintf("the action %s ran, and nothing that notifies it changed", name))
+		}
+	}
+	return wrong
+}
+
+// saysOtherwise tells whether a list has the action with other notifications, which count
+// for the run that ends them too.
+func (l List) saysOtherwise(s Step) bool {
+	return slices.ContainsFunc(l, func(o Step) bool { return o.Verb == "ACT" && o.Args[1] == s.Args[1] && o.Line != s.Line })
+}
+
+// triggered tells whether an address changed in a run. It is not known where the change
+// may come from another path: another name of the file, or a directory that is restored
+// with everything in it.
+func triggered(on string, before, after Tree, ran []string) (yes, known bool) {
+	kind, name, _ := strings.Cut(on, ":")
+	if kind != "file" {
+		return slices.Contains(ran, strings.TrimPrefix(name, "run/")), true
+	}
+	a, b := before[name], after[name]
+	above := before[path.Dir(name)].Type == 'd' || after[path.Dir(name)].Type == 0
+	return a != b, a.Links == "" && b.Links == "" && above
+}
+
+// ActsAfter notes what a run leaves to the next one. failed are the actions and commands
+// that failed.
+func (h *History) ActsAfter(list List, failed []string, succeeded bool) {
+	h.Acts = Acts{Due: map[string]string{}, Unsure: !succeeded}
+	for _, s := range list {
+		if s.Verb == "ACT" && !succeeded && slices.Contains(failed, s.Args[1]) {
+			h.Acts.Due[s.Args[1]] = s.Line
+		}
+	}
+}
+
+// Making compares the commands with creates that ran in an apply that succeeded with what
+// existed before it, by the name of the command.
+func Making(list List, existed map[string]bool, ran []string) []string {
+	var wrong []string
+	for _, s := range list {
+		if s.Verb != "EXEC" || s.Attr["creates"] == "" {
+			continue
+		}
+		switch did := slices.Contains(ran, s.Args[0]); {
+		case did && existed[s.Args[0]]:
+			wrong = append(wrong, fmt.Sprintf("the command %s ran, and what it creates existed", s.Args[0]))
+		case !did && !existed[s.Args[0]]:
+			wrong = append(wrong, fmt.Sprintf("the command %s did not run, and what it creates did not exist", s.Args[0]))
+		}
+	}
+	return wrong
+}
