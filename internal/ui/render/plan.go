@@ -59,7 +59,7 @@ func signOf(a plan.Action) sign {
 	case plan.Forget:
 		return sign{".", dim, "forget"}
 	case plan.Blocked:
-		return sign{"x", red, "left as they are"}
+		return sign{"x", red, "blocked"}
 	case plan.Drift:
 		return sign{"!", purple, "only reported as drift"}
 	}
@@ -241,7 +241,7 @@ func (s Style) Summary(p *plan.Plan) string {
 			if a == plan.Reboot {
 				verb = "reboot"
 			}
-			if a == plan.Drift {
+			if a == plan.Drift || a == plan.Blocked {
 				verb = sg.summary
 			}
 			parts = append(parts, s.paint(sg.color, fmt.Sprintf("%d %s", n[a], verb)))
