@@ -64,6 +64,9 @@ type Input struct {
 	// More says that Wanted is the beginning of what is wanted: what it lacks
 	// stays as it is, and so does what has come to a later phase.
 	More bool
+	// Unreached are paths of steps that the run of Wanted failed before. Wanted lacks
+	// them, and no purge takes them away: the run never decided about them.
+	Unreached []string
 	// Later are the steps of later phases, by address.
 	Later map[addr.Addr][]step.Step
 }
@@ -163,6 +166,9 @@ func (m *maker) index() {
 			continue
 		}
 		m.hold(s.Path())
+	}
+	for _, p := range m.in.Unreached {
+		m.hold(p)
 	}
 	if m.in.Goal == nil {
 		return

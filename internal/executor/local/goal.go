@@ -9,11 +9,12 @@ import (
 )
 
 // goalList is the list of an earlier state as it really was: its managed
-// addresses, with the actions and checks of its list in their places.
-func (x *Executor) goalList(st journal.State) (step.List, error) {
+// addresses, with the actions and checks of its list in their places. unreached are the
+// paths of the steps that its run, which failed, did not come to.
+func (x *Executor) goalList(st journal.State) (goal step.List, unreached []string, err error) {
 	list, err := x.listOf(st)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g := newGoalSteps(x.followedSteps(list.Final()), st)
 	for _, e := range st.Entries {
@@ -26,9 +27,11 @@ func (x *Executor) goalList(st journal.State) (step.List, error) {
 			g.out = append(g.out, s)
 		} else if e, ok := g.entries[s.Addr()]; ok && !g.placed[s.Addr()] {
 			g.add(e)
+		} else if p := s.Path(); !ok && p != "" && s.Verb != step.Rm {
+			unreached = append(unreached, p)
 		}
 	}
-	return g.out, g.err
+	return g.out, unreached, g.err
 }
 
 // goalSteps puts the steps of the entries of a state in order. After a run that failed,

@@ -158,6 +158,7 @@ func (x *Executor) PlanRollback(ctx context.Context, r executor.RollbackRequest)
 type rollbackGoal struct {
 	now, then journal.State
 	list      step.List
+	unreached []string
 }
 
 func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, rollbackGoal, error) {
@@ -176,7 +177,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	entries := g.then.Entries
 	g.now.Entries, _ = x.followed(g.now.Entries)
 	g.then.Entries, _ = x.followed(entries)
-	if g.list, err = x.goalList(g.then); err != nil {
+	if g.list, g.unreached, err = x.goalList(g.then); err != nil {
 		return nil, g, err
 	}
 	old, err := x.actsOf(g.now)
@@ -200,7 +201,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	x.lookInto(seen, g.now.Entries, g.list)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Kept: x.kept, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Edited: past.parts.unchanged(x.lookFile)}})
+		Kept: x.kept, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err
@@ -253,7 +254,7 @@ func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Pl
 	}
 	notes := x.store.Notes()
 	st.Entries, _ = x.followed(st.Entries)
-	list, err := x.goalList(st)
+	list, unreached, err := x.goalList(st)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +264,7 @@ func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Pl
 		return nil, err
 	}
 	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Wanted: list,
-		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Names: x.namesLike, Repair: true})
+		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Names: x.namesLike, Repair: true, Unreached: unreached})
 	x.saveCache()
 	p.Notes = append(slices.Clip(notes), unanswered(p.Changes)...)
 	p.Changes = drifted(p.Changes, problems)
