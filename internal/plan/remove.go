@@ -24,6 +24,11 @@ func (m *maker) removals() {
 			later = append(later, e) // what it owns is a part of what the file was before
 			continue
 		}
+		if m.madeAfterPurge(e) {
+			c := Change{Action: Forget, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "it is a part of a file that is replaced by what was purged there"}
+			m.add(c)
+			continue
+		}
 		for _, up := range m.lostAbove(e, early) {
 			m.remove(up)
 		}
@@ -34,6 +39,14 @@ func (m *maker) removals() {
 	for _, e := range later {
 		m.remove(e)
 	}
+}
+
+// madeAfterPurge tells whether an entry is a part of a file that came after the file of
+// others at its path was purged, and which this plan restores: removing the part would change
+// the file of the others.
+func (m *maker) madeAfterPurge(e journal.Entry) bool {
+	f, ok := m.now[addr.File(e.Addr.Path())]
+	return ok && ownsPart(e.Addr) && f.By != "" && f.First <= e.First && m.changed[f.Addr]
 }
 
 // lostAbove gives the directories above a path that comes back which are no directories
