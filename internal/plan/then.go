@@ -103,8 +103,9 @@ func renumbers(c Change) bool {
 	return false
 }
 
-// withoutOurs leaves entries out of a directory's image that this plan removes,
-// so that a file can follow on a directory of ours.
+// withoutOurs leaves entries out of a directory's image that this plan removes, so that a
+// file can follow on a directory of ours. A directory that is removed but for what others
+// have in it is not left out.
 func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 	if s.Verb == step.Mkdir || now.File == nil || len(now.File.Entries) == 0 {
 		return now
@@ -112,7 +113,7 @@ func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 	f := *now.File
 	f.Entries = nil
 	for _, name := range now.File.Entries {
-		if p := path.Join(s.Path(), name); !m.changed[addr.File(p)] && !m.going[p] {
+		if p := path.Join(s.Path(), name); m.remain[p] || !m.changed[addr.File(p)] && !m.going[p] {
 			f.Entries = append(f.Entries, name)
 		}
 	}
