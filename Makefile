@@ -40,7 +40,7 @@ deb:
 # waits for hosts comes first: meanwhile the others have the processors. The race detector
 # would let each program wait for a second at its end, and tests begin thousands.
 test: setup
-	GORACE=atexit_sleep_ms=0 go test -race -timeout 30m ./test/e2e ./...
+	GORACE=atexit_sleep_ms=0 go test -race -timeout 45m ./test/e2e ./...
 
 # The second run repeats only the tests on real hosts, on the release that make test runs
 # the short set on.
