@@ -100,7 +100,10 @@ func (n *node) told(s fleet.Status) {
 // Run implements agent.Enforcer: all is as wanted at once.
 func (n *node) Run(context.Context, machine.Run, func(machine.Event)) machine.Outcome {
 	n.run++
-	return machine.Outcome{Result: machine.Done, Run: n.run, Changes: 1, Parts: map[string]machine.Part{}, Facts: map[string]string{"os": "debian 13", "memory": "8 GiB"}}
+	return machine.Outcome{
+		Result: machine.Done, Run: n.run, Changes: 1, Checked: true,
+		Parts: map[string]machine.Part{}, Facts: map[string]string{"os": "debian 13", "memory": "8 GiB"},
+	}
 }
 
 // Frost implements agent.Enforcer.
