@@ -71,6 +71,7 @@ func TestVerifyNamesTheFirst(t *testing.T) {
 	all := written(t, "hub1", 6).records
 	edited := bytes.Replace(all[2], []byte("web2"), []byte("web9"), 1)
 	forged := forge(t, all[:2], 9)
+	last := forge(t, all[:5], 9)
 	cases := []struct {
 		name    string
 		records [][]byte
@@ -89,6 +90,9 @@ func TestVerifyNamesTheFirst(t *testing.T) {
 		{"reordered", slices.Concat(all[:2], [][]byte{all[3], all[2]}, all[4:]), "reordered", 3},
 		{"moved to the end", slices.Concat(all[:2], all[3:], all[2:3]), "reordered", 3},
 		{"repeated", slices.Concat(all[:4], all[1:2], all[4:]), "reordered", 2},
+		// The last record may come twice, but another one in its place may not come behind it.
+		{"another last behind the true one", slices.Concat(all, [][]byte{last}), "reordered", 6},
+		{"the true last behind another one", slices.Concat(all[:5], [][]byte{last}, all[5:]), "reordered", 6},
 		{"rubbish", slices.Concat(all[:2], [][]byte{[]byte("{")}, all[3:]), "edited", 0},
 	}
 	for _, c := range cases {

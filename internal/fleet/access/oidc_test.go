@@ -174,17 +174,19 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	other := rsaKey(t, 1)
-	weak, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
+	weak, err1 := rsa.GenerateKey(rand.Reader, 1024)
+	short, err2 := rsa.GenerateKey(rand.Reader, 2047)
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	small := p.rsaKey("small", &weak.PublicKey)
+	small, short1 := p.rsaKey("small", &weak.PublicKey), p.rsaKey("short", &short.PublicKey)
 	encrypts := p.rsaKey("enc", &p.rsa.PublicKey)
 	encrypts["use"] = "enc"
-	p.keys = append(p.keys, small, encrypts)
+	p.keys = append(p.keys, small, short1, encrypts)
 	rs := object{"alg": "RS256", "kid": "r1"}
 	byOther := func(sum []byte) []byte { return (&provider{t: t, rsa: other}).byRSA(sum) }
 	byWeak := func(sum []byte) []byte { return (&provider{t: t, rsa: weak}).byRSA(sum) }
+	byShort := func(sum []byte) []byte { return (&provider{t: t, rsa: short}).byRSA(sum) }
 	none := func([]byte) []byte { return nil }
 	cases := map[string]string{
 		"alg none":         p.signed(object{"alg": "none", "kid": "r1"}, p.claims(nil), none),
@@ -194,6 +196,7 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 		"unknown key":      p.signed(object{"alg": "RS256", "kid": "r9"}, p.claims(nil), p.byRSA),
 		"no signature":     p.signed(rs, p.claims(nil), none),
 		"weak key":         p.signed(object{"alg": "RS256", "kid": "small"}, p.claims(nil), byWeak),
+		"a bit too short":  p.signed(object{"alg": "RS256", "kid": "short"}, p.claims(nil), byShort),
 		"key for sealing":  p.signed(object{"alg": "RS256", "kid": "enc"}, p.claims(nil), p.byRSA),
 		"crit":             p.signed(object{"alg": "RS256", "kid": "r1", "crit": []string{"x"}}, p.claims(nil), p.byRSA),
 		"ended":            p.signed(rs, p.claims(object{"exp": start().Add(-2 * time.Minute).Unix()}), p.byRSA),
