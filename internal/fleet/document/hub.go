@@ -17,6 +17,16 @@ type HubPage struct {
 	// Nats tells that everything is kept on a NATS cluster of others: Copies is then on how
 	// many of its servers.
 	Nats bool `json:"nats,omitempty"`
+	// Lost are hubs that were in the fleet when the backup was made from which it was restored.
+	Lost []LostHub `json:"lost,omitempty"`
+}
+
+// LostHub is a hub that is not in the fleet any more and was not retired.
+type LostHub struct {
+	Name      string   `json:"name"`
+	Hubs      []string `json:"hubs"`
+	Authority bool     `json:"authority"` // it had the authority's key
+	Joined    int64    `json:"joined"`
 }
 
 // HubMember is one hub.

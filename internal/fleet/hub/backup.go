@@ -111,7 +111,7 @@ func (b *Backup) add(files host.FS, dir, folder string) error {
 		if err != nil {
 			return err
 		}
-		if st.Type != image.Regular || st.Size > smallfile.Max || strings.HasPrefix(at, "view.db") || at == restoreFile || strings.HasSuffix(at, ".new") {
+		if st.Type != image.Regular || st.Size > smallfile.Max || !isSaved(at) {
 			continue
 		}
 		text, err := smallfile.Read(files, path.Join(dir, at))
@@ -121,6 +121,13 @@ func (b *Backup) add(files host.FS, dir, folder string) error {
 		b.Files[at] = File{text, st.Mode&0o100 != 0}
 	}
 	return nil
+}
+
+// isSaved tells whether a file of the folder is in a backup. The hubs that this one knew
+// are not: a restored hub begins alone, and waits for no other. audit.log begins anew.
+func isSaved(name string) bool {
+	return !strings.HasPrefix(name, "view.db") && !strings.HasSuffix(name, ".new") &&
+		!slices.Contains([]string{restoreFile, circleFile, retiredFile, "audit.log"}, name)
 }
 
 // Restore makes the folder of a hub of a backup, where there is none. When it is run, the
@@ -143,17 +150,10 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 	if there {
 		return Settings{}, fmt.Errorf("cannot restore a hub in %s: %w", dir, ErrExists)
 	}
-	state, err := json.Marshal(b.State)
-	if err != nil {
+	if err := b.begin(); err != nil {
 		return Settings{}, err
 	}
-	b.Files[restoreFile] = File{Data: state}
 	names := slices.Sorted(maps.Keys(b.Files))
-	for _, name := range names {
-		if err := checkSaved(name); err != nil {
-			return Settings{}, err
-		}
-	}
 	// hub.json is the last: with it there is a hub.
 	names = append(slices.DeleteFunc(names, func(n string) bool { return n == "hub.json" }), "hub.json")
 	if err := smallfile.Folder(files, dir); err != nil {
@@ -165,6 +165,28 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 		}
 	}
 	return ReadSettings(files, dir)
+}
+
+// begin makes the backup that of a hub that begins anew: what it has to load is a file of its
+// folder, and what only the hub that was saved had is left out.
+func (b *Backup) begin() error {
+	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
+		if err := checkSaved(name); err != nil {
+			return err
+		}
+	}
+	nats, err := b.keepsOnNats()
+	if err != nil {
+		return err
+	}
+	alone(b.State, nats)
+	state, err := json.Marshal(b.State)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(b.Files, func(name string, _ File) bool { return !isSaved(name) }) // older hubs saved more
+	b.Files[restoreFile] = File{Data: state}
+	return nil
 }
 
 // checkSaved refuses names that lead elsewhere.

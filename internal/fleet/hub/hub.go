@@ -108,6 +108,7 @@ type Hub struct {
 	reporting   paces
 	members     *mirror[Member]
 	leaving     *mirror[leaving]
+	lost        *mirror[Member] // that were in the fleet before it was restored
 
 	circling    sync.Mutex // of the file of the circle
 	circle      *circle    // whom this hub knew when it began, nil for one that is alone
@@ -259,7 +260,8 @@ func (h *Hub) makeMirrors() {
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
-	h.members = newMirror[Member](settings, "member/", nil)
+	h.members = newMirror[Member](settings, memberPrefix, nil)
+	h.lost = newMirror[Member](settings, lostPrefix, nil)
 	h.leaving = newMirror[leaving](settings, "leaving/", nil)
 	h.members.changed = h.onMember
 	h.signers.changed = h.onSigner
@@ -300,7 +302,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.members, h.leaving}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.members, h.leaving, h.lost}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

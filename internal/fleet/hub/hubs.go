@@ -33,6 +33,9 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 		own := m.Name == h.set.Name
 		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, Hubs: m.Hubs, Buses: m.Buses, Here: own, Current: own, Leads: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
 	}
+	h.lost.each(func(_ string, m Member, _ uint64) {
+		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, Hubs: m.Hubs, Authority: m.Authority, Joined: m.Joined * 1e9})
+	})
 	if h.circle == nil {
 		return p, nil
 	}

@@ -110,6 +110,9 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 		}
 		return pki.Refuse(http.StatusConflict, "cannot take in %q: there is a hub of that name. Choose another with --name, or retire that one with fettle hub retire %s", j.Name, j.Name)
 	}
+	if _, _, lost := h.lost.get(j.Name); lost {
+		return pki.Refuse(http.StatusConflict, "cannot take in %q: there was a hub of that name, and it is lost. Choose another with --name", j.Name)
+	}
 	if h.circle == nil {
 		return h.makeRoom()
 	}

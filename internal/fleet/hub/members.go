@@ -215,9 +215,6 @@ const tendEvery = 2 * time.Second
 // tend keeps everything on the hubs that there are, as long as this one leads.
 // A hub that was retired is withdrawn when it is rid of all.
 func (h *Hub) tend(ctx context.Context, fence uint64) error {
-	if h.circle == nil {
-		return nil
-	}
 	said := ""
 	for {
 		var names []string
@@ -225,7 +222,7 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 			names = append(names, m.Name)
 		}
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
-		done, err := h.isForeign(), error(nil) // who tends a cluster of others are others
+		done, err := h.circle == nil || h.isForeign(), error(nil) // nothing is kept on other hubs
 		if !done {
 			done, err = h.joint().Tend(once, names)
 		}

@@ -31,6 +31,9 @@ type leaving struct {
 func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubRetirement) error {
 	m, _, there := h.members.get(name)
 	l, rev, goes := h.leaving.get(name)
+	if _, _, lost := h.lost.get(name); lost {
+		return h.retireLost(ctx, name, leaving{By: by, Reason: r.Reason, At: h.now().Unix()})
+	}
 	switch {
 	case !there && !(goes && r.Lost && !l.Lost):
 		return pki.Refuse(http.StatusNotFound, "cannot find a hub of the name %.60q", name)

@@ -65,7 +65,7 @@ func (h *Hub) serveVouchServices(w http.ResponseWriter, r *http.Request) {
 // ofHubs tells whether a name or an address is of a hub, or lies below the name of one.
 func (h *Hub) ofHubs(name string) bool {
 	urls := slices.Concat(h.set.Hubs, h.set.Buses)
-	for _, m := range h.members.values() {
+	for _, m := range append(h.members.values(), h.lost.values()...) {
 		urls = slices.Concat(urls, m.Hubs, m.Buses)
 	}
 	return slices.ContainsFunc(urls, func(text string) bool {

@@ -122,15 +122,23 @@ func (o *one) must(method, path string, in, out any) {
 	})
 }
 
-// join makes another hub of the fleet, and runs it.
-func (w *several) join(name string) *one {
+// joined makes the folder of another hub of the fleet, and gives the URL of its API.
+func (w *several) joined(name string) (string, error) {
 	w.t.Helper()
 	var tok document.NewToken
 	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Hub: true}, &tok)
 	b, api := w.settings(name)
 	ctx, cancel := context.WithTimeout(w.t.Context(), 15*time.Second)
 	defer cancel()
-	if _, err := hub.Join(ctx, hub.Joining{Birth: b, At: w.hubs[0].api, Token: tok.Secret}); err != nil {
+	_, err := hub.Join(ctx, hub.Joining{Birth: b, At: w.hubs[0].api, Token: tok.Secret})
+	return api, err
+}
+
+// join makes another hub of the fleet, and runs it.
+func (w *several) join(name string) *one {
+	w.t.Helper()
+	api, err := w.joined(name)
+	if err != nil {
 		select {
 		case end := <-w.hubs[0].ended:
 			w.t.Error("hub1 ended:", end)

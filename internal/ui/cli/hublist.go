@@ -19,7 +19,8 @@ func newHubList(s *session) *cobra.Command {
 		Use:   "list",
 		Short: "List the hubs of the fleet, and what holds when one is lost",
 		Long: `Shows each hub, whether it is there and has what the others have, which one leads, and
-which one has the authority's key. Everything is kept on up to three of them.`,
+which one has the authority's key. Everything is kept on up to three of them. A hub is lost
+if the fleet was restored from a backup since: it does not count any more.`,
 		Example: "  fettle hub list\n  fettle hub list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -53,8 +54,18 @@ func (s *session) showHubs(p document.HubPage) {
 		}
 		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(does, ", "), "-"), s.ago(h.Joined), at})
 	}
+	for _, h := range p.Lost {
+		does := "-"
+		if h.Authority {
+			does = "authority"
+		}
+		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined), strings.Join(h.Hubs[:min(1, len(h.Hubs))], "")})
+	}
 	s.style().Table(s.app.Stdout, []string{"HUB", "IS", "DOES", "SINCE", "AT"}, rows)
 	s.printf("\n%s\n", assurance(p))
+	if len(p.Lost) > 0 {
+		s.printf("\nA lost hub is not in this fleet any more, since the fleet was restored from a backup: never start it again.\nEnd that it is trusted: fettle hub retire %s\n", p.Lost[0].Name)
+	}
 }
 
 // assurance is what a person has to know of how safe it all is.
