@@ -56,6 +56,11 @@ func (c *Client) Check(ctx context.Context) (document.HubCheck, error) {
 	return ask[document.HubCheck](ctx, c, http.MethodGet, "/v1/check", nil, nil)
 }
 
+// BackupSaved tells the hub that a backup is stored.
+func (c *Client) BackupSaved(ctx context.Context, d document.BackupSaved) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/backup/saved", nil, d)
+}
+
 // SaveState is what hubs share and nothing else knows, for a backup.
 func (c *Client) SaveState(ctx context.Context) (document.HubState, error) {
 	return ask[document.HubState](ctx, c, http.MethodPost, "/v1/backup", nil, document.ReasonRequest{})

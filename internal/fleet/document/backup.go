@@ -17,6 +17,11 @@ type HubState struct {
 	Buckets map[string]map[string]string `json:"buckets"`
 }
 
+// BackupSaved tells that a backup is stored: At is that of its HubState.
+type BackupSaved struct {
+	At int64 `json:"at"`
+}
+
 // HubCheck is how a hub is, looked at closely.
 type HubCheck struct {
 	Format string       `json:"format"`

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -51,7 +53,7 @@ const lastBackup = "backup/last"
 
 // SaveState gives what hubs share, while they go on. Entries are whole; two of them may be some
 // moments apart.
-func (h *Hub) SaveState(ctx context.Context, by access.Who) (document.HubState, error) {
+func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, error) {
 	now := h.now().UnixNano()
 	d := document.HubState{Format: document.HubStateFormat, Fleet: h.set.Fleet, Hub: h.set.Name, At: now, Buckets: map[string]map[string]string{}}
 	for _, name := range savedBuckets {
@@ -67,11 +69,20 @@ func (h *Hub) SaveState(ctx context.Context, by access.Who) (document.HubState, 
 			d.Buckets[name][e.Key] = string(e.Value)
 		}
 	}
-	text, err := json.Marshal(now)
+	return d, nil
+}
+
+// BackupSaved records a backup that is stored, of what SaveState gave at a time. Until then
+// there is none: what could not be written anywhere is no backup.
+func (h *Hub) BackupSaved(ctx context.Context, by access.Who, at int64) error {
+	if at <= 0 || at > h.now().UnixNano() {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: "cannot record a backup of a time to come", Hint: "Give the time that is in the backup"}
+	}
+	text, err := json.Marshal(at)
 	if err == nil {
 		_, err = h.stores["settings"].Put(ctx, lastBackup, text)
 	}
-	return d, errors.Join(err, h.record(ctx, fleet.HubEvent{Kind: fleet.Saved, By: by.Name, Text: "a backup"}))
+	return errors.Join(err, h.record(ctx, fleet.HubEvent{Kind: fleet.Saved, By: by.Name, Text: "a backup"}))
 }
 
 // restoreFile holds what is loaded into the store before anything else, until it is.

@@ -86,6 +86,28 @@ func TestOldBackup(t *testing.T) {
 	}
 	var check document.HubCheck
 	w.ask("GET", "/v1/check", nil, &check)
+	backup := func() (d document.HubFinding) {
+		var check document.HubCheck
+		w.ask("GET", "/v1/check", nil, &check)
+		for _, d = range check.Checks {
+			if d.Name == "backup" {
+				return d
+			}
+		}
+		t.Fatal("hub check does not look at the backup")
+		return d
+	}
+	// The state that nobody stored was no backup.
+	if b := backup(); b.Well || b.Text != "there is none" {
+		t.Errorf("%+v", b)
+	}
+	w.ask("POST", "/v1/backup/saved", document.BackupSaved{At: state.At}, &document.Done{})
+	if b := backup(); !b.Well || b.Hint != "" {
+		t.Errorf("%+v", b)
+	}
+	if err := socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/backup/saved", document.BackupSaved{At: time.Now().Add(time.Hour).UnixNano()}, nil); err == nil {
+		t.Error("a backup of a time to come is recorded")
+	}
 	if len(check.Checks) < 5 || check.Checks[0].Name != "bus" || !check.Checks[0].Well {
 		t.Errorf("%+v", check)
 	}

@@ -55,12 +55,26 @@ func (s *session) hubBackup(ctx context.Context, dir, file string) error {
 		return err
 	}
 	if file == "-" {
-		return s.app.Hub.Backup(dir, state, s.app.Stdout)
+		if err := s.app.Hub.Backup(dir, state, s.app.Stdout); err != nil {
+			return err
+		}
+		return backupSaved(ctx, at, state)
 	}
 	if err := keepWhole(file, func(w io.Writer) error { return s.app.Hub.Backup(dir, state, w) }); err != nil {
 		return fmt.Errorf("cannot save the hub: %w", err)
 	}
+	if err := backupSaved(ctx, at, state); err != nil {
+		return err
+	}
 	return s.done("backup", 0, fmt.Sprintf("%s has the keys of the fleet in it: keep it where nobody else reads it.", file))
+}
+
+// backupSaved has the hub record a backup that is written: a backup that failed is none.
+func backupSaved(ctx context.Context, at *client.Client, state document.HubState) error {
+	if _, err := at.BackupSaved(ctx, document.BackupSaved{At: state.At}); err != nil {
+		return fmt.Errorf("the backup is written, but the hub cannot record it: %w", err)
+	}
+	return nil
 }
 
 // keepWhole writes a file for its owner alone, whole and durable or not at all.

@@ -71,6 +71,9 @@ type Operations interface {
 
 	// SaveState gives what hubs share and nothing else knows.
 	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
+	// BackupSaved records that a backup is stored, of a state with this time. It gives a Refusal
+	// for a time to come.
+	BackupSaved(ctx context.Context, by access.Who, at int64) error
 	// ApproveAlarm lets happen what the alarm with this digest keeps from happening.
 	ApproveAlarm(ctx context.Context, by access.Who, digest string) error
 	Notifications(ctx context.Context) ([]document.NotificationState, error)

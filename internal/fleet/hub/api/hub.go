@@ -12,6 +12,7 @@ func hubRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/v1/check", Right: access.Read, Does: "How the hub is, looked at closely", Out: document.HubCheck{}, call: (*call).check},
 		{Method: http.MethodPost, Path: "/v1/backup", Right: access.Admin, Does: "What hubs share and nothing else knows, for a backup", In: document.ReasonRequest{}, Out: document.HubState{}, call: (*call).backup},
+		{Method: http.MethodPost, Path: "/v1/backup/saved", Right: access.Admin, Does: "Say that a backup is stored", In: document.BackupSaved{}, Out: document.Done{}, call: (*call).backupSaved},
 	}
 }
 
@@ -22,3 +23,8 @@ func (c *call) check() (any, error) {
 }
 
 func (c *call) backup() (any, error) { return c.h.Backend.SaveState(c.r.Context(), c.who) }
+
+func (c *call) backupSaved() (any, error) {
+	at := c.in.(*document.BackupSaved).At
+	return done("The backup is recorded.")(c.h.Backend.BackupSaved(c.r.Context(), c.who, at))
+}

@@ -38,6 +38,7 @@ var requests = []struct{ route, path, body string }{
 	{"GET /v1/alarms", "/v1/alarms", ""},
 	{"GET /v1/check", "/v1/check", ""},
 	{"POST /v1/backup", "/v1/backup", "{}"},
+	{"POST /v1/backup/saved", "/v1/backup/saved", `{"at":1763769600000000000}`},
 	{"POST /v1/alarms/approve", "/v1/alarms/approve", `{"digest":"sha256:aa"}`},
 	{"POST /v1/notifications", "/v1/notifications", `{"name":"ops","on":["failed"],"webhook":{"url":"https://example.org/hook"}}`},
 	{"POST /v1/notifications/{rule}/test", "/v1/notifications/ops/test", "{}"},
