@@ -229,14 +229,17 @@ func (c *computing) readFreezes() {
 		if f.Until != 0 {
 			c.at(f.Until)
 		}
-		if f.From <= c.in.Now && (f.Until == 0 || c.in.Now < f.Until) {
+		if f.InForce(c.in.Now) {
 			c.freezes = append(c.freezes, f)
 		}
 	}
-	slices.SortFunc(c.freezes, func(a, b Freeze) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(c.freezes, func(a, b Freeze) int {
+		return cmp.Or(cmp.Compare(min(len(a.Targets), 1), min(len(b.Targets), 1)), cmp.Compare(a.Key, b.Key))
+	})
 }
 
-// frozen is why a target is frozen, "" when it is not.
+// frozen is why a target is frozen, "" when it is not. A target is frozen as long as one freeze
+// applies to it; the reason of a freeze of the whole fleet is the one that is shown.
 func (c *computing) frozen(id fleet.TargetID) string {
 	for _, f := range c.freezes {
 		if len(f.Targets) > 0 && !slices.Contains(f.Targets, id) {

@@ -58,11 +58,18 @@ type Freeze struct {
 	Key string `json:"key"`
 	// Targets are whom it is for; none is all of them.
 	Targets []fleet.TargetID `json:"targets,omitempty"`
-	From    int64            `json:"from,omitempty"`  // seconds since 1970
+	From    int64            `json:"from,omitempty"`  // seconds since 1970; 0 is at once
 	Until   int64            `json:"until,omitempty"` // 0 has no end
 	Reason  string           `json:"reason"`
 	By      string           `json:"by,omitempty"`
+	At      int64            `json:"at,omitempty"` // when an operator ordered it, ns since 1970
 }
+
+// AllKey is the key of the freeze of the whole fleet. It is not the identity of a target.
+const AllKey = "all"
+
+// InForce reports whether the freeze counts at a moment, in seconds since 1970.
+func (f Freeze) InForce(now int64) bool { return f.From <= now && (f.Until == 0 || now < f.Until) }
 
 // ApprovalHolds is how long an approval counts, in seconds.
 const ApprovalHolds = 24 * 60 * 60

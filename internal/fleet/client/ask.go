@@ -122,8 +122,18 @@ func (c *Client) Unpin(ctx context.Context, name, module string) (document.Done,
 }
 
 // Freeze keeps a target from changing.
-func (c *Client) Freeze(ctx context.Context, name, reason string) (document.Done, error) {
-	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "freeze"), nil, document.ReasonRequest{Reason: reason})
+func (c *Client) Freeze(ctx context.Context, name string, r document.FreezeRequest) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, targetPath(name, "freeze"), nil, r)
+}
+
+// FreezeAll keeps all targets from changing, also those that join later.
+func (c *Client) FreezeAll(ctx context.Context, r document.FreezeRequest) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/freeze", nil, r)
+}
+
+// UnfreezeAll ends that; freezes of single targets remain.
+func (c *Client) UnfreezeAll(ctx context.Context) (document.Done, error) {
+	return ask[document.Done](ctx, c, http.MethodPost, "/v1/unfreeze", nil, document.ReasonRequest{})
 }
 
 // Suspect marks a target as one that is not to be relied on.

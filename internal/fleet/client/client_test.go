@@ -129,7 +129,9 @@ func TestEveryRoute(t *testing.T) {
 	try(c.Label(ctx, "web1", document.LabelRequest{Set: map[string]string{"a": "b"}}))
 	try(c.Pin(ctx, "web1", document.PinRequest{Ref: "main"}))
 	try(c.Unpin(ctx, "web1", ""))
-	try(c.Freeze(ctx, "web1", "why"))
+	try(c.Freeze(ctx, "web1", document.FreezeRequest{Reason: "why"}))
+	try(c.FreezeAll(ctx, document.FreezeRequest{Reason: "why"}))
+	try(c.UnfreezeAll(ctx))
 	try(c.Unfreeze(ctx, "web1"))
 	try(c.Suspect(ctx, "web1", "disk errors"))
 	try(c.Trust(ctx, "web1", ""))
@@ -219,7 +221,7 @@ func TestFollowGoesOn(t *testing.T) {
 		kinds = append(kinds, e.Kind)
 		switch len(kinds) {
 		case 3:
-			return hub.Freeze(t.Context(), access.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", "") // the first stream breaks here
+			return hub.Freeze(t.Context(), access.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", document.FreezeRequest{}) // the first stream breaks here
 		case 4:
 			return enough
 		}

@@ -73,6 +73,12 @@ type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// FreezeRequest keeps a target, or all of them, from changing.
+type FreezeRequest struct {
+	Reason string `json:"reason,omitempty"`
+	For    int64  `json:"for_ns,omitempty"` // 0 has no end
+}
+
 // HubRetirement takes a hub out of the fleet.
 type HubRetirement struct {
 	Reason string `json:"reason,omitempty"`

@@ -101,10 +101,20 @@ type ModuleOnTarget struct {
 	Needs    []fleet.Need    `json:"needs"`
 }
 
+// FleetFreeze keeps all targets from changing, also those that join later.
+type FleetFreeze struct {
+	At     int64  `json:"at"`              // when it was ordered, ns since 1970
+	Until  int64  `json:"until,omitempty"` // ns since 1970; 0 has no end
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
 // Status is the fleet in numbers.
 type Status struct {
 	Format    string                 `json:"format"`
-	Targets   int                    `json:"targets"` // active
+	Freeze    *FleetFreeze           `json:"freeze,omitempty"` // of the whole fleet
+	Frozen    int                    `json:"frozen"`           // targets whose agents hold a freeze
+	Targets   int                    `json:"targets"`          // active
 	Standings map[fleet.Standing]int `json:"standings"`
 	States    map[State]int          `json:"states"` // of active ones
 	Connected int                    `json:"connected"`

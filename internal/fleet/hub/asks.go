@@ -163,7 +163,7 @@ func (h *Hub) grantAsk(ctx context.Context, by access.Who, t fleet.Target, a fle
 	case fleet.AskCertificate:
 		return h.approveNames(ctx, by, t, a.Names)
 	case fleet.AskFreeze:
-		return h.Freeze(ctx, by, t.ID, a.Because)
+		return h.Freeze(ctx, by, t.ID, document.FreezeRequest{Reason: a.Because})
 	}
 	return h.Suspect(ctx, by, t.ID, a.Because)
 }

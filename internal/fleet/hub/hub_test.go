@@ -261,7 +261,7 @@ func (w *world) people() {
 	if _, err := c.Target(t.Context(), "web1"); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Freeze(t.Context(), "web1", "for a test"); err == nil {
+	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{Reason: "for a test"}); err == nil {
 		t.Error("who may read freezes")
 	}
 	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"operate"}}, &document.Done{})

@@ -248,6 +248,16 @@ func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) erro
 	}
 }
 
+// storedRev is the revision of a key in the store, at which it may be replaced; 0 if it is not
+// there.
+func (m *mirror[T]) storedRev(ctx context.Context, key string) (uint64, error) {
+	e, err := m.store.Get(ctx, m.prefix+key)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return 0, nil
+	}
+	return e.Rev, err
+}
+
 func unless[T any](gone bool, v *T) *T {
 	if gone {
 		return nil

@@ -9,7 +9,6 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
-	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
@@ -119,16 +118,4 @@ func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, modul
 		return nil
 	})
 	return h.did(ctx, by, fleet.Unpinned, id, module, "", err)
-}
-
-// Freeze keeps a target as it is.
-func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
-	_, rev, _ := h.freezes.get(string(id))
-	err := h.freezes.put(ctx, string(id), assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}, From: h.now().Unix(), Reason: reason, By: by.Name}, rev)
-	return h.did(ctx, by, fleet.Froze, id, "", reason, err)
-}
-
-// Unfreeze lets it change again. One that is not frozen is no error.
-func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
-	return h.did(ctx, by, fleet.Unfroze, id, "", "", h.freezes.remove(ctx, string(id)))
 }

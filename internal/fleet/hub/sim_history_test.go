@@ -253,7 +253,7 @@ func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
 			a.mu.Unlock()
 		}
 	case "freeze":
-		_ = run.Freeze(ctx, ann, a.id.ID, "for a test")
+		_ = run.Freeze(ctx, ann, a.id.ID, document.FreezeRequest{Reason: "for a test"})
 	case "thaw":
 		_ = run.Unfreeze(ctx, ann, a.id.ID)
 	case "request":

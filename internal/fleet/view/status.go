@@ -36,7 +36,7 @@ func count(s *document.Status, t document.Target) {
 	for _, c := range []struct {
 		is bool
 		of *int
-	}{{t.Connected, &s.Connected}, {t.Behind > 0, &s.Behind}, {t.Error != "", &s.Errors}, {t.Pin != nil, &s.Pinned}, {t.Suspect != nil, &s.Suspect}} {
+	}{{t.Connected, &s.Connected}, {t.Behind > 0, &s.Behind}, {t.Error != "", &s.Errors}, {t.Pin != nil, &s.Pinned}, {t.Suspect != nil, &s.Suspect}, {t.Frozen != "" && t.Accepted == t.Assigned, &s.Frozen}} {
 		if c.is {
 			*c.of++
 		}

@@ -90,14 +90,10 @@ signs it here, with a key that they believe, and the pin carries it.`,
 			if (r.Ref == "") == (permitFile == "") {
 				return refuse("Name it: --branch REF, or --permit-file FILE", "cannot pin to nothing, or to two things at once")
 			}
-			if span != "" {
-				d, err := parseSpan(span)
-				if err != nil {
-					return err
-				}
-				r.For = int64(d)
-			}
 			var err error
+			if r.For, err = spanFlag(span); err != nil {
+				return err
+			}
 			if permitFile != "" {
 				if r.Permit, r.Ref, err = readPermit(permitFile); err != nil {
 					return err
@@ -138,37 +134,6 @@ func newTargetUnpin(s *session) *cobra.Command {
 	})
 	c.Flags().StringVar(&module, "module", "", "take away the pin of this `MODULE`")
 	return c
-}
-
-func newTargetFreeze(s *session) *cobra.Command {
-	reason := ""
-	c := selectMany(&cobra.Command{
-		Use:     "freeze [TARGET…]",
-		Short:   "Keep the agents of targets from changing anything",
-		Example: "  fettle target freeze db1 --reason 'migration until noon'\n  fettle target freeze -t 'label:env=prod'",
-		Args:    args(0, -1),
-		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, "freeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Freeze(ctx, name, reason)
-			})
-		},
-	})
-	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
-	return c
-}
-
-func newTargetUnfreeze(s *session) *cobra.Command {
-	return selectMany(&cobra.Command{
-		Use:     "unfreeze [TARGET…]",
-		Short:   "Let the agents of targets change them again",
-		Example: "  fettle target unfreeze db1",
-		Args:    args(0, -1),
-		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, "unfreeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Unfreeze(ctx, name)
-			})
-		},
-	})
 }
 
 // ending is a command that takes targets out of the fleet, after a question.

@@ -61,6 +61,7 @@ func (s *session) showFleet(st document.Status, h document.Health, r document.Re
 		repos = append(repos, p.Name+" "+at)
 	}
 	s.style().Pairs(s.app.Stdout, []render.Pair{
+		{Name: "frozen", Value: s.freezeText(st)},
 		{Name: "targets", Value: strings.Join(standings, ", ")},
 		{Name: "states", Value: strings.Join(states, ", ")},
 		{Name: "connected", Value: fmt.Sprintf("%d of %d", st.Connected, st.Targets)},

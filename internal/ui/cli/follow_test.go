@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -76,7 +77,7 @@ func TestLooksThatGoOn(t *testing.T) {
 		out.seen = func(text string) {
 			if !changed && strings.Contains(text, c.first) {
 				changed = true
-				if err := hub.Freeze(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", c.command); err != nil {
+				if err := hub.Freeze(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", document.FreezeRequest{Reason: c.command}); err != nil {
 					t.Error(err)
 				}
 				if err := hub.Pin(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", fleet.Pin{Ref: "next"}); err != nil {

@@ -287,7 +287,7 @@ func TestFollow(t *testing.T) {
 		if e := <-dec; e.Kind != "applied" || e.Name != "web1" {
 			t.Errorf("%s: %+v", accept, e)
 		}
-		if err := hub.Freeze(t.Context(), access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", "why"); err != nil {
+		if err := hub.Freeze(t.Context(), access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", document.FreezeRequest{Reason: "why"}); err != nil {
 			t.Fatal(err)
 		}
 		select {

@@ -51,8 +51,14 @@ type Operations interface {
 	SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error
 	Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error
 	Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error
-	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
+	// FreezeAll is one record for all targets, also for those that join later.
+	FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error
+	// UnfreezeAll leaves the freezes of single targets.
+	UnfreezeAll(ctx context.Context, by access.Who) error
+	// FrozenAll is the freeze of the fleet that is in force, nil for none.
+	FrozenAll(ctx context.Context) (*document.FleetFreeze, error)
 	// Suspect marks a target, and Trust takes the mark away. Both may be said twice.
 	Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error
 	Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error

@@ -66,7 +66,13 @@ func (c *call) health() (any, error) {
 	return h, nil
 }
 
-func (c *call) status() (any, error) { return c.h.Backend.Status(c.r.Context(), c.h.Now()) }
+func (c *call) status() (any, error) {
+	s, err := c.h.Backend.Status(c.r.Context(), c.h.Now())
+	if err == nil {
+		s.Freeze, err = c.h.Backend.FrozenAll(c.r.Context())
+	}
+	return s, err
+}
 
 func (c *call) repositories() (any, error) {
 	all, err := c.h.Backend.Repositories(c.r.Context())

@@ -75,15 +75,3 @@ func (c *call) unpin() (any, error) {
 		return c.h.Backend.Unpin(ctx, c.who, t.ID, module)
 	})
 }
-
-func (c *call) freeze() (any, error) {
-	return c.on("%s is frozen.", func(ctx context.Context, t document.Target) error {
-		return c.h.Backend.Freeze(ctx, c.who, t.ID, c.reason())
-	})
-}
-
-func (c *call) unfreeze() (any, error) {
-	return c.on("%s may change again.", func(ctx context.Context, t document.Target) error {
-		return c.h.Backend.Unfreeze(ctx, c.who, t.ID)
-	})
-}

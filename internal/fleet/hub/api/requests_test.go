@@ -19,6 +19,8 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/targets/{target}/unpin", "/v1/targets/web1/unpin", `{"module":"web"}`},
 	{"POST /v1/targets/{target}/freeze", "/v1/targets/web1/freeze", `{"reason":"migration"}`},
 	{"POST /v1/targets/{target}/unfreeze", "/v1/targets/web1/unfreeze", "{}"},
+	{"POST /v1/freeze", "/v1/freeze", `{"reason":"a wrong commit","for_ns":3600000000000}`},
+	{"POST /v1/unfreeze", "/v1/unfreeze", "{}"},
 	{"POST /v1/targets/{target}/suspect", "/v1/targets/web1/suspect", `{"reason":"disk errors"}`},
 	{"POST /v1/targets/{target}/trust", "/v1/targets/web1/trust", "{}"},
 	{"GET /v1/asks", "/v1/asks", ""},

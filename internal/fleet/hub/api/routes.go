@@ -76,8 +76,10 @@ func Routes() []Route {
 		{Method: "POST", Path: "/v1/targets/{target}/revoke", Right: access.Admin, Does: "Believe a target no more, at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revoke},
 		{Method: "POST", Path: "/v1/targets/{target}/pin", Right: access.Operate, Does: "Keep a target, or a module of it, on a branch, tag or commit", In: document.PinRequest{}, Out: document.Done{}, call: (*call).pin},
 		{Method: "POST", Path: "/v1/targets/{target}/unpin", Right: access.Operate, Does: "Let it follow the others again", In: document.UnpinRequest{}, Out: document.Done{}, call: (*call).unpin},
-		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: access.Operate, Does: "Keep a target from changing", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).freeze},
+		{Method: "POST", Path: "/v1/targets/{target}/freeze", Right: access.Operate, Does: "Keep a target from changing", In: document.FreezeRequest{}, Out: document.Done{}, call: (*call).freeze},
 		{Method: "POST", Path: "/v1/targets/{target}/unfreeze", Right: access.Operate, Does: "Let a target change again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreeze},
+		{Method: "POST", Path: "/v1/freeze", Right: access.Operate, Does: "Keep all targets from changing, also those that join later", In: document.FreezeRequest{}, Out: document.Done{}, call: (*call).freezeAll},
+		{Method: "POST", Path: "/v1/unfreeze", Right: access.Operate, Does: "End the freeze of all targets; freezes of single targets remain", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).unfreezeAll},
 		{Method: "POST", Path: "/v1/targets/{target}/look", Right: access.Read, Does: "The executor of a target, which changes nothing and runs no command", In: document.ExecutorRequest{}, Upgrade: true, call: (*call).look},
 		{Method: "POST", Path: "/v1/targets/{target}/work", Right: access.Operate, Does: "The executor of a target: plans, runs, commands, files", In: document.ExecutorRequest{}, Upgrade: true, call: (*call).work},
 

@@ -54,6 +54,7 @@ type Hub struct {
 	approved  []string // digests of alarms
 	repos     []document.Repository
 
+	freeze    *document.FleetFreeze // of all targets
 	askPolicy fleet.AskPolicy
 	// Open opens executors; nil: every target is away.
 	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)

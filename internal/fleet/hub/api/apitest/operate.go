@@ -162,13 +162,39 @@ func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, _ str
 }
 
 // Freeze tells of it in the log.
-func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
-	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: reason})
+func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: r.Reason})
 }
 
 // Unfreeze tells of it in the log.
 func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
+}
+
+// FreezeAll keeps the freeze of the fleet.
+func (h *Hub) FreezeAll(_ context.Context, by access.Who, r document.FreezeRequest) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.freeze = &document.FleetFreeze{At: Now().UnixNano(), By: by.Name, Reason: r.Reason}
+	if r.For > 0 {
+		h.freeze.Until = h.freeze.At + r.For
+	}
+	return nil
+}
+
+// UnfreezeAll removes it.
+func (h *Hub) UnfreezeAll(context.Context, access.Who) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.freeze = nil
+	return nil
+}
+
+// FrozenAll is the freeze of the fleet, nil for none.
+func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.freeze, nil
 }
 
 // Do keeps a request that web1 has acknowledged; it has no program "missing".

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func (c *call) freezing() (document.FreezeRequest, error) {
+	r := *c.in.(*document.FreezeRequest)
+	if r.For < 0 {
+		return r, &Refusal{http.StatusBadRequest, "cannot freeze for less than no time", "Leave the time out: then the freeze has no end"}
+	}
+	return r, nil
+}
+
+func (c *call) freeze() (any, error) {
+	r, err := c.freezing()
+	if err != nil {
+		return nil, err
+	}
+	return c.on("%s is frozen.", func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Freeze(ctx, c.who, t.ID, r)
+	})
+}
+
+func (c *call) freezeAll() (any, error) {
+	r, err := c.freezing()
+	if err != nil {
+		return nil, err
+	}
+	if r.Reason == "" {
+		return nil, &Refusal{http.StatusBadRequest, "cannot freeze all targets without a reason", "Give one for the other operators: fettle target freeze --all --reason WHY"}
+	}
+	return done("All targets are frozen, also those that join later. Agents that are offline follow when they connect.")(c.h.Backend.FreezeAll(c.r.Context(), c.who, r))
+}
+
+// unfreeze says if the target stays frozen because the fleet is.
+func (c *call) unfreeze() (any, error) {
+	all, err := c.h.Backend.FrozenAll(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	said := "%s may change again."
+	if all != nil {
+		said = "%s has no freeze of its own. It stays frozen, as all targets are: fettle target unfreeze --all ends that."
+	}
+	return c.on(said, func(ctx context.Context, t document.Target) error {
+		return c.h.Backend.Unfreeze(ctx, c.who, t.ID)
+	})
+}
+
+// unfreezeAll refuses if nothing is frozen: an operator who expects a freeze has to know.
+func (c *call) unfreezeAll() (any, error) {
+	all, err := c.h.Backend.FrozenAll(c.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		return nil, &Refusal{http.StatusConflict, "cannot unfreeze all targets: there is no freeze of the whole fleet", "See which targets are frozen: fettle target list"}
+	}
+	return done("The freeze of all targets by %s has ended. Targets with a freeze of their own stay frozen.", all.By)(c.h.Backend.UnfreezeAll(c.r.Context(), c.who))
+}

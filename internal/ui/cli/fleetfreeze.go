@@ -1,0 +1,112 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newTargetFreeze(s *session) *cobra.Command {
+	var r document.FreezeRequest
+	all, span := false, ""
+	c := selectMany(&cobra.Command{
+		Use:   "freeze [TARGET…]",
+		Short: "Keep the agents of targets from changing anything",
+		Long: `An agent with a freeze applies nothing new and repairs no drift; it still reports drift. A
+run that has begun is not interrupted, and work that an operator orders is not stopped. A second freeze replaces the reason and the end of the first.
+
+--all is the emergency stop: one record that applies to every target, also to those that join
+later. It needs a reason, is shown first by "fettle status --fleet", and ends with "fettle target
+unfreeze --all". Freezes of single targets are separate: a target is frozen as long as one applies.`,
+		Example: "  fettle target freeze db1 --reason 'migration until noon'\n  fettle target freeze -t 'label:env=prod' --for 2h\n  fettle target freeze --all --reason 'the last commit stops nginx'",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) (err error) {
+			if r.For, err = spanFlag(span); err != nil {
+				return err
+			}
+			if all {
+				return s.freezeAll(c.Context(), a, r)
+			}
+			return s.onTargets(c, "freeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Freeze(ctx, name, r)
+			})
+		},
+	})
+	c.Flags().BoolVar(&all, "all", false, "freeze the whole fleet, also targets that join later")
+	c.Flags().StringVar(&span, "for", "", "end after this `TIME`, such as 12h or 2d (default: it has no end)")
+	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
+	return c
+}
+
+func (s *session) freezeAll(ctx context.Context, names []string, r document.FreezeRequest) error {
+	if r.Reason == "" {
+		return refuse("Give one for the other operators: --reason WHY", "cannot freeze all targets without a reason")
+	}
+	return s.onFleet("freeze", names, func(hub *client.Client) (document.Done, error) { return hub.FreezeAll(ctx, r) })
+}
+
+func newTargetUnfreeze(s *session) *cobra.Command {
+	all := false
+	c := selectMany(&cobra.Command{
+		Use:   "unfreeze [TARGET…]",
+		Short: "Let the agents of targets change them again",
+		Long: `Removes the freezes of these targets. A target stays frozen while the whole fleet is; --all
+ends the freeze of the whole fleet, and leaves the freezes of single targets.`,
+		Example: "  fettle target unfreeze db1\n  fettle target unfreeze --all",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if all {
+				return s.onFleet("unfreeze", a, func(hub *client.Client) (document.Done, error) { return hub.UnfreezeAll(c.Context()) })
+			}
+			return s.onTargets(c, "unfreeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Unfreeze(ctx, name)
+			})
+		},
+	})
+	c.Flags().BoolVar(&all, "all", false, "end the freeze of the whole fleet")
+	return c
+}
+
+// onFleet does something to the whole fleet, so it takes no targets.
+func (s *session) onFleet(did string, names []string, f func(*client.Client) (document.Done, error)) error {
+	if len(names)+len(s.words) > 0 {
+		return refuse("Leave --all out, or the targets", "cannot "+did+" all targets and some of them at once")
+	}
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	d, err := f(hub)
+	if err != nil {
+		return err
+	}
+	return s.done(did, 0, d.Text)
+}
+
+// spanFlag is a time in ns, 0 if none is given.
+func spanFlag(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := parseSpan(text)
+	return int64(d), err
+}
+
+// freezeText says who stopped the fleet, why, and how many agents hold the freeze.
+func (s *session) freezeText(st document.Status) string {
+	f := st.Freeze
+	if f == nil {
+		return ""
+	}
+	end := "until: fettle target unfreeze --all"
+	if f.Until > 0 {
+		end = "until " + s.moment(f.Until)
+	}
+	return fmt.Sprintf("all targets, by %s at %s: %s\n%s; %d of %d agents hold it", f.By, s.moment(f.At), f.Reason, end, st.Frozen, st.Targets)
+}
