@@ -82,6 +82,9 @@ func TestBearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !who.Until.Equal(start().Add(time.Hour)) {
+		t.Errorf("a token for an hour is good until %v", who.Until)
+	}
 	if who.Name != "ada" || !slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) || who.May(access.Admin) {
 		t.Errorf("a token for more than its person may do gives %v", who.Rights())
 	}
@@ -225,8 +228,8 @@ func TestCertificateOfAPerson(t *testing.T) {
 	i, foreign := issuer(t, h), issuer(t, hub(t, "acme"))
 	cert, err := i.Person(publicKey(t), "ada", time.Hour, start())
 	who, err := ask(i, cert, err)
-	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) {
-		t.Errorf("%v %v %v", who, who.Rights(), err)
+	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) || !who.Until.Equal(cert.NotAfter) {
+		t.Errorf("%v %v until %v, %v", who, who.Rights(), who.Until, err)
 	}
 	other, err := foreign.Person(publicKey(t), "ada", time.Hour, start())
 	if _, err := ask(foreign, other, err); !errors.Is(err, fleet.ErrDenied) {

@@ -90,7 +90,7 @@ func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Who,
 	if len(roles) == 0 {
 		return Who{}, fmt.Errorf("cannot let %s in: no rule of this hub gives a role to them. Ask an admin: %w", name, fleet.ErrDenied)
 	}
-	return Who{Name: name, How: "oidc " + p.Issuer, Until: t.claims.Expires.time(), rights: rightsOf(roles)}, nil
+	return Who{Name: name, How: "oidc " + p.Issuer, Until: t.claims.Expires.time().Add(leeway), rights: rightsOf(roles)}, nil
 }
 
 func (p *Provider) name(all map[string]any) string {

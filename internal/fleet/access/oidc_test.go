@@ -164,6 +164,19 @@ func TestIDTokens(t *testing.T) {
 	if p.asked.Load() != 1 {
 		t.Errorf("the provider was asked %d times", p.asked.Load())
 	}
+	// What was opened with a token ends when the token is no longer taken, and not before.
+	who, err := d.ask("Bearer " + good["RS256"])
+	if d.now = who.Until.Add(-time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.ask("Bearer " + good["RS256"]); err != nil {
+		t.Errorf("a second before its end: %v", err)
+	}
+	d.now = who.Until
+	if _, err := d.ask("Bearer " + good["RS256"]); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("at its end: %v", err)
+	}
+	d.now = start()
 	d.put(access.PersonKey("ada@example.org"), access.Person{Name: "ada@example.org", Locked: true})
 	if who, err := d.ask("Bearer " + good["RS256"]); !errors.Is(err, fleet.ErrDenied) || who.Name != "" {
 		t.Errorf("somebody who is locked comes in: %v", err)

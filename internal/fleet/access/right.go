@@ -63,7 +63,7 @@ type Who struct {
 	// How they proved it, for the audit log: "token fettle-api-abcdefgh", "certificate
 	// 1f…", "oidc https://…", "socket". It holds no secret.
 	How string
-	// Until is when the proof ends; zero has no end.
+	// Until is when the proof ends, and with it all that was opened with it; zero has no end.
 	Until time.Time
 
 	rights []Right

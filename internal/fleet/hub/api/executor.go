@@ -90,7 +90,8 @@ func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteClose
 }
 
 // still ends the stream of somebody who may not have it any more: they were locked out,
-// lost the right, or their proof has ended. A hub that cannot tell ends nothing.
+// lost the right, or their proof has ended. A hub that cannot tell ends nothing before the
+// end of the proof.
 func (c *call) still(ctx context.Context, end func()) error {
 	every := c.h.Recheck
 	if every <= 0 {
@@ -98,10 +99,19 @@ func (c *call) still(ctx context.Context, end func()) error {
 	}
 	t := time.NewTicker(every)
 	defer t.Stop()
+	var over <-chan time.Time
+	if !c.who.Until.IsZero() {
+		proof := time.NewTimer(c.who.Until.Sub(c.h.Now()))
+		defer proof.Stop()
+		over = proof.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-over:
+			end()
+			return fmt.Errorf("%w: what %s showed has ended", fleet.ErrDenied, c.who.Name)
 		case <-t.C:
 		}
 		who, err := c.h.Authenticate(c.r)
@@ -110,6 +120,22 @@ func (c *call) still(ctx context.Context, end func()) error {
 		}
 		end()
 		return fmt.Errorf("%w: %s may not do it any more", fleet.ErrDenied, c.who.Name)
+	}
+}
+
+// whileAllowed ends the context of a request when whoever asked may not have the answer any
+// more; stop ends the watching.
+func (c *call) whileAllowed() (stop func()) {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	c.r = c.r.WithContext(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		_ = c.still(ctx, cancel) // a stream has no place for why it ends
+	}()
+	return func() {
+		cancel()
+		<-watched
 	}
 }
 

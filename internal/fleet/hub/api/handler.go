@@ -35,8 +35,8 @@ type Handler struct {
 	Metrics http.Handler
 	// NewID names a request; nil: it has no name.
 	NewID func() string
-	// Recheck is how often it is asked whether somebody still may have the executor that
-	// they have; 0: as the constant says.
+	// Recheck is how often it is asked whether somebody still may have the executor or the
+	// events that they have; 0: as the constant says.
 	Recheck time.Duration
 }
 
@@ -139,6 +139,9 @@ func (c *call) match() (allowed []string, err error) {
 func (c *call) run() (any, error) {
 	if err := c.read(); err != nil {
 		return nil, err
+	}
+	if c.route.Stream {
+		defer c.whileAllowed()()
 	}
 	if !c.route.Stream && !c.route.Upgrade {
 		ctx, done := context.WithTimeout(c.r.Context(), Patience)

@@ -1,0 +1,156 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+)
+
+// A changing request of somebody without the right leaves exactly one record, which says who
+// asked, from where and for what. What only reads leaves none, nor does a stranger.
+func TestDeniedRequestsAreRecorded(t *testing.T) {
+	routes := api.Routes()
+	for _, q := range requests {
+		route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.Name() == q.route })]
+		if route.Right == api.Open {
+			continue
+		}
+		hub := newHub(t)
+		h := hub.Handler()
+		var got []access.Entry
+		h.Audit = func(_ context.Context, e access.Entry) error {
+			got = append(got, e)
+			return nil
+		}
+		for _, token := range []string{"", "nobody"} {
+			if w := ask(h, route.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized || len(got) > 0 {
+				t.Errorf("%s for %q: %d, recorded %+v", q.route, token, w.Code, got)
+			}
+		}
+		for _, token := range []string{"read", "operate", "approve"} {
+			if slices.Contains(access.Role(token).Rights(), route.Right) {
+				continue
+			}
+			got = nil
+			w := ask(h, route.Method, q.path, token, q.body)
+			if w.Code != http.StatusForbidden {
+				t.Errorf("%s for %q: %d", q.route, token, w.Code)
+			}
+			switch {
+			case !route.Changes() && len(got) > 0:
+				t.Errorf("%s for %q: what only reads is recorded: %+v", q.route, token, got)
+			case !route.Changes():
+			case len(got) != 1:
+				t.Errorf("%s for %q: %d records", q.route, token, len(got))
+			default:
+				e := got[0]
+				want := access.Entry{Who: "jane", How: "token", What: q.route, On: e.On, Outcome: access.Denied, From: "192.0.2.1:1234", Request: w.Header().Get("X-Request-Id")}
+				if e != want || e.Request == "" || (e.On != "") != strings.Contains(route.Path, "{") {
+					t.Errorf("%s for %q: recorded %+v, want %+v", q.route, token, e, want)
+				}
+			}
+		}
+	}
+}
+
+// Whoever has no name is nobody, also if nothing is said to be wrong, and whatever rights are
+// said to be theirs; so is whoever comes with an error.
+func TestNobodyComesIn(t *testing.T) {
+	for what, authenticate := range map[string]api.Authenticate{
+		"no name": func(*http.Request) (access.Who, error) { return access.Somebody("", "test", access.Admins), nil },
+		"a name and an error": func(*http.Request) (access.Who, error) {
+			return access.Somebody("jane", "test", access.Admins), errors.New("no")
+		},
+	} {
+		for _, q := range requests {
+			routes := api.Routes()
+			route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.Name() == q.route })]
+			if route.Right == api.Open {
+				continue
+			}
+			hub := newHub(t)
+			h := hub.Handler()
+			h.Authenticate = authenticate
+			if w := ask(h, route.Method, q.path, "admin", q.body); w.Code != http.StatusUnauthorized {
+				t.Errorf("%s with %s: %d", q.route, what, w.Code)
+			}
+			if acts := hub.Acts(); len(acts) > 0 {
+				t.Errorf("%s with %s: %v", q.route, what, acts)
+			}
+		}
+	}
+}
+
+// Streams that are open end when the proof ends with which they were opened, or when the hub
+// hears that somebody may not have them any more. A hub that cannot tell goes on with them.
+func TestOpenStreamsEndWithTheProof(t *testing.T) {
+	ends := map[string]func(*api.Handler, chan struct{}){
+		"the proof ends": func(h *api.Handler, opened chan struct{}) {
+			h.Recheck = time.Hour
+			h.Authenticate = func(r *http.Request) (access.Who, error) {
+				who, err := apitest.Authenticate(r)
+				who.Until = apitest.Now().Add(50 * time.Millisecond)
+				return who, err
+			}
+		},
+		"locked out": func(h *api.Handler, opened chan struct{}) {
+			h.Recheck = 5 * time.Millisecond
+			h.Authenticate = func(r *http.Request) (access.Who, error) {
+				select {
+				case <-opened:
+					return access.Who{}, fleet.ErrDenied
+				default:
+					return apitest.Authenticate(r)
+				}
+			}
+		},
+	}
+	for what, change := range ends {
+		for _, path := range []string{"/v1/events/follow", "/v1/targets/web1/work"} {
+			opened := make(chan struct{})
+			_, server := bridged(t, func(h *api.Handler) { change(h, opened) })
+			var body io.ReadCloser
+			if path == "/v1/events/follow" {
+				r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Authorization", "Bearer operate")
+				answer, err := server.Client().Do(r)
+				if err != nil || answer.StatusCode != http.StatusOK {
+					t.Fatalf("%s: %v %v", path, answer, err)
+				}
+				body = answer.Body
+			} else {
+				body = upgrade(t, server, path, "operate").Body
+			}
+			close(opened)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for lines := bufio.NewReader(body); ; {
+					if _, err := lines.ReadString('\n'); err != nil {
+						return
+					}
+				}
+			}()
+			select {
+			case <-ended:
+			case <-time.After(2 * time.Minute):
+				t.Errorf("%s, and %s goes on", what, path)
+			}
+			_ = body.Close()
+		}
+	}
+}
