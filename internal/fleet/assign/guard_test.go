@@ -1,0 +1,268 @@
+package assign_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+)
+
+// guarded is a fleet of targets t00, t01, …, whose hub is asked what it would do.
+type guarded struct {
+	t   *testing.T
+	w   world
+	s   *assign.State
+	rev uint64
+	now int64
+}
+
+func newGuarded(t *testing.T, n int, modules ...string) *guarded {
+	t.Helper()
+	g := &guarded{t: t, w: world{commits: map[string]revision{}}, s: assign.NewState(1, "main"), now: 1_000_000}
+	g.s.MaxPinned = 1000
+	for i := range n {
+		g.label(i, "a")
+	}
+	g.push("main", modules...)
+	if out := g.compute(); len(out.Assignments) != n || len(out.Alarms) > 0 {
+		t.Fatalf("%d assignments, %+v", len(out.Assignments), out.Alarms)
+	}
+	return g
+}
+
+func nameOf(i int) string { return fmt.Sprintf("t%02d", i) }
+
+func (g *guarded) fold(e assign.Event) {
+	g.rev++
+	e.Rev = g.rev
+	g.s.Fold(e)
+}
+
+func (g *guarded) label(i int, role string) {
+	t := fleet.Target{ID: idOf(nameOf(i)), Name: nameOf(i), Standing: fleet.Active, Labels: map[string]string{"role": role}}
+	g.fold(assign.Event{What: assign.TargetEvent, Key: string(t.ID), Target: &t})
+}
+
+func (g *guarded) push(ref string, modules ...string) {
+	commit := commitOf(fmt.Sprint(ref, modules))
+	g.w.commits[commit] = parseModules(modules)
+	g.fold(assign.Event{What: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
+}
+
+func (g *guarded) pin(i int, ref string, until int64) {
+	p := assign.Pin{Key: nameOf(i), Target: idOf(nameOf(i)), Pin: fleet.Pin{Ref: ref, By: "ann", Until: until}}
+	g.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
+}
+
+func (g *guarded) approve(digest string, at int64) {
+	g.fold(assign.Event{What: assign.ApprovalEvent, Key: digest, Approval: &assign.Approval{Digest: digest, By: "ann", At: at}})
+}
+
+// look computes, and leaves everything as it is.
+func (g *guarded) look() assign.Output { return assign.Compute(g.w.input(g.s, g.now)) }
+
+func (g *guarded) compute() assign.Output {
+	out := g.look()
+	g.s.Took(out)
+	return out
+}
+
+// digest is that of the only alarm of a kind, "" for none.
+func digestOf(out assign.Output, kind assign.AlarmKind) string {
+	for _, a := range out.Alarms {
+		if a.Kind == kind {
+			return a.Digest
+		}
+	}
+	return ""
+}
+
+// A module may leave a tenth of its targets, or five, and never all of them.
+func TestHowMuchASetMayShrink(t *testing.T) {
+	for _, c := range []struct {
+		was, lost int
+		kept      bool
+	}{
+		{1, 1, true}, {2, 1, false}, {5, 4, false}, {5, 5, true}, {7, 5, false}, {7, 6, true}, {50, 5, false}, {50, 6, true}, {59, 6, true},
+		{60, 6, false}, {60, 7, true}, {63, 7, true}, {69, 7, true}, {70, 7, false}, {90, 9, false}, {90, 10, true}, {99, 10, true},
+	} {
+		g := newGuarded(t, c.was, "top=1", "web=1@role=a", "base=1@*")
+		for i := range c.lost {
+			g.label(i, "b")
+		}
+		out := g.compute()
+		if kept := digestOf(out, assign.Suspect) != ""; kept != c.kept {
+			t.Errorf("%d of %d are lost, kept: %t", c.lost, c.was, kept)
+		}
+		if want := c.lost; c.kept && len(out.Assignments) != 0 || !c.kept && len(out.Assignments) != want {
+			t.Errorf("%d of %d are lost, and %d get something new", c.lost, c.was, len(out.Assignments))
+		}
+	}
+}
+
+// An approval counts for the set that it names, from when it was given for a day. One that is
+// dated in the future counts for nothing.
+func TestWhenApprovalsCount(t *testing.T) {
+	shrunk := func() (*guarded, assign.AlarmKind) {
+		g := newGuarded(t, 10, "top=1", "web=1@role=a", "base=1@*")
+		g.push("main", "top=1", "web=1@role=none", "base=1@*")
+		return g, assign.Suspect
+	}
+	pinned := func() (*guarded, assign.AlarmKind) {
+		g := newGuarded(t, 10, "top=1", "web=1@role=a")
+		g.push("fix", "top=2", "web=2@role=a")
+		g.s.MaxPinned = 0
+		for i := range 6 {
+			g.pin(i, "fix", 0)
+		}
+		return g, assign.TooManyPinned
+	}
+	for what, begin := range map[string]func() (*guarded, assign.AlarmKind){"a set": shrunk, "pins": pinned} {
+		for _, c := range []struct {
+			age    int64
+			counts bool
+		}{
+			{0, true}, {1, true}, {assign.ApprovalHolds - 1, true}, {assign.ApprovalHolds, false}, {10 * assign.ApprovalHolds, false}, {-1, false}, {-assign.ApprovalHolds, false},
+		} {
+			g, kind := begin()
+			digest := digestOf(g.look(), kind)
+			if digest == "" {
+				t.Fatalf("%s: there is nothing to approve", what)
+			}
+			g.approve(digest, g.now-c.age)
+			if counts := digestOf(g.look(), kind) == ""; counts != c.counts {
+				t.Errorf("%s: an approval %d seconds ago counts: %t", what, c.age, counts)
+			}
+		}
+		g, kind := begin()
+		g.approve(digestOf(g.look(), kind)+"x", g.now)
+		if digestOf(g.look(), kind) == "" {
+			t.Errorf("%s: the approval of something else counts", what)
+		}
+	}
+}
+
+// An approval is for the targets that it was given for: with one more it is asked anew.
+func TestApprovalsNameTargets(t *testing.T) {
+	g := newGuarded(t, 20, "top=1", "web=1@role=a", "base=1@*")
+	for i := range 6 {
+		g.label(i, "b")
+	}
+	first := digestOf(g.look(), assign.Suspect)
+	g.approve(first, g.now)
+	g.label(6, "b")
+	if second := digestOf(g.look(), assign.Suspect); second == "" || second == first {
+		t.Errorf("one more target is lost without a word: %q", second)
+	}
+}
+
+// What a pin of a whole target takes or brings, when it begins and when it ends, was meant: it
+// is no set that shrinks. A pinned target does not hide that all others lose a module either.
+func TestPinsAreNoShrinking(t *testing.T) {
+	g := newGuarded(t, 20, "top=1", "web=1@role=a", "base=1@*")
+	g.push("fix", "top=2", "base=1@*", "extra=1@*")
+	for i := range 12 {
+		g.pin(i, "fix", g.now+100)
+	}
+	if out := g.compute(); digestOf(out, assign.Suspect) != "" || len(out.Assignments) != 12 {
+		t.Errorf("pins begin: %d assignments, %+v", len(out.Assignments), out.Alarms)
+	}
+	g.now += 100
+	if out := g.compute(); digestOf(out, assign.Suspect) != "" || len(out.Assignments) != 12 {
+		t.Errorf("pins end: %d assignments, %+v", len(out.Assignments), out.Alarms)
+	}
+}
+
+// A pin holds until its end and not at it, a freeze from its beginning on; the hub knows when
+// to look again.
+func TestWhenPinsAndFreezesHold(t *testing.T) {
+	for _, c := range []struct {
+		until  int64
+		pinned bool
+		next   int64
+	}{{0, true, 0}, {1, true, 1}, {500, true, 500}} {
+		g := newGuarded(t, 1, "top=1", "web=1@role=a")
+		g.push("fix", "top=2", "web=2@role=a")
+		if c.until != 0 {
+			c.until += g.now
+		}
+		g.pin(0, "fix", c.until)
+		out := g.compute()
+		if pinned := len(out.Assignments) == 1 && out.Assignments[0].Top.Rollout == assign.PinRollout; pinned != c.pinned || out.Next != 0 && out.Next-g.now != c.next {
+			t.Errorf("a pin until %d: %t, again at %d", c.until, pinned, out.Next)
+		}
+		if c.next == 0 {
+			continue
+		}
+		g.now += c.next
+		if out := g.compute(); len(out.Assignments) != 1 || out.Assignments[0].Top.Rollout != "" || out.Next != 0 {
+			t.Errorf("at the end of a pin: %+v", out)
+		}
+	}
+	const never = int64(1 << 40)
+	for _, c := range []struct {
+		from, until int64 // from now
+		frozen      bool
+		next        int64
+	}{{0, never, true, 0}, {-5, 5, true, 5}, {1, never, false, 1}, {1, 9, false, 1}, {-9, 0, false, 0}, {0, 1, true, 1}} {
+		g := newGuarded(t, 1, "top=1", "web=1@role=a")
+		f := assign.Freeze{Key: "x", Reason: "a feast", From: g.now + c.from}
+		if c.until != never {
+			f.Until = g.now + c.until
+		}
+		g.fold(assign.Event{What: assign.FreezeEvent, Key: f.Key, Freeze: &f})
+		out := g.compute()
+		next := out.Next
+		if next != 0 {
+			next -= g.now
+		}
+		if frozen := len(out.Assignments) == 1 && out.Assignments[0].Frozen != ""; frozen != c.frozen || next != c.next {
+			t.Errorf("a freeze from %d to %d: %t, again in %d", c.from, c.until, frozen, next)
+		}
+	}
+}
+
+// Of two programs for a target the later counts, of two at once the one with the greater key;
+// targets are those that a selection means now, or meant at first if it can no longer be read.
+func TestWhichProgramCounts(t *testing.T) {
+	p := func(key string, at int64, version string, targets []fleet.TargetID, selects ...string) assign.Programmed {
+		return assign.Programmed{Key: key, At: at, Select: selects, Targets: targets, Program: fleet.Program{Version: version}}
+	}
+	for what, c := range map[string]struct {
+		programs []assign.Programmed
+		want     []string // of t00, t01, t02
+	}{
+		"none":                   {nil, []string{"", "", ""}},
+		"some":                   {[]assign.Programmed{p("a", 1, "1", nil, "t01")}, []string{"", "1", ""}},
+		"the later":              {[]assign.Programmed{p("a", 2, "2", nil, "t01"), p("b", 1, "1", nil, "t0*")}, []string{"1", "2", "1"}},
+		"the later is for all":   {[]assign.Programmed{p("a", 1, "1", nil, "t01"), p("b", 2, "2", nil, "t0*")}, []string{"2", "2", "2"}},
+		"at once":                {[]assign.Programmed{p("b", 1, "2", nil, "t01"), p("a", 1, "1", nil, "t01")}, []string{"", "2", ""}},
+		"an earlier greater key": {[]assign.Programmed{p("z", 1, "1", nil, "t01"), p("a", 2, "2", nil, "t01")}, []string{"", "2", ""}},
+		"by label":               {[]assign.Programmed{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "label:role=b")}, []string{"", "", "1"}},
+		"somebody has gone":      {[]assign.Programmed{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "t00", "gone")}, []string{"1", "", ""}},
+		"not to be read":         {[]assign.Programmed{p("a", 1, "1", []fleet.TargetID{idOf("t02")}, "label:")}, []string{"", "", "1"}},
+	} {
+		for range 2 {
+			g := newGuarded(t, 3, "top=1")
+			g.label(2, "b")
+			for i := range c.programs {
+				g.fold(assign.Event{What: assign.ProgramEvent, Key: c.programs[i].Key, Program: &c.programs[i]})
+			}
+			got := []string{"", "", ""}
+			in := g.w.input(g.s, g.now)
+			in.Previous = nil
+			in.Programs = slices.Clone(c.programs)
+			for _, a := range assign.Compute(in).Assignments {
+				if a.Program != nil {
+					got[slices.Index([]string{"t00", "t01", "t02"}, a.Name)] = a.Program.Version
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: %q, want %q", what, got, c.want)
+			}
+			slices.Reverse(c.programs)
+		}
+	}
+}
