@@ -109,10 +109,14 @@ func (m *Machine) fetchFailed(why string) {
 	}
 }
 
-// needed are the bundles that are assigned or in force.
+// needed are the bundles that are assigned or in force, or will be when the run under way ends.
 func (m *Machine) needed() []string {
+	stay := []*fleet.Assignment{m.Accepted, m.Good}
+	if m.running != nil {
+		stay = append(stay, &m.running.Want)
+	}
 	var out []string
-	for _, a := range []*fleet.Assignment{m.Accepted, m.Good} {
+	for _, a := range stay {
 		if a == nil {
 			continue
 		}

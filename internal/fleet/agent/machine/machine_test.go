@@ -12,9 +12,8 @@ import (
 
 // fetchAll ends a fetch well.
 func (w *world) fetchAll() {
-	if f := w.fetch; f != nil {
-		w.fetch = nil
-		w.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation})
+	if w.fetch != nil {
+		w.endFetch("", false)
 	}
 }
 

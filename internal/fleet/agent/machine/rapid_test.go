@@ -94,9 +94,7 @@ func (h history) complete() {
 		}
 		h.inform(text)
 	case what == 0 && h.fetch != nil:
-		f := h.fetch
-		h.fetch = nil
-		h.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation, Error: text, Refused: lost && h.n("refused", 0, 3) == 0})
+		h.endFetch(text, lost && h.n("refused", 0, 3) == 0)
 	case what == 1 && h.send != 0 && lost:
 		seq := h.send
 		if h.n("half", 0, 1) == 1 && int(seq) == len(h.heard)+1 { // the hub has it, and its answer is lost

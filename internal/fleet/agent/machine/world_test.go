@@ -52,6 +52,7 @@ type world struct {
 	// The disk.
 	kept   machine.Kept
 	outbox map[uint64]fleet.Report
+	store  map[string]bool // bundles, by digest
 	// budget is how many actions are done before the power goes; below 0: no end.
 	budget int
 
@@ -79,7 +80,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{outbox: map[uint64]fleet.Report{}, budget: -1, answers: map[string]int{}, taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.Done{}, cfg: machine.Config{Target: target, Version: "1"}}
+	w := &world{outbox: map[uint64]fleet.Report{}, store: map[string]bool{}, budget: -1, answers: map[string]int{}, taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.Done{}, cfg: machine.Config{Target: target, Version: "1"}}
 	w.now.Wall = int64(1_700_000_000 * time.Second)
 	w.start()
 	return w
@@ -169,6 +170,8 @@ func (w *world) do(a machine.Action) {
 			w.fault("two fetches at a time")
 		}
 		w.fetch = &a
+	case machine.Retain:
+		maps.DeleteFunc(w.store, func(digest string, _ bool) bool { return !slices.Contains(a.Digests, digest) })
 	case machine.Ask:
 		w.ask = true
 	case machine.Send:
@@ -211,6 +214,11 @@ func bundles(a *fleet.Assignment) map[string]fleet.Bundle {
 
 // began checks the laws of runs.
 func (w *world) began(r machine.Run) {
+	for name, b := range bundles(&r.Want) {
+		if !w.store[b.Digest] {
+			w.fault("a run begins, and the bundle of %q is not here, or was thrown away", name)
+		}
+	}
 	if w.run != nil {
 		w.fault("two runs at a time")
 	}
@@ -322,9 +330,7 @@ func (w *world) heal(rounds int) {
 	for range rounds {
 		switch {
 		case w.fetch != nil:
-			f := w.fetch
-			w.fetch = nil
-			w.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation})
+			w.endFetch("", false)
 		case w.run != nil:
 			r := machine.Done
 			if w.run.Look {

@@ -83,7 +83,7 @@ func TestNobodyComesIn(t *testing.T) {
 			h := hub.Handler()
 			h.Authenticate = authenticate
 			if w := ask(h, route.Method, q.path, "admin", q.body); w.Code != http.StatusUnauthorized {
-				t.Errorf("%s with %s: %d", q.route, what, w.Code)
+				t.Fatalf("%s with %s: %d", q.route, what, w.Code)
 			}
 			if acts := hub.Acts(); len(acts) > 0 {
 				t.Errorf("%s with %s: %v", q.route, what, acts)

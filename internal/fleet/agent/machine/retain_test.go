@@ -1,0 +1,210 @@
+package machine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+// endFetch ends the fetch under way: the store has all that it was for, or nothing is said of it.
+func (w *world) endFetch(err string, refused bool) {
+	f := w.fetch
+	w.fetch = nil
+	if err == "" {
+		for _, b := range bundles(&f.Assignment) {
+			w.store[b.Digest] = true
+		}
+	}
+	w.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation, Error: err, Refused: refused})
+}
+
+// retained are the digests that are still needed, as it was said last; nil: nothing was said.
+func (w *world) retained() []string {
+	for _, a := range slices.Backward(w.did) {
+		if r, ok := a.(machine.Retain); ok {
+			return r.Digests
+		}
+	}
+	return nil
+}
+
+// What is assigned and what is in force is kept, with its proofs, and nothing else: a target
+// whose newest assignment fails goes back to what it has.
+func TestWhatIsRetained(t *testing.T) {
+	proven := func(generation uint64, version string) fleet.Assignment {
+		a := assignment(generation, "modules/a="+version, "modules/b="+version)
+		a.Top.Bundle = bundle("", version)
+		proof := bundle("proof", version)
+		a.Modules[0].Proof = &proof
+		return a
+	}
+	digests := func(versions ...string) []string {
+		var out []string
+		for _, v := range versions {
+			for _, name := range []string{"", "modules/a", "modules/b", "proof"} {
+				out = append(out, bundle(name, v).Digest)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	w := newWorld()
+	w.offer(proven(1, "1"))
+	if got := w.retained(); !slices.Equal(got, digests("1")) {
+		t.Errorf("of the first: %q", got)
+	}
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	w.offer(proven(2, "2"))
+	if got := w.retained(); !slices.Equal(got, digests("1", "2")) {
+		t.Errorf("while the second comes: %q, want %q", got, digests("1", "2"))
+	}
+	w.endRun(machine.Outcome{Result: machine.RolledBack, Undo: true, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+	w.offer(proven(3, "3"))
+	if got := w.retained(); !slices.Equal(got, digests("1", "3")) {
+		t.Errorf("after the second failed: %q", got)
+	}
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 2})
+	w.offer(proven(4, "4"))
+	if got := w.retained(); !slices.Equal(got, digests("3", "4")) {
+		t.Errorf("after the third: %q", got)
+	}
+	// What a run under way makes is in force when it has ended, whatever comes meanwhile.
+	w.offer(proven(5, "5"))
+	if got := w.retained(); !slices.Equal(got, digests("3", "4", "5")) {
+		t.Errorf("in the middle of a run of the fourth: %q", got)
+	}
+	if len(w.wrong) > 0 {
+		t.Error(w.wrong)
+	}
+}
+
+func job(id string, looks bool) machine.Requested {
+	return machine.Requested{Do: fleet.Do{ID: id, What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"true"}, Looks: looks}}}
+}
+
+// answer is the last acknowledgement of a request.
+func (w *world) answer(t *testing.T, id string) fleet.Done {
+	t.Helper()
+	for _, a := range slices.Backward(w.did) {
+		if d, ok := a.(machine.Answer); ok && d.Done.ID == id {
+			return d.Done
+		}
+	}
+	t.Fatalf("%s has no answer", id)
+	return fleet.Done{}
+}
+
+// No more than 32 jobs are under way: one more is refused, and not forgotten as if it had been
+// taken. One that a hub has heard the end of makes room for another.
+func TestMostJobs(t *testing.T) {
+	w := newWorld()
+	for i := range 32 {
+		w.step(job(fmt.Sprint(i), false))
+		if d := w.answer(t, fmt.Sprint(i)); !d.Taken || d.Error != "" {
+			t.Fatalf("%d: %+v", i, d)
+		}
+	}
+	for range 2 { // asked again it is refused again
+		w.step(job("32", false))
+		if d := w.answer(t, "32"); d.Taken || !strings.Contains(d.Error, "32 requests are under way") {
+			t.Fatalf("%+v", d)
+		}
+	}
+	w.step(job("5", false))
+	if d := w.answer(t, "5"); !d.Taken || d.Error != "" {
+		t.Errorf("one that was taken before: %+v", d)
+	}
+	w.endAct(false)
+	w.step(job("32", false))
+	if d := w.answer(t, "32"); d.Taken {
+		t.Error("one that has ended and that no hub has heard of makes room")
+	}
+	w.up = true
+	w.step(machine.Link{Up: true})
+	w.inform("")
+	w.step(job("32", false))
+	if d := w.answer(t, "32"); !d.Taken || d.Error != "" {
+		t.Errorf("after one has ended: %+v", d)
+	}
+	if len(w.durable().Taken) != 32 || len(w.wrong) > 0 {
+		t.Errorf("%d are kept; %q", len(w.durable().Taken), w.wrong)
+	}
+}
+
+// A job that may change something waits for the end of a run, and a run for the end of such a
+// job; one that only looks waits for neither.
+func TestJobsAndRunsTakeTurns(t *testing.T) {
+	for _, looks := range []bool{false, true} {
+		w := newWorld()
+		w.offer(assignment(1, "modules/a=1"))
+		if w.step(job("j", looks)); (w.act != nil) != looks {
+			t.Errorf("looks %t, in the middle of a run: begun %t", looks, w.act != nil)
+		}
+		if w.endRun(machine.Outcome{Result: machine.Done, Run: 1}); w.act == nil {
+			t.Errorf("looks %t: not begun after the run", looks)
+		}
+		w.offer(assignment(2, "modules/a=2"))
+		if (w.run != nil) != looks {
+			t.Errorf("looks %t, in the middle of it: a run begins: %t", looks, w.run != nil)
+		}
+		if w.endAct(false); w.run == nil {
+			t.Errorf("looks %t: no run after it", looks)
+		}
+		if len(w.wrong) > 0 {
+			t.Error(w.wrong)
+		}
+	}
+}
+
+// A job that finds somebody else at work is begun again later, and given up in the end.
+func TestALockedJobIsTriedAgain(t *testing.T) {
+	w := newWorld()
+	w.step(job("j", false))
+	tries := 0
+	for ; w.act != nil && tries < 1000; tries++ {
+		w.endAct(true)
+		if w.act != nil {
+			t.Fatal("it is begun again at once")
+		}
+		w.elapse(time.Minute)
+	}
+	if tries != 120 || len(w.durable().Taken) != 1 || w.durable().Taken[0].Done == nil || len(w.wrong) > 0 {
+		t.Errorf("%d tries, %+v, %q", tries, w.durable().Taken, w.wrong)
+	}
+}
+
+// What only tells of content that stands already is taken over at once, but not while the
+// target is frozen: neither by a hub nor on the host itself.
+func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
+	for _, byHub := range []bool{true, false} {
+		w := newWorld()
+		w.offer(assignment(1, "modules/a=1"))
+		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+		next := assignment(2, "modules/a=1")
+		next.Top.Revision.Commit = strings.Repeat("b", 40)
+		next.Modules[0].Revision.Commit = strings.Repeat("b", 40)
+		if byHub {
+			next.Frozen = "a feast"
+		} else {
+			w.step(machine.Frost{Why: "by ada"})
+		}
+		w.offer(next)
+		if good := w.durable().Good; good.Generation != 1 || good.Top.Revision.Commit != strings.Repeat("a", 40) {
+			t.Errorf("by a hub %t: a frozen target has %d.%d of %s", byHub, good.Epoch, good.Generation, good.Top.Revision.Commit)
+		}
+		w.step(machine.Frost{})
+		next.Generation, next.Frozen = 3, ""
+		w.offer(next)
+		if good := w.durable().Good; good.Generation == 1 || good.Top.Revision.Commit != strings.Repeat("b", 40) {
+			t.Errorf("by a hub %t: after that it has %d.%d", byHub, good.Epoch, good.Generation)
+		}
+		if w.run != nil || len(w.wrong) > 0 {
+			t.Errorf("by a hub %t: %s, %q", byHub, inRun(w), w.wrong)
+		}
+	}
+}
