@@ -49,6 +49,10 @@ func TestLockOut(t *testing.T) {
 		{"file:/home/ann/.ssh", "changed"},
 		{"file:/home/ann/.ssh/authorized_keys", "changed"},
 		{"edit:/root/.ssh/authorized_keys#match:ann", "changed"},
+		{"file:/home/ann/.ssh/authorized_keys2", "changed"},
+		{"edit:/root/.ssh/authorized_keys2#line:x", "changed"},
+		{"meta:/home/ann/.ssh/authorized_keys", "changed"},
+		{"file:/home/ann/.ssh/authorized_keys.d/x", never},
 		{"file:/home/ann/.ssh/config", never},
 		{"file:/home/ann/authorized_keys", never},
 		{"unit:ssh.service", "every"},
@@ -70,6 +74,12 @@ func TestLockOut(t *testing.T) {
 		{"pkg:ufw", "every"},
 		{"pkg:nginx", never},
 		{"member:ann/sudo", "changed"},
+		{"member:ann/wheel", "changed"},
+		{"member:ann/admin", "changed"},
+		{"member:ann/root", "changed"},
+		{"member:ann/ssh", "changed"},
+		{"member:ann/wheels", never},
+		{"member:sudo/audio", never},
 		{"member:ann/audio", never},
 		{"user:ann", "changed"},
 		{"group:ann", never},
@@ -114,6 +124,22 @@ func TestLockOutOfAccounts(t *testing.T) {
 		}
 		if got := len(plan.LockOut(&plan.Plan{Changes: []plan.Change{change}})) == 1; got != c.want {
 			t.Errorf("%+v %s: %t", c.from.User, c.field, got)
+		}
+	}
+}
+
+// TestLockOutOfWhatIsUnknown: what becomes known only during the run may be a change or a removal, so
+// that whatever counts for some action counts; nothing else does.
+func TestLockOutOfWhatIsUnknown(t *testing.T) {
+	for a, want := range map[addr.Addr]bool{
+		"file:/home/ann/.ssh/authorized_keys2": true, "file:/root/.ssh": true, "member:ann/wheel": true, "user:ann": true, "pkg:openssh-server": true, "meta:/etc": true,
+		"file:/etc/sudoers.d/ops": true, "unit:ssh.service": true, "file:/srv/x": false, "member:ann/audio": false, "pkg:nginx": false, "": false,
+	} {
+		if got := len(plan.LockOut(&plan.Plan{Later: []plan.Later{{Addr: a}}})) == 1; got != want {
+			t.Errorf("%s, unknown: %t", a, got)
+		}
+		if create := len(plan.LockOut(&plan.Plan{Later: []plan.Later{{Action: plan.Create, Addr: a}}})) == 1; create && !want {
+			t.Errorf("%s is created, and that counts alone", a)
 		}
 	}
 }

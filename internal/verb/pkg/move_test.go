@@ -95,6 +95,33 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
+// TestReturnsAsItWas: a package that comes back with another one has the mark that it had: it is
+// a dependency again if it was one, and nobody's autoremove takes it if it was not.
+func TestReturnsAsItWas(t *testing.T) {
+	for _, c := range []struct {
+		autos []string
+		auto  bool
+	}{{nil, false}, {[]string{"tool"}, true}, {[]string{"other"}, false}} {
+		h, e := machine(t)
+		s := parse(t, "PKG lib")
+		now, err := Pkg{}.Observe(t.Context(), e, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := image.Image{Package: &image.Package{Version: "1", Also: map[string]string{"tool": "1"}, Autos: c.autos}}
+		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: before, Undo: true}}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := h.Repository().Installed(t.Context(), []string{"lib", "tool"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all["tool"].Version != "1" || all["tool"].Auto != c.auto || all["lib"].Version != "1" || all["lib"].Auto {
+			t.Errorf("%q: tool is %+v, lib %+v", c.autos, all["tool"], all["lib"])
+		}
+	}
+}
+
 // TestNothingToDo costs no transaction.
 func TestNothingToDo(t *testing.T) {
 	h, e := machine(t)

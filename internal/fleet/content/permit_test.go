@@ -1,0 +1,81 @@
+package content_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// A permit counts if its key is believed for permits, now: not for commits alone, and not only
+// when the commit was made.
+func TestKeysOfPermits(t *testing.T) {
+	g := site(t)
+	var commits string
+	g.key, commits = newKey(t, "ed25519")
+	old := g.commit("old")
+	a, b, proof := g.pack(old).part(t, content.Top)
+	key, line := newKey(t, "ed25519")
+	line = strings.TrimPrefix(line, "ann@example.org ")
+	cl := claim(a)
+	cl.Permit = sign(t, key, content.PermitNamespace, content.Permit{Repository: "site", Commit: old, Targets: []string{"web1"}, Expires: now + 60}.Text())
+	for options, want := range map[string]string{
+		``:                                   "",
+		`namespaces="fettle-rollback"`:       "",
+		`namespaces="git,fettle-*"`:          "",
+		`valid-after="20231116020000"`:       "",
+		`valid-before="20231116020001"`:      "",
+		`namespaces="git"`:                   "not for the namespace fettle-rollback",
+		`namespaces="fettle-rollback2,file"`: "not for the namespace fettle-rollback",
+		`valid-after="20231116020001"`:       "not valid yet on 2023-11-16 02:00:00 UTC",
+		`valid-before="20231116020000"`:      "no longer valid on 2023-11-16 02:00:00 UTC",
+		`valid-before="20231115"`:            "no longer valid", // it was when the commit was made
+	} {
+		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line), Now: now, Floor: g.when + 1}
+		s, err := content.Verify(proof, b, cl, trust)
+		switch {
+		case want != "":
+			wantErr(t, err, want)
+		case err != nil || s.Permit != "eve@example.org" || s.By != "ann@example.org":
+			t.Errorf("%s: %+v, %v", options, s, err)
+		}
+	}
+	// What permits is not asked for where nothing older is wanted, and who may permit signs no commits.
+	cl.Permit = ""
+	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Now: now, Floor: g.when}); err != nil || s.Permit != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	g.key = key
+	na, nb, nproof := g.pack(g.commit("new")).part(t, content.Top)
+	_, err := content.Verify(nproof, nb, claim(na), content.Trust{Signers: signers(t, commits, `eve@example.org namespaces="fettle-rollback" `+line), Now: now})
+	wantErr(t, err, "not for the namespace git")
+}
+
+// A floor falls with a permit only, and only its own: whatever else is taken, in whatever order.
+func TestFloorsFallWithAPermitOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		floors, want := content.Floors{}, map[[2]string]int64{}
+		for range rapid.IntRange(1, 12).Draw(t, "length") {
+			repository, part := rapid.SampledFrom([]string{"site", "other"}).Draw(t, "repository"), rapid.SampledFrom([]string{"", "modules/web"}).Draw(t, "part")
+			s := content.Signed{Time: rapid.Int64Range(1, 9).Draw(t, "time")}
+			if rapid.IntRange(0, 3).Draw(t, "permitted") == 0 {
+				s.Permit = "ann@example.org"
+			}
+			k := [2]string{repository, part}
+			if s.Permit != "" {
+				want[k] = s.Time
+			}
+			want[k] = max(want[k], s.Time)
+			floors.Take(repository, part, s)
+			for _, r := range []string{"site", "other"} {
+				for _, p := range []string{"", "modules/web"} {
+					if got := floors.Of(r, p); got != want[[2]string{r, p}] {
+						t.Fatalf("the floor of %s %q is %d, want %d", r, p, got, want[[2]string{r, p}])
+					}
+				}
+			}
+		}
+	})
+}
