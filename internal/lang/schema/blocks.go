@@ -28,28 +28,28 @@ type Block struct {
 // slice is fresh at each call.
 func Blocks() []Block {
 	return []Block{
-		{Name: "action", Label: "name", Doc: "Something that fettle run does when it is asked to.", Attrs: actionAttrs(), Inside: []string{"param"}},
-		{Name: "block", Label: "name", Doc: "States that others refer to as one.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
-		{Name: "command", Label: "name", Doc: "Something that fettle run does on targets, part after part.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
-		{Name: "define", Label: "name of the kind", Doc: "A kind of the repository's own.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
-		{Name: "enrolled", Label: "name", Doc: "A target that a fleet knows of. Hubs and agents write it.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "the labels that it was enrolled with; those that a target block declares stand above"), {Name: "waits", Type: cty.Set(cty.String), Doc: "the folders of modules that it has and that may not go on yet: they need not be there"}}},
-		{Name: "expect", Doc: "What a test wants. Without anything it wants that it compiles.", Attrs: expectAttrs()},
-		{Name: "exported", Label: "name", Doc: "An input: what other targets export under an output of a module.", Attrs: exportedAttrs()},
-		{Name: "fact", Label: "name of the fact", Doc: "An input: something that is known of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("the value where the host has none"), docAttr()}},
+		{Name: "action", Label: "name", Doc: "A task of a module that fettle run starts.", Attrs: actionAttrs(), Inside: []string{"param"}},
+		{Name: "block", Label: "name", Doc: "A group of states with one name.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
+		{Name: "command", Label: "name", Doc: "A sequence of parts that fettle run starts on targets.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
+		{Name: "define", Label: "name of the kind", Doc: "A kind that the repository defines.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
+		{Name: "enrolled", Label: "name", Doc: "A target that was enrolled in a fleet. Hubs and agents write this block.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "labels from the enrolment; labels of a target block have precedence"), {Name: "waits", Type: cty.Set(cty.String), Doc: "directories of modules that must wait; they may be missing"}}},
+		{Name: "expect", Doc: "Expectations of a test. An empty block expects that the target compiles.", Attrs: expectAttrs()},
+		{Name: "exported", Label: "name", Doc: "An input: values that other targets export as an output of a module.", Attrs: exportedAttrs()},
+		{Name: "fact", Label: "name of the fact", Doc: "An input: a property of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("value for hosts without this fact"), docAttr()}},
 		{Name: "locals", Doc: "Names for values.", names: true},
 		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
-		{Name: "module", Label: "name", Doc: "A module with parameters, or a second time.", Attrs: moduleAttrs()},
-		{Name: "needs", Label: "module", Doc: "Another module of the same target that has to be ready before this one.", Attrs: []kind.Attr{
-			plainText("level", "how far it has to be: applied once (completion), applied with its checks (availability, when left out), or that at the revision that is assigned now (version)", "completion", "availability", "version"), docAttr()}},
-		{Name: "output", Label: "name", Doc: "A value that a module or kind gives to those who use it.", Attrs: outputAttrs()},
+		{Name: "module", Label: "name", Doc: "A module with parameters, or a second instance of a module.", Attrs: moduleAttrs()},
+		{Name: "needs", Label: "module", Doc: "Another module of the same target that must be ready before this module.", Attrs: []kind.Attr{
+			plainText("level", "required level: applied once (completion), applied and its checks pass (availability), or the same at the assigned revision (version); default: availability", "completion", "availability", "version"), docAttr()}},
+		{Name: "output", Label: "name", Doc: "A value that a module or kind provides to its users.", Attrs: outputAttrs()},
 		{Name: "param", Label: "name", Doc: "A parameter of an action or a command.", Attrs: paramAttrs(), Inside: []string{"validation"}},
-		{Name: "part", Label: "name", Doc: "What a command does on some targets. The next part begins when it has ended on all of them.", Attrs: commandPartAttrs(), oneOf: []string{"action", "command"}},
-		{Name: "policy", Doc: "How runs behave.", Attrs: policyAttrs()},
+		{Name: "part", Label: "name", Doc: "One part of a command. The next part begins when this part has ended on all its targets.", Attrs: commandPartAttrs(), oneOf: []string{"action", "command"}},
+		{Name: "policy", Doc: "Behaviour of runs.", Attrs: policyAttrs()},
 		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
-		{Name: "ssh", Doc: "How targets are reached: by OpenSSH.", Attrs: sshAttrs()},
-		{Name: "target", Label: "name", Doc: "A thing that is configured.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "its labels, by which target groups select it")), Inside: []string{"module", "policy", "ssh"}},
-		{Name: "target_group", Label: "name", Doc: "Targets by name or label, with what they share.", Attrs: groupAttrs(), Inside: []string{"module", "policy", "ssh"}, oneOf: []string{"labels", "targets"}},
-		{Name: "test", Label: "name", Doc: "What a module, or a target, comes to.", Attrs: testAttrs(), Inside: []string{"expect"}, needs: []string{"expect"}},
+		{Name: "ssh", Doc: "The connection to targets over OpenSSH.", Attrs: sshAttrs()},
+		{Name: "target", Label: "name", Doc: "A host that the repository configures.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "labels; target groups select by them")), Inside: []string{"module", "policy", "ssh"}},
+		{Name: "target_group", Label: "name", Doc: "Targets selected by name or label, and their shared settings.", Attrs: groupAttrs(), Inside: []string{"module", "policy", "ssh"}, oneOf: []string{"labels", "targets"}},
+		{Name: "test", Label: "name", Doc: "A test of a module or of a target.", Attrs: testAttrs(), Inside: []string{"expect"}, needs: []string{"expect"}},
 		{Name: "validation", Doc: "A rule for the value of a variable.", Attrs: validationAttrs()},
 		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(), Inside: []string{"validation"}},
 	}
@@ -65,10 +65,10 @@ func plainText(name, doc string, oneOf ...string) kind.Attr {
 }
 
 func typeAttr() kind.Attr {
-	return plainText("type", "string, number, bool, any, list(…), set(…), map(…), object({ … }) or tuple([…]); any when left out")
+	return plainText("type", "string, number, bool, any, list(…), set(…), map(…), object({ … }) or tuple([…]); default: any")
 }
 
-func docAttr() kind.Attr { return plainText("description", "for people") }
+func docAttr() kind.Attr { return plainText("description", "short description") }
 
 func defaultAttr(doc string) kind.Attr {
 	return kind.Attr{Name: "default", Type: cty.DynamicPseudoType, Doc: doc}
@@ -79,14 +79,14 @@ func varsAttr(doc string) kind.Attr {
 }
 
 func dataAttr() kind.Attr {
-	return kind.Attr{Name: "data", Type: cty.List(cty.String), Doc: "files of variables, paths from the top of the repository; a later one stands above"}
+	return kind.Attr{Name: "data", Type: cty.List(cty.String), Doc: "files of variables, paths from the top of the repository; later files have precedence"}
 }
 
 // mergeWords are the ways in which a value joins those below it.
 func mergeWords() []string { return []string{"replace", "shallow", "deep"} }
 
 func mergesAttr() kind.Attr {
-	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(), Doc: "how values given here join those below, by the name of the variable"}
+	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(), Doc: "merge of values with values of lower levels, by name of the variable"}
 }
 
 func layerAttr() kind.Attr {
@@ -97,8 +97,8 @@ func labels(t cty.Type, doc string) kind.Attr { return kind.Attr{Name: "labels",
 
 func levelAttrs() []kind.Attr {
 	return []kind.Attr{
-		{Name: "roles", Type: sequence, Doc: "roles that it plays, by name"},
-		{Name: "modules", Type: sequence, Doc: "folders below modules/"},
+		{Name: "roles", Type: sequence, Doc: "names of roles"},
+		{Name: "modules", Type: sequence, Doc: "directories below modules/"},
 		layerAttr(), varsAttr("variables"), dataAttr(), mergesAttr(), docAttr(),
 	}
 }
@@ -106,90 +106,90 @@ func levelAttrs() []kind.Attr {
 func groupAttrs() []kind.Attr {
 	return append(levelAttrs(),
 		kind.Attr{Name: "targets", Type: sequence, Doc: "names with * ? and [a-z], or regular expressions between slashes"},
-		labels(mapping, "values of labels: a text, a list of which one has to be the value, or * for any"))
+		labels(mapping, "required labels: a value, a list of accepted values, or * for any value"))
 }
 
 func moduleAttrs() []kind.Attr {
-	return []kind.Attr{plainText("source", "folder of the module; modules/NAME when left out"), varsAttr("variables for this module alone")}
+	return []kind.Attr{plainText("source", "directory of the module; default: modules/NAME"), varsAttr("variables of this module")}
 }
 
 func lookupAttrs() []kind.Attr {
 	return []kind.Attr{
-		plainText("url", "what is asked: http:// or https://"),
-		{Name: "command", Type: cty.List(cty.String), Doc: "or what is run, in the module's folder: the program and its arguments"},
-		plainText("format", "what the answer is: json when left out", "json", "yaml", "text"),
-		plainText("max_age", "after which fettle lookup status calls the snapshot stale, such as 24h"),
-		plainText("timeout", "how long the answer may take: 30s when left out"), docAttr(),
+		plainText("url", "URL with http:// or https://"),
+		{Name: "command", Type: cty.List(cty.String), Doc: "instead of url: a program and its arguments; it runs in the module's directory"},
+		plainText("format", "format of the answer; default: json", "json", "yaml", "text"),
+		plainText("max_age", "age after which fettle lookup status reports the snapshot as stale, such as 24h"),
+		plainText("timeout", "time limit; default: 30s"), docAttr(),
 	}
 }
 
 func actionAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or several such lists, which run one after the other until one fails"},
-		{Name: "dry_run", Type: cty.DynamicPseudoType, Doc: "commands that say what it would do, for fettle run --dry-run"},
-		{Name: "changes", Type: cty.Bool, Doc: "false for an action that only looks, which waits for no lock"},
-		plainText("output", "json for commands that print JSON: objects, which fettle run shows as a table; text when left out", "json", "text"),
-		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables; a secret among them is shown nowhere"},
+		{Name: "dry_run", Type: cty.DynamicPseudoType, Doc: "commands for fettle run --dry-run, which must not change anything"},
+		{Name: "changes", Type: cty.Bool, Doc: "false if the action changes nothing; it then needs no lock"},
+		plainText("output", "json if the commands print JSON objects, which fettle run shows as a table; default: text", "json", "text"),
+		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables; secrets are never shown"},
 		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
-		{Name: "timeout", Type: cty.String, Doc: "of each command, such as 30s; 5m when left out"}, docAttr(),
+		{Name: "timeout", Type: cty.String, Doc: "time limit of each command, such as 30s; default: 5m"}, docAttr(),
 	}
 }
 
 func partTargets() kind.Attr {
-	return kind.Attr{Name: "targets", Type: sequence, Doc: "a selection, as -t takes it, which -t makes smaller; without it the part runs where -t says"}
+	return kind.Attr{Name: "targets", Type: sequence, Doc: "a selection with the syntax of -t; -t restricts it; default: the targets of -t"}
 }
 
 func commandPartAttrs() []kind.Attr {
 	return []kind.Attr{
 		partTargets(),
-		plainText("action", "the action that it runs: NAME or MODULE.NAME"),
+		plainText("action", "name of an action: NAME or MODULE.NAME"),
 		{Name: "params", Type: mapping, Doc: "parameters of the action"},
-		{Name: "command", Type: cty.DynamicPseudoType, Doc: "or what it runs: list of words, or several such lists, which run one after the other until one fails"},
-		{Name: "changes", Type: cty.Bool, Doc: "false for a command that only looks, which waits for no lock"},
+		{Name: "command", Type: cty.DynamicPseudoType, Doc: "instead of action: list of words, or several such lists, which run one after the other until one fails"},
+		{Name: "changes", Type: cty.Bool, Doc: "false if the command changes nothing; it then needs no lock"},
 		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables of the command"},
-		{Name: "cwd", Type: cty.String, Doc: "its working directory"}, {Name: "user", Type: cty.String, Doc: "run it as this user"},
-		{Name: "timeout", Type: cty.String, Doc: "of all of it on one target, such as 30s; 5m when left out"},
-		{Name: "batch", Type: cty.DynamicPseudoType, Doc: "so many targets are finished before the next begin, such as 5 or \"10%\""},
-		{Name: "max_failed", Type: cty.DynamicPseudoType, Doc: "so many may fail; with one more no target begins, and no part: 0 when left out"},
+		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
+		{Name: "timeout", Type: cty.String, Doc: "time limit of the part on one target, such as 30s; default: 5m"},
+		{Name: "batch", Type: cty.DynamicPseudoType, Doc: "number of targets that run before the next begin, such as 5 or \"10%\""},
+		{Name: "max_failed", Type: cty.DynamicPseudoType, Doc: "accepted failures; after more, no further target or part begins; default: 0"},
 	}
 }
 
 func outputAttrs() []kind.Attr {
-	return []kind.Attr{{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "what it gives"},
-		{Name: "exported", Type: cty.Bool, Doc: "of a module: other targets may use it, too"},
-		plainText("type", "what it is; an exported output has to say all of it: string, number, bool, list(…), set(…), map(…), object({ … }) or tuple([…])"), docAttr()}
+	return []kind.Attr{{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "the value"},
+		{Name: "exported", Type: cty.Bool, Doc: "export the output of a module to other targets"},
+		plainText("type", "type; required for exported outputs: string, number, bool, list(…), set(…), map(…), object({ … }) or tuple([…])"), docAttr()}
 }
 
 func exportedAttrs() []kind.Attr {
-	module := plainText("module", "whose output it is: a folder below modules/")
+	module := plainText("module", "module with the output: a directory below modules/")
 	module.Required = true
 	return []kind.Attr{
-		module, plainText("output", "the output; the name of the block when left out"),
-		{Name: "targets", Type: sequence, Doc: "whose: names with * ? and [a-z], or regular expressions between slashes"},
-		labels(mapping, "and whose labels are these: a text, a list of which one has to be the value, or * for any"),
-		{Name: "same", Type: sequence, Doc: "and whose labels of these names are as those of the target that uses it"},
-		{Name: "at_least", Type: cty.Number, Doc: "so many have to have reported before it is known: 0 when left out"}, docAttr(),
+		module, plainText("output", "name of the output; default: name of the block"),
+		{Name: "targets", Type: sequence, Doc: "select targets by name, with * ? and [a-z], or regular expressions between slashes"},
+		labels(mapping, "select targets by label: a value, a list of accepted values, or * for any value"),
+		{Name: "same", Type: sequence, Doc: "names of labels that must be equal on both targets"},
+		{Name: "at_least", Type: cty.Number, Doc: "number of targets that must have reported before the map is known; default: 0"}, docAttr(),
 	}
 }
 
 func defineAttrs() []kind.Attr {
-	return []kind.Attr{plainText("main", "the variable that the label stands for"), docAttr()}
+	return []kind.Attr{plainText("main", "variable that gets the label"), docAttr()}
 }
 
 func variableAttrs() []kind.Attr {
-	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(), plainText("merge", "how values join those below: replace when left out", mergeWords()...),
-		{Name: "file", Type: cty.Bool, Doc: "of a defined kind: it names a file of the module that uses the kind"}}
+	return []kind.Attr{typeAttr(), defaultAttr("default value; a variable without it is required"), docAttr(), plainText("merge", "merge of values with values of lower levels; default: replace", mergeWords()...),
+		{Name: "file", Type: cty.Bool, Doc: "in define: the value names a file of the module that uses the kind"}}
 }
 
 func paramAttrs() []kind.Attr {
-	return []kind.Attr{typeAttr(), defaultAttr("the value when none is given; without it one must be"), docAttr(),
-		{Name: "secret", Type: cty.Bool, Doc: "what is given is shown and recorded nowhere, and may stand in env alone"}}
+	return []kind.Attr{typeAttr(), defaultAttr("default value; a variable without it is required"), docAttr(),
+		{Name: "secret", Type: cty.Bool, Doc: "the value is never shown or recorded, and is allowed only in env"}}
 }
 
 func validationAttrs() []kind.Attr {
 	return []kind.Attr{
-		{Name: "condition", Type: condition, Required: true, Doc: "expression that has to be true"},
-		{Name: "error_message", Type: cty.String, Required: true, Doc: "what is said when it is not"},
+		{Name: "condition", Type: condition, Required: true, Doc: "expression that must be true"},
+		{Name: "error_message", Type: cty.String, Required: true, Doc: "error message"},
 	}
 }
 
@@ -201,9 +201,9 @@ func policyAttrs() []kind.Attr {
 		word("on_failure", "when a step failed", "stop", "undo"),
 		word("on_crash", "after a crash", "undo", "finish"),
 		word("on_check_failure", "when a check failed", "keep", "rollback"),
-		word("drift", "what somebody else changed", "repair", "report"),
-		word("lockout", "what confirms a run that may lock an operator out", "confirm", "checks", "ignore"),
-		word("confirm_within", "how long such a run waits for its confirmation, such as 60s"),
+		word("drift", "drift: repair or only report", "repair", "report"),
+		word("lockout", "confirmation of a run that may lock operators out", "confirm", "checks", "ignore"),
+		word("confirm_within", "time to confirm such a run, such as 60s"),
 		{Name: "require_undo", Type: cty.Bool, Doc: "refuse exec states without undo"},
 		word("repository", "the name of the repository, by which hosts recognize it; only at the top"),
 	}
@@ -211,11 +211,11 @@ func policyAttrs() []kind.Attr {
 
 func sshAttrs() []kind.Attr {
 	return []kind.Attr{
-		{Name: "enabled", Type: cty.Bool, Doc: "false: not by ssh after all, whatever a lower level says"},
-		{Name: "host", Type: cty.String, Doc: "name, address, or a Host of your ssh_config; the name of the target when left out"},
-		{Name: "user", Type: cty.String, Doc: "whom to log in as; what ssh says when left out"},
-		{Name: "port", Type: cty.Number, Doc: "1 to 65535; what ssh says when left out"},
-		{Name: "sudo", Type: cty.Bool, Doc: "become root with sudo there"},
+		{Name: "enabled", Type: cty.Bool, Doc: "false: disable ssh of lower levels"},
+		{Name: "host", Type: cty.String, Doc: "name, address, or a Host of your ssh_config; default: name of the target"},
+		{Name: "user", Type: cty.String, Doc: "login name; default: the setting of ssh"},
+		{Name: "port", Type: cty.Number, Doc: "1 to 65535; default: the setting of ssh"},
+		{Name: "sudo", Type: cty.Bool, Doc: "become root with sudo"},
 		{Name: "options", Type: cty.Map(cty.String), Doc: "options of ssh_config, by name"},
 	}
 }
@@ -223,35 +223,35 @@ func sshAttrs() []kind.Attr {
 func testAttrs() []kind.Attr {
 	return []kind.Attr{
 		docAttr(),
-		{Name: "target", Type: cty.String, Doc: "a target of the repository; without it the module alone"},
+		{Name: "target", Type: cty.String, Doc: "a target of the repository; default: only the module"},
 		labels(cty.Map(cty.String), "labels of the target"),
-		{Name: "facts", Type: cty.DynamicPseudoType, Doc: "facts by name; there are no others"},
-		{Name: "secrets", Type: cty.Map(cty.String), Doc: "secrets by name, in the place of the repository's"},
-		{Name: "outputs", Type: cty.Map(cty.String), Doc: "what commands gave, by state as it is referred to; every other result is not known yet"},
-		{Name: "exported", Type: cty.DynamicPseudoType, Doc: "what other targets export, by exported block and target; there is nothing else"},
-		varsAttr("variables, above every other level"),
+		{Name: "facts", Type: cty.DynamicPseudoType, Doc: "facts by name; other facts do not exist"},
+		{Name: "secrets", Type: cty.Map(cty.String), Doc: "secrets by name; they replace the secrets of the repository"},
+		{Name: "outputs", Type: cty.Map(cty.String), Doc: "results of commands by reference; other results are unknown"},
+		{Name: "exported", Type: cty.DynamicPseudoType, Doc: "exported values by name of the exported block and target"},
+		varsAttr("variables; they have precedence over all levels"),
 	}
 }
 
 func expectAttrs() []kind.Attr {
 	list := func(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: sequence, Doc: doc} }
 	return []kind.Attr{
-		list("states", "states that are there, as they are referred to"),
-		list("no_states", "states that are not there"),
-		list("held", "states that wait for what a run gives"),
-		list("steps", "steps that are there; * is any text"),
-		list("no_steps", "steps that are not there"),
-		list("order", "steps that come one after the other"),
-		plainText("list", "file beside the test that holds the whole list"),
-		plainText("error", "part of a mistake that has to be found; stands alone"),
+		list("states", "expected states, as references"),
+		list("no_states", "states that must not exist"),
+		list("held", "states that wait for the result of a command"),
+		list("steps", "expected steps; * matches any text"),
+		list("no_steps", "steps that must not exist"),
+		list("order", "steps in this order"),
+		plainText("list", "file beside the test with the complete list"),
+		plainText("error", "part of an expected error; the only expectation"),
 	}
 }
 
 // partAttrs stand on blocks alone.
 func partAttrs() []kind.Attr {
 	return []kind.Attr{
-		{Name: "rescue", Type: reference, Doc: "actions that run if something in it failed"},
-		{Name: "always", Type: reference, Doc: "actions that run if something in it changed or failed, before what is after it"},
+		{Name: "rescue", Type: reference, Doc: "actions that run if a state in it failed"},
+		{Name: "always", Type: reference, Doc: "actions that run if a state in it changed or failed, before later states"},
 	}
 }
 
@@ -259,22 +259,22 @@ func partAttrs() []kind.Attr {
 // for_each for all but blocks.
 func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 	attrs := []kind.Attr{
-		{Name: "after", Type: reference, Doc: "states, blocks or modules that come before it"},
-		{Name: "before", Type: reference, Doc: "states, blocks or modules that come after it"},
+		{Name: "after", Type: reference, Doc: "states, blocks or modules that precede it"},
+		{Name: "before", Type: reference, Doc: "states, blocks or modules that follow it"},
 		{Name: "notify", Type: reference, Doc: "actions that run if it changed"},
 		{Name: "notify_failure", Type: reference, Doc: "actions that run if it failed"},
-		{Name: "when", Type: condition, Doc: "expression; false leaves it out"},
+		{Name: "when", Type: condition, Doc: "expression; if false, it is omitted"},
 	}
 	if each {
-		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression, Doc: "expression that gives a set of texts or a map: a state for each, with each.key and each.value"})
+		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression, Doc: "set of texts or map: one state for each element, with each.key and each.value"})
 	}
 	if len(actions) > 0 {
 		var names []string
 		for _, a := range actions {
 			names = append(names, a.Name)
 		}
-		attrs = append(attrs, kind.Attr{Name: "listen", Type: listen, OneOf: names, Doc: "states whose change runs an action of it"},
-			kind.Attr{Name: "listen_failure", Type: listen, OneOf: names, Doc: "states whose failure runs an action of it"})
+		attrs = append(attrs, kind.Attr{Name: "listen", Type: listen, OneOf: names, Doc: "states whose change runs its action"},
+			kind.Attr{Name: "listen_failure", Type: listen, OneOf: names, Doc: "states whose failure runs its action"})
 	}
 	return attrs
 }
