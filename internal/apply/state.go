@@ -40,9 +40,7 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	c, s := r.plan.Changes[i], r.m.Status(i)
 	if c.Addr.Kind() == addr.KindExec && s != Done {
-		if commandUnknown(c.Action, s) {
-			delete(entries, c.Addr)
-		}
+		r.notDone(entries, i)
 		return
 	}
 	partly := s == Failed && r.fx[i].changed || s == Stuck
@@ -75,7 +73,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if had {
 		e.Origin, e.Adopted, e.First, e.Run = old.Origin, old.Adopted, old.First, old.Run
 	}
-	e.Output = outputOf(old, e, r.fx[i].to)
+	e.Output, e.Undo = outputOf(old, e, r.fx[i].to), undoOf(old, e)
 	if r.fx[i].changed {
 		e.Run = r.header.Run
 		e.Origin, e.Adopted = r.originAfter(entries, i, e, had), nil
@@ -95,12 +93,6 @@ func withoutPurge(e journal.Entry) journal.Entry {
 	e.Step = s.String()
 	return e
 }
-
-// commandUnknown tells whether the command of an entry does not count as done any
-// more: its removal ran its undo, and taking that back failed. A command counts as
-// done only when its change is Done at the end of the run: one that failed, or that
-// was undone with success or without, runs again with the next apply.
-func commandUnknown(a plan.Action, s Status) bool { return a == plan.Remove && s == Stuck }
 
 // withTree adds to an origin that was a directory by itself what others had in
 // it, which is known once the directory was taken whole.
@@ -191,6 +183,7 @@ func (r *run) asThen(e journal.Entry) journal.Entry {
 	if then.Adopted != nil && e.Origin != nil {
 		then.Origin, then.Adopted = then.Adopted, nil
 	}
+	then.Failed = then.Failed || e.Failed
 	return then
 }
 

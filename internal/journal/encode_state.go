@@ -60,6 +60,10 @@ func (o *object) entry(e *Entry) {
 	if e.Output != nil {
 		o.text("out", *e.Output, true)
 	}
+	if e.Failed {
+		o.b = append(o.b, `,"fail":true`...)
+	}
+	o.text("undo", e.Undo, false)
 	o.b = append(o.b, '}')
 }
 
@@ -190,6 +194,10 @@ func (s *scanner) entry() (e Entry) {
 	if s.skip(`,"out":"`) {
 		out := s.text()
 		e.Output = &out
+	}
+	e.Failed = s.skip(`,"fail":true`)
+	if s.skip(`,"undo":"`) {
+		e.Undo = s.text()
 	}
 	s.expect(`}`)
 	return e

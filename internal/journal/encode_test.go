@@ -181,6 +181,7 @@ func TestEntriesAreReadByHand(t *testing.T) {
 			out := plain.Draw(t, "out")
 			e.Output = &out
 		}
+		e.Failed, e.Undo = rapid.Bool().Draw(t, "failed"), plain.Draw(t, "undo")
 		switch rapid.IntRange(0, 3).Draw(t, "origin") {
 		case 1:
 			e.Origin = &image.Image{File: &image.File{Type: image.Absent}}
@@ -192,7 +193,7 @@ func TestEntriesAreReadByHand(t *testing.T) {
 		o := object{}
 		o.entry(&e)
 		s := scanner{rest: string(o.b) + `,{"a":"next`}
-		if got := s.entry(); s.bad || s.rest != `,{"a":"next` || got.Step != e.Step || got.Run != e.Run || !reflect.DeepEqual(got.Origin, e.Origin) || !reflect.DeepEqual(got.Output, e.Output) {
+		if got := s.entry(); s.bad || s.rest != `,{"a":"next` || !reflect.DeepEqual(got, e) {
 			t.Fatalf("%s is read as %+v, bad %v, and %q is left", o.b, got, s.bad, s.rest)
 		}
 	})

@@ -198,6 +198,12 @@ type Entry struct {
 	By      addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
 	// Output is what the command of an exec gave to later steps.
 	Output *string `json:"out,omitempty"`
+	// Failed tells of a command that it no longer counts as done: a changed version of it,
+	// or its undo, has failed since.
+	Failed bool `json:"fail,omitempty"`
+	// Undo is the canonical line of an earlier version of a command if that version has an
+	// undo and no later one has; "" otherwise.
+	Undo string `json:"undo,omitempty"`
 }
 
 // PendingAct is a notified action.

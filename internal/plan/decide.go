@@ -82,7 +82,7 @@ func (m *maker) disturbed(s step.Step, now image.Image) string {
 func (m *maker) asWanted(s step.Step, c Change, e journal.Entry, applied bool) bool {
 	switch {
 	case s.Verb == step.Exec && !c.From.Exec.Known:
-		return applied && e.Step == c.Step
+		return applied && e.Step == c.Step && (!e.Failed || m.failedThen(s.Addr()))
 	case m.in.Goal != nil:
 		return putBack(*c.From, *c.To)
 	}
@@ -123,6 +123,8 @@ func why(s step.Step, applied bool, e journal.Entry, c Change) string {
 		return "the list changed; it had also drifted"
 	case applied && e.Step != c.Step:
 		return "the list changed"
+	case applied && e.Failed:
+		return "it or a changed version of it failed since it ran"
 	case applied:
 		return "it is not as it was applied"
 	case s.Absent():

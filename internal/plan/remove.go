@@ -98,7 +98,7 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	s := parse(e.Step)
 	if s.Verb == step.Exec { // its undo runs, whatever its guards say
-		m.removeExec(c, s)
+		m.removeExec(c, e)
 		return
 	}
 	if m.stays(c, e) {
@@ -192,16 +192,6 @@ func (m *maker) purgedBy(a addr.Addr) addr.Addr {
 		return dir
 	}
 	return ""
-}
-
-func (m *maker) removeExec(c Change, s step.Step) {
-	c.From = &image.Image{Exec: &image.Exec{Known: true, Done: true}}
-	c.To = &image.Image{Exec: &image.Exec{Known: true}}
-	if s.Get("undo") == "" {
-		c.Action = Forget
-		c.Irreversible = "the command has no undo, so what it did stays"
-	}
-	m.add(c)
 }
 
 func (m *maker) restorePurged(e journal.Entry) {
