@@ -199,8 +199,8 @@ func (x *Executor) history(after, last int) (map[addr.Addr]image.Image, *past, e
 			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
 		}
 		visible := shown(recs)
-		for _, rec := range recs {
-			if rec.Kind != journal.Move || visible(rec) {
+		for i, rec := range recs {
+			if rec.Kind != journal.Move || visible(i) {
 				p.move(rec, did(rec.Change))
 			}
 			if !tellsBefore(rec) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()] {
@@ -217,21 +217,6 @@ func (x *Executor) history(after, last int) (map[addr.Addr]image.Image, *past, e
 		}
 	}
 	return before, p, nil
-}
-
-// shown tells of a run which of its moves became visible. The others found what
-// somebody else has changed since, or were never made.
-func shown(recs []journal.Record) func(journal.Record) bool {
-	done, results := map[int]bool{}, map[string]bool{}
-	for _, rec := range recs {
-		switch {
-		case rec.Kind == journal.Done && !rec.Back:
-			done[rec.Batch] = true
-		case rec.Kind == journal.Result && !rec.Back && rec.Error == "":
-			results[rec.Path] = true
-		}
-	}
-	return func(rec journal.Record) bool { return done[rec.Batch] || results[rec.Path] }
 }
 
 // ownsPart tells whether an address is a part of what is at a path.

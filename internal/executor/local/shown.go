@@ -1,0 +1,34 @@
+package local
+
+import "fettle.dev/fettle/internal/journal"
+
+// shown tells of a run which of its records are moves that became visible and stayed so. The
+// others found what somebody else has changed since, were never made, or were taken
+// back by the run itself.
+func shown(recs []journal.Record) func(i int) bool {
+	type at struct {
+		change int
+		path   string
+	}
+	done, results, last := map[int]bool{}, map[string]bool{}, map[at]int{}
+	for i, rec := range recs {
+		switch {
+		case rec.Kind == journal.Done:
+			done[rec.Batch] = true
+		case rec.Kind == journal.Result && rec.Back && rec.Error == "" && rec.Path != "":
+			last[at{rec.Change, rec.Path}] = i
+		case rec.Kind == journal.Result && !rec.Back && rec.Error == "":
+			results[rec.Path] = true
+		}
+	}
+	for i, rec := range recs {
+		if rec.Kind == journal.Move && rec.Back && done[rec.Batch] {
+			k := at{rec.Change, rec.Path}
+			last[k] = max(last[k], i)
+		}
+	}
+	return func(i int) bool {
+		rec := recs[i]
+		return i >= last[at{rec.Change, rec.Path}] && (done[rec.Batch] || results[rec.Path])
+	}
+}

@@ -1,0 +1,34 @@
+package local
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/journal"
+)
+
+// What a run took back is as if it had never been: a path that it removed and restored was
+// not released by it.
+func TestMovesThatStay(t *testing.T) {
+	recs := []journal.Record{
+		{Kind: journal.Begin},
+		{Kind: journal.Move, Change: 1, Path: "/stays", Batch: 1},
+		{Kind: journal.Move, Change: 2, Path: "/back", Batch: 1},
+		{Kind: journal.Done, Batch: 1},
+		{Kind: journal.Move, Change: 3, Path: "/never", Batch: 2},
+		{Kind: journal.Move, Change: 4, Path: "/alone", Batch: 3},
+		{Kind: journal.Result, Change: 4, Path: "/alone", Batch: 3},
+		{Kind: journal.Move, Change: 5, Path: "/was-back", Batch: 4},
+		{Kind: journal.Done, Batch: 4},
+		{Kind: journal.Move, Change: 2, Path: "/back", Batch: 5, Back: true},
+		{Kind: journal.Done, Batch: 5, Back: true},
+		{Kind: journal.Move, Change: 1, Path: "/stays", Batch: 6, Back: true},
+		{Kind: journal.Result, Change: 5, Path: "/was-back", Back: true},
+	}
+	visible := shown(recs)
+	want := map[int]bool{1: true, 5: true}
+	for i, rec := range recs {
+		if rec.Kind == journal.Move && !rec.Back && visible(i) != want[i] {
+			t.Errorf("the move of %s counts: %v", rec.Path, visible(i))
+		}
+	}
+}
