@@ -289,14 +289,15 @@ func (m *maker) removeAround(c Change, e journal.Entry) {
 }
 
 // keptBelow restores what a kept tree has below a directory, but for what has an
-// address of its own.
+// address of its own, or goes back to what a run found there.
 func (m *maker) keptBelow(dir, tree string) {
 	if m.in.Kept == nil || m.replacedAbove(dir) {
 		return
 	}
 	for _, k := range m.in.Kept(tree) {
 		p := path.Join(dir, k.Rel)
-		if _, now := m.now[addr.File(p)]; !now && !m.paths[p] && !m.ownedAbove(dir, p) {
+		_, now := m.now[addr.File(p)]
+		if _, _, found := m.foundAt(p); !now && !found && !m.paths[p] && !m.ownedAbove(dir, p) {
 			m.restore(p, k.File, "as it was before fettle removed "+dir)
 		}
 	}
