@@ -36,7 +36,7 @@ func EnterProgram(args []string) (int, error) {
 		return wallsExit, errors.New(wallsSay + "the limits are no numbers")
 	}
 	runtime.LockOSThread() // what is given up below is given up by this thread, which becomes the program
-	if err := errors.Join(room(args[2]), powerless(), programWall()); err != nil {
+	if err := errors.Join(restrictFiles(args[2]), powerless(), programWall()); err != nil {
 		return wallsExit, fmt.Errorf("%s%w", wallsSay, err)
 	}
 	path, err := programPath(args[3])
@@ -70,9 +70,9 @@ func programPath(name string) (string, error) {
 	return "", fmt.Errorf("cannot find the program %s: %w", name, exec.ErrNotFound)
 }
 
-// room makes dir/root the only file system there is: the system's programs, the
+// restrictFiles makes dir/root the only file system there is: the system's programs, the
 // work folder and three devices, all of them only to be read.
-func room(dir string) error {
+func restrictFiles(dir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made one's own: %w", err)
 	}
@@ -211,12 +211,12 @@ func bounds(memory, seconds uint64) error {
 }
 
 // programWall is a second wall for the same: nothing is written, mounted or
-// connected to, even where the room had a gap. It is put on the thread that
+// connected to, even if the mounts had a gap. It is put on the thread that
 // becomes the program; go-landlock's own way needs /proc, which is not here.
 func programWall() error {
 	abi, err := llsyscall.LandlockGetABIVersion()
 	if err != nil || abi < 1 {
-		return nil // the room is all there is
+		return nil // the mounts are the only protection
 	}
 	rights := llsyscall.RulesetAttr{HandledAccessFS: llsyscall.AccessFSRefer - 1}
 	if abi >= 2 {

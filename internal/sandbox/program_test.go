@@ -133,8 +133,8 @@ func endlessOutput([]string) error {
 	return nil
 }
 
-// room makes the folders of a program, with the test binary as the program.
-func room(t *testing.T) string {
+// programDir makes the directories of a program, with the test binary as the program.
+func programDir(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root: namespaces may not be there for others")
@@ -168,7 +168,7 @@ func room(t *testing.T) string {
 }
 
 func TestProgramPrints(t *testing.T) {
-	dir := room(t)
+	dir := programDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "work/in"), []byte("input\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestProgramPrints(t *testing.T) {
 // What is kept in does not get out: nothing that it tries works.
 func TestProgramIsKeptIn(t *testing.T) {
 	t.Setenv("SECRET", "x")
-	dir := room(t)
+	dir := programDir(t)
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestProgramIsKeptIn(t *testing.T) {
 }
 
 func TestProgramEnds(t *testing.T) {
-	dir := room(t)
+	dir := programDir(t)
 	run := func(timeout time.Duration, words ...string) sandbox.Printed {
 		t.Helper()
 		res, err := sandbox.Run(context.Background(), "program", sandbox.Program{Dir: dir, Timeout: timeout, MaxOutput: 1 << 20, Argv: append([]string{"./hostile"}, words...)})

@@ -114,7 +114,7 @@ func TestPlanIsolatesGuards(t *testing.T) {
 // says why, and the run asks at the command's turn.
 func TestGuardThatCannotBeIsolated(t *testing.T) {
 	for want, set := range map[string]func(*countingHost){
-		"there is no room here":                   func(c *countingHost) { c.cannot = errors.New("there is no room here") },
+		"a view cannot be opened here":            func(c *countingHost) { c.cannot = errors.New("a view cannot be opened here") },
 		"it uses the network, which is not there": func(c *countingHost) { c.refuse = host.ErrUsesNetwork },
 	} {
 		c := newCountingHost(t)
@@ -150,7 +150,7 @@ func TestGuardOfTheNetwork(t *testing.T) {
 func TestApplyOfUnknownGuardsAlone(t *testing.T) {
 	const list = "MKDIR /srv\nEXEC x cmd unless=true\n"
 	c := newCountingHost(t)
-	c.cannot = errors.New("there is no room here")
+	c.cannot = errors.New("a view cannot be opened here")
 	for want := 1; want >= 0; want-- {
 		rep, err := c.Apply(t.Context(), request(t, list), nil, executor.Options{}, nil)
 		if err != nil || rep.Run != want {
@@ -172,9 +172,9 @@ func TestDriftAndRollbackWithoutGuards(t *testing.T) {
 	if _, err := c.Apply(t.Context(), request(t, "EXEC x cmd unless=true\nMKDIR /srv\n"), nil, executor.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.cannot, c.alone = errors.New("there is no room here"), nil
+	c.cannot, c.alone = errors.New("a view cannot be opened here"), nil
 	p, err := c.Drift(t.Context(), executor.DriftOptions{})
-	if err != nil || len(p.Changes) > 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "exec:x: its guard was not run: there is no room here") {
+	if err != nil || len(p.Changes) > 0 || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "exec:x: its guard was not run: a view cannot be opened here") {
 		t.Errorf("drift is %s, notes %q: %v", whyOf(p), p.Notes, err)
 	}
 	p, err = c.PlanRollback(t.Context(), executor.RollbackRequest{To: 1})

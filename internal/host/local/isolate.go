@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/host/room"
+	"fettle.dev/fettle/internal/host/isolated"
 )
 
 var _ host.Isolator = (*Host)(nil)
@@ -18,18 +18,18 @@ func (h *Host) Isolate(network bool) (host.Isolated, error) {
 	if os.Geteuid() != 0 {
 		return nil, fmt.Errorf("only root can isolate it: %w", host.ErrUnsupported)
 	}
-	r, err := room.Open(room.Options{Network: network})
+	v, err := isolated.Open(isolated.Options{Network: network})
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be isolated here: %w (%w)", err, host.ErrUnsupported)
 	}
-	return &isolated{h: h, room: r, network: network}, nil
+	return &isolatedHost{h: h, view: v, network: network}, nil
 }
 
-// isolated is a view of the machine. Its programs run one after another, so that it is
+// isolatedHost is a view of the machine. Its programs run one after another, so that it is
 // known which of them used the network.
-type isolated struct {
+type isolatedHost struct {
 	h       *Host
-	room    *room.Room
+	view    *isolated.View
 	network bool
 	mu      sync.Mutex
 }
@@ -39,7 +39,7 @@ type isolated struct {
 const ownRoot = "SYSTEMD_IGNORE_CHROOT=1"
 
 // Run implements host.Isolated.
-func (i *isolated) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
+func (i *isolatedHost) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	cmd, err := i.h.command(c)
@@ -55,18 +55,18 @@ func (i *isolated) Run(ctx context.Context, c host.Command) (host.CommandResult,
 	return res, err
 }
 
-func (i *isolated) packets() int64 {
+func (i *isolatedHost) packets() int64 {
 	if i.network {
 		return 0
 	}
-	return i.room.Packets()
+	return i.view.Packets()
 }
 
-// start starts the command on the room's thread, which lives as long as the room: the
+// start starts the command on the thread of the view, which lives as long as the view: the
 // kernel delivers the parent-death signal when it ends.
-func (i *isolated) start(cmd *exec.Cmd) (<-chan error, error) {
+func (i *isolatedHost) start(cmd *exec.Cmd) (<-chan error, error) {
 	var err error
-	i.room.Do(func() { err = cmd.Start() })
+	i.view.Do(func() { err = cmd.Start() })
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +76,9 @@ func (i *isolated) start(cmd *exec.Cmd) (<-chan error, error) {
 }
 
 // Close implements host.Isolated.
-func (i *isolated) Close() error {
+func (i *isolatedHost) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.room.Close()
+	i.view.Close()
 	return nil
 }

@@ -1,4 +1,4 @@
-package room
+package isolated
 
 import (
 	"io/fs"
@@ -74,7 +74,7 @@ func openSockets(paths []string) map[string]int {
 	return ends
 }
 
-// showSockets mounts each socket over what the room has at its path. One that cannot be
+// showSockets mounts each socket over what the view has at its path. One that cannot be
 // shown refuses connections.
 func showSockets(root string, ends map[string]int) {
 	for p, fd := range ends {

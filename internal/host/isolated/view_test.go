@@ -1,4 +1,4 @@
-package room_test
+package isolated_test
 
 import (
 	"net"
@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"fettle.dev/fettle/internal/host/room"
+	"fettle.dev/fettle/internal/host/isolated"
 )
 
-func open(t testing.TB, o room.Options) *room.Room {
+func open(t testing.TB, o isolated.Options) *isolated.View {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can make a room")
+		t.Skip("only root can open an isolated view")
 	}
-	r, err := room.Open(o)
+	r, err := isolated.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func open(t testing.TB, o room.Options) *room.Room {
 	return r
 }
 
-func sh(r *room.Room, script string, words ...string) (string, error) {
+func sh(r *isolated.View, script string, words ...string) (string, error) {
 	var out strings.Builder
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, words...)...)
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -44,8 +44,8 @@ func TestWritesAreDiscarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	name, _ := os.Hostname()
-	r := open(t, room.Options{})
-	out, err := sh(r, `set -e; echo more >> "$1/file"; cat "$1/file"; mkdir "$1/dir"; chmod 644 "$1/file"; hostname changed; cd "$1"; ls; mktemp >/dev/null; : > /run/fettle-room-test`, dir)
+	r := open(t, isolated.Options{})
+	out, err := sh(r, `set -e; echo more >> "$1/file"; cat "$1/file"; mkdir "$1/dir"; chmod 644 "$1/file"; hostname changed; cd "$1"; ls; mktemp >/dev/null; : > /run/fettle-isolated-test`, dir)
 	if err != nil || out != "before\nmore\ndir\nfile\n" {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -55,7 +55,7 @@ func TestWritesAreDiscarded(t *testing.T) {
 	if st, err := os.Stat(file); err != nil || st.Mode() != 0o600 {
 		t.Errorf("the mode is %v: %v", st, err)
 	}
-	for _, p := range []string{filepath.Join(dir, "dir"), "/run/fettle-room-test"} {
+	for _, p := range []string{filepath.Join(dir, "dir"), "/run/fettle-isolated-test"} {
 		if _, err := os.Lstat(p); err == nil {
 			t.Errorf("%s is there", p)
 		}
@@ -67,7 +67,7 @@ func TestWritesAreDiscarded(t *testing.T) {
 
 // Kernel settings cannot be written to.
 func TestKernelSettingsAreReadOnly(t *testing.T) {
-	r := open(t, room.Options{Network: true})
+	r := open(t, isolated.Options{Network: true})
 	if out, err := sh(r, "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness"); err == nil {
 		t.Errorf("a setting was written: %s", out)
 	}
@@ -93,21 +93,21 @@ func TestNetwork(t *testing.T) {
 		{`bash -c '` + connect + `' 127.0.0.1 ` + port, true}, {`bash -c '` + connect + `' 192.0.2.1 80`, true},
 		{`bash -c 'exec 3<>/dev/udp/192.0.2.1/9'`, true},
 	} {
-		r := open(t, room.Options{})
+		r := open(t, isolated.Options{})
 		before := r.Packets()
 		out, err := sh(r, c.script)
 		if sent := r.Packets() > before; sent != c.sends || c.sends && err == nil {
 			t.Errorf("%s: sent is %v: %v: %s", c.script, sent, err, out)
 		}
 	}
-	if out, err := sh(open(t, room.Options{Network: true}), `bash -c '`+connect+`' 127.0.0.1 `+port); err != nil {
+	if out, err := sh(open(t, isolated.Options{Network: true}), `bash -c '`+connect+`' 127.0.0.1 `+port); err != nil {
 		t.Errorf("with the network of the machine: %v: %s", err, out)
 	}
 }
 
 // A program can connect to the sockets of the machine, wherever they are.
 func TestSockets(t *testing.T) {
-	dir, err := os.MkdirTemp("/run", "fettle-room")
+	dir, err := os.MkdirTemp("/run", "fettle-isolated")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -118,7 +118,7 @@ func TestSockets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := open(t, room.Options{})
+		r := open(t, isolated.Options{})
 		var c net.Conn
 		r.Do(func() { c, err = net.Dial("unix", path) })
 		if err != nil {
@@ -132,10 +132,10 @@ func TestSockets(t *testing.T) {
 
 func BenchmarkOpen(b *testing.B) {
 	if os.Geteuid() != 0 {
-		b.Skip("only root can make a room")
+		b.Skip("only root can open an isolated view")
 	}
 	for b.Loop() {
-		r, err := room.Open(room.Options{})
+		r, err := isolated.Open(isolated.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

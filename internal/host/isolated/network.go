@@ -1,4 +1,4 @@
-package room
+package isolated
 
 import (
 	"fmt"
@@ -28,11 +28,11 @@ func startLoopback() error {
 	return nil
 }
 
-// Packets is how many packets programs sent, or could not send, in the network of the room
-// since it was opened. Only differences count, and only in a room without the network of
+// Packets is how many packets programs sent, or could not send, in the network of the view
+// since it was opened. Only differences count, and only in a view without the network of
 // the machine.
-func (r *Room) Packets() (n int64) {
-	r.Do(func() {
+func (v *View) Packets() (n int64) {
+	v.Do(func() {
 		v4, _ := os.ReadFile("/proc/thread-self/net/snmp")
 		v6, _ := os.ReadFile("/proc/thread-self/net/snmp6")
 		n = counted4(string(v4)) + counted6(string(v6))

@@ -1,4 +1,4 @@
-package room
+package isolated
 
 import (
 	"errors"
@@ -64,11 +64,11 @@ func (m mount) layered() bool {
 	return false
 }
 
-// scratch are directories over one of which the memory of the room is mounted, which hides
-// it only until the room is complete.
+// scratch are directories over one of which the memory of the view is mounted, which hides
+// it only until the view is complete.
 var scratch = [...]string{"/tmp", "/mnt", "/var", "/usr"}
 
-// size is how much may be written in one room.
+// size is how much may be written in one view.
 const size = "size=128m,nr_inodes=64k,mode=700"
 
 // build makes the new root, with every mount of the machine, and enters it.
@@ -180,7 +180,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// mountScratch mounts the memory of the room.
+// mountScratch mounts the memory of the view.
 func mountScratch() (string, error) {
 	err := error(unix.ENOENT)
 	for _, dir := range scratch {

@@ -1,17 +1,17 @@
-// Package room is a view of this machine in which programs change no files and reach no
+// Package isolated opens a view of this machine in which programs change no files and reach no
 // network. What they write is stored in memory and discarded.
 //
-//	r, err := room.Open(room.Options{})
+//	v, err := isolated.Open(isolated.Options{})
 //	if err != nil { … }                 // the kernel does not offer it here
-//	defer r.Close()
-//	r.Do(func() { err = cmd.Start() })  // a program that is started in Do is in the room
+//	defer v.Close()
+//	v.Do(func() { err = cmd.Start() })  // a program that is started in Do is in the view
 //
-// The room is a thread of this process with namespaces of its own: mounts, host name, and
+// The view is a thread of this process with namespaces of its own: mounts, host name, and
 // network. Each file system that can be written to is shown through an overlay whose
 // upper directory is in memory; all other file systems are read-only. Processes, devices, and
 // sockets in the file system are those of the machine. Packets counts what was sent into
-// the network of the room, which leads nowhere.
-package room
+// the network of the view, which leads nowhere.
+package isolated
 
 import (
 	"fmt"
@@ -24,14 +24,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options are the settings of a Room. The zero value is usable.
+// Options are the settings of a View. The zero value is usable.
 type Options struct {
 	// Network leaves the programs in the network of the machine.
 	Network bool
 }
 
-// Room is safe for concurrent use. The caller closes it.
-type Room struct {
+// View is safe for concurrent use. The caller closes it.
+type View struct {
 	work chan func()
 	gone chan struct{}
 }
@@ -40,62 +40,62 @@ type Room struct {
 // gone answers never.
 const patience = 20 * time.Second
 
-// Open makes a room. It needs root privileges that are not limited to a container, and
+// Open opens a view. It needs root privileges that are not limited to a container, and
 // overlayfs. The error says what is missing.
-func Open(o Options) (*Room, error) {
-	r := &Room{work: make(chan func()), gone: make(chan struct{})}
+func Open(o Options) (*View, error) {
+	v := &View{work: make(chan func()), gone: make(chan struct{})}
 	ready := make(chan error, 1)
-	go r.serve(o, ready)
+	go v.serve(o, ready)
 	select {
 	case err := <-ready:
 		if err != nil {
 			return nil, err
 		}
-		return r, nil
+		return v, nil
 	case <-time.After(patience):
-		close(r.work)
+		close(v.work)
 		return nil, fmt.Errorf("a mounted file system did not answer within %s", patience)
 	}
 }
 
-// serve is the room's thread. It never gives the thread back, so the runtime ends it, and
+// serve is the thread of the view. It never gives the thread back, so the runtime ends it, and
 // the namespaces end with the last program in them.
-func (r *Room) serve(o Options, ready chan<- error) {
+func (v *View) serve(o Options, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
 		// The namespaces of the first thread are those that /proc shows for the process.
 		done := make(chan struct{})
-		go func() { r.serve(o, ready); close(done) }()
+		go func() { v.serve(o, ready); close(done) }()
 		<-done
 		runtime.UnlockOSThread()
 		return
 	}
-	defer close(r.gone)
+	defer close(v.gone)
 	if err := enter(o); err != nil {
 		ready <- err
 		return
 	}
 	ready <- nil
-	for f := range r.work {
+	for f := range v.work {
 		f()
 	}
 }
 
-// Do runs f on the room's thread, and returns when f has returned. f must not wait for
+// Do runs f on the thread of the view, and returns when f has returned. f must not wait for
 // another call of Do.
-func (r *Room) Do(f func()) {
+func (v *View) Do(f func()) {
 	done := make(chan struct{})
-	r.work <- func() { defer close(done); f() }
+	v.work <- func() { defer close(done); f() }
 	<-done
 }
 
-// Close ends the room. It must be called once, after the last Do.
-func (r *Room) Close() {
-	close(r.work)
-	<-r.gone
+// Close ends the view. It must be called once, after the last Do.
+func (v *View) Close() {
+	close(v.work)
+	<-v.gone
 }
 
-// enter moves the calling thread into the room.
+// enter moves the calling thread into the view.
 func enter(o Options) error {
 	sockets := listening() // those of the machine's network
 	flags := unix.CLONE_NEWNS | unix.CLONE_NEWUTS
@@ -105,7 +105,7 @@ func enter(o Options) error {
 	if err := unix.Unshare(flags); err != nil {
 		return fmt.Errorf("this process may not make namespaces: %w", err)
 	}
-	// Mounts of the machine that come later are seen; those of the room are not seen outside.
+	// Mounts of the machine that come later are seen; those of the view are not seen outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("the mounts cannot be separated from those of the machine: %w", err)
 	}
