@@ -14,9 +14,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -70,19 +70,17 @@ func All() []Fact {
 	}
 }
 
-// Find is the fact of that name. The error names what could have been meant.
+// Find is the fact of that name. The error suggests a similar name.
 func Find(name string) (Fact, error) {
-	best, cost := "", max(2, len(name)/3)+1
+	var names []string
 	for _, f := range All() {
 		if f.Name == name {
 			return f, nil
 		}
-		if c := levenshtein.Distance(name, f.Name, nil); c < cost {
-			best, cost = f.Name, c
-		}
+		names = append(names, f.Name)
 	}
-	if best != "" {
-		return Fact{}, fmt.Errorf("cannot find fact %q: there is no such fact. Did you mean %q?", name, best)
+	if near := diag.Nearest(name, names, max(2, len(name)/3)+1); near != "" {
+		return Fact{}, fmt.Errorf("cannot find fact %q: there is no such fact. Did you mean %q?", name, near)
 	}
 	return Fact{}, fmt.Errorf("cannot find fact %q: there is no such fact; docs/facts.md has them all", name)
 }

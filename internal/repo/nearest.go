@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"fettle.dev/fettle/internal/diag"
 )
 
 // nearest gives up to n of names that look like a mistyped word, best first.
@@ -13,10 +13,10 @@ func nearest(word string, names []string, n int) []string {
 		name string
 		cost int
 	}
-	limit := max(min(2, len(word)/2), len(word)/3) // two, because exchanged letters cost two
+	limit := max(min(2, len(word)/2), len(word)/3)
 	var found []near
 	for _, name := range names {
-		cost := levenshtein.Distance(strings.ToLower(word), strings.ToLower(name), nil)
+		cost := diag.Distance(strings.ToLower(word), strings.ToLower(name), limit+1)
 		if strings.HasPrefix(name, word) && word != "" {
 			cost = min(cost, limit)
 		}

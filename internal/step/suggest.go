@@ -3,29 +3,17 @@ package step
 import (
 	"fmt"
 
-	"github.com/agext/levenshtein"
+	"fettle.dev/fettle/internal/diag"
 )
 
-// closest is the candidate nearest to what was written, "" when none is near
-// enough to be meant. The first of equals wins.
+// closest is the candidate nearest to the written word, "" if none is similar. Of equals
+// it is the first by byte.
 func closest(written string, candidates []string) string {
-	const longest = 256 // a longer word is no slip of the pen
+	const longest = 256 // a longer word is not a typing error
 	if written == "" || len(written) > longest {
 		return ""
 	}
-	best, bestDistance := "", max(1, min(3, len(written)/3))+1
-	for _, c := range candidates {
-		if c == written || len(c) > longest {
-			continue
-		}
-		if max(len(c), len(written))-min(len(c), len(written)) > 4*bestDistance {
-			continue // too far even if every character had four bytes
-		}
-		if d := levenshtein.Distance(written, c, nil); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
+	return diag.Nearest(written, candidates, max(1, min(3, len(written)/3))+1)
 }
 
 // didYouMean is the question with a blank before it, or nothing.

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
-
 	"fettle.dev/fettle/internal/debver"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -292,25 +291,10 @@ func (p *packages) unknownPackage(ctx context.Context, name string) string {
 	if err != nil || r.ExitCode != 0 {
 		return update
 	}
-	if near := nearest(name, strings.Fields(string(r.Stdout))); near != "" {
+	if near := diag.Nearest(name, strings.Fields(string(r.Stdout)), suggestBelow); near != "" {
 		return fmt.Sprintf("Did you mean %q? %s", near, update)
 	}
 	return update
-}
-
-// nearest is the name with the fewest edits, "" when all are far.
-func nearest(name string, names []string) string {
-	best, at := "", suggestBelow
-	sort.Strings(names)
-	for _, n := range names {
-		if len(n) > len(name)+at || len(name) > len(n)+at {
-			continue
-		}
-		if d := levenshtein.Distance(name, n, nil); d < at {
-			best, at = n, d
-		}
-	}
-	return best
 }
 
 // unknownVersion lists the versions that there are. e is apt's

@@ -53,13 +53,7 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
-func TestNearestAndNames(t *testing.T) {
-	if got := nearest("ngin", []string{"nginx", "nano", "engine"}); got != "nginx" {
-		t.Errorf("nearest to ngin is %q", got)
-	}
-	if got := nearest("postgresql", []string{"nginx"}); got != "" {
-		t.Errorf("nearest to postgresql is %q", got)
-	}
+func TestNames(t *testing.T) {
 	if got := fmt.Sprint(debNames("amd64", "a", "1:2"), debNames("amd64", "a:i386", "3")); got != "[a_1%3a2_amd64.deb a_1%3a2_all.deb] [a_3_i386.deb]" {
 		t.Errorf("file names %s", got)
 	}
