@@ -16,6 +16,8 @@ type diffDoc struct {
 	Old     string       `json:"old"`    // a revision, a file
 	New     string       `json:"new"`
 	Targets []targetDiff `json:"targets"`
+	// Examples are compared for groups in which no target is declared, without a hub.
+	Examples []exampleTarget `json:"examples,omitempty"`
 }
 
 type targetDiff struct {
@@ -33,8 +35,11 @@ func newDiff(s *session) *cobra.Command {
 		Long: `Compiles a target at two revisions and prints the steps that went (-) and came
 (+). With one revision the other is the files as they are; with none the
 comparison is with the last commit. --all compares every target of either
-revision, and --fleet too: it tells once what is the same for several, however
-many they are. No machine is looked at, but for its facts.
+revision, and --fleet too: it shows once what is the same for several, however
+many they are. Both include the targets of the fleet if you have a login, or on
+the hub itself. Otherwise each group that selects by label, and in which no target
+is declared, has one example with its labels; the command says so. --via ssh
+leaves the fleet out. No machine is looked at, but for its facts.
 
 Ends with 2 when there are differences.`,
 		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",
@@ -63,14 +68,18 @@ func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
 		defer src.repo.Close()
 		sides[i] = src
 	}
+	examples, err := s.comparable(ctx, sides, all || fleet)
+	if err != nil {
+		return err
+	}
 	if fleet {
-		return s.diffFleet(ctx, sides, named(revs[0]), named(revs[1]))
+		return s.diffFleet(ctx, sides, fleetDiffDoc{Old: named(revs[0]), New: named(revs[1]), Examples: examples})
 	}
 	targets, err := s.diffTargets(sides, all)
 	if err != nil {
 		return err
 	}
-	doc := diffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{}}
+	doc := diffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{}, Examples: examplesAmong(examples, targets)}
 	for _, t := range targets {
 		lines, err := s.diffTarget(ctx, sides, t)
 		if err != nil {
@@ -81,6 +90,27 @@ func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
 		}
 	}
 	return s.showDiff(doc, all)
+}
+
+// comparable adds targets that the repository does not declare, if they are compared.
+func (s *session) comparable(ctx context.Context, sides [2]*source, every bool) ([]exampleTarget, error) {
+	for _, side := range sides {
+		if every || s.target == "" {
+			break
+		}
+		if names, err := s.targets(side); err != nil || slices.Contains(names, s.target) {
+			return nil, err
+		}
+	}
+	if !every && s.target == "" {
+		return nil, nil
+	}
+	return s.populate(ctx, sides)
+}
+
+// examplesAmong are the examples that were compared.
+func examplesAmong(all []exampleTarget, compared []string) []exampleTarget {
+	return slices.DeleteFunc(all, func(e exampleTarget) bool { return !slices.Contains(compared, e.Target) })
 }
 
 func named(rev string) string {
@@ -159,6 +189,9 @@ func (s *session) showDiff(doc diffDoc, headings bool) error {
 			s.printf("%s\n", t.Target)
 		}
 		s.style().ListDiff(s.app.Stdout, t.Lines)
+	}
+	if !s.json {
+		s.showExamples(doc.Examples)
 	}
 	if len(doc.Targets) > 0 {
 		return errChanges

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -23,17 +22,26 @@ type fleetDiffDoc struct {
 	New     string      `json:"new"`
 	Targets int         `json:"targets"` // that were compared
 	Groups  []fleetDiff `json:"groups"`  // the largest first
+	// Examples are compared for groups in which no target is declared, without a hub.
+	Examples []exampleTarget `json:"examples,omitempty"`
+}
+
+// exampleTarget stands for any target of a group in which no target is declared.
+type exampleTarget struct {
+	Target string `json:"target"`
+	Group  string `json:"group"`
 }
 
 // fleetDiff is one difference with all who have it. In its lines the name of a
-// target is {target}, and a digest that is not the same for all is sha256:….
+// target is {target} where each of them has its own, and a digest that is not the same for
+// all is sha256:….
 type fleetDiff struct {
 	Targets []string `json:"targets"`
 	Lines   []string `json:"lines"`
 }
 
 // diffFleet compares every target of either revision.
-func (s *session) diffFleet(ctx context.Context, sides [2]*source, old, now string) error {
+func (s *session) diffFleet(ctx context.Context, sides [2]*source, doc fleetDiffDoc) error {
 	in, err := s.input(ctx, sides[1].tree, "")
 	if err != nil {
 		return err
@@ -44,7 +52,8 @@ func (s *session) diffFleet(ctx context.Context, sides [2]*source, old, now stri
 			return err
 		}
 	}
-	return s.showFleetDiff(fleetDiffDoc{Format: "fettle.fleetdiff/1", Old: old, New: now, Targets: g.seen, Groups: g.sorted()})
+	doc.Format, doc.Targets, doc.Groups = "fettle.fleetdiff/1", g.seen, g.sorted()
+	return s.showFleetDiff(doc)
 }
 
 // diffTogether compares where both revisions are compiled at once. It gives false
@@ -136,68 +145,6 @@ func (s *session) bothLists(sides [2]*source, in compile.Input, targets []compil
 	return lists, distinct(append(wrong[0], wrong[1]...))
 }
 
-// fleetGroups gathers differences that are the same.
-type fleetGroups struct {
-	byKey map[string]*fleetDiff
-	order []*fleetDiff
-	seen  int // targets, with those that do not differ
-}
-
-var digests = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256:[0-9a-f]{64}`) })
-
-func (g *fleetGroups) add(target string, changes []step.Change) {
-	g.seen++
-	text := withoutName(strings.TrimSuffix(step.FormatDiff(changes), "\n"), target)
-	if text == "" {
-		return // at most the order is another one
-	}
-	key := digests().ReplaceAllString(text, "sha256:…")
-	d := g.byKey[key]
-	if d == nil {
-		d = &fleetDiff{Lines: strings.Split(text, "\n")}
-		g.byKey[key] = d
-		g.order = append(g.order, d)
-	}
-	d.Targets = append(d.Targets, target)
-	for i, line := range strings.Split(text, "\n") {
-		if d.Lines[i] != line {
-			d.Lines[i] = digests().ReplaceAllString(line, "sha256:…")
-		}
-	}
-}
-
-// withoutName puts {target} in the place of a target's name, where that is a word
-// of its own.
-func withoutName(text, name string) string {
-	part := func(c byte) bool {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-	}
-	var b strings.Builder
-	for {
-		i := strings.Index(text, name)
-		if i < 0 || name == "" {
-			b.WriteString(text)
-			return b.String()
-		}
-		end := i + len(name)
-		if i > 0 && part(text[i-1]) || end < len(text) && part(text[end]) {
-			b.WriteString(text[:end])
-		} else {
-			b.WriteString(text[:i] + "{target}")
-		}
-		text = text[end:]
-	}
-}
-
-func (g *fleetGroups) sorted() []fleetDiff {
-	slices.SortStableFunc(g.order, func(a, b *fleetDiff) int { return cmp.Compare(len(b.Targets), len(a.Targets)) })
-	out := []fleetDiff{}
-	for _, d := range g.order {
-		out = append(out, *d)
-	}
-	return out
-}
-
 func (s *session) showFleetDiff(doc fleetDiffDoc) error {
 	if s.json {
 		if err := s.document(doc); err != nil {
@@ -212,11 +159,24 @@ func (s *session) showFleetDiff(doc fleetDiffDoc) error {
 			s.printf("\n")
 		}
 		s.printf("%d of %d targets differ, in %d ways\n", changed, doc.Targets, len(doc.Groups))
+		s.showExamples(doc.Examples)
 	}
 	if len(doc.Groups) > 0 {
 		return errChanges
 	}
 	return nil
+}
+
+// showExamples says which of the compared targets are examples.
+func (s *session) showExamples(all []exampleTarget) {
+	if len(all) == 0 {
+		return
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Target)
+	}
+	fmt.Fprintf(s.app.Stderr, "No hub was asked, so groups without a declared target have one example each: %s.\n", folded(names))
 }
 
 // Bounds of what is shown of many names; all of them are in the JSON document.

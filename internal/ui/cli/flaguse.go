@@ -46,7 +46,7 @@ func flagsOf() map[string][]string {
 	changes := join(doc, changeFlags())
 	out := map[string][]string{
 		"init": join(doc, []string{"chdir"}), "fmt": join(doc, []string{"chdir"}),
-		"validate": join(doc, compileFlags(), target), "diff": join(doc, compileFlags(), target),
+		"validate": join(doc, compileFlags(), target), "diff": join(doc, compileFlags(), target, []string{"via"}),
 		"compile": join(doc, compileFlags(), target, []string{"via"}),
 		"test":    join(doc, readFlags(), []string{"rev", "identity", "root"}),
 		"docs":    join(doc, readFlags(), []string{"rev"}), "schema": join(doc, readFlags(), []string{"rev"}),

@@ -28,6 +28,8 @@ type hubAnswer struct{}
 
 func (s *session) mayAskHub() bool { return false }
 
+func (s *session) populate(context.Context, [2]*source) ([]exampleTarget, error) { return nil, nil }
+
 func (s *session) openChosen(ctx context.Context) (*source, error) { return s.openSource(ctx, s.rev) }
 
 func (s *session) connectHub(context.Context, string) (Remote, error) { return nil, errNoHub() }

@@ -48,7 +48,12 @@ func (s *session) asHub(ctx context.Context) (*client.Client, bool, error) {
 
 // mayAskHub tells whether a hub has a say in how the targets of -t are reached.
 func (s *session) mayAskHub() bool {
-	if s.reach.via.value == viaSSH || s.reach.ssh != "" || len(s.words) == 0 && s.target == "" {
+	return (len(s.words) > 0 || s.target != "") && s.hubIsNear()
+}
+
+// hubIsNear reports whether there is a hub to ask: a login, or the socket of one on this machine.
+func (s *session) hubIsNear() bool {
+	if s.reach.via.value == viaSSH || s.reach.ssh != "" {
 		return false
 	}
 	return s.reach.via.value == viaHub || s.loggedIn() || os.Geteuid() == 0 && fileExists(s.hubSocket())

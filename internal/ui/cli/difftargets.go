@@ -1,0 +1,92 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// populate puts targets into both sides of a comparison that the repository does not declare:
+// those of the fleet if there is a hub, otherwise one example for each group that selects by
+// label and in which no target is declared. It returns the examples.
+func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarget, error) {
+	if !s.hubIsNear() {
+		return s.exampleSides(sides)
+	}
+	all, err := s.fleetTargets(ctx)
+	switch {
+	case err == nil:
+		for _, side := range sides {
+			side.tree, side.enrolled = enrolledTree(side.tree, all), true
+		}
+		return nil, nil
+	case s.reach.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped):
+		return nil, withHint(err, "Compare examples instead of the fleet's targets: --via ssh")
+	}
+	fmt.Fprintf(s.app.Stderr, "Machines of the fleet are left out: %s.\n", render.Escape(err.Error()))
+	return s.exampleSides(sides)
+}
+
+func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
+	if s.app.Language.Vacant == nil {
+		return nil, nil
+	}
+	var vacant [2][]lang.Target
+	declared := map[string]bool{}
+	for i, side := range sides {
+		names, err := s.targets(side)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			declared[n] = true
+		}
+		found, ds := s.app.Language.Vacant(side.tree)
+		if err := ds.Err(); err != nil {
+			return nil, err
+		}
+		vacant[i] = found
+	}
+	groups, labels := examplesOf(vacant, declared)
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	var out []exampleTarget
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		out = append(out, exampleTarget{name, groups[name]})
+	}
+	for i, side := range sides {
+		side.tree, side.enrolled = enrolledTree(side.tree, labels[i]), true
+	}
+	return out, nil
+}
+
+// examplesOf are the groups of examples by their name, and the labels of the examples at each
+// side. A group that only one side has, or that has targets at the other, is compared with the
+// same labels there, so that only what the group gives differs.
+func examplesOf(vacant [2][]lang.Target, declared map[string]bool) (map[string]string, [2]map[string]map[string]string) {
+	groups, labels := map[string]string{}, [2]map[string]map[string]string{{}, {}}
+	for i, side := range vacant {
+		for _, t := range side {
+			name := t.Name
+			if declared[name] {
+				name = "a-" + name
+			}
+			groups[name] = strings.Join(t.Groups, ", ")
+			labels[i][name] = t.Labels
+			if _, own := labels[1-i][name]; !own {
+				labels[1-i][name] = t.Labels
+			}
+		}
+	}
+	return groups, labels
+}
