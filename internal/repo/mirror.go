@@ -110,10 +110,21 @@ func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
 	return refs, nil
 }
 
+// RefError is why one ref of a repository that answers cannot be followed.
+type RefError struct {
+	Ref string
+	Err error
+}
+
+func (e *RefError) Error() string { return e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *RefError) Unwrap() error { return e.Err }
+
 // Update asks the other side and fetches what is missing of the wanted: names of
 // branches and tags, "" for its present, and commits by their whole names. It gives the
-// commit of each that was found. An error about some leaves the others and what was
-// there before; nothing is ever taken away by an update.
+// commit of each that was found. An error about some, which joins a RefError for each, leaves
+// the others and what was there before; nothing is ever taken away by an update.
 func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout, fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
 	defer cancel()
@@ -131,7 +142,7 @@ func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string
 			id, err = m.keep(ctx, name, id)
 		}
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("cannot follow %q of %q: %w", name, m.remote.source, err))
+			wrong = append(wrong, &RefError{name, fmt.Errorf("cannot follow %q of %q: %w", name, m.remote.source, err)})
 			continue
 		}
 		found[name] = id

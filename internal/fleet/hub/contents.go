@@ -3,7 +3,10 @@ package hub
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -54,13 +57,20 @@ func (h *Hub) watchRefs() error {
 	if s == nil || r.URL == "" {
 		return nil
 	}
-	refs := []string{r.Branch}
+	refs := append([]string{r.Branch}, h.pinnedRefs()...)
+	return s.Set([]content.Source{{Name: r.Name, URL: r.URL, Access: r.access(), Refs: refs, Every: r.Poll}})
+}
+
+// pinnedRefs are what pins of active targets name, sorted, each once.
+func (h *Hub) pinnedRefs() []string {
+	var refs []string
 	for _, t := range h.targets.values() {
 		if t.Pin != nil && t.Standing == fleet.Active {
 			refs = append(refs, t.Pin.Ref)
 		}
 	}
-	return s.Set([]content.Source{{Name: r.Name, URL: r.URL, Access: r.access(), Refs: refs, Every: r.Poll}})
+	slices.Sort(refs)
+	return slices.Compact(refs)
 }
 
 // found keeps where refs lead now.
@@ -68,8 +78,8 @@ func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 	for name, rev := range refs {
 		before, _, _ := h.refs.get(refKey(name))
 		h.keepRef(ctx, name, func(was namedRef) namedRef {
-			if was.Revision == rev && was.Error == "" {
-				return was
+			if was.Revision == rev && (was.Error == "" || name != h.repository().Branch) {
+				return was // what is wrong with the ref of a pin is told with the answer
 			}
 			return namedRef{Name: name, Revision: rev, Read: h.now().UnixNano()}
 		})
@@ -79,13 +89,49 @@ func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 	}
 }
 
-// unread keeps that the repository cannot be read, or can be again; where refs led stays.
+// unread keeps why the repository, or some of its refs, cannot be read, or that all can be
+// again; where refs led stays. What is wrong with the ref of a pin is not wrong with the branch.
 func (h *Hub) unread(ctx context.Context, err error) {
+	branch := h.repository().Branch
+	wrong, rest := refErrors(err)
+	wrong[branch] = errors.Join(rest, wrong[branch])
+	h.unreadRef(ctx, branch, wrong[branch])
+	if rest != nil {
+		return // the repository does not answer: nothing is known of the others
+	}
+	for _, name := range h.pinnedRefs() {
+		if name != branch {
+			h.unreadRef(ctx, name, wrong[name])
+		}
+	}
+}
+
+// refErrors takes apart what is wrong with single refs, and what is wrong with all.
+func refErrors(err error) (refs map[string]error, rest error) {
+	refs = map[string]error{}
+	switch e := err.(type) {
+	case *repo.RefError:
+		refs[e.Ref] = e
+		return refs, nil
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			more, others := refErrors(part)
+			maps.Copy(refs, more)
+			rest = errors.Join(rest, others)
+		}
+	}
+	if len(refs) == 0 {
+		return refs, err
+	}
+	return refs, rest
+}
+
+// unreadRef keeps why a ref cannot be followed, nil for one that can.
+func (h *Hub) unreadRef(ctx context.Context, name string, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	name := h.repository().Branch
 	before, _, _ := h.refs.get(refKey(name))
 	h.keepRef(ctx, name, func(was namedRef) namedRef {
 		if was.Error != text {
@@ -93,9 +139,14 @@ func (h *Hub) unread(ctx context.Context, err error) {
 		}
 		return was
 	})
-	if text != "" && before.Error != text {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Unread, Text: "cannot read the repository", Error: text})
+	if text == "" || before.Error == text {
+		return
 	}
+	what := "cannot read the repository"
+	if name != h.repository().Branch {
+		what = "cannot follow " + name + ", to which targets are pinned"
+	}
+	h.note(ctx, fleet.HubEvent{Kind: fleet.Unread, Text: what, Error: text})
 }
 
 // keepRef changes what is kept of a ref, and tries until it is: the repository is not told of

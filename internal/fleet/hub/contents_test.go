@@ -3,12 +3,14 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/repo"
 )
 
 // away is a store that cannot be written some times.
@@ -40,5 +42,49 @@ func TestCommitWhileTheStoreIsAway(t *testing.T) {
 		if warned != 3 {
 			t.Errorf("%d times somebody was told", warned)
 		}
+	})
+}
+
+// The branch of a pin that is deleted is no error of the branch that all follow, nor the other way
+// round, and each error ends by itself.
+func TestRefsFailByThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &Hub{conf: Config{Now: time.Now, Warn: func(string) {}}, log: bustest.NewLog()}
+		settings := bustest.NewStore()
+		h.refs = newMirror[namedRef](settings, "ref/", nil)
+		h.sources = newMirror[Repository](settings, "repository/", nil)
+		if err := h.sources.put(t.Context(), sourceKey, Repository{Name: "site", Branch: "main"}, 0); err != nil {
+			t.Fatal(err)
+		}
+		h.targets = newMirror[fleet.Target](bustest.NewStore(), "", nil)
+		for id, ref := range map[string]string{"a": "fix", "b": "next"} {
+			target := fleet.Target{ID: fleet.TargetID(id), Standing: fleet.Active, Pin: &fleet.Pin{Ref: ref}}
+			if err := h.targets.put(t.Context(), id, target, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gone := func(ref string) error { return &repo.RefError{Ref: ref, Err: errors.New("no " + ref)} }
+		away := fmt.Errorf("the server is away: %w: %w", errors.New("one"), errors.New("two"))
+		rev := fleet.Revision{Repository: "site", Commit: "c0ffee"}
+		is := func(what string, main, fix, next string) {
+			t.Helper()
+			for name, want := range map[string]string{"main": main, "fix": fix, "next": next} {
+				if r, _, _ := h.refs.get(refKey(name)); r.Error != want {
+					t.Errorf("%s: %s has the error %q, want %q", what, name, r.Error, want)
+				}
+			}
+		}
+		h.found(t.Context(), map[string]fleet.Revision{"main": rev, "fix": rev, "next": rev})
+		h.unread(t.Context(), errors.Join(gone("fix")))
+		is("a pin's branch is deleted", "", "no fix", "")
+		h.found(t.Context(), map[string]fleet.Revision{"main": {Commit: "beef"}, "fix": rev, "next": rev})
+		h.unread(t.Context(), errors.Join(errors.Join(gone("fix"), gone("next")), nil))
+		is("and another", "", "no fix", "no next")
+		h.unread(t.Context(), away)
+		is("nothing answers", away.Error(), "no fix", "no next")
+		h.unread(t.Context(), errors.Join(gone("main"), gone("next")))
+		is("the branch is deleted, and a pin's is back", "no main", "", "no next")
+		h.unread(t.Context(), nil)
+		is("all is well", "", "", "")
 	})
 }

@@ -25,6 +25,9 @@ func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRe
 	if err := h.checkHubToken(r); err != nil {
 		return document.NewToken{}, err
 	}
+	if err := h.checkFleet(r.Fleet); err != nil {
+		return document.NewToken{}, err
+	}
 	life := cmp.Or(time.Duration(r.Expires), DefaultTokenLife)
 	terms := pki.Terms{Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Networks: r.Network, Uses: cmp.Or(r.Uses, 1), Expires: h.now().Add(life).Unix(), Approve: r.Approve, Note: r.Note, Hub: r.Hub}
 	if err := terms.Check(h.now()); err != nil {
@@ -46,6 +49,15 @@ func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRe
 		return document.NewToken{}, fmt.Errorf("cannot keep the token: %w", err)
 	}
 	return document.NewToken{Format: document.NewTokenFormat, Token: tokenDoc(stored), Secret: token.Text()}, nil
+}
+
+// checkFleet refuses another fleet than that of this hub: a target cannot be in any other.
+func (h *Hub) checkFleet(name string) error {
+	if name == "" || name == h.set.Fleet {
+		return nil
+	}
+	return &api.Refusal{Status: http.StatusBadRequest, Why: fmt.Sprintf("cannot make a token for the fleet %.60q: this hub has the fleet %q alone", name, h.set.Fleet),
+		Hint: "Leave the fleet out. To separate environments give labels, such as --labels env=prod"}
 }
 
 func tokenDoc(t pki.StoredToken) document.Token {

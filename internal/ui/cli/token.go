@@ -34,7 +34,7 @@ func newTokenCreate(s *session) *cobra.Command {
 		Short: "Make a token with which hosts enrol",
 		Long: `Prints the token, once: no hub keeps it. Targets that it lets in get its labels, which
 say what they get and may read. It is a secret until it is spent.`,
-		Example: "  fettle token create --fleet prod --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
+		Example: "  fettle token create --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(labels) > 0 {
@@ -56,7 +56,7 @@ say what they get and may read. It is a secret until it is spent.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&r.Fleet, "fleet", "", "put targets into this `FLEET`")
+	f.StringVar(&r.Fleet, "fleet", "", "refuse unless the hub has this `FLEET`")
 	f.StringSliceVar(&labels, "labels", nil, "give targets these labels: `KEY=VALUE`, with commas between several")
 	f.StringVar(&r.Names, "names", "", "let in only targets whose name fits this `PATTERN`")
 	f.IntVar(&r.Uses, "uses", 1, "let in this `NUMBER` of targets")
