@@ -152,6 +152,7 @@ type maker struct {
 	relinked  bool // a link that is there changes
 	redressed bool // metadata changes
 	unlinks   bool // names of hard links may be removed
+	installs  bool // a package is installed, or changes
 	brings    bool // a package or command runs, which can bring anything along
 	elsewhere bool // something that is no path changes, which can bring files along
 }
@@ -203,7 +204,8 @@ func (m *maker) add(c Change) {
 		}
 		k := c.Addr.Kind()
 		m.redressed = m.redressed || k == addr.KindMeta
-		m.brings = m.brings || k == addr.KindExec || k == addr.KindPkg && c.Action != Remove
+		m.installs = m.installs || k == addr.KindPkg && c.Action != Remove
+		m.brings = m.brings || k == addr.KindExec || m.installs
 	}
 	m.p.Changes = append(m.p.Changes, c)
 }
@@ -236,7 +238,7 @@ func (m *maker) step(s step.Step) { m.stepBy(s, "") }
 
 // stepBy plans a step; by is the directory whose purge it belongs to.
 func (m *maker) stepBy(s step.Step, by addr.Addr) {
-	if m.stepFound(s, by) || m.untouched(s) {
+	if m.stepFound(s, by) || m.untouched(s) || m.released(s, by) {
 		return
 	}
 	a := s.Addr()
@@ -280,6 +282,9 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		c.Then = &to
 	}
 	c.To, c.Found = &to, s.Verb == step.Edit && m.then(a) != nil
+	if dir := m.directoryThen(s, now); dir != nil {
+		c.To, c.Found = dir, true
+	}
 	m.decide(s, c, e, applied)
 	m.purge(s, now)
 	if tree := givenUp(s, e); tree != "" && absent(now) {

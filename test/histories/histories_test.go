@@ -139,8 +139,11 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, noise := play(k, c, map[string]int{}); v != nil {
+			v, noise := play(k, c, map[string]int{})
+			if v != nil {
 				t.Errorf("%s\n%s\n%s", v.rule, v.text, noise)
+			} else if testing.Verbose() {
+				t.Log(noise)
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func play(k kit, c Case, saw map[string]int) (*verdict, string) {
 			return v, m.noise.String()
 		}
 	}
-	return nil, ""
+	return nil, m.noise.String()
 }
 
 func wrong(rule string, why []string) *verdict {

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"path"
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// released only manages again a path that a run since the goal of a rollback has released
+// and that no run has changed, if others have: what they made of it stays, as of any path
+// that no run has touched.
+func (m *maker) released(s step.Step, by addr.Addr) bool {
+	a := s.Addr()
+	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
+		return false
+	}
+	if by != "" || !m.differsByOthers(s) { // what was purged goes with its directory
+		return false
+	}
+	c := Change{Action: Adopt, Addr: a, Step: s.String(), Source: s.Source,
+		Why: "it was managed " + m.when() + "; others have changed it and no run has, so it stays as it is; to see the difference: fettle drift"}
+	if e, applied := m.now[a]; applied {
+		c.Applied = e.Step
+	}
+	m.add(c)
+	m.below(s.Path())
+	return true
+}
+
+// differsByOthers tells whether a path that no run since the goal has changed is not as
+// its step wants it. It is not known of a path that a package of this plan may bring, nor
+// of one in a directory that did not exist: the runs that made the directory made the path.
+func (m *maker) differsByOthers(s step.Step) bool {
+	if m.installs {
+		return false
+	}
+	for d := path.Dir(s.Path()); d != "/" && d != "."; d = path.Dir(d) {
+		if f, ok := m.in.Goal.Found[d]; ok && f.Type == image.Absent {
+			return false
+		}
+	}
+	if m.in.Failed[s.Addr()] != nil {
+		return true
+	}
+	now := m.in.Observed[s.Addr()]
+	to, err := m.in.Rules.Target(s, now)
+	return err != nil || !now.Same(to)
+}
+
+// directoryThen is what a directory that does not exist now was after the run gone back to:
+// a step need not say its owner or mode, but the entry has the directory that was found. It
+// is nil for anything else.
+func (m *maker) directoryThen(s step.Step, now image.Image) *image.Image {
+	if m.in.Goal == nil || s.Verb != step.Mkdir || !absent(now) {
+		return nil
+	}
+	i := slices.IndexFunc(m.in.Goal.Entries, func(e journal.Entry) bool { return e.Addr == s.Addr() })
+	if i < 0 {
+		return nil
+	}
+	e := m.in.Goal.Entries[i]
+	for _, was := range []*image.Image{e.Adopted, e.Origin} {
+		if was == nil || was.File == nil || was.File.Type != image.Directory {
+			continue
+		}
+		f := *was.File
+		f.Tree, f.Entries = "", nil
+		if to, err := m.in.Rules.Target(s, image.Image{File: &f}); err == nil {
+			return &to
+		}
+	}
+	return nil
+}
