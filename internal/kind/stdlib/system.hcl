@@ -152,9 +152,11 @@ define "locale" {
     after  = [package.locales]
     notify = [exec.generate.run]
   }
+  # When the state is undone, the package is removed before this command runs. Then
+  # /etc/locale.gen has no locale left to generate, and the command is not needed.
   exec "generate" {
     name    = "locale-gen"
-    command = ["locale-gen"]
+    command = ["sh", "-c", "command -v locale-gen >/dev/null || grep -qs '^[[:space:]]*[^#[:space:]]' /etc/locale.gen || exit 0; exec locale-gen"]
     lazy    = true
     timeout = "30m"
   }
