@@ -43,18 +43,26 @@ func (g *Gate) Authenticate(r *http.Request) (Who, error) {
 	if is, _ := r.Context().Value(rootKey{}).(bool); is {
 		return root(), nil
 	}
-	from := addressOf(r)
-	if g.Limit != nil && !g.Limit.Allows(from, g.Now()) {
-		return Who{}, fmt.Errorf("cannot let you in: too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
-	}
 	who, err := g.prove(r)
-	if errors.Is(err, fleet.ErrDenied) && g.Limit != nil && shown(r) {
-		g.Limit.Failed(from, g.Now())
-	}
 	if err != nil {
-		return Who{}, err
+		return Who{}, g.limited(r, err)
 	}
 	return who, nil
+}
+
+// limited counts a wrong proof of an address. After too many of them the answer no longer
+// says why a proof is refused. A valid proof is never refused because of others.
+func (g *Gate) limited(r *http.Request, err error) error {
+	if g.Limit == nil || !shown(r) || !errors.Is(err, fleet.ErrDenied) {
+		return err
+	}
+	from := addressOf(r)
+	allowed := g.Limit.Allows(from, g.Now())
+	g.Limit.Failed(from, g.Now())
+	if allowed {
+		return err
+	}
+	return fmt.Errorf("cannot let you in: too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
 }
 
 // shown tells whether somebody tried: who shows nothing guesses nothing.

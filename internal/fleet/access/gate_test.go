@@ -145,12 +145,15 @@ func TestGuessing(t *testing.T) {
 			t.Fatal("a wrong token came in")
 		}
 	}
-	if _, err := d.ask(good); err == nil || !strings.Contains(err.Error(), "Wait a minute") {
+	if _, err := d.ask("Bearer fettle-api-x"); err == nil || !strings.Contains(err.Error(), "Wait a minute") {
 		t.Errorf("after thirty failures: %v", err)
 	}
-	d.now = d.now.Add(time.Minute)
 	if _, err := d.ask(good); err != nil {
-		t.Error(err)
+		t.Errorf("a valid token is refused because of others: %v", err)
+	}
+	d.now = d.now.Add(time.Minute)
+	if _, err := d.ask("Bearer fettle-api-x"); err == nil || strings.Contains(err.Error(), "Wait a minute") {
+		t.Errorf("a minute later: %v", err)
 	}
 }
 

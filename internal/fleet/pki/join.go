@@ -75,10 +75,6 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
 		respond(w, http.StatusBadRequest, problem{err.Error()})
 		return
 	}
-	if r.Limit != nil && !r.Limit.Allows(from, r.Now()) {
-		respond(w, http.StatusTooManyRequests, problem{"cannot join: too many attempts from this address have failed. Wait a minute, and see whether the token is right"})
-		return
-	}
 	var j Joining
 	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxJoining))
 	if err == nil {
@@ -90,10 +86,7 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
 		return
 	}
 	answer, err := r.join(q.Context(), j, from, h)
-	if refusal, theirs := errors.AsType[*Refusal](err); theirs {
-		if refusal.Status == unauthorized {
-			r.failed(from)
-		}
+	if refusal, theirs := errors.AsType[*Refusal](r.limited(from, err)); theirs {
 		respond(w, refusal.Status, problem{refusal.Text})
 		return
 	}

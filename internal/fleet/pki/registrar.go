@@ -213,6 +213,10 @@ func (r *Registrar) spend(ctx context.Context, t entry[StoredToken], a asking, i
 		if known.rev != 0 {
 			return Terms{}, refuse(conflict, "cannot enrol with this key: it is a target already. Make a new one with fettle agent enrol --again")
 		}
+		// A name that is taken must not cost a use.
+		if err := r.reserve(ctx, a.name, id, now); err != nil {
+			return Terms{}, err
+		}
 		err = store(ctx, r.Tokens, t.value.ID, t.value.use(a.key, now), t.rev)
 		if err == nil {
 			return t.value.Terms, nil

@@ -28,10 +28,6 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 		respond(w, http.StatusBadRequest, problem{err.Error()})
 		return
 	}
-	if r.Limit != nil && !r.Limit.Allows(from, r.Now()) {
-		respond(w, http.StatusTooManyRequests, problem{"cannot enrol: too many attempts from this address have failed. Wait a minute, and see whether the token is right"})
-		return
-	}
 	var e Enrolment
 	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxEnrolment))
 	if err == nil {
@@ -43,10 +39,21 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	a, err := r.Enrol(q.Context(), e, from)
-	if _, theirs := errors.AsType[*Refusal](err); theirs {
-		r.failed(from)
+	answer(w, a, r.limited(from, err))
+}
+
+// limited counts a wrong token of an address. After too many of them the answer no longer
+// says why a token is refused. A valid token is never refused because of others.
+func (r *Registrar) limited(from netip.Addr, err error) error {
+	if !isUnknown(err) || r.Limit == nil {
+		return err
 	}
-	answer(w, a, err)
+	allowed := r.Limit.Allows(from, r.Now())
+	r.failed(from)
+	if allowed {
+		return err
+	}
+	return refuse(tooMany, "cannot use this token: too many wrong tokens came from this address. Wait a minute, and check the token")
 }
 
 // ServeRenew is POST /v1/renew with the certificate that is to be renewed and a Renewal,
