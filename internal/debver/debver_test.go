@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 func ExampleCompare() {
@@ -86,9 +88,7 @@ func near(r *rand.Rand, a string) string {
 
 // TestCompareWithDpkg compares with the authority on 10,000 random pairs.
 func TestCompareWithDpkg(t *testing.T) {
-	if _, err := exec.LookPath("dpkg"); err != nil {
-		t.Skip("there is no dpkg on this machine to compare with")
-	}
+	needs.Program(t, "dpkg")
 	r := rand.New(rand.NewPCG(1, 2))
 	pairs := make(chan [2]string)
 	var wg sync.WaitGroup

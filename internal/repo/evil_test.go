@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/test/needs"
 )
 
 // rawTree writes a tree object that git itself would refuse to make.
@@ -265,9 +266,7 @@ func TestInTree(t *testing.T) {
 }
 
 func TestForeignOwner(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to give files away")
-	}
+	needs.Root(t)
 	t.Setenv("SUDO_UID", "")
 	g, first, _ := twoCommits(t)
 	err := filepath.Walk(g.dir, func(p string, _ os.FileInfo, err error) error {

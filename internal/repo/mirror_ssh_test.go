@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/test/needs"
 )
 
 // TestMirrorOverSSH: a deploy key and known_hosts are all that counts, and each alone is
@@ -81,10 +82,7 @@ func sshMirror(t *testing.T, source string, a repo.Access) (*repo.Mirror, error)
 // startSSH starts a server of our own for the deploy key in a folder, and tells where.
 func startSSH(t *testing.T, dir string) string {
 	t.Helper()
-	const program = "/usr/sbin/sshd"
-	if _, err := os.Stat(program); err != nil {
-		t.Skip("there is no sshd here")
-	}
+	program := needs.Program(t, "sshd")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

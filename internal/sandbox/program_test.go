@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fettle.dev/fettle/internal/sandbox"
+	"fettle.dev/fettle/test/needs"
 )
 
 // hostile is the program that is kept in: it tries one thing, and says
@@ -136,9 +137,7 @@ func endlessOutput([]string) error {
 // programDir makes the directories of a program, with the test binary as the program.
 func programDir(t *testing.T) string {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("needs root: namespaces may not be there for others")
-	}
+	needs.Root(t)
 	dir, err := os.MkdirTemp(sandbox.Place(), "fettle-program-*")
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,12 @@ package crash
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 const mutating = "mkdir,mkdirat,open,openat,openat2,creat,write,pwrite64,writev,truncate,ftruncate,fallocate," +
@@ -16,10 +17,7 @@ const mutating = "mkdir,mkdirat,open,openat,openat2,creat,write,pwrite64,writev,
 // TestNothingBypassesTheCounter compares what the program asks of the kernel
 // with what it counts: a change that is not counted would never be killed at.
 func TestNothingBypassesTheCounter(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed, so nothing can be compared")
-	}
+	strace := needs.Program(t, "strace")
 	s := newSite(t, first, second, func(s *site) { s.free = []string{"/etc/hosts"} })
 	out, count := filepath.Join(filepath.Dir(s.dir), "strace"), filepath.Join(filepath.Dir(s.dir), "audit")
 	tracer := []string{"sh", "-c", `umask 0; exec "$@"`, "sh", strace, "-f", "-qq", "-y", "-o", out, "-e", "trace=" + mutating}

@@ -3,12 +3,12 @@ package crash
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/needs"
 )
 
 // calls are the system calls that change or sync something, as strace knows
@@ -20,10 +20,7 @@ var calls = []string{"openat", "openat2", "mkdirat", "fchown", "fchownat", "fchm
 // which file systems in user space and of other machines let happen: it is
 // repeated, and nobody notices.
 func TestInterruptedCalls(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed, so nothing can be interrupted")
-	}
+	strace := needs.Program(t, "strace")
 	s := newSite(t, first, second, func(s *site) { s.free = []string{"/etc/hosts"} })
 	p := s.phases[0]
 	hit, wrong := 0, 0

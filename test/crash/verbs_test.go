@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 // The lists hold every verb that works on a root without its own init and
@@ -42,9 +44,7 @@ CHECK db exec="/bin/helper has /srv/more" within=1s
 
 // TestKillEveryVerb is TestKill with accounts, commands, settings and actions.
 func TestKillEveryVerb(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can run commands in another root and give files away")
-	}
+	needs.Root(t)
 	s := newSite(t, verbs1, verbs2, func(s *site) {
 		s.free = []string{"/etc/hosts", "/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid",
 			"/run/loaded", "/srv/db", "/srv/more", "/proc/sys/vm/swappiness", "/proc/sys/kernel/panic"} // their time is that of the last who wrote

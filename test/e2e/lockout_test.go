@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/needs"
 )
 
 // ann is the operator: she logs in with a key from outside and becomes root.
@@ -25,9 +26,7 @@ const keeps = "KeepConfiguration=yes\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
 // newAnn gives a host an operator, and a network that networkd brings up.
 func newAnn(m *machine) *ann {
 	m.t.Helper()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		m.t.Skip("there is no ssh on this machine")
-	}
+	needs.Program(m.t, "ssh")
 	dir, err := os.MkdirTemp(m.t.TempDir(), "ann")
 	if err != nil {
 		m.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/test/hosts"
+	"fettle.dev/fettle/test/needs"
 )
 
 // desk is where somebody works who has machines to care for: a home with the
@@ -27,9 +28,7 @@ type desk struct {
 // newDesk makes a desk and builds the program for it.
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skip("there is no ssh on this machine")
-	}
+	needs.Program(t, "ssh")
 	home, err := os.MkdirTemp("", "desk") // sockets have short names
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fettle.dev/fettle/test/needs"
 	"fettle.dev/fettle/test/powercut"
 )
 
@@ -48,9 +49,7 @@ func (f filesystem) mount(t testing.TB) string {
 	dir := t.TempDir()
 	source := "fidelity"
 	if f.mkfs != nil {
-		if _, err := exec.LookPath(f.mkfs[0]); err != nil {
-			t.Skipf("%s is missing: run test/setup.sh", f.mkfs[0])
-		}
+		needs.Program(t, f.mkfs[0])
 		source = f.device(t)
 	}
 	must(t, unix.Mount(source, dir, f.name, 0, ""))

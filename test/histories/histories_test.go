@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/gobuild"
+	"fettle.dev/fettle/test/needs"
 )
 
 var (
@@ -31,9 +32,7 @@ type kit struct{ bin, helper, dir string }
 // some: thousands of syncs cost nothing there, and a kill loses nothing anywhere.
 func newKit(t *testing.T) kit {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("needs root: the lists set owners, and commands run in another root")
-	}
+	needs.Root(t)
 	dir, err := os.MkdirTemp("/dev/shm", "fettle-histories-")
 	if err != nil {
 		dir = t.TempDir()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fettle.dev/fettle/test/campaign"
+	"fettle.dev/fettle/test/needs"
 )
 
 // mallory is a user of the machine, by number. Nobody else here has it.
@@ -238,9 +239,7 @@ func (h *house) protected() map[string]string {
 // TestLocalUser: while root applies lists in mallory's folders, mallory swaps
 // what is there. Nothing outside of his folders changes.
 func TestLocalUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for a second user")
-	}
+	needs.Root(t)
 	h := newHouse(t)
 	for p := h.dir; p != "/"; p = filepath.Dir(p) { // mallory has to get there
 		if st, err := os.Stat(p); err == nil && st.Mode()&0o001 == 0 {

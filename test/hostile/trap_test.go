@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 // trap is a machine's root, a repository, and around them what an attack would
@@ -39,12 +41,9 @@ func newTrap(t testing.TB) *trap {
 	for _, name := range append(tempting(), "evil") {
 		write(t, dir+"/path/"+name, tr.script(name), 0o755)
 	}
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("needs git")
-	}
+	git := needs.Program(t, "git")
 	must(t, os.Symlink(git, dir+"/path/git"))
-	_, err = exec.LookPath("strace")
+	_, err := exec.LookPath("strace")
 	tr.trace = err == nil
 	write(t, tr.home+"/.gitconfig", "[core]\n\tpager = "+tr.evil("pager")+"\n\thooksPath = "+dir+"/path\n\tfsmonitor = "+tr.evil("fsmonitor")+"\n[alias]\n\tls-files = !"+tr.evil("alias")+"\n", 0o644)
 	write(t, tr.home+"/.ssh/authorized_keys", "", 0o600)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 func TestDebIsAPackage(t *testing.T) {
@@ -43,7 +45,7 @@ func TestDebIsAPackage(t *testing.T) {
 		cmd.Env = append(cleanEnv(), "TZ=UTC")
 		out, err := cmd.CombinedOutput()
 		if errors.Is(err, exec.ErrNotFound) {
-			t.Skip("dpkg-deb is missing: this is no Debian machine")
+			needs.Missing(t, "the test needs the program dpkg-deb: this is no Debian machine")
 		}
 		if err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: %v\n%swant: %s", c.argv, err, out, c.want)

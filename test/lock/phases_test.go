@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 // tree starts processes in every way in which one can get out of sight: a
@@ -50,9 +52,7 @@ func phases() []phase {
 // here. It needs root.
 func onThisMachine(t testing.TB, ph phase) *machine {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("commands on the root of this machine need root")
-	}
+	needs.Root(t)
 	work, err := os.MkdirTemp("/tmp", "fettle-lock-")
 	if err != nil {
 		t.Fatal(err)

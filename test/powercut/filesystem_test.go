@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fettle.dev/fettle/test/needs"
 )
 
 // filesystem is a type of file system with a size on which it works.
@@ -48,9 +50,7 @@ func (f filesystem) need(t testing.TB) {
 	if err := Unavailable(); err != nil {
 		t.Skipf("cannot cut power here: %v", err)
 	}
-	if _, err := exec.LookPath(f.mkfs[0]); err != nil {
-		t.Skipf("%s is missing: run test/setup.sh", f.mkfs[0])
-	}
+	needs.Program(t, f.mkfs[0])
 }
 
 func (f filesystem) format(file *os.File) error {

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/test/gobuild"
+	"fettle.dev/fettle/test/needs"
 )
 
 // site is a repository with secrets, and a machine that it is for: this one,
@@ -37,9 +38,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("commands of a run need root")
-	}
+	needs.Root(t)
 	dir := t.TempDir()
 	s := &site{t: t, bin: filepath.Join(dir, "fettle"), home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "repo"),
 		state: filepath.Join(dir, "state"), cores: filepath.Join(dir, "cores")}

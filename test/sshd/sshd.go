@@ -1,6 +1,7 @@
 // Package sshd starts servers of OpenSSH for tests, which take the account that runs
 // them and no other.
 //
+//	needs.Program(t, "sshd")
 //	server := sshd.Start(t, "MaxSessions=1")
 //	args := []string{"-p", strconv.Itoa(server.Port)}
 //	for k, v := range server.Options() { args = append(args, "-o", k+"="+v) }
@@ -32,15 +33,10 @@ type Server struct {
 
 const program = "/usr/sbin/sshd"
 
-// Start starts a server that ends with the test, with more of sshd_config. Where there is
-// no sshd the test is skipped.
+// Start starts a server that ends with the test, with more of sshd_config. A test asks
+// test/needs for sshd and ssh before.
 func Start(t *testing.T, more ...string) *Server {
 	t.Helper()
-	for _, p := range []string{program, "/usr/bin/ssh"} {
-		if _, err := os.Stat(p); err != nil {
-			t.Skipf("there is no %s here", p)
-		}
-	}
 	dir, err := os.MkdirTemp("", "sshd")
 	if err != nil {
 		t.Fatal(err)

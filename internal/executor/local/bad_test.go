@@ -17,13 +17,12 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/test/needs"
 )
 
 func asRoot(t *testing.T) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can")
-	}
+	needs.Root(t)
 }
 
 // refused plans and applies a list that cannot be applied, and gives the error.
@@ -125,11 +124,7 @@ func unlock(t *testing.T, root string) {
 // TestAccessListsAreThoseOfSetfacl compares with the tool.
 func TestAccessListsAreThoseOfSetfacl(t *testing.T) {
 	asRoot(t)
-	setfacl, err1 := exec.LookPath("setfacl")
-	getfacl, err2 := exec.LookPath("getfacl")
-	if err1 != nil || err2 != nil {
-		t.Skip("setfacl is not installed")
-	}
+	setfacl, getfacl := needs.Program(t, "setfacl"), needs.Program(t, "getfacl")
 	for _, acl := range []string{"u:1000:rw", "g:33:r", "u:1000:rwx,g:33:r-x", "u:1000:rw,m::r", "u:1000:r,o::rwx", "u::rwx,u:0:r"} {
 		for _, mode := range []os.FileMode{0o600, 0o644, 0o750} {
 			w := onDisk(t, t.TempDir())

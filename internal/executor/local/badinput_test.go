@@ -22,13 +22,12 @@ import (
 	hostlocal "fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/test/needs"
 )
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs.Root(t)
 }
 
 // at is a path of the machine as the test's own process sees it.

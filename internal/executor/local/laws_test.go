@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/test/needs"
 )
 
 // past is what a run left.
@@ -246,9 +247,7 @@ func (w *world) randomHistory(rt *rapid.T) {
 // TestLawsOnDisk is TestLaws on a file system, which keeps its own rules on
 // modes, access lists and capabilities.
 func TestLawsOnDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can give files to others")
-	}
+	needs.Root(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		root, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {

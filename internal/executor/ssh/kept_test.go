@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/executor/ssh/mux"
+	"fettle.dev/fettle/test/needs"
 	"fettle.dev/fettle/test/sshd"
 )
 
@@ -26,6 +27,8 @@ type desk struct {
 
 func newDesk(t *testing.T, more ...string) *desk {
 	t.Helper()
+	needs.Program(t, "sshd")
+	needs.Program(t, "ssh")
 	server := sshd.Start(t, more...)
 	d := &desk{t, Address{Host: "127.0.0.1", Port: server.Port, Options: server.Options()},
 		Options{Control: filepath.Join(server.Dir, "c"), Env: os.Environ(), Keep: 2 * time.Second, Connect: 5 * time.Second}.defaults()}

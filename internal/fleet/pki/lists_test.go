@@ -11,15 +11,13 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/test/needs"
 )
 
 // Programs that know nothing of this one refuse what is forbidden, whether they look at the
 // certificate alone, as openssl does, or at all of its way, as nginx and curl do.
 func TestListsByOpenSSL(t *testing.T) {
-	openssl, err := exec.LookPath("openssl")
-	if err != nil {
-		t.Skip("there is no openssl here")
-	}
+	openssl := needs.Program(t, "openssl")
 	s, authority := newServices(t)
 	parent, err := s.Certificate()
 	if err != nil {

@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/host/isolated"
+	"fettle.dev/fettle/test/needs"
 )
 
 func open(t testing.TB, o isolated.Options) *isolated.View {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can open an isolated view")
-	}
+	needs.Root(t)
 	r, err := isolated.Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -131,9 +130,7 @@ func TestSockets(t *testing.T) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	if os.Geteuid() != 0 {
-		b.Skip("only root can open an isolated view")
-	}
+	needs.Root(b)
 	for b.Loop() {
 		r, err := isolated.Open(isolated.Options{})
 		if err != nil {

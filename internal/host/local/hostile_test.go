@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fettle.dev/fettle/internal/host/local"
+	"fettle.dev/fettle/test/needs"
 )
 
 // TestSwappedDirectory: while we write into a user's directory, the user
 // exchanges it with a link to a place that only root may write.
 func TestSwappedDirectory(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to make files of another owner")
-	}
+	needs.Root(t)
 	root := t.TempDir()
 	home := filepath.Join(root, "home")
 	for _, dir := range []string{"home", "home/dir", "secret"} {

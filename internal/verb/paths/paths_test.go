@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
+	"fettle.dev/fettle/test/needs"
 )
 
 // numbers are names that are numbers, and bob.
@@ -56,10 +57,8 @@ func meta(t *testing.T, line string, now image.File) image.File {
 
 // What META writes into the kernel is byte for byte what setfacl writes.
 func TestACLIsWhatSetfaclMakes(t *testing.T) {
-	setfacl, err := exec.LookPath("setfacl")
-	if err != nil || os.Geteuid() != 0 {
-		t.Skip("needs root and setfacl")
-	}
+	needs.Root(t)
+	setfacl := needs.Program(t, "setfacl")
 	for _, c := range []struct{ mode, acl string }{
 		{"0640", "u:1000:rw"}, {"0640", "g:44:r"}, {"0600", "u:1000:rwx,u:3:r,g:9:-,g:4:rx"}, {"0644", "u:1000:rw,m::r"},
 		{"0755", "u::rwx,g::r,o::-,u:7:x"}, {"4755", "user:1000:rw,group:8:r,mask::rx,other::r"}, {"0640", "u:4294967294:r,u:1:w"},

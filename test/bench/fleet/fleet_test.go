@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"fettle.dev/fettle/test/bench/machine"
 	"fettle.dev/fettle/test/gobuild"
+	"fettle.dev/fettle/test/needs"
 )
 
 // TestMain is the command itself for the processes that it starts.
@@ -30,9 +30,7 @@ func TestMain(m *testing.M) {
 // TestFleet: all is measured with some agents: they enrol, get what is theirs, hear of a
 // commit, and come back to a hub that was killed. The same with more is make bench-fleet.
 func TestFleet(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip(err)
-	}
+	needs.Program(t, "git")
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "fettle")
 	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/test/bench/machine"
 	"fettle.dev/fettle/test/gobuild"
+	"fettle.dev/fettle/test/needs"
 )
 
 func Example() {
@@ -82,13 +83,9 @@ func TestReport(t *testing.T) {
 // Hosts are made, works are done on them by fettle and by hand, they hold what they
 // should, and nothing stays behind.
 func TestHosts(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("hosts need root")
-	}
-	for _, program := range []string{"/usr/sbin/sshd", "ssh", "ssh-keygen"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
+	needs.Root(t)
+	for _, program := range []string{"sshd", "ssh", "ssh-keygen"} {
+		needs.Program(t, program)
 	}
 	if _, err := hierarchy(); err != nil {
 		t.Skip(err)

@@ -100,6 +100,8 @@ func (b *bench) limit(p place, upload bool) (tool, error) {
 // fettleTool is fettle with its repository.
 func (b *bench) fettleTool(p place) (tool, error) {
 	var targets strings.Builder
+	// The repositories of all works are one, for the hosts that they share.
+	fmt.Fprintf(&targets, "policy {\n  repository = \"bench\"\n}\n")
 	for i, h := range p.hosts {
 		fmt.Fprintf(&targets, "target %q {\n  modules = [\"bench\"]\n  ssh { host = %q }\n}\n", h.name, p.address(i))
 	}

@@ -9,8 +9,17 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/executor/ssh/mux"
+	"fettle.dev/fettle/test/needs"
 	"fettle.dev/fettle/test/sshd"
 )
+
+// serve starts a server of OpenSSH with more of sshd_config.
+func serve(t *testing.T, more ...string) *sshd.Server {
+	t.Helper()
+	needs.Program(t, "sshd")
+	needs.Program(t, "ssh")
+	return sshd.Start(t, more...)
+}
 
 // keep has OpenSSH keep a connection to a server, and tells its socket and its process.
 func keep(t *testing.T, server *sshd.Server) (path string, master *exec.Cmd) {
@@ -33,13 +42,13 @@ func keep(t *testing.T, server *sshd.Server) (path string, master *exec.Cmd) {
 }
 
 func TestOpenSSH(t *testing.T) {
-	path, _ := keep(t, sshd.Start(t, "AcceptEnv=LC_*"))
+	path, _ := keep(t, serve(t, "AcceptEnv=LC_*"))
 	conform(t, func(*testing.T) string { return path })
 }
 
 // TestOpenSSHRefuses: a server that lets no more sessions in is an error and no hang.
 func TestOpenSSHRefuses(t *testing.T) {
-	path, _ := keep(t, sshd.Start(t, "MaxSessions=1"))
+	path, _ := keep(t, serve(t, "MaxSessions=1"))
 	s := begin(t, path, "cat")
 	if two, err := ask(t.Context(), path, mux.Request{Command: "true"}); err == nil {
 		t.Errorf("there is a second session: %v", two)
@@ -63,7 +72,7 @@ func TestOpenSSHDies(t *testing.T) {
 		"master": func(_ *sshd.Server, m *exec.Cmd) { _ = m.Process.Kill() },
 		"server": func(s *sshd.Server, _ *exec.Cmd) { s.CutAll(t) },
 	} {
-		server := sshd.Start(t)
+		server := serve(t)
 		path, master := keep(t, server)
 		s := begin(t, path, "echo begun; cat")
 		if _, err := io.ReadFull(s.Out, make([]byte, len("begun\n"))); err != nil {
