@@ -92,11 +92,18 @@ func (w *finder) source(n ast.Node) string {
 func (w *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
-		return !w.isMessage(n)
+		if w.isMessage(n) {
+			return false
+		}
+		w.widenCall(n)
+	case *ast.CompositeLit:
+		w.list(n)
 	case *ast.IfStmt:
 		w.condition(n)
+		w.leaveOutIf(n)
 	case *ast.BinaryExpr:
 		w.binary(n)
+		w.dropOperand(n)
 	case *ast.BasicLit:
 		if n.Kind == token.INT {
 			w.add("constant", n, "("+n.Value+" + 1)")
@@ -113,8 +120,10 @@ func (w *finder) visit(n ast.Node) bool {
 		w.forgetError(n)
 	case *ast.ExprStmt:
 		w.leaveOut(n)
-	case *ast.IncDecStmt:
-		w.leaveOut(n)
+	case *ast.IncDecStmt, *ast.SendStmt, *ast.RangeStmt, *ast.ForStmt:
+		w.leaveOut(n.(ast.Stmt))
+	case *ast.DeferStmt:
+		w.leaveOutDefer(n)
 	case *ast.AssignStmt:
 		if n.Tok != token.DEFINE {
 			w.leaveOut(n)
