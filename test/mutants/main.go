@@ -64,13 +64,19 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	var below []error // of all packages: one below its floor hides none of the others
 	for _, folder := range s.folders {
-		if err := one(ctx, s, strings.Trim(folder, "./"), known); err != nil {
+		err := one(ctx, s, strings.Trim(folder, "./"), known)
+		if err != nil && !errors.Is(err, errFloor) {
 			return err
 		}
+		below = append(below, err)
 	}
-	return nil
+	return errors.Join(below...)
 }
+
+// errFloor is in the chain of the error about a package below its floor.
+var errFloor = errors.New("too few mutants are killed")
 
 // one breaks the code of one package.
 func one(ctx context.Context, s settings, folder string, known equivalents) error {
@@ -161,7 +167,7 @@ func judge(ctx context.Context, t *target, s settings, chosen []mutant, same int
 	fmt.Printf("%s: %d mutants (seed %d), %d killed, %d survived: %.1f %% killed; %d more change nothing\n",
 		t.folder, len(chosen), s.seed, killed, len(chosen)-killed, percent, same)
 	if len(chosen) > 0 && percent < s.floor {
-		return fmt.Errorf("%s: %.1f %% of the mutants are killed, the floor is %g: write tests that fail with the survivors, or give the reason in %s", t.folder, percent, s.floor, s.equivalent)
+		return fmt.Errorf("%s: %.1f %% of the mutants are killed, the floor is %g: write tests that fail with the survivors, or give the reason in %s: %w", t.folder, percent, s.floor, s.equivalent, errFloor)
 	}
 	return nil
 }

@@ -114,6 +114,10 @@ func TestAll(t *testing.T) {
 			t.Errorf("the report lacks %q:\n%s", want, said)
 		}
 	}
+	said, err = output(t, "-equivalent", "same.txt", "-floor", "70", "p", "p")
+	if n := strings.Count(said, "% killed"); err == nil || n != 2 {
+		t.Errorf("below the floor, %d of two packages are looked at: %v", n, err)
+	}
 	same := "p Twice stay: n == 0 -> false && (n == 0)  # zero twice is zero\np Gone stay: x -> y  # no more\n"
 	if err := os.WriteFile("same.txt", []byte(same), 0o600); err != nil {
 		t.Fatal(err)

@@ -39,13 +39,13 @@ const noFindings = "-rapid.nofailfile"
 // they take and what they know.
 func (b *bench) prepare(ctx context.Context) error {
 	b.limit = 10 * time.Minute
-	without, _, err := b.fails(ctx, []string{"-test.list=.", noFindings}, []byte("{}"))
+	without, _, err := b.fails(ctx, [][]string{{"-test.list=.", noFindings}}, []byte("{}"))
 	if err != nil {
 		return err
 	}
 	b.rapid = !without
 	start := time.Now()
-	failed, out, err := b.fails(ctx, nil, []byte("{}"))
+	failed, out, err := b.fails(ctx, [][]string{nil}, []byte("{}"))
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,8 @@ func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, flags := range b.rounds() {
-		if failed, _, err := b.fails(ctx, flags, overlay); failed || err != nil {
-			return failed, err
-		}
-	}
-	return false, nil
+	failed, _, err := b.fails(ctx, b.rounds(), overlay)
+	return failed, err
 }
 
 // rounds are the flags of the runs of the tests, the cheapest first.
@@ -86,24 +82,26 @@ func (b *bench) rounds() [][]string {
 	return [][]string{{"-test.short", "-test.skip=" + b.last}, {"-test.short"}, {}}
 }
 
-// fails builds the tests with an overlay and runs them until one fails.
-func (b *bench) fails(ctx context.Context, flags []string, overlay []byte) (bool, []byte, error) {
+// fails builds the tests with an overlay and runs them, in each of the rounds, until one fails.
+func (b *bench) fails(ctx context.Context, rounds [][]string, overlay []byte) (failed bool, out []byte, err error) {
 	file := filepath.Join(b.dir, "overlay.json")
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return false, nil, err
 	}
 	for _, folder := range b.tests {
 		binary := filepath.Join(b.dir, "mutant.test")
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", binary, "./"+folder)
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", binary, "./"+folder)
 		build.Dir = b.t.root
 		if out, err := build.CombinedOutput(); err != nil {
 			return false, nil, fmt.Errorf("cannot build the tests of %s: %w\n%s", folder, err, out)
 		}
-		if failed, out, err := b.execute(ctx, folder, binary, flags); failed || err != nil {
-			return failed, out, err
+		for _, flags := range rounds {
+			if failed, out, err = b.execute(ctx, folder, binary, flags); failed || err != nil {
+				return failed, out, err
+			}
 		}
 	}
-	return false, nil, nil
+	return false, out, nil
 }
 
 // execute runs a test binary in the folder of its package.

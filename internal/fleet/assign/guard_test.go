@@ -266,3 +266,28 @@ func TestWhichProgramCounts(t *testing.T) {
 		}
 	}
 }
+
+// A twentieth of the active targets may be pinned, and three at least, unless it is said how
+// many. The pins above that wait, those that are in force stay.
+func TestHowManyMayBePinned(t *testing.T) {
+	for _, c := range []struct{ targets, max, bound int }{{10, 0, 3}, {79, 0, 3}, {80, 0, 4}, {99, 0, 4}, {100, 0, 5}, {10, 1, 1}, {10, 7, 7}} {
+		g := newGuarded(t, c.targets, "top=1", "web=1@role=a")
+		g.s.MaxPinned = c.max
+		for i := range 40 { // who is not active counts for nothing
+			x := fleet.Target{ID: idOf(fmt.Sprint("x", i)), Name: fmt.Sprint("x", i), Standing: fleet.Retired}
+			g.fold(assign.Event{What: assign.TargetEvent, Key: string(x.ID), Target: &x})
+		}
+		g.push("fix", "top=2", "web=2@role=a")
+		for i := range c.bound {
+			g.pin(i, "fix", 0)
+		}
+		if out := g.compute(); len(out.Assignments) != c.bound || digestOf(out, assign.TooManyPinned) != "" {
+			t.Errorf("%+v: %d targets get what they are pinned to, %+v", c, len(out.Assignments), out.Alarms)
+		}
+		g.pin(c.bound, "fix", 0)
+		g.push("fix", "top=3", "web=3@role=a")
+		if out := g.compute(); len(out.Assignments) != c.bound || digestOf(out, assign.TooManyPinned) == "" {
+			t.Errorf("%+v, and one more: %d targets get something new, %+v", c, len(out.Assignments), out.Alarms)
+		}
+	}
+}
