@@ -127,6 +127,9 @@ func TestMostJobs(t *testing.T) {
 	w.up = true
 	w.step(machine.Link{Up: true})
 	w.inform("")
+	if n := len(w.durable().Taken); n != 31 {
+		t.Errorf("after a hub has heard of one, %d are kept", n)
+	}
 	w.step(job("32", false))
 	if d := w.answer(t, "32"); !d.Taken || d.Error != "" {
 		t.Errorf("after one has ended: %+v", d)
@@ -205,6 +208,47 @@ func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 		}
 		if w.run != nil || len(w.wrong) > 0 {
 			t.Errorf("by a hub %t: %s, %q", byHub, inRun(w), w.wrong)
+		}
+	}
+}
+
+// Of a run that failed the modules count as applied in which nothing failed and nothing is left
+// to do; of one whose checks failed all do, and of one that was undone none.
+func TestWhatAFailedRunHasApplied(t *testing.T) {
+	for _, c := range []struct {
+		result machine.Result
+		run    int // the number of the run: 0 never began
+		a      machine.Part
+		b      machine.Part
+		want   string // the versions of a and b that count as applied
+	}{
+		{machine.Failed, 2, machine.Part{}, machine.Part{Error: "boom"}, "21"},
+		{machine.Failed, 2, machine.Part{Left: 1}, machine.Part{Error: "boom"}, "11"},
+		{machine.Failed, 2, machine.Part{Left: 2}, machine.Part{Error: "boom", Left: 1}, "11"},
+		{machine.Failed, 2, machine.Part{Error: "boom"}, machine.Part{}, "12"},
+		{machine.Failed, 2, machine.Part{Error: "boom"}, machine.Part{Error: "boom"}, "11"},
+		{machine.Failed, 2, machine.Part{}, machine.Part{}, "11"}, // in no module: nobody knows what it did
+		{machine.Failed, 0, machine.Part{}, machine.Part{Error: "boom"}, "11"},
+		{machine.CheckFailed, 2, machine.Part{}, machine.Part{Error: "no answer"}, "22"},
+		{machine.CheckFailed, 2, machine.Part{Left: 1}, machine.Part{Error: "no answer"}, "22"},
+		{machine.RolledBack, 2, machine.Part{}, machine.Part{Error: "boom"}, "11"},
+		{machine.Broken, 0, machine.Part{}, machine.Part{Error: "boom"}, "11"},
+	} {
+		w := newWorld()
+		w.offer(assignment(1, "modules/a=1", "modules/b=1"))
+		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+		w.offer(assignment(2, "modules/a=2", "modules/b=2"))
+		w.endRun(machine.Outcome{Result: c.result, Run: c.run, Error: "x", Parts: map[string]machine.Part{"modules/a": c.a, "modules/b": c.b}})
+		got := ""
+		for _, as := range w.durable().Good.Modules {
+			for _, v := range []string{"1", "2"} {
+				if as.Bundle == bundle(as.Module, v) {
+					got += v
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s", c, got)
 		}
 	}
 }
