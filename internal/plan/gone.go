@@ -109,6 +109,9 @@ func orRemoved(err error, removed bool) error {
 // the way: a directory with files of others at the path itself, or something that is no
 // directory above it.
 func (m *maker) occupied(c Change) error {
+	if m.makesFile(c) {
+		return m.lacksDirectory(c.Addr.Path())
+	}
 	if c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent {
 		return nil
 	}
@@ -119,6 +122,11 @@ func (m *maker) occupied(c Change) error {
 		}
 	}
 	return m.lacksDirectory(p)
+}
+
+// makesFile tells whether a change of a region makes its file again.
+func (m *maker) makesFile(c Change) bool {
+	return c.From != nil && c.From.Region != nil && c.From.Region.FileAbsent && c.To != nil && c.To.Region != nil && c.To.Region.Present
 }
 
 // lacksDirectory is an error for a path that comes back in a directory that does not

@@ -348,7 +348,8 @@ func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step
 
 // lookAbove notes what is no directory any more above a path that may come back.
 func (x *Executor) lookAbove(seen *observed, e journal.Entry) {
-	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Absent {
+	file := e.Addr.Kind() == addr.KindFile && e.Origin != nil && e.Origin.File != nil && e.Origin.File.Type != image.Absent
+	if !file && e.Addr.Kind() != addr.KindEdit {
 		return
 	}
 	for d := path.Dir(e.Addr.Path()); d != "/"; d = path.Dir(d) {
