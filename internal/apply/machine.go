@@ -182,6 +182,7 @@ func (m *Machine) alone(i int) bool { return m.steps[i].Get("validate") != "" }
 type batch struct {
 	paths map[string]bool // true: a directory that is new here
 	above map[string]bool // what the paths are below
+	trees map[string]bool // what the paths are below that go with everything in them
 	n     int
 	bytes int64
 }
@@ -197,7 +198,10 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 		size = m.sizes(to.File.Digest)
 	}
 	if b.paths == nil {
-		b.paths, b.above = map[string]bool{}, map[string]bool{}
+		b.paths, b.above, b.trees = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	}
+	if b.trees[p] {
+		return false
 	}
 	if b.n > 0 {
 		if _, twice := b.paths[p]; twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) || b.above[p] && (m.replaces(i) || !m.staysDirectory(i)) {
@@ -206,6 +210,11 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 	}
 	for d := path.Dir(p); d != "/" && d != "." && !b.above[d]; d = path.Dir(d) {
 		b.above[d] = true
+	}
+	if !m.Back && takesWhole(m.changes[i], m.steps[i]) { // it is beside its path until the batch ends
+		for d := path.Dir(p); d != "/" && d != "." && !b.trees[d]; d = path.Dir(d) {
+			b.trees[d] = true
+		}
 	}
 	b.paths[p] = m.newDirectory(i)
 	b.n++

@@ -92,7 +92,7 @@ type Goal struct {
 // among them the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
 	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
-		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, remain: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, ids: map[string]addr.Addr{}, after: map[string][]Change{},
+		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, remain: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, ids: map[string]addr.Addr{}, after: map[string][]Change{}, empties: map[string][]journal.Entry{},
 		p: &Plan{Format: 1, Operation: in.Operation, Target: in.Target, Base: in.Applied.Run, Revision: in.Revision, List: in.Wanted.Digest()}}
 	if in.Goal != nil {
 		m.p.To = in.Goal.To
@@ -146,8 +146,11 @@ type maker struct {
 	swept      map[string]bool           // paths that go with everything below them
 	remain     map[string]bool           // directories that are removed, but for what others have in them
 	// after are changes below a directory that wait for its step, by its path.
-	after     map[string][]Change
-	last      []Change // directories that go, in which the list has something
+	after map[string][]Change
+	last  []Change // directories that go, in which the list has something
+	// empties are directories that go after a step which removes something from them, by
+	// the path of that step.
+	empties   map[string][]journal.Entry
 	acted     map[addr.Addr]bool
 	relinked  bool // a link that is there changes
 	redressed bool // metadata changes
@@ -230,6 +233,7 @@ func (m *maker) steps() {
 		case step.Check, step.Include:
 		default:
 			m.step(s)
+			m.emptied(s)
 		}
 	}
 }

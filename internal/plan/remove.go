@@ -101,7 +101,7 @@ func (m *maker) remove(e journal.Entry) {
 		m.removeExec(c, e)
 		return
 	}
-	if m.stays(c, e) {
+	if m.stays(c, e) || m.postponed(e) {
 		return
 	}
 	from, to := m.in.Observed[e.Addr], *e.Origin
