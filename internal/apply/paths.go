@@ -113,7 +113,7 @@ func (r *run) prepare(i int, made map[string]bool) (*move.Move, error) {
 		return nil, err
 	}
 	r.fx[i].from, r.fx[i].to = now, to
-	if now.Same(to) && sameTime(now, to) && !(c.Action == plan.Remove && to.Region != nil && now.Region.Leaves(*to.Region)) {
+	if now.Same(to) && sameTime(now, to) && c.Whole == nil && !(c.Action == plan.Remove && to.Region != nil && now.Region.Leaves(*to.Region)) {
 		return nil, r.unchanged(i)
 	}
 	pt, err := v.(verb.Pather).PathTarget(r.ctx, r.env, s, taken, to)

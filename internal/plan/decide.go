@@ -31,6 +31,9 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		c.Differences = nil
 		m.add(c)
 		return
+	case same && m.rearranged(s):
+		m.rearrange(c)
+		return
 	case same && applied && e.Step == c.Step:
 		m.p.Unchanged++
 		return

@@ -202,7 +202,7 @@ func (m *maker) untouched(s step.Step) bool {
 	a := s.Addr()
 	e, applied := m.now[a]
 	if m.in.Goal == nil || !isPath(a) || !applied || e.Step != s.String() || e.Run > m.in.Goal.To || m.then(a) != nil ||
-		m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
+		m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) || m.rearranged(s) {
 		return false
 	}
 	m.p.Unchanged++

@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
 )
 
 // Whole is a file of which only parts are managed: as the last run left it, and as a
@@ -13,6 +14,37 @@ import (
 type Whole struct {
 	From image.File `json:"from"`
 	To   image.File `json:"to"`
+}
+
+// rearranged tells whether the parts of a file are as they were, and the file is not: a part
+// left it and returned in another place. Then the last part of it that the list has
+// restores the file, unless another change of this plan does.
+func (m *maker) rearranged(s step.Step) bool {
+	if m.in.Goal == nil || s.Verb != step.Edit {
+		return false
+	}
+	w, known := m.in.Goal.Edited[s.Path()]
+	if !known || w.To.Type != image.Regular || w.To.Digest == w.From.Digest {
+		return false
+	}
+	for a := range m.changed {
+		if a.Kind() == addr.KindEdit && a.Path() == s.Path() {
+			return false
+		}
+	}
+	last := step.Step{}
+	for _, o := range m.in.Wanted {
+		if o.Verb == step.Edit && o.Path() == s.Path() {
+			last = o
+		}
+	}
+	return last.Addr() == s.Addr()
+}
+
+// rearrange restores the file around a part that is as it was.
+func (m *maker) rearrange(c Change) {
+	c.Action, c.Why = Restore, "the file around it is restored as it was "+m.when()
+	m.add(c)
 }
 
 // whole gives the last change of a part of each file that no one else has changed what
