@@ -1,12 +1,11 @@
-# What start.sh goes on with where the program is not in the cache: it leaves $dir, which
-# has the program then, or gives up.
+# What start.sh goes on with where no verified program is in the cache: it leaves $dir, which
+# has the program then, or gives up. safe and fit are those of start.sh.
 
 # What a login script printed may lack its line break.
 say() { printf '\nfettle-boot %s\n' "$1"; }
 give_up() { say "$1"; exit 3; }
 # First gives where the program may be to a command, best place first, until it succeeds.
 first() {
-	: "${uid:=$(id -u)}"
 	for dir in "$cache" /var/cache/fettle "/var/tmp/fettle-$uid" "/run/user/$uid/fettle"; do
 		"$@" && return
 	done
@@ -20,15 +19,20 @@ forget() {
 	rmdir "$dir" 2>/dev/null
 	return 1 # there may be more
 }
-there() { [ -x "$dir/fettle-$digest" ] && own; }
+there() { own && fit; }
 make() {
 	if [ "$dir" = "$cache" ]; then mkdir -p "$dir"; else mkdir "$dir"; fi 2>/dev/null
-	own && rm -f "$part" && (set -C; : >"$part") && chmod 700 "$part"
+	own
+}
+begin() {
+	part=$dir/fettle-$digest.$$
+	rm -f "$part" && (set -C; : >"$part") && chmod 700 "$part"
 }
 room() {
-	part=$dir/fettle-$digest.$$
-	if ! make 2>/dev/null; then
-		tried="$tried$dir cannot be written to; "
+	bad=
+	if ! { make && safe "" && begin; } 2>/dev/null; then
+		# shellcheck disable=SC2086 # one line of several
+		tried="$tried$dir ${bad:+is not safe from other users: see the owner and the mode of }$(echo ${bad:-cannot be written to}); "
 		return 1
 	fi
 	[ -x "$part" ] && return
@@ -56,7 +60,7 @@ if ! first there; then
 	head -c "$size" | gzip -dc >"$part" && sync "$part" || give_up "full $dir"
 	sum=$(sha256sum "$part")
 	[ "${sum%% *}" = "$digest" ] || give_up "damaged $dir"
-	mv -f "$part" "$dir/fettle-$digest" || give_up "full $dir"
+	mv -fT "$part" "$dir/fettle-$digest" || give_up "full $dir"
 	trap - EXIT HUP INT PIPE TERM
 	find "$dir" -name 'fettle-*' -mtime +30 -exec rm -f {} +
 	umask "$mask" # what the program starts gets the account's own

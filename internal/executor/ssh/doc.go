@@ -12,7 +12,7 @@
 // used again by package mux, without starting ssh.
 //
 // All that is asked of the target's shell is one line that starts sh with a short
-// script (start.sh), which starts the program, or goes on with a longer one (boot.sh)
-// until the program has come. That needs a POSIX shell, and base64, head, gzip and
-// sha256sum for the first contact.
+// script (start.sh), which verifies the program and starts it, or goes on with a longer
+// one (boot.sh) until the program has come. That needs a POSIX shell, find and sha256sum,
+// and base64, head and gzip for the first contact.
 package ssh

@@ -77,7 +77,7 @@ func (d *desk) masters() (pids []int) {
 // begin starts the script there, which says that it has no program.
 func (d *desk) begin(a Address, o Options) *process {
 	d.Helper()
-	p, err := o.start(d.Context(), a, commandLine, func() ([]string, error) { return []string{"-", "-", "plain"}, nil })
+	p, err := o.start(d.Context(), a, whole, func() ([]string, error) { return []string{"-", "-", "plain"}, nil })
 	if err != nil {
 		d.Fatal(err)
 	}

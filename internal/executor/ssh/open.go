@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +14,10 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 )
 
-// startScript is what a contact runs where the login shell alone does not find the program:
-// it starts no other program where ours is there. bootScript is what it goes on with where
-// it is not.
+// startScript verifies the program in the cache and starts it. The program runs only if
+// its digest is right, and if no user but the account and root can change the program or
+// a directory above it, so that nothing can change between the check and the start.
+// bootScript is what startScript continues with if there is no such program.
 var (
 	//go:embed start.sh
 	startScript string
@@ -54,18 +54,19 @@ func Open(ctx context.Context, a Address, o Options) (*Session, error) {
 }
 
 func open(ctx context.Context, a Address, o Options) (*Session, error) {
-	s, err := openBy(ctx, a, o, commandLine)
-	var e *Error
+	if !a.Sudo {
+		return openBy(ctx, a, o, whole)
+	}
+	s, err := openBy(ctx, a, o, short)
 	var said *bootError
-	if !a.Sudo && errors.As(err, &e) && e.Class == NotRun && !errors.As(err, &said) {
-		// Machines of several processors may share a home. The script knows which this is.
-		return openBy(ctx, a, o, scriptLine)
+	if errors.As(err, &said) && said.said == absent {
+		return openBy(ctx, a, o, whole)
 	}
 	return s, err
 }
 
-func openBy(ctx context.Context, a Address, o Options, line func([]string) string) (*Session, error) {
-	p, err := o.start(ctx, a, line, o.bootArgs(a))
+func openBy(ctx context.Context, a Address, o Options, script func() string) (*Session, error) {
+	p, err := o.start(ctx, a, script, o.bootArgs())
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +78,12 @@ func openBy(ctx context.Context, a Address, o Options, line func([]string) strin
 	return s, nil
 }
 
-// modePlain tells the script that the program is to be run by the account itself.
+// modePlain tells the script to start the program.
 const modePlain = "plain"
 
 // bootArgs are those of the script.
-func (o Options) bootArgs(a Address) func() ([]string, error) {
-	mode := modePlain
-	if a.Sudo {
-		mode = "sudo"
-	}
-	return func() ([]string, error) { return o.scriptArgs(mode, o.serveArgs()) }
+func (o Options) bootArgs() func() ([]string, error) {
+	return func() ([]string, error) { return o.scriptArgs(modePlain, o.serveArgs()) }
 }
 
 func (o Options) scriptArgs(mode string, rest []string) ([]string, error) {
@@ -105,45 +102,41 @@ func (o Options) scriptArgs(mode string, rest []string) ([]string, error) {
 	return append(append(args, mode), rest...), nil
 }
 
-// commandLine starts the program where the script would look for it first, and else the
-// script.
-func commandLine(words []string) string { return direct(words) + scriptLine(words) }
-
-// direct has the login shell itself start the program, which saves a second shell. Any
-// shell that people log in with understands it.
-func direct(words []string) string {
-	n := len(architectures())
-	if words[n] != modePlain {
-		return ""
+// commandLine starts a script, as root if that is asked for: then everything that the
+// script checks, and the program, belong to root, and the account itself cannot change
+// them either. It is one line without an exclamation mark, which is what csh takes as well.
+func (a Address) commandLine(script string, words []string) string {
+	line := "exec sh -c "
+	if a.Sudo {
+		line += quote(sudoScript) + " fettle "
 	}
-	line := ""
-	for _, digest := range words[:n] {
-		if _, err := hex.DecodeString(digest); err != nil {
-			continue // there is none
-		}
-		program := "~/.cache/fettle/fettle-" + digest
-		line += "test -x " + program + " && exec " + program
-		for _, w := range words[n+1:] {
-			line += " " + quote(w)
-		}
-		line += "; "
-	}
-	return line
-}
-
-// scriptLine starts the script. It is one line without an exclamation mark, which is
-// what csh takes as well.
-func scriptLine(words []string) string {
-	line := "exec sh -c " + quote(script()) + " fettle"
+	line += quote(script) + " fettle"
 	for _, w := range words {
 		line += " " + quote(w)
 	}
 	return line
 }
 
-// script is both scripts as one line.
-func script() string {
-	boot := base64.StdEncoding.EncodeToString([]byte(bootScript))
+// sudoScript has root's shell run the script that is its first word. sudo drops
+// SSH_CONNECTION, so the address of the client is handed over here.
+const sudoScript = `exec sudo -H -S -p ` + prompt + ` -u root -- /bin/sh -c "$@" --from "${SSH_CONNECTION%% *}"`
+
+// absent is what the short script says where it cannot start the program.
+const absent = "absent"
+
+// whole is both scripts as one line.
+func whole() string { return wholeWith(bootScript) }
+
+func wholeWith(boot string) string {
+	boot = base64.StdEncoding.EncodeToString([]byte(boot))
+	return scriptWith(`eval "$(echo ` + boot + ` | base64 -d)"`)
+}
+
+// short is the script that can only start a program that is there. sudo writes each
+// command into the log of the host, where whole would take many lines.
+func short() string { return scriptWith(`{ echo; echo fettle-boot ` + absent + `; exit 3; }`) }
+
+func scriptWith(boot string) string {
 	return strings.ReplaceAll(strings.Replace(strings.TrimSpace(startScript), "BOOT", boot, 1), "\n", " ")
 }
 
@@ -152,7 +145,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 // start has a command line of the script run there: in a connection that is kept where one is at hand, and
 // by ssh everywhere else.
-func (o Options) start(ctx context.Context, a Address, line func([]string) string, args func() ([]string, error)) (*process, error) {
+func (o Options) start(ctx context.Context, a Address, script func() string, args func() ([]string, error)) (*process, error) {
 	words, err := args()
 	if err != nil {
 		return nil, err
@@ -161,7 +154,7 @@ func (o Options) start(ctx context.Context, a Address, line func([]string) strin
 	if !a.Sudo {
 		password = nil // whatever asks, it is not sudo
 	}
-	k, command := o.keep(a), line(words)
+	k, command := o.keep(a), a.commandLine(script(), words)
 	s, err := o.session(ctx, k, command)
 	if err == nil {
 		return sessionProcess(s, password), nil
@@ -237,13 +230,27 @@ func (s *Session) Close() error {
 	return err
 }
 
-// Forget removes the program from the target's cache.
+// Forget removes the program from the target's cache: from that of the account, and under
+// sudo from that of root too.
 func Forget(ctx context.Context, a Address, o Options) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	o = o.defaults()
-	p, err := o.start(ctx, a, scriptLine, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
+	return forgetBy(ctx, a, o.defaults(), whole)
+}
+
+func forgetBy(ctx context.Context, a Address, o Options, script func() string) error {
+	if a.Sudo {
+		if err := forget(ctx, a, o, script); err != nil {
+			return err
+		}
+		a.Sudo = false // an earlier fettle brought the program to the account's own cache
+	}
+	return forget(ctx, a, o, script)
+}
+
+func forget(ctx context.Context, a Address, o Options, script func() string) error {
+	p, err := o.start(ctx, a, script, func() ([]string, error) { return []string{"-", "-", "forget"}, nil })
 	if err != nil {
 		return err
 	}

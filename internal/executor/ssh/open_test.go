@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +19,7 @@ import (
 // The command line is for whatever shell people log in with: csh takes neither line
 // breaks nor exclamation marks between quotes.
 func TestCommandLine(t *testing.T) {
-	line := commandLine([]string{"-", "-", "plain", "it's", "a\\b"})
+	line := Address{}.commandLine(whole(), []string{"-", "-", "plain", "it's", "a\\b"})
 	if strings.ContainsAny(line, "\n!") {
 		t.Errorf("csh does not take %q", line)
 	}
@@ -35,12 +34,15 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// inside is the whole script, whose other places are below home.
+func inside(home string) string {
+	return wholeWith(strings.NewReplacer("/var/", home+"/var/", "/run/user", home+"/run/user").Replace(bootScript))
+}
+
 // boot runs the script in a home of its own, which has the other places as well.
 func boot(t *testing.T, home, input string, words ...string) string {
 	t.Helper()
-	places := strings.NewReplacer("/var/", home+"/var/", "/run/user", home+"/run/user")
-	boot := base64.StdEncoding.EncodeToString([]byte(places.Replace(bootScript)))
-	cmd := exec.Command("sh", append([]string{"-c", strings.Replace(startScript, "BOOT", boot, 1), "fettle"}, words...)...)
+	cmd := exec.Command("sh", append([]string{"-c", inside(home), "fettle"}, words...)...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME=")
 	cmd.Stdin = strings.NewReader(input)
 	out, _ := cmd.Output()
@@ -175,44 +177,5 @@ func mustDo(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// The login shell starts a program that is in the cache by itself, and no other program.
-func TestDirect(t *testing.T) {
-	home := t.TempDir()
-	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(home)))
-	dir := filepath.Join(home, ".cache/fettle")
-	mustDo(t, os.MkdirAll(dir, 0o700))
-	program := filepath.Join(dir, "fettle-"+digest)
-	mustDo(t, os.WriteFile(program, []byte("#!/bin/sh\necho \"$0\" \"$@\"\n"), 0o700))
-	ask := append(words(digest)[:3], "serve", "it's here")
-	for _, shell := range []string{"sh", "bash", "dash", "zsh", "fish", "csh", "tcsh"} {
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			continue
-		}
-		run := func(words []string) string {
-			cmd := exec.Command(path, "-c", commandLine(words))
-			cmd.Env = []string{"HOME=" + home, "PATH=" + dir} // nothing that a script could need
-			if strings.HasSuffix(shell, "csh") {
-				cmd.Env[1] = "PATH=/bin:/usr/bin"
-			}
-			out, _ := cmd.Output()
-			return string(out)
-		}
-		if got, want := run(ask), program+" serve it's here\n"; got != want {
-			t.Errorf("%s prints %q, want %q", shell, got, want)
-		}
-		sudo := append([]string(nil), ask...)
-		sudo[2] = "sudo"
-		for name, w := range map[string][]string{"by sudo": sudo, "of another digest": words(strings.Repeat("0", 64)), "that is none": words("-")} {
-			if got := run(w); strings.Contains(got, program) {
-				t.Errorf("%s: a program %s is begun directly: %q", shell, name, got)
-			}
-		}
-	}
-	if line := commandLine(ask); strings.ContainsAny(line, "\n!") {
-		t.Errorf("csh does not take %q", line)
 	}
 }
