@@ -67,6 +67,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 		ev.in.Facts = ev.factsOfTest(in.Test)
 	}
 	ev.outputs = ev.outputsOfTest(in.Test)
+	p.loops.begin()
 	p.secrets.begin(ev.secretsOfTest(in.Test), in.Test != nil)
 	ev.cat.Labels = p.targetLabels(&ev.reports, t)
 	levels := p.levels(&ev.reports, t)

@@ -173,6 +173,7 @@ func (p *Program) CallCommand(name string, given map[string]string) ([]Part, dia
 	if c == nil {
 		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown command", "The repository has no command %q.%s", name, Suggest(name, keysOf(p.commands)))}
 	}
+	p.loops.begin()
 	ev := &evaluator{prog: p, cat: &catalog.Catalog{}, factSet: map[*body]map[string]cty.Value{c.params: {}}, target: cty.EmptyObjectVal}
 	ev.add(CheckParams("the command \""+name+"\"", name, p.paramsOf(c.params), given)...)
 	if ev.list.HasErrors() {

@@ -108,6 +108,7 @@ func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bo
 	}
 	body := f.Body.(*hclsyntax.Body)
 	checkDivisions(body)
+	ev.prog.loops.watch(body)
 	for _, b := range body.Blocks {
 		ev.errorf(rangeOf(b.DefRange()), "Block in a data file", "A data file holds variables: name = value.")
 	}

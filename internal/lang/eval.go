@@ -66,9 +66,8 @@ func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Ex
 		ctx.Variables = vars
 	}
 	ev.prog.working(rangeOf(e.Range()))
-	v, hds := e.Value(ctx)
-	if hds.HasErrors() {
-		ev.add(ev.traced(s, ev.prog.fromHCL(hds))...)
+	v, ok := ev.compute(s, e, ctx)
+	if !ok {
 		return cty.NilVal, nil, false
 	}
 	if plain, _ := v.Unmark(); plain.Type() == cty.String && plain.IsKnown() && !plain.IsNull() && len(plain.AsString()) > maxText {

@@ -144,6 +144,7 @@ func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {
 		return nil
 	}
 	checkDivisions(f.Body.(*hclsyntax.Body))
+	ps.prog.loops.watch(f.Body.(*hclsyntax.Body))
 	if body := f.Body.(*hclsyntax.Body); len(hds) == 0 {
 		ps.prog.bodies[name] = body
 	}
@@ -166,6 +167,7 @@ func (ps *parser) document(in bodyKind) func(*front.Node, *front.Error) *hclsynt
 		if ps.add(d.list...); d.list.HasErrors() {
 			return nil
 		}
+		ps.prog.loops.watch(body)
 		return body
 	}
 }

@@ -89,6 +89,7 @@ type Program struct {
 	named      map[hclsyntax.Expression][]hcl.Traversal // the references in expressions
 	secrets    secrets
 	given      given
+	loops      *loops // also those of beside, whose bodies are used again
 }
 
 // Load reads the top level of a repository. Modules are read when a target
@@ -103,6 +104,10 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 		reads: map[string]map[string]bool{}, onlyLevels: map[string]bool{}, beside: o.Beside, named: map[hclsyntax.Expression][]hcl.Traversal{}, bodies: map[string]*hclsyntax.Body{},
 		pure:    &hcl.EvalContext{Functions: pureFunctions()},
 		working: func(diag.Range) {},
+		loops:   &loops{most: maxLoops},
+	}
+	if o.Beside != nil {
+		p.loops = o.Beside.loops
 	}
 	if w, ok := tree.(Watched); ok {
 		p.working = w.Working

@@ -55,6 +55,7 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 		return nil, p.lines(fromHCL(hds))
 	}
 	checkDivisions(e)
+	p.loops.watch(e)
 	p.templates[name] = e
 	return e, nil
 }

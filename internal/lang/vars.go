@@ -139,6 +139,7 @@ func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	checkDivisions(e)
+	ev.prog.loops.watch(e)
 	val, hds := e.Value(ev.prog.pure)
 	if hds.HasErrors() {
 		ev.add(ev.prog.fromHCL(hds)...)

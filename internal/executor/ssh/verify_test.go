@@ -40,7 +40,9 @@ func home(t *testing.T) (dir, program, input string, ask []string) {
 // spoilt are ways in which another user could replace the program.
 func spoilt(home, program string) map[string]func() error {
 	dir := filepath.Dir(program)
-	write := func(name, text string) error { return errors.Join(os.Remove(name), os.WriteFile(name, []byte(text), 0o700)) }
+	write := func(name, text string) error {
+		return errors.Join(os.Remove(name), os.WriteFile(name, []byte(text), 0o700))
+	}
 	ways := map[string]func() error{
 		"the program has another digest":    func() error { return write(program, hostile) },
 		"the program is a link":             func() error { return errors.Join(os.Rename(program, home+"/away"), os.Symlink(home+"/away", program)) },

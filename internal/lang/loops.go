@@ -1,0 +1,107 @@
+package lang
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxLoops is how many elements the loops of one target go through in all. A nested loop
+// multiplies, so that a short text could loop as long as the time limit permits; the count
+// ends it on every machine at the same place.
+const maxLoops = 1_000_000
+
+// loops counts the elements that loops go through, for the target at hand.
+type loops struct {
+	most  int64 // of elements
+	count atomic.Int64
+	shown bool // that there are too many
+}
+
+// begin starts to count for another target.
+func (l *loops) begin() {
+	l.count.Store(0)
+	l.shown = false
+}
+
+func (l *loops) over() bool { return l.count.Load() > l.most }
+
+// watch has the loops of an expression or a body counted: for expressions, the directive
+// for of templates, and splats.
+func (l *loops) watch(n hclsyntax.Node) {
+	_ = hclsyntax.VisitAll(n, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch x := n.(type) {
+		case *hclsyntax.ForExpr:
+			x.CollExpr = l.counted(x.CollExpr)
+		case *hclsyntax.SplatExpr:
+			x.Source = l.counted(x.Source)
+		}
+		return nil
+	})
+}
+
+// counted is what a loop goes through. It walks as an expression in parentheses does, so
+// that whatever looks for names in it finds them.
+type counted struct {
+	*hclsyntax.ParenthesesExpr
+	loops *loops
+}
+
+func (l *loops) counted(e hclsyntax.Expression) hclsyntax.Expression {
+	return counted{&hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}, l}
+}
+
+// Value counts the elements before the loop goes through them.
+func (c counted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if c.loops.over() {
+		return cty.DynamicVal, c.tooMany()
+	}
+	v, hds := c.Expression.Value(ctx)
+	if plain, _ := v.Unmark(); !hds.HasErrors() && plain.CanIterateElements() {
+		if c.loops.count.Add(int64(plain.LengthInt())+1) > c.loops.most {
+			return cty.DynamicVal, c.tooMany()
+		}
+	}
+	return v, hds
+}
+
+func (c counted) tooMany() hcl.Diagnostics {
+	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: manyLoops, Detail: manyLoopsDetail(), Subject: c.SrcRange.Ptr()}}
+}
+
+const manyLoops = "Too many loops"
+
+func manyLoopsDetail() string {
+	return fmt.Sprintf("The loops of one target may go through %d elements in all, and here they exceed that. "+
+		"A loop inside of another multiplies: compute the inner one once, in a local.", maxLoops)
+}
+
+// compute gives the value of an expression. ok is false after a diagnostic.
+func (ev *evaluator) compute(s *scope, e hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, ok bool) {
+	v, hds := e.Value(ctx)
+	if ev.looped(e) {
+		return cty.NilVal, false
+	}
+	if hds.HasErrors() {
+		ev.add(ev.traced(s, ev.prog.fromHCL(hds))...)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// looped reports too many loops, once: after that no loop of the target gives a value, and
+// try would hide it.
+func (ev *evaluator) looped(e hclsyntax.Expression) bool {
+	l := ev.prog.loops
+	if !l.over() {
+		return false
+	}
+	if !l.shown {
+		l.shown = true
+		ev.errorf(rangeOf(e.Range()), manyLoops, "%s", manyLoopsDetail())
+	}
+	return true
+}
