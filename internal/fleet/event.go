@@ -54,6 +54,7 @@ const (
 	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
 	Audited    HubEventKind = "audited"   // somebody asked the API to change something
 	Saved      HubEventKind = "saved"     // a backup was made
+	Violated   HubEventKind = "violated"  // an agent does not keep to the protocol, or floods its hub
 	Untold     HubEventKind = "untold"    // a notice that nobody took for a day
 )
 

@@ -55,6 +55,10 @@ type Config struct {
 	Foreign *Foreign
 	// Warn is told what the server has to say, nil when nobody is.
 	Warn func(text string)
+	// Broke is told of an agent that does not keep to the protocol, or sends or wants more
+	// than there is room for; nil when nobody is. It is called as often as that happens, and
+	// returns at once.
+	Broke func(id fleet.TargetID, why string)
 }
 
 // Cluster is a bus of several hubs.

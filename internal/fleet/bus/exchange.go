@@ -26,7 +26,8 @@ type Exchange struct {
 	streams *streams
 	members *members
 	gate    *gate
-	relay   *relay // to the agents of other hubs where the carrier does not reach them; nil where it does
+	broke   func(id fleet.TargetID, why string) // nil when nobody is told
+	relay   *relay                              // to the agents of other hubs where the carrier does not reach them; nil where it does
 
 	mu    sync.Mutex
 	words map[string]bool
@@ -106,11 +107,16 @@ func (x *Exchange) Serve(word string, handle func(ctx context.Context, from flee
 
 func (x *Exchange) question(m Message, handle func(context.Context, fleet.TargetID, []byte) ([]byte, error)) {
 	id, _, ok := senderOf(m.Subject)
-	if !ok || m.Reply != "" && !mayAnswer(id, m.Reply) {
+	if !ok {
+		return
+	}
+	if m.Reply != "" && !mayAnswer(id, m.Reply) {
+		x.broken(id, "it wants an answer where it may not have one")
 		return
 	}
 	x.members.spoke(id)
 	if !x.gate.enter(id, len(m.Body)) {
+		x.broken(id, "it asks more questions at once than there is room for")
 		x.reply(m, nil, errors.New("cannot take more questions of this target at once: ask again when the others are answered"))
 		return
 	}
@@ -124,6 +130,12 @@ func (x *Exchange) question(m Message, handle func(context.Context, fleet.Target
 		}
 		x.reply(m, body, err)
 	}()
+}
+
+func (x *Exchange) broken(id fleet.TargetID, why string) {
+	if x.broke != nil {
+		x.broke(id, why)
+	}
 }
 
 // reply sends an answer. Who does not get it asks again.

@@ -69,10 +69,12 @@ func (s *Server) begin(ctx context.Context) (err error) {
 		Watch: line.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
 		Admit: func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
 		Gone:  func(connection uint64) { s.exchange.Gone(connection) },
+		Broke: s.config.Broke,
 	})
 	if s.exchange, err = NewExchange(ctx, s.door, s.door.Kick); err != nil {
 		return err
 	}
+	s.exchange.broke = s.config.Broke
 	if s.config.Foreign != nil {
 		err = s.goAbroad(ctx, s.exchange)
 	} else {

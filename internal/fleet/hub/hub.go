@@ -206,6 +206,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.conf.Warn,
 		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile,
+		Broke: violations(h.now, h.recordViolation),
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {

@@ -37,6 +37,11 @@ type Config struct {
 	Gone  func(connection uint64)
 	Most  int // connections at once, those included that are not let in yet
 	Watch Watch
+	// MostHeld is how many bytes may wait for all agents, which do not take them; 0 is 256 MiB.
+	MostHeld int64
+	// Broke is told of an agent whose connection was ended since it does not keep to the
+	// protocol or floods, and why; nil when nobody is. It returns at once.
+	Broke func(id fleet.TargetID, why string)
 	// Warn is told whom a hub refuses.
 	Warn func(text string)
 }
@@ -48,7 +53,10 @@ type Door struct {
 	came    atomic.Int64  // connections that are not let in yet
 	slow    atomic.Int64
 	stale   atomic.Int64
+	held    atomic.Int64   // bytes that wait for agents
 	guested sync.WaitGroup // those in all, until their end was told of
+
+	relieving sync.Mutex // is taken before any other
 
 	mu        sync.RWMutex
 	last      uint64
@@ -206,6 +214,12 @@ func (d *Door) parks() bool {
 		go p.Wait(d.wake)
 	}
 	return d.parking != nil
+}
+
+func (d *Door) broke(id fleet.TargetID, why string) {
+	if d.config.Broke != nil {
+		d.config.Broke(id, why)
+	}
 }
 
 func (d *Door) forget(g *guest) {

@@ -47,6 +47,7 @@ func newDoor(t *testing.T, w Watch) (*Door, *record) {
 		Name: "hub", Watch: w, Warn: func(text string) { r.add("%s", text) },
 		Admit: func(id fleet.TargetID, n uint64) { r.add("admit %s %d", id[:1], n) },
 		Gone:  func(n uint64) { r.add("gone %d", n) },
+		Broke: func(id fleet.TargetID, why string) { r.add("broke %s: %s", id[:1], why) },
 	})
 	t.Cleanup(func() { d.Close(0) })
 	return d, r
@@ -225,11 +226,64 @@ func TestSlow(t *testing.T) {
 				if slow, _ := d.Ended(); slow != 1 || d.Open() != 0 {
 					t.Errorf("%d were slow, %d are open", slow, d.Open())
 				}
-				told.is(t, "admit a 1", "gone 1")
+				want := []string{"admit a 1", "gone 1"}
+				if c.after == 0 { // a slow network is no flood
+					want = []string{"admit a 1", "broke a: " + brokeFlood, "gone 1"}
+				}
+				told.is(t, want...)
 				_ = far.Close()
 			})
 		})
 	}
+}
+
+// TestSlowTogether: what waits for all agents has a bound, and those for whom most waits are
+// ended. An agent that reads stays, and what was waiting counts no more after the end.
+func TestSlowTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		told := &record{}
+		d := NewDoor(Config{
+			Name: "hub", MostHeld: 10 << 20, Admit: func(fleet.TargetID, uint64) {}, Gone: func(uint64) {},
+			Broke: func(id fleet.TargetID, why string) { told.add("%s %s", id[:1], why) },
+		})
+		t.Cleanup(func() { d.Close(0) })
+		id := func(i int) fleet.TargetID { return fleet.TargetID(bytes.Repeat([]byte{'c' + byte(i)}, 26)) }
+		for i := range 10 {
+			far := d.Local(id(i))
+			t.Cleanup(func() { _ = far.Close() })
+			if _, err := io.ReadFull(far, make([]byte, headSize+4)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		good, _ := join(t, d, one, Watch{})
+		for round := range 3 {
+			for i := range 10 {
+				if err := d.Send(Down(id(i), "q.do"), "", make([]byte, 100<<10*(i+1))); err != nil {
+					t.Fatal(err)
+				}
+				if n := d.held.Load(); n > 10<<20 {
+					t.Fatalf("%d bytes wait after %d of round %d", n, i, round)
+				}
+			}
+			if err := d.Send(Down(one, "q.do"), "", []byte("hello")); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if slow, _ := d.Ended(); slow == 0 || slow == 10 || good.over() || d.Open() != 11-int(slow) {
+			t.Errorf("%d were slow, %d are open, the good one is out: %v", slow, d.Open(), good.over())
+		}
+		for _, s := range told.all {
+			if s < "h" { // the largest went first
+				t.Errorf("was told %q", told.all)
+			}
+		}
+		time.Sleep(writeTime)
+		synctest.Wait()
+		if n := d.held.Load(); n != 0 || d.Open() != 1 {
+			t.Errorf("%d bytes wait for %d agents, of which none is slow", n, d.Open())
+		}
+	})
 }
 
 // TestClose: those who are there are sent away one after the other.
@@ -337,7 +391,7 @@ func TestBadGuest(t *testing.T) {
 				go func() { _, _ = io.Copy(io.Discard, far) }()
 				_, _ = far.Write(says)
 				synctest.Wait()
-				told.is(t, "admit a 1", "gone 1")
+				told.is(t, "admit a 1", "broke a: "+brokeForm, "gone 1")
 			})
 		})
 	}

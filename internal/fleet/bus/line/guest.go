@@ -1,9 +1,12 @@
 package line
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +23,14 @@ const (
 	// maxWaiting is how much may wait for one agent, in bytes. Who is answered a lot within
 	// a short time has it waiting: see the gate of package bus, whose bound is below this.
 	maxWaiting = 32 << 20
+	// maxHeld is how much may wait for all agents of a hub, in bytes.
+	maxHeld = 256 << 20
+)
+
+// Why a hub ended a connection, as an agent that keeps to the protocol gives no reason to.
+const (
+	brokeForm  = "it does not keep to the protocol"
+	brokeFlood = "it asks for more than it takes"
 )
 
 // guest is the hub's end of a connection.
@@ -38,6 +49,7 @@ type guest struct {
 	known   bool   // to the parking
 	parked  bool   // nobody reads from it
 	waiting []byte // frames
+	held    int    // bytes that this connection did not take yet, a part of those of the door
 	writing bool   // somebody writes
 	over    bool
 }
@@ -51,6 +63,9 @@ func (g *guest) read() {
 		case err == nil && !some && g.park():
 			return
 		case err != nil, some && !g.take(kind, rest):
+			if err == nil || errors.Is(err, errForm) {
+				g.door.broke(g.id, brokeForm)
+			}
 			g.leave()
 			return
 		}
@@ -121,6 +136,7 @@ func (g *guest) leave() {
 func (g *guest) end() {
 	if !g.over {
 		g.over, g.waiting = true, nil
+		g.took(g.held)
 		if g.parked {
 			g.parked = false
 			go g.leave()
@@ -138,20 +154,79 @@ func (g *guest) dismiss() {
 
 // add has a frame sent. It never waits: who does not take what is there for him is ended.
 func (g *guest) add(frame func([]byte) []byte) {
+	if g.addOne(frame) > g.door.most() {
+		g.door.relieve()
+	}
+}
+
+// addOne tells how much waits for all agents then.
+func (g *guest) addOne(frame func([]byte) []byte) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.over:
-		return
+		return 0
 	case len(g.waiting) > maxWaiting:
-		g.door.slow.Add(1)
-		g.end()
-		return
+		g.tooSlow()
+		return 0
 	}
+	had := len(g.waiting)
 	g.waiting = frame(g.waiting)
+	n := len(g.waiting) - had
+	g.held += n
 	if !g.writing {
 		g.writing = true
 		go g.write()
+	}
+	return g.door.held.Add(int64(n))
+}
+
+// tooSlow ends a connection that does not take what it has asked for. It needs the lock.
+func (g *guest) tooSlow() {
+	g.door.slow.Add(1)
+	g.door.broke(g.id, brokeFlood)
+	g.end()
+}
+
+// took counts bytes as no longer waiting. It needs the lock.
+func (g *guest) took(n int) {
+	n = min(n, g.held)
+	g.held -= n
+	g.door.held.Add(-int64(n))
+}
+
+// waits is how much waits for this agent.
+func (g *guest) waits() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held
+}
+
+func (d *Door) most() int64 { return cmp.Or(d.config.MostHeld, maxHeld) }
+
+// relieve ends the connections for which most waits, until what waits for all agents is
+// within its bound: an agent that reads has nothing to fear from those that do not.
+func (d *Door) relieve() {
+	d.relieving.Lock()
+	defer d.relieving.Unlock()
+	if d.held.Load() <= d.most() {
+		return
+	}
+	all := map[*guest]int{}
+	for _, g := range d.guests(func(*guest) bool { return true }) {
+		all[g] = g.waits()
+	}
+	slowest := slices.Collect(maps.Keys(all))
+	slices.SortFunc(slowest, func(a, b *guest) int { return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a.number, b.number)) })
+	for _, g := range slowest {
+		if d.held.Load() <= d.most() {
+			return
+		}
+		g.mu.Lock()
+		if !g.over {
+			g.tooSlow()
+		}
+		g.mu.Unlock()
 	}
 }
 
@@ -177,6 +252,9 @@ func (g *guest) write() {
 				return
 			}
 			b = b[n:]
+			g.mu.Lock()
+			g.took(n)
+			g.mu.Unlock()
 		}
 	}
 }
