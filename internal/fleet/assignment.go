@@ -72,8 +72,8 @@ type Revision struct {
 	Time       int64  `json:"time"`       // of the commit, seconds since 1970
 	Subject    string `json:"subject,omitempty"`
 	Branch     string `json:"branch,omitempty"` // from which it was resolved, for people
-	// Signer is the key that signed the commit, SHA256:… as OpenSSH shows it; "" for none.
-	// It is what a hub read, for people and for what stays: agents check it themselves.
+	// Signer is the key that signed the commit, SHA256:… as OpenSSH shows it, with a mark of
+	// the fleets that the commit is for behind it; "" for none. It is what a hub read, for people and for what stays: agents check it themselves.
 	Signer string `json:"signer,omitempty"`
 }
 

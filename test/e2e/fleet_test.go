@@ -3,6 +3,7 @@ package e2e
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -196,7 +197,18 @@ func fleetSigned(f *fleetOf) {
 	if out := a.Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "four" {
 		f.t.Errorf("web1 has %q", out)
 	}
-	h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c", "user.signingkey=/root/signer.pub", "commit", "-qS", "--allow-empty", "-m", "I have read it")
+	sign := func() {
+		h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c", "user.signingkey=/root/signer.pub", "commit", "-qS", "--allow-empty", "-m", "I have read it")
+	}
+	sign()
+	name := ""
+	f.await("web1 names the file that binds the commit to the fleet", func() bool {
+		name = regexp.MustCompile(`fleet-sha256-[0-9a-f]{64}`).FindString(h.Exec("fettle", "target", "show", "web1", "--json").Stdout)
+		return name != ""
+	})
+	h.Run(f.t, "touch", "/srv/site/"+name)
+	h.Run(f.t, "git", "-C", "/srv/site", "add", name)
+	sign()
 	f.motd("unsigned")
 	f.ready()
 	a.Run(f.t, "rm", "/etc/fettle/allowed_signers")

@@ -41,6 +41,9 @@ func treeOf(entries ...string) (raw []byte, id string) {
 	return raw, objectID("tree", raw)
 }
 
+// fleetFile binds what is signed here to the fleet of the targets here.
+var fleetFile = content.FleetFile([32]byte{1})
+
 const signedTime = 1_700_000_000
 
 func header(tree string) string {
@@ -149,9 +152,9 @@ func newWorld(t testing.TB) *world {
 	w.db, w.dbID = treeOf("100644", "m", blobID("db"))
 	w.modules, w.modulesID = treeOf("40000", "db", w.dbID, "40000", "web", w.webID)
 	_, data := treeOf("100644", "v", blobID("1"))
-	w.root, w.rootID = treeOf("40000", "data", data, "100644", "fettle.hcl", blobID("top"), "40000", "modules", w.modulesID)
+	w.root, w.rootID = treeOf("40000", "data", data, "100644", "fettle.hcl", blobID("top"), "100644", fleetFile, blobID(""), "40000", "modules", w.modulesID)
 	w.commit = w.crafter.commit(t, w.rootID)
-	w.top = raw(file("data/v", "1"), file("fettle.hcl", "top"))
+	w.top = raw(file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""))
 	w.webBundle = raw(file("m", "web"), link("n", "/srv"), entry{kind: 'x', path: "run", text: "#!"})
 	w.dbBundle = raw(file("m", "db"))
 	return w
@@ -167,7 +170,7 @@ type attempt struct {
 
 func (w *world) of(t testing.TB, part string) attempt {
 	a := attempt{claim: content.Claim{Repository: "site", Commit: objectID("commit", w.commit), Part: part, Target: "web1"},
-		trust: content.Trust{Signers: signers(t, w.line()), Now: now}}
+		trust: content.Trust{Signers: signers(t, w.line()), Fleets: []string{fleetFile}, Now: now}}
 	switch part {
 	case content.Top:
 		a.bundle, a.proof = w.top, content.Proof{Commit: w.commit, Trees: [][]byte{w.root}}

@@ -40,6 +40,9 @@
 // cache on the way can change a byte. In repositories that name objects by SHA-1 this
 // is as strong as SHA-1 is; git init --object-format=sha256 makes others.
 //
+// A believed key signs commits of other repositories too. So the commit's tree has to have
+// the file that binds it to the fleet of the target: FleetFile.
+//
 // An older commit is as well signed as the newest. So the agent keeps, for each part,
 // the commit time of the newest that it took (Floors), and takes no older one without
 // a Permit that a believed key signed.

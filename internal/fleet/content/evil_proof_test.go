@@ -77,7 +77,7 @@ func TestHostileProofs(t *testing.T) {
 		{"a file less at the top", content.Top, `"data" is not what was signed`, bundle(content.Top, file("fettle.hcl", "top"))},
 		{"the last less at the top", content.Top, `"fettle.hcl" is not what was signed`, bundle(content.Top, file("data/v", "1"))},
 		{"other content at the top", content.Top, `"data" is not what was signed`, bundle(content.Top, file("data/v", "2"), file("fettle.hcl", "top"))},
-		{"modules in the top", content.Top, `"modules" is not what was signed`, bundle(content.Top, file("data/v", "1"), file("fettle.hcl", "top"), file("modules/web/m", "evil"))},
+		{"modules in the top", content.Top, `"modules" is not what was signed`, bundle(content.Top, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""), file("modules/web/m", "evil"))},
 		{"nobody is believed", web, "no key is believed here", func(a *attempt) { a.trust.Signers = content.Signers{} }},
 		{"somebody else", web, "which is not in signers", func(a *attempt) {
 			a.recommit(newCrafter(t).commit(t, w.rootID))

@@ -101,6 +101,7 @@ func signers(t testing.TB, lines ...string) content.Signers {
 func site(t testing.TB, args ...string) *gitRepo {
 	g := newGit(t, args...)
 	g.write("fettle.hcl", "target \"web1\" {}\n")
+	g.write(fleetFile, "")
 	g.write("data/a/deep/file.yaml", "a: 1\n")
 	g.write("data/a.txt", "beside the folder a: git sorts them as a.txt, a/\n")
 	g.write("data/a0", "and a0 behind both\n")

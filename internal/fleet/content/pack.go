@@ -56,14 +56,16 @@ func packPart(ctx context.Context, r *repo.Repo, tree repo.Tree, rev fleet.Revis
 		_, err := w.Write(p.Marshal())
 		return err
 	})
-	a.Bundle, a.Proof, a.Revision.Signer = bundle, &proof, signerOf(rev.Commit, p)
+	a.Bundle, a.Proof, a.Revision.Signer = bundle, &proof, p.Signer(rev.Commit)
 	return a, err
 }
 
-// signerOf is the key that signed a commit, as OpenSSH shows it, and "" where none did.
-// Whether anybody believes it is the agents' question.
-func signerOf(id string, p Proof) string {
-	n, err := namingOf(id)
+// Signer is the key that signed a commit, as OpenSSH shows it, and "" where none did.
+// Whether anybody believes it is the agents' question. Behind the key is a mark of the
+// files that bind the commit to fleets: two commits with the same content and the same
+// Signer are accepted by the same agents, so a hub need not give the later one.
+func (p Proof) Signer(commit string) string {
+	n, err := namingOf(commit)
 	if err != nil {
 		return ""
 	}
@@ -75,5 +77,5 @@ func signerOf(id string, p Proof) string {
 	if err != nil {
 		return ""
 	}
-	return ssh.FingerprintSHA256(key)
+	return ssh.FingerprintSHA256(key) + n.boundTo(p.Trees)
 }

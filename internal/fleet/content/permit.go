@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -94,21 +95,35 @@ func fits(pattern string, c Claim) bool {
 	return ok && there && have == value
 }
 
-// Floors are the commit times below which nothing is taken, by repository and part. A
-// target keeps them durably. It is per part since parts of one repository are rightly
-// assigned at different commits.
+// Floors are the commit times below which nothing is taken, by part. A target keeps them
+// durably. A part is a path in the tree that was signed, so a hub cannot give it another
+// name; the name of the repository is the hub's word, and does not count. It is per part
+// since parts of one repository are rightly assigned at different commits.
+//
+// A key is the part with a zero byte before it. Earlier versions wrote the name of the
+// repository before that byte: such a key counts for its part like the one without a name, and
+// stays until a permit lowers the part, so that an earlier version that runs again has it.
 type Floors map[string]int64
 
-func floorKey(repository, part string) string { return repository + "\x00" + part }
+func partOfFloor(key string) string { return key[strings.LastIndexByte(key, 0)+1:] }
 
 // Of is the floor of a part, 0 when nothing of it was ever taken.
-func (f Floors) Of(repository, part string) int64 { return f[floorKey(repository, part)] }
+func (f Floors) Of(part string) (floor int64) {
+	for k, at := range f {
+		if partOfFloor(k) == part {
+			floor = max(floor, at)
+		}
+	}
+	return floor
+}
 
 // Take notes that a commit of this time was taken. With a permit the floor goes down to
 // it: what was permitted is the new present.
-func (f Floors) Take(repository, part string, s Signed) {
-	k := floorKey(repository, part)
-	if s.Permit != "" || s.Time > f[k] {
-		f[k] = s.Time
+func (f Floors) Take(part string, s Signed) {
+	if s.Permit != "" {
+		maps.DeleteFunc(f, func(k string, _ int64) bool { return partOfFloor(k) == part })
+	}
+	if s.Permit != "" || s.Time > f.Of(part) {
+		f["\x00"+part] = s.Time
 	}
 }

@@ -33,7 +33,7 @@ func TestKeysOfPermits(t *testing.T) {
 		`valid-before="20231116020000"`:      "no longer valid on 2023-11-16 02:00:00 UTC",
 		`valid-before="20231115"`:            "no longer valid", // it was when the commit was made
 	} {
-		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line), Now: now, Floor: g.when + 1}
+		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line), Fleets: []string{fleetFile}, Now: now, Floor: g.when + 1}
 		s, err := content.Verify(proof, b, cl, trust)
 		switch {
 		case want != "":
@@ -44,36 +44,41 @@ func TestKeysOfPermits(t *testing.T) {
 	}
 	// What permits is not asked for where nothing older is wanted, and who may permit signs no commits.
 	cl.Permit = ""
-	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Now: now, Floor: g.when}); err != nil || s.Permit != "" {
+	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Fleets: []string{fleetFile}, Now: now, Floor: g.when}); err != nil || s.Permit != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	g.key = key
 	na, nb, nproof := g.pack(g.commit("new")).part(t, content.Top)
-	_, err := content.Verify(nproof, nb, claim(na), content.Trust{Signers: signers(t, commits, `eve@example.org namespaces="fettle-rollback" `+line), Now: now})
+	_, err := content.Verify(nproof, nb, claim(na), content.Trust{Signers: signers(t, commits, `eve@example.org namespaces="fettle-rollback" `+line), Fleets: []string{fleetFile}, Now: now})
 	wantErr(t, err, "not for the namespace git")
 }
 
-// A floor falls with a permit only, and only its own: whatever else is taken, in whatever order.
+// A floor falls with a permit only, and only that of its part: whatever else is taken, in
+// whatever order, and whatever names an earlier version kept.
 func TestFloorsFallWithAPermitOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		floors, want := content.Floors{}, map[[2]string]int64{}
-		for range rapid.IntRange(1, 12).Draw(t, "length") {
-			repository, part := rapid.SampledFrom([]string{"site", "other"}).Draw(t, "repository"), rapid.SampledFrom([]string{"", "modules/web"}).Draw(t, "part")
-			s := content.Signed{Time: rapid.Int64Range(1, 9).Draw(t, "time")}
-			if rapid.IntRange(0, 3).Draw(t, "permitted") == 0 {
-				s.Permit = "ann@example.org"
-			}
-			k := [2]string{repository, part}
-			if s.Permit != "" {
-				want[k] = s.Time
-			}
-			want[k] = max(want[k], s.Time)
-			floors.Take(repository, part, s)
+		floors, want := content.Floors{}, map[string]int64{}
+		parts := rapid.SampledFrom([]string{"", "modules/web", "modules/db"})
+		for range rapid.IntRange(0, 4).Draw(t, "earlier") {
+			repository, part, at := rapid.SampledFrom([]string{"site", "other"}).Draw(t, "repository"), parts.Draw(t, "part"), rapid.Int64Range(1, 9).Draw(t, "time")
+			floors[repository+"\x00"+part] = at
+			want[part] = 0
 			for _, r := range []string{"site", "other"} {
-				for _, p := range []string{"", "modules/web"} {
-					if got := floors.Of(r, p); got != want[[2]string{r, p}] {
-						t.Fatalf("the floor of %s %q is %d, want %d", r, p, got, want[[2]string{r, p}])
-					}
+				want[part] = max(want[part], floors[r+"\x00"+part])
+			}
+		}
+		for range rapid.IntRange(1, 12).Draw(t, "length") {
+			part, s := parts.Draw(t, "part"), content.Signed{Time: rapid.Int64Range(1, 9).Draw(t, "time")}
+			if rapid.Bool().Draw(t, "permitted") {
+				s.Permit = "ann"
+			}
+			if s.Permit != "" || s.Time > want[part] {
+				want[part] = s.Time
+			}
+			floors.Take(part, s)
+			for _, p := range []string{"", "modules/web", "modules/db"} {
+				if got := floors.Of(p); got != want[p] {
+					t.Fatalf("the floor of %q is %d, want %d: %v", p, got, want[p], floors)
 				}
 			}
 		}

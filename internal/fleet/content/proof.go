@@ -87,6 +87,9 @@ type Claim struct {
 // Trust is what a target believes.
 type Trust struct {
 	Signers Signers
+	// Fleets are the names of the files that bind a repository to the target's fleet, see
+	// FleetFile: a commit has to have one of them. Without any no commit is believed.
+	Fleets []string
 	// Floor is the time of the newest commit that was taken for the part, in seconds
 	// since 1970; 0 is none. See Floors.
 	Floor int64
@@ -109,8 +112,8 @@ type Signed struct {
 }
 
 // Verify tells whether a bundle is the part of the commit that is claimed, signed by a
-// believed key, and no older than the floor unless that is permitted. Nothing of the
-// bundle may be used before. Errors name the key and what to do.
+// believed key for the target's fleet, and no older than the floor unless that is
+// permitted. Nothing of the bundle may be used before. Errors name the key and what to do.
 func Verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 	s, err := verify(p, b, c, t)
 	if err != nil {
@@ -142,6 +145,13 @@ func verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 		return Signed{}, err
 	}
 	s, err := commit.signedBy(t)
+	if err != nil {
+		return Signed{}, err
+	}
+	top, err := n.treeNamed(p.Trees[0], commit.tree)
+	if err == nil {
+		err = forFleet(top, t)
+	}
 	if err != nil {
 		return Signed{}, err
 	}

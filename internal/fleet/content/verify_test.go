@@ -28,7 +28,7 @@ func TestVerify(t *testing.T) {
 			var line string
 			g.key, line = newKey(t, c.key...)
 			p := g.pack(g.commit("first\n\nwith a body"))
-			believed := content.Trust{Signers: signers(t, "# who writes", "bob@example.org "+other(t), line), Now: now}
+			believed := content.Trust{Signers: signers(t, "# who writes", "bob@example.org "+other(t), line), Fleets: []string{fleetFile}, Now: now}
 			for _, a := range p.parts {
 				a, b, proof := p.part(t, a.Module)
 				s, err := content.Verify(proof, b, claim(a), believed)
@@ -81,7 +81,7 @@ func TestValidity(t *testing.T) {
 		`valid-after="202311142230"`:                     "not valid yet",
 		`namespaces="file"`:                              "not for the namespace git",
 	} {
-		_, err := content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, "ann@example.org "+options+" "+key), Now: now})
+		_, err := content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, "ann@example.org "+options+" "+key), Fleets: []string{fleetFile}, Now: now})
 		if want == "" && err != nil {
 			t.Errorf("%s: %v", options, err)
 		} else if want != "" {
@@ -90,7 +90,7 @@ func TestValidity(t *testing.T) {
 	}
 	_, err := content.Verify(proof, b, claim(a), content.Trust{})
 	wantErr(t, err, "no key is believed here")
-	_, err = content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, line), Now: g.when - 100_000})
+	_, err = content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: g.when - 100_000})
 	wantErr(t, err, "from the future")
 }
 
@@ -124,23 +124,23 @@ func TestReplay(t *testing.T) {
 	g.key, line = newKey(t, "ed25519")
 	old := g.commit("old")
 	p := g.pack(old)
-	trust := content.Trust{Signers: signers(t, line), Now: now}
+	trust := content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: now}
 	floors := content.Floors{}
 	a, b, proof := p.part(t, "modules/web")
 	first, err := content.Verify(proof, b, claim(a), trust)
 	if err != nil {
 		t.Fatal(err)
 	}
-	floors.Take("site", "modules/web", first)
+	floors.Take("modules/web", first)
 	g.write("modules/web/module.hcl", "# newer\n")
 	na, nb, nproof := g.pack(g.commit("new")).part(t, "modules/web")
-	trust.Floor = floors.Of("site", "modules/web")
+	trust.Floor = floors.Of("modules/web")
 	newer, err := content.Verify(nproof, nb, claim(na), trust)
 	if err != nil {
 		t.Fatal(err)
 	}
-	floors.Take("site", "modules/web", newer)
-	trust.Floor = floors.Of("site", "modules/web")
+	floors.Take("modules/web", newer)
+	trust.Floor = floors.Of("modules/web")
 	_, err = content.Verify(proof, b, claim(a), trust)
 	wantErr(t, err, "it is of 2023-11-14 22:14:20 UTC, and this target had one of", "needs a permit")
 	good := content.Permit{Repository: "site", Commit: old, Targets: []string{"db*", "label:env=prod"}, Expires: now + 60}
@@ -165,7 +165,7 @@ func TestReplay(t *testing.T) {
 			wantErr(t, err, c.want)
 		} else if err != nil || s.Permit != "ann@example.org" {
 			t.Errorf("%s: %+v, %v", name, s, err)
-		} else if floors.Take("site", "modules/web", s); floors.Of("site", "modules/web") != first.Time {
+		} else if floors.Take("modules/web", s); floors.Of("modules/web") != first.Time {
 			t.Error("the floor did not go down to what was permitted")
 		}
 	}

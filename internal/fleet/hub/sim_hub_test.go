@@ -114,7 +114,8 @@ func (h *simHub) birth(first bool) error {
 	}
 	now, files := time.Now(), h.sim.files
 	if first {
-		_, err := Init(Birth{Files: files, Dir: h.dir(), Settings: set, Hosts: []string{h.name}, Now: now})
+		authority, err := Init(Birth{Files: files, Dir: h.dir(), Settings: set, Hosts: []string{h.name}, Now: now})
+		h.sim.site.bound = content.FleetFile(authority)
 		return err
 	}
 	root, err := pki.OpenAuthority(files, h.sim.hubs[0].dir()+"/authority")

@@ -29,6 +29,7 @@ import (
 // site is a git server in memory: branches, signed commits, and what is in them.
 type site struct {
 	believed, stranger ssh.Signer
+	bound              string // the file that binds what is committed to the fleet
 
 	mu       sync.Mutex
 	down     bool
@@ -99,8 +100,20 @@ func gitTree(files, folders map[string]string) []byte {
 	return raw
 }
 
-// commit puts a commit on a branch, signed by somebody, nil for nobody.
+// commit puts a commit for the fleet on a branch, signed by somebody, nil for nobody.
 func (s *site) commit(branch string, by ssh.Signer, parts map[string]map[string]string) *revision {
+	parts = maps.Clone(parts)
+	top := maps.Clone(parts[""])
+	if top == nil {
+		top = map[string]string{}
+	}
+	top[s.bound] = ""
+	parts[""] = top
+	return s.foreign(branch, by, parts)
+}
+
+// foreign puts a commit of any repository on a branch.
+func (s *site) foreign(branch string, by ssh.Signer, parts map[string]map[string]string) *revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(s.last+1, time.Now().Unix())
@@ -278,14 +291,15 @@ func (c *clone) Pack(_ context.Context, rev fleet.Revision, store *content.Store
 		if err != nil {
 			return nil, err
 		}
-		text := content.Proof{Format: content.ProofFormat, Commit: r.raw, Trees: r.trees[part]}.Marshal()
+		p := content.Proof{Format: content.ProofFormat, Commit: r.raw, Trees: r.trees[part]}
+		text := p.Marshal()
 		proof, err := store.Add(func(w io.Writer) error { _, err := w.Write(text); return err })
 		if err != nil {
 			return nil, err
 		}
 		info := r.info
 		if r.signed {
-			info.Signer = ssh.FingerprintSHA256(c.site.believed.PublicKey())
+			info.Signer = p.Signer(info.Commit)
 		}
 		out = append(out, fleet.Assigned{Module: part, Revision: info, Bundle: b, Proof: &proof})
 	}

@@ -29,7 +29,8 @@ all there is to know.
   systemctl enable --now fettle-agent
 
 Where /etc/fettle/allowed_signers is, in the form of OpenSSH's file of that name,
-nothing is taken but commits that one of its keys signed.`
+nothing is taken but commits that one of its keys signed for this fleet: the top of
+the repository has an empty file fleet-sha256-DIGEST, named by the fleet CA.`
 
 func newAgent(s *session) *cobra.Command {
 	c := &cobra.Command{

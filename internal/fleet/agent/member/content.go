@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -97,7 +98,7 @@ func (m *Member) believe(a fleet.Assignment) error {
 		if err != nil {
 			return fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
 		}
-		floors.Take(as.Revision.Repository, as.Module, signed)
+		floors.Take(as.Module, signed)
 	}
 	if maps.Equal(floors, m.floors) {
 		return nil
@@ -128,7 +129,15 @@ func (m *Member) believed(signers content.Signers, a fleet.Assignment, as fleet.
 	defer func() { _ = closing() }()
 	return content.Verify(proof, b,
 		content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: a.Name, Labels: a.Labels},
-		content.Trust{Signers: signers, Floor: m.floors.Of(as.Revision.Repository, as.Module), Now: m.cfg.Now().Unix()})
+		content.Trust{Signers: signers, Fleets: m.fleetFiles(), Floor: m.floors.Of(as.Module), Now: m.cfg.Now().Unix()})
+}
+
+// fleetFiles are the files that bind a repository to this fleet. m.mu is held.
+func (m *Member) fleetFiles() (names []string) {
+	for _, c := range m.identity.Authorities() {
+		names = append(names, content.FleetFile(pki.DigestOf(c)))
+	}
+	return names
 }
 
 func orTop(module string) string {

@@ -1,0 +1,114 @@
+package content_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// TestCommitsForOthers: a commit that a believed key signed for anything but the fleet of
+// the target is refused, as each of its parts.
+func TestCommitsForOthers(t *testing.T) {
+	const unbound = "does not say for which fleet it is"
+	other := content.FleetFile([32]byte{2})
+	for name, c := range map[string]struct {
+		entries []string // the first of the top
+		want    string
+	}{
+		"another project":     {nil, unbound},
+		"another fleet":       {[]string{"100644", other, blobID("")}, "is for another fleet"},
+		"this fleet":          {[]string{"100644", fleetFile, blobID("")}, ""},
+		"with content":        {[]string{"100755", fleetFile, blobID("any")}, ""},
+		"both fleets":         {[]string{"100644", fleetFile, blobID(""), "100644", other, blobID("")}, ""},
+		"a directory":         {[]string{"40000", fleetFile, objectID("tree", nil)}, unbound},
+		"a part of the name":  {[]string{"100644", fleetFile[:len(fleetFile)-1], blobID("")}, "is for another fleet"},
+		"the name in capital": {[]string{"100644", "F" + fleetFile[1:], blobID("")}, unbound},
+	} {
+		w := &world{crafter: newCrafter(t)}
+		_, w.webID = treeOf("100644", "m", blobID("web"))
+		var modulesID string
+		w.modules, modulesID = treeOf("40000", "web", w.webID)
+		w.root, w.rootID = treeOf(append(c.entries, "40000", "modules", modulesID)...)
+		a := w.of(t, "modules/web")
+		a.bundle = raw(file("m", "web"))
+		a.recommit(w.crafter.commit(t, w.rootID))
+		if err := a.verify(t); c.want != "" || err != nil {
+			if c.want == "" {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			wantErr(t, err, c.want, "Commit that file", fleetFile)
+		}
+	}
+}
+
+// TestFleetFileElsewhere: the file binds the commit at its top only: that of a project that
+// was copied into another one does not.
+func TestFleetFileElsewhere(t *testing.T) {
+	g := newGit(t)
+	g.write("vendor/"+fleetFile, "")
+	g.write("modules/web/"+fleetFile, "")
+	g.write("fettle.hcl", "")
+	var line string
+	g.key, line = newKey(t, "ed25519")
+	for _, part := range []string{content.Top, "modules/web"} {
+		a, b, proof := g.pack(g.commit("signed")).part(t, part)
+		trust := content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: now}
+		_, err := content.Verify(proof, b, claim(a), trust)
+		wantErr(t, err, "does not say for which fleet it is")
+		trust.Fleets = nil
+		_, err = content.Verify(proof, b, claim(a), trust)
+		wantErr(t, err, "does not say for which fleet it is")
+	}
+}
+
+// TestFloorsOfEarlierVersions: what was kept by the repository's name counts for its part,
+// whatever a hub calls the repository now, and is there for an earlier version that runs again.
+func TestFloorsOfEarlierVersions(t *testing.T) {
+	kept := content.Floors{}
+	if err := json.Unmarshal([]byte(`{"site\u0000": 70, "site\u0000modules/web": 50, "renamed\u0000modules/web": 60, "site\u0000modules/web2": 90}`), &kept); err != nil {
+		t.Fatal(err)
+	}
+	before := maps.Clone(kept)
+	for part, want := range map[string]int64{"": 70, "modules/web": 60, "modules/web2": 90, "modules/db": 0, "web": 0} {
+		if got := kept.Of(part); got != want {
+			t.Errorf("the floor of %q is %d, want %d", part, got, want)
+		}
+	}
+	if kept.Take("modules/web", content.Signed{Time: 60}); !maps.Equal(kept, before) {
+		t.Errorf("the same time changed something: %v", kept)
+	}
+	kept.Take("modules/web", content.Signed{Time: 61})
+	if kept.Of("modules/web") != 61 || kept["site\x00modules/web"] != 50 || kept.Of("modules/web2") != 90 {
+		t.Errorf("a newer commit: %v", kept)
+	}
+	kept.Take("modules/web", content.Signed{Time: 20, Permit: "ann"})
+	if kept.Of("modules/web") != 20 || kept.Of("modules/web2") != 90 || kept.Of("") != 70 {
+		t.Errorf("what was permitted: %v", kept)
+	}
+}
+
+// TestSignerTellsTheFleets: a hub keeps the revision of a part whose content and signer did
+// not change, so the signer is another one once the commits are for another fleet.
+func TestSignerTellsTheFleets(t *testing.T) {
+	g := newGit(t)
+	g.write("modules/web/module.hcl", "")
+	g.key, _ = newKey(t, "ed25519")
+	seen := map[string]string{}
+	for _, files := range []string{"", fleetFile, content.FleetFile([32]byte{2}), "other"} {
+		if files != "" {
+			g.write(files, "")
+		}
+		a, _, proof := g.pack(g.commit("with "+files)).part(t, "modules/web")
+		signer := a.Revision.Signer
+		if signer != proof.Signer(a.Revision.Commit) {
+			t.Errorf("%q is not what the proof says", signer)
+		}
+		seen[signer] = files
+	}
+	if len(seen) != 3 {
+		t.Errorf("want one signer for each set of fleets: %v", seen)
+	}
+}

@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// tells counts the reports of agents that have all of the texts.
+func (s *sim) tells(texts ...string) (n int) {
+	for _, r := range s.kept.log.Records() {
+		if !slices.ContainsFunc(texts, func(t string) bool { return !strings.Contains(string(r), t) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// have tells how many agents have the parts of a commit, whatever they say of themselves.
+func (s *sim) have(r *revision) (n int) {
+	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"), "modules/web": r.bundle("modules/web")}
+	for _, a := range s.agents {
+		a.mu.Lock()
+		if maps.Equal(a.stands, want) {
+			n++
+		}
+		a.mu.Unlock()
+	}
+	return n
+}
+
+// forge notes an assignment that a hostile hub made.
+func (s *sim) forge(a fleet.Assignment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation)
+	s.intended[key] = append(s.intended[key], a)
+}
+
+// A hub that renames the repository does not take an agent back: it signs an assignment of
+// the older commit, under another name and with the highest number.
+func TestHubThatRenamesTheRepository(t *testing.T) {
+	inSim(t, 1, func(s *sim) {
+		s.site.commit("main", s.site.believed, simple("one"))
+		s.populate(t, 1)
+		a, run := s.agents[0], s.any()
+		old := s.newest(a.id.ID)
+		two := s.site.commit("main", s.site.believed, simple("two"))
+		s.within(t, 5*time.Minute, "the second commit")
+		for i, name := range []string{"site", "renamed"} {
+			next := old
+			next.Modules = append([]fleet.Assigned(nil), old.Modules...)
+			next.Generation = s.newest(a.id.ID).Generation + 5*uint64(i+1)
+			next.Top.Revision.Repository = name
+			for m := range next.Modules {
+				next.Modules[m].Revision.Repository = name
+			}
+			envelope, err := fleet.Sign(next.Marshal(), fleet.AssignmentType, run.keys.SigningKey())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.forge(next)
+			if err := run.exchange.Tell(a.id.ID, fleet.WordAssigned, envelope); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			// The honest half of this hub takes the agent forward again, so its reports count.
+			forged := fmt.Sprintf("generation %d.%d", next.Epoch, next.Generation)
+			if s.have(two) != 1 || s.tells(`"kind":"applied"`, forged) > 0 {
+				t.Errorf("as %q: the agent went back", name)
+			}
+			if n := s.tells(`"kind":"refused"`, "needs a permit"); n != i+1 {
+				t.Errorf("as %q: %d refusals were reported", name, n)
+			}
+		}
+	})
+}
+
+// A git server that gives a hub, which is honest, a commit of another project that a
+// believed key signed, changes nothing on the agents of the fleet.
+func TestGitServerGivesAnotherProject(t *testing.T) {
+	inSim(t, 1, func(s *sim) {
+		one := s.site.commit("main", s.site.believed, simple("one"))
+		s.populate(t, 2)
+		s.site.foreign("main", s.site.believed, simple("another project"))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := s.have(one); n != 2 {
+			t.Errorf("%d of 2 agents are what their repository said", n)
+		}
+		if s.tells("does not say for which fleet it is") == 0 {
+			t.Error("nobody was told")
+		}
+		s.site.commit("main", s.site.believed, simple("another project"))
+		s.within(t, 5*time.Minute, "the same content, for this fleet")
+	})
+}
