@@ -214,6 +214,14 @@ func fleetSigned(f *fleetOf) {
 	a.Run(f.t, "rm", "/etc/fettle/allowed_signers")
 	a.Run(f.t, "systemctl", "restart", "fettle-agent")
 	f.commit("four")
+	f.await("web1 accepts nothing without the file that was there", func() bool {
+		return strings.Contains(h.Exec("fettle", "target", "show", "web1").Stdout, "allowed_signers is missing")
+	})
+	if out := a.Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "unsigned" {
+		f.t.Errorf("web1 has %q", out)
+	}
+	a.Run(f.t, "rm", "/var/lib/fettle/agent/signatures-required")
+	a.Run(f.t, "systemctl", "restart", "fettle-agent")
 	f.motd("four")
 }
 

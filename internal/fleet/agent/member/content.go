@@ -87,6 +87,9 @@ func (m *Member) askContent(ctx context.Context, digest string) ([]byte, error) 
 // believe verifies the signatures of all parts, and only then takes them for the newest.
 func (m *Member) believe(a fleet.Assignment) error {
 	signers, err := m.signers()
+	if errors.Is(err, errSignersGone) {
+		return fmt.Errorf("%w: %w", agent.ErrNever, err) // reported at once
+	}
 	if signers == nil || err != nil {
 		return err
 	}

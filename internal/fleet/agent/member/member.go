@@ -10,6 +10,7 @@
 //	identity/     the key, its certificate, and what is believed; see pki.Folder
 //	content/      bundles and proofs; see content.Store
 //	floors.json   the times of the newest commits that were taken, see content.Floors
+//	signatures-required   signatures are asked for, whether or not the file of keys is there
 package member
 
 import (
@@ -39,7 +40,7 @@ type Config struct {
 	// Signers gives the keys that commits have to be signed with, in the form of OpenSSH's
 	// allowed_signers. It is asked whenever something is to be believed, so that a key
 	// which is taken out counts no more. nil, and nil without an error, asks for no
-	// signature.
+	// signature, unless it gave keys before: a file that is gone is no consent.
 	Signers func() ([]byte, error)
 	Now     func() time.Time
 	Warn    func(text string) // told what is worth a line in the log; nil: nobody
@@ -87,7 +88,9 @@ func Open(cfg Config) (*Member, error) {
 	if m.store, err = content.OpenStore(cfg.Files, path.Join(cfg.Dir, "content"), 0); err != nil {
 		return nil, err
 	}
-	if _, err := m.signers(); err != nil {
+	if _, err := m.signers(); errors.Is(err, errSignersGone) {
+		cfg.Warn(err.Error()) // the agent goes on with what it has, and reports why it takes nothing new
+	} else if err != nil {
 		return nil, err
 	}
 	if m.floors, err = loadFloors(cfg.Files, m.floorsFile()); err != nil {
@@ -100,22 +103,6 @@ func Open(cfg Config) (*Member, error) {
 		}
 	}
 	return m, nil
-}
-
-// signers are the keys that are believed now, nil where none is asked for.
-func (m *Member) signers() (*content.Signers, error) {
-	if m.cfg.Signers == nil {
-		return nil, nil
-	}
-	text, err := m.cfg.Signers()
-	if text == nil || err != nil {
-		return nil, err
-	}
-	list, err := content.ParseSigners("allowed_signers", text)
-	if err == nil && list.Empty() {
-		err = errors.New("cannot ask for signatures: no key is believed; add one to the file, or remove the file")
-	}
-	return &list, err
 }
 
 // ID is the target's.

@@ -2,7 +2,12 @@ package member
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/host/mem"
 )
 
 // Keys are read whenever they are asked for; a file that is there and believes nobody, or
@@ -10,7 +15,11 @@ import (
 func TestSignersAreReadEachTime(t *testing.T) {
 	var text []byte
 	var fails error
-	m := &Member{cfg: Config{Signers: func() ([]byte, error) { return text, fails }}}
+	files := mem.NewFS(mem.Options{})
+	if err := errors.Join(files.Mkdir("/agent", 0o700), files.SyncDir("/")); err != nil {
+		t.Fatal(err)
+	}
+	m := &Member{cfg: Config{Files: files, Dir: "/agent", Signers: func() ([]byte, error) { return text, fails }}}
 	look := func(what string, asks, wrong bool) {
 		t.Helper()
 		s, err := m.signers()
@@ -19,7 +28,8 @@ func TestSignersAreReadEachTime(t *testing.T) {
 		}
 	}
 	look("no file", false, false)
-	text = []byte("a@b ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBgoyuB2eq1mEFU/GXQ6eZMCiUgiL+Pe3xXz5Eg5dNmB\n")
+	key := []byte("a@b ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBgoyuB2eq1mEFU/GXQ6eZMCiUgiL+Pe3xXz5Eg5dNmB\n")
+	text = key
 	look("a key", true, false)
 	text = []byte{}
 	look("nobody", true, true)
@@ -28,7 +38,24 @@ func TestSignersAreReadEachTime(t *testing.T) {
 	text, fails = nil, errors.New("permission denied")
 	look("no access", true, true)
 	text, fails = nil, nil
-	look("the file is gone", false, false)
+	look("the file is gone", true, true)
+	if _, err := m.signers(); !errors.Is(err, errSignersGone) {
+		t.Error(err)
+	}
+	if err := m.believe(fleet.Assignment{}); !errors.Is(err, agent.ErrNever) {
+		t.Errorf("content is not refused: %v", err)
+	}
+	// A program that starts later does not forget it, and it is not forgotten by a crash.
+	m = &Member{cfg: m.cfg}
+	m.cfg.Files = files.CrashClone(rand.New(rand.NewPCG(1, 2)))
+	look("the file is gone, and the agent is new", true, true)
+	text = key
+	look("it is back", true, false)
+	text = nil
+	if err := m.cfg.Files.Remove("/agent/" + requiredFile); err != nil {
+		t.Fatal(err)
+	}
+	look("an operator consents", false, false)
 	if s, err := (&Member{}).signers(); s != nil || err != nil {
 		t.Errorf("nothing is said: %v, %v", s, err)
 	}
