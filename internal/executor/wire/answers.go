@@ -14,7 +14,7 @@ func (v *server) drift(ctx context.Context, x executor.Executor, c *incoming) (a
 	}
 	in.Diffs = in.Diffs && !v.ReadOnly
 	if v.ReadOnly && in.Guards == executor.HostGuards {
-		return nil, errReadOnly()
+		return nil, v.readOnly()
 	}
 	p, err := x.Drift(ctx, in)
 	return planAnswer{p}, err

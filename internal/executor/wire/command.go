@@ -27,7 +27,7 @@ func errNoCommander() error {
 // that a slow reader holds up the command and nothing else.
 func (v *server) command(ctx context.Context, c *incoming) (any, error) {
 	if v.ReadOnly {
-		return nil, errReadOnly()
+		return nil, v.readOnly()
 	}
 	var in commanded
 	if err := c.params(&in); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +18,16 @@ import (
 var lookingOnly = []string{"status", "condition", "runs", "show", "run-of", "list", "commands", "drift"}
 
 func TestReadOnly(t *testing.T) {
+	readOnly(t, nil, "who asks may only look")
+	readOnly(t, errors.New("this host refuses it"), "this host refuses it")
+}
+
+func readOnly(t *testing.T, refused error, why string) {
+	t.Helper()
 	near, target := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(context.Background(), target, Served{ReadOnly: true, Now: time.Now, Open: func(context.Context, bool) (executor.Executor, func() error, error) {
+		served <- Serve(context.Background(), target, Served{ReadOnly: true, Refused: refused, Now: time.Now, Open: func(context.Context, bool) (executor.Executor, func() error, error) {
 			return &far{}, func() error { return nil }, nil
 		}})
 	}()
@@ -32,7 +39,7 @@ func TestReadOnly(t *testing.T) {
 		if slices.Contains(lookingOnly, method) {
 			continue
 		}
-		if err := x.conn.call(context.Background(), method, struct{}{}, nil, nil, nil); !errors.Is(err, fs.ErrPermission) {
+		if err := x.conn.call(context.Background(), method, struct{}{}, nil, nil, nil); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

@@ -33,6 +33,8 @@ type Served struct {
 	// a file are refused as changes are: whoever says what is to be looked at, and with
 	// which program, can look at everything.
 	ReadOnly bool
+	// Refused says why, in place of the right of who asks; nil: it is the right.
+	Refused error
 	// Proof is asked before a run is confirmed: an error lets it go back. nil: that
 	// somebody could ask is proof enough, as over a new connection of SSH.
 	Proof func(ctx context.Context) error
@@ -144,7 +146,7 @@ func (v *server) looking(f func(context.Context, executor.Executor, *incoming) (
 // changing is a handler that records something.
 func (v *server) changing(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
 	if v.ReadOnly {
-		return func(context.Context, *incoming) (any, error) { return nil, errReadOnly() }
+		return func(context.Context, *incoming) (any, error) { return nil, v.readOnly() }
 	}
 	return v.with(false, f)
 }
@@ -158,7 +160,10 @@ func (v *server) trusted(f func(context.Context, executor.Executor, *incoming) (
 	return v.looking(f)
 }
 
-func errReadOnly() error {
+func (v *server) readOnly() error {
+	if v.Refused != nil {
+		return fmt.Errorf("cannot do that: %w (%w)", v.Refused, fs.ErrPermission)
+	}
 	return fmt.Errorf("cannot change this target: who asks may only look (%w)", fs.ErrPermission)
 }
 
@@ -192,7 +197,7 @@ func (v *server) methods() map[string]handler {
 
 func (v *server) identity() (string, error) {
 	if v.ReadOnly {
-		return "", errReadOnly()
+		return "", v.readOnly()
 	}
 	if v.Identity == nil {
 		return "", errors.New("cannot hand over secrets: the target makes no identity")
@@ -202,7 +207,7 @@ func (v *server) identity() (string, error) {
 
 func (v *server) collected(c *incoming) error {
 	if v.ReadOnly {
-		return errReadOnly()
+		return v.readOnly()
 	}
 	var names []string
 	if err := c.params(&names); err != nil || v.Forget == nil {

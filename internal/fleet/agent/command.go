@@ -28,6 +28,11 @@ var _ Commander = (*Runner)(nil)
 
 // Command implements Commander. The target's history has it, as it has what fettle run ran.
 func (r *Runner) Command(ctx context.Context, act machine.Act) machine.Acted {
+	if r.Refuses != nil {
+		if err := r.Refuses(); err != nil {
+			return refusedAct(ctx, act, err)
+		}
+	}
 	cmd, err := r.commandOf(ctx, act)
 	if err != nil {
 		return refusedAct(ctx, act, err)

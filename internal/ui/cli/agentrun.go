@@ -3,11 +3,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -128,8 +130,12 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 		watcher = w
 	}
 	runner := &agent.Runner{
-		Open:    func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
-		Facts:   func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
+		Open:  func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
+		Facts: func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
+		Refuses: func() error {
+			p, err := commandPolicy(m)
+			return cmp.Or(err, p.Refuses())
+		},
 		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
 	runner.Adopts, runner.Adopted = s.adopting(files, warn)
@@ -157,5 +163,28 @@ func (s *session) serveHub(ctx context.Context, m Machine, mb *joined.Member, he
 	}
 	served := s.served(ctx, m, strings.TrimSpace("fleet "+h.By))
 	served.ReadOnly, served.Proof = !h.Changes, mb.Contact
+	policy, err := commandPolicy(m)
+	if err == nil {
+		err = policy.Refuses()
+	}
+	if policy == agent.NoCommands {
+		// Whoever asks is shown it as what this end says in place of the protocol.
+		_, _ = fmt.Fprintln(stream, err)
+		_ = stream.Close()
+		return
+	}
+	if err != nil {
+		served.ReadOnly, served.Refused = true, err
+	}
 	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
+}
+
+// commandPolicy is what this host lets users do through a hub. It is read each time, so that
+// a change counts at once; a file that cannot be read refuses all.
+func commandPolicy(m Machine) (agent.CommandPolicy, error) {
+	text, err := os.ReadFile(filepath.Join(m.Root, agent.CommandsFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return agent.NoCommands, fmt.Errorf("cannot tell which commands this host accepts: %w", err)
+	}
+	return agent.ParseCommandPolicy(string(text))
 }

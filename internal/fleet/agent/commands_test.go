@@ -1,0 +1,53 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+func TestCommandPolicy(t *testing.T) {
+	for text, want := range map[string]agent.CommandPolicy{
+		"":                      agent.AllCommands,
+		"# nothing\n\n":         agent.AllCommands,
+		`commands = "all"`:      agent.AllCommands,
+		"commands=\"read\"\n":   agent.ReadCommands,
+		"  commands = \"none\"": agent.NoCommands,
+	} {
+		if p, err := agent.ParseCommandPolicy(text); err != nil || p != want {
+			t.Errorf("%q: %s, %v", text, p, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"commands = none":                         "agent.conf:1",
+		`commands = "some"`:                       `"none", "read" or "all"`,
+		`commands = ""`:                           `"none", "read" or "all"`,
+		`commands = ""all""`:                      `"none", "read" or "all"`,
+		"\ncommand = \"none\"":                    "agent.conf:2: commands is the only",
+		"commands = \"none\"\ncommands = \"all\"": "twice",
+		"commands = \"all\"\ncommands = \"none\"": "twice",
+		`commands = "none" # as long as it needs`: `"none", "read" or "all"`,
+	} {
+		if p, err := agent.ParseCommandPolicy(text); err == nil || !strings.Contains(err.Error(), want) || p != agent.NoCommands {
+			t.Errorf("%q: %s, %v", text, p, err)
+		}
+	}
+	if agent.AllCommands.Refuses() != nil || agent.ReadCommands.Refuses() == nil || agent.NoCommands.Refuses() == nil || agent.CommandPolicy("").Refuses() == nil {
+		t.Error("a policy refuses too little or too much")
+	}
+}
+
+// TestJobsThatTheHostRefuses: a job that runs something is refused before the engine is opened.
+func TestJobsThatTheHostRefuses(t *testing.T) {
+	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, Looks: true}, {Action: "service-restart"}} {
+		r := &agent.Runner{Refuses: func() error { return errors.New("this host refuses it") }}
+		out := r.Command(t.Context(), machine.Act{Do: fleet.Do{ID: "1", What: fleet.DoRun, Run: &c}})
+		if out.Done.Error != "this host refuses it" || out.Done.Result != nil {
+			t.Errorf("%+v: %+v", c, out.Done)
+		}
+	}
+}
