@@ -28,7 +28,8 @@ type Server struct {
 	nats   *server.Server // nil where everything is kept abroad
 	secret string         // of connections within the process
 
-	said said
+	said  said
+	ended chan string // why the store has stopped by itself
 
 	door     *line.Door
 	listener net.Listener // of the door, nil while it is closed
@@ -49,7 +50,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{config: c, secret: newToken() + newToken(), cancel: cancel}
+	s := &Server{config: c, secret: newToken() + newToken(), cancel: cancel, ended: make(chan string, 1)}
 	// Others may be waited for: who is to end does not.
 	begun := context.AfterFunc(ctx, cancel)
 	if err := s.begin(inner); err != nil {
@@ -220,11 +221,22 @@ func (s *Server) Left() bool {
 
 // Reaches tells whether there is a connection with another hub of the cluster.
 func (s *Server) Reaches(name string) bool {
-	if s.nats == nil {
-		return false
-	}
+	return s.nats != nil && name != s.nats.Name() && slices.Contains(s.reached(), name)
+}
+
+// reached are the hubs to which there is a connection, and this one.
+func (s *Server) reached() []string {
+	names := []string{s.nats.Name()}
 	all, err := s.nats.Routez(&server.RoutezOptions{})
-	return err == nil && slices.ContainsFunc(all.Routes, func(r *server.RouteInfo) bool { return r.RemoteName == name })
+	if err != nil {
+		return names
+	}
+	for _, r := range all.Routes {
+		if r.RemoteName != "" && !slices.Contains(names, r.RemoteName) {
+			names = append(names, r.RemoteName)
+		}
+	}
+	return names
 }
 
 // Exchange is the hub's end of all links.
@@ -307,6 +319,7 @@ var usual = [...]string{
 	"Catchup for stream", "not current with the meta leader", "stream remapping", "consumer remapping", "blocking snapshot", "could not replace peer",
 	"not cleaned up, retrying", "TTL state is outdated", "Stream state outdated", "Recovering stream state from index", "Falling behind in health check",
 	"Health check OK", "Did not receive all stream info", "our server was removed from the cluster",
+	"Stream state too short", "Stream state encountered internal inconsistency", "Stream state bad checksum",
 }
 
 func (l sayings) Warnf(format string, v ...any) { l.once(fmt.Sprintf(format, v...)) }
@@ -318,6 +331,7 @@ func (l sayings) Errorf(format string, v ...any) {
 		_, why, _ = strings.Cut(why, "): ")
 		text = "another hub cannot be reached: " + why
 	}
+	l.s.heard(text)
 	l.once(text)
 }
 
@@ -326,6 +340,7 @@ func (l sayings) once(text string) {
 	if slices.ContainsFunc(usual[:], func(u string) bool { return strings.Contains(text, u) }) {
 		return
 	}
+	text = plain(text)
 	if at, what, of := strings.Cut(text, " - "); of && strings.Contains(at, ":") {
 		if _, what, of = strings.Cut(what, " - "); of { // HOST:PORT - rid:1 - what
 			host, _, _ := strings.Cut(at, ":")

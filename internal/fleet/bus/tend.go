@@ -39,8 +39,10 @@ func (c Copies) good() bool {
 	return c.Leader != "" && len(c.On) == c.Want && !slices.ContainsFunc(c.On, func(p Peer) bool { return !p.Current })
 }
 
-// Peers are the hubs of the cluster, sorted by name, and who leads it, "" while nobody does.
-// A hub alone has none. Only who leads knows how far the others are: it is asked.
+// Peers are the hubs of the cluster, sorted by name, and who leads it, "" while nobody does:
+// then only those to which there is a connection. A hub alone has none. Only who leads knows
+// how far the others are: it is asked. It notices late who is gone, so whom this hub has no
+// connection to is not here.
 func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 	if s.abroad != nil {
 		return s.Exchange().relay.peers(), ""
@@ -55,12 +57,19 @@ func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 			meta = theirs
 		}
 	}
-	if meta.Leader != "" {
-		all = append(all, Peer{Name: meta.Leader, Here: true, Current: true})
+	reached := s.reached()
+	if meta.Leader == "" {
+		for _, name := range reached {
+			all = append(all, Peer{Name: name, Here: true})
+		}
+	} else {
+		here := slices.Contains(reached, meta.Leader)
+		all = append(all, Peer{Name: meta.Leader, Here: here, Current: here})
 	}
 	for _, p := range meta.Replicas {
 		if p.Name != meta.Leader {
-			all = append(all, Peer{Name: p.Name, Here: !p.Offline, Current: p.Current, Lag: p.Lag})
+			here := !p.Offline && slices.Contains(reached, p.Name)
+			all = append(all, Peer{Name: p.Name, Here: here, Current: here && p.Current, Lag: p.Lag})
 		}
 	}
 	slices.SortFunc(all, byName)

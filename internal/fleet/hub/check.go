@@ -38,6 +38,7 @@ func (h *Hub) Check(ctx context.Context) document.HubCheck {
 	h.checkDisk(&f)
 	h.checkCertificates(&f)
 	h.checkLeader(ctx, &f)
+	h.checkHubs(ctx, &f)
 	h.checkRepository(&f)
 	if age, ok := h.backupAge(ctx); !ok {
 		f.say("backup", false, "Make one: fettle hub backup FILE", "there is none")

@@ -165,7 +165,8 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.view, err = view.Open(h.dir("view.db"), h.set.Retention.view()); err != nil {
 		return err
 	}
-	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version})
+	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version,
+		Redundancy: func() (string, int) { return h.redundancy.now(h.now()) }})
 	if err := h.startBus(ctx); err != nil {
 		return err
 	}

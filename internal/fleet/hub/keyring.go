@@ -21,6 +21,8 @@ type remembered struct {
 	paths   pki.Paths
 	pins    pinned
 	errands errands
+
+	redundancy redundancy
 }
 
 // believed is how long it is remembered which keys are. Certificates live for months, and

@@ -215,8 +215,8 @@ func (h *Hub) seenEvents(ctx context.Context, r document.Notification, has func(
 	return nil
 }
 
-// alarmsNow are those that the leader found last.
+// alarmsNow are those that the leader found last, and what this hub sees by itself.
 func (h *Hub) alarmsNow() []assign.Alarm {
 	all, _, _ := h.alarms.get(alarmsKey)
-	return all
+	return slices.Concat(h.redundancyAlarms(), all)
 }

@@ -22,8 +22,13 @@ func Run(ctx context.Context, c Config) error {
 		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
 	}
 	for {
-		if err := newHub(ctx, c, theWorld()).run(ctx); !errors.Is(err, errAgain) {
+		err := newHub(ctx, c, theWorld()).run(ctx)
+		switch {
+		case errors.Is(err, errAgain):
+		case ctx.Err() != nil || !c.restarts(err):
 			return err
+		case !c.awaitRoom(ctx, err):
+			return nil
 		}
 	}
 }
@@ -47,6 +52,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
+	g.Go(func() error { return h.watchStore(ctx) })
 	// Who is believed comes before what they signed.
 	g.Go(func() error { return h.signers.follow(ctx) })
 	select {
@@ -70,6 +76,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.keep(ctx) })
 	g.Go(func() error { return h.elsewhere(ctx) })
 	g.Go(func() error { return h.leave(ctx) })
+	g.Go(func() error { return h.followRedundancy(ctx) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():

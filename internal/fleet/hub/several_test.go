@@ -83,6 +83,7 @@ func (o *one) start() {
 		ended <- hub.Run(ctx, hub.Config{
 			Files: o.w.host, Dir: o.dir(), Compile: compiler{}, Now: time.Now, Socket: o.socket(),
 			Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
+			Free:   freeAt,
 			Warn: func(text string) {
 				o.mu.Lock()
 				defer o.mu.Unlock()

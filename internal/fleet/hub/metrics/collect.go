@@ -95,6 +95,12 @@ func (c collector) hub(ctx context.Context, g gauges) {
 	g.set("fettle_hub_info", 1, h.Hub, c.o.Version)
 	g.set("fettle_hub_ready", yes(h.Ready))
 	g.set("fettle_hub_leads", yes(h.Leads))
+	lost, spare := "", 0
+	if c.o.Redundancy != nil {
+		lost, spare = c.o.Redundancy()
+	}
+	g.set("fettle_hub_redundant", yes(lost == ""))
+	g.set("fettle_hub_spare", float64(spare))
 	told := map[string]bool{}
 	for _, check := range h.Checks {
 		if !told[check.Name] {

@@ -41,6 +41,9 @@ type Options struct {
 	Views  Views
 	Health func(context.Context) document.Health
 	Now    func() time.Time
+	// Redundancy gives what is missing for everything to be on as many hubs as it is to be, ""
+	// for nothing, and how many hubs may be lost; nil is a hub alone.
+	Redundancy func() (lost string, spare int)
 	// Targets is of how many targets each is told by name; 0 is 2000, below 0 none.
 	Targets int
 	// Revisions bounds those of one module; 0 is 5.
@@ -151,6 +154,8 @@ func descriptions() []described {
 		{"fettle_hub_up", "1 when a part of the hub is well.", []string{"part"}},
 		{"fettle_hub_ready", "1 when the hub serves agents.", nil},
 		{"fettle_hub_leads", "1 when this hub leads.", nil},
+		{"fettle_hub_redundant", "1 when everything is on as many hubs as it is to be.", nil},
+		{"fettle_hub_spare", "Hubs that may be lost before nothing can be changed.", nil},
 		{"fettle_hub_info", "1, with the hub and its version.", []string{"hub", "version"}},
 		{"fettle_hub_log_position", "How far the read model is in the log.", nil},
 		{"fettle_hub_view_errors", "1 when the read model could not be asked.", nil},
