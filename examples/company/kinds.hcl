@@ -7,7 +7,7 @@ define "person" {
 
   variable "name" {
     type        = string
-    description = "name of the account; the label when left out"
+    description = "name of the account; default: the label"
   }
   variable "full_name" { type = string }
   variable "uid" {

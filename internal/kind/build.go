@@ -80,8 +80,8 @@ func PathAttr(name, doc string) Attr {
 // OwnerAttrs are owner and group.
 func OwnerAttrs() []Attr {
 	return []Attr{
-		{Name: "owner", Type: cty.String, Doc: "user that owns it; root when left out", Check: CheckAccount},
-		{Name: "group", Type: cty.String, Doc: "Unix group; root when left out", Check: CheckAccount},
+		{Name: "owner", Type: cty.String, Doc: "owner; default: root", Check: CheckAccount},
+		{Name: "group", Type: cty.String, Doc: "Unix group; default: root", Check: CheckAccount},
 	}
 }
 

@@ -3,15 +3,15 @@ package step
 import "slices"
 
 var (
-	owner = Key{Name: "owner", Type: Account, Doc: "user that owns it, by name or number; root when left out"}
-	group = Key{Name: "group", Type: Account, Doc: "Unix group, by name or number; root when left out"}
+	owner = Key{Name: "owner", Type: Account, Doc: "owner, by name or number; default: root"}
+	group = Key{Name: "group", Type: Account, Doc: "Unix group, by name or number; default: root"}
 )
 
 // ensure says whether something must be there.
 var ensure = Key{Name: "ensure", Type: Present, Doc: "present (the default) or absent"}
 
 // phase is the last key of every verb that has it, so that Phase finds it at once.
-var phase = Key{Name: "phase", Type: Int, Doc: "which of several states that one run brings the address through, from 1; 1 when left out"}
+var phase = Key{Name: "phase", Type: Int, Doc: "number of the state, if one run changes the address several times; default: 1"}
 
 // Schemas lists every verb, in the order in which they are documented. The
 // slice is fresh at each call.
@@ -23,18 +23,18 @@ func Schemas() []Schema {
 func pathsSchemas() []Schema {
 	return []Schema{
 		{Mkdir, []string{"PATH"}, []Key{
-			{Name: "owner", Type: Account, Doc: "user that owns it, by name or number; when left out as it is found, root for a new directory"},
-			{Name: "group", Type: Account, Doc: "Unix group, by name or number; when left out as it is found, root for a new directory"},
-			{Name: "mode", Type: Mode, Doc: "permission bits; when left out as they are found, 0755 for a new directory"},
+			{Name: "owner", Type: Account, Doc: "owner, by name or number; default: unchanged, or root for a new directory"},
+			{Name: "group", Type: Account, Doc: "Unix group, by name or number; default: unchanged, or root for a new directory"},
+			{Name: "mode", Type: Mode, Doc: "permission bits; default: unchanged, or 0755 for a new directory"},
 			{Name: "purge", Type: Bool, Doc: "entries that no step writes are removed"}, phase},
 			"a directory with owner, group and mode"},
 		{Copy, []string{"SOURCE", "PATH"}, []Key{owner, group,
-			{Name: "mode", Type: Mode, Doc: "permission bits; 0644 when left out"},
-			{Name: "sealed", Doc: "the content is sealed with the key of this ID; placeholder where it could not be opened"},
-			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file, without it the file is in place and put back on failure"}, phase},
+			{Name: "mode", Type: Mode, Doc: "permission bits; default: 0644"},
+			{Name: "sealed", Doc: "the content is sealed with the key of this ID; placeholder if the secret could not be decrypted"},
+			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file; without %s the file is in place, and a failure restores the old one"}, phase},
 			"a regular file: content and metadata, atomically"},
 		{Link, []string{"TARGET", "PATH"}, []Key{owner, group, phase}, "a symbolic link"},
-		{Meta, []string{"PATH"}, []Key{{Name: "owner", Type: Account, Doc: "user that owns it"}, {Name: "group", Type: Account, Doc: "Unix group"},
+		{Meta, []string{"PATH"}, []Key{{Name: "owner", Type: Account, Doc: "owner"}, {Name: "group", Type: Account, Doc: "Unix group"},
 			{Name: "mode", Type: Mode, Doc: "permission bits"},
 			{Name: "acl", Doc: "access ACL in setfacl's short form, entries joined by commas"},
 			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}, phase},
@@ -48,15 +48,15 @@ func editsSchemas() []Schema {
 	return []Schema{
 		{Edit, []string{"PATH"}, []Key{
 			{Name: "block", Doc: "name of the marked block"},
-			{Name: "content", Doc: "text of the block; sealed:KEY:DIGEST stands for a secret, here and in line and value"},
-			{Name: "comment", Doc: "what begins a comment in this file; # when left out"},
+			{Name: "content", Doc: "text of the block; a secret has the form sealed:KEY:DIGEST, also in line and value"},
+			{Name: "comment", Doc: "beginning of comments in this file; default: #"},
 			{Name: "line", Doc: "the line that must be there"},
 			{Name: "match", Type: Pattern, Doc: "expression that finds the line to replace"},
 			{Name: "key", Doc: "key of a key-value line; with format names joined by dots, [N] for an entry of a list"},
 			{Name: "value", Doc: "value of the key; with format=json, yaml or toml as JSON"},
-			{Name: "separator", Doc: "between key and value; = when left out"},
-			{Name: "format", Doc: "json, yaml, toml, ini or xml: the key is a place in such a document, all else of which stays byte for byte"},
-			{Name: "create", Type: Bool, Doc: "an absent file is made (root, root, 0644)"},
+			{Name: "separator", Doc: "text between key and value; default: ="},
+			{Name: "format", Doc: "json, yaml, toml, ini or xml: the key is a place in such a document; all other bytes stay unchanged"},
+			{Name: "create", Type: Bool, Doc: "create a missing file (root, root, 0644)"},
 			ensure, phase},
 			"one region of a file that others write too"},
 	}
@@ -70,7 +70,7 @@ func accountsSchemas() []Schema {
 			{Name: "home", Type: AbsPath, Doc: "home directory"}, {Name: "shell", Type: AbsPath, Doc: "login shell"},
 			{Name: "comment", Doc: "full name (GECOS)"},
 			{Name: "password", Doc: "hash of the password for shadow(5), as sealed:KEY:DIGEST"}, {Name: "system", Type: Bool, Doc: "a system account"},
-			{Name: "create_home", Type: Bool, Doc: "make the home directory"}, ensure},
+			{Name: "create_home", Type: Bool, Doc: "create the home directory"}, ensure},
 			"an account"},
 		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
 		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
@@ -83,7 +83,7 @@ func servicesSchemas() []Schema {
 		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"},
 			{Name: "ensure", Type: Purgeable, Doc: "present (the default), absent, or purged: absent, and its configuration and data are deleted"}}, "an apt package; consecutive ones are one transaction"},
 		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
-			{Name: "timeout", Type: Seconds, Doc: "starting or stopping it may take so long; 5m when left out"}, phase}, "a systemd unit"},
+			{Name: "timeout", Type: Seconds, Doc: "time limit to start or stop it; default: 5m"}, phase}, "a systemd unit"},
 		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}, phase}, "a kernel setting at run time"},
 	}
 }
@@ -93,22 +93,22 @@ func commandsSchemas() []Schema {
 	return []Schema{
 		{Exec, []string{"NAME", "ARGV..."}, []Key{
 			{Name: "cwd", Type: AbsPath, Doc: "working directory"},
-			{Name: "env", Type: Assignment, List: true, Doc: "NAME=VALUE; sealed:KEY:DIGEST stands for a secret"},
+			{Name: "env", Type: Assignment, List: true, Doc: "NAME=VALUE; a secret has the form sealed:KEY:DIGEST"},
 			{Name: "user", Type: Account, Doc: "run as this user"},
-			{Name: "creates", Type: AbsPath, Doc: "done when this path is there"},
-			{Name: "unless", Type: Words, Doc: "done when this command succeeds"},
-			{Name: "only_if", Type: Words, Doc: "wanted only when this command succeeds"},
+			{Name: "creates", Type: AbsPath, Doc: "done if this path exists"},
+			{Name: "unless", Type: Words, Doc: "done if this command succeeds"},
+			{Name: "only_if", Type: Words, Doc: "runs only if this command succeeds"},
 			{Name: "guard_network", Type: Bool, Doc: "unless and only_if need the network, also in a plan"},
-			{Name: "timeout", Type: Seconds, Doc: "the whole process tree is killed after it; 5m when left out"},
-			{Name: "undo", Type: Words, Doc: "command that takes it back; without it the step is irreversible"},
-			{Name: "output", Doc: "what the command gives to later steps: stdout, or the path of a file that it writes"}},
+			{Name: "timeout", Type: Seconds, Doc: "time limit, after which the whole process tree is killed; default: 5m"},
+			{Name: "undo", Type: Words, Doc: "command that undoes it; without it the step is irreversible"},
+			{Name: "output", Doc: "source of the result for later steps: stdout, or the path of a file that the command writes"}},
 			"a command"},
 		{Act, []string{"ACTION", "SUBJECT", "ARGV..."}, []Key{
-			{Name: "on", Type: Address, List: true, Doc: "runs when one of these changed"},
-			{Name: "on_failure", Type: Address, List: true, Doc: "runs when one of these failed"},
-			{Name: "rescue", Doc: "name of the block that on_failure lists and this rescues: when it succeeds, the run goes on with what is neither in the block nor behind it"},
-			{Name: "behind", Type: Address, List: true, Doc: "what comes after the block, and is not reached when it failed"},
-			{Name: "timeout", Type: Seconds, Doc: "5m when left out"}},
+			{Name: "on", Type: Address, List: true, Doc: "runs if one of these changed"},
+			{Name: "on_failure", Type: Address, List: true, Doc: "runs if one of these failed"},
+			{Name: "rescue", Doc: "name of the block that on_failure lists; if this action succeeds, the run skips the block and the addresses in behind, and continues"},
+			{Name: "behind", Type: Address, List: true, Doc: "addresses after the block, which are skipped if it failed"},
+			{Name: "timeout", Type: Seconds, Doc: "time limit; default: 5m"}},
 			"a lazy action: reload, restart, start or stop a unit, or run a command"},
 	}
 }
@@ -117,10 +117,10 @@ func commandsSchemas() []Schema {
 func probesSchemas() []Schema {
 	return []Schema{
 		{Wait, []string{"NAME"}, append(probe(),
-			Key{Name: "timeout", Type: Seconds, Doc: "tried again until then, and then the step fails; 5m when left out"}),
+			Key{Name: "timeout", Type: Seconds, Doc: "time limit of all attempts, after which the step fails; default: 5m"}),
 			"waits in its turn until something holds that others bring about"},
 		{Check, []string{"NAME"}, append(probe(),
-			Key{Name: "within", Type: Seconds, Doc: "tried again until then; 10s when left out"}),
+			Key{Name: "within", Type: Seconds, Doc: "time limit of all attempts; default: 10s"}),
 			"a verification after the run"},
 		{Include, []string{"FILE"}, nil, "the steps of another file"},
 	}
@@ -129,11 +129,11 @@ func probesSchemas() []Schema {
 // probe is what WAIT and CHECK look at.
 func probe() []Key {
 	return []Key{
-		{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "status expected; 200 when left out"},
-		{Name: "tcp", Type: HostPort, Doc: "host:port that must accept"},
+		{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "expected status; default: 200"},
+		{Name: "tcp", Type: HostPort, Doc: "host:port that must accept connections"},
 		{Name: "exec", Type: Words, Doc: "command that must succeed"},
 		{Name: "unit", Type: UnitName, Doc: "unit that must be active"},
-		{Name: "file", Type: AbsPath, Doc: "path that must be there"},
-		{Name: "contains", Doc: "text that the answer, output or file must hold"},
+		{Name: "file", Type: AbsPath, Doc: "path that must exist"},
+		{Name: "contains", Doc: "text that the answer, output or file must contain"},
 	}
 }

@@ -27,12 +27,12 @@ import (
 func Kinds() []kind.Kind {
 	return []kind.Kind{{
 		Name: "check", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Check, "within") },
-		Doc:   "A verification that runs after everything else: one of http, tcp, exec, unit and file.",
-		Attrs: append(attrs(), text("within", "tried again until then; 10s when left out")),
+		Doc:   "A verification that runs after all other steps: one of http, tcp, exec, unit and file.",
+		Attrs: append(attrs(), text("within", "time limit of all attempts; default: 10s")),
 	}, {
 		Name: "wait_for", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Wait, "timeout") },
-		Doc:   "A wait in its turn, until something holds that others bring about: one of http, tcp, exec, unit and file. Say with after and before between what. It changes nothing, and a run with nothing else to do does not wait; when its time is over the run fails.",
-		Attrs: append(attrs(), text("timeout", "tried again until then; 5m when left out")),
+		Doc:   "A wait at its place in the order, until one condition holds: http, tcp, exec, unit or file. Set its place with after and before. It changes nothing, and a run without other changes does not wait. The run fails after the timeout.",
+		Attrs: append(attrs(), text("timeout", "time limit of all attempts; default: 5m")),
 	}}
 }
 
@@ -41,14 +41,14 @@ func text(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.S
 // attrs are those that both kinds have.
 func attrs() []kind.Attr {
 	return []kind.Attr{
-		text("name", "how it is known; the label when left out"),
+		text("name", "name of the state; default: the label"),
 		text("http", "URL that must answer"),
-		{Name: "status", Type: cty.Number, Doc: "status expected; 200 when left out"},
-		text("tcp", "host:port that must accept"),
+		{Name: "status", Type: cty.Number, Doc: "expected status; default: 200"},
+		text("tcp", "host:port that must accept connections connections"),
 		text("exec", "command that must succeed, split at blanks"),
 		text("unit", "unit that must be active"),
-		text("file", "path that must be there"),
-		text("contains", "text that the answer, output or file must hold"),
+		text("file", "path that must exist"),
+		text("contains", "text that the answer, output or file must contain"),
 	}
 }
 

@@ -23,21 +23,21 @@ import (
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
 	attrs := []kind.Attr{
-		kind.PathAttr("path", "where the directory is; the label when left out"),
-		{Name: "source", Type: cty.String, File: true, Doc: "a folder of the module that is copied with all that is in it"},
-		{Name: "template", Type: cty.String, File: true, Doc: "a folder of the module whose files are templates, rendered with vars; .tmpl at the end of a name is left out"},
+		kind.PathAttr("path", "path of the directory; default: the label"),
+		{Name: "source", Type: cty.String, File: true, Doc: "a directory of the module that is copied with its content"},
+		{Name: "template", Type: cty.String, File: true, Doc: "a directory of the module whose files are templates, rendered with vars; the suffix .tmpl is removed"},
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the templates' variables"},
 		{Name: "purge", Type: cty.Bool, Doc: "remove entries that no state declares"},
-		{Name: "owner", Type: cty.String, Doc: "user that owns it; when left out as it is found, root for a new directory", Check: kind.CheckAccount},
-		{Name: "group", Type: cty.String, Doc: "Unix group; when left out as it is found, root for a new directory", Check: kind.CheckAccount},
-		kind.ModeAttr("mode", "permission bits of the directory; when left out as they are found, 0755 for a new directory"),
-		kind.ModeAttr("dir_mode", "permission bits of the directories of source or template; mode when left out"),
-		kind.ModeAttr("file_mode", "permission bits of the files of source or template; 0644, or 0755 for executable ones, when left out"),
+		{Name: "owner", Type: cty.String, Doc: "owner; default: unchanged, or root for a new directory", Check: kind.CheckAccount},
+		{Name: "group", Type: cty.String, Doc: "Unix group; default: unchanged, or root for a new directory", Check: kind.CheckAccount},
+		kind.ModeAttr("mode", "permission bits of the directory; default: unchanged, or 0755 for a new directory"),
+		kind.ModeAttr("dir_mode", "permission bits of the directories of source or template; default: mode"),
+		kind.ModeAttr("file_mode", "permission bits of the files of source or template; default: 0644, or 0755 for executable files"),
 		kind.EnsureAttr(),
 	}
 	return kind.Kind{
 		Name: "directory", Main: "path", Attrs: attrs, Steps: steps,
-		Doc: "A directory; with source or template a whole tree, one step an entry. Without owner, group and mode it only says that the directory exists: one that is there keeps what it has, and a change by hand is no drift.",
+		Doc: "A directory; with source or template a complete tree, one step for each entry. Without owner, group and mode it only ensures that the directory exists: an existing directory keeps its values, and manual changes are not drift.",
 	}
 }
 

@@ -23,26 +23,26 @@ import (
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
 	text := func(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.String, Doc: doc} }
-	creates, cwd := kind.PathAttr("creates", "the command is done when this path is there"), kind.PathAttr("cwd", "working directory")
+	creates, cwd := kind.PathAttr("creates", "done if this path exists"), kind.PathAttr("cwd", "working directory")
 	creates.Required, cwd.Required = false, false
 	return kind.Kind{
 		Name: "exec", Main: "name", Free: true, Steps: steps, Result: result,
-		Doc:     "A command. A guard (creates, unless, only_if) tells when it is done already; lazy commands run only when they are notified.",
+		Doc:     "A command. A guard (creates, unless, only_if) detects that it is already done; a lazy command runs only if it is notified.",
 		Actions: []kind.Action{{Name: "run", Doc: "runs the command", Act: act}},
 		Attrs: []kind.Attr{
-			text("name", "how it is known on the target; the label when left out"),
+			text("name", "name on the target; default: the label"),
 			{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or a text that is split at blanks"},
 			creates, cwd,
-			{Name: "unless", Type: cty.DynamicPseudoType, Doc: "done when this command succeeds"},
-			{Name: "only_if", Type: cty.DynamicPseudoType, Doc: "wanted only when this command succeeds"},
-			{Name: "guard_network", Type: cty.Bool, Doc: "unless and only_if need the network, or look at its state: a plan gives it to them"},
-			{Name: "env", Type: cty.Map(cty.String), Secret: true, Doc: "environment variables; a secret among them is shown to no log"},
+			{Name: "unless", Type: cty.DynamicPseudoType, Doc: "done if this command succeeds"},
+			{Name: "only_if", Type: cty.DynamicPseudoType, Doc: "runs only if this command succeeds"},
+			{Name: "guard_network", Type: cty.Bool, Doc: "unless and only_if need the network, or read its state; a plan then gives them network access"},
+			{Name: "env", Type: cty.Map(cty.String), Secret: true, Doc: "environment variables; secrets are never logged"},
 			text("user", "run as this user"),
-			text("timeout", "such as 30s; 5m when left out"),
-			{Name: "undo", Type: cty.DynamicPseudoType, Doc: "command that takes it back"},
-			{Name: "lazy", Type: cty.Bool, Doc: "runs only when it is notified"},
-			{Name: "output", Type: cty.String, Check: checkOutput, Doc: "what result is: stdout, for what the command prints, or the path of a file that it writes"},
-			{Name: "result", Type: cty.String, Computed: true, Doc: "the output, without line ends behind it: known when the command has run"},
+			text("timeout", "such as 30s; default: 5m"),
+			{Name: "undo", Type: cty.DynamicPseudoType, Doc: "command that undoes it"},
+			{Name: "lazy", Type: cty.Bool, Doc: "runs only if it is notified"},
+			{Name: "output", Type: cty.String, Check: checkOutput, Doc: "source of result: stdout, or the path of a file that the command writes"},
+			{Name: "result", Type: cty.String, Computed: true, Doc: "the output without trailing line ends; known after the command has run"},
 		},
 	}
 }

@@ -19,14 +19,14 @@ import (
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
 	attrs := []kind.Attr{
-		kind.PathAttr("path", "where the file is; the label when left out"),
-		{Name: "content", Type: cty.String, Secret: true, Doc: "its text"},
-		{Name: "source", Type: cty.String, File: true, Doc: "a file of the module, copied as it is"},
+		kind.PathAttr("path", "path of the file; default: the label"),
+		{Name: "content", Type: cty.String, Secret: true, Doc: "the text"},
+		{Name: "source", Type: cty.String, File: true, Doc: "a file of the module, copied unchanged"},
 		{Name: "template", Type: cty.String, File: true, Doc: "a template of the module, rendered with vars"},
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the template's variables"},
-		{Name: "secret", Type: cty.String, Doc: "a secret of the repository, copied as it is"},
-		{Name: "validate", Type: cty.String, Doc: "command that must accept the file; %s is the new file, without it the file is in place and goes back on failure"},
-		kind.ModeAttr("mode", "permission bits; 0644 when left out, 0600 with a secret in it"),
+		{Name: "secret", Type: cty.String, Doc: "a secret of the repository, copied unchanged"},
+		{Name: "validate", Type: cty.String, Doc: "command that must accept the file; %s is the new file; without %s the file is in place, and a failure restores the old one"},
+		kind.ModeAttr("mode", "permission bits; default: 0644, or 0600 with a secret"),
 		kind.EnsureAttr(),
 	}
 	return kind.Kind{

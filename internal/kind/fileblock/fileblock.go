@@ -22,13 +22,13 @@ func Kind() kind.Kind {
 	path := kind.PathAttr("path", "the file")
 	return kind.Kind{
 		Name: "file_block", Main: "name", Free: true, Steps: steps,
-		Doc: "Lines between the comments BEGIN fettle NAME and END fettle NAME in a file that others write too.",
+		Doc: "Lines between the comments BEGIN fettle NAME and END fettle NAME in a file with other content.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "name of the block in its marks; the label when left out", Check: checkName},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of the block in the comments; default: the label", Check: checkName},
 			path,
 			{Name: "content", Type: cty.String, Doc: "the lines", Secret: true},
-			{Name: "comment", Type: cty.String, Doc: "what begins a comment in this file; # when left out", Check: checkName},
-			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
+			{Name: "comment", Type: cty.String, Doc: "beginning of comments in this file; default: #", Check: checkName},
+			{Name: "create", Type: cty.Bool, Doc: "create a missing file, for root with mode 0644"},
 			kind.EnsureAttr(),
 		},
 	}

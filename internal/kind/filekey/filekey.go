@@ -38,11 +38,11 @@ type format struct {
 func Kinds() []kind.Kind {
 	var out []kind.Kind
 	for _, f := range []format{
-		{"json", "names joined by dots, such as log-opts.max-size; one with anything but letters, digits, _ and - in double quotes, [0] for the entry of a list; or a list of names", true},
+		{"json", "names joined by dots, such as log-opts.max-size; double quotes for names with other characters than letters, digits, _ and -; [0] for an entry of a list; or a list of names", true},
 		{"yaml", "names joined by dots, as for json_key", true},
-		{"toml", "names joined by dots, as for json_key; those of its table come first", true},
-		{"ini", "SECTION.KEY, or KEY for one before the first section; one with dots or blanks in double quotes, or a list of both", false},
-		{"xml", "the elements' names joined by dots, the root's first, [1] for the second of a name; @NAME at the end is an attribute", false},
+		{"toml", "names joined by dots, as for json_key, beginning with the names of the table", true},
+		{"ini", "SECTION.KEY, or KEY before the first section; double quotes for names with dots or blanks; or a list of both", false},
+		{"xml", "names of elements joined by dots, beginning with the root; [1] for the second element of a name; @NAME at the end for an attribute", false},
 	} {
 		out = append(out, f.kind())
 	}
@@ -56,12 +56,12 @@ func (f format) kind() kind.Kind {
 	}
 	return kind.Kind{
 		Name: f.name + "_key", Main: "key", Steps: f.steps,
-		Doc: "One value of a file in " + strings.ToUpper(f.name) + " that others write too. It is replaced in its place or added to what it belongs to; comments, order and everything else stay byte for byte, and a change that would touch more, or a file that cannot be read, is refused. Taken back wholly: the value in its old words, or none, and the file when there was none.",
+		Doc: "One value of a file in " + strings.ToUpper(f.name) + " with other content. The value is replaced in place, or added to its section; all other bytes stay unchanged. A change that would affect more, or an invalid file, is refused. Undone completely: the old text of the value, or its absence, and the absence of the file.",
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the file"),
-			{Name: "key", Type: cty.DynamicPseudoType, Required: true, Doc: f.keys + "; the label when left out"},
+			{Name: "key", Type: cty.DynamicPseudoType, Required: true, Doc: f.keys + "; default: the label"},
 			{Name: "value", Type: cty.DynamicPseudoType, Doc: value, Secret: true},
-			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
+			{Name: "create", Type: cty.Bool, Doc: "create a missing file, for root with mode 0644"},
 			kind.EnsureAttr(),
 		},
 	}

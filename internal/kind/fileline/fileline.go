@@ -28,15 +28,15 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "file_line", Main: "path", Steps: steps,
-		Doc: "One line of a file that others write too: found by an expression or by its key, replaced in place, added at the end when there is none.",
+		Doc: "One line of a file with other content: found by an expression or a key, replaced in place, or added at the end.",
 		Attrs: []kind.Attr{
-			kind.PathAttr("path", "the file; the label when left out"),
-			{Name: "line", Type: cty.String, Doc: "the whole line, without its line break; with a secret in it, match has to be given", Check: checkLine, Secret: true},
-			{Name: "match", Type: cty.String, Doc: "regular expression (RE2) that finds the line to replace; the last one that matches counts", Check: checkPattern},
-			{Name: "key", Type: cty.String, Doc: "key of a line KEY=VALUE, in place of line and match", Check: checkLine},
+			kind.PathAttr("path", "the file; default: the label"),
+			{Name: "line", Type: cty.String, Doc: "the complete line, without its line break; a line with a secret needs match", Check: checkLine, Secret: true},
+			{Name: "match", Type: cty.String, Doc: "regular expression (RE2) that finds the line to replace; the last match counts", Check: checkPattern},
+			{Name: "key", Type: cty.String, Doc: "key of a line KEY=VALUE, instead of line and match", Check: checkLine},
 			{Name: "value", Type: cty.String, Doc: "value of the key", Check: checkLine, Secret: true},
-			{Name: "separator", Type: cty.String, Doc: "what stands between key and value; = when left out", Check: checkLine},
-			{Name: "create", Type: cty.Bool, Doc: "make the file, for root with mode 0644, when there is none"},
+			{Name: "separator", Type: cty.String, Doc: "text between key and value; default: =", Check: checkLine},
+			{Name: "create", Type: cty.Bool, Doc: "create a missing file, for root with mode 0644"},
 			kind.EnsureAttr(),
 		},
 	}

@@ -34,18 +34,18 @@ const DefaultTimeout = 30 * time.Second
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "generator",
-		Doc: `What a program of the repository works out: steps, or states as JSON.
+		Doc: `Steps, or states as JSON, that a program of the repository prints.
 The program prints them when somebody runs "fettle generate", in a sandbox that has its inputs and nothing else; what
 it printed is a file of the repository, and nothing runs when the repository is compiled. A file of the inputs that has
 changed since is a mistake that says so. All of its steps are taken back like those of other states.`,
 		Main: "name",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "what its files are called, in generated/", Check: checkName},
-			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "the program, a file of the module like ./gen/users.py or one in /usr/bin, and its arguments", Check: checkCommand},
-			{Name: "inputs", Type: cty.List(cty.String), Doc: "files and folders of the module that the program may read; there are no others for it"},
-			{Name: "input", Type: cty.DynamicPseudoType, Doc: "a value that it gets on standard input, as JSON: variables, facts"},
-			{Name: "output", Type: cty.String, Default: cty.StringVal("steps"), OneOf: []string{"steps", "json"}, Doc: "what it prints: lines of steps, or states in the JSON form"},
-			{Name: "timeout", Type: cty.String, Default: cty.StringVal("30s"), Doc: "how long it may take", Check: checkTimeout},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of its files in generated/", Check: checkName},
+			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "the program and its arguments: a file of the module like ./gen/users.py, or a program in /usr/bin", Check: checkCommand},
+			{Name: "inputs", Type: cty.List(cty.String), Doc: "files and directories of the module that the program may read"},
+			{Name: "input", Type: cty.DynamicPseudoType, Doc: "a value for standard input, as JSON: variables, facts"},
+			{Name: "output", Type: cty.String, Default: cty.StringVal("steps"), OneOf: []string{"steps", "json"}, Doc: "type of output: lines of steps, or states in the JSON form"},
+			{Name: "timeout", Type: cty.String, Default: cty.StringVal("30s"), Doc: "time limit", Check: checkTimeout},
 		},
 		Steps:  steps,
 		Expand: expand,

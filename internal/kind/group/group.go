@@ -17,10 +17,10 @@ import (
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "group", Main: "name", Steps: steps,
-		Doc: "A Unix group. Who is in it is said by membership, or by groups of user.",
+		Doc: "A Unix group. Declare its members with membership, or with groups of user.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "name of the group; the label when left out", Check: kind.CheckName},
-			{Name: "gid", Type: cty.Number, Doc: "group id; the next free one when left out", Check: kind.CheckID},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of the group; default: the label", Check: kind.CheckName},
+			{Name: "gid", Type: cty.Number, Doc: "group id; default: the next free id", Check: kind.CheckID},
 			{Name: "system", Type: cty.Bool, Doc: "a system group: an id below 1000"},
 			kind.EnsureAttr(),
 		},

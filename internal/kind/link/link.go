@@ -19,8 +19,8 @@ import (
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
 	attrs := []kind.Attr{
-		kind.PathAttr("path", "where the link is; the label when left out"),
-		{Name: "target", Type: cty.String, Doc: "what it points to, absolute or relative to its folder", Check: checkTarget},
+		kind.PathAttr("path", "path of the link; default: the label"),
+		{Name: "target", Type: cty.String, Doc: "destination, absolute or relative to the directory of the link", Check: checkTarget},
 		kind.EnsureAttr(),
 	}
 	return kind.Kind{Name: "link", Main: "path", Attrs: append(attrs, kind.OwnerAttrs()...), Steps: steps, Doc: "A symbolic link."}

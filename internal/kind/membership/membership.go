@@ -21,7 +21,7 @@ func Kind() kind.Kind {
 		Name: "membership", Main: "user", Steps: steps,
 		Doc: "Membership of one user in one supplementary group.",
 		Attrs: []kind.Attr{
-			{Name: "user", Type: cty.String, Required: true, Doc: "name of the user; the label when left out", Check: kind.CheckName},
+			{Name: "user", Type: cty.String, Required: true, Doc: "name of the user; default: the label", Check: kind.CheckName},
 			{Name: "group", Type: cty.String, Required: true, Doc: "name of the group", Check: kind.CheckName},
 			kind.EnsureAttr(),
 		},

@@ -18,9 +18,9 @@ func Kind() kind.Kind {
 		Name: "package", Main: "name", Steps: steps,
 		Doc: "An apt package, or several. Consecutive packages are one transaction. A package that leaves the list is removed, not purged.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Doc: "the package; the label when left out"},
-			{Name: "names", Type: cty.List(cty.String), Doc: "several packages, in place of name"},
-			{Name: "version", Type: cty.String, Doc: "the exact version; any when left out"},
+			{Name: "name", Type: cty.String, Doc: "the package; default: the label"},
+			{Name: "names", Type: cty.List(cty.String), Doc: "several packages, instead of name"},
+			{Name: "version", Type: cty.String, Doc: "the exact version; default: any"},
 			{Name: "held", Type: cty.Bool, Doc: "kept from upgrades"},
 			{Name: "ensure", Type: cty.String, Default: cty.StringVal("present"), OneOf: []string{"present", "absent", "purged"},
 				Doc: "present; absent: removed, its configuration files and data stay; or purged: removed, and they are deleted"},

@@ -22,14 +22,14 @@ import (
 func Kinds() []kind.Kind {
 	k := kind.Kind{
 		Name: "service", Main: "name", Steps: steps, Actions: actions(),
-		Doc: "A systemd unit: enabled, running, masked. reload and the other actions run when they are notified.",
+		Doc: "A systemd unit: enabled, running, masked. reload and the other actions run if they are notified.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "the unit, .service when it has no suffix; the label when left out"},
+			{Name: "name", Type: cty.String, Required: true, Doc: "the unit; the default suffix is .service; default: the label"},
 			{Name: "enabled", Type: cty.Bool, Doc: "started at boot"},
 			{Name: "running", Type: cty.Bool, Doc: "running now"},
 			{Name: "active", Type: cty.Bool, Doc: "the same as running"},
 			{Name: "masked", Type: cty.Bool, Doc: "cannot be started; a unit that is running keeps running unless running is false"},
-			{Name: "timeout", Type: cty.String, Doc: "how long starting or stopping it may take, such as 30s; 5m when left out"},
+			{Name: "timeout", Type: cty.String, Doc: "time limit to start or stop it, such as 30s; default: 5m"},
 		},
 	}
 	u := k

@@ -1,11 +1,11 @@
 # Who may do what: sudo, sshd, the keys of other hosts, limits.
 define "sudoers" {
-  description = "Rules of sudo: a file in /etc/sudoers.d with mode 0440, which visudo has to accept before it is in place. Taken back wholly, the package included."
+  description = "Rules of sudo: a file in /etc/sudoers.d with mode 0440, which visudo must accept before it is in place. Undone completely, the package included."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file; the label when left out"
+    description = "name of the file; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "sudo skips files whose names hold a dot or end in ~, so name is letters, digits, _ and -."
@@ -23,7 +23,7 @@ define "sudoers" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package sudo; false when something else does"
+    description = "install the package sudo; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -62,12 +62,12 @@ define "sudoers" {
 }
 
 define "sshd_config" {
-  description = "Settings of sshd: NAME.conf in /etc/ssh/sshd_config.d, put back if sshd -t does not accept all of its configuration, and ssh reloaded. Debian's sshd_config reads these files first, and the first value counts. ssh must be running, as it is behind the package openssh-server. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back wholly, the package included, and ssh reloaded."
+  description = "Settings of sshd: NAME.conf in /etc/ssh/sshd_config.d, restored if sshd -t does not accept the configuration, and a reload of ssh. Debian's sshd_config reads these files first, and the first value counts. ssh must be running; the package openssh-server starts it. An error can lock you out, so a run that changes it is undone unless you confirm it. Undone completely, the package included, and ssh reloaded."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf, such as 10-hardening; the first file that sets something wins; the label when left out"
+    description = "name of the file without .conf, such as 10-hardening; the first file with a setting has precedence; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
       error_message = "name is letters, digits, _, . and -, without .conf."
@@ -85,12 +85,12 @@ define "sshd_config" {
   variable "content" {
     type        = string
     default     = ""
-    description = "further lines below the settings, such as a Match block"
+    description = "additional lines below the settings, such as a Match block"
   }
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package openssh-server; false when something else does"
+    description = "install the package openssh-server; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -131,12 +131,12 @@ define "sshd_config" {
 }
 
 define "known_host" {
-  description = "The key of another host, for all users of ssh: a line of /etc/ssh/ssh_known_hosts, one for each host and type of key. Taken back wholly, the package included."
+  description = "The key of another host, for all users of ssh: a line of /etc/ssh/ssh_known_hosts, one for each host and type of key. Undone completely, the package included."
   main        = "host"
 
   variable "host" {
     type        = string
-    description = "name or address of the host, [NAME]:PORT for a port other than 22; the label when left out"
+    description = "name or address of the host, [NAME]:PORT for a port other than 22; default: the label"
     validation {
       condition     = can(regex("^([A-Za-z0-9_.:-]+|\\[[A-Za-z0-9_.:-]+\\]:[0-9]+)$", var.host))
       error_message = "host is a name or address, or [NAME]:PORT, without blanks, commas and wildcards."
@@ -144,7 +144,7 @@ define "known_host" {
   }
   variable "key" {
     type        = string
-    description = "the public key as in /etc/ssh/ssh_host_ed25519_key.pub: type and key; a comment is left out"
+    description = "the public key as in /etc/ssh/ssh_host_ed25519_key.pub: type and key without the comment"
     validation {
       condition     = can(regex("^(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]{40,}={0,3}( [^\n]*)?$", trimspace(var.key)))
       error_message = "key is one public key in OpenSSH's form, such as \"ssh-ed25519 AAAAC3…\". ssh-keyscan prints it behind the host's name."
@@ -153,7 +153,7 @@ define "known_host" {
   variable "aliases" {
     type        = list(string)
     default     = []
-    description = "further names and addresses of the same host"
+    description = "other names and addresses of the same host"
     validation {
       condition     = length([for a in var.aliases : a if !can(regex("^([A-Za-z0-9_.:-]+|\\[[A-Za-z0-9_.:-]+\\]:[0-9]+)$", a))]) == 0
       error_message = "aliases are names and addresses, or [NAME]:PORT, without blanks, commas and wildcards."
@@ -162,7 +162,7 @@ define "known_host" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package openssh-client; false when something else does"
+    description = "install the package openssh-client; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -193,12 +193,12 @@ define "known_host" {
 }
 
 define "limits" {
-  description = "Limits of sessions: NAME.conf in /etc/security/limits.d, which pam_limits reads at each login. Who is logged in already keeps the old ones, and services have LimitNOFILE= and the like in their units. Taken back wholly."
+  description = "Limits of sessions: NAME.conf in /etc/security/limits.d, which pam_limits reads at each login. Existing sessions keep the old limits. For services use LimitNOFILE= and similar settings of units. Undone completely."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf; the label when left out"
+    description = "name of the file without .conf; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "name is letters, digits, _ and -."
@@ -207,7 +207,7 @@ define "limits" {
   variable "domain" {
     type        = string
     default     = null
-    description = "whom they are for: a user, @GROUP, or * for everybody but root"
+    description = "scope: a user, @GROUP, or * for all users except root"
     validation {
       condition     = var.domain == null || can(regex("^(\\*|@?[A-Za-z0-9_][A-Za-z0-9_.-]*)$", var.domain))
       error_message = "domain is a user, @GROUP or *."
@@ -261,12 +261,12 @@ define "limits" {
 }
 
 define "acl" {
-  description = "Who else may use a file or directory: the access ACL of a path that is there, as setfacl makes it. The mode of a file shows the widest of the entries as that of its group: give a file state of the same path that mode. Taken back wholly."
+  description = "Additional access to an existing file or directory: its access ACL, as set by setfacl. The group bits of the mode show the widest entry: give a file state of the same path that mode. Undone completely."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "the path; the label when left out"
+    description = "the path; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
       error_message = "path is an absolute path."
@@ -274,7 +274,7 @@ define "acl" {
   }
   variable "entries" {
     type        = list(string)
-    description = "entries as in setfacl, such as u:deploy:rwx and g:adm:r; what is not said of the owner, the group and others is as the mode says"
+    description = "entries as in setfacl, such as u:deploy:rwx and g:adm:r; missing entries for the owner, the group and others follow the mode"
     validation {
       condition     = length(var.entries) > 0 && length([for e in var.entries : e if !can(regex("^(u|user|g|group|m|mask|o|other):[a-z0-9_.-]*:[rwx-]{0,3}$", e))]) == 0
       error_message = "Each of entries is u:NAME:rwx, g:NAME:rwx, m::rwx or o::rwx, with some of r, w and x."

@@ -1,11 +1,11 @@
 # A key that may log in as a user.
 define "authorized_key" {
-  description = "A public key that may log in as a user: ~/.ssh with mode 0700 and one line of ~/.ssh/authorized_keys. Other lines are left alone. Taken back wholly."
+  description = "A public key that may log in as a user: ~/.ssh with mode 0700 and one line of ~/.ssh/authorized_keys. Other lines do not change. Undone completely."
   main        = "user"
 
   variable "user" {
     type        = string
-    description = "name of the user; the label when left out"
+    description = "name of the user; default: the label"
   }
   variable "key" {
     type        = string
@@ -23,12 +23,12 @@ define "authorized_key" {
   variable "home" {
     type        = string
     default     = null
-    description = "home directory of the user; when left out that of the user state of this name, else /root for root and /home/USER for others"
+    description = "home directory of the user; default: the home directory of the user state of this name, otherwise /root or /home/USER"
   }
   variable "group" {
     type        = string
     default     = null
-    description = "Unix group of ~/.ssh; when left out that of the user state of this name, else one of the user's own name"
+    description = "Unix group of ~/.ssh; default: the group of the user state of this name, otherwise the user's name"
   }
   variable "ensure" {
     type        = string
@@ -63,12 +63,12 @@ define "authorized_key" {
 }
 
 define "sysusers" {
-  description = "System users and groups that systemd-sysusers makes at boot and at once: NAME.conf in /etc/sysusers.d. What has to come back as it was is better said with user and group. Taken back partly: NAME.conf goes, the accounts that it made stay."
+  description = "System users and groups that systemd-sysusers creates at boot and at once: NAME.conf in /etc/sysusers.d. For a complete undo use user and group. Undone partly: NAME.conf is removed, its accounts stay."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf; the label when left out"
+    description = "name of the file without .conf; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
       error_message = "name is letters, digits, _, . and -, without .conf."

@@ -1,10 +1,10 @@
 define "apt_source" {
-  description = "An apt repository: NAME.sources in /etc/apt/sources.list.d in deb822 form, its key in /etc/apt/keyrings, and apt-get update when one of them changed. Packages that are declared after it wait for it; one that is declared before it needs after = [apt_source.NAME]. Taken back wholly: apt-get update runs again; packages that came from it stay."
+  description = "An apt repository: NAME.sources in /etc/apt/sources.list.d in deb822 form, its key in /etc/apt/keyrings, and apt-get update when one of them changed. Packages that are declared after it wait for it; packages that are declared before it need after = [apt_source.NAME]. Undone completely: apt-get update runs again; installed packages stay."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the files; the label when left out"
+    description = "name of the files; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name))
       error_message = "apt skips files whose names hold anything but letters, digits, _, . and -."
@@ -13,7 +13,7 @@ define "apt_source" {
   variable "uris" {
     type        = list(string)
     default     = []
-    description = "where the repository is"
+    description = "addresses of the repository"
     validation {
       condition     = length([for u in var.uris : u if !can(regex("^(https?|file|ftp|cdrom|copy|mirror[a-z+]*|tor[a-z+]*|ssh|rsh):[^\\s]+$", u))]) == 0
       error_message = "uris are addresses such as https://deb.example.org/debian, without blanks."
@@ -41,7 +41,7 @@ define "apt_source" {
   variable "architectures" {
     type        = list(string)
     default     = []
-    description = "architectures, such as amd64; those of the host when left out"
+    description = "architectures, such as amd64; default: architectures of the host"
   }
   variable "key" {
     type        = string
@@ -55,7 +55,7 @@ define "apt_source" {
   variable "signed_by" {
     type        = string
     default     = null
-    description = "in place of key: a key file that is on the host, such as /usr/share/keyrings/debian-archive-keyring.gpg"
+    description = "instead of key: a key file on the host, such as /usr/share/keyrings/debian-archive-keyring.gpg"
     validation {
       condition     = var.signed_by == null || var.key == null
       error_message = "Give key or signed_by, but not both."
@@ -64,7 +64,7 @@ define "apt_source" {
   variable "trusted" {
     type        = bool
     default     = false
-    description = "take packages that nobody signed; for repositories on the host itself only"
+    description = "accept unsigned packages; only for repositories on the host itself"
   }
   variable "enabled" {
     type        = bool
@@ -74,7 +74,7 @@ define "apt_source" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package ca-certificates where an address begins with https; false when something else does"
+    description = "install the package ca-certificates if an address begins with https; false if another state installs it"
   }
   variable "ensure" {
     type        = string

@@ -1,6 +1,6 @@
 # A drop-in for a systemd unit: settings beside the ones of its package.
 define "unit_override" {
-  description = "Settings of a systemd unit that add to those of its package. systemd reads them at once, a running service when it is restarted. Taken back wholly."
+  description = "Additional settings of a systemd unit. systemd reads them at once; a running service uses them after its restart. Undone completely."
   main        = "unit"
 
   variable "unit" {

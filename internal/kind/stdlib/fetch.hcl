@@ -1,12 +1,12 @@
 # What comes from elsewhere. Neither is in the repository: the history of the
 # repository says which digest it was, and not what was in it.
 define "download" {
-  description = "A file from the network, by curl and checked by its digest. It is not in the repository or in fettle's record, so going back to it means fetching it again; what has to come back for sure is a file with source. Taken back partly: the file goes, and one that stood there before is not kept."
+  description = "A file from the network, by curl and checked by its digest. Neither the repository nor fettle's record contains it, so a rollback downloads it again. For a reliable rollback use file with source. Undone partly: the file is removed; a previous file is not restored."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "where the file is; the label when left out"
+    description = "path of the file; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
       error_message = "path is the absolute path of a file."
@@ -15,7 +15,7 @@ define "download" {
   variable "url" {
     type        = string
     default     = null
-    description = "where it comes from: https, http or file"
+    description = "source address: https, http or file"
     validation {
       condition     = var.url == null || can(regex("^(https?|file)://[^\\s]+$", var.url))
       error_message = "url begins with https://, http:// or file://."
@@ -33,7 +33,7 @@ define "download" {
   variable "mode" {
     type        = string
     default     = "0644"
-    description = "permission bits, 0644 when left out; it belongs to root"
+    description = "permission bits; default: 0644; the owner is root"
     validation {
       condition     = can(regex("^[0-7]{3,4}$", var.mode))
       error_message = "mode is three or four octal digits."
@@ -42,12 +42,12 @@ define "download" {
   variable "timeout" {
     type        = string
     default     = "10m"
-    description = "how long it may take; 10m when left out"
+    description = "time limit; default: 10m"
   }
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package curl, and ca-certificates for https; false when something else does"
+    description = "install the package curl, and ca-certificates for https; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -98,12 +98,12 @@ define "download" {
 }
 
 define "archive" {
-  description = "An archive of the host, tar or zip, such as one of file or download, unpacked into a directory that is made for it, whole or not at all; a path that is there is taken for unpacked. For another version use another path, and a link to it. A tree of the module is better a directory with source, which knows each entry. Taken back wholly: what came out of the archive goes, and the directory when nothing else is in it."
+  description = "A tar or zip archive on the host, such as one of file or download, unpacked atomically into a new directory. An existing path counts as unpacked. For another version use another path, and a link to it. For a tree of the module use directory with source, which manages each entry. Undone completely: the unpacked files are removed, and the directory if it is empty then."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "the directory, in one that is there; the label when left out"
+    description = "the directory; its parent must exist; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
       error_message = "path is the absolute path of a directory."
@@ -112,7 +112,7 @@ define "archive" {
   variable "archive" {
     type        = string
     default     = null
-    description = "the archive's path, such as file.shop.path or download.shop.path. One whose name ends in .zip, .jar or .war is a zip archive, any other one is for tar, which finds out how it is packed. With source where it is kept, PATH.archive when left out"
+    description = "the archive's path, such as file.shop.path or download.shop.path. A name that ends in .zip, .jar or .war is a zip archive; tar unpacks all others and detects their compression. With source, the place of the copy; default: PATH.archive"
     validation {
       condition     = var.archive == null || can(regex("^/[^\\n]+$", var.archive))
       error_message = "archive is the absolute path of a file on the host."
@@ -121,7 +121,7 @@ define "archive" {
   variable "source" {
     type        = string
     default     = null
-    description = "an archive of the module, which is copied to the host first"
+    description = "an archive of the module that is copied to the host first"
     validation {
       condition     = var.archive != null || var.source != null
       error_message = "An archive needs archive, a file of the host, or source, a file of the module."
@@ -130,7 +130,7 @@ define "archive" {
   variable "strip" {
     type        = number
     default     = 0
-    description = "how many leading directories of the names are left out; 1 for most sources"
+    description = "number of leading directories that are removed from names; 1 for most sources"
     validation {
       condition     = can(regex("^[0-9]$", tostring(var.strip)))
       error_message = "strip is a whole number from 0 to 9."
@@ -139,7 +139,7 @@ define "archive" {
   variable "owner" {
     type        = string
     default     = "root"
-    description = "user that everything belongs to"
+    description = "owner of all files"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.owner))
       error_message = "owner is the name of a user."
@@ -148,7 +148,7 @@ define "archive" {
   variable "group" {
     type        = string
     default     = "root"
-    description = "Unix group that everything belongs to"
+    description = "Unix group of all files"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.group))
       error_message = "group is the name of a group."
@@ -157,7 +157,7 @@ define "archive" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package that unpacks it: libarchive-tools for zip, xz-utils, bzip2, zstd or lzip by the end of the name; false when something else does"
+    description = "install the package that unpacks it: libarchive-tools for zip, xz-utils, bzip2, zstd or lzip by the end of the name; false if another state installs it"
   }
 
   locals {

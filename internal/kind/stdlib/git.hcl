@@ -1,11 +1,11 @@
 # What is checked out of git on the host itself.
 define "git_checkout" {
-  description = "A git repository that is cloned and checked out at one commit or tag; a branch moves, so it is no answer to what should be there. Files that somebody changed stay, and stop the run when the commit needs them. Taken back partly: a clone that was made here goes, unless somebody changed something in it, and one that was there goes back to its commit; what it fetched stays."
+  description = "A git repository that is cloned and checked out at one commit or tag. Branches are refused, because they move. Modified files stay, and the run fails if the commit changes them. Undone partly: a clone that fettle created is removed unless it has modified files, and an existing clone returns to its commit; fetched objects stay."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "the directory, in one that is there; the label when left out"
+    description = "the directory; its parent must exist; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
       error_message = "path is the absolute path of a directory."
@@ -13,7 +13,7 @@ define "git_checkout" {
   }
   variable "url" {
     type        = string
-    description = "where it is cloned from: https, ssh, file, or HOST:PATH"
+    description = "source address: https, ssh, file, or HOST:PATH"
     validation {
       condition     = can(regex("^((https?|ssh|git|file)://[^\\s]+|[A-Za-z0-9_][A-Za-z0-9_.@-]*:[^\\s]+)$", var.url))
       error_message = "url begins with https://, ssh://, file://, or a host and a colon."
@@ -38,7 +38,7 @@ define "git_checkout" {
   variable "owner" {
     type        = string
     default     = "root"
-    description = "user that everything belongs to"
+    description = "owner of all files"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.owner))
       error_message = "owner is the name of a user."
@@ -47,7 +47,7 @@ define "git_checkout" {
   variable "group" {
     type        = string
     default     = "root"
-    description = "Unix group that everything belongs to"
+    description = "Unix group of all files"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.group))
       error_message = "group is the name of a group."
@@ -56,12 +56,12 @@ define "git_checkout" {
   variable "timeout" {
     type        = string
     default     = "30m"
-    description = "how long cloning may take; 30m when left out"
+    description = "time limit for cloning; default: 30m"
   }
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package git, ca-certificates for https and openssh-client for ssh; false when something else does"
+    description = "install the package git, ca-certificates for https and openssh-client for ssh; false if another state installs it"
   }
 
   locals {

@@ -1,11 +1,11 @@
 # Addresses of the machine, and whom it asks for names.
 define "resolver" {
-  description = "Whom the machine asks for names: /etc/resolv.conf, written as a file in place of a link; or with resolved a file in /etc/systemd/resolved.conf.d and systemd-resolved restarted, whose package is installed for it and owns /etc/resolv.conf. One state a host. Taken back wholly."
+  description = "Whom the machine asks for names: /etc/resolv.conf, written as a file in place of a link; or with resolved a file in /etc/systemd/resolved.conf.d and systemd-resolved restarted, whose package is installed for it and owns /etc/resolv.conf. One state a host. Undone completely."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf; the label when left out"
+    description = "name of the file without .conf; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
       error_message = "name is letters, digits, _, . and -, without .conf."
@@ -13,7 +13,7 @@ define "resolver" {
   }
   variable "servers" {
     type        = list(string)
-    description = "addresses of name servers, asked in this order"
+    description = "addresses of name servers, in the order of their use"
     validation {
       condition     = length(var.servers) > 0 && length([for s in var.servers : s if !can(regex("^([0-9]{1,3}([.][0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)(%[a-z0-9.]+)?$", s))]) == 0
       error_message = "servers are IPv4 or IPv6 addresses, and at least one."
@@ -22,7 +22,7 @@ define "resolver" {
   variable "search" {
     type        = list(string)
     default     = []
-    description = "domains in which short names are looked for; with resolved ~DOMAIN sends only that domain's names to these servers"
+    description = "search domains for short names; with resolved, ~DOMAIN sends only names of that domain to these servers"
     validation {
       condition     = length([for s in var.search : s if !can(regex(var.resolved ? "^~?[A-Za-z0-9_.-]+$" : "^[A-Za-z0-9_.-]+$", s))]) == 0
       error_message = "search are domains, one an entry of the list."
@@ -40,7 +40,7 @@ define "resolver" {
   variable "resolved" {
     type        = bool
     default     = false
-    description = "say it to systemd-resolved in place of /etc/resolv.conf"
+    description = "configure systemd-resolved instead of /etc/resolv.conf"
     validation {
       condition     = var.resolved || length(var.servers) <= 3
       error_message = "/etc/resolv.conf has at most three servers. Leave some out, or use resolved."
@@ -49,7 +49,7 @@ define "resolver" {
   variable "package" {
     type        = bool
     default     = true
-    description = "with resolved: install the package systemd-resolved; false when something else does"
+    description = "with resolved: install the package systemd-resolved; false if another state installs it"
   }
 
   locals {
@@ -94,12 +94,12 @@ define "resolver" {
 }
 
 define "network" {
-  description = "An interface that systemd-networkd brings up: NAME.network in /etc/systemd/network, the service enabled and running, and restarted (which keeps connections) when the file changes. Where /etc/network/interfaces names the interface too, both would bring it up: take it out there. A mistake can cut you off, so a run that changes it undoes itself unless you confirm it. Taken back partly: the file and the service; addresses that nothing else brings up or down stay until the next boot."
+  description = "An interface that systemd-networkd brings up: NAME.network in /etc/systemd/network, the service enabled and running, and restarted (which keeps connections) when the file changes. If /etc/network/interfaces contains the interface too, remove it there, otherwise both configure it. An error can lock you out, so a run that changes it is undone unless you confirm it. Undone partly: the file and the service are restored; other addresses stay until the next boot."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .network, such as 10-lan; the first file that matches an interface counts; the label when left out"
+    description = "name of the file without .network, such as 10-lan; the first file that matches an interface counts; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".network")
       error_message = "name is letters, digits, _, . and -, without .network."
@@ -149,7 +149,7 @@ define "network" {
   variable "content" {
     type        = string
     default     = ""
-    description = "further sections, such as [Route]"
+    description = "additional sections, such as [Route]"
   }
   variable "ensure" {
     type        = string

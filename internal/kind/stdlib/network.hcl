@@ -1,10 +1,10 @@
 define "host_entry" {
-  description = "A name in /etc/hosts. The line that holds the name is replaced, or one is added. Taken back wholly."
+  description = "A name in /etc/hosts. The line with the name is replaced, or a line is added. Undone completely."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "the name; the label when left out"
+    description = "the name; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", var.name))
       error_message = "name is a host name: letters, digits, dots and hyphens."
@@ -13,7 +13,7 @@ define "host_entry" {
   variable "ip" {
     type        = string
     default     = null
-    description = "its address"
+    description = "the address"
     validation {
       condition     = var.ip == null || can(regex("^([0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$", var.ip))
       error_message = "ip is an IPv4 or IPv6 address."
@@ -22,7 +22,7 @@ define "host_entry" {
   variable "aliases" {
     type        = list(string)
     default     = []
-    description = "further names of the same address"
+    description = "other names of the same address"
   }
   variable "ensure" {
     type        = string
@@ -48,12 +48,12 @@ define "host_entry" {
 }
 
 define "hostname" {
-  description = "The name of the host: /etc/hostname, and the name that the kernel has now. A name that was set by hand is drift. The line in /etc/hosts belongs to host_entry. Taken back wholly, and at once."
+  description = "The name of the host: /etc/hostname, and the current name in the kernel. A name that was set by hand is drift. The line in /etc/hosts belongs to host_entry. Undone completely, and at once."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "the name; the label when left out"
+    description = "the name; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$", var.name))
       error_message = "name is a host name of at most 64 letters, digits, dots and hyphens."
@@ -62,7 +62,7 @@ define "hostname" {
   variable "running" {
     type        = bool
     default     = true
-    description = "set the name now too; with false it counts from the next boot, for a container that is not allowed to set its name"
+    description = "set the current name too; false sets the name at the next boot, for a container that may not set its name"
   }
 
   file "hostname" {
@@ -79,12 +79,12 @@ define "hostname" {
 }
 
 define "timezone" {
-  description = "The time zone of the machine: /etc/localtime and /etc/timezone. Taken back wholly."
+  description = "The time zone of the host: /etc/localtime and /etc/timezone. Undone completely."
   main        = "zone"
 
   variable "zone" {
     type        = string
-    description = "the zone, such as Europe/Amsterdam or UTC; the label when left out"
+    description = "the zone, such as Europe/Amsterdam or UTC; default: the label"
     validation {
       condition     = can(regex("^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$", var.zone))
       error_message = "zone is a name below /usr/share/zoneinfo, such as Europe/Amsterdam."
@@ -93,7 +93,7 @@ define "timezone" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package tzdata; false when something else does"
+    description = "install the package tzdata; false if another state installs it"
   }
 
   package "tzdata" {

@@ -1,11 +1,11 @@
 # What apt and dpkg go by.
 define "apt_pin" {
-  description = "Which version of packages apt prefers: a file in /etc/apt/preferences.d. What is installed already stays until an upgrade. Taken back wholly; versions that came by it stay."
+  description = "The preferred versions of packages: a file in /etc/apt/preferences.d. Installed versions stay until an upgrade. Undone completely; installed versions stay."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file; the label when left out"
+    description = "name of the file; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "apt skips files whose names hold a dot, so name is letters, digits, _ and -."
@@ -14,7 +14,7 @@ define "apt_pin" {
   variable "packages" {
     type        = list(string)
     default     = ["*"]
-    description = "the packages, with * and ?, or src:NAME; all of them when left out"
+    description = "the packages, with * and ?, or src:NAME; default: all"
     validation {
       condition     = length(var.packages) > 0 && length([for p in var.packages : p if !can(regex("^(src:)?[a-z0-9*?][a-z0-9.+*?:-]*$", p))]) == 0
       error_message = "packages are names of packages, such as linux-image-*."
@@ -23,7 +23,7 @@ define "apt_pin" {
   variable "pin" {
     type        = string
     default     = null
-    description = "which versions, as in apt_preferences: release n=bookworm-backports, version 1.22.*, origin deb.example.org"
+    description = "selected versions, as in apt_preferences: release n=bookworm-backports, version 1.22.*, origin deb.example.org"
     validation {
       condition     = var.pin == null || can(regex("^(release|version|origin) [^\\n]+$", var.pin))
       error_message = "pin begins with release, version or origin, such as release n=bookworm-backports."
@@ -69,12 +69,12 @@ define "apt_pin" {
 }
 
 define "apt_key" {
-  description = "A key that several apt sources share: NAME.asc in /etc/apt/keyrings, for signed_by of apt_source. A key of one source is better its attribute key. Taken back wholly."
+  description = "A key that several apt sources share: NAME.asc in /etc/apt/keyrings, for signed_by of apt_source. For a key of a single source use its attribute key. Undone completely."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .asc; the label when left out"
+    description = "name of the file without .asc; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".asc")
       error_message = "name is letters, digits, _, . and -, without .asc."
@@ -111,12 +111,12 @@ define "apt_key" {
 }
 
 define "debconf" {
-  description = "An answer to a question that a package asks when it is configured. Say before = [package.NAME]: a package that is installed already does not ask again. The answer stands in the list and in logs, so it is no place for passwords. Taken back by the author: to previous; without it the answer stays, and the plan says so."
+  description = "An answer to a question that a package asks when it is configured. Write before = [package.NAME]: an installed package does not ask again. Lists and logs contain the answer, so do not use passwords. Undone by the author: set previous; without it the answer stays, and the plan marks it."
   main        = "question"
 
   variable "question" {
     type        = string
-    description = "the question, such as postfix/main_mailer_type; the label when left out"
+    description = "the question, such as postfix/main_mailer_type; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9][^\\s/]*/[^\\s]+$", var.question))
       error_message = "question has a slash in it, such as postfix/main_mailer_type. debconf-show PACKAGE lists those of a package."
@@ -154,7 +154,7 @@ define "debconf" {
   variable "previous" {
     type        = string
     default     = null
-    description = "the answer to go back to"
+    description = "answer that an undo sets"
     validation {
       condition     = !strcontains(coalesce(var.previous, "-"), "\n")
       error_message = "previous is one line."
@@ -174,12 +174,12 @@ define "debconf" {
 }
 
 define "unattended_upgrades" {
-  description = "Upgrades that apt's timers install by themselves: 52fettle-NAME in /etc/apt/apt.conf.d, which apt-config has to accept before it is in place. It comes after the package's own 20auto-upgrades and 50unattended-upgrades and wins over them. Taken back wholly, the package included; upgrades that were installed stay."
+  description = "Upgrades that apt's timers install by themselves: 52fettle-NAME in /etc/apt/apt.conf.d, which apt-config must accept before it is in place. It has precedence over 20auto-upgrades and 50unattended-upgrades of the package. Undone completely, the package included; installed upgrades stay."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "end of the file's name; the label when left out"
+    description = "end of the file's name; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "name is letters, digits, _ and -, as apt skips other files."
@@ -188,7 +188,7 @@ define "unattended_upgrades" {
   variable "origins" {
     type        = list(string)
     default     = ["origin=Debian,codename=$${distro_codename},label=Debian-Security", "origin=Debian,codename=$${distro_codename}-security,label=Debian-Security"]
-    description = "where upgrades are taken from, as in Origins-Pattern; Debian's security updates when left out"
+    description = "sources of upgrades, as in Origins-Pattern; default: Debian's security updates"
     validation {
       condition     = length(var.origins) > 0 && length([for o in var.origins : o if !can(regex("^[a-z]+=[^\"\\n;]+$", o))]) == 0
       error_message = "origins are patterns such as origin=Debian,label=Debian-Security, without quotes and semicolons."
@@ -197,7 +197,7 @@ define "unattended_upgrades" {
   variable "except" {
     type        = list(string)
     default     = []
-    description = "packages that are left alone, as regular expressions"
+    description = "packages that are not upgraded, as regular expressions"
     validation {
       condition     = length([for o in var.except : o if !can(regex("^[^\"\\s;]+$", o))]) == 0
       error_message = "except are names or expressions, without quotes, blanks and semicolons."
@@ -206,12 +206,12 @@ define "unattended_upgrades" {
   variable "reboot" {
     type        = bool
     default     = false
-    description = "restart the machine when an upgrade asks for it"
+    description = "restart the host if an upgrade requires it"
   }
   variable "reboot_time" {
     type        = string
     default     = "now"
-    description = "when, such as 02:00"
+    description = "time of the restart, such as 02:00"
     validation {
       condition     = can(regex("^(now|[0-2][0-9]:[0-5][0-9])$", var.reboot_time))
       error_message = "reboot_time is now or a time such as 02:00."
@@ -220,12 +220,12 @@ define "unattended_upgrades" {
   variable "remove_unused" {
     type        = bool
     default     = false
-    description = "remove packages that nothing depends on any more"
+    description = "remove packages that are no longer needed"
   }
   variable "mail" {
     type        = string
     default     = null
-    description = "who gets a mail about errors"
+    description = "mail address for errors"
     validation {
       condition     = var.mail == null || can(regex("^[^\"\\s;]+$", var.mail))
       error_message = "mail is one address."
@@ -234,7 +234,7 @@ define "unattended_upgrades" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package unattended-upgrades; false when something else does"
+    description = "install the package unattended-upgrades; false if another state installs it"
   }
   variable "ensure" {
     type        = string

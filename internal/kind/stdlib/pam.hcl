@@ -1,11 +1,11 @@
 # Who may log in, as Debian's pam-auth-update puts it together.
 define "pam_profile" {
-  description = "A PAM module for all services: a profile in /usr/share/pam-configs, which pam-auth-update puts into /etc/pam.d/common-*. Its modules have to be there before the profile is in place. pam-auth-update leaves common-* alone where somebody has edited them, and then this fails. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. Taken back wholly: the profile is taken out, and the file goes."
+  description = "A PAM module for all services: a profile in /usr/share/pam-configs, which pam-auth-update puts into /etc/pam.d/common-*. Its modules must exist before the profile is in place. pam-auth-update does not change files common-* that were edited by hand; the state then fails. An error can lock you out, so a run that changes it is undone unless you confirm it. Undone completely: the profile is disabled, and the file is removed."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the profile; the label when left out"
+    description = "name of the profile; default: the label"
     validation {
       condition     = can(regex("^[a-z0-9][a-z0-9_-]*$", var.name))
       error_message = "name is lower-case letters, digits, _ and -."
@@ -14,7 +14,7 @@ define "pam_profile" {
   variable "summary" {
     type        = string
     default     = null
-    description = "what pam-auth-update calls it in its menu; the name when left out"
+    description = "title in the menu of pam-auth-update; default: the name"
     validation {
       condition     = var.summary == null || can(regex("^[^\\n,]+$", var.summary))
       error_message = "summary is one line without commas."
@@ -23,7 +23,7 @@ define "pam_profile" {
   variable "priority" {
     type        = number
     default     = 0
-    description = "where it stands: those with more come first, and Debian's pam_unix has 256"
+    description = "position: higher priorities come first; Debian's pam_unix has 256"
     validation {
       condition     = var.priority >= 0 && var.priority <= 1024 && floor(var.priority) == var.priority
       error_message = "priority is a whole number from 0 to 1024."

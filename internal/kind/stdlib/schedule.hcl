@@ -1,11 +1,11 @@
 # What runs by the clock.
 define "cron" {
-  description = "A command that cron runs: a file in /etc/cron.d. Taken back wholly, the package included."
+  description = "A command that cron runs: a file in /etc/cron.d. Undone completely, the package included."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file; the label when left out"
+    description = "name of the file; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "cron skips files whose names hold anything but letters, digits, _ and -."
@@ -30,7 +30,7 @@ define "cron" {
   variable "user" {
     type        = string
     default     = "root"
-    description = "user that it runs as"
+    description = "user that runs it"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.user))
       error_message = "user is the name of a user."
@@ -44,7 +44,7 @@ define "cron" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package cron; false when something else does"
+    description = "install the package cron; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -72,12 +72,12 @@ define "cron" {
 }
 
 define "timer" {
-  description = "A command that systemd runs by the clock: NAME.service and NAME.timer in /etc/systemd/system, the timer enabled and running. Taken back wholly; a run that is under way ends by itself."
+  description = "A command that systemd runs on a schedule: NAME.service and NAME.timer in /etc/systemd/system, the timer enabled and running. Undone completely; a run in progress continues to its end."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of both units, without suffix; the label when left out"
+    description = "name of both units, without suffix; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9:_-]([A-Za-z0-9:_.-]*[A-Za-z0-9:_-])?$", var.name)) && !endswith(var.name, ".timer") && !endswith(var.name, ".service")
       error_message = "name is letters, digits, :, _, . and -, without .timer or .service."
@@ -86,12 +86,12 @@ define "timer" {
   variable "schedule" {
     type        = string
     default     = null
-    description = "when, as in OnCalendar of systemd.timer: daily, Mon 04:00, *-*-* 03:30:00"
+    description = "times, as in OnCalendar of systemd.timer: daily, Mon 04:00, *-*-* 03:30:00"
   }
   variable "every" {
     type        = string
     default     = null
-    description = "in place of schedule: the time between two runs, such as 15min; the first is as long after the boot"
+    description = "instead of schedule: the time between two runs, such as 15min, and between the boot and the first run"
   }
   variable "command" {
     type        = string
@@ -104,22 +104,22 @@ define "timer" {
   variable "user" {
     type        = string
     default     = "root"
-    description = "user that it runs as"
+    description = "user that runs it"
   }
   variable "summary" {
     type        = string
     default     = null
-    description = "Description= of the units; the name when left out"
+    description = "Description= of the units; default: the name"
   }
   variable "persistent" {
     type        = bool
     default     = true
-    description = "run at boot what was missed while the machine was off (schedule only)"
+    description = "after a boot, run once if a run was missed (schedule only)"
   }
   variable "random_delay" {
     type        = string
     default     = null
-    description = "RandomizedDelaySec=: spread over this time, such as 10min"
+    description = "RandomizedDelaySec=: random delay up to this time, such as 10min"
   }
   variable "env" {
     type        = map(string)

@@ -1,11 +1,11 @@
 # Secrets that systemd hands to services.
 define "credential" {
-  description = "A credential of a systemd unit: a secret that the service alone can read, in memory, as $CREDENTIALS_DIRECTORY/NAME. systemd hands it over when the service starts: notify its restart. Taken back wholly."
+  description = "A credential of a systemd unit: a secret in memory that only the service can read, as $CREDENTIALS_DIRECTORY/NAME. systemd passes it when the service starts: notify its restart. Undone completely."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "what the service knows it by"
+    description = "name of the credential in the service"
     validation {
       condition     = length(regexall("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) == 1
       error_message = "A credential's name has letters, digits, _ . and -."
@@ -18,17 +18,17 @@ define "credential" {
   variable "secret" {
     type        = string
     default     = null
-    description = "a secret of the repository, handed over as it is; or content"
+    description = "instead of content: a secret of the repository, unchanged"
   }
   variable "content" {
     type        = string
     default     = null
-    description = "text, which may be made of secrets"
+    description = "text, which may contain secrets"
   }
   variable "volatile" {
     type        = bool
     default     = false
-    description = "it is kept in memory, in /run/credstore, and written again by the first run after a start of the host"
+    description = "store it in memory, in /run/credstore; the first run after a start of the host writes it again"
   }
 
   directory "store" {

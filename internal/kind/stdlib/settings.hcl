@@ -1,11 +1,11 @@
 # Settings of systemd's own services, and what happens to logs.
 define "journald" {
-  description = "Settings of the journal: NAME.conf in /etc/systemd/journald.conf.d, and systemd-journald restarted, which loses no message. Taken back wholly; entries that a limit has removed are gone."
+  description = "Settings of the journal: NAME.conf in /etc/systemd/journald.conf.d, and systemd-journald restarted, which loses no message. Undone completely; entries that a limit has removed do not return."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf; the label when left out"
+    description = "name of the file without .conf; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
       error_message = "name is letters, digits, _, . and -, without .conf."
@@ -53,12 +53,12 @@ define "journald" {
 }
 
 define "ntp" {
-  description = "The time from the network: servers of systemd-timesyncd in NAME.conf in /etc/systemd/timesyncd.conf.d, the service enabled and running. Taken back wholly, the package included; the clock stays as it was set."
+  description = "The time from the network: servers of systemd-timesyncd in NAME.conf in /etc/systemd/timesyncd.conf.d, the service enabled and running. Undone completely, the package included; the clock stays unchanged."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf; the label when left out"
+    description = "name of the file without .conf; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
       error_message = "name is letters, digits, _, . and -, without .conf."
@@ -67,7 +67,7 @@ define "ntp" {
   variable "servers" {
     type        = list(string)
     default     = []
-    description = "names or addresses of time servers; those of Debian when left out"
+    description = "names or addresses of time servers; default: Debian's servers"
     validation {
       condition     = length([for s in var.servers : s if !can(regex("^[A-Za-z0-9_.:-]+$", s))]) == 0
       error_message = "servers are names or addresses, one an entry of the list."
@@ -76,7 +76,7 @@ define "ntp" {
   variable "fallback" {
     type        = list(string)
     default     = []
-    description = "servers for when there are no others"
+    description = "servers that are used if no others are known"
     validation {
       condition     = length([for s in var.fallback : s if !can(regex("^[A-Za-z0-9_.:-]+$", s))]) == 0
       error_message = "fallback are names or addresses, one an entry of the list."
@@ -85,12 +85,12 @@ define "ntp" {
   variable "running" {
     type        = bool
     default     = true
-    description = "running now, and restarted by a change; false leaves it as it is, as in a container, whose clock is its host's"
+    description = "running now, and restarted by a change; false changes neither, for a container, which uses the clock of its host"
   }
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package systemd-timesyncd; false when something else does"
+    description = "install the package systemd-timesyncd; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -145,12 +145,12 @@ define "ntp" {
 }
 
 define "logrotate" {
-  description = "How logs are rotated: a file in /etc/logrotate.d, which logrotate -d has to accept before it is in place. Taken back wholly, the package included; logs that were rotated stay so."
+  description = "Rotation of logs: a file in /etc/logrotate.d, which logrotate -d must accept before it is in place. Undone completely, the package included; rotated logs stay."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file; the label when left out"
+    description = "name of the file; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "name is letters, digits, _ and -; logrotate skips files that end in .bak, .rpmsave and the like."
@@ -168,7 +168,7 @@ define "logrotate" {
   variable "options" {
     type        = list(string)
     default     = ["weekly", "rotate 4", "compress", "missingok", "notifempty"]
-    description = "lines as in logrotate.conf; weekly, rotate 4, compress, missingok and notifempty when left out"
+    description = "lines as in logrotate.conf; default: weekly, rotate 4, compress, missingok, notifempty"
     validation {
       condition     = length([for o in var.options : o if !can(regex("^[a-z][^\\n{}]*$", o))]) == 0
       error_message = "options are lines such as rotate 8, one an entry of the list. Scripts belong into postrotate."
@@ -186,7 +186,7 @@ define "logrotate" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package logrotate; false when something else does"
+    description = "install the package logrotate; false if another state installs it"
   }
   variable "ensure" {
     type        = string

@@ -2,7 +2,7 @@
 // *.hcl file has define blocks, which every repository can use. Each define
 // begins its line: that is how its file is found when the kind is used, and only
 // then is the file parsed. A description ends with how the kind is taken back:
-// "Taken back wholly", "Taken back partly: …" or "Taken back by the author: …".
+// "Undone completely", "Undone partly: …" or "Undone by the author: …".
 //
 //	entries, _ := fs.ReadDir(stdlib.Files(), ".")
 package stdlib

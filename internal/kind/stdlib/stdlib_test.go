@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 }
 
 // inverse is what every description ends with.
-var inverse = regexp.MustCompile(`[.] Taken back (wholly|partly: .|by the author: .)([^.]|[.][^ ])*[.]$`)
+var inverse = regexp.MustCompile(`[.] Undone (completely|partly: .|by the author: .)([^.]|[.][^ ])*[.]$`)
 
 // described is the text of a kind's description, "" when it has none.
 func described(define *hclsyntax.Block) string {

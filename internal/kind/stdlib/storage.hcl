@@ -2,12 +2,12 @@
 # is a file of its own, which nobody else writes, systemd knows it at once, and
 # unmounting is the inverse of its step.
 define "mount" {
-  description = "A file system that is mounted, now and at boot: a .mount unit in /etc/systemd/system, which wins over a line of /etc/fstab for the same place, and the directory when there is none. The directory above must be there. A change mounts it anew, and fails while it is in use. With ensure = \"absent\" the directory stays. Taken back wholly: it is unmounted, and the directory goes if it was made here and is empty."
+  description = "A file system that is mounted now and at boot: a .mount unit in /etc/systemd/system, which has precedence over /etc/fstab, and the directory if it does not exist. The parent directory must exist. A change mounts the file system again, and fails while it is in use. With ensure = \"absent\" the directory stays. Undone completely: it is unmounted, and the directory is removed if fettle created it and it is empty."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "where it is mounted; the label when left out"
+    description = "mount point; default: the label"
     validation {
       condition     = can(regex("^(/[A-Za-z0-9_:-][A-Za-z0-9_.:-]*)+$", var.path))
       error_message = "path is absolute, and its parts are letters, digits, _, ., : and -, and do not begin with a dot."
@@ -16,7 +16,7 @@ define "mount" {
   variable "what" {
     type        = string
     default     = null
-    description = "what is mounted: a device such as UUID=… or /dev/vdb1, HOST:/path, or tmpfs"
+    description = "source: a device such as UUID=… or /dev/vdb1, HOST:/path, or tmpfs"
     validation {
       condition     = var.what == null || can(regex("^[^\\s]+$", var.what))
       error_message = "what is one word, such as UUID=0a3407de-014b-458b-b5c1-848e92a327a3 or nas:/export/home."
@@ -25,7 +25,7 @@ define "mount" {
   variable "type" {
     type        = string
     default     = null
-    description = "kind of file system, such as ext4, nfs or tmpfs; found out when left out"
+    description = "kind of file system, such as ext4, nfs or tmpfs; default: detected"
     validation {
       condition     = var.type == null || can(regex("^[a-z0-9][a-z0-9._-]*$", var.type))
       error_message = "type is a kind of file system, such as ext4, nfs or tmpfs."
@@ -43,7 +43,7 @@ define "mount" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package that mounts file systems of the type, such as nfs-common; false when something else does"
+    description = "install the package that mounts file systems of the type, such as nfs-common; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -108,12 +108,12 @@ define "mount" {
 }
 
 define "swap" {
-  description = "A swap file: made once, used now and at each boot by a .swap unit. A file that is there keeps its size: for another size use another path. Not for btrfs, whose swap files need more. With ensure = \"absent\" a file that is in use stays, out of use. Taken back wholly: it is out of use, and the file goes if it was made here."
+  description = "A swap file: created once, used now and at each boot by a .swap unit. An existing file keeps its size: for another size use another path. btrfs is not supported, because its swap files need more settings. With ensure = \"absent\" a file that is in use is disabled, but stays. Undone completely: it is disabled, and the file is removed if fettle created it."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "the file; the label when left out"
+    description = "the file; default: the label"
     validation {
       condition     = can(regex("^(/[A-Za-z0-9_:-][A-Za-z0-9_.:-]*)+$", var.path))
       error_message = "path is absolute, and its parts are letters, digits, _, ., : and -, and do not begin with a dot."
@@ -131,7 +131,7 @@ define "swap" {
   variable "priority" {
     type        = number
     default     = null
-    description = "which swap space is used first: a higher number comes first; the kernel's choice when left out"
+    description = "order of swap spaces: higher priorities are used first; default: the kernel's choice"
     validation {
       condition     = var.priority == null || can(regex("^[0-9]{1,5}$", tostring(var.priority)))
       error_message = "priority is a whole number from 0 to 32767."
@@ -140,7 +140,7 @@ define "swap" {
   variable "running" {
     type        = bool
     default     = true
-    description = "in use now; false leaves that to the next boot, as in a container that may not swap"
+    description = "in use now; false enables it at the next boot, for a container that may not swap"
   }
   variable "ensure" {
     type        = string

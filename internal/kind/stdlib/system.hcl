@@ -1,11 +1,11 @@
 # The kernel, and what the whole system goes by.
 define "kernel_module" {
-  description = "A module of the kernel: loaded now and at boot (NAME.conf in /etc/modules-load.d), its parameters in /etc/modprobe.d; or, with blocked, never loaded. Parameters count from the next load on. Taken back partly: the files go and a module that was loaded here is unloaded, which fails while it is in use; one that blocked kept out is not loaded."
+  description = "A module of the kernel: loaded now and at boot (NAME.conf in /etc/modules-load.d), its parameters in /etc/modprobe.d; or, with blocked, never loaded. Parameters apply from the next load. Undone partly: the files are removed and a module that fettle loaded is unloaded, which fails if it is in use; a blocked module is not loaded."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "the module; the label when left out"
+    description = "the module; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "name is a module such as br_netfilter, without .ko."
@@ -23,7 +23,7 @@ define "kernel_module" {
   variable "blocked" {
     type        = bool
     default     = false
-    description = "keep it from being loaded by anybody; one that is loaded stays until the next boot"
+    description = "prevent loading; a loaded module stays until the next boot"
     validation {
       condition     = !var.blocked || length(var.parameters) == 0
       error_message = "A blocked module has no parameters."
@@ -32,7 +32,7 @@ define "kernel_module" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package kmod; false when something else does"
+    description = "install the package kmod; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -80,12 +80,12 @@ define "kernel_module" {
 }
 
 define "locale" {
-  description = "A locale: its line in /etc/locale.gen, made by locale-gen; with default, LANG in /etc/locale.conf, before Debian 13 in /etc/default/locale, which sessions read at login. Taken back wholly: what is left in /etc/locale.gen is made again, and the package goes."
+  description = "A locale: its line in /etc/locale.gen, made by locale-gen; with default, LANG in /etc/locale.conf, before Debian 13 in /etc/default/locale, which sessions read at login. Undone completely: the remaining lines of /etc/locale.gen are generated again, and the package is removed."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "the locale as in /usr/share/i18n/SUPPORTED, such as nl_NL.UTF-8; the label when left out"
+    description = "the locale as in /usr/share/i18n/SUPPORTED, such as nl_NL.UTF-8; default: the label"
     validation {
       condition     = can(regex("^[a-z]{2,3}(_[A-Z]{2})?(\\.[A-Za-z0-9-]+)?(@[a-z]+)?$", var.name))
       error_message = "name is a locale such as nl_NL.UTF-8 or de_DE@euro. C.UTF-8 is always there."
@@ -94,7 +94,7 @@ define "locale" {
   variable "charset" {
     type        = string
     default     = null
-    description = "the second word of the line in /usr/share/i18n/SUPPORTED; what stands behind the dot of name, or else ISO-8859-1, when left out"
+    description = "the second word of the line in /usr/share/i18n/SUPPORTED; default: the part of name after the dot, or ISO-8859-1"
     validation {
       condition     = var.charset == null || can(regex("^[A-Za-z0-9-]+$", var.charset))
       error_message = "charset is one word, such as UTF-8 or ISO-8859-15."
@@ -108,7 +108,7 @@ define "locale" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package locales; false when something else does"
+    description = "install the package locales; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -171,12 +171,12 @@ define "locale" {
 }
 
 define "alternative" {
-  description = "Which program a name in /etc/alternatives stands for, chosen by hand as with update-alternatives --set. With ensure = \"absent\" the choice is automatic again. Taken back partly: to previous, or without it to the automatic choice, whatever was chosen before."
+  description = "The program of a name in /etc/alternatives, selected as with update-alternatives --set. With ensure = \"absent\" the choice is automatic again. Undone partly: previous, or the automatic choice, is selected; the former choice is not restored."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "the name, such as editor or www-browser; the label when left out"
+    description = "the name, such as editor or www-browser; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9_.+-]*$", var.name))
       error_message = "name is a name that update-alternatives --get-selections lists."
@@ -194,7 +194,7 @@ define "alternative" {
   variable "previous" {
     type        = string
     default     = null
-    description = "program to go back to; the automatic choice when left out"
+    description = "program that an undo selects; default: the automatic choice"
     validation {
       condition     = var.previous == null || can(regex("^/[^\\n]+$", var.previous))
       error_message = "previous is the absolute path of a program."
@@ -229,12 +229,12 @@ define "alternative" {
 }
 
 define "capability" {
-  description = "File capabilities of a program that is not fettle's, such as one of a package; they are set again when an upgrade has replaced it. Say after = [package.NAME]. Taken back partly: the program has no capabilities then, also where it had others before."
+  description = "File capabilities of a program that fettle does not write, such as a program of a package. They are set again after an upgrade has replaced it. Write after = [package.NAME]. Undone partly: the program then has no capabilities, also if it had others before."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "the program; the label when left out"
+    description = "the program; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]+$", var.path))
       error_message = "path is the absolute path of a program."
@@ -242,7 +242,7 @@ define "capability" {
   }
   variable "capabilities" {
     type        = string
-    description = "the capabilities as setcap takes them, such as cap_net_bind_service=ep"
+    description = "the capabilities in the syntax of setcap, such as cap_net_bind_service=ep"
     validation {
       condition     = can(regex("^cap_[a-z_]+(,cap_[a-z_]+)*[+=][eip]+( cap_[a-z_]+(,cap_[a-z_]+)*[+=][eip]+)*$", var.capabilities))
       error_message = "capabilities are names, = and some of e, i and p, such as cap_net_bind_service=ep."
@@ -251,7 +251,7 @@ define "capability" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package libcap2-bin; false when something else does"
+    description = "install the package libcap2-bin; false if another state installs it"
   }
 
   package "libcap2-bin" {
@@ -267,12 +267,12 @@ define "capability" {
 }
 
 define "tmpfiles" {
-  description = "Files and directories that systemd-tmpfiles makes at boot and cleans up: NAME.conf in /etc/tmpfiles.d, and systemd-tmpfiles --create for it at once. What has to come back as it was is better said with file, directory and link. Taken back partly: NAME.conf goes, what it made stays."
+  description = "Files and directories that systemd-tmpfiles creates at boot and cleans up: NAME.conf in /etc/tmpfiles.d, and systemd-tmpfiles --create for it at once. For a complete undo use file, directory and link. Undone partly: NAME.conf is removed, its files stay."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .conf; the label when left out"
+    description = "name of the file without .conf; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".conf")
       error_message = "name is letters, digits, _, . and -, without .conf."
@@ -321,12 +321,12 @@ define "tmpfiles" {
 }
 
 define "reboot" {
-  description = "A restart of the machine when Debian's packages ask for one (/run/reboot-required, as of unattended-upgrades and the kernel): scheduled once, after everything else, with a warning to who is logged in. Until then the plan shows it, and nothing else says so. Taken back wholly until it happens: the restart is called off."
+  description = "A restart of the machine when Debian's packages ask for one (/run/reboot-required, as of unattended-upgrades and the kernel): scheduled once, after all other steps, with a warning to logged-in users. Until then only the plan shows it. Undone completely until it happens: the restart is cancelled."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "a word for the reader; the label when left out"
+    description = "a name for readers; default: the label"
   }
   variable "delay" {
     type        = number

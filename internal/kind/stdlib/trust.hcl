@@ -1,11 +1,11 @@
 # What is trusted and what is let through.
 define "nftables" {
-  description = "The firewall: /etc/nftables.conf, which nft has to accept before it is in place, loaded at once and at each boot. One state a host. A mistake can lock you out, so a run that changes it undoes itself unless you confirm it. A ruleset that was flushed or changed by hand is drift and is loaded again: the tables of the file are compared without counters and without the elements of named sets; tables of other programs are not compared. Taken back partly: the file, the package, and the rules of the file; rules that were loaded by hand before do not come back."
+  description = "The firewall: /etc/nftables.conf, which nft must accept before it is in place, loaded at once and at each boot. Declare one state for each host. An error can lock you out, so a run that changes it is undone unless you confirm it. A ruleset that was flushed or changed by hand is drift and is loaded again: the tables of the file are compared without counters and without the elements of named sets; tables of other programs are not compared. Undone partly: the file, the package, and the rules of the file; rules that were loaded by hand before are not restored."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "a word for the reader; the label when left out"
+    description = "a name for readers; default: the label"
   }
   variable "rules" {
     type        = string
@@ -18,12 +18,12 @@ define "nftables" {
   variable "flush" {
     type        = bool
     default     = true
-    description = "begin with flush ruleset, so that what is loaded is just these rules. With false the tables of other programs stay, and the rules have to delete their own table before they make it"
+    description = "begin with flush ruleset, so that only these rules are loaded. With false the tables of other programs stay, and the rules must delete their own table before they create it"
   }
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package nftables; false when something else does"
+    description = "install the package nftables; false if another state installs it"
   }
 
   package "nftables" {
@@ -69,12 +69,12 @@ define "nftables" {
 }
 
 define "ca_certificate" {
-  description = "An authority that the whole machine trusts: NAME.crt in /usr/local/share/ca-certificates, and update-ca-certificates. Taken back wholly, the package included: the collection in /etc/ssl/certs is made again."
+  description = "A certificate authority that the host trusts: NAME.crt in /usr/local/share/ca-certificates, and update-ca-certificates. Undone completely, the package included: the collection in /etc/ssl/certs is generated again."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the file without .crt; the label when left out"
+    description = "name of the file without .crt; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-][A-Za-z0-9_.-]*$", var.name)) && !endswith(var.name, ".crt")
       error_message = "name is letters, digits, _, . and -, without .crt."
@@ -92,7 +92,7 @@ define "ca_certificate" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package ca-certificates; false when something else does"
+    description = "install the package ca-certificates; false if another state installs it"
   }
   variable "ensure" {
     type        = string

@@ -1,11 +1,11 @@
 # Units that are written here: sockets and containers.
 define "socket" {
-  description = "A service that starts when somebody connects: NAME.socket and NAME.service (with accept NAME@.service) in /etc/systemd/system, the socket enabled and running. Taken back wholly: the socket stops, and the service with it."
+  description = "A service that starts when a client connects: NAME.socket and NAME.service (with accept NAME@.service) in /etc/systemd/system, the socket enabled and running. Undone completely: the socket stops, and the service with it."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of both units, without suffix; the label when left out"
+    description = "name of both units, without suffix; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9:_-]([A-Za-z0-9:_.-]*[A-Za-z0-9:_-])?$", var.name)) && !endswith(var.name, ".socket") && !endswith(var.name, ".service")
       error_message = "name is letters, digits, :, _, . and -, without .socket or .service."
@@ -14,7 +14,7 @@ define "socket" {
   variable "listen_on" {
     type        = list(string)
     default     = []
-    description = "where, as in ListenStream of systemd.socket: 8080, 127.0.0.1:8080, [::1]:8080 or /run/shop.sock"
+    description = "addresses, as in ListenStream of systemd.socket: 8080, 127.0.0.1:8080, [::1]:8080 or /run/shop.sock"
     validation {
       condition     = length([for l in var.listen_on : l if !can(regex("^(/[^\\s]+|@[^\\s]+|[0-9]{1,5}|[0-9.]+:[0-9]{1,5}|\\[[0-9A-Fa-f:.]+\\]:[0-9]{1,5})$", l))]) == 0
       error_message = "listen_on are ports, addresses with a port, or paths, such as 127.0.0.1:8080 or /run/shop.sock."
@@ -23,7 +23,7 @@ define "socket" {
   variable "command" {
     type        = string
     default     = null
-    description = "the command with its path, as in ExecStart of systemd.service; it gets the socket from systemd"
+    description = "the command with its path, as in ExecStart of systemd.service; systemd passes the socket"
     validation {
       condition     = var.command == null || can(regex("^[-@:+!]*/[^\\n]*$", var.command))
       error_message = "command is one line that begins with the path of a program, as systemd runs no shell."
@@ -32,17 +32,17 @@ define "socket" {
   variable "accept" {
     type        = bool
     default     = false
-    description = "a process for each connection, which talks over standard input and output, as with inetd"
+    description = "one process for each connection, which uses standard input and output, as with inetd"
   }
   variable "user" {
     type        = string
     default     = "root"
-    description = "user that it runs as"
+    description = "user that runs it"
   }
   variable "summary" {
     type        = string
     default     = null
-    description = "Description= of the units; the name when left out"
+    description = "Description= of the units; default: the name"
   }
   variable "env" {
     type        = map(string)
@@ -111,12 +111,12 @@ define "socket" {
 }
 
 define "container" {
-  description = "A container that podman runs as a service: NAME.container in /etc/containers/systemd, from which podman makes NAME.service. Needs podman 4.4, which Debian 13 has and Debian 12 has not. Taken back partly: the service stops and the file goes; the image and volumes stay, and what the container wrote outside of volumes is lost as at every stop."
+  description = "A container that podman runs as a service: NAME.container in /etc/containers/systemd, from which podman makes NAME.service. Needs podman 4.4, which Debian 13 has and Debian 12 does not. Undone partly: the service stops and the file is removed; the image and volumes stay; data outside of volumes is lost, as at every stop."
   main        = "name"
 
   variable "name" {
     type        = string
-    description = "name of the service, without suffix; the label when left out"
+    description = "name of the service, without suffix; default: the label"
     validation {
       condition     = can(regex("^[A-Za-z0-9_-]+$", var.name))
       error_message = "name is letters, digits, _ and -."
@@ -134,7 +134,7 @@ define "container" {
   variable "command" {
     type        = string
     default     = null
-    description = "what runs in place of the image's own command"
+    description = "command that replaces the command of the image"
     validation {
       condition     = var.command == null || can(regex("^[^\\n]+$", var.command))
       error_message = "command is one line."
@@ -143,7 +143,7 @@ define "container" {
   variable "ports" {
     type        = list(string)
     default     = []
-    description = "ports that are let in, such as 127.0.0.1:8080:80"
+    description = "published ports, such as 127.0.0.1:8080:80"
     validation {
       condition     = length([for p in var.ports : p if !can(regex("^[^\\s]*[0-9]+(/(tcp|udp))?$", p))]) == 0
       error_message = "ports are [ADDRESS:]PORT:PORT of the container, such as 8080:80."
@@ -152,7 +152,7 @@ define "container" {
   variable "volumes" {
     type        = list(string)
     default     = []
-    description = "what is mounted, such as /srv/redis:/data"
+    description = "mounted volumes, such as /srv/redis:/data"
     validation {
       condition     = length([for v in var.volumes : v if !can(regex("^[^\\s:]+:/[^\\s]*$", v))]) == 0
       error_message = "volumes are a path or name, a colon, and a path in the container, such as /srv/redis:/data."
@@ -161,7 +161,7 @@ define "container" {
   variable "env" {
     type        = map(string)
     default     = {}
-    description = "environment variables; they stand in the file, so they are no place for passwords"
+    description = "environment variables; the file contains them, so do not use passwords"
   }
   variable "content" {
     type        = string
@@ -171,7 +171,7 @@ define "container" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package podman; false when something else does"
+    description = "install the package podman; false if another state installs it"
   }
   variable "ensure" {
     type        = string

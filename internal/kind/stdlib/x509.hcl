@@ -1,12 +1,12 @@
 # Keys and certificates that are made on the host, by openssl. Neither is in the
 # repository, in a list or in a log.
 define "x509_key" {
-  description = "A private key that openssl makes on the host, once; a file that is there is taken for it. It never leaves the host. Taken back wholly: a key that was made here goes, and with ensure = \"absent\" it comes back."
+  description = "A private key that openssl creates once on the host; an existing file is accepted as the key. It never leaves the host. Undone completely: a key that fettle created is removed, and a key that ensure = \"absent\" removed returns."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "where the key is, in a directory that is there; the label when left out"
+    description = "path of the key; its directory must exist; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
       error_message = "path is the absolute path of a file."
@@ -15,7 +15,7 @@ define "x509_key" {
   variable "type" {
     type        = string
     default     = "ec"
-    description = "ec (P-256), ed25519 or rsa (3072 bits); ec when left out"
+    description = "ec (P-256), ed25519 or rsa (3072 bits); default: ec"
     validation {
       condition     = contains(["ec", "ed25519", "rsa"], var.type)
       error_message = "type is ec, ed25519 or rsa."
@@ -24,7 +24,7 @@ define "x509_key" {
   variable "owner" {
     type        = string
     default     = "root"
-    description = "user that it belongs to"
+    description = "owner of the file"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.owner))
       error_message = "owner is the name of a user."
@@ -33,7 +33,7 @@ define "x509_key" {
   variable "group" {
     type        = string
     default     = "root"
-    description = "Unix group that it belongs to"
+    description = "Unix group of the file"
     validation {
       condition     = can(regex("^[a-z_][a-z0-9_.-]*$", var.group))
       error_message = "group is the name of a group."
@@ -42,7 +42,7 @@ define "x509_key" {
   variable "mode" {
     type        = string
     default     = "0600"
-    description = "permission bits; 0600 when left out"
+    description = "permission bits; default: 0600"
     validation {
       condition     = can(regex("^0?[0-7]{2}0$", var.mode))
       error_message = "mode is three or four octal digits and ends in 0: a private key is nothing for everybody."
@@ -51,7 +51,7 @@ define "x509_key" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package openssl; false when something else does"
+    description = "install the package openssl; false if another state installs it"
   }
   variable "ensure" {
     type        = string
@@ -96,12 +96,12 @@ define "x509_key" {
 }
 
 define "x509_certificate" {
-  description = "A certificate for a key of the host, by openssl: signed with the key itself, or by an authority whose certificate and key are files of the host. It is made anew when it is about to end, when the key is another one, and when the names change: every run looks. Say notify for whom has to read it. Taken back partly: the certificate goes, and one that stood there before is not kept."
+  description = "A certificate for a key of the host, by openssl: self-signed, or signed by an authority whose certificate and key are files of the host. Every run checks it, and renews it before it expires, and if the key or the names change. Notify the services that read it. Undone partly: the certificate is removed; a previous certificate is not restored."
   main        = "path"
 
   variable "path" {
     type        = string
-    description = "where the certificate is, in a directory that is there; the label when left out"
+    description = "path of the certificate; its directory must exist; default: the label"
     validation {
       condition     = can(regex("^/[^\\n]*[^/\\n]$", var.path))
       error_message = "path is the absolute path of a file."
@@ -119,7 +119,7 @@ define "x509_certificate" {
   variable "common_name" {
     type        = string
     default     = null
-    description = "whose it is, such as www.example.org; the first of names when left out"
+    description = "subject, such as www.example.org; default: the first of names"
     validation {
       condition     = var.common_name == null || can(regex("^[A-Za-z0-9*][A-Za-z0-9 ._@*-]{0,63}$", var.common_name))
       error_message = "common_name is at most 64 letters, digits, blanks and . _ @ * -."
@@ -128,7 +128,7 @@ define "x509_certificate" {
   variable "names" {
     type        = list(string)
     default     = []
-    description = "the names and IPv4 addresses that it is for"
+    description = "names and IPv4 addresses of the certificate"
     validation {
       condition     = length([for n in var.names : n if !can(regex("^[A-Za-z0-9*]([A-Za-z0-9*.-]*[A-Za-z0-9])?$", n))]) == 0
       error_message = "names are host names, one an entry of the list, or IPv4 addresses."
@@ -137,7 +137,7 @@ define "x509_certificate" {
   variable "days" {
     type        = number
     default     = 365
-    description = "for how many days it is good; 365 when left out"
+    description = "validity in days; default: 365"
     validation {
       condition     = var.days >= 1 && var.days <= 36500 && floor(var.days) == var.days
       error_message = "days is a whole number from 1 to 36500."
@@ -146,7 +146,7 @@ define "x509_certificate" {
   variable "renew_before" {
     type        = number
     default     = 30
-    description = "it is made anew when fewer days than these are left; 30 when left out"
+    description = "renewal when fewer days remain; default: 30"
     validation {
       condition     = var.renew_before >= 0 && floor(var.renew_before) == var.renew_before
       error_message = "renew_before is a whole number of days."
@@ -155,12 +155,12 @@ define "x509_certificate" {
   variable "authority" {
     type        = bool
     default     = false
-    description = "it may sign others: the certificate of an authority"
+    description = "create the certificate of an authority, which may sign others"
   }
   variable "ca_certificate" {
     type        = string
     default     = null
-    description = "certificate of the authority that signs, on the host; its own key when left out"
+    description = "certificate of the signing authority, on the host; default: self-signed"
     validation {
       condition     = var.ca_certificate == null || can(regex("^/[^\\n]+$", var.ca_certificate))
       error_message = "ca_certificate is the absolute path of a file on the host."
@@ -169,7 +169,7 @@ define "x509_certificate" {
   variable "ca_key" {
     type        = string
     default     = null
-    description = "key of the authority that signs, on the host"
+    description = "key of the signing authority, on the host"
     validation {
       condition     = var.ca_key == null || can(regex("^/[^\\n]+$", var.ca_key))
       error_message = "ca_key is the absolute path of a file on the host."
@@ -178,7 +178,7 @@ define "x509_certificate" {
   variable "package" {
     type        = bool
     default     = true
-    description = "install the package openssl; false when something else does"
+    description = "install the package openssl; false if another state installs it"
   }
   variable "ensure" {
     type        = string

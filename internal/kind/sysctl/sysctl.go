@@ -23,15 +23,15 @@ var keyPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
-	file := kind.PathAttr("path", "file that keeps it; /etc/sysctl.d/60-KEY.conf when left out")
+	file := kind.PathAttr("path", "file with the setting; default: /etc/sysctl.d/60-KEY.conf")
 	file.Required = false
 	return kind.Kind{
 		Name: "sysctl", Main: "key", Steps: steps,
-		Doc: "A setting of the kernel: its value now, and a file in /etc/sysctl.d that sets it at boot. With ensure = \"absent\" the file goes and the value stays until the next boot.",
+		Doc: "A setting of the kernel: its value now, and a file in /etc/sysctl.d that sets it at boot. With ensure = \"absent\" the file is removed, and the value stays until the next boot.",
 		Attrs: []kind.Attr{
-			{Name: "key", Type: cty.String, Required: true, Doc: "the setting, such as net.ipv4.ip_forward; the label when left out", Check: checkKey},
-			{Name: "value", Type: cty.String, Doc: "its value; several numbers are separated by blanks", Check: checkValue},
-			{Name: "persist", Type: cty.Bool, Default: cty.True, Doc: "set it at boot too; true when left out"},
+			{Name: "key", Type: cty.String, Required: true, Doc: "the setting, such as net.ipv4.ip_forward; default: the label", Check: checkKey},
+			{Name: "value", Type: cty.String, Doc: "the value; several numbers are separated by blanks", Check: checkValue},
+			{Name: "persist", Type: cty.Bool, Default: cty.True, Doc: "set it at boot too; default: true"},
 			file,
 			kind.EnsureAttr(),
 		},

@@ -22,21 +22,21 @@ import (
 
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
-	home, shell := kind.PathAttr("home", "home directory; /home/NAME when left out"), kind.PathAttr("shell", "login shell; /bin/sh when left out")
+	home, shell := kind.PathAttr("home", "home directory; default: /home/NAME"), kind.PathAttr("shell", "login shell; default: /bin/sh")
 	home.Required, shell.Required = false, false
 	return kind.Kind{
 		Name: "user", Main: "name", Steps: steps,
-		Doc: "An account. Groups that it is in besides those of groups are left alone. With ensure = \"absent\" the account goes, its home directory stays.",
+		Doc: "An account. Memberships in other groups than those in groups do not change. With ensure = \"absent\" the account is removed, and its home directory stays.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "name of the account; the label when left out", Check: kind.CheckName},
-			{Name: "uid", Type: cty.Number, Doc: "user id; the next free one when left out", Check: kind.CheckID},
-			{Name: "group", Type: cty.String, Doc: "primary Unix group; one of the account's own name when left out", Check: kind.CheckAccount},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of the account; default: the label", Check: kind.CheckName},
+			{Name: "uid", Type: cty.Number, Doc: "user id; default: the next free id", Check: kind.CheckID},
+			{Name: "group", Type: cty.String, Doc: "primary Unix group; default: a group with the name of the account", Check: kind.CheckAccount},
 			{Name: "groups", Type: cty.List(cty.String), Doc: "supplementary groups", Check: checkGroups},
 			home, shell,
 			{Name: "comment", Type: cty.String, Doc: "full name (GECOS)", Check: checkComment},
-			{Name: "password_hash", Type: cty.String, Doc: "hash of the password as mkpasswd makes them, of a secret: secret(\"…\"); what is there stays when left out", Check: checkHash, Secret: true},
-			{Name: "system", Type: cty.Bool, Doc: "a system account: an id below 1000, no home directory made"},
-			{Name: "create_home", Type: cty.Bool, Doc: "make the home directory with the account; true when left out, but for system accounts"},
+			{Name: "password_hash", Type: cty.String, Doc: "hash of the password as printed by mkpasswd, as a secret: secret(\"…\"); default: unchanged", Check: checkHash, Secret: true},
+			{Name: "system", Type: cty.Bool, Doc: "a system account: an id below 1000, no new home directory"},
+			{Name: "create_home", Type: cty.Bool, Doc: "create the home directory with the account; default: true, false for system accounts"},
 			kind.EnsureAttr(),
 		},
 	}
