@@ -18,6 +18,10 @@ var (
 	ErrDenied   = errors.New("not allowed")
 )
 
+// ErrNoAnswer is about a store or a log that did not answer: nobody knows whether it did what it
+// was asked.
+var ErrNoAnswer = errors.New("the store did not answer")
+
 // Entry is a value of a Store. Rev rises with each change of its key; 0 is none.
 type Entry struct {
 	Key   string

@@ -3,6 +3,12 @@ package bus
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
 )
 
 // LeaderOf is the hub that leads a log of a cluster.
@@ -28,3 +34,34 @@ func (s *Server) CutOwn() {
 		}
 	}
 }
+
+// lossy does what it is asked, and loses some answers.
+type lossy struct {
+	jetstream.JetStream
+	left *atomic.Int32
+}
+
+func (l lossy) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	ack, err := l.JetStream.PublishMsg(ctx, m, opts...)
+	if l.left.Add(-1) < 0 {
+		return ack, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func newLossy(js jetstream.JetStream, n int) jetstream.JetStream {
+	if l, is := js.(lossy); is {
+		l.left.Store(int32(n))
+		return l
+	}
+	l := lossy{js, &atomic.Int32{}}
+	l.left.Store(int32(n))
+	return l
+}
+
+// LoseAnswers has a bucket lose the answers to its next writes.
+func LoseAnswers(s fleet.Store, n int) { st := s.(*store); st.js = newLossy(st.js, n) }
+
+// LoseAnswersOfLog is LoseAnswers of a log.
+func LoseAnswersOfLog(l fleet.Log, n int) { e := l.(*eventLog); e.js = newLossy(e.js, n) }

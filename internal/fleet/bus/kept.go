@@ -12,18 +12,18 @@ import (
 
 // store opens a bucket abroad. What it has to say of the place comes with the error.
 func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
-	st := &store{name: name, abroad: a, anew: &a.anew}
+	st := &store{name: name, js: a.js, abroad: a, anew: &a.anew}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		if st.kv, err = a.openBucket(ctx, name); err != nil {
 			return err
 		}
-		st.leader, err = a.js.Stream(ctx, "KV_"+a.conf.bucket(name))
+		st.stream, err = a.js.Stream(ctx, "KV_"+a.conf.bucket(name))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	askLeader(st.leader)
+	askLeader(st.stream)
 	return st, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -73,12 +74,20 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 	if err != nil {
 		return 0, err
 	}
-	ctx, done := asking(ctx, l.cut)
-	ack, err := l.js.Publish(ctx, l.at, l.abroad.sealer().close("log "+l.name, b))
-	if err = done(err); err != nil {
+	// All attempts are the same message to the server.
+	m := &nats.Msg{Subject: l.at, Header: nats.Header{idHeader: {newToken() + newToken()}}, Data: l.abroad.sealer().close("log "+l.name, b)}
+	var seq uint64
+	err = insist(ctx, l.cut, func(ctx context.Context) error {
+		ack, err := l.js.PublishMsg(ctx, m)
+		if err == nil {
+			seq = ack.Sequence
+		}
+		return err
+	})
+	if err != nil {
 		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, l.abroad.plainly(err))
 	}
-	return ack.Sequence, nil
+	return seq, nil
 }
 
 // Follow implements fleet.Log. It gives the error of ctx or of each, and a CorruptError

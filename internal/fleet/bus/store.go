@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
@@ -38,8 +39,9 @@ func CheckEntry(key string, value []byte) error {
 type store struct {
 	kv   jetstream.KeyValue
 	name string
-	// leader is the bucket as who leads it has it; nil for a hub alone, which has all.
-	leader jetstream.Stream
+	js   jetstream.JetStream
+	// stream is the bucket; in a cluster as who leads it has it.
+	stream jetstream.Stream
 	abroad *abroad // nil for a bucket of the hubs' own
 	// anew is of the connection by which it is watched, and cut is the same where what is on
 	// its way is lost with the connection; else nil.
@@ -66,16 +68,16 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
 	}
-	st := &store{kv: kv, name: name, together: s.js.Conn(), anew: &s.anew, cut: &s.anew}
+	st := &store{kv: kv, js: s.js, name: name, together: s.js.Conn(), anew: &s.anew, cut: &s.anew}
+	err = s.persist(ctx, func(ctx context.Context) (err error) {
+		st.stream, err = s.js.Stream(ctx, "KV_"+name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
+	}
 	if s.config.Cluster != nil {
-		err = s.persist(ctx, func(ctx context.Context) (err error) {
-			st.leader, err = s.js.Stream(ctx, "KV_"+name)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
-		}
-		askLeader(st.leader)
+		askLeader(st.stream)
 	}
 	return st, nil
 }
@@ -119,26 +121,21 @@ func conflicts(err error) bool {
 	return errors.Is(err, jetstream.ErrKeyExists)
 }
 
-func (s *store) Get(ctx context.Context, key string) (fleet.Entry, error) {
+func (s *store) Get(ctx context.Context, key string) (e fleet.Entry, err error) {
 	if err := CheckEntry(key, nil); err != nil {
 		return fleet.Entry{}, err
 	}
-	ctx, done := asking(ctx, s.cut)
-	if s.leader != nil {
-		e, err := s.getOfLeader(ctx, key)
-		return e, s.explain("read", key, done(err))
-	}
-	e, err := s.kv.Get(ctx, key)
-	if err = done(err); err != nil {
-		return fleet.Entry{}, s.explain("read", key, err)
-	}
-	return entryOf(e), nil
+	err = insist(ctx, s.cut, func(ctx context.Context) (err error) {
+		e, err = s.get(ctx, key)
+		return err
+	})
+	return e, s.explain("read", key, err)
 }
 
-// getOfLeader reads what was written last, by whichever hub.
-func (s *store) getOfLeader(ctx context.Context, key string) (fleet.Entry, error) {
-	m, err := s.leader.GetLastMsgForSubject(ctx, "$KV."+s.kv.Bucket()+"."+key)
-	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && (m.Header.Get("KV-Operation") != "" || m.Header.Get("Nats-Marker-Reason") != "") {
+// get reads what was written last, by whichever hub.
+func (s *store) get(ctx context.Context, key string) (fleet.Entry, error) {
+	m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(key))
+	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && isGone(m) {
 		err = jetstream.ErrKeyNotFound
 	}
 	if err != nil {
@@ -152,34 +149,47 @@ func (s *store) Put(ctx context.Context, key string, value []byte) (uint64, erro
 	if err := CheckEntry(key, value); err != nil {
 		return 0, err
 	}
-	ctx, done := asking(ctx, s.cut)
-	rev, err := s.kv.Put(ctx, key, s.close(key, value))
-	return rev, s.explain("write", key, done(err))
+	rev, err := s.write(ctx, key, s.close(key, value), nats.Header{})
+	return rev, s.explain("write", key, err)
 }
 
 func (s *store) Update(ctx context.Context, key string, value []byte, rev uint64) (newer uint64, err error) {
 	if err := CheckEntry(key, value); err != nil {
 		return 0, err
 	}
-	ctx, done := asking(ctx, s.cut)
-	if rev == 0 {
-		newer, err = s.kv.Create(ctx, key, s.close(key, value))
-	} else {
-		newer, err = s.kv.Update(ctx, key, s.close(key, value), rev)
+	value = s.close(key, value)
+	newer, err = s.write(ctx, key, value, at(rev))
+	if rev == 0 && conflicts(err) { // it may have been deleted
+		var is last
+		unread := insist(ctx, s.cut, func(ctx context.Context) (err error) {
+			is, err = s.last(ctx, key)
+			return err
+		})
+		if unread == nil && is.gone {
+			newer, err = s.write(ctx, key, value, at(is.rev))
+		}
 	}
-	return newer, s.explain("write", key, done(err))
+	return newer, s.explain("write", key, err)
+}
+
+// at is the header of a message that is taken only if the key is at a revision.
+func at(rev uint64) nats.Header {
+	return nats.Header{expectHeader: {strconv.FormatUint(rev, 10)}}
 }
 
 func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
 	if err := CheckEntry(key, nil); err != nil {
 		return err
 	}
-	ctx, done := asking(ctx, s.cut)
-	o := []jetstream.KVDeleteOpt{jetstream.PurgeTTL(markerTime)}
+	header := nats.Header{}
 	if rev != 0 {
-		o = append(o, jetstream.LastRevision(rev))
+		header = at(rev)
 	}
-	return s.explain("delete", key, done(s.kv.Purge(ctx, key, o...)))
+	header.Set(changeHeader, "PURGE")
+	header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	header.Set(jetstream.MsgTTLHeader, markerTime.String())
+	_, err := s.write(ctx, key, nil, header)
+	return s.explain("delete", key, err)
 }
 
 func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {

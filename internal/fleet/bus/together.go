@@ -39,9 +39,8 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 			return nil, err
 		}
 	}
-	ctx, done := asking(ctx, s.cut)
-	last, err := s.publish(ctx, all)
-	if err = done(err); err != nil {
+	last, err := s.publishAll(ctx, all)
+	if err != nil {
 		return nil, s.explain("write", fmt.Sprintf("%d keys", len(all)), err)
 	}
 	newer := make([]uint64, len(all))
@@ -51,10 +50,33 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 	return newer, nil
 }
 
+// publishAll is publish that finds out what was done where no answer comes: what is written
+// has the batch that it came in. It is not sent twice, as the server would not know it.
+func (s *store) publishAll(ctx context.Context, all []fleet.Entry) (rev uint64, err error) {
+	id := newToken()
+	once, stop := context.WithTimeout(ctx, storeTime)
+	defer stop()
+	asked, done := asking(once, s.cut)
+	rev, err = s.publish(asked, id, all)
+	if err = done(err); !unanswered(err) || ctx.Err() != nil {
+		return rev, err
+	}
+	unread := insist(ctx, s.cut, func(ctx context.Context) error {
+		m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(all[len(all)-1].Key))
+		if err == nil && m.Header.Get(batchHeader) == id {
+			rev = m.Sequence
+		}
+		return err
+	})
+	if unread == nil && rev > 0 {
+		return rev, nil
+	}
+	return 0, fmt.Errorf("%w: %w", fleet.ErrNoAnswer, err)
+}
+
 // publish sends all as one, and gives the number of the last. Those before are not
 // answered: the server does not take the last where one of them is missing.
-func (s *store) publish(ctx context.Context, all []fleet.Entry) (last uint64, err error) {
-	id := newToken()
+func (s *store) publish(ctx context.Context, id string, all []fleet.Entry) (last uint64, err error) {
 	for i, e := range all {
 		m := &nats.Msg{Subject: "$KV." + s.name + "." + e.Key, Data: e.Value, Header: nats.Header{
 			batchHeader: {id}, placeHeader: {strconv.Itoa(i + 1)}, expectHeader: {strconv.FormatUint(e.Rev, 10)},

@@ -60,6 +60,10 @@ type leader struct {
 	// revisions are what commits say, for the targets that were enrolled when they were
 	// asked.
 	revisions map[string]assign.Contents
+	// alarms are those that are to be kept, the newest only: whoever assigns does not wait
+	// until they are.
+	alarms chan []assign.Alarm
+	giving progress
 }
 
 // lead computes assignments until ctx ends or another hub leads.
@@ -68,7 +72,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	if err != nil {
 		return err
 	}
-	l := &leader{h: h, fence: fence, queue: newQueue(), state: assign.NewState(epoch, h.repository().Branch), revisions: map[string]assign.Contents{}}
+	l := &leader{h: h, fence: fence, queue: newQueue(), state: assign.NewState(epoch, h.repository().Branch), revisions: map[string]assign.Contents{}, alarms: make(chan []assign.Alarm, 1), giving: progress{at: time.Now()}}
 	h.commons.again()
 	h.leading(l)
 	defer h.leading(nil)
@@ -88,6 +92,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 		}
 		return l.run(ctx)
 	})
+	g.Go(func() error { return l.keepAlarms(ctx, l.raise) })
 	g.Go(func() error { return h.notifyAll(ctx) })
 	err = g.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -142,6 +147,9 @@ func (l *leader) run(ctx context.Context) error {
 			if errors.Is(err, errDeposed) || ctx.Err() != nil {
 				return err
 			}
+			if l.giving.isStuck(err, time.Now()) {
+				return fmt.Errorf("%w: %w", errStuck, err)
+			}
 			l.h.warn("cannot assign: " + err.Error())
 			next = l.h.now().Add(retryAfter)
 		}
@@ -178,7 +186,8 @@ func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 	}
 	l.state.Took(out)
 	l.forget(in)
-	l.raise(ctx, out.Alarms)
+	l.giving.made(time.Now())
+	l.offer(out.Alarms)
 	l.h.computed(out)
 	next = now.Add(idleFor)
 	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {
@@ -244,10 +253,35 @@ func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 			for i := range now {
 				now[i].Issued = l.h.now().Unix()
 			}
-			return l.h.giveAll(ctx, l.fence, now)
+			err := l.h.giveAll(ctx, l.fence, now)
+			if err == nil {
+				l.giving.made(time.Now())
+			}
+			return err
 		})
 	}
 	return g.Wait()
+}
+
+// offer has alarms kept in place of those that wait for it.
+func (l *leader) offer(alarms []assign.Alarm) {
+	select {
+	case <-l.alarms:
+	default:
+	}
+	l.alarms <- alarms // one goroutine offers, so there is room
+}
+
+// keepAlarms keeps what offer gave.
+func (l *leader) keepAlarms(ctx context.Context, keep func(context.Context, []assign.Alarm)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case alarms := <-l.alarms:
+			keep(ctx, alarms)
+		}
+	}
 }
 
 // raise tells alarms that were not there before, and keeps those that there are for

@@ -242,6 +242,9 @@ func (h *Hub) leadOn(ctx context.Context, fence uint64) {
 	for ctx.Err() == nil {
 		if err := h.lead(ctx, fence); err != nil && ctx.Err() == nil {
 			h.warn("cannot lead: " + err.Error())
+			if errors.Is(err, errStuck) {
+				return // that gives the lease back
+			}
 		}
 		select {
 		case <-ctx.Done():

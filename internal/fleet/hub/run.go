@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -86,15 +87,31 @@ func (h *Hub) run(ctx context.Context) (err error) {
 		}
 	})
 	g.Go(func() error {
-		may, stop := h.unlessDismissed(ctx)
-		defer stop()
-		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
-		if may.Err() != nil && ctx.Err() == nil {
-			return nil // it was retired, and others lead
-		}
-		return err
+		return h.standForLeader(ctx)
 	})
 	return ignoreEnd(ctx, g.Wait())
+}
+
+// standForLeader leads whenever this hub can, until ctx ends or it is retired. One that gave up
+// leading lets others lead for a while.
+func (h *Hub) standForLeader(ctx context.Context) error {
+	may, stop := h.unlessDismissed(ctx)
+	defer stop()
+	for {
+		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		switch {
+		case ctx.Err() != nil:
+			return err
+		case may.Err() != nil:
+			return nil // it was retired, and others lead
+		case err != nil:
+			return err
+		}
+		select {
+		case <-may.Done():
+		case <-time.After(standAsideFor):
+		}
+	}
 }
 
 func ignoreEnd(ctx context.Context, err error) error {

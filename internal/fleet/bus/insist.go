@@ -1,0 +1,117 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+const (
+	// storeTry is how long one answer of the store is waited for: an answer can be lost.
+	storeTry = 2500 * time.Millisecond
+	// storeTime is how long the store is asked for an answer.
+	storeTime = 10 * time.Second
+	storeWait = 100 * time.Millisecond // between two
+	// stillWriting is the server's error about a write that it has and has not finished.
+	stillWriting jetstream.ErrorCode = 10158
+)
+
+// Headers of what a bucket keeps.
+const (
+	idHeader     = jetstream.MsgIDHeader
+	changeHeader = "KV-Operation"
+	markerHeader = "Nats-Marker-Reason"
+)
+
+// insist asks the store again until it answers. ask has to be such that twice is the same as
+// once. Without an answer in time the error is fleet.ErrNoAnswer.
+func insist(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
+	all, stop := context.WithTimeout(ctx, storeTime)
+	defer stop()
+	for {
+		err := askOnce(all, cut, ask)
+		if !unanswered(err) || ctx.Err() != nil {
+			return err
+		}
+		if !pause(all, storeWait) {
+			return fmt.Errorf("%w within %s", fleet.ErrNoAnswer, storeTime)
+		}
+	}
+}
+
+func askOnce(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
+	ctx, stop := context.WithTimeout(ctx, storeTry)
+	defer stop()
+	ctx, done := asking(ctx, cut)
+	return done(ask(ctx))
+}
+
+// unanswered tells whether an error is that no answer came, so that nobody knows what became
+// of the question.
+func unanswered(err error) bool {
+	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && e.ErrorCode == stillWriting {
+		return true
+	}
+	for _, none := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, ErrLost} {
+		if errors.Is(err, none) {
+			return true
+		}
+	}
+	return false
+}
+
+// last is what a bucket has under a key, without its value.
+type last struct {
+	rev  uint64
+	id   string // of the write
+	gone bool
+}
+
+func (s *store) last(ctx context.Context, key string) (last, error) {
+	m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(key))
+	if err != nil {
+		return last{}, err
+	}
+	return last{m.Sequence, m.Header.Get(idHeader), isGone(m)}, nil
+}
+
+func isGone(m *jetstream.RawStreamMsg) bool {
+	return m.Header.Get(changeHeader) != "" || m.Header.Get(markerHeader) != ""
+}
+
+func (s *store) subject(key string) string { return "$KV." + s.kv.Bucket() + "." + key }
+
+// write writes one message, and gives its revision. Its identity is that of all attempts: the
+// server takes it once, and what it took is recognised, however often the answer is lost.
+func (s *store) write(ctx context.Context, key string, value []byte, header nats.Header) (rev uint64, err error) {
+	id, again := newToken()+newToken(), false
+	header.Set(idHeader, id)
+	m := &nats.Msg{Subject: s.subject(key), Header: header, Data: value}
+	return rev, insist(ctx, s.cut, func(ctx context.Context) error {
+		first := !again
+		again = true
+		ack, err := s.js.PublishMsg(ctx, m)
+		if err == nil {
+			rev = ack.Sequence
+			return nil
+		}
+		if first || !conflicts(err) {
+			return err
+		}
+		is, unread := s.last(ctx, key)
+		if unread == nil && is.id == id {
+			rev = is.rev
+			return nil
+		}
+		if unanswered(unread) {
+			return unread
+		}
+		return err
+	})
+}
