@@ -167,7 +167,7 @@ func (a *abroad) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = a.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: full, Description: "fettle: sealed by its hubs", History: 1, Storage: jetstream.FileStorage, Replicas: orElse(a.conf.Replicas, mostCopies),
-			MaxValueSize: MaxValue + sealRoom, LimitMarkerTTL: markerTime,
+			MaxValueSize: MaxValue + sealRoom + headRoom, LimitMarkerTTL: markerTime,
 		})
 		if errors.Is(err, jetstream.ErrBucketExists) { // another hub was faster
 			kv, err = a.js.KeyValue(ctx, full)

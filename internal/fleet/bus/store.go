@@ -18,6 +18,9 @@ import (
 // MaxValue bounds a value of a store, in bytes.
 const MaxValue = 1 << 20
 
+// headRoom is what the headers of a message may take besides its value.
+const headRoom = 1 << 10
+
 // markerTime is how long it is kept that a key was deleted. Who watches hears of it at
 // once; the time is for those whose connection was lost.
 const markerTime = time.Hour
@@ -91,7 +94,7 @@ func askLeader(bucket jetstream.Stream) { bucket.CachedInfo().Config.AllowDirect
 func bucketConfig(name string, replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Replicas: replicas,
-		MaxMsgsPerSubject: 1, MaxMsgSize: MaxValue, MaxBytes: -1, MaxMsgs: -1, MaxConsumers: -1, Duplicates: 2 * time.Minute,
+		MaxMsgsPerSubject: 1, MaxMsgSize: MaxValue + headRoom, MaxBytes: -1, MaxMsgs: -1, MaxConsumers: -1, Duplicates: 2 * time.Minute,
 		AllowRollup: true, DenyDelete: true, AllowDirect: true, Discard: jetstream.DiscardNew,
 		AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerTime, AllowAtomicPublish: true,
 	}
