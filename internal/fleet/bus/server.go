@@ -224,6 +224,18 @@ func (s *Server) Reaches(name string) bool {
 	return s.nats != nil && name != s.nats.Name() && slices.Contains(s.reached(), name)
 }
 
+// Voters is how many hubs have a vote on what is changed, 0 if this one does not know.
+func (s *Server) Voters() int {
+	if s.nats == nil {
+		return 0
+	}
+	js, err := s.nats.Jsz(&server.JSzOptions{})
+	if err != nil || js.Meta == nil {
+		return 0
+	}
+	return js.Meta.Size
+}
+
 // reached are the hubs to which there is a connection, and this one.
 func (s *Server) reached() []string {
 	names := []string{s.nats.Name()}

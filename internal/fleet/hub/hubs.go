@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -91,7 +92,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 			here++
 		}
 	}
-	p.Spare = max(0, here-len(peers)/2-1)
+	p.Spare = max(0, here-max(len(peers), len(p.Hubs))/2-1)
 	copies, err := h.joint().Copies(ctx)
 	p.Copies, p.Whole = 0, err == nil && len(peers) == len(p.Hubs)
 	if err != nil {
@@ -115,27 +116,33 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	}
 }
 
-// lacksMost refuses what cannot be while most of the hubs are away: the store says so after
-// long, and without a word that helps.
-func (h *Hub) lacksMost(ctx context.Context, do string) error {
+// lacksMost refuses what cannot be while most of the hubs are away: the store says nothing
+// then. It asks nobody.
+func (h *Hub) lacksMost(do string) error {
 	if h.circle == nil || h.isForeign() {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
-	defer stop()
-	peers, leader := h.joint().Peers(ctx)
-	here := 0
-	for _, p := range peers {
-		if p.Here {
+	var away []string
+	here := 1
+	for _, m := range h.members.values() {
+		switch {
+		case m.Name == h.set.Name:
+		case h.joint().Reaches(m.Name):
 			here++
+		default:
+			away = append(away, m.Name)
 		}
 	}
-	if leader != "" && here > len(peers)/2 {
+	// A hub that is listed and was never there has no vote yet.
+	if here > h.joint().Voters()/2 {
 		return nil
 	}
-	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away, and of %d that keep it %d can be reached from %s", do, len(peers), here, h.set.Name)
+	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away. %s cannot reach %s. Agents go on with what they have, and what is known can be read at each hub that is left", do, h.set.Name, strings.Join(away, ", "))
 	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.mostHint()}
 }
+
+// MayChange refuses changes that cannot be now: nothing was changed then.
+func (h *Hub) MayChange() error { return h.lacksMost("change anything now") }
 
 // RetireHub takes a hub out of the fleet.
 func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {

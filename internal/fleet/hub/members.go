@@ -307,6 +307,7 @@ type joint interface {
 	Tend(ctx context.Context, names []string) (done bool, err error)
 	Left() bool
 	Reaches(name string) bool
+	Voters() int
 	Exchange() *bus.Exchange
 }
 

@@ -44,12 +44,12 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	case r.Lost && name == h.set.Name:
 		return pki.Refuse(http.StatusConflict, "cannot take %s for lost: it is the one that answers. Ask another hub", name)
 	}
-	if err := h.lacksMost(ctx, "retire "+name); err != nil {
+	if err := h.lacksMost("retire " + name); err != nil {
 		return err
 	}
 	l = leaving{By: by, Reason: r.Reason, At: h.now().Unix(), Lost: r.Lost}
 	if err := h.leaving.put(ctx, name, l, rev); err != nil {
-		return cmp.Or(h.lacksMost(ctx, "retire "+name), err) // they may have gone meanwhile
+		return cmp.Or(h.lacksMost("retire "+name), err) // they may have gone meanwhile
 	}
 	if err := h.members.remove(ctx, name); err != nil || !r.Lost {
 		return err

@@ -263,6 +263,32 @@ func (w *several) retireWithoutMost(away *one) {
 		w.t.Errorf("a hub retires another one alone: %v", err)
 	}
 	w.t.Logf("after %s: %v", time.Since(began).Round(time.Millisecond), err)
+	// So does each other change, at once, and with the names of those that are away.
+	for path, in := range map[string]any{
+		"/v1/targets/web2/pin":    document.PinRequest{Module: "web", Ref: "main"},
+		"/v1/targets/web2/freeze": document.ReasonRequest{Reason: "it burns"},
+	} {
+		began := time.Now()
+		err := left[0].ask("POST", path, in, &document.Done{})
+		if err == nil || !strings.Contains(err.Error(), away.name) || !strings.Contains(err.Error(), left[1].name) {
+			w.t.Errorf("%s: %v", path, err)
+		}
+		w.t.Logf("%s after %s: %v", path, time.Since(began).Round(time.Millisecond), err)
+	}
+	// What is known can be read all the same.
+	for _, path := range []string{"/v1/hubs", "/v1/check", "/v1/alarms", "/v1/targets", "/v1/status"} {
+		var out map[string]any
+		if err := left[0].ask("GET", path, nil, &out); err != nil {
+			w.t.Errorf("%s: %v", path, err)
+		}
+	}
+	var p document.HubPage
+	left[0].must("GET", "/v1/hubs", nil, &p)
+	for _, h := range p.Hubs {
+		if h.Here != (h.Name == left[0].name) || p.Spare != 0 {
+			w.t.Errorf("%+v", p)
+		}
+	}
 }
 
 // retire takes hubs out until the first is alone.

@@ -270,7 +270,7 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 		return 0, nil, fmt.Errorf("cannot ask %.200q: the address of a hub is https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
 	}
 	client := &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.Dial, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
@@ -313,4 +313,14 @@ func readAnswer(status int, b []byte) (Answer, error) {
 		return Answer{}, fmt.Errorf("cannot read an answer of the format %.40q: this program knows %s", a.Format, answerFormat)
 	}
 	return a, nil
+}
+
+// reachWithin is how long a hub may take until it is connected.
+const reachWithin = 8 * time.Second
+
+func (c Client) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.Dial != nil {
+		return c.Dial
+	}
+	return (&net.Dialer{Timeout: reachWithin}).DialContext
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 )
@@ -31,6 +32,8 @@ type Handler struct {
 	Now          func() time.Time
 	// Audit keeps changing calls; nil: nothing changes, for each of them is refused.
 	Audit Audit
+	// MayChange gives a Refusal while nothing can be changed, at once; nil never does.
+	MayChange func() error
 	// Metrics serves /metrics; nil: there are none.
 	Metrics http.Handler
 	// NewID names a request; nil: it has no name.
@@ -154,13 +157,32 @@ func (c *call) run() (any, error) {
 	if err := c.audit(access.Begun, c.asked()); err != nil {
 		return nil, fail(http.StatusServiceUnavailable, "Nothing is changed without a record", fmt.Sprintf("cannot write the audit log: %v", err), "See what keeps the hub from writing: fettle status --fleet")
 	}
-	answer, err := c.route.call(c)
+	answer, err := c.change()
 	outcome := access.Done
 	if err != nil {
 		outcome = err.Error()
 	}
 	_ = c.audit(outcome, "") // that it was asked is kept
 	return answer, err
+}
+
+// change calls what the route stands for, where something can be changed.
+func (c *call) change() (any, error) {
+	if c.h.MayChange == nil || c.route.Upgrade {
+		return c.route.call(c)
+	}
+	if err := c.h.MayChange(); err != nil {
+		return nil, err
+	}
+	answer, err := c.route.call(c)
+	if !errors.Is(err, fleet.ErrNoAnswer) {
+		return answer, err
+	}
+	text := err.Error()
+	if err := c.h.MayChange(); err != nil {
+		text += ". By now: " + err.Error()
+	}
+	return nil, fail(http.StatusGatewayTimeout, "It is not known whether it was done", text, "Look at what it is now, and at the hubs: fettle hub list. It may be tried again")
 }
 
 // read takes query and body apart. What is not in the table is refused.

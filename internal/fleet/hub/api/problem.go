@@ -32,6 +32,7 @@ func problemOf(err error) document.Problem {
 		{fleet.ErrDenied, http.StatusForbidden, "Not allowed", "Ask somebody with the right admin for it"},
 		{fleet.ErrOffline, http.StatusServiceUnavailable, "The target is away", "Try again when it is back; requests are kept for it"},
 		{fleet.ErrNoHub, http.StatusServiceUnavailable, "No hub answers", "Try again in a moment"},
+		{fleet.ErrNoAnswer, http.StatusGatewayTimeout, "The store does not answer", "See which hubs are away: fettle hub list"},
 		{context.DeadlineExceeded, http.StatusGatewayTimeout, "It took too long", "Try again, or ask for less"},
 	} {
 		if errors.Is(err, known.is) {
