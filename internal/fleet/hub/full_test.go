@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/test/needs"
 )
 
 // freeAt is how much room there is.
@@ -26,9 +27,7 @@ func freeAt(dir string) (free, all uint64, err error) {
 // small puts a folder on a small disk of its own.
 func small(t *testing.T, dir string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root mounts a small disk")
-	}
+	needs.Root(t)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
