@@ -1,0 +1,173 @@
+package arch
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// proseLimits has the maximum of each place: a document, the comments or the messages of a
+// package. Limits only decrease.
+const proseLimits = "testdata/prose.txt"
+
+// showProse is the environment variable that names a place whose violations are printed.
+const showProse = "FETTLE_PROSE"
+
+// TestProse compares the texts of the project with the rules of STYLE.md about English.
+//
+//	FETTLE_PROSE=docs/fleet.md go test ./internal/arch -run TestProse -v
+//
+// prints each violation in a place, and -update lowers the limits.
+func TestProse(t *testing.T) {
+	found, err := proseOf("../..", load(t, "../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(proseLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits, err := readProseLimits(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, checkProse(found, limits))
+	for _, f := range found[os.Getenv(showProse)] {
+		t.Logf("%s: %s", f.rule, f.sentence)
+	}
+	if *update {
+		if err := os.WriteFile(proseLimits, lowerProseLimits(found, limits), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestProseLimits: a place above its limit fails, a new place has the limit 0, and an update
+// raises no limit.
+func TestProseLimits(t *testing.T) {
+	two := []proseFound{{"actor", "a"}, {"actor", "b"}}
+	found := map[string][]proseFound{"a.md": two, "b.md": two, "new.md": two[:1]}
+	limits := map[string]int{"a.md": 1, "b.md": 3}
+	if got := checkProse(found, limits); len(got) != 2 || !strings.HasPrefix(got[0], "a.md ") || !strings.HasPrefix(got[1], "new.md ") {
+		t.Errorf("found %q, want a.md and new.md", got)
+	}
+	if got := string(lowerProseLimits(found, limits)); got != "a.md: 1\nb.md: 2\n" {
+		t.Errorf("the new limits are\n%s", got)
+	}
+}
+
+// proseOf reads all documents below a directory, and the comments and messages of packages.
+func proseOf(dir string, pkgs []*pkg) (map[string][]proseFound, error) {
+	all := map[string][]proseFound{}
+	add := func(place, text string) {
+		for _, p := range paragraphs(text) {
+			if found := readProse(p); len(found) > 0 {
+				all[place] = append(all[place], found...)
+			}
+		}
+	}
+	err := walk(dir, ".md", func(name string, text []byte) { add(name, string(text)) })
+	for _, p := range pkgs {
+		for _, f := range p.files {
+			if !ast.IsGenerated(f) {
+				goProse(f, func(kind, text string) { add(p.path+" "+kind, text) })
+			}
+		}
+	}
+	return all, err
+}
+
+// goProse passes each comment of a file, and each text in it of three words or more.
+func goProse(f *ast.File, add func(kind, text string)) {
+	for _, group := range f.Comments {
+		add("comments", strings.ReplaceAll(group.Text(), "\t", "    "))
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil && strings.Count(s, " ") >= 2 {
+				add("messages", s)
+			}
+		}
+		return true
+	})
+}
+
+var (
+	codeSpan = regexp.MustCompile("`[^`]*`")
+	mdLink   = regexp.MustCompile(`\]\([^)]*\)`)
+	mdItem   = regexp.MustCompile(`^(?:#|[-*] |\d+\. )`)
+)
+
+// paragraphs are the prose of a Markdown document: items of lists and cells of tables are
+// paragraphs, code blocks are omitted, and a code span is one word.
+func paragraphs(doc string) []string {
+	var all, now []string
+	end := func() {
+		all, now = append(all, strings.Join(now, " ")), nil
+	}
+	code := false
+	for line := range strings.SplitSeq(doc, "\n") {
+		text := mdLink.ReplaceAllString(codeSpan.ReplaceAllString(strings.TrimSpace(line), "CODE"), "]")
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), "```"):
+			code = !code
+			end()
+		case code, text == "", strings.HasPrefix(line, "    "):
+			end()
+		case strings.HasPrefix(text, "|"):
+			end()
+			all = append(all, strings.Split(strings.Trim(text, "|"), "|")...)
+		case mdItem.MatchString(text):
+			end()
+			now = append(now, strings.TrimLeft(text, "#-* "))
+		default:
+			now = append(now, text)
+		}
+	}
+	end()
+	return all
+}
+
+func checkProse(found map[string][]proseFound, limits map[string]int) []string {
+	var broken []string
+	for _, place := range slices.Sorted(maps.Keys(found)) {
+		if n := len(found[place]); n > limits[place] {
+			broken = append(broken, fmt.Sprintf("%s breaks the rules of English in STYLE.md %d times, the limit is %d; to see each, run %s=%q go test ./internal/arch -run TestProse -v",
+				place, n, limits[place], showProse, place))
+		}
+	}
+	return broken
+}
+
+// readProseLimits reads lines with a place and its limit.
+func readProseLimits(text []byte) (map[string]int, error) {
+	limits := map[string]int{}
+	for line := range bytes.Lines(text) {
+		place, number, ok := strings.Cut(strings.TrimSpace(string(line)), ": ")
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("%s: the line %q is not PLACE: NUMBER", proseLimits, line)
+		}
+		limits[place] = n
+	}
+	return limits, nil
+}
+
+// lowerProseLimits lowers limits to what was found.
+func lowerProseLimits(found map[string][]proseFound, limits map[string]int) []byte {
+	var b bytes.Buffer
+	for _, place := range slices.Sorted(maps.Keys(found)) {
+		if n := min(len(found[place]), limits[place]); n > 0 {
+			fmt.Fprintf(&b, "%s: %d\n", place, n)
+		}
+	}
+	return b.Bytes()
+}
