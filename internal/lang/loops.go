@@ -60,7 +60,7 @@ func (c counted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, c.tooMany()
 	}
 	v, hds := c.Expression.Value(ctx)
-	if plain, _ := v.Unmark(); !hds.HasErrors() && plain.CanIterateElements() {
+	if plain, _ := v.Unmark(); !hds.HasErrors() && plain.IsKnown() && plain.CanIterateElements() {
 		if c.loops.count.Add(int64(plain.LengthInt())+1) > c.loops.most {
 			return cty.DynamicVal, c.tooMany()
 		}

@@ -58,3 +58,25 @@ func TestLoopsAsWritten(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopsOverUnknown: a loop over the result of a command that has not run yet has no
+// elements to count, and its state waits for the result.
+func TestLoopsOverUnknown(t *testing.T) {
+	text := `target "a" {}
+exec "c" {
+  command = ["/bin/list"]
+  output  = "stdout"
+}
+locals { names = jsondecode(exec.c.result) }
+file "/etc/a" { content = "%{ for n in local.names }${n}\n%{ endfor }" }
+file "/etc/b" { content = join(" ", [for n in split(",", exec.c.result) : n]) }
+file "/etc/c" { content = join(" ", split(",", exec.c.result)[*]) }
+`
+	p, ds := lang.Load(repo.MapTree(map[string]string{"fettle.hcl": text}), lang.Options{Kinds: kinds.All()})
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	if _, ds = p.Catalog(lang.Input{Target: "a"}); ds.HasErrors() {
+		t.Error(ds)
+	}
+}

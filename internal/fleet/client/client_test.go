@@ -184,6 +184,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.RemoveNotification(ctx, "ops"))
 	try(c.Check(ctx))
 	try(c.SaveState(ctx))
+	try(c.BackupSaved(ctx, document.BackupSaved{}))
 	try(c.Retire(ctx, "web2", ""))
 	try(c.Revoke(ctx, "web1", ""))
 	if err := errors.Join(errs...); err != nil {
