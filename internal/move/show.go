@@ -202,6 +202,9 @@ func SyncDirs(f host.FS, dirs []string) error {
 		return SyncFS(f, dirs)
 	}
 	for _, d := range dirs {
+		if _, err := f.Lstat(d); unreachable(err) {
+			continue
+		}
 		if err := f.SyncDir(d); err != nil && !unreachable(err) {
 			return fmt.Errorf("cannot make %q durable: %w", d, err)
 		}

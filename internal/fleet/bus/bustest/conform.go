@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,8 +187,13 @@ func conformWatch(t *testing.T, ctx context.Context, b Bus) {
 	}
 	watching, stop := context.WithCancel(ctx)
 	seen, ended := make(chan string, 1000), make(chan error, 1)
+	var present atomic.Bool
 	go func() {
 		ended <- s.Watch(watching, func(e fleet.Entry) {
+			if e.Key == "gone" { // a server that is behind shows it, and then its end
+				present.Store(!e.Gone)
+				return
+			}
 			seen <- fmt.Sprintf("%s=%s %v", e.Key, e.Value, e.Gone)
 		}, func() { seen <- "ready" })
 	}()
@@ -212,6 +218,9 @@ func conformWatch(t *testing.T, ctx context.Context, b Bus) {
 		t.Fatal(err)
 	}
 	next("old= true")
+	if present.Load() {
+		t.Error("a key that was deleted is still shown")
+	}
 	stop()
 	wantErr(t, "the end of a watch", <-ended, context.Canceled)
 }

@@ -20,7 +20,9 @@ func linked(t *testing.T, ctx context.Context, b Bus, id fleet.TargetID, prepare
 	if prepare != nil {
 		prepare(l)
 	}
-	Await(t, "the hub sees "+string(id), func() bool { return slices.Contains(b.Exchange.Connected(), id) })
+	var up atomic.Bool
+	l.Changes(up.Store)
+	Await(t, "the hub and "+string(id)+" see each other", func() bool { return up.Load() && slices.Contains(b.Exchange.Connected(), id) })
 	return l
 }
 
