@@ -96,6 +96,7 @@ func (o *one) metrics() string {
 // The disk of one hub of three is full for a while. The others say so, and go on; when there is room
 // again the hub begins again by itself, and has everything.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	w := newSeveral(t)
 	small(t, filepath.Join(w.dir, "hub3"))
 	w.join("hub2")
@@ -136,6 +137,7 @@ func TestFullDisk(t *testing.T) {
 
 // The disk of a hub alone is full for a while: it serves again by itself when there is room.
 func TestFullDiskAlone(t *testing.T) {
+	t.Parallel()
 	w := newSeveral(t)
 	o := w.hubs[0]
 	o.stop()

@@ -18,6 +18,7 @@ import (
 // Nobody joins with a token that is not for a hub, that is another fleet's, or that is
 // spent or mistyped; and no target comes in with one for a hub.
 func TestJoinRefused(t *testing.T) {
+	t.Parallel()
 	w := newSeveral(t)
 	first := w.hubs[0]
 	token := func(r document.TokenRequest) string {

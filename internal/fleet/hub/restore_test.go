@@ -26,6 +26,7 @@ func lostNames(p document.HubPage) (names []string) {
 // over the agents of the others, and lists the others as lost until they are retired. It can
 // be restarted, and other hubs can join.
 func TestRestoreOneOfSeveral(t *testing.T) {
+	t.Parallel()
 	w := newSeveral(t)
 	w.join("hub2")
 	w.kept(w.hubs[0], 2)

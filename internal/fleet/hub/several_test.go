@@ -169,6 +169,7 @@ func (w *several) kept(by *one, n int) document.HubPage {
 // the leading one is gone, and nothing is given twice. With FETTLE_LONG it comes back, and then all are
 // retired but one.
 func TestSeveralHubs(t *testing.T) {
+	t.Parallel()
 	w := newSeveral(t)
 	var tok document.NewToken
 	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 5}, &tok)

@@ -22,6 +22,7 @@ func TestStolenHubIsCutOff(t *testing.T) {
 	if os.Getenv("FETTLE_LONG") == "" {
 		return // it takes half a minute
 	}
+	t.Parallel()
 	w := newSeveral(t)
 	first := w.hubs[0]
 	var tok document.NewToken
