@@ -15,5 +15,6 @@
 //
 // Mutants that change nothing anybody could see stand in equivalent.txt, each
 // with the reason; a line is what the report prints for a survivor, with the
-// reason behind it.
+// reason behind it. A line whose mutant does not exist any more is an error: the reason may have
+// gone with the code.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -30,8 +31,9 @@ func readEquivalents(file string) (equivalents, error) {
 	return out, nil
 }
 
-// stale lists the lines that name none of these mutants, among those of a folder.
-func (e equivalents) stale(folder string, all []mutant) []string {
+// stale is an error for lines of a folder that name none of these mutants: the code has changed, and
+// the reason with it.
+func (e equivalents) stale(folder string, all []mutant) error {
 	names := map[string]bool{}
 	for _, m := range all {
 		names[m.name()] = true
@@ -42,5 +44,9 @@ func (e equivalents) stale(folder string, all []mutant) []string {
 			out = append(out, name)
 		}
 	}
-	return out
+	if len(out) == 0 {
+		return nil
+	}
+	slices.Sort(out)
+	return fmt.Errorf("%w: remove the lines of mutants that no longer exist: %s", errGone, strings.Join(out, "; "))
 }

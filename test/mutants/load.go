@@ -59,6 +59,12 @@ func (t *target) mutants() ([]mutant, error) {
 		}
 		out = append(out, find(t.pkg.Fset, t.pkg.TypesInfo, f, filepath.ToSlash(rel), src)...)
 	}
+	seen := map[string]int{}
+	for i, m := range out {
+		name := m.name()
+		out[i].repeat = seen[name]
+		seen[name]++
+	}
 	return out, nil
 }
 

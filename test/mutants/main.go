@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 	var below []error // of all packages: one below its floor hides none of the others
 	for _, folder := range s.folders {
 		err := one(ctx, s, strings.Trim(folder, "./"), known)
-		if err != nil && !errors.Is(err, errFloor) {
+		if err != nil && !errors.Is(err, errFloor) && !errors.Is(err, errGone) {
 			return err
 		}
 		below = append(below, err)
@@ -75,8 +75,11 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(below...)
 }
 
-// errFloor is in the chain of the error about a package below its floor.
-var errFloor = errors.New("too few mutants are killed")
+// Errors about one package, which hide nothing of the other packages.
+var (
+	errFloor = errors.New("too few mutants are killed")
+	errGone  = errors.New("the list of mutants that change nothing is out of date")
+)
 
 // one breaks the code of one package.
 func one(ctx context.Context, s settings, folder string, known equivalents) error {
@@ -88,9 +91,7 @@ func one(ctx context.Context, s settings, folder string, known equivalents) erro
 	if err != nil {
 		return err
 	}
-	for _, name := range known.stale(folder, all) {
-		fmt.Println("no longer there, take the line out:", name)
-	}
+	gone := known.stale(folder, all)
 	chosen, same, err := sample(t, all, s, known)
 	if err != nil {
 		return err
@@ -99,9 +100,9 @@ func one(ctx context.Context, s settings, folder string, known equivalents) erro
 		for _, m := range chosen {
 			fmt.Printf("%s:%d: %s\n", m.file, m.line, m.name())
 		}
-		return nil
+		return gone
 	}
-	return judge(ctx, t, s, chosen, same)
+	return errors.Join(gone, judge(ctx, t, s, chosen, same))
 }
 
 // sample chooses mutants that compile, in the order of the seed, and counts

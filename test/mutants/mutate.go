@@ -17,13 +17,19 @@ type mutant struct {
 	start, end int // the bytes of the file that text replaces
 	text       string
 	old        string // what stood there
+	repeat     int    // how many mutants of the same text the function has before this one
 }
 
 // name is what the report and equivalent.txt call a mutant. It has no line
-// number, so that it outlives changes elsewhere in the file.
+// number, so that it outlives changes elsewhere in the file. A second mutant of the same text in
+// one function ends with (2).
 func (m mutant) name() string {
 	folder := m.file[:strings.LastIndex(m.file, "/")]
-	return fmt.Sprintf("%s %s %s: %s -> %s", folder, m.fn, m.operator, oneLine(m.old), oneLine(m.text))
+	name := fmt.Sprintf("%s %s %s: %s -> %s", folder, m.fn, m.operator, oneLine(m.old), oneLine(m.text))
+	if m.repeat > 0 {
+		name += fmt.Sprintf(" (%d)", m.repeat+1)
+	}
+	return name
 }
 
 func oneLine(s string) string {
