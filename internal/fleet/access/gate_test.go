@@ -314,4 +314,7 @@ func TestBearersThatAreNotMade(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	if _, _, err := access.NewBearer("ada", read, access.MaxBearer, "root", "", start()); err != nil {
+		t.Errorf("a token of the longest life: %v", err)
+	}
 }

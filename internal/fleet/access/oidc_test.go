@@ -227,6 +227,7 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 		"no role":          p.signed(rs, p.claims(object{"groups": []string{"sre2"}}), p.byRSA),
 		"groups in a text": p.signed(rs, p.claims(object{"groups": "sre,leads"}), p.byRSA),
 		"two parts":        "a.b",
+		"four parts":       p.signed(rs, p.claims(nil), p.byRSA) + ".eA",
 		"not base64":       "a.b.%%",
 		"not JSON":         b64([]byte("x")) + "." + b64([]byte("x")) + ".eA",
 	}
