@@ -84,8 +84,8 @@ func NewToken(terms Terms, authority [sha256.Size]byte, by string, now time.Time
 	if err := terms.Check(now); err != nil {
 		return Token{}, StoredToken{}, err
 	}
-	t, err := newToken(authority)
-	return t, StoredToken{Terms: terms, ID: t.ID, Hash: t.Secret.hash(), Made: now.Unix(), By: by}, err
+	t := newToken(authority)
+	return t, StoredToken{Terms: terms, ID: t.ID, Hash: t.Secret.hash(), Made: now.Unix(), By: by}, nil
 }
 
 // Refusal is an answer to whoever asks for what they may not have, or not now. It says

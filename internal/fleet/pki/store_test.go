@@ -38,6 +38,9 @@ func (m *memory) Get(_ context.Context, key string) (fleet.Entry, error) {
 func (m *memory) Put(_ context.Context, key string, value []byte) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.failing("put", key); err != nil {
+		return 0, err
+	}
 	return m.set(key, value), nil
 }
 
@@ -65,6 +68,9 @@ func (m *memory) Update(_ context.Context, key string, value []byte, rev uint64)
 func (m *memory) Delete(_ context.Context, key string, rev uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.failing("delete", key); err != nil {
+		return err
+	}
 	if rev != 0 && m.all[key].Rev != rev {
 		return fleet.ErrConflict
 	}

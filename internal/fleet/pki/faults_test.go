@@ -1,0 +1,199 @@
+package pki_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+var errFault = errors.New("input/output error")
+
+// faults lets one operation fail, the n-th from 1 on.
+type faults struct{ n, seen int }
+
+func (f *faults) next(string, string) error {
+	if f.seen++; f.seen == f.n {
+		return errFault
+	}
+	return nil
+}
+
+// faulty is a disk whose n-th operation fails, reading included.
+type faulty struct {
+	host.FS
+	faults *faults
+}
+
+func (f faulty) Open(path string) (host.File, error) {
+	if err := f.faults.next("open", path); err != nil {
+		return nil, err
+	}
+	return f.FS.Open(path)
+}
+
+// atEachFault does work with its first operation failing, then with its second, and so on. A failure
+// must be told, whatever it was that failed.
+func atEachFault(t *testing.T, what string, work func(f *faults) error) {
+	t.Helper()
+	for n := 1; ; n++ {
+		f := &faults{n: n}
+		err := work(f)
+		if f.seen < n {
+			if err != nil || n == 1 {
+				t.Errorf("%s: %d operations, without a failure: %v", what, n-1, err)
+			}
+			return
+		}
+		if err == nil {
+			t.Errorf("%s: operation %d failed, and nothing is told", what, n)
+		}
+	}
+}
+
+// onDisk is a client whose disk has the faults.
+func (s *site) onDisk(files *mem.FS, f *faults) pki.Client {
+	return pki.Client{Folder: pki.Folder{FS: faulty{files.Counted(f.next), f}, Dir: "/identity"}, Now: s.clock.now}
+}
+
+// TestDiskFaults: no failure of a disk is taken for a success.
+func TestDiskFaults(t *testing.T) {
+	s := newSite(t, "acme")
+	disk := func(f *faults, files *mem.FS) host.FS { return faulty{files.Counted(f.next), f} }
+	authority, hub, identity := mem.NewFS(mem.Options{}), mem.NewFS(mem.Options{}), mem.NewFS(mem.Options{})
+	a, err := pki.NewAuthority(authority, "/a", "acme", start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := pki.OpenHub(hub, "/h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := h.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	certs, err := a.Vouch(request, "hub1", nil, start())
+	if err == nil {
+		err = h.Install(certs)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := s.enrolled(s.onDisk(identity, &faults{}), "web1")
+	if _, err := s.onDisk(identity, &faults{}).Renew(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	signers := pki.EncodeCertificates(signerOf(t, s.hub))
+	for what, work := range map[string]func(f *faults) error{
+		"a new authority": func(f *faults) error {
+			_, err := pki.NewAuthority(disk(f, mem.NewFS(mem.Options{})), "/a", "acme", start())
+			return err
+		},
+		"an authority": func(f *faults) error { _, err := pki.OpenAuthority(disk(f, authority), "/a"); return err },
+		"a new hub":    func(f *faults) error { _, err := pki.OpenHub(disk(f, mem.NewFS(mem.Options{})), "/h"); return err },
+		"a hub": func(f *faults) error {
+			h, err := pki.OpenHub(disk(f, hub), "/h")
+			if err != nil {
+				return err
+			}
+			return h.Install(certs)
+		},
+		"enrolling": func(f *faults) error {
+			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Enrol(t.Context(), s.url, s.token(nil), "web"+tokenName())
+			return err
+		},
+		"renewing": func(f *faults) error {
+			s.clock.forward(10 * time.Minute)
+			_, err := s.onDisk(identity, f).Renew(t.Context(), nil)
+			return err
+		},
+		"learning": func(f *faults) error {
+			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Folder.Learn(i, []string{"https://other"}, []string{"tls://other"}, signers)
+			return err
+		},
+		"what is known": func(f *faults) error {
+			folder := s.onDisk(identity, f).Folder
+			k, err := folder.LoadKnown()
+			if err != nil {
+				return err
+			}
+			return folder.SaveKnown(k)
+		},
+	} {
+		atEachFault(t, what, work)
+	}
+}
+
+// TestStoreFaults: a hub that cannot read or write its store tells that, and can do it again.
+func TestStoreFaults(t *testing.T) {
+	s := newSite(t, "acme")
+	second := s.beside("hub2")
+	from := loopback()
+	// each does work that is new for each fault, and does the same again without one.
+	each := func(what string, begin func() func() error) {
+		t.Helper()
+		atEachFault(t, what, func(f *faults) error {
+			work := begin()
+			for _, m := range []*memory{s.tokens, s.targets, s.facts, s.names} {
+				m.fail = f.next
+			}
+			err := work()
+			for _, m := range []*memory{s.tokens, s.targets, s.facts, s.names} {
+				m.fail = nil
+			}
+			if refusal, theirs := errors.AsType[*pki.Refusal](err); theirs {
+				t.Errorf("%s: a failure of the store is told as %d %s", what, refusal.Status, refusal.Text)
+			}
+			if err != nil {
+				if err := work(); err != nil {
+					t.Errorf("%s, again after %v: %v", what, f.n, err)
+				}
+			}
+			return err
+		})
+	}
+	each("enrolling", func() func() error {
+		e := pki.EnrolmentFor(t, s.token(nil), "web"+tokenName())
+		return func() error { _, err := s.registrar.Enrol(t.Context(), e, from); return err }
+	})
+	each("retiring", func() func() error {
+		id := s.enrolled(s.host(), "web"+tokenName()).ID
+		return func() error {
+			_, err := s.registrar.Stand(t.Context(), id, fleet.Retired, "ada", "old")
+			return err
+		}
+	})
+	each("a token", func() func() error {
+		terms := pki.Terms{Uses: 1, Expires: start().Add(time.Hour).Unix()}
+		return func() error { _, err := s.registrar.CreateToken(t.Context(), terms, "ada"); return err }
+	})
+	each("withdrawing a token", func() func() error {
+		token := s.token(nil)
+		return func() error { return s.registrar.WithdrawToken(t.Context(), token.ID, "ada") }
+	})
+	each("rebuilding", func() func() error {
+		i := s.enrolled(s.host(), "web"+tokenName())
+		if err := errors.Join(s.targets.Delete(t.Context(), string(i.ID), 0), s.names.Delete(t.Context(), "name/"+i.Name, 0)); err != nil {
+			t.Fatal(err)
+		}
+		trust := trustOf(t, s.hub, nil)
+		p, err := trust.Verify(i.Chain(), s.clock.now(), pki.TargetKind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() error { _, err := s.registrar.Rebuild(t.Context(), p); return err }
+	})
+	each("a hub", func() func() error {
+		id := "hub" + tokenName()
+		_, err := second.registrar.Stand(t.Context(), s.enrolled(s.host(), "web"+tokenName()).ID, fleet.Revoked, "eve", "none")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() error { return s.registrar.Withdraw(t.Context(), id, signerOf(t, second.hub), "ada", "lost") }
+	})
+}

@@ -1,0 +1,73 @@
+package pki_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// TestProfilesOfCertificates: each certificate may do what it is for, for as long as documented.
+func TestProfilesOfCertificates(t *testing.T) {
+	a := newAuthority(t, "acme")
+	h := newHub(t, a, "hub1")
+	i := issuerOf(t, h)
+	key := newKey(t).Public().(*ecdsa.PublicKey)
+	id, err := pki.TargetIDOf(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err1 := i.Target(key, id, pki.Claims{Name: "web1"}, start())
+	person, err2 := i.Person(key, "ada", pki.PersonLife, start())
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	client, server := x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth
+	day := 24 * time.Hour
+	for what, c := range map[string]struct {
+		cert  *x509.Certificate
+		ca    bool
+		usage x509.KeyUsage
+		ext   []x509.ExtKeyUsage
+		life  time.Duration
+	}{
+		"authority": {a.Certificate(), true, x509.KeyUsageCertSign | x509.KeyUsageCRLSign, nil, 7300 * day},
+		"hub":       {leafOf(t, h), false, x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{server, client}, 365 * day},
+		"issuer":    {i.Certificate(), true, x509.KeyUsageCertSign, []x509.ExtKeyUsage{client}, 365 * day},
+		"signer":    {signerOf(t, h), false, x509.KeyUsageDigitalSignature, nil, 365 * day},
+		"target":    {target, false, x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{client}, day},
+		"person":    {person, false, x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{client}, 90 * day},
+	} {
+		begin := start().Add(-5 * time.Minute)
+		if parentBegin := a.Certificate().NotBefore; parentBegin.After(begin) {
+			begin = parentBegin
+		}
+		if c.cert.IsCA != c.ca || c.cert.KeyUsage != c.usage || !slices.Equal(c.cert.ExtKeyUsage, c.ext) ||
+			!c.cert.NotBefore.Equal(begin) || !c.cert.NotAfter.Equal(start().Add(c.life)) || c.cert.SerialNumber.BitLen() < 64 || c.cert.SerialNumber.BitLen() > 128 {
+			t.Errorf("%s: %t %v %v from %s to %s", what, c.cert.IsCA, c.cert.KeyUsage, c.cert.ExtKeyUsage, c.cert.NotBefore, c.cert.NotAfter)
+		}
+		if c.ca != (len(c.cert.PermittedURIDomains) == 1 && c.cert.PermittedDNSDomainsCritical && c.cert.BasicConstraintsValid) {
+			t.Errorf("%s: it is for %v", what, c.cert.PermittedURIDomains)
+		}
+	}
+	if n := a.Certificate(); n.MaxPathLen != 1 || !i.Certificate().MaxPathLenZero || len(i.Certificate().ExcludedIPRanges) != 2 || len(i.Certificate().ExcludedDNSDomains) != 1 {
+		t.Error("an issuer can make issuers, or certificates for hosts")
+	}
+	if _, err := i.Person(key, "ada", pki.PersonLife+1, start()); err == nil {
+		t.Error("a person gets a longer life")
+	}
+	if _, err := i.Person(key, "ada", 0, start()); err == nil {
+		t.Error("a person gets no life")
+	}
+	late := start().Add(365*day - time.Hour)
+	if last, err := i.Target(key, id, pki.Claims{Name: "web1"}, late); err != nil || !last.NotAfter.Equal(i.Certificate().NotAfter) {
+		t.Errorf("a certificate that outlives its issuer: %v", err)
+	}
+	if _, err := i.Target(key, id, pki.Claims{Name: "web1"}, start().Add(365*day)); err == nil {
+		t.Error("an issuer that has ended makes certificates")
+	}
+}
