@@ -162,7 +162,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.giver = &content.Server{Store: h.content, May: h.mayRead}
-	if h.view, err = view.Open(h.dir("view.db"), h.set.Retention.view()); err != nil {
+	if h.view, err = view.Open(h.dir(viewFile), h.set.Retention.view()); err != nil {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version,

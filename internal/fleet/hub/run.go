@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // errAgain is of a hub that has to begin anew, as one of several.
@@ -26,6 +27,10 @@ func Run(ctx context.Context, c Config) error {
 		err := newHub(ctx, c, theWorld()).run(ctx)
 		switch {
 		case errors.Is(err, errAgain):
+		case errors.Is(err, view.ErrDamaged) && ctx.Err() == nil:
+			if rerr := c.replaceView(ctx, err); rerr != nil {
+				return errors.Join(err, rerr)
+			}
 		case ctx.Err() != nil || !c.restarts(err):
 			return err
 		case !c.awaitRoom(ctx, err):
@@ -68,6 +73,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
+	g.Go(func() error { return h.watchView(ctx) })
 	g.Go(func() error { return h.courier.gather(ctx) })
 	g.Go(func() error { return h.fillIn(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })

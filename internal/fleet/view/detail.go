@@ -37,10 +37,10 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN parts p ON p.n = a.top LEFT JOIN statuses s USING (target) LEFT JOIN words f ON f.n = s.facts
 		WHERE t.target = ?`, n).Scan(&doc, &d.Issued, &d.Withdrawn, &top, &facts)
 	if err != nil {
-		return d, unread(err)
+		return d, v.unread(err)
 	}
 	if err := fill(&d, doc, top, facts); err != nil {
-		return d, unread(err)
+		return d, v.unread(err)
 	}
 	v.serve(&d)
 	d.Modules, err = v.modulesOn(ctx, n, v.silentSince(d.Target, now))
@@ -59,7 +59,7 @@ func (v *View) find(ctx context.Context, name string) (int64, error) {
 		return 0, unknown(name)
 	}
 	if err != nil {
-		return 0, unread(err)
+		return 0, v.unread(err)
 	}
 	return n, nil
 }
@@ -67,7 +67,7 @@ func (v *View) find(ctx context.Context, name string) (int64, error) {
 func fill(d *document.TargetDetail, doc, top, facts string) error {
 	var stored fleet.Target
 	if err := json.Unmarshal([]byte(doc), &stored); err != nil {
-		return err
+		return damaged(err)
 	}
 	d.Key, d.Token, d.By = stored.Key, stored.Token, stored.By
 	d.Enrolled = stored.Enrolled * int64(time.Second)
@@ -75,7 +75,7 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 	d.Serials = append(d.Serials, stored.Serials...)
 	if facts != "" {
 		if err := json.Unmarshal([]byte(facts), &d.Facts); err != nil {
-			return err
+			return damaged(err)
 		}
 	}
 	if top == "" {
@@ -84,7 +84,7 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 	var a fleet.Assigned
 	err := json.Unmarshal([]byte(top), &a)
 	d.Top = &a.Revision
-	return err
+	return damaged(err)
 }
 
 func (v *View) serve(d *document.TargetDetail) {

@@ -59,11 +59,11 @@ func (v *View) Events(ctx context.Context, q EventQuery) (document.EventPage, er
 		WHERE ` + strings.Join(where.text, " AND ") + " ORDER BY e.seq " + order + ", e.place " + order + " LIMIT ?"
 	rows, err := v.read.QueryContext(ctx, query, append(where.args, limit)...)
 	if err != nil {
-		return page, unread(err)
+		return page, v.unread(err)
 	}
 	defer rows.Close()
 	if page.Events, err = events(rows); err != nil {
-		return page, unread(err)
+		return page, v.unread(err)
 	}
 	if newest {
 		slices.Reverse(page.Events)

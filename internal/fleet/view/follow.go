@@ -50,7 +50,7 @@ func (v *View) Follow(ctx context.Context, s Sources) error {
 func (v *View) place(ctx context.Context) (seq uint64, mark []byte, err error) {
 	var n int64
 	if err := v.read.QueryRowContext(ctx, "SELECT seq, mark FROM position").Scan(&n, &mark); err != nil {
-		return 0, nil, unread(err)
+		return 0, nil, v.unread(err)
 	}
 	return uint64(n), mark, nil
 }
@@ -143,14 +143,14 @@ func (v *View) mirror(ctx context.Context, store fleet.Store, put func(context.C
 func (v *View) present(ctx context.Context, table string) (map[string]bool, error) {
 	rows, err := v.read.QueryContext(ctx, fmt.Sprintf("SELECT w.text FROM %s JOIN words w ON w.n = target", table))
 	if err != nil {
-		return nil, unread(err)
+		return nil, v.unread(err)
 	}
 	defer rows.Close()
 	out := map[string]bool{}
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, unread(err)
+			return nil, v.unread(err)
 		}
 		out[id] = true
 	}

@@ -51,7 +51,7 @@ func (v *View) shrink(ctx context.Context) (all bool, err error) {
 		err = errors.Join(err, one)
 	}
 	if err != nil {
-		return false, fmt.Errorf("cannot give back what the read model does not need: %w", err)
+		return false, fmt.Errorf("cannot give back what the read model does not need: %w", v.noted(err))
 	}
 	return busy == 0, nil
 }

@@ -140,5 +140,5 @@ func unpackRows(b []byte, into map[int64]row) error {
 		r.waits, r.failure = p.text(has&hasWaits != 0), p.text(has&hasFailure != 0)
 		into[module] = r
 	}
-	return p.err
+	return damaged(p.err)
 }

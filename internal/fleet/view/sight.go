@@ -25,7 +25,7 @@ type sight struct {
 func (v *View) look(ctx context.Context, read func(*sight) error) error {
 	t, err := v.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return unread(err)
+		return v.unread(err)
 	}
 	defer func() { _ = t.Rollback() }() // nothing was written
 	s := &sight{Tx: t, ctx: ctx, texts: map[int64]string{0: ""}}
@@ -36,7 +36,7 @@ func (v *View) look(ctx context.Context, read func(*sight) error) error {
 		err = read(s)
 	}
 	if err != nil {
-		return unread(err)
+		return v.unread(err)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (v *View) numberOf(ctx context.Context, text string) (int64, error) {
 		return -1, nil
 	}
 	if err != nil {
-		return 0, unread(err)
+		return 0, v.unread(err)
 	}
 	return n, nil
 }
@@ -86,7 +86,7 @@ func (s *sight) assigned(part int64) (a fleet.Assigned, err error) {
 	if err := s.doc.QueryRowContext(s.ctx, part).Scan(&doc); err != nil {
 		return a, err
 	}
-	return a, json.Unmarshal(doc, &a)
+	return a, damaged(json.Unmarshal(doc, &a))
 }
 
 // wanted is what a target should have of a module.

@@ -23,7 +23,7 @@ func (v *View) Status(ctx context.Context, now time.Time) (document.Status, erro
 	}
 	err = v.read.QueryRowContext(ctx, "SELECT COUNT(DISTINCT module) FROM listed WHERE list IN (SELECT a.list FROM assignments a JOIN targets t ON t.target = a.target AND t.active)").Scan(&s.Modules)
 	if err != nil {
-		return s, unread(err)
+		return s, v.unread(err)
 	}
 	s.Position, err = v.Position(ctx)
 	return s, err

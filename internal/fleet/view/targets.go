@@ -128,24 +128,26 @@ const targetQuery = `
 func (v *View) targets(ctx context.Context, where string, now time.Time, args ...any) ([]document.Target, error) {
 	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(targetQuery, where), args...)
 	if err != nil {
-		return nil, unread(err)
+		return nil, v.unread(err)
 	}
 	defer rows.Close()
 	var out []document.Target
 	for rows.Next() {
 		t, err := v.target(rows, now)
 		if err != nil {
-			return nil, unread(err)
+			return nil, v.unread(err)
 		}
 		out = append(out, t)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, unread(err)
+		return nil, v.unread(err)
 	}
 	return out, nil
 }
 
-func unread(err error) error { return fmt.Errorf("cannot read the read model: %w", err) }
+func (v *View) unread(err error) error {
+	return fmt.Errorf("cannot read the read model: %w", v.noted(err))
+}
 
 func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	var doc, withdrawn, said, failure string
@@ -160,7 +162,7 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	}
 	var stored fleet.Target
 	if err := json.Unmarshal([]byte(doc), &stored); err != nil {
-		return t, err
+		return t, damaged(err)
 	}
 	t.ID, t.Name, t.Fleet, t.Labels, t.Standing = stored.ID, stored.Name, stored.Fleet, stored.Labels, stored.Standing
 	t.Suspect = stored.Suspect

@@ -52,6 +52,7 @@ type View struct {
 	contacts map[fleet.TargetID]contact
 	belongs  map[string]Belongs // by the target's name
 	more     chan struct{}      // closed and made anew at each change
+	damage   chan error         // the first damage
 }
 
 // contact is when an agent was heard of, and whether it is connected.
@@ -96,7 +97,7 @@ func Remove(file string) error {
 }
 
 func open(file string, o Options) (*View, error) {
-	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{})}
+	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{}), damage: make(chan error, 1)}
 	var err error
 	// What the last transactions wrote may be lost with the power, never half of one: the
 	// position goes with them.
@@ -227,7 +228,7 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 	ctx = context.WithoutCancel(ctx)
 	raw, err := v.write.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
+		return fmt.Errorf("cannot write %s into the read model: %w", what, v.noted(err))
 	}
 	t := &tx{Tx: raw, ctx: ctx, v: v}
 	if err = f(t); err == nil {
@@ -237,7 +238,7 @@ func (v *View) update(ctx context.Context, what string, f func(*tx) error) error
 		_ = raw.Rollback() // the error that led here is the one to tell
 		clear(v.rows)
 		v.forget()
-		return fmt.Errorf("cannot write %s into the read model: %w", what, err)
+		return fmt.Errorf("cannot write %s into the read model: %w", what, v.noted(err))
 	}
 	v.changed()
 	return nil
