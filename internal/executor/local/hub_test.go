@@ -33,7 +33,7 @@ func TestThroughAHub(t *testing.T) {
 	if overWire() {
 		return
 	}
-	skip, checks := hooked+"|"+slow+"|TestWaysLeadToOneState", "10" // of each random history: TestOverTheWire has the rest
+	skip, checks := hooked+"|"+slow+"|"+random, "10" // TestOverTheWire has the random histories
 	if os.Getenv("FETTLE_LONG") != "" {
 		skip, checks = hooked, "100"
 	}
