@@ -49,3 +49,50 @@ func TestAlike(t *testing.T) {
 		}
 	})
 }
+
+// TestAlikeInEachField: each field that makes something of a machine counts by itself, and no other does.
+func TestAlikeInEachField(t *testing.T) {
+	full := func() *fleet.Assignment {
+		return &fleet.Assignment{
+			Format: fleet.AssignmentFormat, Target: "t", Name: "n", Fleet: "f", Labels: map[string]string{"a": "b"},
+			Top: fleet.Assigned{Bundle: fleet.Bundle{Digest: "top", Size: 1}}, Modules: []fleet.Assigned{{Module: "m", Bundle: fleet.Bundle{Digest: "m", Size: 1}}},
+			Exported: []exported.Table{{Module: "m", Output: "o", Type: json.RawMessage(`"string"`), Values: []exported.Value{{Target: "x", Value: json.RawMessage(`"v"`)}}}},
+		}
+	}
+	for what, c := range map[string]struct {
+		change func(a *fleet.Assignment)
+		alike  bool
+	}{
+		"nothing":     {func(*fleet.Assignment) {}, true},
+		"format":      {func(a *fleet.Assignment) { a.Format = "x" }, false},
+		"target":      {func(a *fleet.Assignment) { a.Target = "x" }, false},
+		"name":        {func(a *fleet.Assignment) { a.Name = "x" }, false},
+		"fleet":       {func(a *fleet.Assignment) { a.Fleet = "x" }, false},
+		"labels":      {func(a *fleet.Assignment) { a.Labels["a"] = "x" }, false},
+		"top":         {func(a *fleet.Assignment) { a.Top.Bundle.Digest = "x" }, false},
+		"module":      {func(a *fleet.Assignment) { a.Modules[0].Module = "x" }, false},
+		"bundle":      {func(a *fleet.Assignment) { a.Modules[0].Bundle.Size = 2 }, false},
+		"one more":    {func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) }, false},
+		"none":        {func(a *fleet.Assignment) { a.Modules = nil }, false},
+		"values":      {func(a *fleet.Assignment) { a.Exported[0].Values[0].Value = json.RawMessage(`"x"`) }, false},
+		"epoch":       {func(a *fleet.Assignment) { a.Epoch = 9 }, true},
+		"generation":  {func(a *fleet.Assignment) { a.Generation = 9 }, true},
+		"issued":      {func(a *fleet.Assignment) { a.Issued = 9 }, true},
+		"frozen":      {func(a *fleet.Assignment) { a.Frozen = "x" }, true},
+		"withdrawn":   {func(a *fleet.Assignment) { a.Withdrawn = "x" }, true},
+		"program":     {func(a *fleet.Assignment) { a.Program = &fleet.Program{Version: "x"} }, true},
+		"revision":    {func(a *fleet.Assignment) { a.Modules[0].Revision.Commit = "x" }, true},
+		"needs":       {func(a *fleet.Assignment) { a.Modules[0].Needs = []fleet.Need{{Module: "x"}} }, true},
+		"permit":      {func(a *fleet.Assignment) { a.Top.Permit = "x" }, true},
+		"time of day": {func(a *fleet.Assignment) { a.Modules[0].NotBefore = 9 }, true},
+	} {
+		a, b := full(), full()
+		c.change(b)
+		if alike(a, b) != c.alike || (keyOf(a) == keyOf(b)) != c.alike {
+			t.Errorf("%s: alike %t, the same key %t, want %t", what, alike(a, b), keyOf(a) == keyOf(b), c.alike)
+		}
+	}
+	if a := full(); alike(a, nil) || alike(nil, a) || !alike(nil, nil) || keyOf(nil) != "" {
+		t.Error("nothing is like something")
+	}
+}

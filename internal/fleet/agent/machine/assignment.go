@@ -38,6 +38,7 @@ func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 	}
 	m.Modules = keep
 	m.due[fetchTimer] = m.now.Mono
+	m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono) // a newer assignment is tried at once
 	m.failures[fetchTimer] = 0
 	m.report(fleet.Event{Kind: fleet.Accepted, Text: fmt.Sprintf("generation %d.%d", a.Epoch, a.Generation)})
 }
@@ -88,7 +89,6 @@ func (m *Machine) fetchEnded(e Fetched) {
 	case e.Error == "":
 		m.fetched, m.failures[fetchTimer] = o, 0
 		m.setTrouble("")
-		m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono)
 		m.do(Retain{m.needed()})
 	case e.Refused:
 		m.setTrouble(e.Error)

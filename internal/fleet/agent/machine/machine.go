@@ -83,7 +83,7 @@ func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 	for i := range m.due {
 		m.due[i] = never
 	}
-	m.due[lockTimer], m.due[renewTimer], m.due[actTimer], m.due[informTimer] = 0, 0, 0, 0
+	m.due[lockTimer], m.due[actTimer] = 0, 0
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(cfg.Target) + cfg.Boot))
 	m.dice = h.Sum64()

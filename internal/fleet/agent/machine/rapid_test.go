@@ -115,7 +115,7 @@ func (h history) complete() {
 }
 
 func (h history) happen() {
-	switch h.n("event", 0, 14) {
+	switch h.n("event", 0, 16) {
 	case 0:
 		h.publish()
 	case 1:
@@ -143,6 +143,8 @@ func (h history) happen() {
 	case 11:
 		id := fmt.Sprint("run", h.n("run", 0, 9))
 		h.step(machine.Requested{Do: fleet.Do{ID: id + ".withdrawn", What: fleet.DoWithdraw, Arg: id}})
+	case 15:
+		h.sleeps()
 	case 9:
 		h.step(machine.Frost{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})
 	default:

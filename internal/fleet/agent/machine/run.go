@@ -17,7 +17,7 @@ func (m *Machine) next() {
 		m.due[thawTimer] = m.now.Mono + thawAgain
 		m.do(Thaw{})
 	}
-	if m.bad != (order{}) && m.isDue(badTimer) {
+	if m.isDue(badTimer) {
 		m.bad = order{}
 	}
 	m.program()
@@ -197,8 +197,7 @@ func (m *Machine) neverBegan(r *Run, why string) {
 
 func (m *Machine) ended(r *Run, o Outcome) {
 	if r.Cause == Asked {
-		m.changed = m.changed || m.Apply != "" || m.Verify != ""
-		m.Verify = ""
+		m.Verify, m.changed = "", true
 		if r.By == m.Apply {
 			m.Apply = ""
 		}

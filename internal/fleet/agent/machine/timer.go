@@ -120,7 +120,7 @@ func (m *Machine) nextRun() time.Duration {
 	case !ok:
 		return never
 	case m.frozen() != "":
-		return m.due[sweepTimer]
+		return min(m.due[sweepTimer], m.due[fullTimer])
 	}
 	if cause, _ := m.cause(c); cause != "" { // only the lock is in the way
 		return m.now.Mono
@@ -131,7 +131,7 @@ func (m *Machine) nextRun() time.Duration {
 	case m.tried(c):
 		return min(m.due[retryTimer], m.whenCool())
 	}
-	return m.due[sweepTimer]
+	return min(m.due[sweepTimer], m.due[fullTimer])
 }
 
 // whenCool is when something that was touched beside a failure is looked at.

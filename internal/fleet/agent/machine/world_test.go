@@ -76,6 +76,9 @@ type world struct {
 	begun   map[string]bool       // those that something was run for
 	ended   map[string]fleet.Done // how the hub heard that they ended
 	steps   int
+	// disk is what was written last, "" for nothing; healing is set where all goes well.
+	disk    string
+	healing bool
 	wrong   []string
 }
 
@@ -140,12 +143,14 @@ func (w *world) step(e machine.Event) {
 		w.budget--
 		w.do(a)
 	}
+	w.checkKept(e)
 }
 
 func (w *world) do(a machine.Action) {
 	w.did = append(w.did, a)
 	switch a := a.(type) {
 	case machine.Persist:
+		w.disk = onDisk(*a.Kept)
 		before := w.durable()
 		w.write(a.Kept)
 		if now := w.durable(); before.Accepted != nil && now.Accepted.Newer(*before.Accepted) < 0 {
@@ -321,7 +326,8 @@ func (w *world) elapse(d time.Duration) {
 
 // heal lets everything that is begun go well, until nothing is left to do for some time.
 func (w *world) heal(rounds int) {
-	w.budget = -1
+	w.budget, w.healing = -1, true
+	defer func() { w.healing = false }()
 	if !w.up {
 		w.up = true
 		w.step(machine.Link{Up: true})
@@ -378,19 +384,4 @@ func (w *world) answerAsk() {
 		w.step(machine.Offered{Assignment: w.all[len(w.all)-1]})
 	}
 	w.step(machine.Answered{})
-}
-
-func (w *world) states() string {
-	var out []string
-	for _, s := range w.m.Status().Modules {
-		text := strings.TrimPrefix(s.Module, "modules/") + " " + string(s.State)
-		if s.Waits != "" {
-			text += " (" + s.Waits + ")"
-		}
-		if s.Error != "" {
-			text += " error: " + s.Error
-		}
-		out = append(out, text)
-	}
-	return strings.Join(out, "; ")
 }
