@@ -1,0 +1,206 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// TestBackendsThatFail: whichever call of a backend fails, the route that made it fails, with the reason,
+// and the audit log has that as the outcome.
+func TestBackendsThatFail(t *testing.T) {
+	tried := 0
+	for _, q := range requests {
+		method, path, _ := strings.Cut(q.route, " ")
+		if strings.HasSuffix(path, "/look") || strings.HasSuffix(path, "/work") || strings.HasSuffix(path, "/follow") {
+			continue // a stream has begun by then
+		}
+		for at := 1; ; at++ {
+			calls := 0
+			hub := newHub(t)
+			h := hub.Handler()
+			h.Backend = faulty{h.Backend, at, &calls}
+			h.Metrics = http.NotFoundHandler()
+			w := ask(h, method, q.path, "admin", q.body)
+			if calls < at {
+				break
+			}
+			tried++
+			var p document.Problem
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusInternalServerError || !strings.Contains(p.Detail, errFault.Error()) {
+				t.Errorf("%s, call %d of the backend failed: %d %s", q.route, at, w.Code, w.Body)
+			}
+			if acts := hub.Acts(); method == "POST" && (len(acts) != 2 || !strings.HasSuffix(acts[1], errFault.Error())) {
+				t.Errorf("%s, call %d of the backend failed, and the audit log has %q", q.route, at, acts)
+			}
+		}
+	}
+	if tried < len(requests)*2/3 {
+		t.Errorf("only %d calls were made to fail", tried)
+	}
+}
+
+// TestFormatsOfAnswers: each document of an answer has its format, and lists are there if they are empty.
+func TestFormatsOfAnswers(t *testing.T) {
+	hub := newHub(t)
+	for _, q := range requests {
+		method, path, _ := strings.Cut(q.route, " ")
+		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
+		if route.Stream || route.Upgrade || path == "/v1/openapi.json" {
+			continue
+		}
+		w := ask(hub.Handler(), method, q.path, "admin", q.body)
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+			continue // those of text
+		}
+		var has struct {
+			Format string `json:"format"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &has); err != nil || !strings.HasPrefix(has.Format, "fettle.") {
+			t.Errorf("%s has the format %q: %v", q.route, has.Format, err)
+		}
+		if strings.Contains(w.Body.String(), `s":null`) {
+			t.Errorf("%s has a list that is null: %s", q.route, w.Body)
+		}
+	}
+}
+
+// TestNumbersOfTokens: a token has no fewer than no uses, and no end in the past; what is left out is the
+// backend's to choose.
+func TestNumbersOfTokens(t *testing.T) {
+	for body, want := range map[string]int{
+		`{}`: 200, `{"uses":0,"expires_ns":0}`: 200, `{"uses":1,"expires_ns":1}`: 200, `{"uses":-1}`: 400, `{"expires_ns":-1}`: 400, `{"labels":{"a b":"c"}}`: 400,
+	} {
+		if w := ask(newHub(t).Handler(), "POST", "/v1/tokens", "admin", body); w.Code != want {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestRequestsThatAreWrong: what agents are asked for is checked before any of them is.
+func TestRequestsThatAreWrong(t *testing.T) {
+	const day = 24 * 3600 * 1_000_000_000
+	for body, want := range map[string]int{
+		`{"what":"apply","select":["web*"]}`:                                               200,
+		`{"what":"dance","select":["web*"]}`:                                               400,
+		`{"what":"apply"}`:                                                                 400,
+		`{"what":"apply","select":["db1"]}`:                                                409,
+		`{"what":"apply","select":["nobody"]}`:                                             400,
+		`{"what":"run","select":["web*"]}`:                                                 400,
+		`{"what":"run","select":["web*"],"run":{}}`:                                        400,
+		`{"what":"run","select":["web*"],"run":{"argv":["true"]}}`:                         200,
+		`{"what":"apply","select":["web*"],"run":{"argv":["true"]}}`:                       400,
+		fmt.Sprintf(`{"what":"apply","select":["web*"],"expires_ns":%d}`, int64(90*day)):   200,
+		fmt.Sprintf(`{"what":"apply","select":["web*"],"expires_ns":%d}`, int64(90*day+1)): 400,
+		`{"what":"apply","select":["web*"],"expires_ns":-1}`:                               400,
+	} {
+		if w := ask(newHub(t).Handler(), "POST", "/v1/requests", "admin", body); w.Code != want {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestPathsAndMethods: a known caller is told which methods a path has, and only then.
+func TestPathsAndMethods(t *testing.T) {
+	h := newHub(t).Handler()
+	for path, allow := range map[string]string{"/v1/tokens": "GET, POST", "/v1/status": "GET", "/v1/nothing": "", "/v1//status": ""} {
+		w := ask(h, "DELETE", path, "read", "")
+		want := http.StatusMethodNotAllowed
+		switch path {
+		case "/v1/nothing":
+			want = http.StatusNotFound
+		case "/v1//status":
+			want = http.StatusBadRequest
+		}
+		if got := w.Header().Get("Allow"); w.Code != want && w.Code != http.StatusNotFound || !sameMethods(got, allow) {
+			t.Errorf("%s: %d, %q is allowed, want %d and %q", path, w.Code, got, want, allow)
+		}
+		if w := ask(h, "DELETE", path, "", ""); w.Code != http.StatusUnauthorized || w.Header().Get("Allow") != "" {
+			t.Errorf("%s tells a stranger %d %q", path, w.Code, w.Header().Get("Allow"))
+		}
+		if _, has := w.Header()["Allow"]; has && allow == "" {
+			t.Errorf("%s: there is an empty list of methods", path)
+		}
+	}
+}
+
+func sameMethods(a, b string) bool {
+	x, y := strings.Split(a, ", "), strings.Split(b, ", ")
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+// TestAnswersThatAreLost: if the store does not answer, it is not known whether a change was made. The
+// problem says why nothing can be changed by now.
+func TestAnswersThatAreLost(t *testing.T) {
+	for _, later := range []error{nil, &api.Refusal{Status: http.StatusConflict, Why: "two of three hubs are away"}} {
+		hub := newHub(t)
+		h := hub.Handler()
+		h.Backend = silent{h.Backend}
+		asked := 0
+		h.MayChange = func() error {
+			if asked++; asked == 1 {
+				return nil
+			}
+			return later
+		}
+		w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`)
+		if said := strings.Contains(w.Body.String(), "By now: two of three hubs are away"); w.Code != http.StatusGatewayTimeout || said != (later != nil) || !strings.Contains(w.Body.String(), "not known whether it was done") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	hub := newHub(t)
+	h := hub.Handler()
+	h.MayChange = func() error { return &api.Refusal{Status: http.StatusConflict, Why: "two of three hubs are away"} }
+	if w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`); w.Code != http.StatusConflict || len(hub.Acts()) != 2 {
+		t.Errorf("%d %s, %q", w.Code, w.Body, hub.Acts())
+	}
+}
+
+// silent is a backend whose store does not answer to a freeze.
+type silent struct{ api.Backend }
+
+func (silent) Freeze(context.Context, access.Who, fleet.TargetID, document.FreezeRequest) error {
+	return fmt.Errorf("cannot freeze: %w", fleet.ErrNoAnswer)
+}
+
+// TestMetricsThatAreNone: a hub without metrics says so.
+func TestMetricsThatAreNone(t *testing.T) {
+	h := newHub(t).Handler()
+	h.Metrics = nil
+	if w := ask(h, "GET", "/metrics", "admin", ""); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "There are no metrics") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestPagesOfTheAuditLog: without an offset a page has the last records, and never more than a thousand.
+func TestPagesOfTheAuditLog(t *testing.T) {
+	for query, want := range map[string]string{"": "-1 1000", "?limit=7": "-1 7", "?offset=0": "0 1000", "?offset=5&limit=1000": "5 1000", "?limit=1001": "-1 1000"} {
+		asked := ""
+		h := newHub(t).Handler()
+		h.Backend = auditing{h.Backend, &asked}
+		if w := ask(h, "GET", "/v1/audit"+query, "admin", ""); w.Code != http.StatusOK || asked != want {
+			t.Errorf("%q: %d, the backend is asked for %s, want %s", query, w.Code, asked, want)
+		}
+	}
+}
+
+type auditing struct {
+	api.Backend
+	asked *string
+}
+
+func (a auditing) AuditLog(_ context.Context, offset int64, limit int) (document.AuditPage, error) {
+	*a.asked = fmt.Sprint(offset, limit)
+	return document.AuditPage{}, nil
+}

@@ -1,0 +1,337 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+var errFault = errors.New("the disk of the hub is broken")
+
+// faulty is a backend of which one call fails, the at-th from 1 on.
+type faulty struct {
+	api.Backend
+	at    int
+	calls *int
+}
+
+func (f faulty) fail() error {
+	if *f.calls++; *f.calls == f.at {
+		return errFault
+	}
+	return nil
+}
+
+// or gives what a backend gives, unless this call fails.
+func or[T any](f faulty, call func() (T, error)) (T, error) {
+	if err := f.fail(); err != nil {
+		var none T
+		return none, err
+	}
+	return call()
+}
+
+func (f faulty) Targets(ctx context.Context, q view.TargetQuery) (document.TargetPage, error) {
+	return or(f, func() (document.TargetPage, error) { return f.Backend.Targets(ctx, q) })
+}
+
+func (f faulty) Target(ctx context.Context, name string, now time.Time) (document.TargetDetail, error) {
+	return or(f, func() (document.TargetDetail, error) { return f.Backend.Target(ctx, name, now) })
+}
+
+func (f faulty) Modules(ctx context.Context, now time.Time) (document.ModulePage, error) {
+	return or(f, func() (document.ModulePage, error) { return f.Backend.Modules(ctx, now) })
+}
+
+func (f faulty) Module(ctx context.Context, q view.ModuleQuery) (document.ModuleDetail, error) {
+	return or(f, func() (document.ModuleDetail, error) { return f.Backend.Module(ctx, q) })
+}
+
+func (f faulty) Events(ctx context.Context, q view.EventQuery) (document.EventPage, error) {
+	return or(f, func() (document.EventPage, error) { return f.Backend.Events(ctx, q) })
+}
+
+func (f faulty) Status(ctx context.Context, now time.Time) (document.Status, error) {
+	return or(f, func() (document.Status, error) { return f.Backend.Status(ctx, now) })
+}
+
+func (f faulty) CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
+	return or(f, func() (document.NewToken, error) { return f.Backend.CreateToken(ctx, by, r) })
+}
+
+func (f faulty) Tokens(ctx context.Context) ([]document.Token, error) {
+	return or(f, func() ([]document.Token, error) { return f.Backend.Tokens(ctx) })
+}
+
+func (f faulty) RevokeToken(ctx context.Context, by access.Who, id string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.RevokeToken(ctx, by, id)
+}
+
+func (f faulty) Hubs(ctx context.Context) (document.HubPage, error) {
+	return or(f, func() (document.HubPage, error) { return f.Backend.Hubs(ctx) })
+}
+
+func (f faulty) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.RetireHub(ctx, by, name, r)
+}
+
+func (f faulty) AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error) {
+	return or(f, func() (document.AuditPage, error) { return f.Backend.AuditLog(ctx, offset, limit) })
+}
+
+func (f faulty) People(ctx context.Context) ([]document.Known, error) {
+	return or(f, func() ([]document.Known, error) { return f.Backend.People(ctx) })
+}
+
+func (f faulty) SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.SetPerson(ctx, by, r)
+}
+
+func (f faulty) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
+	return or(f, func() (document.NewLogin, error) { return f.Backend.CreateLogin(ctx, by, name, r) })
+}
+
+func (f faulty) Logins(ctx context.Context, name string) ([]document.Login, error) {
+	return or(f, func() ([]document.Login, error) { return f.Backend.Logins(ctx, name) })
+}
+
+func (f faulty) WithdrawLogin(ctx context.Context, by access.Who, name, login string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.WithdrawLogin(ctx, by, name, login)
+}
+
+func (f faulty) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Approve(ctx, by, id)
+}
+
+func (f faulty) Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Retire(ctx, by, id, reason)
+}
+
+func (f faulty) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Revoke(ctx, by, id, reason)
+}
+
+func (f faulty) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.SetLabels(ctx, by, id, r)
+}
+
+func (f faulty) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Pin(ctx, by, id, p)
+}
+
+func (f faulty) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Unpin(ctx, by, id, module)
+}
+
+func (f faulty) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Freeze(ctx, by, id, r)
+}
+
+func (f faulty) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Unfreeze(ctx, by, id)
+}
+
+func (f faulty) FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.FreezeAll(ctx, by, r)
+}
+
+func (f faulty) UnfreezeAll(ctx context.Context, by access.Who) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.UnfreezeAll(ctx, by)
+}
+
+func (f faulty) FrozenAll(ctx context.Context) (*document.FleetFreeze, error) {
+	return or(f, func() (*document.FleetFreeze, error) { return f.Backend.FrozenAll(ctx) })
+}
+
+func (f faulty) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Suspect(ctx, by, id, because)
+}
+
+func (f faulty) Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Trust(ctx, by, id, reason)
+}
+
+func (f faulty) Asks(ctx context.Context) ([]document.Ask, error) {
+	return or(f, func() ([]document.Ask, error) { return f.Backend.Asks(ctx) })
+}
+
+func (f faulty) DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, name string, refuse bool, reason string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.DecideAsk(ctx, by, id, what, name, refuse, reason)
+}
+
+func (f faulty) Certificates(ctx context.Context) (document.CertificatePage, error) {
+	return or(f, func() (document.CertificatePage, error) { return f.Backend.Certificates(ctx) })
+}
+
+func (f faulty) ForbidCertificates(ctx context.Context, by access.Who, r document.CertificateForbidding) (document.Request, error) {
+	return or(f, func() (document.Request, error) { return f.Backend.ForbidCertificates(ctx, by, r) })
+}
+
+func (f faulty) AskPolicy(ctx context.Context) (fleet.AskPolicy, error) {
+	return or(f, func() (fleet.AskPolicy, error) { return f.Backend.AskPolicy(ctx) })
+}
+
+func (f faulty) SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.SetAskPolicy(ctx, by, r)
+}
+
+func (f faulty) SaveState(ctx context.Context, by access.Who) (document.HubState, error) {
+	return or(f, func() (document.HubState, error) { return f.Backend.SaveState(ctx, by) })
+}
+
+func (f faulty) BackupSaved(ctx context.Context, by access.Who, at int64) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.BackupSaved(ctx, by, at)
+}
+
+func (f faulty) ApproveAlarm(ctx context.Context, by access.Who, digest string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.ApproveAlarm(ctx, by, digest)
+}
+
+func (f faulty) Notifications(ctx context.Context) ([]document.NotificationState, error) {
+	return or(f, func() ([]document.NotificationState, error) { return f.Backend.Notifications(ctx) })
+}
+
+func (f faulty) SetNotification(ctx context.Context, by access.Who, r document.Notification) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.SetNotification(ctx, by, r)
+}
+
+func (f faulty) RemoveNotification(ctx context.Context, by access.Who, name string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.RemoveNotification(ctx, by, name)
+}
+
+func (f faulty) TestNotification(ctx context.Context, by access.Who, name string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.TestNotification(ctx, by, name)
+}
+
+func (f faulty) DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.DecideNotice(ctx, by, id, deny)
+}
+
+func (f faulty) Programs(ctx context.Context) ([]document.Programmed, error) {
+	return or(f, func() ([]document.Programmed, error) { return f.Backend.Programs(ctx) })
+}
+
+func (f faulty) SetProgram(ctx context.Context, by access.Who, r document.ProgramRequest, targets []fleet.TargetID) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.SetProgram(ctx, by, r, targets)
+}
+
+func (f faulty) Do(ctx context.Context, by access.Who, r document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
+	return or(f, func() (document.Request, error) { return f.Backend.Do(ctx, by, r, targets) })
+}
+
+func (f faulty) Request(ctx context.Context, id string) (document.Request, error) {
+	return or(f, func() (document.Request, error) { return f.Backend.Request(ctx, id) })
+}
+
+func (f faulty) Withdraw(ctx context.Context, by access.Who, id string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Backend.Withdraw(ctx, by, id)
+}
+
+func (f faulty) Requests(ctx context.Context, offset, limit int) (document.RequestPage, error) {
+	return or(f, func() (document.RequestPage, error) { return f.Backend.Requests(ctx, offset, limit) })
+}
+
+func (f faulty) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+	return or(f, func() (io.ReadWriteCloser, error) { return f.Backend.OpenExecutor(ctx, by, id, changes) })
+}
+
+func (f faulty) Repositories(ctx context.Context) ([]document.Repository, error) {
+	return or(f, func() ([]document.Repository, error) { return f.Backend.Repositories(ctx) })
+}
+
+func (f faulty) Exports(ctx context.Context) (document.Exports, error) {
+	return or(f, func() (document.Exports, error) { return f.Backend.Exports(ctx) })
+}
+
+func (f faulty) Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error) {
+	return or(f, func() ([]string, error) { return f.Backend.Because(ctx, id, module) })
+}
+
+func (f faulty) Alarms(ctx context.Context) ([]document.Alarm, error) {
+	return or(f, func() ([]document.Alarm, error) { return f.Backend.Alarms(ctx) })
+}
