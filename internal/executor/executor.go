@@ -170,6 +170,9 @@ type StateRef struct {
 	Addrs  []addr.Addr `json:"addrs"`
 	// Phases are those in which it writes an address, where that is not the first.
 	Phases map[addr.Addr]int `json:"phases,omitempty"`
+	// Line is the text of the source line, for hosts that have no repository to read it
+	// from; "" if it was not recorded.
+	Line string `json:"line,omitempty"`
 }
 
 // Phase is the phase in which the state writes one of its addresses, from 1.

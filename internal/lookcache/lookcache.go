@@ -22,6 +22,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"reflect"
 	"time"
 
 	"fettle.dev/fettle/internal/host"
@@ -160,4 +161,7 @@ func decode(b []byte) (*Memory, bool) {
 
 // Is tells whether the look was at the same question: the same list, planned
 // the same way, against the same state.
-func (m *Memory) Is(k Key) bool { return m != nil && m.Key == k }
+func (m *Memory) Is(k Key) bool { return m != nil && m.Key.Same(k) }
+
+// Same tells whether two keys are about the same question.
+func (k Key) Same(o Key) bool { return reflect.DeepEqual(k, o) }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,7 +61,7 @@ func (w *watched) same(how string, tree repo.Tree, info repo.Revision, err error
 	if wantErr != nil {
 		return
 	}
-	if info != want {
+	if !reflect.DeepEqual(info, want) {
 		w.t.Fatalf("%s: %+v\nelse: %+v", how, info, want)
 	}
 	if got, all := opened(w.t, tree, wantTree), opened(w.t, wantTree, wantTree); got != all {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -96,7 +97,7 @@ func TestSHA256Repository(t *testing.T) {
 	id := g.commit("c")
 	_, info := at(t, g.open(), "main")
 	_, work := workTree(t, g.open())
-	if info.Commit != id || len(id) != 64 || work != info {
+	if info.Commit != id || len(id) != 64 || !reflect.DeepEqual(work, info) {
 		t.Errorf("%+v\n%+v", info, work)
 	}
 }
@@ -106,7 +107,7 @@ func TestWorkTree(t *testing.T) {
 	r := g.open()
 	_, commit := at(t, r, "HEAD")
 	_, clean := workTree(t, r)
-	if clean != commit {
+	if !reflect.DeepEqual(clean, commit) {
 		t.Errorf("clean work tree %+v, commit %+v", clean, commit)
 	}
 	g.write(".gitignore", "*.log\n")

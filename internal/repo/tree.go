@@ -9,7 +9,10 @@
 // no name, link or submodule in it leads out of it.
 package repo
 
-import "io"
+import (
+	"io"
+	"strings"
+)
 
 // Entry is one name in a tree.
 type Entry struct {
@@ -56,4 +59,31 @@ type Revision struct {
 	Dirty   bool   `json:"dirty,omitempty"`   // uncommitted changes are in it
 	// Digest names the content itself, uncommitted changes included.
 	Digest string `json:"digest"`
+	// Parts has the commit of each part of a tree that was composed, as on a host of a
+	// fleet: the root first. Commit is then the commit of the assignment.
+	Parts []PartRevision `json:"parts,omitempty"`
+}
+
+// PartRevision is the revision of a part of a composed tree. A later commit that does not change
+// the part leaves it.
+type PartRevision struct {
+	Directory string `json:"directory,omitempty"` // "modules/web"; "" for the root
+	Commit    string `json:"commit"`
+	Subject   string `json:"subject,omitempty"`
+	Author    string `json:"author,omitempty"` // "" if unknown
+	Time      int64  `json:"time,omitempty"`   // committer time, seconds since 1970
+	Branch    string `json:"branch,omitempty"`
+}
+
+// PartOf is the part that a path of the tree belongs to. ok is false for a revision without
+// parts.
+func (r *Revision) PartOf(path string) (part PartRevision, ok bool) {
+	for _, p := range r.Parts {
+		if p.Directory == "" || strings.HasPrefix(path, p.Directory+"/") {
+			if !ok || len(p.Directory) > len(part.Directory) {
+				part, ok = p, true
+			}
+		}
+	}
+	return part, ok
 }

@@ -141,6 +141,20 @@ func fleetPush(f *fleetOf) {
 	if out := f.hub.Run(f.t, "fettle", "target", "show", "web1"); !strings.Contains(out, "modules/web  ready") || !strings.Contains(out, "generation 2") {
 		f.t.Errorf("%s", out)
 	}
+	// The commit changed only a module. Its run has this commit all the same, and the author.
+	a := f.agents[0]
+	if out := a.Run(f.t, "fettle", "log", "-n", "1"); !strings.Contains(out, ` "two"`) {
+		f.t.Errorf("%s", out)
+	}
+	if out := a.Run(f.t, "fettle", "show"); !strings.Contains(out, "a <a@b>") || !regexp.MustCompile(`modules/web [0-9a-f]{8} "two"`).MatchString(out) {
+		f.t.Errorf("%s", out)
+	}
+	if out := a.Run(f.t, "fettle", "explain", "/etc/motd"); !strings.Contains(out, `file "/etc/motd" {`) || !strings.Contains(out, `"two" of modules/web`) || !strings.Contains(out, "a <a@b>") {
+		f.t.Errorf("%s", out)
+	}
+	if commit := strings.TrimSpace(f.hub.Run(f.t, "git", "-C", "/srv/site", "rev-parse", "HEAD")); !strings.Contains(a.Run(f.t, "fettle", "log", "-n", "1", "--json"), commit) {
+		f.t.Errorf("the last run does not have the commit %s", commit)
+	}
 }
 
 func fleetDrift(f *fleetOf) {

@@ -97,7 +97,7 @@ func nothingToDo(p *plan.Plan) bool {
 // at once more in any case.
 func (x *Executor) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
 	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
-		if key, ok := x.lookKey(r); ok && key == x.last.key {
+		if key, ok := x.lookKey(r); ok && key.Same(x.last.key) {
 			if x.last.todo {
 				r.Take(x.last.request)
 			}

@@ -46,8 +46,9 @@ type hub struct {
 	old      bool         // it knows no parts
 	told     chan struct{}
 	trees    map[string]repo.Tree
-	ended    []fleet.Done // requests that the agent told the end of
-	deaf     bool         // it does not take that
+	ended    []fleet.Done      // requests that the agent told the end of
+	deaf     bool              // it does not take that
+	authors  map[string]string // by commit
 }
 
 func newHub() *hub {
@@ -188,7 +189,11 @@ func (h *hub) part(module string, files map[string]string) fleet.Assigned {
 
 // assign gives the target its next assignment.
 func (h *hub) assign(generation uint64, top map[string]string, modules ...fleet.Assigned) []byte {
-	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation, Top: h.part("", top), Modules: modules}
+	return h.assignTop(generation, h.part("", top), modules...)
+}
+
+func (h *hub) assignTop(generation uint64, top fleet.Assigned, modules ...fleet.Assigned) []byte {
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation, Top: top, Modules: modules}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.newest = a.Marshal()

@@ -41,7 +41,7 @@ func (r *Runner) prepare(ctx context.Context, run machine.Run) (*prepared, error
 	}
 	key := contentKey(run.Want, run.Absent)
 	if r.has != nil && r.has.key == key && maps.Equal(r.has.facts, texts(facts, r.has.used)) {
-		r.has.req.Revision = revisionOf(run.Want, r.has.req.Revision.Digest)
+		r.has.req.Revision = r.revisionOf(run.Want, r.has.req.Revision.Digest)
 		return r.has, nil
 	}
 	if err := r.Close(); err != nil {
@@ -66,7 +66,7 @@ func (r *Runner) compile(run machine.Run, facts map[string]cty.Value) (*prepared
 		return nil, errors.Join(err, closing())
 	}
 	has := &prepared{close: closing}
-	rev := revisionOf(run.Want, digest)
+	rev := r.revisionOf(run.Want, digest)
 	in := compile.Input{Tree: tree, Target: run.Want.Name, Facts: facts, NeedSecrets: true}
 	if has.req, has.used, err = r.request(in, rev, has); err != nil {
 		return nil, errors.Join(err, closing())
@@ -84,6 +84,7 @@ func (r *Runner) request(in compile.Input, rev repo.Revision, has *prepared) (ex
 	}
 	has.last = compile.Result{Exports: res.Exports, Held: res.Held}
 	req := wanted.Request(res, rev)
+	addLines(in.Tree, req.States)
 	req.Repair = res.Policy.Drift != "report"
 	wanted.GoesOn(&req, res.Outputs, res.Held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
@@ -91,12 +92,6 @@ func (r *Runner) request(in compile.Input, rev repo.Revision, has *prepared) (ex
 		return again, err
 	})
 	return req, res.FactsUsed, nil
-}
-
-// revisionOf is what the history has: the commit of the top.
-func revisionOf(a fleet.Assignment, digest string) repo.Revision {
-	v := a.Top.Revision
-	return repo.Revision{Commit: v.Commit, Subject: v.Subject, Time: v.Time, Branch: v.Branch, Digest: digest}
 }
 
 // contentKey names what the list of a composition is made of, besides facts.

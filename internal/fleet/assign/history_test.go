@@ -287,6 +287,19 @@ func (h *history) assigned(in assign.Input, a fleet.Assignment) {
 		h.t.Fatal(err)
 	}
 	h.content(a)
+	h.revision(in, a, old)
+}
+
+// revision: the root bundle names the commit that the target follows, if a part changes.
+func (h *history) revision(in assign.Input, a, old fleet.Assignment) {
+	same := a.Top.Bundle == old.Top.Bundle && fleet.SameModules(a.Modules, old.Modules)
+	r := a.Top.Revision
+	if a.Withdrawn != "" || same {
+		return
+	}
+	if want := in.Refs[r.Branch].Commit; r.Commit != want {
+		h.t.Fatalf("%s gets changed parts of %s and is assigned %s", a.Name, want, r.Commit)
+	}
 }
 
 // content: every bundle is one of its revision, and what modules need is there.

@@ -209,13 +209,20 @@ type carriedKey struct {
 	had, wanted int
 }
 
-// carry keeps the revisions of bundles that did not change: what came with an older
-// commit is still that.
+// carry keeps the revisions of bundles that did not change, so a commit that changes nothing
+// for a target is not a new assignment. If a part changes, the root bundle names the new
+// commit even if the root did not change: the assignment is of that commit.
 func (c *computing) carry(d *decision, want *fleet.Assignment) {
 	if d.was == nil || d.was.Withdrawn != "" {
 		return
 	}
-	want.Top = carried(d.was.Top, want.Top)
+	c.carryModules(d, want)
+	if fleet.SameModules(d.was.Modules, want.Modules) {
+		want.Top = carried(d.was.Top, want.Top)
+	}
+}
+
+func (c *computing) carryModules(d *decision, want *fleet.Assignment) {
 	if len(want.Modules) == 0 || len(d.was.Modules) == 0 {
 		return
 	}

@@ -14,7 +14,8 @@ import (
 // commit is what a commit object says, as far as it matters.
 type commit struct {
 	tree      string
-	time      int64 // of the committer
+	author    string // "name <mail>", without characters that cannot be printed
+	time      int64  // of the committer
 	subject   string
 	signature []byte // nil for none
 	payload   []byte // what is signed: the object without its signature
@@ -48,13 +49,21 @@ func (n naming) parseCommit(raw []byte) (commit, error) {
 
 func subjectOf(message []byte) string {
 	first, _, _ := strings.Cut(strings.TrimLeft(string(message), "\n"), "\n")
+	return printable(first)
+}
+
+// printable is text of a commit to show, of at most 200 bytes.
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(first[:min(len(first), 200)], "?"))
+	}, strings.ToValidUTF8(s[:min(len(s), 200)], "?"))
 }
+
+// personOf is "Name <mail>" of "Name <mail> 1700000000 +0100".
+func personOf(s string) string { return s[:strings.LastIndexByte(s, '>')+1] }
 
 type commitParser struct {
 	commit
@@ -102,6 +111,8 @@ func (p *commitParser) header(name, value string, line []byte) error {
 			return errors.New("its commit names no tree")
 		}
 		p.tree = value
+	case name == "author":
+		p.author = printable(personOf(value))
 	case name == "committer":
 		t, err := personTime(value)
 		if err != nil {

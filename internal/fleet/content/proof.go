@@ -62,6 +62,20 @@ func ParseProof(b []byte) (Proof, error) {
 	return p, nil
 }
 
+// Author is the author of a commit, "name <mail>", if the proof is of that commit; "" if it
+// is not, or cannot be read. Whether the commit is signed does not matter.
+func (p Proof) Author(commit string) string {
+	n, err := namingOf(commit)
+	if err != nil || n.object("commit", p.Commit) != commit {
+		return ""
+	}
+	c, err := n.parseCommit(p.Commit)
+	if err != nil {
+		return ""
+	}
+	return c.author
+}
+
 func decodeStrictly(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -94,6 +94,21 @@ func TestValidity(t *testing.T) {
 	wantErr(t, err, "from the future")
 }
 
+// The author is that of the commit that the proof is of, signed or not, and of no other.
+func TestAuthorOfAProof(t *testing.T) {
+	g := site(t)
+	first := g.commit("first")
+	for _, part := range []string{content.Top, "modules/web"} {
+		a, _, proof := g.pack(first).part(t, part)
+		if got := proof.Author(a.Revision.Commit); got != "Ann <ann@example.org>" {
+			t.Errorf("%q has the author %q", part, got)
+		}
+		if got := proof.Author(g.commit("another")) + proof.Author("") + (content.Proof{}).Author(first); got != "" {
+			t.Errorf("a proof of another commit has the author %q", got)
+		}
+	}
+}
+
 func TestSignersThatAreRefused(t *testing.T) {
 	key := other(t)
 	weak, _ := exec.Command("sh", "-c", "d=$(mktemp -d); ssh-keygen -q -t rsa -b 1024 -N '' -f $d/k && cat $d/k.pub; rm -r $d").Output()

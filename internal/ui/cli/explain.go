@@ -40,7 +40,8 @@ func newExplain(s *session) *cobra.Command {
   TARGET MODULE   why a module on a target of the fleet is as it is, as the hub knows it
 
 What is applied is told from the journal. The repository adds the source line
-and the commit that last wrote it, and what is wanted but not applied yet. Of an
+and the commit that last wrote it, and what is wanted but not applied yet. On a host
+with an agent, the journal has the source line and the commit of its part. Of an
 address with phases each is shown with the state that it comes from; a state that
 waits for what a run gives says for which command.`,
 		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",

@@ -25,8 +25,10 @@ type explanation struct {
 	State   string    `json:"state,omitempty"`
 	Source  string    `json:"source,omitempty"` // file:line
 	Line    string    `json:"line,omitempty"`   // its text
-	// Commit last wrote the line.
+	// Commit last wrote the line. Without a repository that has the applied commit, it is the
+	// commit of Part in the journal.
 	Commit *repo.Revision `json:"commit,omitempty"`
+	Part   string         `json:"part,omitempty"`  // "modules/web", "." for the root
 	Run    *runDoc        `json:"run,omitempty"`   // the run that changed it last
 	First  int            `json:"first,omitempty"` // the run that first managed it
 	Origin string         `json:"origin,omitempty"`
@@ -60,6 +62,11 @@ func (k *known) applied(e *explanation, entry journal.Entry) string {
 	e.Applied, e.Source, e.First, e.By = entry.Step, entry.Src, entry.First, entry.By
 	e.Origin = originText(entry.Origin)
 	commit := k.status.State.Revision.Commit
+	if file, _ := splitSource(entry.Src); entry.Src != "" {
+		if part, ok := k.status.State.Revision.PartOf(file); ok {
+			commit = part.Commit
+		}
+	}
 	if r, ok := k.runs[entry.Run]; ok {
 		doc := runJSON(r)
 		e.Run = &doc
@@ -80,7 +87,7 @@ func holds(l []addr.Addr, a addr.Addr) bool {
 // applied, else as the files are. Where the repository cannot say, it stays out.
 func (k *known) sourceLine(ctx context.Context, e *explanation, commit string) {
 	file, line := splitSource(e.Source)
-	if k.source == nil || line == 0 {
+	if line == 0 || e.Applied != "" && !k.has(ctx, commit) && k.recordedLine(e, file) || k.source == nil {
 		return
 	}
 	tree := k.source.tree
@@ -98,6 +105,32 @@ func (k *known) sourceLine(ctx context.Context, e *explanation, commit string) {
 	if rev, _, err := k.source.repo.Blame(ctx, commit, path.Join(k.source.prefix, file), line); err == nil {
 		e.Commit = &rev
 	}
+}
+
+// has tells whether there is a repository with a commit.
+func (k *known) has(ctx context.Context, commit string) bool {
+	if k.source == nil || commit == "" {
+		return false
+	}
+	_, err := k.source.repo.Resolve(ctx, commit)
+	return err == nil
+}
+
+// recordedLine fills in the records of an agent: the text of the line, and the commit of the
+// part that has it. It returns false without such a record.
+func (k *known) recordedLine(e *explanation, file string) bool {
+	part, ok := k.status.State.Revision.PartOf(file)
+	if !ok {
+		return false
+	}
+	for _, st := range k.states {
+		if st.Source == e.Source && holds(st.Addrs, e.Addr) {
+			e.Line = st.Line
+		}
+	}
+	e.Part = cmp.Or(part.Directory, ".")
+	e.Commit = &repo.Revision{Commit: part.Commit, Subject: part.Subject, Author: part.Author, Time: part.Time, Branch: part.Branch}
+	return true
 }
 
 // originText says what was there before fettle, without its content.
@@ -173,7 +206,11 @@ func (s *session) explanationPairs(e explanation) []render.Pair {
 		pairs = append(pairs, render.Pair{Name: fmt.Sprintf("  phase %d", p.Phase), Value: p.State + "\n" + cmp.Or(p.Step, "(known after apply)")})
 	}
 	if c := e.Commit; c != nil {
-		pairs = append(pairs, render.Pair{Name: "  commit", Value: render.Style{}.Revision(*c)}, render.Pair{Name: "  author", Value: c.Author})
+		of := ""
+		if e.Part != "" {
+			of = "of " + cmp.Or(strings.TrimPrefix(e.Part, "."), "the root")
+		}
+		pairs = append(pairs, render.Pair{Name: "  commit", Value: join(render.Style{}.Revision(*c), of)}, render.Pair{Name: "  author", Value: c.Author})
 	}
 	if r := e.Run; r != nil {
 		run := fmt.Sprintf("%d, %s at %s by %s", r.Run, r.Operation, s.moment(r.Started), r.User)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -96,11 +98,26 @@ func (s *session) showRun(shown executor.Shown) error {
 		{Name: "target", Value: h.Target},
 		{Name: "revision", Value: render.Style{}.Revision(h.Revision)},
 		{Name: "author", Value: h.Revision.Author},
+		{Name: "parts", Value: partsText(h.Revision)},
 	})
 	for _, inv := range shown.Invocations {
 		s.showInvocation(inv)
 	}
 	return nil
+}
+
+// partsText has a line for each part of a revision with its commit. It is "" for a revision
+// that is one commit.
+func partsText(r repo.Revision) string {
+	var lines []string
+	for _, p := range r.Parts {
+		line := join(cmp.Or(p.Directory, "(root)"), render.Style{}.Revision(repo.Revision{Commit: p.Commit, Subject: p.Subject}))
+		if p.Branch != r.Branch {
+			line = join(line, "on "+p.Branch)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func processText(pid int) string {

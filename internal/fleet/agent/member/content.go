@@ -185,6 +185,22 @@ func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() er
 	return tree, closing, nil
 }
 
+// Author implements agent.Authors: the proof of a part has the commit itself.
+func (m *Member) Author(as fleet.Assigned) string {
+	if as.Proof == nil {
+		return ""
+	}
+	text, err := m.store.Read(*as.Proof, content.MaxProof)
+	if err != nil {
+		return ""
+	}
+	proof, err := content.ParseProof(text)
+	if err != nil {
+		return ""
+	}
+	return proof.Author(as.Revision.Commit)
+}
+
 // Retain implements agent.Content.
 func (m *Member) Retain(digests []string) error {
 	keep := map[string]bool{}
