@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
@@ -15,7 +16,7 @@ import (
 func (r *run) nextState(outcome journal.Outcome) journal.State {
 	if outcome == journal.RolledBack {
 		st := r.base
-		st.Format, st.Run = 1, r.header.Run
+		st.Format, st.Run, st.Pending = 1, r.header.Run, r.stillPending()
 		return st
 	}
 	entries := map[addr.Addr]journal.Entry{}
@@ -30,10 +31,17 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 		Revision: r.header.Revision, Repository: r.header.Repository, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
 	st.Entries = r.ordered(entries)
 	r.dropUntold()
-	for _, a := range r.pendingOrder() {
-		st.Pending = append(st.Pending, r.pending[a])
-	}
+	st.Pending = r.stillPending()
 	return st
+}
+
+// stillPending are the actions that the run leaves to the next one, in order.
+func (r *run) stillPending() []journal.PendingAct {
+	var out []journal.PendingAct
+	for _, a := range r.pendingOrder() {
+		out = append(out, r.pending[a])
+	}
+	return out
 }
 
 // enter puts the effect of one change into the entries.
@@ -120,19 +128,31 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 	default:
 		o = broughtSince(o, from)
 	}
-	if c.Action == plan.Purge {
-		o = ofOthers(o, from)
+	if c.Action == plan.Purge || stepOf(c).Verb == step.Rm {
+		o = r.ofOthers(o, from)
 	}
 	return r.originOfPackage(entries, withTree(o, from))
 }
 
-// ofOthers is the origin of a directory that fettle made and that is purged with what
-// others have in it: without the purge, that would keep the directory from being removed.
-func ofOthers(origin *image.Image, from image.Image) *image.Image {
-	if f := from.File; f != nil && f.Type == image.Directory && f.Tree != "" && origin.File != nil && origin.File.Type == image.Absent {
-		return &from
+// ofOthers is the origin of a directory that fettle made and that is purged, or removed by
+// a step, with what others have in it: otherwise that would keep the directory from being
+// removed. Of an empty directory nothing has to return.
+func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
+	f := from.File
+	if f == nil || f.Type != image.Directory || origin.File == nil || origin.File.Type != image.Absent || !r.holdsAny(f.Tree) {
+		return origin
 	}
-	return origin
+	return &from
+}
+
+// holdsAny tells whether a kept tree has anything in it. One that cannot be read may.
+func (r *run) holdsAny(tree string) bool {
+	any := false
+	err := capture.ReadTree(r.Store, tree, func(capture.TreeEntry) error {
+		any = true
+		return nil
+	})
+	return tree != "" && (any || err != nil)
 }
 
 // origin is a before-image as it is kept with the entry.

@@ -208,7 +208,7 @@ func (m *maker) purge(s step.Step, now image.Image) {
 	for _, name := range m.entries(s.Path(), *now.File) {
 		p := path.Join(s.Path(), name)
 		a := addr.File(p)
-		if m.paths[p] || m.changed[a] {
+		if m.paths[p] || m.changed[a] || m.wanted[a] { // a step that removes it does so
 			continue
 		}
 		c := Change{Action: Purge, Addr: a, By: s.Addr(), Source: s.Source,

@@ -260,3 +260,15 @@ func TestPurgeOfAHardLinkBeforeItsFileChanges(t *testing.T) {
 		t.Errorf("it stays: %v", got)
 	}
 }
+
+// A directory that fettle made is removed, not purged, where a step says that it must not
+// exist, and an empty directory has no files of others that must return.
+func TestBackToAFileWhereADirectoryWasRemoved(t *testing.T) {
+	made, gone := "MKDIR /t/a purge=true\nMKDIR /t/a/d\n", "MKDIR /t/a purge=true\nRM /t/a/d\n"
+	for _, l := range [][]string{{made, gone}, {made, gone, made}, {made, "MKDIR /t/a purge=true\n", made}} {
+		w := newWorld(t)
+		w.mkdirs("/t")
+		w.write("/t/a", "x")
+		w.history(l, func(n int) int { return n - 1 })
+	}
+}
