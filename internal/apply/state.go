@@ -134,9 +134,9 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 	return r.originOfPackage(entries, withTree(o, from))
 }
 
-// ofOthers is the origin of a directory that fettle made and that is purged, or removed by
-// a step, with what others have in it: otherwise that would keep the directory from being
-// removed. Of an empty directory nothing has to return.
+// ofOthers is the origin of a directory that fettle made, and that a purge or a step removes
+// together with files of others. Without the removal, these files would keep the directory.
+// An empty directory keeps its origin.
 func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
 	f := from.File
 	if f == nil || f.Type != image.Directory || origin.File == nil || origin.File.Type != image.Absent || !r.holdsAny(f.Tree) {
@@ -145,7 +145,7 @@ func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
 	return &from
 }
 
-// holdsAny tells whether a kept tree has anything in it. One that cannot be read may.
+// holdsAny tells whether a kept tree contains files. An unreadable tree may contain some.
 func (r *run) holdsAny(tree string) bool {
 	any := false
 	err := capture.ReadTree(r.Store, tree, func(capture.TreeEntry) error {

@@ -297,25 +297,37 @@ func (r *run) undoFailed() error {
 	return nil
 }
 
-// refire runs again the actions that ran: whoever read the new configuration
-// has to read the old one.
+// refire runs the actions again that ran: the programs that read the new configuration
+// must read the old configuration. An action that fails now stays pending.
 func (r *run) refire() {
 	if r.reload {
 		r.daemonReload()
+	}
+	r.pending = map[addr.Addr]journal.PendingAct{}
+	for _, p := range r.base.Pending {
+		r.pending[p.Addr] = p
 	}
 	for i, c := range r.plan.Changes {
 		if c.Addr.Kind() != addr.KindAct || !r.fx[i].fired && r.m.Status(i) != Failed {
 			continue
 		}
 		if err := act.Run(r.ctx, r.Host, r.m.Step(i), true); err != nil {
-			r.note(fmt.Sprintf("%s failed after the run was taken back: %v", c.Addr, err))
+			r.note(fmt.Sprintf("%s failed after the run was undone, and stays pending: %v", c.Addr, err))
+			r.pending[c.Addr] = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: union(r.basePending(c.Addr).Cause, c.Cause), Run: r.header.Run}
 		}
 		r.m.Set(i, Undone)
 	}
-	r.pending = map[addr.Addr]journal.PendingAct{}
-	for _, p := range r.base.Pending {
-		r.pending[p.Addr] = p
+}
+
+// union is a list with the additional addresses of another list.
+func union(a, b []addr.Addr) []addr.Addr {
+	out := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
 	}
+	return out
 }
 
 // undoTime bounds taking a run back, so that a hanging command cannot hold the

@@ -90,3 +90,30 @@ func TestAddressThatRecoveryCannotSee(t *testing.T) {
 		}
 	}
 }
+
+// TestActionThatFailsWhenItsRunIsUndone: no program has read the restored configuration
+// then, so the action stays pending. One that succeeds does not.
+func TestActionThatFailsWhenItsRunIsUndone(t *testing.T) {
+	const notified = "COPY good /etc/app.conf\nACT run load /usr/bin/load on=file:/etc/app.conf\n"
+	for _, failures := range []int{1, 2} {
+		w, ran := newWorld(t).copy(), 0
+		w.tap.count = func(op, path string) error {
+			if op != host.OpRun || path != "/usr/bin/load" {
+				return nil
+			}
+			if ran++; ran > failures {
+				return nil
+			}
+			return errors.New("it fails")
+		}
+		if _, err := w.apply(t, notified, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrRolledBack) || ran != 2 {
+			t.Fatalf("the action ran %d times: %v", ran, err)
+		}
+		// This list has the same notification, and changes nothing.
+		_, err := w.apply(t, "META /etc/app.conf mode=0644\nACT run load /usr/bin/load on=file:/etc/app.conf\n", executor.Options{})
+		must(t, err)
+		if want := 2 + failures - 1; ran != want {
+			t.Errorf("after %d failures the action ran %d times and not %d", failures, ran, want)
+		}
+	}
+}
