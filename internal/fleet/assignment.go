@@ -147,9 +147,18 @@ func ParseAssignment(b []byte) (Assignment, error) {
 	return a, a.check()
 }
 
+// decode reads an order: a field that this program does not know could change the meaning of
+// the known fields.
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
+	return decodeOne(d, v)
+}
+
+// decodeReport reads what reports something. A newer end may report more, which is ignored.
+func decodeReport(b []byte, v any) error { return decodeOne(json.NewDecoder(bytes.NewReader(b)), v) }
+
+func decodeOne(d *json.Decoder, v any) error {
 	if err := d.Decode(v); err != nil {
 		return err
 	}

@@ -58,13 +58,13 @@ const (
 	Untold     HubEventKind = "untold"    // a notice that nobody took for a day
 )
 
-// ParseHubEvent reads one strictly.
+// ParseHubEvent reads one. It ignores fields that it does not know, of a newer hub.
 func ParseHubEvent(b []byte) (HubEvent, error) {
 	if len(b) > MaxHubEvent {
 		return HubEvent{}, fmt.Errorf("cannot read an event of %d bytes: %d are the most", len(b), MaxHubEvent)
 	}
 	var e HubEvent
-	if err := decode(b, &e); err != nil {
+	if err := decodeReport(b, &e); err != nil {
 		return HubEvent{}, fmt.Errorf("cannot read an event: %w", err)
 	}
 	if e.Format != HubEventFormat {

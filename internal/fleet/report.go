@@ -117,13 +117,13 @@ type ModuleStatus struct {
 	Error  string    `json:"error,omitempty"`
 }
 
-// ParseReport reads one strictly.
+// ParseReport reads one. It ignores fields that it does not know, of a newer agent.
 func ParseReport(b []byte) (Report, error) {
 	if len(b) > MaxReport {
 		return Report{}, fmt.Errorf("cannot read a report of %d bytes: %d are the most", len(b), MaxReport)
 	}
 	var r Report
-	if err := decode(b, &r); err != nil {
+	if err := decodeReport(b, &r); err != nil {
 		return Report{}, fmt.Errorf("cannot read a report: %w", err)
 	}
 	if r.Format != ReportFormat {

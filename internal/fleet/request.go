@@ -34,6 +34,22 @@ type Do struct {
 	At   int64    `json:"at"` // seconds since 1970
 }
 
+// ParseDo parses a request. An unknown field could limit the known fields, so a request with an
+// unknown field is an error; the identity of the request is returned too, for the answer.
+func ParseDo(b []byte) (Do, error) {
+	var d, known Do
+	if err := decodeReport(b, &d); err != nil {
+		return Do{}, fmt.Errorf("cannot read the request: %w", err)
+	}
+	if d.ID == "" {
+		return d, errors.New("cannot take a request without an identity")
+	}
+	if err := decode(b, &known); err != nil {
+		return Do{ID: d.ID}, fmt.Errorf("cannot take a request of a newer hub: %w. Upgrade the agent of this host, and ask again", err)
+	}
+	return d, nil
+}
+
 // Done acknowledges one: that it was taken, or how it ended.
 type Done struct {
 	ID    string `json:"id"`
@@ -90,13 +106,13 @@ const (
 // maxEnd bounds each line about an end, in bytes.
 const maxEnd = 4 << 10
 
-// ParseDone reads how a request ended, strictly and within its bounds.
+// ParseDone reads how a request ended, within its bounds. It ignores fields that it does not know.
 func ParseDone(b []byte) (Done, error) {
 	var d Done
 	if len(b) > MaxDone {
 		return d, fmt.Errorf("cannot read the end of a request of %d bytes: %d are the most", len(b), MaxDone)
 	}
-	if err := decode(b, &d); err != nil {
+	if err := decodeReport(b, &d); err != nil {
 		return d, fmt.Errorf("cannot read the end of a request: %w", err)
 	}
 	if d.ID == "" || len(d.ID) > 64 || len(d.Error) > maxEnd {

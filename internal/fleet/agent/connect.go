@@ -59,12 +59,12 @@ func (a *Agent) onShow(context.Context, []byte) ([]byte, error) {
 
 // onDo takes a request, and answers when it is durable that it was taken.
 func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
-	var d fleet.Do
-	if err := json.Unmarshal(body, &d); err != nil {
-		return nil, fmt.Errorf("cannot read the request: %w", err)
-	}
-	if d.ID == "" {
-		return nil, errors.New("cannot take a request without an identity")
+	d, err := fleet.ParseDo(body)
+	switch {
+	case err != nil && d.ID == "":
+		return nil, err
+	case err != nil:
+		return json.Marshal(fleet.Done{ID: d.ID, Error: err.Error()})
 	}
 	if d.What == fleet.DoForbid {
 		return a.forbid(ctx, d)

@@ -25,6 +25,7 @@ const (
 	TooMuchGiven  AlarmKind = "too_much_exported" // for one target to be given all of it
 	WrongValue    AlarmKind = "wrong_value"       // exported, and of another type than the output
 	Behind        AlarmKind = "behind"            // an agent has a newer assignment than this hub knows of
+	Incompatible  AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
 	Redundancy    AlarmKind = "redundancy"        // not everything is on as many hubs as it is to be
 )
 

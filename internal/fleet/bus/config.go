@@ -23,6 +23,12 @@ type Turnstile = line.Turnstile
 // NewTurnstile makes one.
 func NewTurnstile() *Turnstile { return line.NewTurnstile() }
 
+// Versions are the protocol versions that one end speaks.
+type Versions = line.Versions
+
+// VersionError is that a hub and an agent speak no version in common.
+type VersionError = line.VersionError
+
 // Config is what a Server is. Dir is always needed; Listen, TLS and Identify are unless
 // DontListen is set.
 type Config struct {
@@ -59,6 +65,12 @@ type Config struct {
 	// than there is room for; nil when nobody is. It is called as often as that happens, and
 	// returns at once.
 	Broke func(id fleet.TargetID, why string)
+	// Versions are the protocol versions that agents may speak; the zero value is
+	// line.OwnVersions.
+	Versions Versions
+	// Incompatible is called for each agent that was refused because of its protocol version.
+	// It must return at once; nil calls nothing.
+	Incompatible func(id fleet.TargetID, e *VersionError)
 }
 
 // Cluster is a bus of several hubs.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,6 +32,12 @@ type LinkConfig struct {
 	Backoff Backoff
 	// Warn is told why an attempt failed or a connection ended, nil when nobody is.
 	Warn func(text string)
+	// Versions are the protocol versions that are offered; the zero value is
+	// line.OwnVersions.
+	Versions Versions
+	// Protocol is called after each attempt that shows whether the hub speaks a version in
+	// common, with nil if it does. nil calls nothing.
+	Protocol func(e *VersionError)
 	// Refused is told when a hub does not believe the certificate, nil when nobody is. It
 	// is called between attempts and may take a while.
 	Refused func(ctx context.Context)
@@ -62,10 +69,16 @@ func (c LinkConfig) dial(ctx context.Context) (Connection, <-chan struct{}, erro
 	j, err := c.connect(ctx)
 	if err != nil {
 		c.warn("cannot connect to a hub: " + refusal(err))
+		if e := line.AsVersionError(err); e != nil && c.Protocol != nil {
+			c.Protocol(e)
+		}
 		if c.Refused != nil && aboutCertificate(err) {
 			c.Refused(ctx)
 		}
 		return nil, nil, err
+	}
+	if c.Protocol != nil {
+		c.Protocol(nil)
 	}
 	return telling{j, c.warn}, j.Lost(), nil
 }
@@ -113,7 +126,7 @@ func aboutCertificate(err error) bool {
 
 // refusal says what the server's word means: it gives one and no reason.
 func refusal(err error) string {
-	if !errors.Is(err, line.ErrRefused) {
+	if !errors.Is(err, line.ErrRefused) || line.AsVersionError(err) != nil {
 		return err.Error()
 	}
 	return "it does not let this agent in. Look at a hub whether this target is active: fettle target list --all"
@@ -128,7 +141,11 @@ func (c LinkConfig) connect(ctx context.Context) (*line.Joined, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	return line.Join(conn, c.ID, line.Watch{Every: orElse(c.Ping, 30*time.Second), Most: 3})
+	return line.JoinAs(conn, c.ID, line.Watch{Every: orElse(c.Ping, 30*time.Second), Most: 3}, c.versions())
+}
+
+func (c LinkConfig) versions() Versions {
+	return cmp.Or(c.Versions, line.OwnVersions())
 }
 
 // open is a connection whose handshake is done as far as this end can tell.
@@ -142,6 +159,7 @@ func (c LinkConfig) open(ctx context.Context) (net.Conn, error) {
 	}
 	conf = conf.Clone()
 	conf.MinVersion = tls.VersionTLS13
+	conf = c.versions().Offer(conf)
 	d := tls.Dialer{Config: conf, NetDialer: &net.Dialer{KeepAlive: -1}} // the line looks itself
 	return d.DialContext(ctx, "tcp", strings.TrimPrefix(c.next(), "tls://"))
 }

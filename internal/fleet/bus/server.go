@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -70,7 +71,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 		Watch: line.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
 		Admit: func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
 		Gone:  func(connection uint64) { s.exchange.Gone(connection) },
-		Broke: s.config.Broke,
+		Broke: s.config.Broke, Versions: s.config.Versions, Incompatible: s.config.Incompatible,
 	})
 	if s.exchange, err = NewExchange(ctx, s.door, s.door.Kick); err != nil {
 		return err
@@ -97,10 +98,12 @@ func (s *Server) open() (err error) {
 		return fmt.Errorf("cannot listen for agents: %w", err)
 	}
 	go func() {
-		_ = s.door.Serve(tls.NewListener(s.listener, strict(s.config.TLS, nil)))
+		_ = s.door.Serve(tls.NewListener(s.listener, s.versions().Accept(strict(s.config.TLS, nil))))
 	}()
 	return nil
 }
+
+func (s *Server) versions() Versions { return cmp.Or(s.config.Versions, line.OwnVersions()) }
 
 // keep starts the server that keeps everything in this hub's folder, and the hub's own
 // connections with it.

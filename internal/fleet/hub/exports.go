@@ -103,6 +103,7 @@ func exportText(was, now []exported.Own) string {
 // forgetExports removes what a target exported that is not one of the fleet any more.
 func (h *Hub) forgetExports(key string) {
 	h.exporting.forget(fleet.TargetID(key))
+	h.compatible(fleet.TargetID(key))
 	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
 		h.warn("cannot forget what a target exported: " + err.Error())
 	}

@@ -123,6 +123,7 @@ type Hub struct {
 	notifications *mirror[document.Notification]
 	notices       *mirror[notify.State]
 	alarms        *mirror[[]assign.Alarm]
+	incompatible  *mirror[incompatible]
 
 	mu     sync.Mutex
 	leader *leader
@@ -207,7 +208,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.conf.Warn,
 		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile,
-		Broke: violations(h.now, h.recordViolation),
+		Broke: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {
@@ -270,6 +271,7 @@ func (h *Hub) makeMirrors() {
 	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
 	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
+	h.incompatible = newMirror[incompatible](h.stores["notices"], "protocol/", nil)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -304,7 +306,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.members, h.leaving, h.lost}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

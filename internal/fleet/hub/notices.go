@@ -218,5 +218,5 @@ func (h *Hub) seenEvents(ctx context.Context, r document.Notification, has func(
 // alarmsNow are those that the leader found last, and what this hub sees by itself.
 func (h *Hub) alarmsNow() []assign.Alarm {
 	all, _, _ := h.alarms.get(alarmsKey)
-	return slices.Concat(h.redundancyAlarms(), all)
+	return slices.Concat(h.redundancyAlarms(), h.incompatibleAlarms(), all)
 }

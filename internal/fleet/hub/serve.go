@@ -125,6 +125,7 @@ func (h *Hub) onPresence(id fleet.TargetID, here bool) {
 		return
 	}
 	h.view.Heard(id, h.now())
+	h.compatible(id)
 	go h.courier.deliver(h.ctx, id)
 }
 

@@ -180,8 +180,11 @@ type agentDoc struct {
 	// Until is the end of the certificate, ns since 1970, 0 where it was not looked at.
 	Until int64 `json:"until,omitempty"`
 	// Unsent are reports that no hub has acknowledged.
-	Unsent uint64        `json:"unsent,omitempty"`
-	Status *fleet.Status `json:"status,omitempty"`
+	Unsent uint64 `json:"unsent,omitempty"`
+	// Incompatible is why the last hub refused the agent, "" if it did not: they speak no
+	// protocol version in common.
+	Incompatible string        `json:"incompatible,omitempty"`
+	Status       *fleet.Status `json:"status,omitempty"`
 	// Certificates are those of services that were asked for.
 	Certificates []agentCertificate `json:"certificates,omitempty"`
 }

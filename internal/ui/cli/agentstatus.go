@@ -8,6 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	joined "fettle.dev/fettle/internal/fleet/agent/member"
 )
 
 func (s *session) agentStatus() error {
@@ -28,6 +29,13 @@ func (s *session) agentStatus() error {
 	who := machine.New(machine.Config{Target: mb.ID(), Version: s.app.Version}, kept, newest, dropped).Status()
 	_, until := mb.Certificate()
 	doc := agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs(), Until: until * int64(time.Second), Unsent: newest - dropped, Status: &who}
+	refused, err := joined.ReadProtocol(files, agentDir)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		doc.Incompatible = refused.Error()
+	}
 	if doc.Certificates, err = agentCertificates(files); err != nil {
 		return err
 	}
@@ -41,6 +49,9 @@ func (s *session) agentStatus() error {
 
 func (s *session) showAgent(d agentDoc) {
 	s.printf("%s, target %s of the fleet %s\nCertificate until %s\n", d.Name, d.ID, d.Fleet, s.moment(d.Until))
+	if d.Incompatible != "" {
+		s.printf("Hubs refuse this agent: %s\n", d.Incompatible)
+	}
 	if d.Status.Generation == 0 {
 		s.printf("Nothing was assigned to it yet.\n")
 		return

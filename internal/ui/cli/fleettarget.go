@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/ui/render"
@@ -64,14 +65,17 @@ active.`,
 }
 
 func (s *session) showTargets(p document.TargetPage, alarms []document.Alarm) {
-	rows, kept := [][]string{}, map[string]string{}
+	rows, kept, refused := [][]string{}, map[string]string{}, map[string]string{}
 	for _, a := range alarms {
 		for _, name := range a.Targets {
+			if a.Kind == string(assign.Incompatible) {
+				refused[name] = a.Text
+			}
 			kept[name] = cmp.Or(kept[name], a.Text)
 		}
 	}
 	for _, t := range p.Targets {
-		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
+		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(refused[t.Name], t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "WHY"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {

@@ -10,6 +10,7 @@
 //	identity/     the key, its certificate, and what is believed; see pki.Folder
 //	content/      bundles and proofs; see content.Store
 //	floors.json   the times of the newest commits that were taken, see content.Floors
+//	protocol.json  why hubs refuse this agent: no protocol version in common
 //	signatures-required   signatures are asked for, whether or not the file of keys is there
 package member
 
@@ -141,7 +142,7 @@ func (m *Member) tls() (*tls.Config, error) {
 // Link connects to the hubs in the background, until ctx ends or it is closed.
 func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	id := m.who()
-	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn, Refused: m.refused})
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn, Refused: m.refused, Protocol: m.noteProtocol})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,12 @@
 //	N subject                nobody hears the subject of the question whose answer comes here
 //	P                        is the other end there?
 //	O                        it is
-//	X                        the hub does not let this agent in
+//	X [oldest newest]        the hub does not let this agent in; the numbers are the protocol
+//	                         versions of the hub, and are there if they are the reason
+//
+// The two ends agree on a version of the protocol while TLS begins, by ALPN: fettle/2 and so
+// on. An end that names none speaks version 1. The length, the kind, and the frame X are the
+// same in all versions.
 //
 // A number is a varint, a text is its length as a varint and its bytes. Subjects have no
 // identity in them: what an agent sends is below f.ID.up, and what it hears below

@@ -35,8 +35,13 @@ type Config struct {
 	// which nothing does. Both are called from many goroutines.
 	Admit func(id fleet.TargetID, connection uint64)
 	Gone  func(connection uint64)
-	Most  int // connections at once, those included that are not let in yet
-	Watch Watch
+	// Versions are the protocol versions that are accepted; the zero value is OwnVersions.
+	Versions Versions
+	// Incompatible is called for each agent that was refused because of its version. It must
+	// return at once; nil calls nothing.
+	Incompatible func(id fleet.TargetID, e *VersionError)
+	Most         int // connections at once, those included that are not let in yet
+	Watch        Watch
 	// MostHeld is how many bytes may wait for all agents, which do not take them; 0 is 256 MiB.
 	MostHeld int64
 	// Broke is told of an agent whose connection was ended since it does not keep to the
@@ -80,6 +85,9 @@ type receiver struct {
 
 // NewDoor makes one that nobody has come through. It lives until it is closed.
 func NewDoor(c Config) *Door {
+	if c.Versions == (Versions{}) {
+		c.Versions = OwnVersions()
+	}
 	if c.Turnstile == nil {
 		c.Turnstile = NewTurnstile()
 	}
@@ -162,11 +170,22 @@ func (d *Door) identify(c net.Conn) (fleet.TargetID, error) {
 		_, err = fleet.ParseTargetID(string(id))
 	}
 	if err == nil {
+		_, err = d.config.Versions.agreed(&state)
+	}
+	if err == nil {
 		return id, nil
 	}
-	d.config.Warn("refused a connection: " + err.Error())
+	var versions *Versions
+	if e := AsVersionError(err); e != nil {
+		versions = &e.Hub
+		if d.config.Incompatible != nil {
+			d.config.Incompatible(id, e)
+		}
+	} else {
+		d.config.Warn("refused a connection: " + err.Error())
+	}
 	_ = t.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = t.Write(appendFrame(nil, kindRefused)) // it comes again in any case
+	_, _ = t.Write(packRefused(versions)) // it comes again in any case
 	return "", err
 }
 

@@ -1,6 +1,7 @@
 package line
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -20,15 +21,16 @@ var errSilent = errors.New("nothing came from the hub for too long")
 
 // Joined is the agent's end of a connection.
 type Joined struct {
-	conn   net.Conn
-	ends   ends
-	watch  Watch
-	name   string // of the hub
-	number uint64
-	heard  atomic.Bool
-	lost   chan struct{}
-	ended  sync.Once
-	why    error // of the end; read when lost is closed
+	conn     net.Conn
+	ends     ends
+	watch    Watch
+	versions Versions
+	name     string // of the hub
+	number   uint64
+	heard    atomic.Bool
+	lost     chan struct{}
+	ended    sync.Once
+	why      error // of the end; read when lost is closed
 
 	begun  sync.Once
 	head   head
@@ -43,7 +45,13 @@ type Joined struct {
 // until the hub lets it in: the deadline of the connection bounds it. ErrRefused is in the chain
 // where the hub does not. On an error the connection is closed.
 func Join(conn net.Conn, id fleet.TargetID, w Watch) (*Joined, error) {
-	j := &Joined{conn: conn, ends: endsOf(id), watch: w, lost: make(chan struct{})}
+	return JoinAs(conn, id, w, OwnVersions())
+}
+
+// JoinAs is Join of an end that speaks v, which the connection has offered. A hub with no
+// version in common is a *VersionError.
+func JoinAs(conn net.Conn, id fleet.TargetID, w Watch, v Versions) (*Joined, error) {
+	j := &Joined{conn: conn, ends: endsOf(id), watch: w, versions: v, lost: make(chan struct{})}
 	err := j.greeted()
 	if err == nil {
 		err = conn.SetDeadline(time.Time{})
@@ -61,12 +69,31 @@ func (j *Joined) greeted() error {
 	case err != nil:
 		return err
 	case kind == kindRefused:
-		return ErrRefused
+		return j.versions.refused(rest)
 	case kind != kindHello:
 		return errForm
 	}
-	j.number, j.name, err = openHello(rest)
+	if j.number, j.name, err = openHello(rest); err == nil {
+		err = j.agree()
+	}
 	return err
+}
+
+// agree refuses a hub that speaks only an older version: a hub that does not negotiate
+// accepts all agents.
+func (j *Joined) agree() error {
+	t, ok := j.conn.(*tls.Conn)
+	if !ok {
+		return nil // within this process
+	}
+	n, ok := version(t.ConnectionState().NegotiatedProtocol)
+	if !ok {
+		return errForm
+	}
+	if !j.versions.Speaks(n) {
+		return &VersionError{Agent: j.versions, Hub: Versions{n, n}}
+	}
+	return nil
 }
 
 // Receive has each called for all that the agent hears, one call after the other and in the

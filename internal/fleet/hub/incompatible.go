@@ -1,0 +1,67 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/bus"
+)
+
+// incompatible is an agent that a hub refused since they speak no protocol version in common.
+// The store has one for each target until a hub lets that agent in.
+type incompatible struct {
+	bus.VersionError
+	By string `json:"by"` // the hub that refused it
+}
+
+func (i incompatible) text() string {
+	return fmt.Sprintf("the hub %s refuses the agent: %s", i.By, i.VersionError.Error())
+}
+
+// onIncompatible records a refused agent in the background, and only if the versions changed:
+// the agent tries to connect many times.
+func (h *Hub) onIncompatible(id fleet.TargetID, e *bus.VersionError) {
+	now := incompatible{*e, h.set.Name}
+	if was, _, there := h.incompatible.get(string(id)); there && was == now {
+		return
+	}
+	h.errands.add(h.ctx, errand{
+		key: "incompatible/" + string(id),
+		do: func(ctx context.Context) error {
+			_, rev, there := h.incompatible.get(string(id))
+			if !there {
+				h.note(ctx, fleet.HubEvent{Kind: fleet.Violated, Target: id, Text: "incompatible protocol versions", Error: now.text()})
+			}
+			return h.incompatible.put(ctx, string(id), now, rev)
+		},
+	})
+}
+
+// compatible forgets that an agent was refused: a hub has let it in, or it left the fleet.
+func (h *Hub) compatible(id fleet.TargetID) {
+	if _, _, there := h.incompatible.get(string(id)); !there {
+		return
+	}
+	h.errands.add(h.ctx, errand{
+		key: "compatible/" + string(id),
+		do:  func(ctx context.Context) error { return h.incompatible.remove(ctx, string(id)) },
+	})
+}
+
+// incompatibleAlarms are one alarm for each combination of versions.
+func (h *Hub) incompatibleAlarms() []assign.Alarm {
+	of := map[string][]fleet.TargetID{}
+	h.incompatible.each(func(id string, i incompatible, _ uint64) {
+		of[i.text()] = append(of[i.text()], fleet.TargetID(id))
+	})
+	var out []assign.Alarm
+	for text, ids := range of {
+		slices.Sort(ids)
+		out = append(out, assign.Alarm{Kind: assign.Incompatible, Text: text, Targets: ids[:min(len(ids), assign.MaxNamed)], Count: len(ids)})
+	}
+	slices.SortFunc(out, func(a, b assign.Alarm) int { return slices.Compare([]byte(a.Text), []byte(b.Text)) })
+	return out
+}
