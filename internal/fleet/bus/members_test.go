@@ -26,3 +26,27 @@ func TestSpoke(t *testing.T) {
 		t.Errorf("%v are here", m.list())
 	}
 }
+
+// A target has two connections at most: with a third one, the oldest is ended. Those of other
+// targets stay.
+func TestMostConnections(t *testing.T) {
+	m := newMembers()
+	for n := uint64(1); n <= 2; n++ {
+		if end := m.admit("a", n); len(end) > 0 {
+			t.Errorf("connection %d ends %d", n, end)
+		}
+		m.arrived("a", n)
+	}
+	if end := m.admit("b", 3); len(end) > 0 {
+		t.Errorf("another target ends %d", end)
+	}
+	if end := m.admit("a", 4); !slices.Equal(end, []uint64{1}) {
+		t.Errorf("a third connection ends %d", end)
+	}
+	if _, last := m.gone(1); last {
+		t.Error("the target is gone with its oldest connection")
+	}
+	if end := m.admit("a", 5); !slices.Equal(end, []uint64{2}) {
+		t.Errorf("the next connection ends %d", end)
+	}
+}
