@@ -1,0 +1,62 @@
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+func (w *world) site() string { return filepath.Join(w.dir, "site") }
+
+// beginSite makes the repository with its first commit.
+func (w *world) beginSite() {
+	w.run("git init -q -b main "+w.site(), "mkdir -p "+w.site()+"/modules/web")
+	group := "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n"
+	if err := os.WriteFile(filepath.Join(w.site(), "fettle.hcl"), []byte(group), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	w.commit()
+}
+
+// commit makes the next commit: its number is the text of a file. An action runs for a
+// moment, so that faults find agents in the middle of a run.
+func (w *world) commit() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.head + 1
+	text := fmt.Sprintf(`file "/etc/motd" {
+  content = "%d\n"
+  notify  = [exec.work.run]
+}
+exec "work" {
+  command = ["sh", "-c", "sleep 0.3; cat /etc/motd >>/var/log/applied"]
+  lazy    = true
+}
+`, n)
+	if err := os.WriteFile(filepath.Join(w.site(), "modules/web/module.hcl"), []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	git := func(args ...string) string {
+		return w.exec(exec.Command("git", append([]string{"-C", w.site(), "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...))
+	}
+	git("add", "-A")
+	git("commit", "-qm", fmt.Sprint(n))
+	w.of[strings.TrimSpace(git("rev-parse", "HEAD"))] = n
+	w.head = n
+	return n
+}
+
+// number is that of a commit, 0 of one that is unknown.
+func (w *world) number(commit string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.of[commit]
+}
+
+func (w *world) newest() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.head
+}
