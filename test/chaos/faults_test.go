@@ -107,7 +107,7 @@ func allRestarted(c *run, _ *rand.Rand) func() {
 
 // rule adds a rule for packets of a node, and heal removes all rules.
 func (c *run) rule(n *node, rules ...string) {
-	text := "table inet chaos { chain out { type filter hook output priority 0;\n" + strings.Join(rules, "\n") + "\n} }\n"
+	text := "table inet chaos {\nchain out {\ntype filter hook output priority 0;\n" + strings.Join(rules, "\n") + "\n}\n}\n"
 	cmd := n.command("nft", "-f", "-")
 	cmd.Stdin = strings.NewReader("table inet chaos {}\ndelete table inet chaos\n" + text)
 	c.exec(cmd)

@@ -3,6 +3,7 @@ package chaos
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,18 +130,31 @@ func (w *world) beginHubs() {
 	first.rename()
 	w.exec(first.command(w.program, "hub", "init", "--fleet", "chaos", "--name", first.named, "--dir", first.store(), "--address", first.address,
 		"--repository", "file://"+w.site(), "--poll", "1s"))
-	file := filepath.Join(first.store(), "hub.json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	text = bytes.Replace(text, []byte("{"), []byte(`{ "retention": { "events_of_target": 100000 },`), 1)
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	w.keepEvents(first)
 	first.start()
 	for i, h := range w.hubs[1:] {
 		w.join(h, first, i+1)
+	}
+}
+
+// keepEvents lets a hub show all events of a target: the judge counts them. Each hub has its own
+// setting.
+func (w *world) keepEvents(h *hub) {
+	file := filepath.Join(h.store(), "hub.json")
+	text, err := os.ReadFile(file)
+	var set map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &set)
+	}
+	if err == nil {
+		set["retention"] = map[string]int{"events_of_target": 100_000}
+		text, err = json.Marshal(set)
+	}
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -162,6 +176,7 @@ func (w *world) join(h, by *hub, others int) {
 		return nil
 	})
 	w.run("cp -a " + filepath.Join(by.store(), "authority") + " " + h.store() + "/")
+	w.keepEvents(h)
 	h.start()
 	w.must(h.named+" has everything", func(ctx context.Context) error { return w.whole(ctx, by, others+1) })
 }
