@@ -167,6 +167,7 @@ func (p *player) apply(words []string) *verdict {
 	if r.killed {
 		p.saw["killed"]++
 		p.h.ActsAfter(nil, nil, false)
+		p.h.Killed(p.lists[n-1], ran)
 		if p.crashed == nil {
 			p.crashed = &crash{before: before, number: p.h.Last().Number}
 		}

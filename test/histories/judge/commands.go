@@ -83,6 +83,22 @@ func (h *History) Back(to int) map[string]Done {
 	return out
 }
 
+// Killed notes the commands that ran in a run which was killed and is then undone. Each
+// counts as not done, whichever version of it was done before: the newer one may have
+// changed what that one did.
+func (h *History) Killed(list List, ran []string) {
+	if len(h.Runs) == 0 {
+		return
+	}
+	done := maps.Clone(h.Last().Done)
+	for _, s := range list {
+		if s.plain() && slices.Contains(ran, s.Args[0]) {
+			delete(done, s.Args[0])
+		}
+	}
+	h.Runs[len(h.Runs)-1].Done = done
+}
+
 // Unsure counts each command of a list as either.
 func Unsure(l List) map[string]Done {
 	out := map[string]Done{}
