@@ -70,9 +70,9 @@ func (p *Plan) Blocked() []addr.Addr {
 }
 
 // separates is an error for a change that would part a file from its hard links.
-// Where something else of the plan removes hard links, only the run can tell.
+// Names that an earlier change of the plan removes do not count.
 func (m *maker) separates(c Change) error {
-	if m.unlinks || c.From == nil || c.To == nil {
+	if c.From == nil || c.To == nil {
 		return nil
 	}
 	var names uint64
@@ -85,20 +85,34 @@ func (m *maker) separates(c Change) error {
 	case from.Region != nil && to.Region != nil && !from.Same(*to):
 		names = from.Region.Nlink
 	}
-	if names < 2 {
+	if names < 2 || names-m.unlinked(c.Addr.Path(), names) < 2 {
 		return nil
 	}
 	return fmt.Errorf("cannot replace %q: the file has %d hard links, and other names would keep the old content; remove the other names first, or set only its metadata", c.Addr.Path(), names)
 }
 
-// removesLinks tells whether a change may remove names of hard links.
+// unlinked is how many of the other names of a file earlier changes of this plan remove.
+func (m *maker) unlinked(p string, names uint64) uint64 {
+	switch {
+	case len(m.unlinks) == 0:
+		return 0
+	case m.in.Links == nil:
+		return names - 1 // only the run can tell
+	}
+	return min(m.in.Links(p, m.unlinks), names-1)
+}
+
+// removesLinks tells whether a change may remove names of hard links, at its path or in the
+// directory that is there. A directory that is only removed goes when it is empty.
 func removesLinks(c Change) bool {
 	switch {
 	case c.Action == Purge, c.To != nil && c.To.File != nil && c.To.File.Tree != "":
 		return true
+	case c.From != nil && c.From.Region != nil && c.To != nil && c.To.Region != nil:
+		return c.From.Region.Nlink > 1 && c.To.Region.FileAbsent
 	case c.From == nil || c.From.File == nil || c.To == nil || c.To.File == nil:
 		return false
 	}
 	gone := c.To.File.Type == image.Absent
-	return gone && (c.From.File.Type == image.Directory || c.From.File.Nlink > 1)
+	return gone && (c.From.File.Type == image.Directory && c.Action != Remove || c.From.File.Nlink > 1)
 }

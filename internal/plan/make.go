@@ -47,6 +47,9 @@ type Input struct {
 	// Kept lists what a tree holds that was kept whole, parents first. Nil where
 	// no tree can be restored.
 	Kept func(tree string) []Kept
+	// Links counts the names that the file at a path has at some other paths and below
+	// them. Nil where only the run can tell.
+	Links func(file string, at []string) uint64
 	// Names are what the host has of the sort that is needed: units, users, groups and
 	// programs, and for a path the names beside it. They are only for suggestions. Nil
 	// where nothing can be suggested.
@@ -152,12 +155,12 @@ type maker struct {
 	// the path of that step.
 	empties   map[string][]journal.Entry
 	acted     map[addr.Addr]bool
-	relinked  bool // a link that is there changes
-	redressed bool // metadata changes
-	unlinks   bool // names of hard links may be removed
-	installs  bool // a package is installed, or changes
-	brings    bool // a package or command runs, which can bring anything along
-	elsewhere bool // something that is no path changes, which can bring files along
+	relinked  bool     // a link that is there changes
+	redressed bool     // metadata changes
+	unlinks   []string // paths that go with everything in them, as names of hard links
+	installs  bool     // a package is installed, or changes
+	brings    bool     // a package or command runs, which can bring anything along
+	elsewhere bool     // something that is no path changes, which can bring files along
 }
 
 func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
@@ -200,7 +203,9 @@ func (m *maker) add(c Change) {
 		if renumbers(c) {
 			m.numbers[c.Addr] = true
 		}
-		m.unlinks = m.unlinks || removesLinks(c)
+		if removesLinks(c) {
+			m.unlinks = append(m.unlinks, c.Addr.Path())
+		}
 		m.noteLeft(c)
 		if f := m.in.Observed[c.Addr].File; f != nil && f.Type == image.Symlink {
 			m.relinked = true
