@@ -91,7 +91,7 @@ func (m *maker) separates(c Change) error {
 	return fmt.Errorf("cannot replace %q: the file has %d hard links, and other names would keep the old content; remove the other names first, or set only its metadata", c.Addr.Path(), names)
 }
 
-// unlinked is how many of the other names of a file earlier changes of this plan remove.
+// unlinked counts the other names of a file that earlier changes of this plan remove.
 func (m *maker) unlinked(p string, names uint64) uint64 {
 	switch {
 	case len(m.unlinks) == 0:
@@ -102,8 +102,8 @@ func (m *maker) unlinked(p string, names uint64) uint64 {
 	return min(m.in.Links(p, m.unlinks), names-1)
 }
 
-// removesLinks tells whether a change may remove names of hard links, at its path or in the
-// directory that is there. A directory that is only removed goes when it is empty.
+// removesLinks tells whether a change may remove names of hard links, at its path or in its
+// directory. A directory with the action Remove is empty when the run removes it.
 func removesLinks(c Change) bool {
 	switch {
 	case c.Action == Purge, c.To != nil && c.To.File != nil && c.To.File.Tree != "":

@@ -19,7 +19,10 @@ func (m *maker) postponed(e journal.Entry) bool {
 	}
 	by := ""
 	for _, s := range m.in.Wanted {
-		if now := m.in.Observed[s.Addr()].File; s.Verb == step.Rm && strings.HasPrefix(s.Path(), e.Addr.Path()+"/") && now != nil && now.Type != image.Absent {
+		if !strings.HasPrefix(s.Path(), e.Addr.Path()+"/") {
+			continue
+		}
+		if now := m.in.Observed[s.Addr()].File; s.Verb == step.Rm && now != nil && now.Type != image.Absent || m.takesMade(s) {
 			by = s.Path()
 		}
 	}
@@ -33,7 +36,9 @@ func (m *maker) postponed(e journal.Entry) bool {
 
 // emptied removes the directories that waited for a step.
 func (m *maker) emptied(s step.Step) {
-	if s.Verb != step.Rm {
+	if s.Verb == step.Edit && m.takesMade(s) {
+		m.going[s.Path()] = true
+	} else if s.Verb != step.Rm {
 		return
 	}
 	waiting := m.empties[s.Path()]

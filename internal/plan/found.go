@@ -70,7 +70,7 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 		m.blocked(c, err)
 		return true
 	}
-	if c.Action == Remove && to.Type == image.Absent && len(m.wantedIn(e.Addr.Path())) > 0 {
+	if c.Action == Remove && to.Type == image.Absent && (len(m.wantedIn(e.Addr.Path())) > 0 || m.holdsUnwanted(e.Addr.Path())) {
 		m.hold(e.Addr.Path())
 		m.last = append(m.last, c) // steps in it may have to remove something first
 		return true

@@ -47,14 +47,37 @@ func someOf(all []string) string {
 	return fmt.Sprintf("%s and %d more", all[0], len(all)-1)
 }
 
-// wantedIn lists the addresses that the list has below a directory, but for paths that
-// must not exist.
+// wantedIn lists the addresses that the list has below a directory, but for paths and parts
+// of files that must not exist.
 func (m *maker) wantedIn(dir string) []string {
 	var out []string
 	for _, s := range m.in.Wanted {
-		if a := string(s.Addr()); s.Verb != step.Rm && strings.HasPrefix(s.Path(), dir+"/") && !slices.Contains(out, a) {
+		if a := string(s.Addr()); strings.HasPrefix(s.Path(), dir+"/") && m.needsDirectory(s) && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}
 	return out
+}
+
+// needsDirectory tells whether a step of a path leaves something there.
+func (m *maker) needsDirectory(s step.Step) bool {
+	if s.Verb != step.Edit || !s.Absent() {
+		return s.Verb != step.Rm
+	}
+	now := m.in.Observed[s.Addr()].Region
+	return !(now != nil && now.FileAbsent || m.removed(s) || m.takesMade(s))
+}
+
+// takesMade tells whether the removal of a part of a file removes its file, since an edit of
+// fettle created the file. A file with other content stays, and its directory stays too.
+func (m *maker) takesMade(s step.Step) bool {
+	now, e := m.in.Observed[s.Addr()].Region, m.now[s.Addr()]
+	return m.in.Goal == nil && s.Verb == step.Edit && s.Absent() && now != nil && now.Present && e.Origin != nil && e.Origin.Region != nil && e.Origin.Region.FileAbsent
+}
+
+// holdsUnwanted tells whether a step removes something below a directory that exists.
+func (m *maker) holdsUnwanted(dir string) bool {
+	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
+		return s.Verb == step.Rm && strings.HasPrefix(s.Path(), dir+"/") && m.in.Observed[s.Addr()].File != nil && !absent(m.in.Observed[s.Addr()])
+	})
 }

@@ -47,8 +47,8 @@ type Input struct {
 	// Kept lists what a tree holds that was kept whole, parents first. Nil where
 	// no tree can be restored.
 	Kept func(tree string) []Kept
-	// Links counts the names that the file at a path has at some other paths and below
-	// them. Nil where only the run can tell.
+	// Links counts the names of a file at other paths and below them. If it is nil, a plan
+	// that removes names does not refuse the file.
 	Links func(file string, at []string) uint64
 	// Names are what the host has of the sort that is needed: units, users, groups and
 	// programs, and for a path the names beside it. They are only for suggestions. Nil

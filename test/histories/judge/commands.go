@@ -83,9 +83,9 @@ func (h *History) Back(to int) map[string]Done {
 	return out
 }
 
-// Killed notes the commands that ran in a run which was killed and is then undone. Each
-// counts as not done, whichever version of it was done before: the newer one may have
-// changed what that one did.
+// Killed notes the commands that ran in a run which was killed and is then undone. Such a
+// command counts as not done, even if an earlier version was done: the newer version may
+// have changed its effect.
 func (h *History) Killed(list List, ran []string) {
 	if len(h.Runs) == 0 {
 		return
