@@ -41,7 +41,7 @@ func TestFleet(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		f    func(*fleetOf)
-	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Signed", fleetSigned}, {"Token", fleetToken}, {"Revoked", fleetRevoked}} {
+	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Stopped", fleetStopped}, {"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Signed", fleetSigned}, {"Token", fleetToken}, {"Revoked", fleetRevoked}} {
 		t.Run(s.name, func(t *testing.T) {
 			g := &fleetOf{t: t, hub: f.hub.with(t)}
 			for _, a := range f.agents {
@@ -174,6 +174,38 @@ func fleetHubAway(f *fleetOf) {
 	f.hub.Run(f.t, "systemctl", "start", "fettle-hub")
 	f.motd("three")
 	f.await("what happened meanwhile is told", func() bool { return strings.Contains(f.hub.Exec("fettle", "events").Stdout, "web2  repaired") })
+}
+
+// fleetStopped: a freeze of the whole fleet is shown first. While it lasts, no agent applies a
+// commit or repairs drift, also if the hub restarts; after it, all agents do.
+func fleetStopped(f *fleetOf) {
+	h, a := f.hub, f.agents[0]
+	drifted := func() int {
+		return strings.Count(h.Exec("fettle", "target", "history", "web1", "--kind", "drifted", "--json").Stdout, `"kind": "drifted"`)
+	}
+	before := drifted()
+	h.Run(f.t, "fettle", "target", "freeze", "--all", "--reason", "the next commit stops nginx")
+	f.await("all agents hold the freeze", func() bool {
+		out := h.Exec("fettle", "status", "--fleet").Stdout
+		return strings.HasPrefix(out, "frozen") && strings.Contains(out, "the next commit stops nginx") && strings.Contains(out, "5 of 5 agents hold it")
+	})
+	f.commit("stopped")
+	at := strings.TrimSpace(h.Run(f.t, "git", "-C", "/srv/site", "rev-parse", "--short=12", "HEAD"))
+	f.await("the hub reads the commit", func() bool { return strings.Contains(h.Exec("fettle", "events").Stdout, "main is at "+at) })
+	h.Run(f.t, "systemctl", "restart", "fettle-hub")
+	a.WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
+	f.await("the drift is reported", func() bool { return drifted() > before })
+	f.await("all agents are connected", func() bool {
+		return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "connected  5 of 5")
+	})
+	for i, want := range []string{"by hand", "three", "three", "three", "three"} {
+		if out := strings.TrimSpace(f.agents[i].Run(f.t, "cat", "/etc/motd")); out != want {
+			f.t.Errorf("%s has %q, want %q", f.agents[i].Name, out, want)
+		}
+	}
+	h.Run(f.t, "fettle", "target", "unfreeze", "--all")
+	f.motd("stopped")
+	f.ready()
 }
 
 func fleetKilled(f *fleetOf) {
