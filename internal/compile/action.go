@@ -12,18 +12,18 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// ActionCall is an action with its parameters: what runs, as EXEC steps one after
-// the other, with what is sealed for them. They are no list of the target: nothing of
-// it is applied.
+// ActionCall is an action with its parameters: its commands as EXEC steps in order, with their
+// sealed content. These steps do not belong to the list of the target, and are not part of its
+// applied state.
 type ActionCall struct {
 	Action lang.Action
 	Result Result
-	// Env is what was typed as a secret: NAME=VALUE for all of its commands, and
-	// nothing to show or to keep.
+	// Env has secrets that a user typed: NAME=VALUE for all commands of the action. They must not
+	// be shown or stored.
 	Env []string
 }
 
-// Runnable is what the repository can be asked to do, see lang.Program.
+// Runnable returns the repository's commands and actions, see lang.Program.
 func (r *Repository) Runnable() (lang.Runnable, diag.List) {
 	if r.ds.HasErrors() {
 		return lang.Runnable{}, slices.Clone(r.ds)
@@ -39,8 +39,8 @@ func (r *Repository) CallCommand(name string, params map[string]string) ([]lang.
 	return r.program.CallCommand(name, params)
 }
 
-// CallAction gives the commands of an action, NAME or MODULE.NAME: those of its dry
-// run, where dry is set and it has some.
+// CallAction returns the commands of an action, NAME or MODULE.NAME. If dry is set and the action
+// has commands for a dry run, it returns these.
 func (r *Repository) CallAction(in Input, name string, params map[string]string, dry bool) (ActionCall, diag.List) {
 	if r.ds.HasErrors() {
 		return ActionCall{}, slices.Clone(r.ds)
@@ -67,8 +67,8 @@ func (r *Repository) CallAction(in Input, name string, params map[string]string,
 	return call, sorted(ds)
 }
 
-// shape gives the attributes of a state the types that its kind wants, and null to
-// those that are left out.
+// shape converts the attributes of a state to the types of its kind, and sets omitted attributes to
+// null.
 func shape(k kind.Kind, s kind.State) (ds diag.List) {
 	for _, a := range k.Attrs {
 		v, given := s.Attrs[a.Name]

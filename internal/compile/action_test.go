@@ -39,7 +39,7 @@ func actionRepository(module string) *compile.Repository {
 	}))
 }
 
-// TestRunnable lists what there is, where it is, and who has it.
+// TestRunnable: the list has each command and action, its directory and its targets.
 func TestRunnable(t *testing.T) {
 	all, ds := actionRepository(actionModule).Runnable()
 	if ds.HasErrors() || len(all.Actions) != 3 {
@@ -86,8 +86,7 @@ func TestCallAction(t *testing.T) {
 	}
 }
 
-// TestBadActions tells what is wrong with a declaration, most of it before anybody
-// calls the action.
+// TestBadActions: errors in a declaration are reported, most of them before the action is called.
 func TestBadActions(t *testing.T) {
 	for text, want := range map[string]string{
 		`action "a" {}`:                    "Action without a command",
@@ -138,8 +137,8 @@ func TestActionsInAllForms(t *testing.T) {
 	}
 }
 
-// TestActionNames: names that nothing declares are told when the repository is
-// compiled, before anybody calls the action.
+// TestActionNames: unknown names are reported when the repository is compiled, before the action is
+// called.
 func TestActionNames(t *testing.T) {
 	module := strings.Replace(actionModule, `"--check", "${param.seconds}"`, `"--check", "${param.secnds}", var.unti, local.x, each.key`, 1)
 	_, ds := actionRepository(module).Compile(compile.Input{Target: "h"})

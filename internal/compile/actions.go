@@ -9,18 +9,18 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// act is one action with those who trigger it: one line of the list.
+// act is one action with its triggers: one line of the list.
 type act struct {
 	to      int // catalog node of the state whose action it is
 	name    string
 	step    step.Step
-	item    int   // graph node; -1 for an immediate one
+	item    int   // graph node; -1 for an immediate action
 	on      []int // catalog nodes of states
 	failure []int
 	behind  int // catalog node that an immediate action follows
-	phase   int // of those who trigger it
+	phase   int // of its triggers
 	block   int // catalog node that it rescues; -1 for none
-	told    int // what told found: 1 for yes, -1 for no
+	told    int // cached result of told: 1 for yes, -1 for no
 }
 
 // actions makes a deferred action for each action that is notified, and an
@@ -37,7 +37,7 @@ func (b *builder) actions() {
 	for _, t := range b.c.Triggers {
 		for _, from := range b.c.Members(t.From) {
 			if b.finds[from] && len(b.of[from])+len(b.found[from]) == 0 {
-				continue // who does its step tells of it
+				continue // the state that does its step triggers instead
 			}
 			k := key{t.To, t.Action, -1, 1, -1}
 			if t.Rescue {
@@ -122,8 +122,9 @@ func (b *builder) ahead(a *act, items []int) {
 	}
 }
 
-// ran are the items after which a state can have changed: its last step, or where it
-// has none its actions, those that are immediate by what they follow.
+// ran returns the items after which a state can have changed. This is its last step. A state
+// without steps changes through its actions; an immediate action counts with the state that it
+// follows.
 func (b *builder) ran(n int) []int {
 	if !b.onlyActs(n) {
 		return []int{b.last[n]}
@@ -146,8 +147,7 @@ func (b *builder) ran(n int) []int {
 	return b.ranAfter[n]
 }
 
-// onlyActs tells whether a state has no step, so that what it notifies is told when
-// its actions have run.
+// onlyActs reports whether a state has no step. Its triggers then fire after its actions.
 func (b *builder) onlyActs(n int) bool { return len(b.of[n])+len(b.found[n]) == 0 }
 
 // finish gives an action its triggers, in the order of the list.

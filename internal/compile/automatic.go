@@ -11,8 +11,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// automatic adds the order that nobody has to write. It looks at steps alone,
-// so that it holds for every kind.
+// automatic adds the implicit order. It uses only steps, so that it holds for every kind.
 func (b *builder) automatic() {
 	guesses := newGuesses(b)
 	n := len(b.items)
@@ -34,8 +33,8 @@ func (b *builder) find(k addr.Kind, name string) (int, bool) {
 	return i, ok
 }
 
-// pair orders a step behind one that it stands on; two that both go away, the
-// other way round.
+// pair orders a step after a step that it depends on. If both steps remove something, the order is
+// reversed.
 func (b *builder) pair(base, user int, s catalog.Strength, why string) {
 	x, y := b.items[base].step.Absent(), b.items[user].step.Absent()
 	switch {
@@ -172,8 +171,7 @@ func (b *builder) unitFiles(i int, name string) {
 	}
 }
 
-// unitFile orders a unit behind its file; a unit whose file goes away is
-// stopped first.
+// unitFile orders a unit after its file. A unit whose file is removed is stopped first.
 func (b *builder) unitFile(f, unit int) {
 	if b.items[f].step.Absent() {
 		b.auto(unit, f, catalog.Hard, "the file of the unit")

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// manyFiles is a repository with n file states, each with what people write.
+// manyFiles is a repository with n file states, each with typical attributes.
 func manyFiles(n int) repo.Tree {
 	files := map[string]string{}
 	var b strings.Builder

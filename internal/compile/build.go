@@ -16,7 +16,7 @@ type builder struct {
 	c     *catalog.Catalog
 	g     *catalog.Graph
 	items []item
-	// of says which items each state of the catalog came to.
+	// of has the items of each state of the catalog.
 	of          [][]int
 	first, last []int // graph nodes by catalog node
 	addrs       map[addr.Addr]int
@@ -25,14 +25,14 @@ type builder struct {
 	acts        []*act
 	again       map[addr.Addr][]int // items that write an address in later phases, in order
 	orders      orders
-	finds       map[int]bool // states that find a step done, by one that is ordered before them
-	// found has, for such states, the items that they ask for too. An item cannot be
-	// both in a group and before it, so it stays with the state that is before.
+	finds       map[int]bool // states whose step is already done by a state ordered before them
+	// found has the items that such states also request. An item cannot be both in a group and
+	// before it, so it belongs to the earlier state.
 	found     map[int][]int
-	sharers   map[int][]int           // states that ask for an item besides the one that it is of
-	ranAfter  map[int][]int           // what ran found
+	sharers   map[int][]int           // states, other than the owner, that request an item
+	ranAfter  map[int][]int           // cached results of ran
 	ways      map[string][]diag.Range // the uses that lead to a state of the list, by its ID
-	heldNodes []bool                  // states that wait for what a run gives, by catalog node
+	heldNodes []bool                  // states that wait for a value of a run, by catalog node
 	ds        diag.List
 }
 
@@ -40,7 +40,7 @@ type builder struct {
 type item struct {
 	step    step.Step
 	node    int  // of the catalog
-	virtual bool // stands for no step
+	virtual bool // has no step
 	name    string
 	act     *act // the step is a deferred action
 	phase   int  // of the step's address, from 1; 0 is 1
@@ -77,7 +77,7 @@ func (b *builder) arc(from, to int, s catalog.Strength, why string, rng diag.Ran
 	b.g.Add(catalog.Arc{From: from, To: to, Strength: s, Note: len(b.notes) - 1})
 }
 
-// auto is an arc that nobody wrote; its place is the later step's state.
+// auto adds an implicit arc. Its place is the state of the later step.
 func (b *builder) auto(from, to int, s catalog.Strength, why string) {
 	b.arc(from, to, s, why, b.rangeOf(to))
 }
@@ -115,7 +115,7 @@ func (b *builder) states() {
 	}
 }
 
-// report leads to what is wrong with a state, from where its kind is used.
+// report adds the errors of a state, with the uses of its kind.
 func (b *builder) report(node catalog.Node, ds diag.List) {
 	for _, d := range ds {
 		b.ds = append(b.ds, d.UsedAt(node.Trace))
@@ -135,10 +135,9 @@ func within(n catalog.Node) []diag.Range {
 	return diag.Diagnostic{Range: n.Range}.UsedAt(n.Trace).Trace
 }
 
-// claim adds a step whose address nobody has. States that ask for the very
-// same package, directory or unit share the step; two invocations of a defined
-// kind that the author has ordered may bring an address from one state to the
-// next. Anything else is a mistake.
+// claim adds a step with an unused address. States with the same request for a package, directory
+// or unit share the step. Two invocations of a defined kind that the author ordered can change an
+// address one after another. Any other use of the address is an error.
 func (b *builder) claim(n int, s step.Step) (int, bool) {
 	a := s.Addr()
 	i, taken := b.addrs[a]
@@ -209,14 +208,14 @@ func (b *builder) groups() {
 	for n, node := range b.c.Nodes {
 		if p := node.Parent; p >= 0 {
 			b.arc(b.first[p], b.first[n], catalog.Hard, "member", used(node))
-			if !b.isCheck(n) { // what is after a group need not wait for its checks
+			if !b.isCheck(n) { // states after a group need not wait for its checks
 				b.arc(b.last[n], b.last[p], catalog.Hard, "member", used(node))
 			}
 		}
 	}
 }
 
-// isCheck tells whether a state comes to a CHECK, which runs after all else.
+// isCheck reports whether a state compiles to a CHECK, which runs after all other steps.
 func (b *builder) isCheck(n int) bool {
 	return len(b.of[n]) > 0 && b.items[b.of[n][0]].step.Verb == step.Check
 }
@@ -231,9 +230,8 @@ func (b *builder) absent(n int) bool {
 	return len(b.of[n]) > 0
 }
 
-// explicit adds what the author wrote. A reference between two states that are
-// both to be absent orders them the other way round: what was made last goes
-// first.
+// explicit adds the order that the author wrote. A reference between two states that are both
+// absent orders them in reverse: the state that was created last is removed first.
 func (b *builder) explicit() {
 	for _, e := range b.c.Edges {
 		before, after := e.Before, e.After

@@ -65,7 +65,7 @@ const rolling = `command "rolling" {
 }
 `
 
-// partsText is parts for people.
+// partsText returns parts as text.
 func partsText(parts []lang.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -105,8 +105,8 @@ look on [role:web !bare]: map[] [[uptime] [echo 7]] secret [] env [B=b KEY=hunte
 	}
 }
 
-// TestBadCommands tells what is wrong with a declaration before anybody calls it, but
-// for what only its parameters tell.
+// TestBadCommands: errors in a declaration are reported before the command is called, except errors
+// that depend on its parameters.
 func TestBadCommands(t *testing.T) {
 	part := func(text string) string { return "command \"c\" {@part \"p\" {@" + text + "@}@}" }
 	for text, want := range map[string]string{
@@ -154,8 +154,8 @@ func TestBadCommands(t *testing.T) {
 	}
 }
 
-// TestTypedSecret: what is typed for a secret parameter goes into the environment and
-// nowhere else, and no diagnostic repeats it.
+// TestTypedSecret: the value of a secret parameter is passed only in the environment, and no
+// diagnostic repeats it.
 func TestTypedSecret(t *testing.T) {
 	given := map[string]string{"token": "hunter2"}
 	call, ds := commandRepository("").CallAction(compile.Input{Target: "h"}, "login", given, false)
@@ -195,8 +195,7 @@ func TestCommandsInAllForms(t *testing.T) {
 	}
 }
 
-// TestPartsHandOn: what a command hands to an action comes there as it was, whatever
-// its type.
+// TestPartsHandOn: an action receives the parameters of a command unchanged, for every type.
 func TestPartsHandOn(t *testing.T) {
 	text := rapid.StringOf(rapid.RuneFrom([]rune("a\"\\${}% \n'é~")))
 	rapid.Check(t, func(t *rapid.T) {

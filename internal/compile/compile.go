@@ -24,44 +24,42 @@ type Input struct {
 	// Target is the name of a target that the repository declares. "" is the
 	// only one there is, an error when there are several.
 	Target string
-	// Facts are what is known of the target, by name. Only those that the
-	// repository declares as inputs are used.
+	// Facts are the known facts of the target, by name. Only facts that the repository declares as
+	// inputs are used.
 	Facts map[string]cty.Value
 	// Vars are variables from the command line, the highest layer. They are
 	// text, converted to the declared type.
 	Vars map[string]string
-	// Outputs are the outputs of commands that are known, by address. They count
-	// as facts do.
+	// Outputs are the known outputs of commands, by address. They are inputs like facts.
 	Outputs map[addr.Addr]string
-	// NeedSecrets makes a secret that cannot be opened a mistake. Otherwise a
-	// placeholder stands for it, and a warning says so.
+	// NeedSecrets makes a secret that cannot be decrypted an error. Otherwise a placeholder
+	// replaces it, with a warning.
 	NeedSecrets bool
 }
 
-// Result is the list and what explains it.
+// Result is the list with its explanation.
 type Result struct {
 	Target string
 	List   step.List
-	// Policy is how the repository wants runs of the target to behave.
+	// Policy is the repository's policy for runs of the target.
 	Policy catalog.Policy
-	// Blobs by digest: all content that the steps of List name. Of a secret it is
-	// sealed.
+	// Blobs by digest: all content that the steps of List name. Content with a secret is sealed.
 	Blobs map[string]kind.Blob
 	// States say which state gave which steps, in list order.
 	States []StateInfo
 	// FactsUsed are the names of the facts that the repository declares, sorted.
 	FactsUsed []string
-	// Files are the paths of the repository that took part, sorted.
+	// Files are the paths of the repository that the result depends on, sorted.
 	Files []string
-	// Outputs are the commands whose output the repository uses, sorted by address,
-	// and Held the states that are left out until more of it is known, in order of
-	// declaration. Where something is held, so are all checks.
+	// Outputs are the commands whose output the repository uses, sorted by address. Held are the
+	// deferred states, which need more outputs, in order of declaration. If any state is deferred,
+	// all checks are deferred too.
 	Outputs []Output
 	Held    []Held
-	// Exports are what the modules of the target export, sorted. One whose value only a run
-	// gives is missing.
+	// Exports are the exported values of the target's modules, sorted. A value that only a run
+	// provides is missing.
 	Exports []exported.Own
-	// Secrets is what a machine needs to use what is sealed. Whoever opened the
+	// Secrets has the keys that a host needs for the sealed content. The caller that decrypted the
 	// secrets for the compiler fills it in.
 	Secrets secret.Bundle
 }
@@ -69,15 +67,15 @@ type Result struct {
 // Output is a command whose output is used.
 type Output struct {
 	Addr addr.Addr
-	Step string // its line; what another line gave is not its output
+	Step string // the step as a line; outputs of a different line are not used
 }
 
 // Held is a state that only a run can complete.
 type Held struct {
 	ID    string
 	Range diag.Range
-	Addr  addr.Addr   // what it writes, "" where that is not known either
-	Needs []addr.Addr // commands; empty for a state that is after one that is held
+	Addr  addr.Addr   // the address that it writes, "" if it is unknown
+	Needs []addr.Addr // commands; empty for a state after a deferred state
 	// Waits says which values of other targets it waits for: "known when …".
 	Waits string `json:",omitempty"`
 }

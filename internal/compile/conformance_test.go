@@ -22,8 +22,8 @@ var forms = []struct {
 	{".fettle.star", asStarlark},
 }
 
-// corpus are repositories in HCL: the golden cases, the examples, those of
-// testdata/forms, and those of the kinds.
+// corpus returns repositories in HCL: the golden cases, the examples, and the cases of
+// testdata/forms and of the kinds.
 func corpus(t *testing.T) map[string]goldenCase {
 	t.Helper()
 	out := map[string]goldenCase{}
@@ -94,8 +94,8 @@ func otherForm(t *testing.T, tree repo.Tree, ending string, write func([]entry) 
 	return repo.MapTree(texts, special...)
 }
 
-// A repository in any form gives the list of HCL, byte for byte, and every
-// state of it has its place in a file of that form, on the line of its label.
+// A repository in any form gives the same list as in HCL, byte for byte. Each of its states has its
+// place in a file of that form, on the line of its label.
 func TestForms(t *testing.T) {
 	count := 0
 	for name, c := range corpus(t) {

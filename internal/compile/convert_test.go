@@ -137,8 +137,8 @@ func (c converter) object(x *hclsyntax.ObjectConsExpr) ([]entry, bool) {
 	return out, true
 }
 
-// template is a text with what stands between ${ and } as it is written. false
-// for directives.
+// template returns a text with the source of the expressions between ${ and }. It returns false for
+// directives.
 func (c converter) template(x *hclsyntax.TemplateExpr) (any, bool) {
 	var b strings.Builder
 	literal := true

@@ -21,7 +21,7 @@ type declared struct {
 
 func drawDeclared(t *rapid.T) []declared {
 	n := rapid.IntRange(2, 12).Draw(t, "states")
-	rank := rapid.Permutation(indexes(n)).Draw(t, "rank") // after goes down in it, so there is no circle
+	rank := rapid.Permutation(indexes(n)).Draw(t, "rank") // after points downwards in it, so there is no cycle
 	out := make([]declared, n)
 	for i := range out {
 		out[i].kind = rapid.SampledFrom([]string{"package", "exec", "exec", "apt"}).Draw(t, "kind")
@@ -59,8 +59,8 @@ func declaredText(states []declared) string {
 	return b.String()
 }
 
-// needs are the states that one needs, itself included: by what is written, and for
-// packages the files of apt that are declared before them.
+// needs adds the states that a state needs, including itself: explicit references, and for packages
+// the files of apt that are declared earlier.
 func needs(states []declared, i int, out map[int]bool) {
 	if out[i] {
 		return
@@ -76,8 +76,8 @@ func needs(states []declared, i int, out map[int]bool) {
 	}
 }
 
-// A package comes before everything that is declared behind it, but for what it needs,
-// or a package before it; what is written always holds.
+// A package precedes every state that is declared after it, except states that it or an earlier
+// package needs. Explicit order always holds.
 func TestPackagesKeepTheirPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states := drawDeclared(t)

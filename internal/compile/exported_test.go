@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// A test gives what other targets export; what it does not give is not known, and what
-// nobody uses is a mistake.
+// A test provides values that other targets export. Values that it omits are unknown. Unused values
+// are an error.
 func TestTestsGiveExportedValues(t *testing.T) {
 	r := compile.Open(repo.MapTree(map[string]string{
 		"fettle.hcl":             "target \"lb1\" { modules = [\"lb\"] }\n",

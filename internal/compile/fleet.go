@@ -11,29 +11,29 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Member is what one target of many comes to.
+// Member is the result of one target of many.
 type Member struct {
 	Target string
 	Steps  int
 	Digest string    // of the list
-	List   step.List // nil when only the digest was asked for
+	List   step.List // nil if only the digest was requested
 }
 
-// Fleet makes the lists of many targets of a repository, and does once what they
-// have in common. The lists are those of Repository.Compile, byte for byte, in
-// whatever order the targets are asked for. It is not safe for concurrent use.
+// Fleet makes the lists of many targets of a repository, and computes common parts once. Its lists
+// are equal to the results of Repository.Compile, byte for byte, in any order of the targets. Fleet
+// is not safe for concurrent use.
 type Fleet struct {
 	repository *Repository
 	sharing    *lang.Sharing
 	made       map[*catalog.Catalog]*made
 	order      []*catalog.Catalog // the oldest first
-	alike      int                // how many lists were made of others
+	alike      int                // how many lists were derived from other lists
 }
 
 // maxMade is how many lists are kept for others to be made of.
 const maxMade = 64
 
-// made is a list with what made it.
+// made is a list with its builder.
 type made struct {
 	b    *builder
 	list step.List
@@ -62,14 +62,14 @@ func (in Input) lang() lang.Input {
 	return lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}
 }
 
-// listOf is the list of a catalog. What states came to that others may be made of
-// is in o.
+// listOf returns the list of a catalog. The steps of states that other lists can reuse are stored
+// in o.
 func (f *Fleet) listOf(in Input, c lang.Shared, ds diag.List, o *outcome) (step.List, diag.List) {
 	switch m := f.made[c.Like]; {
 	case len(ds) > 0:
 	case c.Catalog != nil && c.Like != nil:
 		b, order, res, ds := fromCatalog(c.Catalog)
-		if len(ds) == 0 && len(b.again) == 0 && !b.findsAny() { // an address of several phases hangs on all of them
+		if len(ds) == 0 && len(b.again) == 0 && !b.findsAny() { // an address of several phases depends on all of them
 			f.keep(c.Catalog, newMade(b, order, res.List))
 		}
 		if len(ds) == 0 {
@@ -94,7 +94,7 @@ func (f *Fleet) placeholders(l step.List) diag.List {
 	return placeholders(l, f.repository.program.Placeholders())
 }
 
-// alone is for a target that is like no other, and for what is wrong with one.
+// alone compiles a target without sharing: a target that resembles no other, or has an error.
 func (f *Fleet) alone(in Input) (step.List, diag.List) {
 	res, ds := f.repository.Compile(in)
 	return res.List, ds
@@ -127,8 +127,8 @@ func newMade(b *builder, order []int, list step.List) *made {
 	return m
 }
 
-// outcome is what the states of Shared.Changed came to. was is that of the same
-// target at the revision before.
+// outcome has the steps of the states of Shared.Changed. was is the outcome of the same target at
+// the previous revision.
 type outcome struct {
 	steps [][]step.Step
 	was   *outcome
@@ -143,8 +143,8 @@ func (o *outcome) of(k int, node catalog.Node, c lang.Shared) ([]step.Step, bool
 	return out.Steps, len(ds) == 0
 }
 
-// like makes the list of a catalog that differs in the attributes of some
-// states. ok is false when their steps may not stand where they stood.
+// like derives the list of a catalog that differs in the attributes of some states. ok is false if
+// their steps could have a different position.
 func (m *made) like(c lang.Shared, o *outcome) (step.List, bool) {
 	list := slices.Clone(m.list)
 	fresh := map[addr.Addr]bool{}
@@ -171,8 +171,7 @@ func (m *made) like(c lang.Shared, o *outcome) (step.List, bool) {
 	return list, true
 }
 
-// free tells whether nobody else has the address of a step, and no action names
-// it.
+// free reports whether the address of a step is unused and no action names it.
 func (m *made) free(n int, old, s step.Step, fresh map[addr.Addr]bool) bool {
 	a := s.Addr()
 	if a == old.Addr() {
@@ -183,14 +182,14 @@ func (m *made) free(n int, old, s step.Step, fresh map[addr.Addr]bool) bool {
 	}
 	fresh[a] = true
 	for _, x := range m.b.acts {
-		if x.block >= 0 || slices.Contains(x.on, n) || slices.Contains(x.failure, n) { // a rescue names all behind its block
+		if x.block >= 0 || slices.Contains(x.on, n) || slices.Contains(x.failure, n) { // a rescue names all states after its block
 			return false
 		}
 	}
 	return true
 }
 
-// sameActs tells whether the actions of a state are what they were.
+// sameActs reports whether the actions of a state are unchanged.
 func (m *made) sameActs(n int, s kind.State) bool {
 	for _, a := range m.b.acts {
 		if a.to != n {
@@ -208,9 +207,8 @@ func (m *made) sameActs(n int, s kind.State) bool {
 	return true
 }
 
-// sameOrder tells whether nothing that has a part in the order of a list, or in
-// what is wrong with it, differs: only the content of a file, or what an EDIT
-// does inside of one.
+// sameOrder reports whether two steps differ only in aspects that affect neither the order nor the
+// errors of a list: the content of a file, or the edits of an EDIT.
 func sameOrder(a, b step.Step) bool {
 	if a.Verb != b.Verb || a.Path() != b.Path() || a.Absent() != b.Absent() {
 		return false

@@ -14,13 +14,13 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// listed is a list with its sources, and what is wrong.
+// listed returns a list with its sources and errors as text.
 func listed(list step.List, ds diag.List) string {
 	return printed(compile.Result{List: list}) + shown(ds)
 }
 
-// sameLists holds the lists of a fleet to those that each target has alone, in
-// the given order of asking.
+// sameLists compares the lists of a fleet, requested in the given order, with the list of each
+// target alone.
 func sameLists(t interface{ Fatalf(string, ...any) }, in compile.Input, targets []string) (alike int) {
 	r, f := compile.Open(in.Tree), compile.Open(in.Tree).Fleet()
 	for _, target := range targets {
@@ -35,7 +35,7 @@ func sameLists(t interface{ Fatalf(string, ...any) }, in compile.Input, targets 
 	return compile.Alike(f)
 }
 
-// Every case that there is comes to the same with others and alone.
+// Every case has the same result alone and together with others.
 func TestFleetCorpus(t *testing.T) {
 	for name, c := range corpus(t) {
 		targets, ds := compile.Targets(c.in.Tree)
@@ -50,8 +50,8 @@ func TestFleetCorpus(t *testing.T) {
 	}
 }
 
-// What looks alike and is not: where a state stands, or whether it may, hangs on
-// what the target itself says.
+// States that resemble each other and differ: their position or validity depends on the target's
+// own attributes.
 func TestFleetTraps(t *testing.T) {
 	for name, text := range map[string]string{
 		"an address that another has": `file_line "x" {
@@ -135,8 +135,7 @@ exec "tell" {
 	}
 }
 
-// Targets of a random repository come to the same with others and alone, in
-// whatever order they are asked for.
+// Targets of a random repository have the same result alone and together, in any order.
 func TestFleetSame(t *testing.T) {
 	alike := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// FuzzCompile demands that whatever compiles is a list that reads back as
-// itself, the same each time, and that every digest in it has its blob.
+// FuzzCompile: a list that compiles parses back to itself, is the same each time, and each digest
+// in it has its blob.
 func FuzzCompile(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {

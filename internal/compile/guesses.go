@@ -9,26 +9,25 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// guesses is order by names: what a package ships, what a service reads, what
-// apt needs. A guess gives way to anything that the author wrote. Each guess
-// that many share is a node of its own, so that n packages and m files cost
-// n+m arcs.
+// guesses is the order that follows from names: files that a package ships, files that a service
+// reads, prerequisites of apt. A guess yields to any explicit order. Each guess that many items
+// share is a separate node, so that n packages and m files cost n+m arcs.
 type guesses struct {
 	b     *builder
-	ships map[string]int // behind the packages of a name
-	goes  map[string]int // before packages of a name that go away
-	reads map[string]int // behind the files below /etc of a name
-	gone  int            // behind everything that is removed
+	ships map[string]int // node after the packages of a name
+	goes  map[string]int // node before packages of a name that are removed
+	reads map[string]int // node after the files below /etc of a name
+	gone  int            // node after all removals
 }
 
 func newGuesses(b *builder) *guesses {
 	return &guesses{b: b, ships: map[string]int{}, goes: map[string]int{}, reads: map[string]int{}, gone: -1}
 }
 
-// link looks at the first n items: those that are no guess.
+// link processes the first n items, which are not guesses.
 func (g *guesses) link(n int) {
 	g.gone = g.node("what is removed")
-	for i := range n { // whoever provides, before whoever asks
+	for i := range n { // providers before users
 		if s := g.b.items[i].step; !g.b.items[i].virtual {
 			g.provide(i, s)
 		}
@@ -52,8 +51,7 @@ func (g *guesses) named(m map[string]int, name string) int {
 	return i
 }
 
-// stems are the names that a package goes by: its own, and up to the first
-// dash.
+// stems returns the names that match a package: its own, and the part before the first dash.
 func stems(pkg string) []string {
 	pkg, _, _ = strings.Cut(pkg, ":")
 	short, _, dashed := strings.Cut(pkg, "-")
@@ -126,8 +124,8 @@ func (g *guesses) askPath(i int, s step.Step, p string) {
 	}
 }
 
-// askUnit puts a unit behind its package and its configuration; one that stops
-// stands before its package goes.
+// askUnit orders a unit after its package and its configuration. A unit that is stopped precedes
+// the removal of its package.
 func (g *guesses) askUnit(i int, s step.Step) {
 	name := strings.TrimSuffix(s.Args[0], path.Ext(s.Args[0]))
 	name, _, _ = strings.Cut(name, "@")

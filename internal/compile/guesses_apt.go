@@ -36,13 +36,13 @@ func (g *guesses) apt(n int) {
 	}
 }
 
-// soFar is a chain of nodes, each of which is behind all that was added up to it,
-// so that n that wait for m cost n+m arcs.
+// soFar is a chain of nodes. Each node is after all items that were added before it, so that n
+// items that wait for m cost n+m arcs.
 type soFar struct {
 	g    *guesses
 	name string
 	last int  // of the chain, -1 for none
-	used bool // something is behind the last one: what is added now needs another
+	used bool // an item waits for the last node: the next addition needs a new node
 }
 
 func (g *guesses) sinceThen(name string) *soFar { return &soFar{g: g, name: name, last: -1} }
@@ -59,7 +59,7 @@ func (c *soFar) add(i int, why string) {
 	c.g.b.auto(i, c.last, catalog.Likely, why)
 }
 
-// before has an item wait for all that was added.
+// before makes an item wait for all added items.
 func (c *soFar) before(i int, s catalog.Strength) {
 	if c.last >= 0 {
 		c.used = true

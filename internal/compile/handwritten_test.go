@@ -12,11 +12,11 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// formFolders are the folders of a hand-written case, by what its files end in.
+// formFolders are the directories of a hand-written case, by the ending of their files.
 var formFolders = map[string]string{"yaml": ".yaml", "json": ".json", "tmpl": ".yaml.tmpl", "star": ".star"}
 
-// TestHandWritten compiles repositories that are written in each form by hand,
-// as a person would: they are folders of one archive, and give one list.
+// TestHandWritten compiles repositories that are written by hand in each form. They are directories
+// of one archive, and give the same list.
 func TestHandWritten(t *testing.T) {
 	files, _ := filepath.Glob("testdata/forms/*.txtar")
 	if len(files) < 6 {
@@ -47,7 +47,7 @@ func TestHandWritten(t *testing.T) {
 	}
 }
 
-// inventory is what is known of the targets, but for their places.
+// inventory returns the description of the targets, without places.
 func inventory(t *testing.T, tree repo.Tree) string {
 	t.Helper()
 	list, ds := compile.Targets(tree)

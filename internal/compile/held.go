@@ -13,9 +13,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// stepsOf are the steps of a state. Those of one that is not known yet only say
-// where it stands, and never reach a list: they are made with something in the
-// place of what is not known.
+// stepsOf returns the steps of a state. The steps of an unknown state have substitutes for unknown
+// values. They only determine the position of the state, and never reach a list.
 func (b *builder) stepsOf(n catalog.Node) (kind.Output, diag.List) {
 	if !n.Unknown {
 		return n.Kind.Steps(n.State)
@@ -65,9 +64,9 @@ func anything(t cty.Type) cty.Value {
 	return cty.NullVal(t)
 }
 
-// hold takes out what a run has to tell first, all that comes after it by an
-// order that is no guess, and every check. An action that somebody else tells too
-// stays, for those.
+// hold removes states that wait for a value of a run, and all items after them by an order that is
+// not a guess. It also removes every check. An action with other triggers stays, for these
+// triggers.
 func (b *builder) hold() {
 	b.heldNodes = make([]bool, len(b.c.Nodes))
 	held := map[int]bool{}
@@ -140,7 +139,7 @@ func (b *builder) heldStates() []Held {
 	return out
 }
 
-// waitsFor says what others have to report before a state of this ID is known.
+// waitsFor describes the values that other targets must report before a state of this ID is known.
 func (b *builder) waitsFor(id string) string {
 	var texts []string
 	for _, w := range b.c.Waits {
@@ -152,8 +151,8 @@ func (b *builder) waitsFor(id string) string {
 	return strings.Join(slices.Compact(texts), "; ")
 }
 
-// outputs are the commands whose output is used. One that is held has no line
-// that could have run.
+// outputs returns the commands whose output is used. A deferred command has no line that could have
+// run.
 func (b *builder) outputs() []Output {
 	var out []Output
 	for _, a := range b.c.Results {

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// What docs/language.md shows in other forms compiles as it stands there.
+// The examples of docs/language.md in other forms compile unchanged.
 func TestDocumentedForms(t *testing.T) {
 	text, err := os.ReadFile("../../docs/language.md")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestDocumentedForms(t *testing.T) {
 	}
 }
 
-// variables gives those that an example leaves open.
+// variables returns the variables that an example does not define.
 func variables(text string) map[string]string {
 	if strings.Contains(text, "domain") {
 		return map[string]string{"domain": "example.org"}

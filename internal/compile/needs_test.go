@@ -13,9 +13,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Whatever modules need and whichever of them are layers: either they need each other,
-// and the mistake names a way that is there, or each comes after all that it needs. Layers
-// alone never are a mistake.
+// For random needs and layers: either modules need each other, and the error names an existing
+// cycle, or each module is after all its needs. Layers alone never cause an error.
 func TestNeedsByProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e"}[:rapid.IntRange(1, 5).Draw(t, "modules")]
@@ -57,8 +56,8 @@ func TestNeedsByProperty(t *testing.T) {
 
 func list(names []string) string { return strings.ReplaceAll(fmt.Sprintf("%q", names), " ", ", ") }
 
-// circular tells whether modules need each other, by taking away those that need nothing
-// that is left.
+// circular reports whether modules need each other. It repeatedly removes modules without remaining
+// needs.
 func circular(names []string, own map[string][]string) bool {
 	left := slices.Clone(names)
 	for {
@@ -93,8 +92,7 @@ func checkCircle(t *rapid.T, own map[string][]string, said string) {
 	}
 }
 
-// checkOrder: all states of a module that is needed come before those of the one that
-// needs it.
+// checkOrder: all states of a needed module precede the states of the module that needs it.
 func checkOrder(t *rapid.T, r *compile.Repository, res compile.Result) {
 	first, last := map[string]int{}, map[string]int{}
 	for i, s := range res.List {
@@ -117,8 +115,8 @@ func checkOrder(t *rapid.T, r *compile.Repository, res compile.Result) {
 	}
 }
 
-// checkLayers: a layer is needed by all but itself, the layers before it, and what those
-// need.
+// checkLayers: a layer is needed by all modules except itself, the layers before it, and the
+// modules that these need.
 func checkLayers(t *rapid.T, r *compile.Repository, own map[string][]string, layers []string) {
 	targets, _ := r.Targets()
 	below := map[string]bool{}

@@ -106,8 +106,7 @@ func (b *builder) waiting(i int, out map[int]bool) {
 	}
 }
 
-// result writes the list, with immediate actions right behind those who want
-// them.
+// result returns the list, with immediate actions directly after their triggers.
 func (b *builder) result(order []int) Result {
 	pos := make(map[int]int, len(order))
 	for p, i := range order {
@@ -198,7 +197,7 @@ func (w *writer) putAct(s step.Step, a *act) {
 	w.list = append(w.list, s)
 }
 
-// immediate puts immediate actions, each with those that follow it.
+// immediate writes immediate actions, each followed by the actions that it triggers.
 func (w *writer) immediate(acts []*act, pos map[int]int) {
 	for _, a := range acts {
 		if w.immediates++; w.immediates > maxImmediate {
@@ -214,8 +213,8 @@ func (w *writer) immediate(acts []*act, pos map[int]int) {
 	}
 }
 
-// infos lists the states that came to steps, in the order of the list. A step
-// that several states share is told of each.
+// infos returns the states with steps, in the order of the list. A shared step is listed for each
+// of its states.
 func (w *writer) infos() []StateInfo {
 	shared := map[int][]int{}
 	for n := range w.b.of {

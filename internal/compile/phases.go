@@ -63,8 +63,8 @@ func (b *builder) unordered(first, second, n int, a addr.Addr) {
 	b.ds = append(b.ds, d)
 }
 
-// phaseOf is the last phase that a state has a part in: its own, else that of what
-// it comes after.
+// phaseOf returns the last phase that a state has a part in: its own phase, or the phase of the
+// states before it.
 func (b *builder) phaseOf(n int) int {
 	k := 1
 	for _, i := range b.of[n] {
@@ -83,8 +83,8 @@ func (b *builder) phaseOf(n int) int {
 	return k
 }
 
-// beforeNext puts an action of a phase before the steps of the next one, so that
-// who is told of the one state is told before the other comes.
+// beforeNext orders an action of a phase before the steps of the next phase. A listener is thus
+// notified of one state before the next state is applied.
 func (b *builder) beforeNext(a *act) {
 	for _, n := range a.on {
 		for _, i := range b.of[n] {
@@ -105,7 +105,7 @@ type orders struct {
 	reached []bool
 }
 
-// before tells whether all of one node comes before anything of another.
+// before reports whether all of one node precedes all of another node.
 func (o *orders) before(earlier, later int) bool {
 	if len(o.c.Edges) == 0 {
 		return false
@@ -142,7 +142,7 @@ func (o *orders) build() {
 	}
 }
 
-// walk gives what comes after the end of any of some nodes.
+// walk returns everything after the end of any of the given nodes.
 func (o *orders) walk(from ...int) []bool {
 	if o.arcs == nil {
 		o.build()

@@ -32,7 +32,7 @@ func TestPure(t *testing.T) {
 	}
 }
 
-// shuffled makes a map anew, so that it is walked in another order.
+// shuffled copies a map, so that its iteration order differs.
 func shuffled[V any](m map[string]V) map[string]V {
 	out := map[string]V{}
 	for k, v := range m {

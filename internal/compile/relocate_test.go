@@ -38,9 +38,9 @@ func exampleFiles(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// A module is relocatable: its folder, copied into another repository under
-// another name, beside a module with states, kinds, variables and locals of the
-// same names, comes to the same steps.
+// A module is relocatable. Its directory, copied into another repository under another name,
+// compiles to the same steps. The other module there has states, kinds, variables and locals of the
+// same names.
 func TestModulesAreRelocatable(t *testing.T) {
 	modules := map[string]bool{}
 	for _, example := range []string{"hello", "web", "demo/v1", "demo/v2", "company"} {
@@ -81,7 +81,7 @@ func relocate(t *testing.T, r *compile.Repository, texts map[string]string, targ
 		if below, ok := strings.CutPrefix(name, dir+"/"); ok {
 			moved["modules/moved/"+below] = text
 		}
-		if name == "kinds.hcl" { // kinds for all modules are what it asks of its surroundings
+		if name == "kinds.hcl" { // a module can depend on the kinds for all modules
 			moved[name] = text
 		}
 	}
@@ -106,7 +106,7 @@ func stepsBelow(res compile.Result, prefix string) (steps, states []string) {
 		}
 		states = append(states, id)
 		for _, i := range st.Steps {
-			if res.List[i].Verb != step.Act { // whom it waits for can be a neighbour too
+			if res.List[i].Verb != step.Act { // it can also wait for a neighbour
 				steps = append(steps, res.List[i].String())
 			}
 		}
@@ -115,8 +115,7 @@ func stepsBelow(res compile.Result, prefix string) (steps, states []string) {
 	return slices.Compact(steps), states
 }
 
-// neighbour is a module whose names are those of another one, and which is about
-// other things.
+// neighbour returns a module with the names of another module and different content.
 func neighbour(states []string, texts map[string]string, dir string) string {
 	var b strings.Builder
 	b.WriteString("locals { other = 1 }\n")
@@ -177,9 +176,8 @@ func companions(moved, texts map[string]string) []string {
 	return sortedKeysOf(found)
 }
 
-// surroundings is the top of the other repository: the target with its labels,
-// roles and groups, and the values that the modules' variables have. The last
-// of the modules is the one that is moved.
+// surroundings returns the top of the other repository: the target with its labels, roles and
+// groups, and the values of the modules' variables. The last module is the one to relocate.
 func surroundings(t *testing.T, r *compile.Repository, in compile.Input, modules []string, texts map[string]string, res compile.Result) string {
 	t.Helper()
 	vars, ds := r.Explain(in, "")
@@ -223,7 +221,7 @@ type targetItself struct {
 	Roles, Groups []string
 }
 
-// itself is what expressions call target.
+// itself returns the value of `target` in expressions.
 func itself(t *testing.T, in compile.Input, texts map[string]string) (out targetItself) {
 	t.Helper()
 	asking := map[string]string{}
@@ -250,7 +248,7 @@ func itself(t *testing.T, in compile.Input, texts map[string]string) (out target
 	return out
 }
 
-// variablesOf declares the variables of a module again, and nothing else.
+// variablesOf declares only the variables of a module again.
 func variablesOf(text string) string {
 	var b strings.Builder
 	for _, m := range regexp.MustCompile(`(?m)^variable "([^"]+)"`).FindAllStringSubmatch(text, -1) {
@@ -261,7 +259,7 @@ func variablesOf(text string) string {
 
 func sortedKeysOf(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// exampleFacts are those that the examples declare.
+// exampleFacts are the facts that the examples declare.
 func exampleFacts() map[string]cty.Value {
 	return map[string]cty.Value{
 		"os_codename": cty.StringVal("trixie"), "os_id": cty.StringVal("debian"), "os_version": cty.StringVal("13"),

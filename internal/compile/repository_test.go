@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// fleet has targets that share modules: sound ones, one that does not parse,
-// one whose variable is missing, and a variable that only another module knows.
+// fleet has targets that share modules: valid ones, a module that does not parse, a module with a
+// missing variable, and a variable that only another module declares.
 const fleet = `
 data = ["data/all.yaml"]
 vars = { only_b = 1 }
@@ -44,8 +44,8 @@ func fleetTree() repo.Tree {
 	return repo.MapTree(files)
 }
 
-// TestRepositoryHasNoMemory: a target comes to the same whatever was compiled
-// before it from the same repository.
+// TestRepositoryHasNoMemory: the result of a target does not depend on earlier compilations from
+// the same repository.
 func TestRepositoryHasNoMemory(t *testing.T) {
 	tree := fleetTree()
 	targets := []string{"one", "two", "broken", "missing", "b", "unknown", "none"}

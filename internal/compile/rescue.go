@@ -7,12 +7,12 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// mostBehind bounds what comes after a block, in bytes of a line. A block with more
-// than that behind it ends the run when it fails.
+// mostBehind limits the addresses after a block, in bytes of a line. If a larger block fails, the
+// run ends.
 const mostBehind = step.MaxLine / 2
 
-// rescues are the attributes by which an action says which block it rescues, and
-// what is not reached when one in it failed; members are the addresses in it.
+// rescues returns the attributes of a rescuing action: the block that it rescues, and the addresses
+// that are not reached after a failure in the block. members are the addresses in it.
 func (b *builder) rescues(a *act, members []addr.Addr, pos map[int]int) []step.Attr {
 	if a.block < 0 {
 		return nil
@@ -34,9 +34,9 @@ func (b *builder) rescues(a *act, members []addr.Addr, pos map[int]int) []step.A
 	return attrs
 }
 
-// behindBlock are the addresses of all that comes after something in a block, by
-// whatever order, guesses too, in the order of the list. An action comes after it
-// if its own state does; whether one is told by others, only a run knows.
+// behindBlock returns the addresses of all items after any item of a block, by any order including
+// guesses, in the order of the list. An action is after the block if its own state is. Only a run
+// determines whether other states trigger it.
 func (b *builder) behindBlock(block int, pos map[int]int) []addr.Addr {
 	after := b.afterBlock(block)
 	var items []int
@@ -59,8 +59,8 @@ func (b *builder) behindBlock(block int, pos map[int]int) []addr.Addr {
 	return out
 }
 
-// afterBlock are the items of a block and all that its failure keeps from being
-// reached. What is after an action that somebody else tells too is not.
+// afterBlock returns the items of a block and all items that its failure prevents. Items after an
+// action with other triggers are not included.
 func (b *builder) afterBlock(block int) map[int]bool {
 	after := map[int]bool{}
 	var todo []int

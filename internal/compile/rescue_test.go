@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// TestRescueOfMany: a block with more behind it than a line can name ends the run
-// when it fails, and is no mistake.
+// TestRescueOfMany: if more states follow a block than a line can name, a failure of the block ends
+// the run. It is not an error.
 func TestRescueOfMany(t *testing.T) {
 	const text = `block "base" {
   rescue = [exec.tell.run]

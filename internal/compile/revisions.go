@@ -6,9 +6,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Difference is what differs in the lists of one target at two revisions: the
-// changes of step.Diff, each step in its canonical form. It is empty too where the
-// steps are the same in another order.
+// Difference is the difference between the lists of one target at two revisions: the changes of
+// step.Diff, with steps in canonical form. It is also empty if only the order of the steps differs.
 type Difference struct {
 	Target  string
 	Changes []step.Change
@@ -20,13 +19,13 @@ type Compared struct {
 	Has    [2]bool
 }
 
-// Revisions compares the lists of targets at two revisions of a repository, and
-// does once what targets have in common and what the revisions have. The lists are
-// those of Repository.Compile. It is not safe for concurrent use.
+// Revisions compares the lists of targets at two revisions of a repository. It computes common
+// parts of targets and of revisions once. Its lists are equal to the results of Repository.Compile.
+// Revisions is not safe for concurrent use.
 type Revisions struct {
 	sides  [2]*Fleet
-	shared *lang.Revisions // nil where one of them has a mistake
-	taken  int             // how many lists were made of those of the other revision
+	shared *lang.Revisions // nil if one of them has an error
+	taken  int             // how many lists reused the other revision
 }
 
 // Between begins to compare.
@@ -38,8 +37,8 @@ func Between(old, now *Repository) *Revisions {
 	return r
 }
 
-// Diff compares the lists of a target; the input's does not count. At a revision that does not have
-// it its list is empty. The diagnostics are those of both.
+// Diff compares the lists of a target, whose name is t.Target; in.Target is ignored. The list is
+// empty at a revision without the target. The diagnostics are from both revisions.
 func (r *Revisions) Diff(in Input, t Compared) (Difference, diag.List) {
 	in.Target = t.Target
 	lists, ds := r.lists(in, t.Has)

@@ -18,7 +18,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// revisionsWorld draws a repository of several modules, and what is done to it.
+// revisionsWorld draws a repository of several modules, and edits of it.
 type revisionsWorld struct {
 	fleetWorld
 	files   map[string]string
@@ -47,7 +47,7 @@ func (g *revisionsWorld) draw() {
 	g.files["facts.hcl"] = "fact \"os_id\" {\n  type = string\n  default = \"none\"\n}\n"
 }
 
-// snapshot is what the lookup of the day gave.
+// snapshot returns the answer of the lookup of the day.
 func snapshot(t *rapid.T, day string) string {
 	s, err := lang.NewSnapshot(lang.Lookup{Name: "day", URL: "https://example.org/day", Format: "json"}, []byte(`"`+day+`"`), time.Unix(0, 0).UTC())
 	if err != nil {
@@ -60,7 +60,7 @@ func snapshot(t *rapid.T, day string) string {
 	return string(text)
 }
 
-// extras are states that read what stands outside of the module's own text.
+// extras returns states that depend on content outside of the module's own text.
 func (g *revisionsWorld) extras(name string) string {
 	from := []string{
 		`file "/srv-` + name + `/fact" { content = "${fact.os_id} ${target.name}" }`,
@@ -126,7 +126,7 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 	return files, targets
 }
 
-// plainAnswer is what plainDiff came to.
+// plainAnswer is the result of plainDiff.
 type plainAnswer struct {
 	text string
 	ds   diag.List
@@ -148,8 +148,8 @@ func plainDiff(in compile.Input, r [2]*compile.Repository, has [2]bool) (string,
 	return step.FormatDiff(step.Diff(lists[0], lists[1])), ds
 }
 
-// Targets of a random repository at two random revisions differ as their lists do
-// that were compiled one by one, in whatever order they are asked for.
+// Targets of a random repository at two random revisions differ exactly as their separately
+// compiled lists, in any order.
 func TestRevisionsSame(t *testing.T) {
 	taken, changed := 0, 0
 	facts := map[string]cty.Value{"os_id": cty.StringVal("debian")}

@@ -18,9 +18,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Repository is a tree that has been read: what its targets share is parsed
-// once. What it gives does not depend on what it was asked before. It is not
-// safe for concurrent use.
+// Repository is a tree that has been read: the common parts of its targets are parsed once. Results
+// do not depend on earlier calls. Repository is not safe for concurrent use.
 type Repository struct {
 	tree    repo.Tree
 	program *lang.Program
@@ -30,8 +29,8 @@ type Repository struct {
 // Open reads the top of a repository with every kind there is.
 func Open(tree repo.Tree) *Repository { return open(tree, nil) }
 
-// Beside is Open for another revision of the repository. What is written the same
-// in both is parsed once.
+// Beside is like Open, for another revision of the repository. Files that are identical in both are
+// parsed once.
 func (r *Repository) Beside(tree repo.Tree) *Repository { return open(tree, r.program) }
 
 func open(tree repo.Tree, beside *lang.Program) *Repository {
@@ -63,7 +62,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 	return res, sorted(ds)
 }
 
-// options are what every repository is read with.
+// options are the options for reading every repository.
 func options(beside *lang.Program) lang.Options {
 	o := lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files(), Beside: beside}
 	for _, a := range builtin.Actions() {
@@ -75,8 +74,8 @@ func options(beside *lang.Program) lang.Options {
 	return o
 }
 
-// stateMistakes tells what is wrong with the states of a catalog that is not
-// whole, so that one try shows as many mistakes as it can.
+// stateMistakes returns the errors in the states of an incomplete catalog, so that one attempt
+// shows as many errors as possible.
 func stateMistakes(c *catalog.Catalog) diag.List {
 	if c == nil {
 		return nil
@@ -112,7 +111,7 @@ func (r *Repository) Targets() ([]lang.Target, diag.List) {
 	return ts, append(slices.Clone(r.ds), more...)
 }
 
-// Names are the names of Targets, with what is wrong with any of them.
+// Names returns the names of Targets, with their errors.
 func (r *Repository) Names() ([]string, diag.List) {
 	list, ds := r.Targets()
 	var names []string
@@ -125,9 +124,8 @@ func (r *Repository) Names() ([]string, diag.List) {
 // Kinds gives the schema of every kind that is built in, sorted by name.
 func Kinds() []kind.Kind { return Open(repo.MapTree(nil)).program.Kinds() }
 
-// Schema is the JSON Schema of the repository's files of a part, with the kinds
-// that they can use: those built in, the top level's own, and for modules those
-// of any module.
+// Schema returns the JSON Schema of the repository's files of a part, with the kinds available
+// there: built-in kinds, kinds of the top level, and for modules the kinds of any module.
 func (r *Repository) Schema(part schema.Part) ([]byte, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
@@ -154,9 +152,8 @@ func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List
 	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name)
 }
 
-// Generators are the runs that a target's list is made of. Mistakes of the rest
-// of the target come with them; they take from the runs only those that stand
-// behind the mistake.
+// Generators returns the generator runs that a target's list depends on. Errors in other parts of
+// the target are also returned. They only remove the runs that depend on them.
 func (r *Repository) Generators(in Input) ([]generator.Run, diag.List) {
 	ds := slices.Clone(r.ds)
 	if ds.HasErrors() {
@@ -195,7 +192,7 @@ func (r *Repository) Vacant() ([]lang.Target, diag.List) {
 	return r.program.Vacant()
 }
 
-// Lookups are those that the repository declares, see lang.Program.
+// Lookups returns the lookups that the repository declares, see lang.Program.
 func (r *Repository) Lookups() ([]lang.Lookup, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)

@@ -24,8 +24,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// structural are the mistakes that the schema has to find as well: those that a
-// file alone shows.
+// structural are the errors that the schema must also find: errors that are visible in a single
+// file.
 var structural = []string{
 	"Unknown attribute", "Unknown kind", "Unknown block", "Unknown value", "Missing attribute", "Mapping expected", "Label expected",
 	"Bad name", "Bad label", "Template in a label", "Unexpected attribute", "Unexpected block", "Unexpected label", "Incomplete validation",
@@ -33,8 +33,8 @@ var structural = []string{
 	"Target group selects nothing", "Test without expectations", "Invalid policy", "Wrong type", "Reference expected", "Variables are an object", "Bad merge",
 }
 
-// isStructural leaves out what needs more than the file: the type of a variable
-// that is declared elsewhere, and rules of a kind that are no part of its schema.
+// isStructural excludes errors that need more than the file: the type of a variable that is
+// declared elsewhere, and rules of a kind that are not part of its schema.
 func isStructural(d diag.Diagnostic) bool {
 	return slices.Contains(structural, d.Summary) && !strings.HasPrefix(d.Detail, "The variable ") && !strings.HasPrefix(d.Detail, "The output ") && !strings.HasPrefix(d.Detail, "A sysctl needs value")
 }
@@ -55,7 +55,7 @@ func (v validators) of(t *testing.T, tree repo.Tree, part schema.Part, own bool)
 		defer func() { v[string(part)] = s }()
 	}
 	text, ds := compile.Open(tree).Schema(part)
-	if ds.HasErrors() { // what it defines cannot be known
+	if ds.HasErrors() { // its own kinds cannot be determined
 		text, ds = compile.Open(builtin).Schema(part)
 	}
 	if ds.HasErrors() {
@@ -185,8 +185,7 @@ func at(n *front.Node, pointer []string) diag.Range {
 	return rng
 }
 
-// repositories are the corpus in JSON, and what is written in YAML and JSON by
-// hand.
+// repositories returns the corpus in JSON, and repositories written by hand in YAML and JSON.
 func repositories(t *testing.T) map[string]compile.Input {
 	t.Helper()
 	out := map[string]compile.Input{}
@@ -230,9 +229,8 @@ func byForm(a *txtar.Archive) map[string]map[string]string {
 	return out
 }
 
-// A validator that knows nothing of fettle says of every document what fettle
-// says: what compiles is right, and where the structure is wrong it complains
-// about that very place.
+// A validator without knowledge of fettle agrees with fettle about every document. A document that
+// compiles is valid. A structural error is reported at the same place.
 func TestSchema(t *testing.T) {
 	good, bad, all := 0, map[string]int{}, validators{}
 	for name, in := range repositories(t) {
@@ -299,8 +297,8 @@ func documents(t *testing.T, tree repo.Tree) map[string]*front.Node {
 	return out
 }
 
-// Every block and attribute that the schema names is known to the language, and
-// no other: what one of them learns the other has to learn too.
+// The language accepts exactly the blocks and attributes that the schema names. A change of one
+// needs the same change of the other.
 func TestSchemaBlocks(t *testing.T) {
 	for _, b := range schema.Blocks() {
 		var names []string

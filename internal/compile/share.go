@@ -8,10 +8,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// sameNeed gives the step that a state and an item come to together, where the one
-// only asks for something to be there and the other one says more of it: a package
-// that a kind needs in whatever version, or a directory without owner, group and mode.
-// Otherwise it gives the step as it is.
+// sameNeed combines the step of a state with an item, if one only requires existence and the other
+// has more attributes: a package that a kind needs in any version, or a directory without owner,
+// group and mode. Otherwise it returns the step unchanged.
 func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
 	old := b.items[i].step
 	switch {
@@ -38,9 +37,9 @@ func (b *builder) needed(n int, s step.Step) bool {
 	return false
 }
 
-// ofTwoModules tells whether two states are of different modules, which cannot know of
-// each other: what they say alike is one. Within one module it is a slip. A state that
-// is not known yet is alike only by what stands in for its values.
+// ofTwoModules reports whether two states belong to different modules, which are independent of
+// each other and can share equal declarations. Within one module, a duplicate is an error. The
+// equality of an unknown state proves nothing, because it has substitutes for its values.
 func (b *builder) ofTwoModules(m, n int) bool {
 	return b.moduleOf(m) != b.moduleOf(n) && !b.c.Nodes[m].Unknown && !b.c.Nodes[n].Unknown
 }
@@ -56,9 +55,9 @@ func (b *builder) moduleOf(n int) int {
 	return -1
 }
 
-// share settles whose a step is that several states ask for. It belongs to all that
-// come after none of the others. A state that comes after one of them finds the step
-// done: a step cannot be both in a group and before that group.
+// share assigns a step that several states request to the first state that is after no other of
+// them. A state that is after another of them finds the step done, because a step cannot be both in
+// a group and before it. The remaining states share the step.
 func (b *builder) share() {
 	if len(b.c.Edges) == 0 {
 		return
@@ -68,7 +67,7 @@ func (b *builder) share() {
 		behind := b.orders.behindAny(all)
 		first := slices.IndexFunc(all, func(n int) bool { return !behind[n] })
 		if first < 0 {
-			continue // they go round in a circle, which is reported as one
+			continue // they form a cycle, which is reported separately
 		}
 		if it := &b.items[i]; first > 0 {
 			it.node, it.step.Source = all[first], b.c.Nodes[all[first]].Source

@@ -13,22 +13,22 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Verdict is how one test of a repository went.
+// Verdict is the result of one test of a repository.
 type Verdict struct {
 	ID    string // its file and its name
 	Range diag.Range
-	// Failures are what was wanted and is not so, at the place of the expectation
-	// or of the mistake; none when the test passed.
+	// Failures are the differences from the expectations, at the place of the expectation or of the
+	// error; none if the test passed.
 	Failures diag.List
-	// Golden is the file that should hold the whole list, "" when the test wants
-	// none, and List is what it should hold.
+	// Golden is the file that should contain the whole list, "" if the test has no such file. List
+	// is its expected content.
 	Golden, List string
 }
 
-// otherList is how the failure is called that writing the list anew mends.
+// otherList is the summary of the failure that writing the list again fixes.
 const otherList, noList = "Another list", "List is not there"
 
-// Others are the failures that writing the list anew does not mend.
+// Others returns the failures that writing the list again does not fix.
 func (v Verdict) Others() diag.List {
 	return slices.DeleteFunc(slices.Clone(v.Failures), func(d diag.Diagnostic) bool {
 		return d.Summary == otherList || d.Summary == noList

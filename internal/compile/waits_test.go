@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Modules that a fleet does not let go on yet are not there, and nobody is wrong: neither
-// who names them, nor who needs them, nor who gives them variables.
+// Modules that a fleet does not allow yet do not exist in the tree. Naming them, needing them or
+// setting their variables is not an error.
 func TestModulesThatWait(t *testing.T) {
 	files := map[string]string{
 		"fettle.hcl": `vars = { port = 80 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// starWriter writes a program: a call for each block, and a function for what
-// stands inside of one.
+// starWriter writes a program: a call for each block, and a function for the content of a block.
 type starWriter struct {
 	strings.Builder
 	functions int

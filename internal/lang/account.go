@@ -14,8 +14,8 @@ func accountAttrs() map[string]map[string]string {
 	return map[string]map[string]string{"authorized_key": {"home": "home", "group": "group"}}
 }
 
-// ofAccount is what the user state of an account says, for an attribute that is left
-// out. It is null where no state says it. States of the same scope come before those of
+// ofAccount returns the value of an omitted attribute from the user state of the account. It
+// returns null if no state sets the value. States of the same scope take precedence over states of
 // other modules.
 func (ev *evaluator) ofAccount(in *instance, m *memo, attr string) (cty.Value, bool) {
 	wanted := accountAttrs()[in.st.decl.kind][attr]

@@ -13,18 +13,18 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// Action is something that can be done on a target besides keeping it as it should
-// be: it is run when somebody asks for it, and changes nothing of what is applied.
+// Action is an operation on a target that does not belong to its desired state. It runs when a user
+// requests it, and does not change the applied state.
 type Action struct {
 	Name string
-	// Module is that which declares it, "" for the top level.
+	// Module is the module that declares the action, "" for the top level.
 	Module string
 	Doc    string
-	// Changes is false for one that only looks.
+	// Changes is false if the action only reads.
 	Changes bool
-	// DryRun tells that it has commands that say what it would do.
+	// DryRun is set if the action has commands that show its effect in advance.
 	DryRun bool
-	// JSON tells that what it prints is JSON: objects, shown as rows of a table.
+	// JSON is set if the action prints JSON: objects, shown as rows of a table.
 	JSON   bool
 	Params []Param
 	Range  diag.Range
@@ -144,15 +144,15 @@ func (a Action) Check(params map[string]string) diag.List {
 // Call is an action with its parameters.
 type Call struct {
 	Action Action
-	// States are its commands, each as the state of an exec.
+	// States are the commands of the action, each as the state of an exec.
 	States []kind.State
-	// Env is what somebody typed as a secret, as NAME=VALUE: besides that of States,
-	// and for all of them.
+	// Env has secret values that a user typed, as NAME=VALUE. All commands of States get them in
+	// addition to their own environment.
 	Env []string
 }
 
-// CallAction gives the commands of an action with these parameters: those of its dry
-// run, where dry is set and it has some. name is NAME or MODULE.NAME.
+// CallAction returns the commands of an action with these parameters. If dry is set and the action
+// has commands for a dry run, it returns these. name is NAME or MODULE.NAME.
 func (p *Program) CallAction(in Input, name string, params map[string]string, dry bool) (Call, diag.List) {
 	ev, ds := p.evaluate(in, nil)
 	if ev == nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// checkActions looks at the names in the actions of a module, which are evaluated only
-// when somebody calls one. What their values are nobody can tell before.
+// checkActions checks the names in the actions of a module. The values of these names are unknown
+// until a user calls the action.
 func (ps *parser) checkActions() {
 	for _, name := range sortedKeys(ps.body.actions) {
 		a := ps.body.actions[name]

@@ -6,17 +6,17 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// anywhere is what the modules declare that a repository names.
+// anywhere has the declarations of all modules that a repository names.
 type anywhere struct {
 	vars    map[string]bool
-	missing map[string]bool // folders that are not here
+	missing map[string]bool // directories that do not exist in this tree
 }
 
-// declaredAnywhere are the variables of all modules that the repository names: at its
-// top, in roles and groups, at targets. all is false when the folder of one is not
-// here, as where a target has no more than its own part of a repository. Then nobody
-// can tell what is declared nowhere. One that the target itself names, by these levels,
-// does not count: it is told to be missing.
+// declaredAnywhere returns the variables of all modules that the repository names at its top, in
+// roles and groups, and at targets. all is false if the directory of such a module is missing, as
+// in the part of a repository that an agent has. It is then unknown whether a variable is declared.
+// A missing module that the levels of this target name does not count, because it is reported as
+// missing.
 func (p *Program) declaredAnywhere(levels []*level) (vars map[string]bool, all bool) {
 	if p.anywhere == nil {
 		p.anywhere = p.lookAnywhere()
@@ -48,7 +48,7 @@ func (p *Program) lookAnywhere() *anywhere {
 	return a
 }
 
-// add takes in a module. What is wrong with it is told elsewhere.
+// add adds the variables of a module. The errors of the module are reported elsewhere.
 func (a *anywhere) add(p *Program, u *moduleUse) {
 	if e, err := p.tree.Stat(u.dir); err != nil || e.Type != repo.Dir {
 		a.missing[u.dir] = true

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// body is what a module or a defined kind holds.
+// body is the content of a module or a defined kind.
 type body struct {
 	folder  *folder
 	files   []string
@@ -36,9 +36,9 @@ type variable struct {
 	defaults    *typeexpr.Defaults
 	def         hclsyntax.Expression // nil: must be given
 	description string
-	merge       string // how its values join where a level says nothing
+	merge       string // how its values merge where a level does not set it
 	file        bool   // it names a file of the module that uses the kind
-	secret      bool   // of a parameter: what is given is shown nowhere
+	secret      bool   // of a parameter: its value is never shown
 	validations []validation
 }
 
@@ -72,7 +72,7 @@ type decl struct {
 	kindRng diag.Range // of the name of the kind
 	labels  []diag.Range
 	attrs   map[string]*hclsyntax.Attribute
-	blocks  []*hclsyntax.Block // what stands inside a state, a mistake
+	blocks  []*hclsyntax.Block // blocks inside a state, which are errors
 	group   bool
 	members []*decl
 	names   []string // the attributes in the order of the text
@@ -111,7 +111,7 @@ func attributeOrder(attrs hclsyntax.Attributes) []*hclsyntax.Attribute {
 	return out
 }
 
-// kindOf is the schema that a defined kind shows to those who use it.
+// schema returns the schema that a defined kind has for its users.
 func (d *define) schema() *kind.Kind {
 	if d.kind != nil {
 		return d.kind

@@ -92,7 +92,7 @@ func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	return ev, nil
 }
 
-// modulePrefix stands before the names of a module's states.
+// modulePrefix returns the prefix of the names of a module's states.
 func modulePrefix(name string) string {
 	if !identifier(name) {
 		return `module["` + name + `"].`
@@ -100,7 +100,7 @@ func modulePrefix(name string) string {
 	return "module." + name + "."
 }
 
-// targetValue is what expressions call target.
+// targetValue returns the value of `target` in expressions.
 func targetValue(name string, texts map[string]string, levels []*level) cty.Value {
 	labels := cty.MapValEmpty(cty.String)
 	if len(texts) > 0 {
@@ -193,8 +193,8 @@ func (ev *evaluator) above() ([]layer, bool) {
 	return []layer{test, line}, ok
 }
 
-// moduleLayers are the layers of one module: those of the levels, each with what
-// its module block says.
+// moduleLayers returns the layers of one module: the layers of each level, each followed by the
+// arguments of its module block.
 func (ev *evaluator) moduleLayers(u *moduleUse, s *scope, levels []*level, given [][]layer) ([]layer, bool) {
 	layers, good := slices.Clone(given[0]), true
 	for i, l := range levels {
@@ -214,8 +214,8 @@ func (ev *evaluator) moduleLayers(u *moduleUse, s *scope, levels []*level, given
 	return layers, good
 }
 
-// unknownAnywhere looks into the modules of other targets before it complains:
-// what the repository, a role or a group gives is for all of them.
+// unknownAnywhere checks the modules of other targets before it reports a variable as unknown. The
+// values of the repository, a role or a group apply to all targets.
 func (ev *evaluator) unknownAnywhere(levels []*level, layers []layer, declared map[string]bool) {
 	missing := false
 	for _, l := range layers {
@@ -253,8 +253,8 @@ func (ev *evaluator) roots(root *scope, uses []*moduleUse, scopes map[*moduleUse
 	}
 }
 
-// scopes gives the top level and the modules whose variables are all right,
-// in the target's order: what a bad variable would bring is noise.
+// scopes returns the top level and the modules whose variables are all valid, in the target's
+// order. Diagnostics that follow from an invalid variable would be noise.
 func (ev *evaluator) scopes() []*scope {
 	return slices.DeleteFunc(slices.Clone(ev.all), func(s *scope) bool { return !s.assigned })
 }

@@ -15,33 +15,33 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Command is what a person starts where the repository is: parts, one after the
-// other, each an action or a program on some targets. It is the other side of an
-// Action, which runs on one target and knows of no other.
+// Command is an operation that a user starts in the repository. It consists of parts, run one after
+// another, each with an action or a program on some targets. An Action, in contrast, runs on one
+// target and has no access to others.
 type Command struct {
 	Name, Doc string
 	Params    []Param
 	Parts     []string // their names, in order
 	Range     diag.Range
-	// Mistakes are what is wrong with it: it cannot run.
+	// Mistakes are the errors of the declaration. A command with errors cannot run.
 	Mistakes diag.List
 }
 
-// Part is what a command does on some targets, with what the parameters came to.
+// Part is one part of a command on some targets, with the evaluated parameters.
 type Part struct {
 	Name string
-	// Targets are words of a selection; none: where the person says.
+	// Targets are words of a selection. If there are none, the user selects the targets.
 	Targets []string
-	// Action is what it runs, with Params; "": Argv.
+	// Action is the action that runs, with Params. If it is "", Argv runs.
 	Action string
 	Params map[string]string
-	// Secret are the names of Params that hold what was typed as a secret.
+	// Secret are the names of Params that a user typed as a secret.
 	Secret []string
-	// Argv, one or several, with all that is said about it.
+	// Argv has one or several commands. The fields below describe how they run.
 	Argv      [][]string
 	Env       []string // NAME=VALUE
 	Dir, User string
-	Timeout   time.Duration // 0: nothing is said of it
+	Timeout   time.Duration // 0: not set
 	Looks     bool
 	// Batch and MaxFailed are amounts, such as 5 or 10%; "" for a batch of all.
 	Batch, MaxFailed string
@@ -166,8 +166,8 @@ func (p *Program) describedCommand(c *command) Command {
 	return out
 }
 
-// CallCommand gives the parts of a command with these parameters. A command of that
-// name has to be there.
+// CallCommand returns the parts of a command with these parameters. It reports an error if there is
+// no command with that name.
 func (p *Program) CallCommand(name string, given map[string]string) ([]Part, diag.List) {
 	c := p.commands[name]
 	if c == nil {
@@ -238,7 +238,7 @@ func (ev *evaluator) words(s *scope, at *hclsyntax.Attribute) []string {
 	return ev.texts(at, list)
 }
 
-// texts are those of a list, none of which may be null.
+// texts returns the elements of a list of strings. A null element is an error.
 func (ev *evaluator) texts(at *hclsyntax.Attribute, list cty.Value) []string {
 	var out []string
 	for it := list.ElementIterator(); it.Next(); {
@@ -252,7 +252,7 @@ func (ev *evaluator) texts(at *hclsyntax.Attribute, list cty.Value) []string {
 	return out
 }
 
-// plain is one text that comes of no secret, "" after a diagnostic.
+// plain returns a string that does not depend on a secret, "" after a diagnostic.
 func (ev *evaluator) plain(s *scope, at *hclsyntax.Attribute) string {
 	if at == nil {
 		return ""
@@ -268,8 +268,8 @@ func (ev *evaluator) plain(s *scope, at *hclsyntax.Attribute) string {
 	return ""
 }
 
-// partParams are the parameters of the action. What was typed as a secret is handed on
-// as one.
+// partParams evaluates the parameters of the action. A parameter that a user typed as a secret
+// stays a secret.
 func (ev *evaluator) partParams(s *scope, x *part, out *Part) {
 	at := x.attrs["params"]
 	if at == nil {
@@ -345,7 +345,7 @@ func (ev *evaluator) changes(s *scope, x *part) bool {
 	return !ok || v.True()
 }
 
-// environment is NAME=VALUE, sorted. What was typed as a secret may stand in it.
+// environment returns NAME=VALUE, sorted. A value can contain a secret that a user typed.
 func (ev *evaluator) environment(s *scope, at *hclsyntax.Attribute) []string {
 	v, _, ok := ev.evalSecret(s, nil, at.Expr)
 	if !ok {
@@ -367,8 +367,8 @@ func (ev *evaluator) environment(s *scope, at *hclsyntax.Attribute) []string {
 	return out
 }
 
-// keysIn are the names that an object in the text gives; ok is false for one that an
-// expression makes.
+// keysIn returns the keys that an object expression writes literally. ok is false if an expression
+// computes a key.
 func keysIn(e hclsyntax.Expression) (names []string, ok bool) {
 	items, hds := hcl.ExprMap(e)
 	if hds.HasErrors() {

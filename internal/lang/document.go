@@ -15,9 +15,9 @@ import (
 // all forms are one.
 type document struct{ reports }
 
-// bodyKind is what a mapping holds. It decides which keys are attributes: the
-// kinds of states are not known while files are read, so where states may
-// stand all but a few names are blocks.
+// bodyKind is the kind of content of a mapping. It decides which keys are attributes. The kinds of
+// states are unknown while files are read. Where states are allowed, all but a few names are
+// therefore blocks.
 type bodyKind uint8
 
 const (
@@ -63,7 +63,7 @@ func (k bodyKind) isBlock(key string) bool {
 	return false
 }
 
-// inside is what a block of this type holds.
+// inside returns the kind of content of a block of this type.
 func inside(block string) bodyKind {
 	switch block {
 	case "variable", "fact", "param", "output":
@@ -129,7 +129,7 @@ func (d *document) fill(b *hclsyntax.Body, n *front.Node, in bodyKind) {
 	}
 }
 
-// blockValue tells whether a value can be a block's. What cannot is taken as an
+// blockValue reports whether a value can be the body of a block. Any other value is read as an
 // attribute, and reported as one.
 func blockValue(p front.Pair) bool {
 	switch p.Value.Kind {
@@ -143,8 +143,8 @@ func blockValue(p front.Pair) bool {
 	return false
 }
 
-// blocks reads the blocks of one key: bodies, or labels with bodies; a list of
-// them where one comes twice.
+// blocks reads the blocks of one key: bodies, or labels with bodies. A key that occurs twice has a
+// list of them.
 func (d *document) blocks(b *hclsyntax.Body, p front.Pair) {
 	values := []*front.Node{p.Value}
 	if p.Value.Kind == front.List {
@@ -224,7 +224,7 @@ func (d *document) attribute(b *hclsyntax.Body, p front.Pair, in bodyKind) {
 		SrcRange: hcl.Range{Filename: r.Filename, Start: r.Start, End: e.Range().End}}
 }
 
-// meaning is what the texts of an attribute are.
+// meaning is the syntax of the texts in an attribute.
 type meaning uint8
 
 const (

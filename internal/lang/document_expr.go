@@ -58,7 +58,7 @@ func (d *document) object(n *front.Node, as meaning, r hcl.Range) hclsyntax.Expr
 	return out
 }
 
-// within is what texts in a list or mapping are.
+// within returns the syntax of texts inside a list or a mapping.
 func within(as meaning) meaning {
 	if as == expressions {
 		return templates
@@ -79,7 +79,7 @@ func (d *document) key(n *front.Node) hclsyntax.Expression {
 		Traversal: hcl.Traversal{hcl.TraverseRoot{Name: n.Text, SrcRange: r}}, SrcRange: r}}
 }
 
-// text reads a text as what it is here.
+// text parses a text in the syntax of its place.
 func (d *document) text(n *front.Node, as meaning) hclsyntax.Expression {
 	asIs := n.Kind == front.Literal || n.Kind == front.Text && !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{")
 	switch {
@@ -99,8 +99,8 @@ func (d *document) text(n *front.Node, as meaning) hclsyntax.Expression {
 	return e
 }
 
-// parse reads a text in one of the parser's own syntaxes, and puts what comes
-// of it where it stands.
+// parse parses a text in one of the parser's own syntaxes, and relocates the result to the place of
+// the text.
 func (d *document) parse(n *front.Node, s syntax) hclsyntax.Expression {
 	src := []byte(n.Text)
 	at := newRelocation(n)

@@ -31,8 +31,8 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, labels: b.Body.Attributes["labels"], waits: b.Body.Attributes["waits"]}
 }
 
-// enrol joins enrolled targets with those that are declared, and adds the others behind
-// them, in the order of their places.
+// enrol joins enrolled targets with the declared targets of the same name. It appends the remaining
+// enrolled targets, sorted by place and name.
 func (p *Program) enrol() {
 	for _, t := range p.targets {
 		if e := p.enrolled[t.name]; e != nil {

@@ -16,9 +16,9 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// eval evaluates an expression of a scope whose value has to be known and comes
-// of no secret. What it refers to comes back beside the value. ok is false after a
-// diagnostic, here or where the value came from.
+// eval evaluates an expression of a scope. The value must be known and must not depend on a secret.
+// eval also returns the references of the expression. ok is false after a diagnostic, here or at
+// the origin of the value.
 func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	v, refs, ok := ev.evalLater(s, each, e)
 	return v, refs, ok && ev.mustKnow(e, v)
@@ -33,14 +33,13 @@ func (ev *evaluator) mustKnow(e hclsyntax.Expression, v cty.Value) bool {
 	return false
 }
 
-// evalSecret is eval for places where a value that came of a secret may stand,
-// with its mark.
+// evalSecret is like eval, but the value can depend on a secret and then carries its mark.
 func (ev *evaluator) evalSecret(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	v, refs, ok := ev.evalAny(s, each, e)
 	return v, refs, ok && ev.mustKnow(e, v)
 }
 
-// evalLater is eval for places where a value may be one that only a run gives.
+// evalLater is like eval, but also accepts a value that only a run provides.
 func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	v, refs, ok := ev.evalAny(s, each, e)
 	if ok && v.ContainsMarked() {
@@ -50,8 +49,8 @@ func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.
 	return v, refs, ok
 }
 
-// evalAny is eval for places where both may stand: a value that only a run gives,
-// and one that came of a secret, with its mark.
+// evalAny is like eval, but also accepts a value that only a run provides, or that depends on a
+// secret. A secret value carries its mark.
 func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	traversals := ev.prog.namesIn(e)
 	ctx := s.fctx
@@ -77,7 +76,7 @@ func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Ex
 	return v, refs, true
 }
 
-// traced leads from the use of a kind, where the scope is within one, to what is wrong.
+// traced adds the use of the kind to each diagnostic, if the scope is inside a defined kind.
 func (ev *evaluator) traced(s *scope, ds diag.List) diag.List {
 	for i := range ds {
 		ds[i] = ds[i].UsedAt(s.trace)
@@ -138,8 +137,8 @@ func (ev *evaluator) local(s *scope, name string) *memo {
 	return m
 }
 
-// attr evaluates an attribute of an instance once: what is given, else the
-// label for the main one, else the default, else null.
+// attr evaluates an attribute of an instance once. The value is, in this order, the given one, the
+// label for the main attribute, the default, or null.
 func (ev *evaluator) attr(in *instance, name string) *memo {
 	m := in.vals[name]
 	if m == nil {
@@ -241,7 +240,7 @@ func docHint(a *kind.Attr) string {
 	return " It is: " + strings.TrimRight(a.Doc, ".") + "."
 }
 
-// why is the detail of a failed conversion, when it says more than the types.
+// why returns the detail of a failed conversion if it has more information than the types.
 func why(err error) string {
 	if s := err.Error(); strings.Contains(s, ":") || strings.Contains(s, "element") || strings.Contains(s, "attribute") {
 		return " " + sentence(err)
@@ -277,7 +276,7 @@ func eachValue(each map[string]cty.Value) cty.Value { return cty.ObjectVal(each)
 // id is how a state is referred to, with its module in front.
 func (st *state) id() string { return st.scope.prefix + refName(st.decl.kind, st.decl.label) }
 
-// refName is KIND.LABEL, in brackets where the label is no identifier.
+// refName returns KIND.LABEL. The label is in brackets if it is not an identifier.
 func refName(kindName, label string) string {
 	if identifier(label) {
 		return kindName + "." + label

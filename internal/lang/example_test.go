@@ -32,7 +32,7 @@ func ExampleFormat() {
 	// }
 }
 
-// What the documentation shows is the language, in canonical form.
+// The examples in the documentation are in the language, in canonical form.
 func TestDocumentationParses(t *testing.T) {
 	text, err := os.ReadFile("../../docs/language.md")
 	if err != nil {
@@ -88,7 +88,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// What could fill the memory, or depend on the moment, is refused.
+// Expressions are refused if they could fill the memory or depend on the time.
 func TestFunctionsThatAreRefused(t *testing.T) {
 	for _, expr := range []string{
 		`repeat("a", 100000000)`, `indent(100000000, "a\nb")`, `format("%999999999d", 1)`, `pow(10, 100000)`,

@@ -10,9 +10,9 @@ import (
 	"fettle.dev/fettle/internal/lang/front/jsonfront"
 )
 
-// standsFor asks a state's kind for what the state stands for, which makes a group
-// of its node; nil for what comes to steps. What is recorded in the repository
-// cannot be made of what only a run gives.
+// standsFor returns the expansion of a state, and makes its node a group. It returns nil for a
+// state that compiles to steps. Results that are recorded in the repository cannot depend on a
+// value that only a run provides.
 func (ev *evaluator) standsFor(st *state, n *catalog.Node, unknown bool) (*kind.Expansion, bool) {
 	if st.kind.Expand == nil {
 		return nil, true
@@ -27,9 +27,8 @@ func (ev *evaluator) standsFor(st *state, n *catalog.Node, unknown bool) (*kind.
 	return x, true
 }
 
-// walkExpansion puts the states that a state stands for into the catalog. They are
-// private like the inside of a defined kind, and what they come to has the place
-// of the state.
+// walkExpansion adds the states of an expansion to the catalog. They are private, like the states
+// in a defined kind. Their steps have the place of the expanded state.
 func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
 	st := in.st
 	body, ds := ev.prog.expansion(st.scope.folder, x)
@@ -55,8 +54,8 @@ func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
 	ev.walkScope(s, in.node)
 }
 
-// expansion reads states in the JSON form. A program printed them: its texts
-// are data, and ${…} in them is no template.
+// expansion reads states in the JSON form. A program printed them, so their texts are data and
+// ${…} is not a template.
 func (p *Program) expansion(f *folder, x *kind.Expansion) (*body, diag.List) {
 	p.sources[x.File] = x.Text
 	p.working(diag.Range{File: x.File})

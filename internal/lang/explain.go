@@ -6,13 +6,13 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Explained is one variable of one module, and where its value comes from.
+// Explained is one variable of one module, with the origin of its value.
 type Explained struct {
 	Module string // "the top level" or "module web"
 	Name   string
 	Type   string
-	Value  string // as JSON; "" when it has none
-	// Layers are all that give a value, low to high: the last one counts.
+	Value  string // as JSON; "" if it has no value
+	// Layers are all layers with a value, from low to high. The last layer counts.
 	Layers []Layer
 	Range  diag.Range // where it is declared
 }
@@ -27,8 +27,8 @@ type Layer struct {
 	Range diag.Range
 }
 
-// Explain tells of each variable of the target with that name, or of all when
-// name is "", in the order of the modules, then by name.
+// Explain returns each variable of the target with that name, or all if name is "". The result is
+// in the order of the modules, then by name.
 func (p *Program) Explain(in Input, name string) ([]Explained, diag.List) {
 	ev, ds := p.evaluate(in, nil)
 	if ev == nil {

@@ -12,26 +12,26 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Exported is a declared input of a module: what other targets export under one output of
-// a module.
+// Exported is a declared input of a module: the values that other targets export under one output
+// of a module.
 type Exported struct {
 	Name   string
-	Module string // the folder whose output it is
+	Module string // the directory of the module with the output
 	Output string
-	// Targets are patterns of names, none for any. Labels are those that are asked for,
-	// each with the values of which it has to be one; * is any. Same are labels that have
-	// to be as those of the target that is given the values.
+	// Targets are patterns of names; none selects all. Labels are the required labels, each with
+	// its allowed values; * allows any value. Same are labels whose values must equal the labels of
+	// the target that receives the values.
 	Targets []string
 	Labels  map[string][]string
 	Same    []string
-	AtLeast int // so many have to be known before the whole is
-	// Type is that of the output, as package exported has it; nil where it is not known.
+	AtLeast int // number of values that must be known before the whole input is known
+	// Type is the type of the output in the form of package exported, nil if it is unknown.
 	Type  json.RawMessage
 	Range diag.Range
 }
 
-// Selector tells of targets, by name and labels, whether their values are asked for by one
-// with the labels mine. It is only good for an Exported of a Program, whose patterns are right.
+// Selector returns a function that reports whether a target, by name and labels, is selected for a
+// target with the labels mine. The Exported must belong to a Program, whose patterns are valid.
 func (e Exported) Selector() func(name string, labels, mine map[string]string) bool {
 	var names []func(string) bool
 	for _, text := range e.Targets {

@@ -55,8 +55,8 @@ func (g *given) table(e *Exported) *exported.Table {
 	return nil
 }
 
-// typeOfExported is the type of what is asked for; ok is false after a diagnostic. A
-// module that is not here is one of others: then what is given of it says the type.
+// typeOfExported returns the type of the input's values. ok is false after a diagnostic. If the
+// module is missing in this part of the repository, the recorded values give the type.
 func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 	if dir, err := p.tree.Stat(e.Module); err != nil || dir.Type != repo.Dir {
 		if t := p.givenTables().table(e); t != nil {
@@ -93,8 +93,7 @@ func (p *Program) moduleNames() []string {
 	return names
 }
 
-// exportedOf is what a module asks other targets for, by name. What is wrong with that is
-// reported.
+// exportedOf returns the exported inputs of a module, sorted by name. Errors in them are reported.
 func (p *Program) exportedOf(r *reports, dir string) []Exported {
 	var out []Exported
 	b, _ := p.module(dir)
@@ -132,7 +131,7 @@ func (ev *evaluator) exportedRef(s *scope, t hcl.Traversal, tree *names) bool {
 	return memo.ok
 }
 
-// exportedMemo is what a declared input came to.
+// exportedMemo is the evaluated value of a declared input.
 type exportedMemo struct {
 	val cty.Value
 	ok  bool
@@ -141,7 +140,7 @@ type exportedMemo struct {
 // exportedValue is the map of values by target. It is not known while too few have
 // reported.
 func (ev *evaluator) exportedValue(m *scope, e *Exported) (cty.Value, bool) {
-	typ, ok := ev.prog.typeOfExported(&reports{}, e) // what is wrong is told of the module
+	typ, ok := ev.prog.typeOfExported(&reports{}, e) // errors are reported for the module
 	if !ok {
 		return cty.NilVal, false
 	}
@@ -158,7 +157,7 @@ func (ev *evaluator) exportedValue(m *scope, e *Exported) (cty.Value, bool) {
 	return cty.MapVal(vals), true
 }
 
-// waitsFor says who has to report, as far as that is said.
+// waitsFor describes which targets have not reported yet, as far as the input names them.
 func (e *Exported) waitsFor(have int) string {
 	what := path.Base(e.Module) + "." + e.Output
 	if plain := !slices.ContainsFunc(e.Targets, func(s string) bool { return strings.ContainsAny(s, "*?[/\\") }); plain && len(e.Targets) > 0 {
@@ -201,7 +200,7 @@ func (ev *evaluator) valuesOf(e *Exported, typ cty.Type) (map[string]cty.Value, 
 	return out, true
 }
 
-// valuesOfTest are those that a test gives: all of them are selected.
+// valuesOfTest returns the values that a test provides. All of them are selected.
 func (ev *evaluator) valuesOfTest(e *Exported, typ cty.Type) (map[string]cty.Value, bool) {
 	out := map[string]cty.Value{}
 	all, rng, ok := ev.exportedOfTest()
@@ -261,7 +260,7 @@ func (ev *evaluator) exports() {
 	}
 }
 
-// export evaluates one output. One that only a run gives, and null, are not exported.
+// export evaluates one output. Values that only a run provides, and null, are not exported.
 func (ev *evaluator) export(u *moduleUse, s *scope, name string, o *output) {
 	if ev.trail != nil {
 		ev.trail.broken = true

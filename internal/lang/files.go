@@ -21,8 +21,8 @@ func (ps *parser) fileVariable(e hclsyntax.Expression) bool {
 	return v.True()
 }
 
-// filesOf is the folder that a state reads: its scope's, or the one of whoever
-// gave it the name of a file.
+// filesOf returns the directory that a state reads: the directory of its scope, or of the module
+// that passed the file name.
 func (ev *evaluator) filesOf(st *state) *folder {
 	for _, a := range st.kind.Attrs {
 		if given := st.decl.attrs[a.Name]; a.File && given != nil {

@@ -25,7 +25,7 @@ const (
 	renderedForm // YAML that a template makes
 	jsonForm
 	starForm
-	wrongForm // a name that somebody means, and that is none
+	wrongForm // a file name that resembles a form and is not valid
 )
 
 // formOf tells from a file's name in which form it is. Data files of a module
@@ -52,8 +52,8 @@ func formOf(name string) form {
 // configuration.
 func IsSource(name string) bool { return formOf(name) > noForm }
 
-// MainFiles are the names of which one stands at the top of a repository that
-// is no git repository, the usual one first.
+// MainFiles returns the possible names of the main file at the top of a repository without git. The
+// usual name is first.
 func MainFiles() []string {
 	return []string{"fettle.hcl", "fettle.yaml", "fettle.json", "fettle.yaml.tmpl", "fettle.star"}
 }
@@ -72,8 +72,7 @@ func (ps *parser) file(f form, name string, src []byte) {
 	}
 }
 
-// read makes the body of a file, nil after a diagnostic. in is what the file
-// holds.
+// read returns the body of a file, nil after a diagnostic. in is the kind of its content.
 func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.Body {
 	ps.prog.sources[name] = src
 	ps.prog.working(diag.Range{File: name})

@@ -131,8 +131,8 @@ func TestProgramsAreAlone(t *testing.T) {
 	}
 }
 
-// The same program declares the same, whatever order maps have: attributes
-// that come out of a mapping have no place of their own.
+// The same program gives the same declarations, independent of the order of maps. Attributes from a
+// mapping have no place of their own.
 func TestProgramsAreSteady(t *testing.T) {
 	first := ""
 	for range 20 {

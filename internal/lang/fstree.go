@@ -116,15 +116,15 @@ type folder struct {
 	tree repo.Tree
 	dir  string // "." for the top
 	prog *Program
-	// builtin marks the standard library's folder: its files are no part of
-	// the repository.
+	// builtin marks the directory of the standard library. Its files are not part of the
+	// repository.
 	builtin bool
-	// unseen marks reads that are no input of a module: see read.
+	// unseen marks reads that are not an input of a module: see read.
 	unseen  bool
-	lookups map[string]*lookup // those that the module declares
+	lookups map[string]*lookup // lookups that the module declares
 }
 
-// within joins a module path to the folder and refuses one that leaves it.
+// within joins a module path to the directory, and refuses a path that leaves the directory.
 func (f *folder) within(p string) (string, error) {
 	switch {
 	case p == "":
@@ -229,8 +229,8 @@ func (f *folder) Digest(p string) (string, int64, error) {
 // Source gives the repository path of a module path.
 func (f *folder) Source(p string) string { return path.Join(f.dir, p) }
 
-// Whole gives the repository's own tree and path for a module path: what is
-// read long after compiling does not go through the module.
+// Whole returns the repository's own tree and path for a module path. Readers that run long after
+// compilation do not go through the module.
 func (f *folder) Whole(p string) (repo.Tree, string) {
 	full, err := f.within(p)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// fileFunctions read the files of one module's folder and nothing else.
+// fileFunctions returns the functions that read files. They read only the directory of one module.
 func fileFunctions(f *folder) map[string]function.Function {
 	return map[string]function.Function{
 		"file":         text1(func(p string) (string, error) { return readText(f, p) }),
@@ -58,8 +58,8 @@ func fileExists(f *folder) function.Function {
 	})
 }
 
-// fileSet gives the files below a folder that match a pattern, in which *
-// stands for a part of one name and ** for any number of folders.
+// fileSet returns the files below a directory that match a pattern. In a pattern, * matches a part
+// of one name and ** any number of directories.
 func fileSet(f *folder) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "folder", Type: cty.String}, {Name: "pattern", Type: cty.String}},

@@ -12,7 +12,7 @@ import (
 // mostPatterns bounds how many regular expressions are kept.
 const mostPatterns = 1 << 10
 
-// pattern is a regular expression with the type of what it finds.
+// expression is a regular expression with the type of its match.
 type expression struct {
 	re  *regexp.Regexp
 	typ cty.Type
@@ -60,7 +60,7 @@ func regexFunc() function.Function {
 	})
 }
 
-// first is what the first match holds: all of it, or its groups.
+// first returns the first match: the whole text, or its groups.
 func (p expression) first(text string) (cty.Value, error) {
 	at := p.re.FindStringSubmatchIndex(text)
 	if at == nil {

@@ -20,8 +20,7 @@ type group struct {
 	labels map[string][]string      // any of the values; nil: any
 }
 
-// group reads a target_group. What it selects by has to be said: everything is
-// targets = ["*"].
+// group reads a target_group. It must have a selector: targets = ["*"] selects all targets.
 func (ps *parser) group(b *hclsyntax.Block) {
 	l, ok := ps.level(b, "targets", "labels")
 	if !ok {
@@ -48,8 +47,8 @@ func (ps *parser) group(b *hclsyntax.Block) {
 	ps.prog.groups = append(ps.prog.groups, g)
 }
 
-// patterns reads names with * ? and [a-z], and regular expressions between
-// slashes, which a whole name has to match.
+// patterns reads names with * ? and [a-z], and regular expressions between slashes. A pattern must
+// match the whole name.
 func (ps *parser) patterns(e hclsyntax.Expression) []func(string) bool {
 	exprs, hds := hcl.ExprList(e)
 	ps.add(fromHCL(hds)...)
@@ -85,8 +84,7 @@ func pattern(text string) (func(string) bool, error) {
 	}, nil
 }
 
-// selector reads labels: a text, or a list of which one has to be the value; "*"
-// is any value.
+// selector reads labels. Each is a text, or a list of alternatives; "*" accepts any value.
 func (ps *parser) selector(e hclsyntax.Expression) map[string][]string {
 	out := map[string][]string{}
 	v, hds := e.Value(ps.prog.pure)

@@ -54,7 +54,7 @@ func TestKillersAreRefused(t *testing.T) {
 	}
 }
 
-// What people write is far below the limits.
+// Normal configurations are far below the limits.
 func TestGuardLetsWorkThrough(t *testing.T) {
 	r := strings.Repeat
 	for name, text := range map[string]string{

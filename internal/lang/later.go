@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// result is the computed attribute of an instance: what its command gave, or a
-// value that is not known yet.
+// result returns the computed attribute of an instance: the output of its command, or an unknown
+// value.
 func (ev *evaluator) result(in *instance) (cty.Value, bool) {
 	a, ok := ev.command(in)
 	if !ok {
@@ -27,8 +27,8 @@ func (ev *evaluator) result(in *instance) (cty.Value, bool) {
 	return cty.UnknownVal(cty.String).RefineNotNull(), true
 }
 
-// command is the address of an instance whose output is used. It is "" for one
-// whose name is not known itself.
+// command returns the address of an instance whose output is used. The address is "" if the name of
+// the instance is itself unknown.
 func (ev *evaluator) command(in *instance) (addr.Addr, bool) {
 	s := kind.State{ID: in.id, Kind: in.st.kind.Name, Label: in.st.decl.label, Range: in.st.decl.rng, Attrs: map[string]cty.Value{}}
 	for _, a := range in.st.kind.Attrs {
@@ -57,7 +57,7 @@ func (ev *evaluator) command(in *instance) (addr.Addr, bool) {
 	return got, true
 }
 
-// unknown tells whether only a run says that a scope is there at all.
+// unknown reports whether only a run decides if the scope exists.
 func (s *scope) unknown() bool {
 	for ; s.call != nil; s = s.call.st.scope {
 		if s.call.st.unknown {
@@ -67,8 +67,8 @@ func (s *scope) unknown() bool {
 	return false
 }
 
-// needs are the commands without whose output a state is not known: those that it
-// refers to, else those that the invocations around it do.
+// needs returns the commands whose output a state waits for. These are the commands to which the
+// state refers or, if there are none, the commands to which its invocations refer.
 func (ev *evaluator) needs(refs []ref, s *scope) []addr.Addr {
 	var out []addr.Addr
 	for _, r := range refs {
@@ -113,8 +113,8 @@ func (r ref) inside() *scope {
 	return r.scope
 }
 
-// walkUnknown puts a declaration into the catalog of which nobody knows yet how
-// many states it is: one that stands for all.
+// walkUnknown adds a declaration with an unknown number of states to the catalog. One node
+// represents all its states.
 func (ev *evaluator) walkUnknown(st *state, parent int) {
 	m := &memo{}
 	_, m.refs, m.ok = ev.evalLater(st.scope, nil, st.decl.attrs["for_each"].Expr)

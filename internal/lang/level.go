@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// level is a role, a target group or a target: what gives modules and variables
-// to a target. The top of the repository is one too, without modules.
+// level is a role, a target group or a target: a source of modules and variables for a target. The
+// top of the repository is also a level, without modules.
 type level struct {
 	what, name            string
 	rng                   diag.Range
@@ -38,7 +38,8 @@ func levelAttrs(more ...string) []string {
 	return append([]string{"roles", "modules", "layer", "vars", "data", "merge", "description"}, more...)
 }
 
-// level reads what a block of any level holds; attrs are what else it may have.
+// level reads the content that all levels have in common. attrs are the additional attributes of
+// this level.
 func (ps *parser) level(b *hclsyntax.Block, attrs ...string) (level, bool) {
 	name, r, ok := ps.label(b)
 	if !ok {
@@ -93,9 +94,9 @@ func (ps *parser) role(b *hclsyntax.Block) {
 	ps.prog.roles[l.name] = &l
 }
 
-// levels are what a target is made of, low to high: the roles of its groups and
-// its own, each after those that it names; its groups in the order of their
-// declaration; and itself. They are only read.
+// levels returns the levels of a target, from low to high: the roles of its groups and its own
+// roles, each after the roles it names; its groups in the order of their declaration; and the
+// target itself. The levels are read-only.
 func (p *Program) levels(r *reports, t *target) []*level {
 	return p.levelsBy(r, t, p.targetLabels(r, t))
 }

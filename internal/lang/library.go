@@ -15,11 +15,10 @@ type library struct {
 	folder  *folder
 	file    map[string]string    // by kind: the file that defines it
 	defines map[string]*define   // of the files that are parsed
-	parsed  map[string]diag.List // by file: what is wrong with it
+	parsed  map[string]diag.List // by file: its errors
 }
 
-// loadStdlib finds which file has which kind. Each define stands at the
-// beginning of a line.
+// loadStdlib indexes which file defines which kind. Each define is at the beginning of a line.
 func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 	p.library = library{folder: p.newFolder(FSTree(fsys), "."), file: map[string]string{}, defines: map[string]*define{}, parsed: map[string]diag.List{}}
 	p.library.folder.builtin = true
@@ -53,8 +52,8 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 // has tells whether the library has a kind, without parsing it.
 func (l library) has(kind string) bool { return l.file[kind] != "" }
 
-// libraryKind gives a kind of the library, nil when it has none of the name, and
-// what is wrong with its file.
+// libraryKind returns a kind of the library, nil if the library does not have it, and the errors of
+// its file.
 func (p *Program) libraryKind(kind string) (*define, diag.List) {
 	file := p.library.file[kind]
 	if file == "" {

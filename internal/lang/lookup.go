@@ -20,18 +20,18 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Lookup is a declared question to something outside of the repository. Its
-// answer stands in a snapshot in the repository, and only that is read here.
+// Lookup is a declared query to a source outside of the repository. Its answer is stored in a
+// snapshot in the repository. This package reads only the snapshot.
 type Lookup struct {
 	Name string
-	// Folder is that of the module which declares it, "." for the top.
+	// Folder is the directory of the module that declares the lookup, "." for the top.
 	Folder  string
-	URL     string   // what is asked, or
-	Command []string // what is run
+	URL     string   // the URL to query, or
+	Command []string // the command to run
 	Format  string   // json, yaml or text
-	// MaxAge is after which time a snapshot should be taken anew; 0: never.
+	// MaxAge is the age after which a snapshot should be refreshed; 0: never.
 	MaxAge time.Duration
-	// Timeout is how long the answer may take; 0 is the default.
+	// Timeout is the time limit of the query; 0 is the default.
 	Timeout time.Duration
 	Range   diag.Range
 }
@@ -39,7 +39,7 @@ type Lookup struct {
 // Snapshot is the repository path of the file that holds the answer.
 func (l Lookup) Snapshot() string { return path.Join(l.Folder, "lookups", l.Name+".json") }
 
-// Source is what is asked, in one line.
+// Source returns the query in one line.
 func (l Lookup) Source() string {
 	if l.URL != "" {
 		return l.Format + " " + l.URL
@@ -48,7 +48,7 @@ func (l Lookup) Source() string {
 	return l.Format + " " + string(words)
 }
 
-// Snapshot is an answer as it stands in the repository.
+// Snapshot is an answer as stored in the repository.
 type Snapshot struct {
 	Format string          `json:"format"` // fettle.lookup/1
 	Source string          `json:"source"`
@@ -104,7 +104,7 @@ func (s Snapshot) Bytes() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ParseSnapshot reads the file of a snapshot, and refuses one that was changed.
+// ParseSnapshot reads the file of a snapshot. A snapshot that was modified is an error.
 func ParseSnapshot(src []byte) (Snapshot, error) {
 	var s Snapshot
 	d := json.NewDecoder(bytes.NewReader(src))
@@ -136,8 +136,8 @@ type lookup struct {
 	ds   diag.List
 }
 
-// lookup reads a lookup block. What it asks for is a plain text: it is known
-// before any target is.
+// lookup reads a lookup block. Its query is a constant text, because it is evaluated before any
+// target is known.
 func (ps *parser) lookup(b *hclsyntax.Block) {
 	name, r, ok := ps.label(b)
 	if !ok {

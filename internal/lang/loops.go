@@ -43,8 +43,8 @@ func (l *loops) watch(n hclsyntax.Node) {
 	})
 }
 
-// counted is what a loop goes through. It walks as an expression in parentheses does, so
-// that whatever looks for names in it finds them.
+// counted is the collection of a loop. It is traversed like an expression in parentheses, so that
+// every search for names finds the names in it.
 type counted struct {
 	*hclsyntax.ParenthesesExpr
 	loops *loops
@@ -54,7 +54,7 @@ func (l *loops) counted(e hclsyntax.Expression) hclsyntax.Expression {
 	return counted{&hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}, l}
 }
 
-// Value counts the elements before the loop goes through them.
+// Value counts the elements before the loop iterates over them.
 func (c counted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if c.loops.over() {
 		return cty.DynamicVal, c.tooMany()

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// looping evaluates a repository whose local.x is an expression over a list of so many, with
-// a limit for loops, 0 for the one that everybody has.
+// looping evaluates a repository whose local.x is an expression over a list of the given size, with
+// a limit for loops; 0 is the default limit.
 func looping(t *testing.T, expr, many string, most int64) diag.List {
 	t.Helper()
 	text := "target \"a\" {}\nlocals {\n  n = " + many + "\n  x = " + expr + "\n}\n" +
@@ -50,7 +50,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsAsWritten: large loops are below the limit that everybody has.
+// TestLoopsAsWritten: large loops are below the default limit.
 func TestLoopsAsWritten(t *testing.T) {
 	for _, expr := range []string{`length([for a in local.n : [for b in range(100) : a]])`, `local.n[*]`, `[for a in local.n : try(a.x, a) if a > 998]`} {
 		if ds := looping(t, expr, "range(1000)", 0); ds.HasErrors() {

@@ -10,11 +10,11 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// How a value joins those of the layers below it.
+// The ways to merge a value with the values of lower layers.
 const (
-	replaceBelow = "replace" // it stands alone; the default
-	mergeShallow = "shallow" // its keys replace those below, the others stay
-	mergeDeep    = "deep"    // the same, in objects inside objects too
+	replaceBelow = "replace" // the value replaces all lower values; the default
+	mergeShallow = "shallow" // the value's keys replace lower keys; other keys remain
+	mergeDeep    = "deep"    // like shallow, but also in nested objects
 )
 
 // checkMerge refuses any other way.
@@ -49,8 +49,8 @@ func (ev *evaluator) merges(a *hclsyntax.Attribute) (map[string]string, bool) {
 	return out, good
 }
 
-// given is the value of a variable: that of the highest layer, joined with those
-// below as the layer, else the variable, says. rng is where the highest stands.
+// given returns the value of a variable: the value of the highest layer, merged with lower values
+// as the layer or, by default, the variable specifies. rng is the place of the highest value.
 func (ev *evaluator) given(s *scope, v *variable, layers []layer) (val cty.Value, rng diag.Range, ok bool) {
 	found := false
 	if v.def != nil {

@@ -18,9 +18,9 @@ import (
 type Use struct {
 	Name     string
 	Folder   string
-	From     []Given    // what gives it, low to high
+	From     []Given    // the levels that assign it, low to high
 	Needs    []Need     // by name
-	Exported []Exported // what it asks other targets for, by name
+	Exported []Exported // its declared inputs from other targets, by name
 }
 
 // Given is a level that names a module.
@@ -29,7 +29,7 @@ type Given struct {
 	Range diag.Range
 }
 
-// Need is a module that has to be ready before another one of the same target.
+// Need is a module that must be ready before another module of the same target.
 type Need struct {
 	Name, Folder string
 	Level        string // one of NeedLevels
@@ -39,7 +39,7 @@ type Need struct {
 	Range diag.Range
 }
 
-// NeedLevels are how far a needed module has to be, rising.
+// NeedLevels returns the possible requirements for a needed module, rising.
 func NeedLevels() []string { return []string{"completion", "availability", "version"} }
 
 const usualLevel = "availability"
@@ -90,9 +90,8 @@ type resolved struct {
 	use *moduleUse
 }
 
-// needsOf finds what each module of a target needs: by what it says itself, and by the
-// layers of the target's levels. What is not there, and what goes round in circles, is
-// reported.
+// needsOf returns the needs of each module of a target: its own needs, and the needs that the
+// layers of the target's levels impose. Missing modules and cycles are reported.
 func (p *Program) needsOf(r *reports, levels []*level, uses []*moduleUse, alone bool) map[*moduleUse][]resolved {
 	x := &resolver{reports: r, prog: p, uses: uses, waits: p.waitingFor(&reports{}, levels), own: map[*moduleUse][]resolved{}, alone: alone}
 	for _, u := range uses {
@@ -129,8 +128,8 @@ func addNeed(list []resolved, layer resolved) []resolved {
 	return append(list, layer)
 }
 
-// called are the uses that a name stands for: the one of that name, else all of that
-// folder below modules/.
+// called resolves a name: to the use with that name, or else to all uses of the directory
+// modules/NAME.
 func (x *resolver) called(name string) []*moduleUse {
 	var byFolder []*moduleUse
 	for _, u := range x.uses {
@@ -214,8 +213,8 @@ func (x *resolver) report(way []resolved) {
 	x.add(d)
 }
 
-// layers are the modules that others have to need, each once, low to high, as levels
-// name them.
+// layers returns the modules that other modules must need, each once, from low to high, in the
+// order of the levels.
 func (x *resolver) layers(levels []*level) []resolved {
 	var out []resolved
 	for _, l := range levels {
@@ -244,10 +243,10 @@ func (x *resolver) layers(levels []*level) []resolved {
 	return out
 }
 
-// heights say which layers a module lies above: a layer needs those before it, what a
-// layer itself needs lies below that layer, and everything else above all of them. Along
-// what modules say that they need, heights do not rise, and along what layers impose they
-// fall: so layers close no circle.
+// heights returns the height of each module: the number of layers below it. A layer needs the
+// layers before it. Modules that a layer needs itself are below that layer. All other modules are
+// above all layers. Along the modules' own needs heights do not rise, and along the needs that
+// layers impose they fall. Layers therefore add no cycle.
 func (x *resolver) heights(layers []resolved) []int {
 	at := map[*moduleUse]int{}
 	var sink func(u *moduleUse, height int)
@@ -307,9 +306,9 @@ func (u *used) folders() []string {
 	return out
 }
 
-// usedBy finds the modules of a target, with what they need. What is wrong with the list
-// is reported; what is wrong in a module, or with what it needs, concerns the targets that have
-// it and is among their mistakes.
+// usedBy returns the modules of a target, with their needs. Errors in the list are reported. Errors
+// in a module or in its needs concern the targets that have the module, and are added to their
+// mistakes.
 func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *used {
 	key, alike := belowOf(levels)
 	if u := shared[key]; u != nil && alike {

@@ -128,7 +128,7 @@ func (ev *evaluator) notify(t pendingTrigger, to actionRef) {
 	ev.trigs = append(ev.trigs, t)
 }
 
-// actionOf is the action that is named, or the only one that there is.
+// actionOf returns the named action, or the only existing one.
 func (ev *evaluator) actionOf(to actionRef) (string, bool) {
 	if to.action != "" {
 		return to.action, true

@@ -9,14 +9,14 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// output is a value that a defined kind or a module gives to those who use it:
-// site["example.org"].url, module.db.address.
+// output is a value that a defined kind or a module provides to its users: site["example.org"].url,
+// module.db.address.
 type output struct {
 	rng         diag.Range
 	value       hclsyntax.Expression
 	description string
-	// exported tells that other targets may use it; typ is its type, none where
-	// it does not say one.
+	// exported is set if other targets can use the output. typ is its type, NilType if the
+	// declaration omits it.
 	exported bool
 	typ      cty.Type
 }
@@ -50,8 +50,7 @@ func (ps *parser) output(b *hclsyntax.Block) {
 	ps.body.outputs[name] = o
 }
 
-// checkOutputs refuses outputs of a define that could be meant for something else
-// of the kind.
+// checkOutputs refuses outputs of a define with the name of a variable of the same kind.
 func (ps *parser) checkOutputs(d *define) {
 	for _, name := range sortedKeys(d.body.outputs) {
 		if v := d.body.vars[name]; v != nil {

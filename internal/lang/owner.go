@@ -2,14 +2,13 @@ package lang
 
 import "strings"
 
-// owners says which module has a name for a state that is a name in the list
-// alone, such as an exec's: the first of the target that declares it. The same
-// name in another module gets that module's in front, so that modules which know
-// nothing of each other do not clash, and adding one at the end renames nothing.
+// owners maps a name that exists only in the list, such as the name of an exec, to the module that
+// owns it: the first module of the target that declares it. In another module, the same name gets
+// the prefix of that module. Independent modules therefore do not clash, and a module that is added
+// at the end renames nothing.
 type owners map[string]string // prefix of the module, by kind and label
 
-// own notes the names of a module: those of its states, and those inside of the
-// kinds that it defines.
+// own records the names of a module: the names of its states, and of states in its defined kinds.
 func (ev *evaluator) own(s *scope) {
 	ev.ownAll(s.body.decls, s.prefix)
 	for _, d := range s.body.defines {
@@ -28,7 +27,8 @@ func (ev *evaluator) ownAll(decls []*decl, prefix string) {
 
 func ownKey(d *decl) string { return d.kind + "\x00" + d.label }
 
-// name is what the label of a state stands for.
+// name returns the name of a state in the list: its label, with a prefix if another module owns the
+// name.
 func (ev *evaluator) name(st *state) string {
 	if !st.kind.Free {
 		return st.decl.label

@@ -21,20 +21,20 @@ type Param struct {
 	Doc  string
 	// Required is false where there is a default.
 	Required bool
-	// Secret values are shown and recorded nowhere.
+	// Secret values are neither shown nor recorded.
 	Secret  bool
-	Default string // as JSON; "" when it is required, or where only a target tells
+	Default string // as JSON; "" if it is required or depends on the target
 	Range   diag.Range
 }
 
-// typed is on the value of a secret parameter that somebody typed. No key seals it:
-// whoever called takes it out again before anything looks at it.
+// typed is the mark of a secret parameter's value that a user typed. No key encrypts it. The caller
+// removes the value before any further use.
 type typed struct{}
 
-// CheckParams tells what is wrong with the values that are given to something that
-// can be run, as far as no target is needed for it: a parameter that it does not
-// have, one without a value, a text that is no number. what is it in a sentence, such
-// as: the action "drain"; name is how it is called.
+// CheckParams returns the errors in the parameters of an action or command, as far as they need no
+// target: an unknown parameter, a missing value, a text that is not a number. The parameter what
+// describes the action or command in a sentence, such as: the action "drain". name is its name on
+// the command line.
 func CheckParams(what, name string, params []Param, given map[string]string) diag.List {
 	r := &reports{}
 	known := map[string]Param{}
@@ -76,8 +76,8 @@ func behind(doc string) string {
 	return " (" + strings.TrimSuffix(doc, ".") + ")"
 }
 
-// fitsType tells whether a text of the command line can be a value of a type. What is
-// neither number nor bool is read where the type is known.
+// fitsType reports whether a text of the command line can be a value of a type. Types except number
+// and bool are checked later, when the target is known.
 func fitsType(name, text string) bool {
 	t := map[string]cty.Type{"number": cty.Number, "bool": cty.Bool}[name]
 	if t == cty.NilType {
@@ -103,7 +103,7 @@ func (p *Program) paramsOf(b *body) []Param {
 	return out
 }
 
-// call is the scope of the parameters of a call, which has to fit them; nil after a
+// call returns the scope of the parameters of a call, which must match the declaration; nil after a
 // diagnostic.
 func (ev *evaluator) call(name string, params *body, given map[string]string) *scope {
 	for n, v := range params.vars {
@@ -119,16 +119,16 @@ func (ev *evaluator) call(name string, params *body, given map[string]string) *s
 	return call
 }
 
-// hide keeps a text that somebody typed out of every diagnostic.
+// hide removes a secret that a user typed from every diagnostic.
 func (s *secrets) hide(name, text string) {
 	if text != "" {
 		s.know(name, kind.Secret{Content: []byte(text)})
 	}
 }
 
-// hidden takes the elements of an object or map out that hold what somebody typed as
-// a secret, as NAME=VALUE and sorted. One that holds a secret of the repository too is
-// told by name.
+// hidden splits off the elements of an object or map that hold a secret typed by a user. It returns
+// them as NAME=VALUE, sorted. mixed is the name of an element that also holds a secret of the
+// repository.
 func hidden(v cty.Value) (rest cty.Value, out []string, mixed string) {
 	if v.IsNull() || !v.CanIterateElements() || !v.ContainsMarked() {
 		return v, nil, ""

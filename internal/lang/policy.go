@@ -44,8 +44,8 @@ func (ps *parser) policyBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	}
 }
 
-// policy is the policy of a target: the repository's, with what its groups say
-// in its place, and it itself.
+// policy returns the policy of a target: the repository's, overridden by its groups, then by the
+// target.
 func (p *Program) policy(r *reports, levels []*level) catalog.Policy {
 	var out catalog.Policy
 	for _, l := range append([]*level{&p.top}, levels...) {

@@ -23,36 +23,36 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Options are what a repository is read with.
+// Options are the inputs for reading a repository.
 type Options struct {
 	// Kinds are the kinds written in Go.
 	Kinds []kind.Kind
-	// Stdlib holds *.hcl files with define blocks, visible everywhere. nil: none.
+	// Stdlib has *.hcl files with define blocks that are visible everywhere. nil: none.
 	Stdlib fs.FS
-	// Actions and Commands are those that are built in, so that a command of the
-	// repository may run them, and none has the name of one.
+	// Actions and Commands are the built-in ones. Commands of the repository can run them, and must
+	// not reuse their names.
 	Actions  []Action
 	Commands []Command
-	// Beside is another revision of the repository: a file that is the same in it
-	// is not parsed again. nil: there is none.
+	// Beside is another revision of the repository. A file that is identical in both is not parsed
+	// again. nil: none.
 	Beside *Program
 }
 
-// Input is what one target's catalog depends on besides the repository.
+// Input is, in addition to the repository, the input of one target's catalog.
 type Input struct {
-	Target string // "" is the only one there is
+	Target string // "" selects the only target
 	Facts  map[string]cty.Value
 	Vars   map[string]string // the command line's variables
 	// Outputs are the outputs of commands that are known, by address.
 	Outputs map[addr.Addr]string
-	// Test, when it is not nil, says which target, labels, facts and variables
-	// there are, in place of Target and Facts.
+	// Test, if not nil, provides the target, labels, facts and variables instead of Target and
+	// Facts.
 	Test *Test
 }
 
-// Watched is what a tree may be able to: to be told each place that is about to
-// be read or evaluated, so that whoever watches a compilation that never ends
-// can say where it is. It has no part in the result.
+// Watched is an optional ability of a tree. It receives each place before the place is read or
+// evaluated. The monitor of a compilation that never ends can then report its place. The calls do
+// not affect the result.
 type Watched interface {
 	Working(diag.Range)
 }
@@ -72,7 +72,7 @@ type Program struct {
 	builtin  Options // its actions and commands
 	top      level
 	modules  map[string]parsed // by folder
-	anywhere *anywhere         // nil until it is asked for
+	anywhere *anywhere         // nil until the first use
 
 	working    func(diag.Range)
 	sources    map[string][]byte
@@ -80,16 +80,16 @@ type Program struct {
 	contexts   map[*folder]*hcl.EvalContext
 	pure       *hcl.EvalContext
 	used       map[string]bool
-	reads      map[string]map[string]bool // what was asked of the tree, by folder
+	reads      map[string]map[string]bool // paths read from the tree, by directory
 	readOrder  []read
 	beside     *Program
 	bodies     map[string]*hclsyntax.Body // of the files in HCL
-	onlyLevels map[string]bool            // files of the top that declare levels and nothing else
+	onlyLevels map[string]bool            // files of the top that declare only levels
 	rendering  int
 	named      map[hclsyntax.Expression][]hcl.Traversal // the references in expressions
 	secrets    secrets
 	given      given
-	loops      *loops // also those of beside, whose bodies are used again
+	loops      *loops // shared with beside, whose bodies are reused
 }
 
 // Load reads the top level of a repository. Modules are read when a target
@@ -150,7 +150,7 @@ func (p *Program) module(dir string) (*body, diag.List) {
 	return m.body, slices.Clone(m.ds)
 }
 
-// parsed is a module as it was read, with what is wrong with it.
+// parsed is a module as it was read, with its errors.
 type parsed struct {
 	body *body
 	ds   diag.List

@@ -9,9 +9,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// readable refuses a source that is no text, or that shows other than it is: a
-// person who reviews it must see what the parser sees. It gives one diagnostic
-// with its place, or none.
+// readable refuses a source that is not text, or whose display differs from its content: a reviewer
+// must see the same as the parser. It returns one diagnostic with its place, or none.
 func readable(src []byte, file string) diag.List {
 	for i := 0; i < len(src); {
 		if c := src[i]; c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {

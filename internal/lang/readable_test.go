@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// What a person who reviews a source cannot see is refused, with its place.
+// Characters that are invisible to a reviewer are refused, with their place.
 func TestSourceIsWhatItShows(t *testing.T) {
 	for text, want := range map[string]string{
 		"# ok\na = \"\xff\"":        "fettle.hcl:2:6: error: File is not text",
@@ -31,7 +31,7 @@ func TestSourceIsWhatItShows(t *testing.T) {
 	}
 }
 
-// A diagnostic does not repeat all of what it is about.
+// A diagnostic does not repeat the whole text that it concerns.
 func TestDiagnosticsStaySmall(t *testing.T) {
 	_, ds := lang.Load(repo.MapTree(map[string]string{"fettle.hcl": "locals { a = x" + strings.Repeat(".0", 300_000) + " }\n"}), lang.Options{})
 	for _, d := range ds {

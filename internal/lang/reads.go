@@ -9,13 +9,12 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// read is a path that a folder asked the tree for. What a module comes to hangs on
-// the tree by its reads alone. Not among them are the files of the top level that
-// are configuration, and data files: what those give is compared as what they
-// declare and as values.
+// read is a path that a directory requested from the tree. The result of a module depends on the
+// tree only through its reads. Reads do not include data files and the configuration files of the
+// top level: their content is compared as declarations and as values.
 type read struct{ dir, path string }
 
-// note keeps what is asked of the tree.
+// note records a requested path.
 func (f *folder) note(full string) {
 	if f.builtin || f.unseen {
 		return
@@ -46,8 +45,8 @@ func (p *Program) forget(b *body) {
 	p.readOrder = kept
 }
 
-// onlyLevels tells whether a file of the top level declares nothing but levels:
-// targets, roles, groups, and what is so for all targets.
+// onlyLevels reports whether a file of the top level declares only levels: targets, roles, groups,
+// and settings of all targets.
 func onlyLevels(b *hclsyntax.Body) bool {
 	for _, block := range b.Blocks {
 		switch block.Type {
@@ -80,8 +79,8 @@ func samePath(a, b repo.Tree, p string) bool {
 	return sameFolder(a, b, p)
 }
 
-// sameFolder compares what is in a folder by name, type and size: what is in
-// that is a read of its own.
+// sameFolder compares the entries of a directory by name, type and size. The content of each entry
+// is a separate read.
 func sameFolder(a, b repo.Tree, p string) bool {
 	x, xerr := a.ReadDir(p)
 	y, yerr := b.ReadDir(p)

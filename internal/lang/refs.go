@@ -45,7 +45,7 @@ func (n *names) value() cty.Value {
 	return cty.ObjectVal(m)
 }
 
-// variables gives the values that traversals begin with, and what they refer to.
+// variables returns the root values of traversals, and their references.
 func (ev *evaluator) variables(s *scope, each map[string]cty.Value, ts []hcl.Traversal) (map[string]cty.Value, []ref, bool) {
 	tree := &names{}
 	var refs []ref

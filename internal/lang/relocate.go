@@ -12,12 +12,11 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// relocation moves what was parsed out of a text to where the text stands in
-// its file: an escape or a folded line shifts all that follows, so every range
-// is looked up.
+// relocation moves the parsed parts of a text to the place of the text in its file. An escape or a
+// folded line shifts all following bytes, so every range is looked up.
 type relocation struct {
 	node   *front.Node
-	places []int // by byte of the text; nil when only the whole is known
+	places []int // by byte of the text; nil if only the whole is known
 	seen   map[uintptr]bool
 }
 

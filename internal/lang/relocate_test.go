@@ -29,8 +29,7 @@ func rangesOf(e hclsyntax.Expression) []hcl.Range {
 	return out
 }
 
-// What is parsed out of a document and moved is where the parser would have put
-// it, had the text stood there.
+// A relocated expression has the ranges that the parser would have given it at that place.
 func TestRelocation(t *testing.T) {
 	for _, text := range []string{
 		`${var.x}`, `a ${var.x.y["k"][0].z} b`, `${[for k, v in var.m : "${k}=${v}" if v != null]}`,

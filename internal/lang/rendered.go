@@ -13,9 +13,9 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// render makes the text of a file that is a template. It is rendered while
-// files are read, before any target or variable is known, so it sees functions
-// alone: those that read files give it data.
+// render returns the text of a file that is a template. It is rendered while files are read, before
+// any target or variable is known. It can therefore use only functions; functions that read files
+// provide data.
 func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 	expr, ds := ps.prog.template(name, src)
 	if ds.HasErrors() {
@@ -60,8 +60,7 @@ func laterHint(ds diag.List) diag.List {
 	return ds
 }
 
-// tracer renders a template once more and notes where each piece of the text
-// comes from.
+// tracer renders a template again and records the origin of each piece of the text.
 type tracer struct {
 	src      []byte
 	out      bytes.Buffer
@@ -118,7 +117,7 @@ func (t *tracer) literal(text string, r hcl.Range) {
 	t.emit(text[begun:], r.Start.Byte+max(0, i-(len(text)-begun)), false)
 }
 
-// value is what an expression gives, all of it from one place.
+// value emits the result of an expression, with a single place for all of it.
 func (t *tracer) value(e hclsyntax.Expression, ctx *hcl.EvalContext) {
 	v, hds := e.Value(ctx)
 	if hds.HasErrors() {

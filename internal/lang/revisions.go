@@ -9,18 +9,17 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// Revisions makes the catalogs of targets at two revisions of a repository. What
-// a target comes to in modules that are the same in both is evaluated once. The
-// catalogs are those that each revision's Program.Catalog gives. It is not safe
-// for concurrent use.
+// Revisions makes the catalogs of targets at two revisions of a repository. It evaluates states of
+// modules that are the same in both revisions only once. The catalogs equal the result of
+// Program.Catalog at each revision. Revisions is not safe for concurrent use.
 type Revisions struct {
 	sides [2]*Sharing
 	twins map[[2]*model]*twins
-	same  map[string]bool // by path: whether both trees give the same
-	dirty map[string]bool // folders of which a read is not the same
+	same  map[string]bool // by path: whether both trees have the same content
+	dirty map[string]bool // directories with a read that differs
 	seen  [2]int          // how many reads of each side were compared
-	top   bool            // the top levels are the same, but for levels
-	// secrets tells whether both trees have the same; nil until it is asked.
+	top   bool            // the top levels are the same, except for levels
+	// secrets is set if both trees have the same secrets; nil until the first use.
 	secrets *bool
 }
 
@@ -46,8 +45,8 @@ func (p *Program) levelsIn(file string) bool {
 // Old is Sharing.Catalog at the first revision.
 func (r *Revisions) Old(in Input) (Shared, diag.List) { return r.sides[0].Catalog(in) }
 
-// Now is Sharing.Catalog at the second one. was is what Old gave last, for the very
-// same input, if that is how the target is to be compared; the zero value else.
+// Now is Sharing.Catalog at the second revision. To compare the target with the first revision,
+// pass the last result of Old for the same input as was, otherwise the zero value.
 func (r *Revisions) Now(in Input, was Shared) (Shared, diag.List) {
 	if was.model == nil {
 		return r.sides[1].Catalog(in)
@@ -117,13 +116,13 @@ func (r *Revisions) sameSecrets() bool {
 	return *r.secrets
 }
 
-// sameBelow compares a folder with all that is in it.
+// sameBelow compares a directory with all its content.
 func (r *Revisions) sameBelow(p string) bool {
 	if !r.samePath(p) {
 		return false
 	}
 	list, err := r.sides[0].prog.tree.ReadDir(p)
-	if err != nil { // it is a file, or not there
+	if err != nil { // it is a file or does not exist
 		return true
 	}
 	for _, e := range list {

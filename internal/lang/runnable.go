@@ -15,14 +15,14 @@ type Declared struct {
 	Targets []string // that have the module, by name
 }
 
-// Runnable is all that a repository can be asked to do besides its states.
+// Runnable has all commands and actions of a repository.
 type Runnable struct {
 	Commands []Command  // by name
-	Actions  []Declared // by module, then by name; a module that two names stand for twice
+	Actions  []Declared // by module, then by name; twice for a module with two names
 }
 
-// Runnable reads every module and knows no facts. The mistakes of commands are with
-// them, those of modules are what it tells.
+// Runnable reads every module and uses no facts. Errors of commands are stored with the commands;
+// errors of modules are returned.
 func (p *Program) Runnable() (Runnable, diag.List) {
 	bodies := map[string]*body{}
 	ds := p.everyBody(func(b *body) { bodies[b.folder.dir] = b })
@@ -67,7 +67,7 @@ type moduleTargets struct {
 func (p *Program) uses() []*moduleTargets {
 	top := &moduleTargets{dir: "."}
 	out, seen := []*moduleTargets{top}, map[string]*moduleTargets{}
-	r := &reports{} // what is wrong with a target is told where it is worked on
+	r := &reports{} // errors of a target are reported when the target is used
 	for _, t := range p.targets {
 		top.targets = append(top.targets, t.name)
 		for _, u := range p.targetModules(r, p.levels(r, t)) {
@@ -104,8 +104,8 @@ func (p *Program) unused(bodies map[string]*body, used map[string]bool) []Declar
 	return out
 }
 
-// Called are the actions that a word of fettle run means: those of a whole name
-// before those of a short one.
+// Called returns the actions that an argument of fettle run names: matches of the whole name or, if
+// there are none, of the short name.
 func Called(all []Declared, name string) []Declared {
 	var whole, short []Declared
 	for _, d := range all {

@@ -34,7 +34,7 @@ type evaluator struct {
 	asked   map[string]bool   // states whose output is used
 	uses    []*moduleUse
 	needsOf map[*moduleUse][]resolved
-	// exported are the values of other targets, by what asks for them.
+	// exported are the values of other targets, by declared input.
 	exported map[*Exported]*exportedMemo
 }
 
@@ -85,7 +85,7 @@ type state struct {
 	byKey    map[string]*instance
 	expanded bool
 	bad      bool
-	unknown  bool // only a run tells whether it takes part, or what its instances are
+	unknown  bool // only a run decides whether it exists, or its instances
 	node     int
 }
 
@@ -102,10 +102,10 @@ type instance struct {
 	node    int
 }
 
-// memo is a value that is evaluated once, with what it refers to.
+// memo is a value that is evaluated once, with its references.
 type memo struct {
 	done, busy, ok bool
-	own            bool // it came of the target itself: see trail
+	own            bool // it depends on the target itself: see trail
 	val            cty.Value
 	refs           []ref
 }
@@ -203,8 +203,8 @@ func (ev *evaluator) resolveKind(st *state) bool {
 	return false
 }
 
-// definesAround gives the kinds of the module whose folder a defined kind
-// stands in, so that one kind of a module can use another.
+// definesAround returns the kinds of the module in whose directory a defined kind is declared. One
+// kind of a module can use another kind through it.
 func (ev *evaluator) definesAround(s *scope) map[string]*define {
 	if b := ev.prog.modules[s.body.folder.dir]; b.body != nil && b.body.folder == s.body.folder {
 		return b.body.defines
@@ -228,7 +228,7 @@ func (ev *evaluator) open(in *instance) *scope {
 	return in.inner
 }
 
-// inside is what open makes; nil after a diagnostic.
+// inside returns the scope of an invocation of a defined kind; nil after a diagnostic.
 func (ev *evaluator) inside(in *instance) *scope {
 	st := in.st
 	if st.scope.depth >= maxInvocations {

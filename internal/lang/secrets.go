@@ -19,29 +19,29 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// Secrets is what a tree may be able to: to open the secrets of the repository.
-// Of one that cannot, every secret is a placeholder.
+// Secrets is an optional ability of a tree: decrypting the secrets of the repository. With a tree
+// that lacks it, every secret is a placeholder.
 type Secrets interface {
-	// Secret gives the content of one. Its error is shown behind the name; one
-	// in whose chain is ErrPlaceholder asks for a placeholder.
+	// Secret returns the content of a secret. Its error is shown after the name. An error whose
+	// chain contains ErrPlaceholder requests a placeholder.
 	Secret(name string) (kind.Secret, error)
 }
 
 // ErrPlaceholder: the secret is there, and need not be opened.
 var ErrPlaceholder = errors.New("it cannot be opened here")
 
-// secrets are those of a program: what was asked for, so that no message says it.
+// secrets has the secrets that a program used, so that no message shows them.
 type secrets struct {
 	source Secrets
-	test   bool              // nothing is opened
+	test   bool              // nothing is decrypted
 	given  map[string]string // by a test
 	known  map[string]kind.Secret
 	masker *secret.Masker
-	closed map[string]bool // names of which there is only a placeholder
+	closed map[string]bool // names with only a placeholder
 }
 
-// begin is told what is evaluated next. A test has secrets of its own; targets
-// share what was opened, as they share values that were made of it.
+// begin prepares the evaluation of the next target. A test has its own secrets. Targets share
+// decrypted secrets because they also share values that depend on them.
 func (s *secrets) begin(given map[string]string, test bool) {
 	if test || s.test {
 		*s = secrets{source: s.source, given: given, test: test}
@@ -104,8 +104,8 @@ func (s *secrets) know(name string, k kind.Secret) kind.Secret {
 	return k
 }
 
-// placeholder is what stands for a secret that is not opened: another one for
-// another file.
+// placeholder returns the substitute for a secret that is not decrypted. Different files have
+// different placeholders.
 func (p *Program) placeholder(name string) (kind.Secret, error) {
 	digest, _, err := p.tree.Digest(secret.PathOf(name))
 	if err != nil {
@@ -152,9 +152,8 @@ func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
 // valueMap is kind.Elements.
 func valueMap(v cty.Value) map[string]cty.Value { return kind.Elements(v) }
 
-// fromHCL is the function of that name, for what was evaluated: the text of an
-// error about a value that came of a secret might tell it, in whatever form a
-// function has given it.
+// fromHCL is like the function fromHCL, for results of evaluation. The text of an error about a
+// value that depends on a secret could contain the secret, in any form that a function produced.
 func (p *Program) fromHCL(in hcl.Diagnostics) diag.List {
 	if len(p.secrets.known) == 0 {
 		return fromHCL(in)
@@ -172,8 +171,8 @@ func (p *Program) fromHCL(in hcl.Diagnostics) diag.List {
 	return out
 }
 
-// aboutSecret tells whether the expression of a diagnostic, or one right below
-// it, has a value that came of a secret.
+// aboutSecret reports whether the expression of a diagnostic, or one of its direct operands,
+// depends on a secret.
 func aboutSecret(d *hcl.Diagnostic) bool {
 	if d.Expression == nil || d.EvalContext == nil {
 		return false

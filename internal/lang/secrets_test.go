@@ -23,8 +23,8 @@ func arguments() []cty.Value {
 	}
 }
 
-// TestEveryFunctionKeepsTheMark: whatever a function makes of a secret is one,
-// whichever argument it is, or is in.
+// TestEveryFunctionKeepsTheMark: the result of every function with a secret argument, or a secret
+// inside an argument, is secret.
 func TestEveryFunctionKeepsTheMark(t *testing.T) {
 	mark := secret.Mark{Key: secret.NewKey()}
 	for name, fn := range pureFunctions() {
@@ -63,7 +63,7 @@ func tellsNothing(name string, v cty.Value) bool {
 	}
 	switch name {
 	case "length", "keys", "element", "slice", "lookup", "index", "coalescelist", "chunklist", "concat", "coalesce", "merge", "range", "zipmap", "values", "reverse":
-		return true // of what is inside, they hand on the part that they take
+		return true // they return a part of their argument and keep the mark of that part
 	}
 	return false
 }

@@ -14,21 +14,21 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// Sharing makes the catalogs of many targets. Targets that have the same roles,
-// groups and modules differ in their name and in what their own block says:
-// the first is evaluated as a whole, of the next only what came of that. Where
-// more differs they are evaluated as a whole too, so a catalog is always the one
-// that Program.Catalog gives. It is not safe for concurrent use.
+// Sharing makes the catalogs of many targets. Targets with the same roles, groups and modules
+// differ only in their names and their own blocks. The first such target is evaluated as a whole;
+// for the next, only the dependent parts are evaluated. If the difference is larger, the whole
+// target is evaluated, so a catalog always equals the result of Program.Catalog. Sharing is not
+// safe for concurrent use.
 type Sharing struct {
 	prog    *Program
 	targets map[string]*target
 	classes map[string][]*model
 	order   []string             // of the classes, the oldest first
-	facts   map[string]cty.Value // that were given last
+	facts   map[string]cty.Value // of the last call
 	factsID int
 }
 
-// The bounds of what is kept: classes, and models of one class.
+// The limits of the cache: classes, and models of one class.
 const (
 	maxClasses = 64
 	maxModels  = 4
@@ -37,7 +37,7 @@ const (
 // model is a target from which others of its class are made.
 type model struct {
 	ev     *evaluator
-	states []*instance // whose attributes came of the target
+	states []*instance // with attributes that depend on the target
 	nodes  []int       // of the states
 	scopes []*scope    // of modules with variables of the target's own
 }
@@ -51,31 +51,29 @@ func (p *Program) Share() *Sharing {
 	return s
 }
 
-// Shared is a catalog, or what it is made of.
+// Shared is a catalog, or its difference from another catalog.
 type Shared struct {
-	// Catalog is that of the target; nil where it is made of another one.
+	// Catalog is the catalog of the target, nil if it is given as a difference.
 	Catalog *catalog.Catalog
-	// Like is a catalog that was given before, whose nodes are those of the
-	// target but for Changed, whose states are States. Where Catalog is given it
-	// is nil, or Catalog itself: then others may be made of that.
+	// Like is an earlier catalog. The target's nodes are the same, except for Changed, whose states
+	// are States. If Catalog is set, Like is nil or equals Catalog: then it can be the base of
+	// other catalogs.
 	Like    *catalog.Catalog
 	Changed []int
 	States  []kind.State
-	// From are the places in Changed, of the catalog of the same target at the
-	// revision before, of states that are the same there; -1 for the others. nil
-	// where there is no such catalog. See Revisions.
+	// From is parallel to Changed. It has the place of each state that is the same in the catalog
+	// of this target at the previous revision, -1 for other states. nil if there is no such
+	// catalog. See Revisions.
 	From []int
 
 	model *model
 }
 
-// Catalog comes to what Program.Catalog gives. It belongs to nobody: it is only
-// read.
+// Catalog returns the same result as Program.Catalog. The result is shared and read-only.
 func (s *Sharing) Catalog(in Input) (Shared, diag.List) { return s.catalog(in, (*model).make) }
 
-// maker gives the catalog of another target of a model's class. ok is false when
-// more differs than attributes, or something is wrong: then the whole target has
-// to be evaluated.
+// maker returns the catalog of another target of a model's class. ok is false if more than
+// attributes differs, or after an error. The whole target must then be evaluated.
 type maker func(m *model, t *target, levels []*level, in Input) (out Shared, ok bool)
 
 func (s *Sharing) catalog(in Input, make maker) (Shared, diag.List) {
@@ -163,7 +161,7 @@ func ownNames(t *target) map[string]bool {
 	return out
 }
 
-// newModel finds the states that came of the target.
+// newModel finds the states that depend on the target.
 func newModel(ev *evaluator) *model {
 	m := &model{ev: ev}
 	for _, s := range ev.all {
@@ -196,7 +194,7 @@ func (m *model) find(list []*state) {
 	}
 }
 
-// make is a maker that evaluates all that came of the target.
+// make is a maker that evaluates everything that depends on the target.
 func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
 	return m.makeBeside(t, levels, in, nil)
 }
@@ -230,8 +228,8 @@ func (m *model) makeBeside(t *target, levels []*level, in Input, w *twin) (Share
 	return out, !ev.trail.broken
 }
 
-// again evaluates for another target what came of the first one and is not in the
-// twin.
+// again evaluates the parts that depend on the target for another target, except the parts that the
+// twin provides.
 func (m *model) again(t *target, in Input, value cty.Value, w *twin) bool {
 	ev := m.ev
 	ev.reports, ev.in, ev.target = reports{}, in, value
@@ -311,7 +309,8 @@ func (ev *evaluator) sameUnit(u unit) bool {
 	return ok && on == u.on
 }
 
-// attrs are the attributes of a state, those that came of the target anew.
+// attrs returns the attributes of a state, with new values for attributes that depend on the
+// target.
 func (m *model) attrs(in *instance, was kind.State) map[string]cty.Value {
 	out := maps.Clone(was.Attrs)
 	for n, memo := range in.vals {

@@ -33,8 +33,8 @@ func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	}
 }
 
-// ways evaluates ssh blocks for one target after the other. A mistake of an
-// attribute is told for the first target that shows it.
+// ways evaluates ssh blocks for one target after another. An error of an attribute is reported only
+// for the first target with it.
 type ways struct {
 	*reports
 	prog *Program
@@ -53,9 +53,9 @@ func (w *ways) nowhere() {
 	}
 }
 
-// of is the way to a target: each attribute is that of the highest level that
-// gives one, options are joined by name. nil where no level has an ssh block, or
-// the way is turned off.
+// of returns the ssh settings of a target. Each attribute has the value of the highest level that
+// sets it; options are joined by name. The result is nil if no level has an ssh block, or if ssh is
+// turned off.
 func (w *ways) of(t Target, levels []*level) *SSH {
 	var blocks []*hclsyntax.Block // high to low
 	for i := len(levels) - 1; i >= 0; i-- {
@@ -140,7 +140,7 @@ func (w *way) foreign(a *hclsyntax.Attribute) diag.List {
 	return nil
 }
 
-// highest is what the highest level that gives an attribute says.
+// highest returns an attribute of the highest level that sets it.
 func (w *way) highest(name string, want cty.Type) (*hclsyntax.Attribute, cty.Value, bool) {
 	for _, b := range w.blocks {
 		a := b.Body.Attributes[name]
@@ -194,8 +194,8 @@ func (w *way) port(out *SSH) {
 	out.Port = int(n)
 }
 
-// options joins those of all levels. Their names are the same whatever case they
-// are in; a null takes away what a lower level gives.
+// options joins the options of all levels. Their names are case-insensitive. null removes the value
+// of a lower level.
 func (w *way) options(out *SSH) {
 	written := map[string]string{} // by the name in lower case
 	for i := len(w.blocks) - 1; i >= 0; i-- {
@@ -228,7 +228,7 @@ func (w *way) options(out *SSH) {
 	}
 }
 
-// optionRange is where an option stands, or the whole attribute.
+// optionRange returns the place of an option, or of the whole attribute.
 func optionRange(a *hclsyntax.Attribute, name string) diag.Range {
 	pairs, hds := hcl.ExprMap(a.Expr)
 	if hds.HasErrors() {

@@ -21,8 +21,7 @@ import (
 // update rewrites the expectations of testdata. Review the difference like code.
 var update = flag.Bool("update", false, "rewrite the expectations")
 
-// inventory are the targets of a repository as text, sorted by name, and what is
-// wrong with it.
+// inventory returns the targets of a repository as text, sorted by name, and its errors.
 func inventory(texts map[string]string) (targets, mistakes string) {
 	p, ds := lang.Load(repo.MapTree(texts), lang.Options{Kinds: kinds.All()})
 	var list []lang.Target
@@ -77,7 +76,7 @@ func pairs(m map[string]string, between string) []string {
 	return out
 }
 
-// How targets are reached, and what is wrong where they cannot be.
+// The ssh settings of targets, and the errors of invalid settings.
 func TestSSH(t *testing.T) {
 	files, err := filepath.Glob("testdata/ssh/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -114,7 +113,7 @@ func TestSSH(t *testing.T) {
 	}
 }
 
-// What an ssh block says has no part in a list.
+// An ssh block does not affect a list.
 func TestSSHChangesNoList(t *testing.T) {
 	catalog := func(ssh string) string {
 		p, _ := lang.Load(repo.MapTree(map[string]string{"fettle.hcl": "file \"/x\" { content = target.name }\ntarget \"t\" {" + ssh + "}\n"}), lang.Options{Kinds: kinds.All()})
@@ -126,7 +125,7 @@ func TestSSHChangesNoList(t *testing.T) {
 	}
 }
 
-// Whatever the levels say, an attribute is that of the highest that gives it.
+// For all combinations of levels, the highest level that sets an attribute wins.
 func TestSSHMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		levels := []string{"", `target_group "g" { targets = ["*"]`, `target_group "h" { targets = ["t"]`, `target "t" {`}
@@ -176,8 +175,7 @@ func TestSSHMerge(t *testing.T) {
 	})
 }
 
-// FuzzSSH: what is valid cannot be taken for an option, and no shell would make
-// more than one word of it.
+// FuzzSSH: ssh does not read a valid value as an option, and a shell would read it as one word.
 func FuzzSSH(f *testing.F) {
 	f.Add("web1", "admin", 22, "ProxyJump", "a@b:22,c")
 	f.Add("2001:db8::1%eth0", "", 0, "Tag", "x")
@@ -198,7 +196,7 @@ func FuzzSSH(f *testing.F) {
 	})
 }
 
-// A mistake of an attribute that all targets share is told once.
+// An error in an attribute that all targets share is reported once.
 func TestSSHMistakeOnce(t *testing.T) {
 	text := "ssh { host = \"${target.labels.x}.example.org\" }\n"
 	for i := range 100 {

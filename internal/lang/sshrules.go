@@ -9,19 +9,19 @@ import (
 	"unicode"
 )
 
-// SSH is how a target is reached: what OpenSSH is told beside its own
-// configuration, which has the last word on whatever is not given here.
+// SSH has the ssh settings of a target: arguments of OpenSSH in addition to its own configuration.
+// OpenSSH's configuration decides all other settings.
 type SSH struct {
 	Host    string            // name, address, or a Host of ssh's own configuration; never ""
 	User    string            // "" leaves it to ssh
 	Port    int               // 0 leaves it to ssh
-	Sudo    bool              // fettle runs there by way of sudo
+	Sudo    bool              // fettle runs there through sudo
 	Options map[string]string // of ssh, by name, each for -o NAME=VALUE; nil without any
 }
 
-// Valid tells whether every part may be handed to ssh: nothing in it is read as
-// an option, goes through a shell, runs a program here or weakens the check of
-// host keys. What the language gives is valid.
+// Valid reports whether every part is safe as an argument of ssh. No part is read as an option,
+// passes through a shell, runs a local program or weakens the check of host keys. Values from the
+// language are always valid.
 func (s SSH) Valid() error {
 	errs := []error{checkSSHHost(s.Host)}
 	if s.User != "" {
@@ -41,8 +41,8 @@ func (s SSH) Valid() error {
 	return nil
 }
 
-// shellMarks are what ssh itself refuses in a host and a user: they may end up in
-// a command line of its ProxyCommand.
+// shellMarks are characters that ssh itself refuses in a host and a user, because they can be part
+// of a command line of its ProxyCommand.
 const shellMarks = "'\"`$\\;&<>|(){}*?!#~"
 
 func checkSSHHost(host string) error {
@@ -72,7 +72,7 @@ func checkSSHUser(user string) error {
 	return plainWord("user", user, shellMarks+"/,:")
 }
 
-// plainWord demands one word that no program takes for anything else.
+// plainWord checks for one word that no program can misinterpret.
 func plainWord(what, word, without string) error {
 	switch {
 	case strings.HasPrefix(word, "-"):
@@ -95,9 +95,9 @@ func checkSSHPort(port int64) error {
 	return nil
 }
 
-// sshOptions are the options of ssh_config(5) that a repository may give. Any
-// other stays with the person who runs ssh: a repository neither runs programs
-// on a workstation, nor hands out its keys, nor decides whom to believe.
+// sshOptions are the options of ssh_config(5) that a repository can set. Other options are reserved
+// for the user who runs ssh: a repository must not run programs on a workstation, hand out its
+// keys, or decide which hosts it trusts.
 var sshOptions = [...]string{
 	"AddressFamily", "BindAddress", "BindInterface", "CanonicalDomains", "CanonicalizeFallbackLocal", "CanonicalizeHostname",
 	"CanonicalizeMaxDots", "CanonicalizePermittedCNAMEs", "CASignatureAlgorithms", "CertificateFile", "Ciphers", "Compression",
@@ -106,7 +106,7 @@ var sshOptions = [...]string{
 	"PubkeyAuthentication", "RekeyLimit", "RequiredRSASize", "ServerAliveCountMax", "ServerAliveInterval", "Tag", "TCPKeepAlive",
 }
 
-// sshRefused are options that people try, with the reason against them.
+// sshRefused are common options that are not allowed, with the reason.
 var sshRefused = [...]struct{ why, names string }{
 	{"it has an attribute of its own: host, user or port", "HostName User Port"},
 	{"it decides which host key is believed, which is up to the person who connects", "StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +

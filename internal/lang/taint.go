@@ -2,23 +2,22 @@ package lang
 
 import "github.com/zclconf/go-cty/cty"
 
-// trail is kept while a target is evaluated from which others may be made: what
-// was read of the target itself, and what came of it. All else is the same for
-// every target of the same roles, groups and modules.
+// trail records the evaluation of a target that is a model for others: all reads of the target
+// itself, and the values that depend on them. Everything other than that is the same for every
+// target with the same roles, groups and modules.
 type trail struct {
-	own     map[*scope]map[string]bool // variables of a module that are the target's own
-	given   map[string]bool            // names that the target itself gives
-	touched int                        // how often something of the target was read
-	memos   []*memo                    // values that came of it
+	own     map[*scope]map[string]bool // variables of a module that depend on the target
+	given   map[string]bool            // names that the target itself sets
+	touched int                        // number of reads of the target
+	memos   []*memo                    // values that depend on it
 	units   []unit                     // decisions and scopes, in the order in which they were made
-	links   map[[2]*scope]bool         // modules that name one another
-	again   bool                       // another target is being made of it
+	links   map[[2]*scope]bool         // modules that refer to each other
+	again   bool                       // another target is being evaluated from it
 	broken  bool                       // no other target can be made of it
 }
 
-// unit is something besides a value that may come of the target: whether a
-// state takes part, what it is there for each of, or the inside of an
-// invocation.
+// unit is a decision, not a value, that can depend on the target: whether a state exists, its
+// for_each, or the inside of an invocation.
 type unit struct {
 	st    *state
 	each  map[string]cty.Value
@@ -52,8 +51,8 @@ func (ev *evaluator) readMemo(m *memo) {
 	}
 }
 
-// madeMemo notes what a value came of. A value that is made again for another
-// target cannot come of more than it did.
+// madeMemo records whether a value depends on the target. When it is evaluated again for another
+// target, it cannot gain dependencies.
 func (ev *evaluator) madeMemo(m *memo, mark int) {
 	t := ev.trail
 	if t == nil || !ev.since(mark) || m.own {

@@ -21,11 +21,11 @@ const LocalTarget = "local"
 type target struct {
 	level
 	labels   *hclsyntax.Attribute
-	enrolled *enrolled // nil where nobody enrolled it
+	enrolled *enrolled // nil if it is not enrolled
 	placed   placed
 }
 
-// placed is what labels and levels came to, kept where nothing was wrong.
+// placed caches the evaluated labels and levels if they have no errors.
 type placed struct {
 	labels map[string]string
 	levels []*level
@@ -40,19 +40,18 @@ type moduleUse struct {
 	from []Given
 }
 
-// Target is what is known of a target without facts.
+// Target is the description of a target that needs no facts.
 type Target struct {
 	Name    string
 	Labels  map[string]string
-	Roles   []string // each after those that it is made of
+	Roles   []string // each after the roles it includes
 	Groups  []string // target groups, in the order of their declaration
 	Modules []string // folders in the repository
-	// Uses are the modules once more, with what gives them and what they need. Targets
-	// that have the same may share the slices: they are only read. They are not kept as
-	// JSON, where nothing is shared.
+	// Uses are the modules with their origins and needs. Targets with the same uses can share the
+	// slices, which are read-only. They are not stored as JSON, which shares nothing.
 	Uses []Use `json:"-"`
-	// Mistakes are what is wrong with the modules and with what they need, as text for
-	// people. To compile the target says it with its places.
+	// Mistakes are the errors in the modules and in their needs, as text for users. Compiling the
+	// target reports them with their places.
 	Mistakes []string
 	// Enrolled tells that an enrolled block names it, Declared that a target block does.
 	Enrolled, Declared bool
@@ -158,8 +157,8 @@ func (p *Program) targetLabels(r *reports, t *target) map[string]string {
 	return out
 }
 
-// evalLabels evaluates labels: texts, with functions. What the repository declares
-// stands above what a target was enrolled with.
+// evalLabels evaluates labels: texts, with functions. Labels of the repository override labels of
+// the enrolment.
 func (p *Program) evalLabels(r *reports, t *target) map[string]string {
 	out := map[string]string{}
 	if t.enrolled != nil {
@@ -201,9 +200,9 @@ func (p *Program) early(r *reports, e hclsyntax.Expression, want cty.Type) (cty.
 	return v, true
 }
 
-// targetModules lists the modules of a target, level by level: those of each
-// list, then those of its blocks. What several levels name is there once, with
-// the variables of all their blocks.
+// targetModules returns the modules of a target, level by level: first the modules of each list,
+// then of its blocks. A module that several levels name occurs once, with the variables of all its
+// blocks.
 func (p *Program) targetModules(r *reports, levels []*level) []*moduleUse {
 	var uses []*moduleUse
 	seen, waits := map[string]*moduleUse{}, p.waitingFor(r, levels)

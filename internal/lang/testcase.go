@@ -13,14 +13,14 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Test is one test block of a repository: what a module, or a target, comes to
-// with given facts and variables.
+// Test is one test block of a repository: the expected result of a module, or a target, with given
+// facts and variables.
 type Test struct {
-	// File is where it stands: tests/NAME.hcl at the top, or in a module.
+	// File is the file of the test: tests/NAME.hcl at the top, or in a module.
 	File  string
 	Name  string
 	Range diag.Range
-	// Expect is what is wanted of the result.
+	// Expect is the expected result.
 	Expect Expect
 
 	dir                                                     string // of the module, "" at the top
@@ -33,14 +33,14 @@ type Want struct {
 	Range diag.Range
 }
 
-// Expect is what a test wants. Steps are texts in which * stands for any text.
+// Expect is the expected result of a test. Steps are texts in which * matches any text.
 type Expect struct {
 	States, NoStates []Want // how states are referred to, in the module or from the top
-	Held             []Want // states that wait for what a run gives
+	Held             []Want // states that wait for a value of a run
 	Steps, NoSteps   []Want
-	Order            []Want // steps that come one after the other
-	List             string // a file beside the test that holds the whole list
-	Error            string // part of a mistake that has to be found
+	Order            []Want // steps in this order
+	List             string // a file beside the test with the whole list
+	Error            string // part of an expected error
 	Range            diag.Range
 }
 
@@ -50,7 +50,7 @@ func (t *Test) ID() string { return t.File + " " + t.Name }
 // Module is the folder of the module that the test belongs to, "" at the top.
 func (t *Test) Module() string { return t.dir }
 
-// Prefix is what stands before the states of the module in a result.
+// Prefix returns the prefix of the module's states in a result.
 func (t *Test) Prefix() string {
 	if t.dir == "" || t.target != nil {
 		return ""
@@ -178,8 +178,8 @@ func (ps *parser) wants(e hclsyntax.Expression) []Want {
 	return out
 }
 
-// chosen is the target of a test: one of the repository, or one that has nothing
-// but the module.
+// chosen returns the target of a test: a target of the repository, or a new one with only the
+// module.
 func (p *Program) chosen(t *Test) (*target, diag.List) {
 	out := &target{level: level{what: "target", name: "test", rng: t.Range}}
 	if t.target == nil {
@@ -236,8 +236,7 @@ func (ev *evaluator) secretsOfTest(t *Test) map[string]string {
 	return ev.textsOfTest(t.secrets, "Secrets are an object of texts", `Write secrets = { "db/password" = "for the test" }.`)
 }
 
-// outputsOfTest are what commands gave, by their states as they are called from the
-// top.
+// outputsOfTest returns the outputs of commands, by the names of their states as seen from the top.
 func (ev *evaluator) outputsOfTest(t *Test) map[string]string {
 	out := map[string]string{}
 	if t == nil {
@@ -252,8 +251,7 @@ func (ev *evaluator) outputsOfTest(t *Test) map[string]string {
 	return out
 }
 
-// unusedOutputs refuses outputs that a test gives of what has none, or of which
-// nobody asks.
+// unusedOutputs refuses outputs of a test that belong to no command, or that nothing uses.
 func (ev *evaluator) unusedOutputs(t *Test) {
 	if t == nil {
 		return

@@ -8,24 +8,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// twins are two models of one class of targets, one of each revision, with what
-// is the same function of the target in both: the states of modules that read the
-// same, have the same variables, came to the same where the target has no part,
-// and name no module of which this is not true.
+// twins are two models of one class of targets, one of each revision. They record the states that
+// depend on the target in the same way in both. The modules of these states have the same reads and
+// variables, and apart from the target the same results. They refer only to such modules.
 type twins struct {
-	scopes map[*scope]*scope // such modules of the second, with those of the first
-	states []int             // by state of the second: the one of the first, or -1
+	scopes map[*scope]*scope // such modules of the second, with their counterparts in the first
+	states []int             // by state of the second: its place in the first, or -1
 	again  []unit            // of the second, in other modules
-	dirty  int               // how many folders had a change in them when this was found out
+	dirty  int               // how many directories had a change when this was computed
 }
 
-// twin is that for one target, with its catalog at the first revision.
+// twin is a pair of models applied to one target, with its catalog at the first revision.
 type twin struct {
 	*twins
 	was Shared
 }
 
-// from is the state of the first revision that a state is, -1 for none.
+// from returns the place of the same state at the first revision, -1 if there is none.
 func (w *twin) from(i int) int {
 	if w == nil {
 		return -1
@@ -33,7 +32,7 @@ func (w *twin) from(i int) int {
 	return w.states[i]
 }
 
-// units are those that have to be decided for a target of the model.
+// units returns the units to decide for a target of the model.
 func (w *twin) units(m *model) []unit {
 	if w == nil {
 		return m.ev.trail.units
@@ -41,9 +40,9 @@ func (w *twin) units(m *model) []unit {
 	return w.again
 }
 
-// sameVars tells whether a module is one of those, its variables being known for
-// the target. ok is false where the variables of one of those are not what they
-// were: then nothing is the same for this target.
+// sameVars reports whether a module is the same in both revisions, after its variables were
+// evaluated for the target. ok is false if variables of such a module differ: nothing can then be
+// reused for this target.
 func (w *twin) sameVars(s *scope, own map[string]bool) (same, ok bool) {
 	if w == nil || w.scopes[s] == nil {
 		return false, true
@@ -127,8 +126,8 @@ func (u unit) module() *scope {
 	return u.st.scope.module()
 }
 
-// sameScope tells whether a module is the same in two models, as far as the
-// target has no part in it, and whether the target has the same part.
+// sameScope reports whether a module is the same in two models, apart from the target, and depends
+// on the target in the same way.
 func sameScope(old, now *model, a, b *scope) bool {
 	x, y := old.ev.trail.own[a], now.ev.trail.own[b]
 	if a.folder.dir != b.folder.dir || a.assigned != b.assigned || !maps.Equal(x, y) || len(a.vars) != len(b.vars) {
@@ -145,7 +144,7 @@ func sameScope(old, now *model, a, b *scope) bool {
 	return maps.EqualFunc(inventory(a), inventory(b), sameMemo) && slices.EqualFunc(decisions(old, a), decisions(now, b), sameDecision)
 }
 
-// sameMemo tells whether a value came of the target in both, or is the same.
+// sameMemo reports whether a value depends on the target in both models, or is the same in both.
 func sameMemo(a, b *memo) bool {
 	return a.ok == b.ok && a.own == b.own && (a.own || a.done == b.done && sameValue(a.val, b.val))
 }

@@ -2,12 +2,12 @@ package lang
 
 import "fettle.dev/fettle/internal/diag"
 
-// Vacant is an example of a target for each target group that selects by label alone and
-// has none, in the order of their declaration: machines that will be enrolled, and that
-// nobody declares. Its group
-// alone is named in it. It has the name of the group, or a- before that where a target has
-// it, and the first of the values of each label. Where targets are enrolled with these
-// names and labels, each group has one. The list is nil where a label has a mistake.
+// Vacant returns an example of a target for each target group that selects only by label and is
+// empty. Such groups are for hosts that will be enrolled and that no target block declares. The
+// examples are in the order of declaration. Each names only its group. Its name is the name of the
+// group, with the prefix a- if a target has that name. Its labels have the first of their accepted
+// values. If targets with these names and labels are enrolled, no group is empty. The list is nil
+// if a label has an error.
 func (p *Program) Vacant() ([]Target, diag.List) {
 	r := &reports{}
 	taken, labels := map[string]bool{}, make([]map[string]string, len(p.targets))

@@ -16,7 +16,7 @@ import (
 type layer struct {
 	name   string
 	values map[string]layerValue
-	merge  map[string]string // how values join those of the layers below
+	merge  map[string]string // how values merge with lower layers
 }
 
 type layerValue struct {
@@ -243,7 +243,7 @@ func (ev *evaluator) declaredFact(s *scope, name string) bool {
 	return false
 }
 
-// factValue is what the host says, else the default.
+// factValue returns the fact of the host, or the default.
 func (ev *evaluator) factValue(f *fact) (cty.Value, bool) {
 	if !slices.Contains(ev.cat.FactsUsed, f.name) {
 		ev.cat.FactsUsed = append(ev.cat.FactsUsed, f.name)

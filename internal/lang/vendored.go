@@ -12,20 +12,19 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// LockName is the file in a module's folder that says whose it is, when it is
-// somebody else's.
+// LockName is the file in a module's directory that names its origin, if the module is vendored.
 const LockName = "module.lock"
 
 const lockFormat = "fettle.module/1"
 
-// ModuleLock says where a module came from and what it was then.
+// ModuleLock is the origin of a vendored module, and its content at that time.
 type ModuleLock struct {
 	Format  string `json:"format"`            // fettle.module/1
 	Source  string `json:"source"`            // the git repository
-	Path    string `json:"path"`              // the folder in it
-	Version string `json:"version,omitempty"` // the tag or branch; "" for what was its present
+	Path    string `json:"path"`              // the directory in the repository
+	Version string `json:"version,omitempty"` // the tag or branch; "" if the default branch was used
 	Commit  string `json:"commit"`
-	// Files are all files with their digests, behind it " x" for programs.
+	// Files are all files with their digests, followed by " x" for executable files.
 	Files map[string]string `json:"files"`
 }
 
@@ -36,7 +35,7 @@ func (l ModuleLock) Bytes() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// Name is the version, or the beginning of the commit, for people.
+// Name returns the version, or the beginning of the commit, for users.
 func (l ModuleLock) Name() string {
 	if l.Version != "" {
 		return l.Version
@@ -58,9 +57,9 @@ func ReadLock(t repo.Tree, dir string) (ModuleLock, error) {
 	return l, nil
 }
 
-// ModuleFiles are the files of a module as its lock names them. What is recorded
-// for it in this repository, lookups/ and generated/, is no part of it. A link is
-// an error: it would mean something else in another repository.
+// ModuleFiles returns the files of a module as its lock names them. The recorded data of this
+// repository, lookups/ and generated/, is not part of the module. A link is an error, because it
+// would have a different target in another repository.
 func ModuleFiles(t repo.Tree, dir string) (map[string]string, error) {
 	out := map[string]string{}
 	return out, moduleFiles(t, dir, "", out)
@@ -95,7 +94,7 @@ func moduleFiles(t repo.Tree, dir, below string, out map[string]string) error {
 	return nil
 }
 
-// Changed are the files that are not those of the lock, sorted.
+// Changed returns the files that differ from the lock, sorted.
 func (l ModuleLock) Changed(now map[string]string) []string {
 	differs := map[string]bool{}
 	for name, digest := range now {
@@ -111,7 +110,7 @@ func (l ModuleLock) Changed(now map[string]string) []string {
 	return sortedKeys(differs)
 }
 
-// vendored holds a module of somebody else to its lock.
+// vendored checks a vendored module against its lock.
 func (p *Program) vendored(dir string) diag.List {
 	l, err := ReadLock(p.tree, dir)
 	if errors.Is(err, fs.ErrNotExist) {

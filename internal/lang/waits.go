@@ -2,12 +2,12 @@ package lang
 
 import "github.com/zclconf/go-cty/cty"
 
-// waiting are the modules of a target that a fleet does not let go on yet, by folder and
-// by name. They are not there, nobody reads them, and whoever needs them is not wrong.
+// waiting are the modules of a target that its fleet does not allow yet, by directory and by name.
+// They do not exist in the tree and are never read. A module that needs them is not an error.
 type waiting struct{ dirs, names map[string]bool }
 
-// waitingFor reads what the target's enrolled block says. What is wrong with the modules
-// themselves is told where they are listed.
+// waitingFor reads the waits attribute of the target's enrolled block. Errors of the modules
+// themselves are reported where they are listed.
 func (p *Program) waitingFor(r *reports, levels []*level) waiting {
 	w := waiting{map[string]bool{}, map[string]bool{}}
 	a := levels[len(levels)-1].waits

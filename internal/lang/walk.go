@@ -215,9 +215,8 @@ func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node i
 	}
 }
 
-// parts reads rescue and always of a block: actions that run when it failed, and
-// those that run when anything in it changed or failed. What is after the block is
-// after these too.
+// parts reads rescue and always of a block. Rescue actions run after a failure; always actions run
+// after any change or failure in the block. States after the block are also after these actions.
 func (ev *evaluator) parts(st *state) {
 	self := ref{state: st}
 	for _, r := range ev.refList(st.scope, nil, st.decl.attrs["rescue"]) {
@@ -241,8 +240,8 @@ func (ev *evaluator) afterAlways() {
 	}
 }
 
-// link turns pending edges and triggers into those of the catalog: only now
-// every node has its number. What is off has none, and its edges vanish.
+// link turns pending edges and triggers into edges of the catalog, because every node now has its
+// number. A state that is off has no number, and its edges are dropped.
 func (ev *evaluator) link() {
 	seen := map[catalog.Edge]bool{}
 	for _, e := range ev.edges {

@@ -17,8 +17,8 @@ type OwnKind struct {
 	Range  diag.Range
 }
 
-// OwnKinds are the kinds that the repository defines: those of the top, then
-// those of the modules, by folder and name.
+// OwnKinds returns the kinds that the repository defines: first the kinds of the top, then of the
+// modules, by directory and name.
 func (p *Program) OwnKinds() ([]OwnKind, diag.List) {
 	var out []OwnKind
 	ds := p.everyBody(func(b *body) {
@@ -39,8 +39,8 @@ func (p *Program) OwnKinds() ([]OwnKind, diag.List) {
 	return out, ds
 }
 
-// Lookups are all that the repository declares: those of the top, then those of
-// the modules, by folder and name.
+// Lookups returns all lookups of the repository: first the lookups of the top, then of the modules,
+// by directory and name.
 func (p *Program) Lookups() ([]Lookup, diag.List) {
 	var out []Lookup
 	ds := p.everyBody(func(b *body) {
@@ -51,15 +51,15 @@ func (p *Program) Lookups() ([]Lookup, diag.List) {
 	return out, ds
 }
 
-// everyBody reads the top and all modules: the folders of modules/, and those
-// that targets name.
+// everyBody reads the top and all modules: the directories of modules/, and modules that targets
+// name.
 func (p *Program) everyBody(visit func(*body)) diag.List {
 	if p.root == nil {
 		return nil
 	}
 	visit(p.root)
 	dirs := map[string]bool{}
-	list, _ := p.tree.ReadDir("modules") // none is no mistake
+	list, _ := p.tree.ReadDir("modules") // it is optional
 	for _, e := range list {
 		if e.Type == repo.Dir {
 			dirs[path.Join("modules", path.Base(e.Path))] = true

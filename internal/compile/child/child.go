@@ -1,15 +1,15 @@
-// Package child is how a compiler in a process of its own talks to the one
-// that holds the repository: a pure codec, and both ends of the exchange.
+// Package child is the protocol between a compiler in a separate process and the holder of the
+// repository: a pure codec, and both ends of the exchange.
 //
-//	c, err := child.Connect(out, in, tree)      // the holder of the repository
+//	c, err := child.Connect(out, in, tree)	  // the holder of the repository
 //	res, ds, err := c.Compile(input)
 //
 //	err := child.Serve(os.Stdin, os.Stdout, at) // the child
 //
 // # The exchange
 //
-// A message is one byte of kind, four bytes of length, big endian, and a
-// payload of at most MaxMessage bytes.
+// A message is one byte of kind, four bytes of length, big endian, and a payload of at most
+// MaxMessage bytes.
 //
 //	holder ── 'T' names of the tree, small contents ──►  child   once
 //	holder ── 'Q' question ──────────────────────────►  child
@@ -17,17 +17,15 @@
 //	holder ── 'A' its content, or the error ─────────►  child
 //	holder ◄── 'E' result ─────────────────────────────  child   then the next 'Q'
 //
-// Before a question that compares two revisions the holder sends the names of the
-// earlier one as 'O', once; the child asks for its files with 'P' in place of 'R'.
+// Before a question that compares two revisions the holder sends the names of the earlier revision
+// as 'O', once; the child requests its files with 'P' instead of 'R'.
 //
-// What 'T' does not hold is asked for, so the child gets the very answers and
-// errors that the tree gives. Content that is only copied never crosses: a
-// result names it by digest and path.
+// The child requests all content that 'T' omits, so it gets the same answers and errors as the tree
+// gives. Content that is only copied is never sent: a result names it by digest and path.
 //
-// The holder believes nothing. A result is parsed as a list, its content is
-// digested, and what it names in the repository is looked up there; whatever
-// does not fit is an error, never a panic, and costs no more memory than was
-// sent.
+// The holder does not trust the child. It parses a result as a list, computes the digests of its
+// content, and looks up its references in the repository. A mismatch is an error, never a panic,
+// and memory use is limited by the size of the message.
 package child
 
 import (

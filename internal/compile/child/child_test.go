@@ -99,13 +99,13 @@ func input(a *txtar.Archive) compile.Input {
 	return in
 }
 
-// The child's result is that of this process, in every byte and every field.
+// The child's result equals the result of this process, in every byte and every field.
 func TestSame(t *testing.T) {
 	for name, in := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			want, wantDs := compile.Compile(in)
 			c := connect(t, in.Tree)
-			for range 2 { // a child answers again
+			for range 2 { // a child answers repeatedly
 				got, ds, err := c.Compile(in)
 				if err != nil {
 					t.Fatal(err)
@@ -190,7 +190,7 @@ file "/tmp/x" { content = "${fact.memory_bytes}" }
 	same(t, "diagnostics", ds, wantDs)
 }
 
-// A tree that is larger than what is sent unasked gives the same.
+// The result is the same for a tree that is larger than the holder's unrequested messages.
 func TestLarge(t *testing.T) {
 	texts := map[string]string{"fettle.hcl": `target "a" { modules = ["m"] }`}
 	module := "directory \"/srv/x\" { source = \"files\" }\n"
@@ -211,7 +211,7 @@ func TestLarge(t *testing.T) {
 	same(t, "contents", contents(t, got.Blobs), contents(t, want.Blobs))
 }
 
-// The place that is worked on is told before the work.
+// The child reports each place before it is evaluated.
 func TestAt(t *testing.T) {
 	var in, out bytes.Buffer
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}\nlocals { x = upper(\"a\") }\nfile \"/x\" { content = local.x }\n"})
@@ -229,7 +229,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// What no correct peer sends is an error of its own kind.
+// A message that no correct peer sends is ErrNonsense.
 func TestNonsense(t *testing.T) {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}"})
 	for name, said := range map[string]string{

@@ -38,12 +38,11 @@ func Connect(r io.Reader, w io.Writer, tree repo.Tree) (*Client, error) {
 // each is a placeholder.
 func (c *Client) Open(v Vault) { c.secrets.vault = v }
 
-// Knows tells whether the child was given a secret, so that whatever it says may
-// hold one.
+// Knows reports whether the child received a secret, which can then be part of any of its output.
 func (c *Client) Knows() bool { return len(c.secrets.used) > 0 }
 
-// Compile is compile.Compile in the child. The input's tree is that of the
-// client. The error tells that the child failed, not the configuration.
+// Compile is compile.Compile in the child. The input's tree is ignored; the client's tree is used.
+// The error means that the child failed, not that the configuration has errors.
 func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
 	c.secrets.must = in.NeedSecrets
 	r, err := c.ask(question{ask: askCompile, in: in})
@@ -65,8 +64,8 @@ func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
 	return res, ds, nil
 }
 
-// Targets is compile.Targets. Where one is reached by ssh, the way there is
-// valid, whatever the child says.
+// Targets is compile.Targets. The ssh settings of the result are always valid, because the client
+// checks them.
 func (c *Client) Targets() ([]lang.Target, diag.List, error) {
 	r, err := c.ask(question{ask: askTargets})
 	if err != nil {
@@ -116,8 +115,8 @@ func (c *Client) Variables(in compile.Input, name string) ([]lang.Explained, dia
 	return list, ds, r.end()
 }
 
-// Schema is compile.Repository.Schema. It is a JSON document, whatever the child
-// says.
+// Schema is compile.Repository.Schema. The result is always a JSON document, because the client
+// checks it.
 func (c *Client) Schema(part schema.Part) ([]byte, diag.List, error) {
 	r, err := c.ask(question{ask: askSchema, name: string(part)})
 	if err != nil {
@@ -133,7 +132,7 @@ func (c *Client) Schema(part schema.Part) ([]byte, diag.List, error) {
 	return text, ds, nil
 }
 
-// OwnKinds is compile.Repository.OwnKinds, with what documentation needs.
+// OwnKinds is compile.Repository.OwnKinds, with the fields that documentation needs.
 func (c *Client) OwnKinds() ([]lang.OwnKind, diag.List, error) {
 	r, err := c.ask(question{ask: askKinds})
 	if err != nil {

@@ -90,7 +90,7 @@ func writeLookups(w *writer, list []lang.Lookup) {
 	}
 }
 
-// readLookups checks what decides where a snapshot is written and what is asked.
+// readLookups checks the fields that determine the file of a snapshot and its query.
 func readLookups(r *reader) []lang.Lookup {
 	var out []lang.Lookup
 	for range r.count(14) {

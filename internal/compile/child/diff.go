@@ -24,8 +24,8 @@ func (c *Client) Before(tree repo.Tree, v Vault) error {
 	return c.conn.send(kindOther, index(tree))
 }
 
-// Names gives the names of compile.Repository.Names, of the client's revision or
-// of the one that Before was told of.
+// Names returns the names of compile.Repository.Names, of the client's revision or, if before is
+// set, of the revision passed to Before.
 func (c *Client) Names(before bool) ([]string, diag.List, error) {
 	q := question{ask: askNames}
 	if before {
@@ -42,10 +42,9 @@ func (c *Client) Names(before bool) ([]string, diag.List, error) {
 // beforeName is the name of a question about the revision before.
 const beforeName = "before"
 
-// Diff is compile.Revisions.Diff for many targets, of the revision that Before was
-// told of and the client's. There is a difference for each target in their order,
-// unless a diagnostic is an error. The steps are as the child says: they are for
-// people to look at, and nothing is applied on their word.
+// Diff is compile.Revisions.Diff for many targets, from the revision passed to Before to the
+// client's revision. It returns one difference for each target, in their order, unless a diagnostic
+// is an error. The child's steps are not checked: they are only for display, and are never applied.
 func (c *Client) Diff(in compile.Input, targets []compile.Compared) ([]compile.Difference, diag.List, error) {
 	q := question{ask: askDiff, in: in}
 	for _, t := range targets {
@@ -92,8 +91,8 @@ func (t *remoteTree) openBefore() error {
 	return nil
 }
 
-// diff answers a question about two revisions. What is wrong ends it: the holder
-// asks about the lists alone then.
+// diff answers a question about two revisions. An error ends it: the holder then requests each list
+// separately.
 func (t *remoteTree) diff(q question) *writer {
 	if t.revisions == nil {
 		t.revisions = compile.Between(t.before.repository, t.repository)

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// twoRevisions are a repository and what became of it: a module of three targets
-// changed, one target went and one came, and a secret is another one.
+// twoRevisions returns a repository and its next revision: a module of three targets changed, one
+// target was removed, one was added, and a secret changed.
 func twoRevisions() (before, now repo.Tree) {
 	files := map[string]string{
 		"fettle.hcl":       "target \"a\" {\n  modules = [\"m\", \"n\"]\n}\ntarget \"b\" {\n  modules = [\"m\", \"n\"]\n}\ntarget \"c\" {\n  modules = [\"n\"]\n}\n",
@@ -68,7 +68,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// What is wrong with a target comes in place of all differences.
+// If a target has an error, the diagnostics replace all differences.
 func TestDiffWrong(t *testing.T) {
 	before, _ := twoRevisions()
 	c := connect(t, repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}\nfile \"/x\" { contents = \"x\" }\n"}))

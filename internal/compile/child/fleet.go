@@ -12,10 +12,9 @@ import (
 // their digests alone.
 const withLists = "lists"
 
-// Fleet is compile.Fleet.List for many targets; the input's target does not
-// count. A target with a mistake has no member. Digests are as the child says:
-// they are for people to compare, and nothing is applied on their word. Lists
-// come without the places of their steps.
+// Fleet is compile.Fleet.List for many targets; the input's target is ignored. A target with an
+// error has no member. The child's digests are not checked: they are only for comparison, and
+// nothing is applied because of them. Lists have no places of their steps.
 func (c *Client) Fleet(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List, error) {
 	q := question{ask: askFleet, in: in, names: targets}
 	if lists {
@@ -46,7 +45,7 @@ func (t *remoteTree) fleet(q question) *writer {
 	for _, name := range q.names {
 		q.in.Target = name
 		list, more := t.shared.List(q.in)
-		for _, d := range more { // what is wrong with a module is wrong for all that have it
+		for _, d := range more { // all targets with a module repeat its errors
 			if key := d.Range.String() + d.String(); !said[key] {
 				said[key] = true
 				ds = append(ds, d)

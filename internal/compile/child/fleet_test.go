@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Many targets come from the child as they are compiled here, with their lists
-// and without, and a mistake of all of them is told once.
+// The results of many targets equal the local results, with their lists and without. An error that
+// all of them share is reported once.
 func TestFleet(t *testing.T) {
 	in := compile.Input{Tree: repo.MapTree(map[string]string{
 		"fettle.hcl":      "target \"a\" {\n  modules = [\"m\"]\n}\ntarget \"b\" {\n  modules = [\"m\"]\n  vars = { v = \"b\" }\n}\ntarget \"c\" {\n  modules = [\"m\"]\n  vars = { v = \"bad\" }\n}\ntarget \"d\" {\n  modules = [\"m\"]\n  vars = { v = \"bad\" }\n}\n",

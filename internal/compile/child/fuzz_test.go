@@ -11,8 +11,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// FuzzDecode: no bytes make a decoder panic, and what a result says survives
-// being said again.
+// FuzzDecode: no input makes a decoder panic, and a decoded result survives encoding and decoding.
 func FuzzDecode(f *testing.F) {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}\nfile \"/srv/x\" { content = \"x\" }\npackage \"nginx\" {}\nfile \"/srv/y\" { source = \"y\" }", "y": "y"})
 	res, ds := compile.Compile(compile.Input{Tree: tree})
@@ -37,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzHolder: whatever a child says, the holder ends with a result or an error.
+// FuzzHolder: for every output of a child, the holder ends with a result or an error.
 func FuzzHolder(f *testing.F) {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}"})
 	f.Add("E\x00\x00\x00\x01\x00")

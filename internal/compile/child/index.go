@@ -7,13 +7,13 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// What the holder sends without being asked. The rest of a large repository
-// is asked for.
+// The limits of content that the holder sends without a request. The child requests the rest of a
+// large repository.
 const (
 	indexBytes   = 8 << 20   // names
 	contentBytes = 1 << 20   // contents
-	contentFile  = 16 << 10  // one file that is not in the language
-	sourceFile   = 128 << 10 // one file that is
+	contentFile  = 16 << 10  // one file in another format
+	sourceFile   = 128 << 10 // one file in the language
 )
 
 // indexer writes the message 'T': folders with their entries, then contents.
@@ -90,7 +90,7 @@ func (x *indexer) content(e repo.Entry) {
 	}
 }
 
-// known is what the child knows of the tree without asking, by clean path.
+// known is the part of the tree that the child has without a request, by clean path.
 type known struct {
 	entries map[string]repo.Entry
 	digests map[string]string

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 )
 
-// What the holder can ask for.
+// The questions of the holder.
 const (
 	askCompile = iota
 	askTargets

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// writeResult writes what a compilation came to.
+// writeResult writes the result of a compilation.
 func writeResult(w *writer, res compile.Result) {
 	w.text(res.Target)
 	w.text(res.List.String())
@@ -128,7 +128,7 @@ func readPolicy(r *reader) catalog.Policy {
 	return catalog.Policy{OnFailure: t[0], OnCrash: t[1], OnCheckFailure: t[2], Drift: t[3], LockOut: t[4], ConfirmWithin: t[5], Repository: t[6], RequireUndo: r.bool()}
 }
 
-// writeBlob names a file of the repository, and sends everything else.
+// writeBlob writes a reference to a file of the repository, and the content of any other blob.
 func writeBlob(w *writer, b kind.Blob) {
 	if _, ours := b.Tree.(*remoteTree); ours {
 		w.bool(false)
@@ -138,14 +138,13 @@ func writeBlob(w *writer, b kind.Blob) {
 	}
 	data := b.Data
 	if b.Tree != nil {
-		data, _ = b.Tree.ReadFile(b.Path) // of the standard library: it is in memory
+		data, _ = b.Tree.ReadFile(b.Path) // of the standard library, which is in memory
 	}
 	w.bool(true)
 	w.text(string(data))
 }
 
-// readBlob reads a blob and convinces itself that its digest is right: inline
-// content is digested, and the tree is asked about its own.
+// readBlob reads a blob and verifies its digest: from the inline content, or through the tree.
 func readBlob(r *reader, tree repo.Tree) kind.Blob {
 	if r.bool() {
 		return inline(r.bytes())

@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Vault is what the holder opens secrets with. The child gets those that it
-// asks for, one by one, and nothing else of it.
+// Vault decrypts secrets for the holder. The child gets only the secrets that it requests, one by
+// one.
 type Vault interface {
 	Secret(name string) ([]byte, error)
 	Key() (secret.Key, []byte, error)
@@ -24,11 +24,11 @@ type Vault interface {
 
 var _ Vault = (*vault.Vault)(nil)
 
-// secrets is the holder's side: what questions have opened. A child that is asked
-// about another target may know a secret already.
+// secrets has the secrets that the holder decrypted for questions. A child that answers a question
+// about another target can already have a secret.
 type secrets struct {
 	vault Vault // nil: every secret is a placeholder
-	must  bool  // a secret that cannot be opened is a mistake
+	must  bool  // a secret that cannot be decrypted is an error
 	used  map[string]string
 }
 
@@ -81,7 +81,7 @@ func needed(name string, e *vault.NotOpenError) error {
 	return fmt.Errorf("the secret %q cannot be opened: %v. Where it can be, type: fettle secret add-recipient host NAME KEY — with the key that this prints here: fettle secret identity", name, e)
 }
 
-// bundle is what a machine needs to use what is sealed in a list.
+// bundle returns the keys that a host needs for the sealed content of a list.
 func (s *secrets) bundle(l step.List) (secret.Bundle, error) {
 	opens := func(st step.Step) bool {
 		return slices.ContainsFunc(st.Keys(), secret.IsID)

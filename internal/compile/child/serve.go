@@ -10,10 +10,9 @@ import (
 	"fettle.dev/fettle/internal/lang/schema"
 )
 
-// Serve is the child: it answers questions about one repository until its
-// input ends, which is no error. at is told each place that is about to be
-// read or evaluated, so that somebody can tell where a child died; nil tells
-// nobody.
+// Serve runs the child: it answers questions about one repository until its input ends, which is
+// not an error. at, unless nil, receives each place before it is read or evaluated, so that the
+// parent can report where a child died.
 func Serve(r io.Reader, w io.Writer, at func(diag.Range)) error {
 	t := &remoteTree{conn: conn{r, w}, asks: kindRequest, at: at}
 	kind, payload, err := t.conn.receive()

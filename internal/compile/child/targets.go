@@ -81,8 +81,8 @@ type modules struct {
 	folders []string
 }
 
-// readTargets demands names that lead to no target twice, and ways that ssh can be
-// given. What targets share is shared again: no answer grows by being read.
+// readTargets checks that target names are unique and that ssh settings are valid. It shares again
+// the slices that targets share, so that reading does not enlarge an answer.
 func readTargets(r *reader) []lang.Target {
 	shared := []modules{{}}
 	for range r.count(1) {

@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// What a child says of a target is believed only where ssh may be given it.
+// A target from a child is accepted only if its ssh settings are valid.
 func TestTargetsAreChecked(t *testing.T) {
 	read := func(list ...lang.Target) ([]lang.Target, error) {
 		w := &writer{}

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// What the child can ask of the tree.
+// The requests of the child to the tree.
 const (
 	opReadFile = iota
 	opStat
@@ -23,7 +23,7 @@ const (
 	opSecret
 )
 
-// How an answer begins. The kinds of errors are those that callers ask for.
+// The first byte of an answer. The errors are the ones that callers distinguish.
 const (
 	answerGood = iota
 	answerError
@@ -49,7 +49,7 @@ type remoteTree struct {
 
 var _ repo.Tree = (*remoteTree)(nil)
 
-// Working is told each place that is about to be read or evaluated.
+// Working passes on each place before it is read or evaluated.
 func (t *remoteTree) Working(r diag.Range) {
 	if t.at != nil {
 		t.at(r)

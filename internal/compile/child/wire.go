@@ -117,8 +117,8 @@ func (r *reader) bytes() []byte {
 
 func (r *reader) text() string { return string(r.bytes()) }
 
-// count is the length of a list whose elements have at least least bytes each,
-// so that no list is made larger than what was sent.
+// count reads the length of a list whose elements have at least least bytes each. No list can thus
+// be larger than the message.
 func (r *reader) count(least int) int {
 	n := r.num()
 	if n > uint64(len(r.b)/least) {

@@ -48,7 +48,7 @@ func cannotStart(err error) diag.List {
 		"Repositories are compiled in a process of their own, with limits. %v. Free memory or raise the limit of processes (ulimit -u), then run again.", err)}
 }
 
-// died says why a child has ended, where it was, and what to do.
+// died returns a diagnostic with the reason for the end of a child, its last place, and the remedy.
 func (c *Compiler) died(tree repo.Tree, end sandbox.End, words string, err, cause error) diag.List {
 	rng, src := place(tree, end.Note)
 	where := "This is what was worked on last."
@@ -84,8 +84,7 @@ func (c *Compiler) reason(end sandbox.End, words string, err, cause error) (summ
 	return "Compiler broke", fmt.Sprintf("It ended by itself (%s). This is a mistake of fettle, and a report helps. Until then, leave out what is at this place.", words)
 }
 
-// firstLine is the first line of what the child printed that says anything,
-// without what a terminal would act upon.
+// firstLine returns the first nonempty line of the child's output, with control characters escaped.
 func firstLine(text string, err error) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

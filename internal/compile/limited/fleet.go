@@ -12,14 +12,13 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// batch is how many targets are asked for at once: few enough that a slow machine
-// answers in time.
+// batch is the number of targets in one question. It is small enough that a slow host answers in
+// time.
 const batch = 50
 
-// Fleet compiles many targets of the input's tree, in all compilers of the pool
-// at the same time, each doing once what its targets have in common. The members
-// come in the order of targets; one with a mistake is missing. What it gives does
-// not depend on who compiled what.
+// Fleet compiles many targets of the input's tree, concurrently in all compilers of the pool. Each
+// compiler computes the common parts of its targets once. The members are in the order of targets;
+// a target with an error is missing. The result does not depend on the distribution of targets.
 func (p *Pool) Fleet(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List) {
 	parts := slices.Collect(slices.Chunk(targets, batch))
 	found := make([][]compile.Member, len(parts))
@@ -66,10 +65,10 @@ func (p *Pool) Names(before, now repo.Tree) (names [2][]string, ds [2]diag.List)
 	return names, ds
 }
 
-// Diff is compile.Revisions.Diff for many targets at the revision before and that
-// of the input's tree, in all compilers of the pool at the same time. It gives
-// the differences of some targets at a time, in the order of targets, and what is
-// wrong with them; then there are none. Whoever ranges over it may stop.
+// Diff is compile.Revisions.Diff for many targets, from the revision before to the input's tree,
+// concurrently in all compilers of the pool. It yields the differences of several targets at a
+// time, in the order of targets, with their diagnostics. If these contain an error,
+// there are no differences. The caller can stop the iteration early.
 func (p *Pool) Diff(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List] {
 	return func(yield func([]compile.Difference, diag.List) bool) {
 		var wait sync.WaitGroup
@@ -98,7 +97,7 @@ func (p *Pool) Diff(before repo.Tree, in compile.Input, targets []compile.Compar
 	}
 }
 
-// answer is what one question about differences came to.
+// answer is the result of one question about differences.
 type answer struct {
 	found []compile.Difference
 	wrong diag.List

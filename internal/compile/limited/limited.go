@@ -1,14 +1,14 @@
-// Package limited compiles in a child process with limits, because a
-// repository is hostile input: what takes too long, too much memory or the
-// compiler down is a diagnostic that says where it was.
+// Package limited compiles in a child process with limits, because a repository is hostile input.
+// If it takes too long or too much memory, or crashes the compiler, the result is a diagnostic with
+// the last place.
 //
 //	c := limited.New(ctx, "compile-child")
 //	defer c.Close()
 //	res, ds := c.Compile(input)
 //
-//	limited.Child(os.Args[2:], os.Stdin, os.Stdout) // in the program's main, when it is asked for that word
+//	limited.Child(os.Args[2:], os.Stdin, os.Stdout) // in the binary's main, for that first argument
 //
-// The results are those of package compile, byte for byte.
+// The results are equal to the results of package compile, byte for byte.
 package limited
 
 import (
@@ -30,9 +30,8 @@ import (
 // DefaultTimeout is how long one question may take.
 const DefaultTimeout = 30 * time.Second
 
-// reuse is how much time one child may spend on questions before the next one
-// gets a new child, so that its processor time, which is for its whole life,
-// is not what ends a long row of short questions.
+// reuse is the time that one child can spend on questions before a new child replaces it. The CPU
+// limit of a child covers its whole life, and would otherwise end a long series of short questions.
 const reuse = 30 * time.Second
 
 // Compiler asks children. One child lives as long as the questions are about
@@ -81,16 +80,16 @@ func (c *Compiler) Secrets(of func(repo.Tree) child.Vault) {
 	c.vault = of
 }
 
-// Prepare starts a child, so that it is ready when the first question comes.
+// Prepare starts a child, so that it is ready for the first question.
 func (c *Compiler) Prepare() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.proc == nil {
-		c.proc, _ = sandbox.Start(c.limits(), c.word) // what is wrong is told by the first question
+		c.proc, _ = sandbox.Start(c.limits(), c.word) // the first question reports the error
 	}
 }
 
-// Limits are those of its children.
+// Limits returns the limits of its children.
 func (c *Compiler) Limits() sandbox.Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,8 +280,8 @@ func (c *Compiler) Lookups(tree repo.Tree) (list []lang.Lookup, ds diag.List) {
 	return list, ds
 }
 
-// ask puts a question to the child of the tree. What it gives is nil, or what
-// ended the child.
+// ask sends a question to the child of the tree. It returns nil, or the reason for the end of the
+// child.
 func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.List {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,9 +326,8 @@ func (c *Compiler) connected(tree repo.Tree, question func(*child.Client) error)
 	return question(c.client)
 }
 
-// Child is what the program does when it is called with the compiler's word:
-// it limits itself and answers until its input ends. args are those behind the
-// word.
+// Child is the main function of the child process: it limits itself and answers until its input
+// ends. args are the arguments after the compiler's word.
 func Child(args []string, in io.Reader, out io.Writer) error {
 	inside, err := sandbox.Enter(args)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// The test binary is its own compiler, and compilers that went mad.
+// The test binary is its own compiler, and also several broken compilers.
 func TestMain(m *testing.M) {
 	word := ""
 	if len(os.Args) == 4 {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "nonsense":
 		fmt.Print("Hello, I am no compiler")
-		_, _ = io.Copy(io.Discard, os.Stdin) // until nobody talks to it any more
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the peer closes the connection
 		os.Exit(0)
 	case "silent":
 		os.Exit(3)
@@ -179,8 +179,8 @@ func TestInterrupted(t *testing.T) {
 	died(t, ds, "Compiling was interrupted", "")
 }
 
-// Differences come in the order of targets, whoever found them, and stop when
-// nobody wants more.
+// Differences are in the order of targets, independent of the compiler, and stop when the caller
+// stops.
 func TestDiff(t *testing.T) {
 	p := limited.NewPool(t.Context(), "compile", 2)
 	t.Cleanup(p.Close)

@@ -24,7 +24,7 @@ type Pool struct {
 // NewPool makes a pool of at least one. The caller closes it.
 func NewPool(ctx context.Context, word string, size int) *Pool { return newPool(ctx, word, size, nil) }
 
-// NewPoolWith makes a pool to which a compiler belongs that is asked by itself as well.
+// NewPoolWith makes a pool with an existing compiler, which the caller can also use directly.
 func NewPoolWith(ctx context.Context, word string, size int, first *Compiler) *Pool {
 	return newPool(ctx, word, size, first)
 }
@@ -58,7 +58,7 @@ func (p *Pool) Secrets(of func(repo.Tree) child.Vault) {
 	}
 }
 
-// Compile is compile.Compile, in one that is free.
+// Compile is compile.Compile in a free compiler.
 func (p *Pool) Compile(in compile.Input) (compile.Result, diag.List) {
 	c := p.take(in.Tree)
 	defer func() { p.free <- c }()
@@ -72,19 +72,19 @@ func (p *Pool) Close() {
 	}
 }
 
-// RunTest is compile.Repository.RunTest, in one that is free.
+// RunTest is compile.Repository.RunTest in a free compiler.
 func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
 	c := p.take(tree)
 	defer func() { p.free <- c }()
 	return c.RunTest(tree, id)
 }
 
-// patience is how long one that works is waited for before another one starts, which
-// takes about as long.
+// patience is how long to wait for a busy compiler before another one starts, which takes about as
+// long.
 const patience = 20 * time.Millisecond
 
-// take waits for a compiler that is free; one that has the tree already comes
-// before one that would have to read it. The caller gives it back to free.
+// take waits for a free compiler. It prefers a compiler that has already read the tree. The
+// caller must return the compiler to free.
 func (p *Pool) take(tree repo.Tree) *Compiler {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *Pool) take(tree repo.Tree) *Compiler {
 	return best
 }
 
-// next is one that was asked before, if it is free soon, or else one that was not.
+// next returns a used compiler if one becomes free soon, otherwise a new one.
 func (p *Pool) next() *Compiler {
 	if len(p.fresh) == 0 {
 		return <-p.free

@@ -6,8 +6,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// TestPoolWaits: one that was asked before comes first, also one that is not free at once;
-// another begins only where that takes long, and all of them at most once.
+// TestPoolWaits: a used compiler is preferred, even if it is not free at once. A new one starts
+// only after a long wait, and each at most once.
 func TestPoolWaits(t *testing.T) {
 	first, tree := New(t.Context(), "compile"), repo.MapTree(nil)
 	p := NewPoolWith(t.Context(), "compile", 3, first)

@@ -1,12 +1,12 @@
-// Package builtin has the actions and commands that every repository can be asked
-// for, and no repository too.
+// Package builtin has the built-in actions and commands. They are available in every repository,
+// and without one.
 //
 //	for _, a := range builtin.Actions() {
 //		fmt.Println(a.Name, a.Argv(func(param string) string { return "nginx" }))
 //	}
 //
-// Whoever adds one adds a row here, and nothing anywhere else: names, parameters,
-// lists and the documentation come from it.
+// To add an action or a command, add a row here and nothing anywhere else. Names, parameters, lists
+// and the documentation are generated from these rows.
 package builtin
 
 import (
@@ -15,18 +15,18 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// Values gives the value of a parameter: what was given, else its default.
+// Values returns the value of a parameter: the given value, or the default.
 type Values func(param string) string
 
-// Action is an action that every target knows. Argv is what it runs, one after the
-// other until one fails, with DEBIAN_FRONTEND=noninteractive in its environment.
+// Action is an action that every target has. Argv returns its commands. They run in order until one
+// fails, with DEBIAN_FRONTEND=noninteractive in the environment.
 type Action struct {
 	lang.Action
 	Argv func(v Values) [][]string
 }
 
-// Command is a command that needs no repository to declare it. Parts without Targets
-// run where the person says.
+// Command is a command that no repository must declare. Parts without Targets run on the targets
+// that the user selects.
 type Command struct {
 	lang.Command
 	Run func(v Values) []lang.Part

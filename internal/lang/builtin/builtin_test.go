@@ -8,9 +8,8 @@ import (
 	"fettle.dev/fettle/internal/lang/builtin"
 )
 
-// TestRows: every row can be called with what it says that it needs, its parameters
-// are words of the command and never its flags, and commands run actions that are there
-// with parameters that fit.
+// TestRows: every row can be called with its required parameters. Parameters become arguments of
+// the command and never flags. Commands run only existing actions, with matching parameters.
 func TestRows(t *testing.T) {
 	given := func(params []lang.Param) map[string]string {
 		out := map[string]string{}

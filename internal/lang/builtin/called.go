@@ -26,7 +26,7 @@ func CommandOf(name string) *Command {
 	return nil
 }
 
-// ValuesOf are those that were given, and else the defaults.
+// ValuesOf returns the given values, and the defaults for missing ones.
 func ValuesOf(params []lang.Param, given map[string]string) Values {
 	return func(name string) string {
 		if v, ok := given[name]; ok {

@@ -1,13 +1,12 @@
-// Package front is what the front ends of the language have in common: a
-// document as a tree of values that know their places in the text.
+// Package front has the common parts of the front ends of the language: a document as a tree of
+// values with their places in the text.
 //
 //	src := front.NewSource("fettle.yaml", text)
 //	doc, err := yamlfront.Parse(src)   // *front.Node, *front.Error
-//	fmt.Println(doc.Range())           // fettle.yaml:3:1
+//	fmt.Println(doc.Range())	       // fettle.yaml:3:1
 //
-// A front end knows its syntax and nothing of the language: which key is a
-// block and which text holds an expression is decided by lang alone, so that
-// all forms mean the same.
+// A front end implements only its syntax. Package lang alone decides which key is a block and which
+// text contains an expression, so that all forms have the same meaning.
 package front
 
 import (
@@ -19,7 +18,7 @@ import (
 // MaxDepth is how deep lists and mappings may nest.
 const MaxDepth = 200
 
-// Kind is what a node is.
+// Kind is the type of a node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -38,25 +37,25 @@ func (k Kind) String() string {
 	return [...]string{"null", "boolean", "number", "text", "text", "expression", "list", "mapping"}[k]
 }
 
-// Node is one value of a document. Nobody changes it once it is made.
+// Node is one value of a document. It is read-only after its creation.
 type Node struct {
 	Kind Kind
 	Text string
 	Src  *Source
 	// Start and End are bytes of Src.
 	Start, End int
-	// Places tells where in Src each byte of Text stands, and where it ends:
-	// len(Text)+1 numbers. nil when nothing finer than Start is known. It may
-	// be slow, and is asked only for texts that are parsed further.
+	// Places returns the position in Src of each byte of Text, and the end of Text: len(Text)+1
+	// numbers. It is nil if only Start is known. It can be slow, and is called only for texts that
+	// are parsed further.
 	Places func() []int
 	Items  []*Node // of a List
-	Pairs  []Pair  // of a Map, in the order of the text; no key comes twice
+	Pairs  []Pair  // of a Map, in the order of the text; keys are unique
 }
 
 // Pair is a key of a mapping with its value. The key is a Text or a Literal.
 type Pair struct{ Key, Value *Node }
 
-// Range is where the node stands.
+// Range returns the place of the node.
 func (n *Node) Range() diag.Range { return n.Src.Range(n.Start, n.End) }
 
 // Error is a mistake in a document, at a place.
@@ -73,7 +72,7 @@ func Errorf(src *Source, start, end int, summary, detail string, args ...any) *E
 
 func (e *Error) Error() string { return e.Diagnostic().String() }
 
-// Diagnostic is the mistake for people, with its source line.
+// Diagnostic returns the error for users, with its source line.
 func (e *Error) Diagnostic() diag.Diagnostic {
 	detail := e.Detail
 	if e.Src.origin != nil {
@@ -95,8 +94,8 @@ func Quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Unique is a mistake when a key was there before, else nil. keys collects the
-// keys of one mapping.
+// Unique returns an error if the key already exists in keys, otherwise nil. keys collects the keys
+// of one mapping.
 func Unique(keys map[string]*Node, key *Node) *Error {
 	if old := keys[key.Text]; old != nil {
 		return Errorf(key.Src, key.Start, key.End, "Key twice", "The key %s is at %s already, in the same mapping. Leave one out; where the same block comes twice write a list.", Quote(key.Text), old.Range())

@@ -18,9 +18,8 @@ type Source struct {
 	segments []Segment
 }
 
-// Segment says that the bytes of a rendered text from At on come from the bytes
-// of the template from From on: one by one when Whole is false, else all of
-// them from that one place.
+// Segment maps the bytes of a rendered text from At on to the template. If Whole is false, they
+// correspond one by one to the bytes from From on. Otherwise they all belong to the place From.
 type Segment struct {
 	At, From int
 	Whole    bool
@@ -47,16 +46,16 @@ func NewSource(name string, text []byte) *Source {
 	return s
 }
 
-// Rendered is a text that was made of a template. Its places are those in the
-// template; the segments are in the order of At.
+// Rendered returns the source of a text that a template produced. Its places are in the template.
+// The segments must be in the order of At.
 func Rendered(text []byte, template *Source, segments []Segment) *Source {
 	s := NewSource(template.Name, text)
 	s.origin, s.segments = template, segments
 	return s
 }
 
-// Range is a stretch of bytes as lines and columns of the file that a person
-// wrote. Numbers outside of the text are taken as its ends.
+// Range returns a range of bytes as lines and columns of the file that a user wrote. Numbers
+// outside of the text are clamped to its ends.
 func (s *Source) Range(start, end int) diag.Range {
 	end = max(start, end)
 	for s.origin != nil {
@@ -127,7 +126,7 @@ const blockSize = 256
 
 func continues(c byte) bool { return c&0xc0 == 0x80 }
 
-// characters counts those that begin before a byte.
+// characters returns the number of characters that begin before a byte.
 func (s *Source) characters(at int) int {
 	n := s.counts[at/blockSize]
 	for _, c := range s.Text[at/blockSize*blockSize : at] {

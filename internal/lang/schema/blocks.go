@@ -6,26 +6,25 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// Block is a block of the language that is no state.
+// Block is a block of the language that is not a state.
 type Block struct {
 	Name, Doc string
-	// Label is what the label is, "" for a block without one.
+	// Label is the description of the label, "" for a block without a label.
 	Label string
 	Attrs []kind.Attr
-	// Inside are the blocks that it may hold. States tells that it holds states
-	// as well.
+	// Inside are the blocks that it can contain. States is set if it can also contain states.
 	Inside []string
 	States bool
-	// names tells that the attributes are names of the writer's own.
+	// names is set if the writer of the block chooses the attribute names.
 	names bool
-	// one of these attributes has to be given.
+	// oneOf are attributes of which at least one is required.
 	oneOf []string
-	// needs are blocks that have to be inside.
+	// needs are blocks that it must contain.
 	needs []string
 }
 
-// Blocks are all blocks of the language that are no states, sorted by name. The
-// slice is fresh at each call.
+// Blocks returns all blocks of the language that are not states, sorted by name. Each call returns
+// a new slice.
 func Blocks() []Block {
 	return []Block{
 		{Name: "action", Label: "name", Doc: "A task of a module that fettle run starts.", Attrs: actionAttrs(), Inside: []string{"param"}},
@@ -255,8 +254,8 @@ func partAttrs() []kind.Attr {
 	}
 }
 
-// metaAttrs are those that every state has; listen is for kinds with actions,
-// for_each for all but blocks.
+// metaAttrs returns the attributes that every state has. listen is for kinds with actions, for_each
+// for all except blocks.
 func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 	attrs := []kind.Attr{
 		{Name: "after", Type: reference, Doc: "states, blocks or modules that precede it"},

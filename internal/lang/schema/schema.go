@@ -1,13 +1,12 @@
-// Package schema tells other programs what a file of the YAML and JSON forms
-// may hold: a JSON Schema, made of the schemas that check states, so that an
-// editor completes and complains as fettle does.
+// Package schema describes files of the YAML and JSON forms for other programs: as a JSON Schema
+// made of the schemas that check states. An editor can then complete and check files as fettle
+// does.
 //
 //	text := schema.Document(schema.Module, kinds)
 //
-// It is about structure: which blocks and attributes there are, what has to be
-// given, and which values an attribute takes. A text with ${…} in it can come
-// to any value, so it fits everywhere. What only the whole repository can tell,
-// such as a reference to a state that is not there, is left to fettle validate.
+// The schema covers structure: existing blocks and attributes, required attributes, and values of
+// attributes. A text with ${…} can have any value, so it is valid everywhere. Only fettle
+// validate checks conditions that need the whole repository, such as references to states.
 package schema
 
 import (
@@ -19,7 +18,7 @@ import (
 // Part says which files a schema is about.
 type Part string
 
-// The parts of a repository. They differ in what stands outside of any block.
+// The parts of a repository. They differ in their content outside of any block.
 const (
 	Repository Part = "repository" // files at the top
 	Module     Part = "module"     // files of a module
@@ -68,7 +67,7 @@ func (p Part) title() string {
 	return "A file at the top of a repository of fettle"
 }
 
-// top is what stands outside of any block.
+// top describes the content outside of any block.
 func (p Part) top() Block {
 	switch p {
 	case Module:

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// The types of attributes that no value of the language has: how they are
-// written, not what they come to, is what counts.
+// The types of attributes whose notation counts instead of their value. No value of the language
+// has such a type.
 var (
 	plain      = cty.Capsule("plain text", reflect.TypeFor[plainType]())
 	mapping    = cty.Capsule("mapping", reflect.TypeFor[mappingType]())
@@ -33,8 +33,8 @@ type (
 // computed matches a text that holds an expression or a directive.
 const computed = `[$%]\{`
 
-// attribute is what may be written for an attribute. null is no value, so it
-// fits where none is needed.
+// attribute returns the schema of an attribute's notation. null means no value, so it is valid for
+// optional attributes.
 func attribute(a kind.Attr) object {
 	s := written(a)
 	if s == nil {
@@ -93,7 +93,7 @@ func references() object {
 		"description": "references to states: package.nginx, or service.nginx.reload for an action"}
 }
 
-// value is what converts to a type of the language.
+// value returns the schema of the values that convert to a type of the language.
 func value(t cty.Type, oneOf []string, null bool) object {
 	s := object{}
 	types := []string{}

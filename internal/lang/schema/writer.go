@@ -10,7 +10,7 @@ import (
 // writer gathers the definitions of a document.
 type writer struct {
 	defs   object
-	states object // by kind: what stands behind its name
+	states object // by kind: the schema of its value
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -38,8 +38,7 @@ func (w *writer) kinds(kinds []kind.Kind) {
 	}
 }
 
-// required are the attributes that a state has to write: the label stands for
-// the main one.
+// required returns the required attributes of a state. The label provides the main attribute.
 func required(k kind.Kind) []string {
 	out := []string{}
 	for _, a := range k.Attrs {
@@ -50,7 +49,7 @@ func required(k kind.Kind) []string {
 	return out
 }
 
-// state is what a state of a kind holds.
+// state returns the schema of a state of a kind.
 func state(k kind.Kind) object {
 	properties := object{}
 	for _, a := range metaAttrs(true, k.Actions) {
@@ -90,7 +89,7 @@ func label() object {
 	return object{"pattern": `^[^\r\n]+$`, "not": object{"type": "string", "pattern": `(^|[^$])\$\{|(^|[^%])%\{`}}
 }
 
-// body makes the definitions of what stands inside of a block.
+// body adds the definitions of the content of a block.
 func (w *writer) body(name string, b Block, states bool) {
 	if _, done := w.defs[name]; done {
 		return
@@ -147,7 +146,7 @@ func whole(name string, b Block) object {
 	return object{"anyOf": []object{ref, list, {"type": "null"}}}
 }
 
-// placed is what stands behind the name of a block.
+// placed returns the schema of the value after the name of a block.
 func placed(b Block) object {
 	s := labelled("#/$defs/"+b.Name, len(b.needs)+len(b.oneOf) == 0)
 	if b.Label == "" {

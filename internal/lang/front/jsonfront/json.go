@@ -127,7 +127,7 @@ func (p *parser) object(depth int) (*front.Node, *front.Error) {
 	return n, err
 }
 
-// elements reads what stands between brackets, with commas.
+// elements reads the elements between brackets, separated by commas.
 func (p *parser) elements(end byte, one func() *front.Error) *front.Error {
 	open := p.i
 	p.i++
@@ -155,7 +155,7 @@ func (p *parser) elements(end byte, one func() *front.Error) *front.Error {
 	}
 }
 
-// number reads a number; what follows it is the business of the caller.
+// number reads a number. The caller checks the text after it.
 func (p *parser) number() (*front.Node, *front.Error) {
 	start := p.i
 	p.eat('-')

@@ -36,8 +36,7 @@ func plain(n *front.Node) any {
 	return nil
 }
 
-// What encoding/json writes is read as it was, and each byte of a text has its
-// place.
+// The output of encoding/json is read back unchanged, and each byte of a text has its place.
 func TestReads(t *testing.T) {
 	scalar := rapid.OneOf(rapid.String().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil),
 		rapid.Custom(func(t *rapid.T) any {

@@ -39,7 +39,7 @@ func (p *parser) string() (*front.Node, *front.Error) {
 	}
 }
 
-// plain are the escapes of one letter, each before what it stands for.
+// plain are the escapes of one letter, each followed by its character.
 const plain = `""\\//b` + "\b" + "f\fn\nr\rt\t"
 
 // escape reads the escape that begins here, and tells its length.
@@ -75,7 +75,7 @@ func unit(text []byte, i int) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// places tells where each byte of a text stands that was read from start on.
+// places returns the place of each byte of a text that was read from start on.
 func places(text []byte, start int, value string) []int {
 	at := make([]int, len(value)+1)
 	i := start + 1

@@ -61,8 +61,8 @@ func (r *run) block(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	return r.labelled(b.Name(), args, kwargs)
 }
 
-// labelled declares a block: KIND(LABEL, attribute = value, …), and for those
-// that hold blocks a function that declares them: block("base", fn).
+// labelled declares a block: KIND(LABEL, attribute = value, …). A block that contains blocks
+// takes a function that declares them: block("base", fn).
 func (r *run) labelled(kind string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := r.caller()
 	if len(args) < 1 || len(args) > 2 {
@@ -134,8 +134,8 @@ func (r *run) declare(c call, name string, value *front.Node) {
 	r.out.Items = append(r.out.Items, one)
 }
 
-// body makes a mapping of attributes, or a list with what a function declares
-// behind them.
+// body returns a mapping of attributes. With a function, it returns a list of the mapping and the
+// function's declarations.
 func (r *run) body(c call, fn starlark.Tuple, kwargs []starlark.Tuple) (*front.Node, error) {
 	attrs := c.node(front.Map, "")
 	for _, kv := range kwargs {

@@ -2,9 +2,9 @@
 //
 //	doc, err := starfront.Run(src, load)   // file("/etc/motd", content = "hello\n")
 //
-// A program can call, count and choose, and nothing else: it has no clock, no
-// network, no randomness, and reads no file but those that load gives it. It
-// ends, for its steps are counted. The same text gives the same document.
+// A program can only compute. It has no clock, network or randomness, and reads only files that
+// load returns. Its number of steps is limited, so it always ends. The same text gives the same
+// document.
 package starfront
 
 import (
@@ -36,8 +36,7 @@ const (
 	maxCalls = 200
 )
 
-// Loader gives the text of a file that a program loads; it is asked once for
-// each name.
+// Loader returns the text of a file that a program loads. It is called once for each name.
 type Loader func(name string) (*front.Source, error)
 
 // Run executes a program and gives what it declared: a list of mappings with one
@@ -60,7 +59,7 @@ type run struct {
 	loaded  map[string]starlark.StringDict // nil while it is being loaded
 	sources map[string]*front.Source
 	calls   map[syntax.Position]*syntax.CallExpr // by the place of the bracket
-	out     *front.Node                          // what is being filled
+	out     *front.Node                          // the node that is being filled
 	values  int
 }
 
@@ -85,9 +84,9 @@ func (r *run) file(src *front.Source) (starlark.StringDict, error) {
 	return out, err
 }
 
-// predeclared are the words of a file: those of the language's blocks, and every
-// name that is called and that Starlark does not know, as a kind. Whether there
-// is such a kind is told where all kinds are known.
+// predeclared returns the predeclared names of a file: the language's blocks, and as a kind every
+// called name that Starlark does not define. Unknown kinds are reported later, when all kinds are
+// known.
 func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	words := starlark.StringDict{}
 	add := func(name string, fn func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)) {
@@ -149,7 +148,7 @@ func (r *run) loadFile(_ *starlark.Thread, name string) (starlark.StringDict, er
 	return globals, err
 }
 
-// problem is what went wrong, at the innermost place that is in a file.
+// problem returns the error at the innermost place that is in a file.
 func (r *run) problem(src *front.Source, err error) *front.Error {
 	var mine *front.Error
 	if errors.As(err, &mine) {
@@ -179,7 +178,7 @@ func (r *run) problem(src *front.Source, err error) *front.Error {
 	return front.Errorf(src, start, start+1, "Invalid program", "The program cannot be run: %s.%s", strings.TrimRight(message, "."), from)
 }
 
-// innermost is the last call in a file, and by way of which it was reached.
+// innermost returns the last call in a file, and a text with the place of its caller.
 func (r *run) innermost(stack starlark.CallStack) (syntax.Position, string) {
 	at, from := syntax.Position{}, ""
 	for i := range stack {

@@ -11,8 +11,7 @@ import (
 
 func nothing(name string) (*front.Source, error) { return nil, errors.New("cannot read " + name) }
 
-// Every value of a call that is written out has its own place; one that is
-// worked out has that of the call.
+// Every literal value in a call has its own place. A computed value has the place of the call.
 func TestPlaces(t *testing.T) {
 	src := front.NewSource("p.star", []byte("def f(n):\n  file(n,\n    after = [\"a\", \"b\"], vars = {\"k\": expr(\"ü.x\")}, **{\"z\": 1})\n\nf(\"x\")\n"))
 	doc, err := starfront.Run(src, nothing)
@@ -37,7 +36,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What a program may do is bounded, and each bound is told at a place.
+// Programs have limits. Exceeding a limit is reported with its place.
 func TestBounds(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"steps":  {"[0 for i in range(100000) for j in range(100000)]", "more than 10000000 steps"},
@@ -55,7 +54,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Work of an honest size is no mistake.
+// A program of a realistic size is not an error.
 func TestRoom(t *testing.T) {
 	doc, err := starfront.Run(front.NewSource("p.star", []byte("[file(\"/etc/%d\" % i) for i in range(20000) for j in range(20) if i % 20 == j]")), nothing)
 	if err != nil || len(doc.Items) != 20000 {

@@ -13,12 +13,12 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// expression is a value that only the language knows: expr("var.domain"), or what
-// a declaration gives. Its attributes are those of what it names.
+// expression is a value that only the language evaluates: expr("var.domain"), or the result of a
+// declaration. Its attributes refer to attributes of the named object.
 type expression struct {
 	text string
 	kind front.Kind    // Expr, or Text for template("…")
-	src  *front.Source // nil where nobody wrote it as a text
+	src  *front.Source // nil if it was not written as a text
 	at   int
 }
 
@@ -29,8 +29,8 @@ func (e expression) Truth() starlark.Bool  { return starlark.True }
 func (e expression) Hash() (uint32, error) { return starlark.String(e.text).Hash() }
 func (e expression) AttrNames() []string   { return nil }
 
-// Attr is a name after a dot: nginx.reload. There are all names, for what they
-// mean is known later.
+// Attr returns the name after a dot: nginx.reload. Every name exists, because names are resolved
+// later.
 func (e expression) Attr(name string) (starlark.Value, error) {
 	if e.kind != front.Expr {
 		return nil, nil
@@ -102,7 +102,8 @@ func (c call) keyword(name string) (*front.Node, place) {
 	return c.node(front.Literal, name), place{src: c.src, start: c.start, end: c.end}
 }
 
-// inside is where an element of a list is written, else the list.
+// inside returns the place of an element of a list if it is literal, otherwise the place of the
+// list.
 func (p place) inside(n, of int) place {
 	if l, ok := p.expr.(*syntax.ListExpr); ok && len(l.List) == of {
 		return placeOf(p.src, l.List[n])
@@ -110,7 +111,8 @@ func (p place) inside(n, of int) place {
 	return place{src: p.src, start: p.start, end: p.end}
 }
 
-// entry is where an entry of a mapping is written, else the mapping.
+// entry returns the places of an entry of a mapping if it is literal, otherwise the place of the
+// mapping.
 func (p place) entry(n, of int) (key, value place) {
 	whole := place{src: p.src, start: p.start, end: p.end}
 	if d, ok := p.expr.(*syntax.DictExpr); ok && len(d.List) == of {

@@ -8,11 +8,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// places finds where in the source each byte of a scalar's value stands. The
-// library tells only where a scalar begins, so value and source are walked side
-// by side: escapes are skipped as the style has them, and a run of blanks with
-// a line break in it, which YAML folds or indents, counts as one. Where the two
-// cannot be matched the rest stands where the match ended.
+// places returns the place in the source of each byte of a scalar's value. The library returns only
+// the beginning of a scalar, so places walks through value and source in parallel. It skips escapes
+// according to the style. A run of blanks with a line break, which YAML folds or indents, counts as
+// one. If the two do not match, the rest has the place of the end of the match.
 func places(src []byte, start int, style yaml.Style, value string) []int {
 	w := walker{src: src, i: start, value: value, at: make([]int, len(value)+1)}
 	switch {
@@ -73,7 +72,7 @@ func (w *walker) next() bool {
 	return true
 }
 
-// take puts bytes of the value here, and goes on in the source.
+// take gives the next bytes of the value the current place, and advances in the source.
 func (w *walker) take(source, value int) {
 	for range min(value, len(w.value)-w.j) {
 		w.at[w.j] = w.i
@@ -99,7 +98,7 @@ func (w *walker) breaks() bool {
 	return false
 }
 
-// escape matches a backslash and what belongs to it.
+// escape matches a backslash and the rest of its escape sequence.
 func (w *walker) escape() bool {
 	if w.i+1 >= len(w.src) {
 		return false

@@ -2,10 +2,9 @@
 //
 //	doc, err := yamlfront.Parse(front.NewSource("fettle.yaml", text))
 //
-// It takes one document of mappings, lists, texts, decimal numbers, booleans
-// and nulls. What makes a text mean other than it shows is refused: anchors and
-// aliases, tags, keys that come twice, numbers that YAML 1.1 and 1.2 read
-// differently.
+// It accepts one document of mappings, lists, texts, decimal numbers, booleans and nulls. It
+// refuses features with a hidden meaning: anchors and aliases, tags, duplicate keys, and numbers
+// that YAML 1.1 and 1.2 read differently.
 package yamlfront
 
 import (
@@ -53,15 +52,15 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 	return p.node(first.Content[0], 0)
 }
 
-// syntaxError is what the library says, with its place.
+// syntaxError returns the library's error with its place.
 func syntaxError(src *front.Source, err error) *front.Error {
 	message, line, column := Mistake(err)
 	at := src.Offset(line, column)
 	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is no YAML: %s.", message)
 }
 
-// Mistake is what the library says of a text that is no YAML, without a period at its
-// end, and its line and column, from 1.
+// Mistake returns the library's message about a text that is not YAML, without a period at its end,
+// and its line and column, from 1.
 func Mistake(err error) (message string, line, column int) {
 	message, line, column = err.Error(), 1, 1
 	var le *yaml.LoadError
@@ -71,8 +70,8 @@ func Mistake(err error) (message string, line, column int) {
 			message += " " + le.ContextMsg
 		}
 		line, column = le.Mark.Line, le.Mark.Column
-		// Where a quote or bracket was opened says more than where its end was missed. A
-		// block has no end to miss: the line that does not fit into it is the mistake.
+		// The opening quote or bracket is more helpful than the place where its end was expected. A
+		// block has no end: its first line with a wrong indentation is the error.
 		block := strings.Contains(le.ContextMsg, "parsing a block")
 		if open := le.ContextMark; open.Line > 0 && (line > open.Line && !block || line == 0) {
 			line, column = open.Line, open.Column
@@ -135,8 +134,7 @@ func (p parser) pairs(n *front.Node, y *yaml.Node, depth int) *front.Error {
 	return nil
 }
 
-// key is a key, always a text: what looks like a number is one as it is
-// written.
+// key reads a key, which is always a text. A key that resembles a number is the text as written.
 func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 	at := p.src.Offset(y.Line, y.Column)
 	if y.Kind == yaml.ScalarNode && y.Tag == "!!merge" {

@@ -74,8 +74,8 @@ func find(n *front.Node) (*front.Node, int) {
 	return nil, 0
 }
 
-// What a scalar is hangs on how it is written, and on nothing that another
-// program may read otherwise.
+// The type of a scalar depends on its notation. A notation that other programs read differently is
+// refused.
 func TestScalars(t *testing.T) {
 	for text, want := range map[string]front.Kind{
 		"": front.Null, "~": front.Null, "null": front.Null, "true": front.Bool, "False": front.Bool,
