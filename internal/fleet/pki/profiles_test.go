@@ -71,3 +71,13 @@ func TestProfilesOfCertificates(t *testing.T) {
 		t.Error("an issuer that has ended makes certificates")
 	}
 }
+
+// TestKeysWithoutAName: a key of another type has no digest and names no target.
+func TestKeysWithoutAName(t *testing.T) {
+	if digest, err := pki.KeyDigest("text"); err == nil || digest != "" {
+		t.Errorf("it has the digest %q: %v", digest, err)
+	}
+	if id, err := pki.TargetIDOf("text"); err == nil || id != "" {
+		t.Errorf("it names the target %q: %v", id, err)
+	}
+}
