@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,10 +130,15 @@ func (w *several) joined(name string) (string, error) {
 	var tok document.NewToken
 	w.hubs[0].must("POST", "/v1/tokens", document.TokenRequest{Hub: true}, &tok)
 	b, api := w.settings(name)
-	ctx, cancel := context.WithTimeout(w.t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
-	_, err := hub.Join(ctx, hub.Joining{Birth: b, At: w.hubs[0].api, Token: tok.Secret})
-	return api, err
+	for {
+		_, err := hub.Join(ctx, hub.Joining{Birth: b, At: w.hubs[0].api, Token: tok.Secret})
+		if !errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
+			return api, err
+		}
+		time.Sleep(20 * time.Millisecond) // the hub restarts
+	}
 }
 
 // join makes another hub of the fleet, and runs it.
@@ -345,11 +351,18 @@ func (w *several) leader() *one {
 // assigned waits for an assignment above another one, in which the module is another.
 func (w *several) assigned(id *pki.Identity, link fleet.Link, than fleet.Assignment) fleet.Assignment {
 	w.t.Helper()
+	var last error
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("the last answer to the agent: %v", last)
+		}
+	})
 	return until(w.t, "an assignment", func() (fleet.Assignment, bool) {
 		have, _ := json.Marshal(fleet.Have{})
 		ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Second)
 		defer cancel()
 		envelope, err := link.Ask(ctx, fleet.WordAssignment, have)
+		last = err
 		if err != nil || len(envelope) == 0 {
 			return fleet.Assignment{}, false
 		}
