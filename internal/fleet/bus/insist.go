@@ -29,18 +29,23 @@ const (
 	markerHeader = "Nats-Marker-Reason"
 )
 
-// insist asks the store again until it answers. ask has to be such that twice is the same as
-// once. Without an answer in time the error is fleet.ErrNoAnswer.
+// insist repeats ask until the store answers, for storeTime at most. ask must be idempotent. If
+// no answer arrives within this time or before the caller's deadline, the error is
+// fleet.ErrNoAnswer. If the caller cancels ctx, the error is that of ctx.
 func insist(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
 	all, stop := context.WithTimeout(ctx, storeTime)
 	defer stop()
 	for {
 		err := askOnce(all, cut, ask)
-		if !unanswered(err) || ctx.Err() != nil {
+		if !unanswered(err) {
 			return err
 		}
-		if !pause(all, storeWait) {
-			return fmt.Errorf("%w within %s", fleet.ErrNoAnswer, storeTime)
+		waits := pause(all, storeWait)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return ctx.Err()
+		}
+		if !waits {
+			return fmt.Errorf("%w in time: %w", fleet.ErrNoAnswer, err)
 		}
 	}
 }
