@@ -144,13 +144,13 @@ type Exports struct {
 	Values []exported.Own `json:"values"`
 }
 
-// ParseExports reads them, without fields that it does not know, within the bounds of package exported.
+// ParseExports reads them strictly, within the bounds of package exported.
 func ParseExports(b []byte) (Exports, error) {
 	var e Exports
 	if len(b) > 4*exported.MaxOwnBytes {
 		return e, fmt.Errorf("cannot read exported values of %d bytes", len(b))
 	}
-	if err := decodeReport(b, &e); err != nil {
+	if err := decode(b, &e); err != nil {
 		return e, fmt.Errorf("cannot read exported values: %w", err)
 	}
 	return e, exported.CheckOwn(e.Values)

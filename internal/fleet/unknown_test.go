@@ -30,8 +30,8 @@ func TestUnknownFields(t *testing.T) {
 	if e, err := fleet.ParseHubEvent(text(fleet.HubEvent{Format: fleet.HubEventFormat, Kind: fleet.Led})); err != nil || e.Kind != fleet.Led {
 		t.Errorf("an event: %v", err)
 	}
-	if _, err := fleet.ParseExports(text(fleet.Exports{})); err != nil {
-		t.Errorf("exported values: %v", err)
+	if _, err := fleet.ParseExports(text(fleet.Exports{})); err == nil {
+		t.Error("exported values with an unknown field are accepted")
 	}
 	if _, err := fleet.ParseAssignment(text(sample())); err == nil {
 		t.Error("an assignment with an unknown field is accepted")
