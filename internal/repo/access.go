@@ -8,23 +8,23 @@ import (
 	"sync"
 )
 
-// Access is how a service gets to a repository: by files that its operator names, and
-// by nothing of the configuration of whoever runs it. The zero value gets where
-// anybody gets.
+// Access is the authentication of a service at a repository. It uses only files that the service's
+// operator names, and no configuration of the user that runs the service. The zero value has access
+// to public repositories.
 type Access struct {
-	// Key is the private key for ssh, and KnownHosts who the other side may be; with
-	// neither nothing is reached over ssh.
+	// Key is the private key for ssh, and KnownHosts the file with the allowed host keys. Without
+	// both, ssh is not used.
 	Key, KnownHosts string
 	// Credentials holds lines https://USER:TOKEN@HOST, as git credential-store has.
 	Credentials string
-	// Authority holds the certificates that https is believed by, in place of the
-	// system's.
+	// Authority has the root certificates for https, instead of the system's.
 	Authority string
 }
 
 var plainFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9/._@%+:,-]*$`) })
 
-// check allows only paths that no shell makes anything else of: git starts ssh by one.
+// check allows only paths without characters that are special in a shell, because git starts ssh
+// through a shell.
 func (a Access) check() error {
 	for _, p := range []string{a.Key, a.KnownHosts, a.Credentials, a.Authority} {
 		if p != "" && (!plainFile().MatchString(p) || filepath.Clean(p) != p) {

@@ -84,7 +84,7 @@ func (r *Repo) digestBlobs(ctx context.Context, nodes []*node) error {
 	return r.fill(nodes, targets)
 }
 
-// atPath says at which path the object stands that an error is about.
+// atPath adds the path of the object that an error is about.
 func atPath(nodes []*node, err error) error {
 	var bad *objectError
 	if !errors.As(err, &bad) {
@@ -98,9 +98,8 @@ func atPath(nodes []*node, err error) error {
 	return err
 }
 
-// unknown are the blobs of nodes that have to be read, in order, each once. A
-// blob that is a file in one place and a link in another counts as a link,
-// and learns its digest by itself.
+// unknown returns the blobs of nodes that must be read, in order, each once. A blob that is a file
+// in one place and a link in another counts as a link; its digest is then computed separately.
 func (r *Repo) unknown(nodes []*node) (ids []string, isLink map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,9 +173,8 @@ func checkTarget(path, target string) error {
 	return nil
 }
 
-// openBlob streams the content of one file. Small ones go over the process that
-// stays; large ones get a process of their own, so that a slow reader holds up
-// nobody else.
+// openBlob streams the content of one file. Small files are read through the permanent process.
+// Large files are read through a separate process, so that a slow reader blocks no other reader.
 func (r *Repo) openBlob(n *node) (io.ReadCloser, error) {
 	if n.Size > keepFile {
 		return r.streamBlob(n)

@@ -148,7 +148,7 @@ func (b *batch) start() error {
 	return nil
 }
 
-// end kills the process; what it printed to its error stream stays readable.
+// end kills the process. Its error output remains readable.
 func (b *batch) end() {
 	if b.cmd == nil {
 		return

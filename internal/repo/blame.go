@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Blame finds the commit that last wrote one line, counted from 1, of a file
-// as it is in rev, and the path that the file had there. The Digest of the
-// Revision is empty. Uncommitted lines have no commit: rev is always one.
+// Blame returns the commit that last wrote one line of a file at rev, and the path that the file
+// had in that commit. Lines are counted from 1. The Digest of the Revision is empty. rev is a
+// commit, so uncommitted lines are not covered.
 func (r *Repo) Blame(ctx context.Context, rev, path string, line int) (Revision, string, error) {
 	at, err := r.Resolve(ctx, rev)
 	if err != nil {

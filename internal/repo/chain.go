@@ -12,17 +12,17 @@ import (
 // maxRaw is how large a commit or tree object may be that is given whole, in bytes.
 const maxRaw = 8 << 20
 
-// Chain is what ties a folder to a commit: the objects as git names them, without
-// the headers that git digests with them.
+// Chain has the objects that connect a directory to a commit, in git's format without the header
+// that is part of an object's digest.
 type Chain struct {
 	Commit []byte
-	// Trees are the tree objects from the top down to the folder that holds the
-	// one that was asked for; of the top itself, the top's alone.
+	// Trees are the tree objects from the top down to the parent of the requested directory. For
+	// the top itself, it has only the top.
 	Trees [][]byte
 }
 
-// Chain reads the objects between a commit, given by its whole name, and a folder
-// of it, "." for the top. Each is what its name says.
+// Chain reads the objects between a commit, given by its full hash, and one of its directories, "."
+// for the top. The content of each object matches its hash.
 func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 	if r.git == nil || !isObjectID(commit) {
 		return Chain{}, fmt.Errorf("cannot read the objects of %q: it is no commit of a git repository", shorten(commit))

@@ -105,7 +105,7 @@ func TestEvilTrees(t *testing.T) {
 		{"submodule", func(g *gitRepo) string { return g.rawTree("160000", "sub", missing) }, `"sub": it is a submodule`},
 		{"group writable", one("100664", "x"), ""}, // git knows two modes and rounds the rest
 		{"setuid", one("104755", "x"), ""},
-		{"device", one("060000", "x"), "submodule"}, // which is what git takes it for
+		{"device", one("060000", "x"), "submodule"}, // as git interprets it
 		{"twice", func(g *gitRepo) string {
 			return g.rawTree("100644", "x", g.blob("a"), "100644", "x", g.blob("b"))
 		}, `"x": the path is in the tree twice`},
@@ -167,7 +167,7 @@ func TestEvilTrees(t *testing.T) {
 					t.Error(d, err)
 				}
 			}
-			// Whatever it was, the repository is as usable as before.
+			// In all cases, the repository remains usable.
 			g.setMain(g.rawTree("100644", "ok", g.blob("fine")))
 			if tree, _ := at(t, r, "main"); show(t, tree) != "ok \"fine\"\n" {
 				t.Error("unusable afterwards")
@@ -283,7 +283,7 @@ func TestForeignOwner(t *testing.T) {
 	if _, info := workTree(t, r); info.Dirty {
 		t.Error("dirty")
 	}
-	// Found above a folder of somebody else, it is not.
+	// Above a directory of another user, it is not found.
 	mine := g.dir + "/mine"
 	if err := os.Mkdir(mine, 0o755); err != nil {
 		t.Fatal(err)

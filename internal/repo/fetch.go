@@ -18,8 +18,8 @@ type Remote struct {
 	access      *Access // nil is the user's own
 }
 
-// OpenRemote checks where to fetch from: a URL that git knows, HOST:PATH, or a
-// path. Nothing is asked yet.
+// OpenRemote checks the source of a fetch: a URL that git accepts, HOST:PATH, or a path. It does
+// not contact the source.
 func OpenRemote(source string) (Remote, error) {
 	if err := checkSource(source); err != nil {
 		return Remote{}, err
@@ -62,9 +62,8 @@ func (r Remote) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
-// Fetch makes dir, which is not there yet, a bare repository with one commit: the
-// tag, branch or commit that rev names, "" for what the other side takes for its
-// present. It gives the name of the commit.
+// Fetch makes dir, which must not exist, a bare repository with one commit: the tag, branch or
+// commit that rev names, "" for the HEAD of the remote. It returns the hash of the commit.
 func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err error) {
 	if rev == "" {
 		rev = "HEAD"
@@ -83,8 +82,8 @@ func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err 
 	return strings.TrimSpace(out), err
 }
 
-// run runs git with the user's configuration, but for what would run programs of
-// the other side's choice.
+// run runs git with the user's configuration, except settings that would run programs chosen by the
+// remote.
 func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 	argv := []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0",
 		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "protocol.ext.allow=never"}

@@ -15,15 +15,15 @@ import (
 // maxReadFile is what ReadFile takes into memory at most, in bytes.
 const maxReadFile = 32 << 20
 
-// node is one entry with what its tree knows of it. It does not change once
-// its tree is handed out.
+// node is one entry, with the data that its tree has of it. It is read-only after its tree is
+// returned.
 type node struct {
 	Entry
 	id     string   // the git blob; "" outside of git
 	digest string   // sha256:hex of the content, files only
 	target string   // links only
 	data   []byte   // the content where it was kept; nil where it must be read
-	names  []string // of a folder, sorted
+	names  []string // of a directory, sorted
 }
 
 // files is the one Tree of this package: an index of everything that there
@@ -35,9 +35,9 @@ type files struct {
 
 var _ Tree = (*files)(nil)
 
-// newFiles makes the index of some files and links, folders coming from their
-// paths. Names were checked before; what is refused here is a path given twice
-// and a file that would be a folder too.
+// newFiles makes the index of files and links. Directories follow from their paths. The names must
+// have been checked. newFiles refuses duplicate paths, and a path that is both a file and a
+// directory.
 func newFiles(list []*node, read func(*node) (io.ReadCloser, error)) (*files, error) {
 	t := &files{nodes: make(map[string]*node, len(list)+len(list)/4+1), read: read}
 	t.nodes["."] = &node{Entry: Entry{Path: ".", Type: Dir}}
@@ -102,7 +102,7 @@ func (t *files) missing(p string) string {
 	return why
 }
 
-// file is find for what must be a regular file.
+// file is like find, for a path that must be a regular file.
 func (t *files) file(verb, p string) (*node, error) {
 	n, err := t.find(verb, p)
 	switch {

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// git runs git on one repository, so that nothing which the repository or its
-// own configuration says is run: no hooks, monitors, filters, helpers, pagers
-// or transports, no configuration of the system or the user, no prompt, no
-// network. The folder is named outright, so git neither searches for one nor
-// has an opinion on whom it belongs to; findRepository has.
+// git runs git on one repository. It runs nothing that the repository or its configuration names:
+// no hooks, monitors, filters, helpers, pagers or transports. It uses no configuration of the
+// system or the user, no prompt and no network. The directory is explicit, so git neither searches
+// for it nor checks its owner; findRepository does both.
 type git struct {
 	exe      string // path of the git program
 	gitDir   string
@@ -23,7 +22,7 @@ type git struct {
 	silence  time.Duration // 0 is the default
 }
 
-// hardened settings win over those of the repository.
+// hardened settings override settings of the repository.
 var hardened = [...]string{
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
@@ -77,7 +76,7 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output is what git prints, up to 16 MiB.
+// output returns the output of git, up to 16 MiB.
 func (g git) output(ctx context.Context, args ...string) (string, error) {
 	var out strings.Builder
 	err := g.stream(ctx, func(r io.Reader) error {
@@ -140,14 +139,13 @@ func gitFailure(command, stderr string, err error) error {
 	return &gitError{command, err.Error()}
 }
 
-// condense makes one short line of what git says on its error stream: the
-// first that is about a failure, without git's prefix and without anything
-// that a terminal would act on.
+// condense returns one short line of git's error output: the first line about a failure, without
+// git's prefix and without control characters.
 func condense(stderr string) string {
 	first, begun := "", ""
 	for line := range strings.Lines(stderr) {
 		line = plainText(line)
-		if begun != "" { // "unknown repository extension found:" has its name below
+		if begun != "" { // the name follows "unknown repository extension found:" on the next line
 			return shorten(begun + " " + line)
 		}
 		for _, prefix := range []string{"fatal: ", "error: "} {

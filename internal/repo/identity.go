@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// Identity tells repositories apart, across clones, moves and branches. What is not known
-// of one is empty; the zero value is a repository of which nothing is known.
+// Identity distinguishes repositories, across clones, moves and branches. Unknown parts are empty.
+// The zero value is an unknown repository.
 type Identity struct {
-	Name string `json:"name,omitempty"` // that it declares
-	// Root is the smallest of the commits without parents in its history: a clone has
-	// the same, and so has a branch. A shallow clone does not know it.
+	Name string `json:"name,omitempty"` // its declared name
+	// Root is the smallest hash of the commits without parents in its history. Clones and branches
+	// have the same root. It is unknown in a shallow clone.
 	Root   string `json:"root,omitempty"`
 	Folder string `json:"folder,omitempty"` // its directory in the git repository; "" for the top
-	Dir    string `json:"dir,omitempty"`    // where it was read, absolute
+	Dir    string `json:"dir,omitempty"`    // its absolute directory when it was read
 	Fleet  string `json:"fleet,omitempty"`  // the fleet whose hub followed it, and its name there
 }
 
 // Likeness is the result of comparing two identities.
 type Likeness uint8
 
-// What two identities can be to each other.
+// The results of a comparison of two identities.
 const (
 	Unknown Likeness = iota // they have nothing in common that decides
 	Same
 	Other
 )
 
-// Compare tells whether two identities are those of the same repository. Declared names
-// decide first, then root commits. Directories decide only where nothing else is known.
+// Compare reports whether two identities belong to the same repository. Declared names decide
+// first, then root commits. Directories decide only if all other parts are unknown.
 func (a Identity) Compare(b Identity) Likeness {
 	switch {
 	case a.Name != "" && b.Name != "":
@@ -53,10 +53,10 @@ func likeness(same bool) Likeness {
 	return Other
 }
 
-// onlyDir tells whether the directory is all that is known besides a name.
+// onlyDir reports whether only the directory and possibly the name are known.
 func (a Identity) onlyDir() bool { return a.Root == "" && a.Fleet == "" && a.Dir != "" }
 
-// Over is a with what only an earlier identity of the same repository knew.
+// Over returns a, with unknown parts replaced from an earlier identity of the same repository.
 func (a Identity) Over(earlier Identity) Identity {
 	if a.Root == "" {
 		a.Root, a.Folder = earlier.Root, earlier.Folder
@@ -70,7 +70,7 @@ func (a Identity) Over(earlier Identity) Identity {
 	return a
 }
 
-// String names the repository for people.
+// String names the repository for users.
 func (a Identity) String() string {
 	text := "an unknown repository"
 	switch {
@@ -92,8 +92,8 @@ func (a Identity) String() string {
 	return text
 }
 
-// Identity is that of the directory folder of the repository ("." for the top) at a commit;
-// "" for files without any. It reads the history, so callers keep it.
+// Identity returns the identity of the directory folder of the repository ("." for the top) at a
+// commit; "" for files without a commit. It reads the history, so callers should cache the result.
 func (r *Repo) Identity(ctx context.Context, commit, folder string) (Identity, error) {
 	id := Identity{}
 	if folder != "." {

@@ -13,11 +13,10 @@ import (
 // ErrNoGit: git is not installed.
 var ErrNoGit = errors.New("git is not installed")
 
-// Init makes the folder dir a git repository whose branch is main, and commits
-// these files of it, paths relative to dir. The author is the user's own as
-// git knows it, else login@host. It is for a folder that is not in a repository
-// yet; inside of one it changes nothing and returns a zero Revision. Without git
-// the error is ErrNoGit and the folder is left alone.
+// Init makes the directory dir a git repository with the branch main, and commits these files,
+// paths relative to dir. The author is the user in git's configuration, or login@host if there is
+// none. If dir is already inside a repository, Init changes nothing and returns a zero Revision.
+// Without git, the error is ErrNoGit and the directory is unchanged.
 func Init(ctx context.Context, dir string, files []string, message string) (Revision, error) {
 	abs, err := realFolder(dir)
 	if err != nil {
@@ -49,8 +48,8 @@ func Init(ctx context.Context, dir string, files []string, message string) (Revi
 	return r.Resolve(ctx, "HEAD")
 }
 
-// identity is whom git takes the user for. The user's own configuration is
-// trusted here: it is asked for two words and nothing of it is run.
+// identity returns the user's name and address in git's configuration. The user's own configuration
+// is trusted here. Only two values are read, and nothing in them is run.
 func identity(ctx context.Context, exe string) (name, mail string) {
 	ask := func(key string) string {
 		out, err := exec.CommandContext(ctx, exe, "config", "--global", "--get", key).Output()

@@ -15,12 +15,12 @@ type Limits struct {
 	FileSize int64 // bytes of one file; default 32 MiB
 	// Total is the bytes of all files of a tree; default 4 GiB.
 	Total int64
-	// Silence is how long git may say nothing while it is waited for: a named
-	// pipe in the place of one of its files would keep it for ever. Default 30 s.
+	// Silence is the time limit of git without output. A named pipe instead of one of its files
+	// would otherwise block it permanently. Default 30 s.
 	Silence time.Duration
 }
 
-// What holds where Limits say nothing.
+// The defaults of Limits.
 const (
 	DefaultFiles    = 50_000
 	DefaultFileSize = 32 << 20 // bytes
@@ -76,7 +76,7 @@ func tooMany(l Limits) error {
 // errSilent is why git was ended.
 var errSilent = errors.New("cannot read the repository: git said nothing for too long: a named pipe among its files does that (find . -type p), a damaged object (git fsck), or a disk that hangs")
 
-// watched is what git prints. Only the time in which git is waited for counts.
+// watched is the output of git. Only the time waiting for git counts.
 type watched struct {
 	r     io.Reader
 	limit time.Duration

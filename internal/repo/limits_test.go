@@ -60,7 +60,7 @@ func TestLimits(t *testing.T) {
 	wantErr(t, limited(t, plain, repo.Limits{Files: 2}, ""), "more than 2 files")
 }
 
-// A pipe in the place of what git reads does not keep fettle for ever.
+// A pipe instead of one of git's files does not block fettle permanently.
 func TestPipesDoNotHang(t *testing.T) {
 	for _, name := range []string{".gitignore", "d/.gitignore", ".git/info/exclude", ".git/config", ".git/HEAD", ".git/index", ".git/packed-refs", ".git/refs/heads/main", ".git/objects/info/alternates", ".git/shallow", ".git/commondir"} {
 		g := newGit(t)

@@ -36,7 +36,7 @@ func TestLargeFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A stream that is not read to its end holds up nobody.
+		// A stream that is not read to its end blocks no other reader.
 		if text, err := tree.ReadFile("mid"); err != nil || len(text) != 200<<10 {
 			t.Error(len(text), err)
 		}

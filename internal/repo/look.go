@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gitFile is a file that an answer of git came from, or the absence of one.
+// gitFile is a file that an answer of git depends on, or the absence of such a file.
 type gitFile struct {
 	Path  string
 	Stamp []byte
 }
 
-// same tells whether nothing has changed of what the look was at: not one
-// file, nor the names in any folder. It looks at everything once and reads
-// nothing.
+// same reports whether nothing has changed since the look: neither a file nor the names in a
+// directory. It checks everything once and reads no content.
 func (l *look) same(top string) bool {
 	return sameGitFiles(l.Git) && l.sameFolders(top)
 }
@@ -60,9 +59,8 @@ func (l *look) sameFolders(top string) bool {
 	return !changed.Load()
 }
 
-// sameFolder compares one folder with what it holds. A link in place of a
-// folder above it would lead to files that have other stamps, and changes the
-// stamp of a folder that is compared too.
+// sameFolder compares one directory with its entries. A link that replaces a parent directory would
+// lead to files with different stamps. It also changes the stamp of a directory that is compared.
 func sameFolder(top int, text string) bool {
 	dir, want, count, r := readFolder(text)
 	fd, err := unix.Openat(top, dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

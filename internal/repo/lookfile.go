@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// A look is one tree as it is remembered, with what tells that it still is
-// so. It is looked at as it lies, and made into nodes only when it is needed.
+// look is one recorded tree, with the stamps that show whether it is unchanged. It is checked in
+// its encoded form, and decoded to nodes only when needed.
 //
 //	look:   "FETTLETREE2\n"  crc32c u32 of the rest  len u32  head (JSON)  folder*
 //	folder: len u32 of the rest  len u16  path  stamp  count u32  entry*
-//	entry:  len u8  name  kind u8  stamp  more           (little endian)
+//	entry:  len u8  name  kind u8  stamp  more	       (little endian)
 //	more:   of a file: len u8  git's name of it  sha256 [32]
-//	        of a link: len u8  git's name of it  len u16  target
-//	        of a file that is only watched: nothing
+//		    of a link: len u8  git's name of it  len u16  target
+//		    of a file that is only watched: nothing
 type look struct {
 	lookHead
 	folders []string // as above, without their length
@@ -29,17 +29,17 @@ type look struct {
 
 const (
 	lookMagic = "FETTLETREE2\n"
-	lookStart = len(lookMagic) + 4 // of what the sum is of
+	lookStart = len(lookMagic) + 4 // start of the part that the checksum covers
 )
 
-// lookHead says what a look was at.
+// lookHead describes the subject of a look.
 type lookHead struct {
-	Look     bool      // all stands unchanged as long as the stamps are the same
+	Look     bool      // the tree is unchanged as long as the stamps are the same
 	Origin   origin    // where it was read
-	Asked    string    // of a commit: what the branch or tag held; "" for work trees
+	Asked    string    // of a commit: the object of the branch or tag; "" for work trees
 	Revision Revision  // the answer
-	Limits   Limits    // within which it was given
-	Git      []gitFile // what git's answers came from
+	Limits   Limits    // the limits that it complied with
+	Git      []gitFile // files that git's answers depend on
 }
 
 // origin is the repository of a record.
@@ -62,7 +62,7 @@ type trace struct {
 	node  *node
 }
 
-// encode writes a record; folders has the stamps of those that are watched.
+// encode writes a record. folders has the stamps of watched directories.
 func encode(h lookHead, traces []trace, folders map[string]stamp) []byte {
 	byFolder := map[string][]trace{}
 	for dir := range folders {
@@ -133,7 +133,7 @@ func (t trace) append(b []byte) []byte {
 
 var errLook = errors.New("cannot read the memory of a tree: it is damaged")
 
-// parseLook reads what encode wrote; nil for anything else.
+// parseLook reads the output of encode; it returns nil for any other input.
 func parseLook(b []byte) *look {
 	if len(b) < lookStart || string(b[:len(lookMagic)]) != lookMagic {
 		return nil
@@ -162,7 +162,7 @@ func readFolder(text string) (dir string, s stamp, count int, r reader) {
 	return dir, r.stamp(), int(r.u32()), r
 }
 
-// entry is one file of a folder as it lies.
+// entry is one encoded file of a directory.
 type entry struct {
 	name  string
 	kind  byte
@@ -196,8 +196,8 @@ func (e entry) node(dir string) *node {
 	return n
 }
 
-// each calls fn for every entry until it says false. It tells whether all of
-// the record could be read.
+// each calls fn for every entry until fn returns false. It reports whether the whole record was
+// readable.
 func (l *look) each(fn func(dir string, e entry) bool) bool {
 	for _, text := range l.folders {
 		dir, _, count, r := readFolder(text)

@@ -91,7 +91,7 @@ func (t *treeReader) add(line string) error {
 	return t.tally.add(n.Path, n.Size)
 }
 
-// node is nil for folders: they come from the paths of what they hold.
+// node returns nil for directories: they follow from the paths of their entries.
 func (rec record) node() (*node, error) {
 	n := &node{Entry: Entry{Path: rec.path, Size: rec.size}, id: rec.id}
 	switch rec.mode {

@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// Memory is what an earlier look at a repository found, so that a tree that
-// stands unchanged is not read again, and of a changed one only what changed.
-// Files are known by inode, size and times. The change time decides, since no
-// program can set it; what changed within grain before it was looked at could
-// change again without its times showing it, and is not remembered. Losing a
-// Memory costs only time. It is safe for concurrent use.
+// Memory is the result of an earlier look at a repository. An unchanged tree is not read again, and
+// only the changed parts of a changed tree are read. Files are identified by inode, size and times.
+// The change time decides, because no program can set it. A file that changed within grain before
+// the look could change again with the same times, and is not recorded. Losing a Memory costs only
+// time. It is safe for concurrent use.
 type Memory struct {
 	mu    sync.Mutex
-	was   *look                 // nil when there is nothing
-	known map[string]remembered // the files of was, by the first question
-	next  []byte                // what the last look found, nil when it is was
+	was   *look                 // nil if empty
+	known map[string]remembered // the files of was, after the first query
+	next  []byte                // the result of the last look, nil if it equals was
 }
 
 // remembered is one file of a look.
@@ -26,12 +25,11 @@ type remembered struct {
 	id, sum string // raw bytes
 }
 
-// ParseMemory reads what Bytes wrote; the caller vouches that nobody else did.
-// Anything else, nil too, gives an empty Memory.
+// ParseMemory reads the output of Bytes; the caller must ensure that it was not forged. Any other
+// input, also nil, gives an empty Memory.
 func ParseMemory(b []byte) *Memory { return &Memory{was: parseLook(b)} }
 
-// Bytes gives what the last look found, for ParseMemory; nil when that is what
-// was known before.
+// Bytes returns the result of the last look, for ParseMemory; nil if it equals the earlier result.
 func (m *Memory) Bytes() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +45,7 @@ func (r *Repo) Use(m *Memory, now func() time.Time) {
 	r.memory, r.now = m, now
 }
 
-// look is what was known before; nil when that is nothing.
+// look returns the earlier look; nil if there is none.
 func (m *Memory) look() *look {
 	if m == nil {
 		return nil
@@ -57,7 +55,7 @@ func (m *Memory) look() *look {
 	return m.was
 }
 
-// begin starts a look that finds things out anew.
+// begin starts a new look.
 func (m *Memory) begin() {
 	if m == nil {
 		return
@@ -80,7 +78,7 @@ func (m *Memory) begin() {
 	})
 }
 
-// joined is path.Join for what is clean already.
+// joined is path.Join for clean arguments.
 func joined(dir, name string) string {
 	if dir == "." {
 		return name
@@ -100,8 +98,8 @@ func (m *Memory) recall(n *node, s stamp) bool {
 	return true
 }
 
-// note takes in what a look has found. Files that were all known before are
-// worth writing only when they come with the promise of h.Look.
+// note records the result of a look. If all files were already known, the record is written only if
+// h.Look is set.
 func (m *Memory) note(h lookHead, traces []trace, folders map[string]stamp) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +113,7 @@ func (m *Memory) note(h lookHead, traces []trace, folders map[string]stamp) {
 	m.next = b
 }
 
-// news tells whether traces hold anything that was not known, or less.
+// news reports whether traces differ from the known files.
 func (m *Memory) news(traces []trace) bool {
 	files := 0
 	for _, t := range traces {

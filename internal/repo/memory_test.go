@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// lookWith is one look at a work tree with what an earlier one remembered.
+// lookWith is one look at a work tree with the memory of an earlier look.
 func lookWith(t *testing.T, dir string, memory []byte, now func() time.Time) (repo.Revision, []byte) {
 	t.Helper()
 	r, err := repo.Open(context.Background(), dir)
@@ -51,8 +51,8 @@ func lookWithout(t *testing.T, dir string) repo.Revision {
 
 func later() time.Time { return time.Now().Add(time.Hour) }
 
-// TestMemory: a look with memory sees what one without sees, whatever changed,
-// and remembers only what is new to it.
+// TestMemory: looks with and without memory have the same result after every change. A look records
+// only new information.
 func TestMemory(t *testing.T) {
 	g := newGit(t)
 	g.write("a/one", "first\n")
@@ -113,7 +113,7 @@ func TestMemoryOfYoungFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedMemory: what is no memory is an empty one.
+// TestDamagedMemory: a damaged memory counts as an empty memory.
 func TestDamagedMemory(t *testing.T) {
 	g := newGit(t)
 	g.write("a/one", "first\n")

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Mirror is a bare repository that follows a remote one: the branches and tags that
-// it is asked for, each with its newest commit and no history. It has no work tree,
-// and nothing in it is ever run. One process may change it at a time, by one
-// goroutine; it may be opened and read besides.
+// Mirror is a bare repository that follows a remote repository. It has the requested branches and
+// tags, each with its newest commit and no history. It has no work tree, and none of its content is
+// ever run. One goroutine of one process can change it at a time. Other processes can open and read
+// it meanwhile.
 type Mirror struct {
 	remote Remote
 	dir    string
@@ -36,8 +36,8 @@ type MirrorLimits struct {
 // errLarge is why a fetch was ended.
 var errLarge = errors.New("it has more than may be fetched: make it smaller, or allow more")
 
-// OpenMirror opens the mirror in a folder, and makes it when there is none. What
-// stands in the folder and is no repository is a mistake, not overwritten.
+// OpenMirror opens the mirror in a directory, or makes it if it does not exist. If the directory
+// has other content, this is an error, and nothing is overwritten.
 func OpenMirror(ctx context.Context, dir string, remote Remote, limits MirrorLimits) (*Mirror, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -84,9 +84,8 @@ func (r Remote) format(ctx context.Context) (string, error) {
 // Dir is its folder, for Open.
 func (m *Mirror) Dir() string { return m.dir }
 
-// Refs are the branches and tags of the other side, refs/heads/main to the name of
-// its commit; HEAD is what it takes for its present. More than most of them is an
-// error.
+// Refs returns the branches and tags of the remote, from refs/heads/main to the hash of its commit,
+// and its HEAD. More than most refs are an error.
 func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
 	out, err := r.run(ctx, "ls-remote", "--quiet", "--", r.source)
 	if err != nil {
@@ -98,7 +97,7 @@ func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
 		if !ok || !isObjectID(id) {
 			return nil, fmt.Errorf("cannot ask %q: it answered %q", r.source, shorten(plainText(line)))
 		}
-		// A tag comes twice: itself, and as NAME^{} what it is on.
+		// A tag occurs twice: as itself, and as NAME^{} for its object.
 		name = strings.TrimSuffix(name, "^{}")
 		if name == "HEAD" || strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
 			refs[name] = id
@@ -121,10 +120,10 @@ func (e *RefError) Error() string { return e.Err.Error() }
 // Unwrap is the cause.
 func (e *RefError) Unwrap() error { return e.Err }
 
-// Update asks the other side and fetches what is missing of the wanted: names of
-// branches and tags, "" for its present, and commits by their whole names. It gives the
-// commit of each that was found. An error about some, which joins a RefError for each, leaves
-// the others and what was there before; nothing is ever taken away by an update.
+// Update fetches the missing ones of the wanted names: branches and tags, "" for the remote's HEAD,
+// and commits by their full hashes. It returns the commit of each name that was found. An error
+// joins a RefError for each failed name. Other names and earlier content are not affected: an
+// update never removes anything.
 func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout, fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
 	defer cancel()
@@ -183,7 +182,7 @@ func pick(refs map[string]string, name string) (string, error) {
 	return "", errors.New("there is no such branch or tag")
 }
 
-// git is the mirror as everything else reads it.
+// git returns the mirror as a repository for reading.
 func (m *Mirror) git() git { return git{exe: m.remote.exe, gitDir: m.dir} }
 
 // has tells whether a commit is there with all of its files.
@@ -228,7 +227,7 @@ func (m *Mirror) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// folderSize counts the bytes of all files. What vanishes meanwhile counts nothing.
+// folderSize returns the bytes of all files. A file that disappears meanwhile counts as empty.
 func folderSize(dir string) (sum int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -254,8 +253,8 @@ func (m *Mirror) sweep() error {
 	return errors.Join(wrong...)
 }
 
-// keep makes the commit that was fetched one that stays, and tells it: a tag's object
-// leads to one.
+// keep makes the fetched commit permanent and returns its hash. id can be the object of a tag of
+// the commit.
 func (m *Mirror) keep(ctx context.Context, name, id string) (string, error) {
 	out, err := m.git().output(ctx, "rev-parse", "--verify", "--end-of-options", id+"^{commit}")
 	if err != nil {
@@ -274,8 +273,8 @@ func (m *Mirror) keep(ctx context.Context, name, id string) (string, error) {
 // beside each other that way.
 func followed(name string) string { return "refs/followed/" + hex.EncodeToString([]byte("="+name)) }
 
-// Known is what Update gave last for the wanted, without asking anybody. What was
-// never found is left out.
+// Known returns the last result of Update for the wanted names, without contacting the remote.
+// Names that were never found are omitted.
 func (m *Mirror) Known(ctx context.Context, wanted []string) (map[string]string, error) {
 	out, err := m.git().output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/followed")
 	if err != nil {
@@ -293,9 +292,9 @@ func (m *Mirror) Known(ctx context.Context, wanted []string) (map[string]string,
 	return found, nil
 }
 
-// Tidy removes the commits that keep does not name, whole, what was known of names that
-// meant them, and what else lies about.
-// It costs about what reading the rest does: call it now and then.
+// Tidy removes commits for which keep returns false, the records of names that resolved to them,
+// and unreferenced files. keep gets the full hash. The cost is similar to reading the remaining
+// content, so call it only occasionally.
 func (m *Mirror) Tidy(ctx context.Context, keep func(commit string) bool) error {
 	out, err := m.git().output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/kept", "refs/followed")
 	if err != nil {

@@ -71,8 +71,8 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestMirrorKeepsWhatItKnew: a source that is gone, lies or is too large is an error, and
-// what was resolved before stays.
+// TestMirrorKeepsWhatItKnew: a source that is missing, inconsistent or too large is an error, and
+// earlier results remain.
 func TestMirrorKeepsWhatItKnew(t *testing.T) {
 	g, _, second := twoCommits(t)
 	m := mirrorOf(t, g, repo.MirrorLimits{})
@@ -140,7 +140,7 @@ func TestMirrorRunsNothing(t *testing.T) {
 	}
 }
 
-// TestMirrorEvil: what git's own checks refuse never comes into a mirror.
+// TestMirrorEvil: objects that git's own checks refuse never get into a mirror.
 func TestMirrorEvil(t *testing.T) {
 	g := newGit(t)
 	g.setMain(g.rawTree("100644", ".git", g.blob("x")))

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// Git hands out an object under the name of its file and, but for commits,
-// does not look whether the content is what the name says. A commit names all
-// that is below it only if somebody does.
+// git returns an object by the name of its file. Except for commits, git does not check that the
+// content matches the name. This package must check it, so that a commit determines all objects
+// below it.
 
 // objectError is about one object; its user may know at which path it is.
 type objectError struct{ id, why string }
@@ -33,8 +33,8 @@ func nameHash(id, typ string, size int64) hash.Hash {
 	return h
 }
 
-// checked gives the content of an object, and an error in place of its end when
-// it is another object's. What is small is checked before any of it is given.
+// checked returns the content of an object. If the content does not match id, it returns an error
+// instead of the end. Small content is checked before any of it is returned.
 func checked(id, typ string, size int64, r *io.LimitedReader) (io.Reader, error) {
 	c := &contentChecker{id: id, typ: typ, r: r, hash: nameHash(id, typ, size)}
 	if size > keepFile {

@@ -22,7 +22,7 @@ func (g *gitRepo) lie(id, typ, content string) {
 	}
 }
 
-// What a commit names is what its names say, all the way down.
+// All objects of a commit match their names, at every depth.
 func TestObjectsAreWhatTheirNamesSay(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		for name, lie := range map[string]func(g *gitRepo){

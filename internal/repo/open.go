@@ -52,7 +52,7 @@ const (
 // caller closes it.
 func Open(ctx context.Context, dir string) (*Repo, error) { return OpenWith(ctx, dir, Limits{}) }
 
-// OpenWith is Open with limits of what is read.
+// OpenWith is Open with limits on the amount of data that is read.
 func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
 	abs, err := realFolder(dir)
 	if err != nil {
@@ -97,8 +97,8 @@ func (r *Repo) ready(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the git process behind the repository. Trees that were read from
-// it fail afterwards, except for what they hold in memory.
+// Close ends the git process behind the repository. Trees of the repository fail afterwards, except
+// for content in memory.
 func (r *Repo) Close() error {
 	if r.batch != nil {
 		r.batch.close()
@@ -145,10 +145,10 @@ func realFolder(dir string) (string, error) {
 	return abs, nil
 }
 
-// findRepository looks for a repository at dir and above. workTree is "" for a
-// bare one, gitDir is "" when there is none. It is ours and not git's so that
-// core.worktree of a repository cannot point anywhere else, and a bare
-// repository inside a tree is one only when it is asked for by name.
+// findRepository searches for a repository at dir and above. workTree is "" for a bare repository.
+// gitDir is "" if there is none. It does not use git's search. core.worktree of a repository can
+// thus point nowhere else, and a bare repository inside a tree counts only if it is named
+// explicitly.
 func findRepository(dir string) (gitDir, workTree string, err error) {
 	if isGitDir(dir) {
 		return dir, "", nil
@@ -171,8 +171,8 @@ func findRepository(dir string) (gitDir, workTree string, err error) {
 	}
 }
 
-// isGitDir is git's own test, as far as it needs no parsing. A linked work
-// tree's folder has a commondir file in place of objects and refs.
+// isGitDir is git's own test, as far as it needs no parsing. The directory of a linked work tree
+// has a commondir file instead of objects and refs.
 func isGitDir(dir string) bool {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -181,8 +181,8 @@ func isGitDir(dir string) bool {
 	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
-// readGitFile follows the file that stands for .git in linked work trees and
-// submodules: "gitdir: PATH".
+// readGitFile follows the file that replaces .git in linked work trees and submodules: "gitdir:
+// PATH".
 func readGitFile(file string) (string, error) {
 	text, err := readShort(file)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// checkOwner refuses a repository that was found above the folder asked for
-// and belongs to somebody with no say here: a .git that anyone can leave in
-// /tmp must not become the configuration of all that is below. Whose say
-// counts: root, who runs this, who called sudo, and whose folder was asked for.
+// checkOwner refuses a repository above the requested directory that belongs to an untrusted user:
+// any user can create a .git in /tmp, which must not become the configuration of all directories
+// below. Trusted are root, the user of this process, the user that called sudo, and the owner of
+// the requested directory.
 func checkOwner(gitDir, asked string) error {
 	info, err := os.Stat(gitDir)
 	if err != nil {

@@ -24,8 +24,7 @@ func TestParseRecordLimits(t *testing.T) {
 	}
 }
 
-// Whatever a commit, a listing or git's complaints hold, what comes out is fit
-// for a terminal and inside the tree.
+// For any commit, listing or error of git, the result is safe for a terminal and inside the tree.
 func FuzzForeignText(f *testing.F) {
 	f.Add("tree x\nauthor A <a@b> 1 +0\ncommitter C <c@d> 2 +0\n\nsubject\n")
 	f.Add("100644 blob 1234567890123456789012345678901234567890 3\ta/../b")

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a path may be at most. Linux could not hold longer ones either.
+// The limits of a path. Linux supports no longer paths either.
 const (
 	maxDepth = 32   // components
 	maxName  = 255  // bytes of one component
@@ -26,8 +26,8 @@ type pathError struct {
 func (e *pathError) Error() string { return fmt.Sprintf("cannot %s %q: %s", e.verb, e.path, e.why) }
 func (e *pathError) Unwrap() error { return e.err }
 
-// cleanPath brings the path of a caller into the form of Entry.Path. A path
-// that is absolute or climbs above the top is an error, whatever it would reach.
+// cleanPath converts the path of a caller to the form of Entry.Path. An absolute path, or a path
+// that leaves the top, is an error, even if its destination is inside the tree.
 func cleanPath(verb, p string) (string, error) {
 	if p == "" {
 		return ".", nil
@@ -65,9 +65,8 @@ func InTree(linkPath, target string) bool {
 	return true
 }
 
-// checkEntryPath refuses the names that git, another tool or a person who reads
-// a plan could take for something else. p comes from a repository, so it is
-// always shown quoted.
+// checkEntryPath refuses names that git, another tool or a reader of a plan could misinterpret. p
+// is from a repository, so it is always shown quoted.
 func checkEntryPath(p string) error {
 	refuse := func(why string) error { return &pathError{"use repository entry", shorten(p), why, nil} }
 	if len(p) > maxPath {
@@ -119,8 +118,8 @@ func meansGitDir(name string) bool {
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
-// turnsText tells characters that make text run the other way: what is read is
-// not what is there.
+// turnsText reports characters that reverse the direction of text, so that the display differs from
+// the content.
 func turnsText(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// promise makes the head of a record that is good for as long as its files are
-// as they are. ok is false when one of them changed too short a time before
-// began, or the repository is one whose answers come from other files too.
+// promise makes the head of a record that is valid as long as its files are unchanged. ok is false
+// if a file changed too shortly before began, or if the answers of the repository also depend on
+// other files.
 func (r *Repo) promise(began time.Time, info Revision, asked string) (h lookHead, ok bool) {
 	h = lookHead{Look: true, Origin: origin{r.top, r.git.gitDir, program(r.git.exe), r.hash}, Asked: asked, Revision: info, Limits: r.limits}
 	names, ok := r.gitFiles(asked == "")
@@ -25,7 +25,7 @@ func (r *Repo) promise(began time.Time, info Revision, asked string) (h lookHead
 	return h, ok
 }
 
-// program is the git that is asked, links followed.
+// program returns the path of git, with links resolved.
 func program(exe string) string {
 	if real, err := filepath.EvalSymlinks(exe); err == nil {
 		return real
@@ -50,9 +50,9 @@ func settledFile(name string, began time.Time) (gitFile, bool) {
 	return gitFile{name, s.append(nil)}, dir.settled(began)
 }
 
-// gitFiles are those that decide what git answers: all that do for a work tree,
-// or only those that do for a commit whose name is known already. Content of
-// objects is not among them: it is named by its digest.
+// gitFiles returns the files that determine git's answers: all of them for a work tree, or the
+// subset for a commit whose hash is known. It omits the content of objects, which is named by its
+// digest.
 func (r *Repo) gitFiles(work bool) (names []string, ok bool) {
 	refs, ok := openRefs(r.git.gitDir)
 	if !ok {

@@ -18,8 +18,8 @@ type readers struct {
 	err    error // its error
 }
 
-// read has one read, by somebody else when there is room. It gives the error of
-// one before, if one has failed by now: then nothing more is read.
+// read runs one read in another goroutine when a slot is free. If an earlier read has failed by
+// then, it returns that error, and the caller reads nothing more.
 func (r *readers) read(one func() error) error {
 	r.begin.Do(func() { r.slots = make(chan struct{}, runtime.GOMAXPROCS(0)) })
 	r.slots <- struct{}{}
@@ -36,7 +36,7 @@ func (r *readers) read(one func() error) error {
 	return err
 }
 
-// note keeps the error of the first of those given, whoever failed first.
+// note keeps the error of the earliest read, independent of which read failed first.
 func (r *readers) note(number int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -41,8 +41,8 @@ func (l *look) holds(r *Repo) bool {
 		was.Files <= r.limits.Files && was.FileSize <= r.limits.FileSize && was.Total <= r.limits.Total
 }
 
-// naming is what a revision names without asking git: an object, and the
-// branch when it is one.
+// naming is the resolution of a revision without git: an object, and the branch if the revision is
+// a branch.
 type naming struct {
 	id, branch string
 	ok         bool
@@ -61,8 +61,8 @@ func (r *Repo) name(rev string) naming {
 	return naming{id, branch, ok}
 }
 
-// recallAt gives the tree of a commit that was read before. A commit never
-// changes, nor does a tag that names one; only what a name stands for does.
+// recallAt returns the recorded tree of a commit. A commit never changes, nor does a tag object for
+// it; only the object of a name changes.
 func (r *Repo) recallAt(named naming) (Tree, Revision, bool) {
 	l := r.memory.look()
 	if !named.ok || l == nil || !l.Look || l.Asked == "" || named.id != l.Asked && named.id != l.Revision.Commit {
@@ -85,8 +85,8 @@ func (r *Repo) openRemembered(n *node) (io.ReadCloser, error) {
 	return verified(n, f, func() { _ = f.Close() }), nil
 }
 
-// rememberAt notes the tree of a commit. What names it by another object has
-// to be a tag of that commit.
+// rememberAt records the tree of a commit. If the revision names another object, it must be a tag
+// of that commit.
 func (r *Repo) rememberAt(ctx context.Context, began time.Time, named naming, info Revision, nodes []*node) {
 	if named.id != info.Commit {
 		out, err := r.git.output(ctx, "rev-parse", "--verify", "--end-of-options", named.id+"^{commit}")

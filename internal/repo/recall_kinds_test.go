@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/test/campaign"
 )
 
-// newCommand is git in the repository, for what may fail.
+// newCommand returns a git command in the repository, for commands that can fail.
 func newCommand(w *watched, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = w.dir
@@ -69,13 +69,13 @@ func TestRecallKinds(t *testing.T) {
 	}
 }
 
-// TestRecallYoung: what changed less than a grain before a look could change
-// again under the same times, so it is not remembered by that look.
+// TestRecallYoung: a file that changed less than a grain before a look could change again with the
+// same times, so that look does not record it.
 func TestRecallYoung(t *testing.T) {
 	for _, name := range []string{"m/one", "m", "m/link", "empty/within", ".git/index", ".git/HEAD", ".git/refs/heads/main", ".git/info", ".git/config"} {
 		w := newWatched(t)
 		w.settle()
-		must(t, os.Chtimes(w.path("m/run"), time.Now(), time.Now())) // it has to be looked at again
+		must(t, os.Chtimes(w.path("m/run"), time.Now(), time.Now())) // forces a new look
 		info, err := os.Lstat(w.path(name))
 		must(t, err)
 		changed := newest(t, w.path(name), info)
@@ -149,7 +149,7 @@ func TestRecallDamaged(t *testing.T) {
 	check(append(bytes.Clone(whole), 0), "more", len(whole))
 }
 
-// TestRecallRunsNothing: what is recalled is recalled without git.
+// TestRecallRunsNothing: a recall does not run git.
 func TestRecallRunsNothing(t *testing.T) {
 	w := newWatched(t)
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")

@@ -24,8 +24,7 @@ func withNames(t testing.TB) (w *watched, first string) {
 	return w, first
 }
 
-// TestRecallRevision: a revision that is recalled is the one that git would
-// name, whatever names it.
+// TestRecallRevision: a recalled revision equals git's resolution, for every form of name.
 func TestRecallRevision(t *testing.T) {
 	_, first := withNames(t)
 	for _, c := range []struct {
@@ -56,7 +55,7 @@ func TestRecallRevision(t *testing.T) {
 	}
 }
 
-// recalls is settle for what may never be recalled.
+// recalls is like settle, for a tree that might never be recalled.
 func (w *watched) recalls() bool {
 	for range 4 {
 		if _, _, err := read(w.t, open(w.t, w.at), w.rev); err != nil {
@@ -65,7 +64,7 @@ func (w *watched) recalls() bool {
 		if w.look(time.Now) {
 			return true
 		}
-		time.Sleep(20 * time.Millisecond) // for the configuration to be older than the look
+		time.Sleep(20 * time.Millisecond) // the configuration must be older than the look
 	}
 	return false
 }
@@ -114,8 +113,7 @@ func TestRecallRevisionOfAnother(t *testing.T) {
 	}
 }
 
-// TestRecallLostObject: content that is not there any more is told when it is
-// read.
+// TestRecallLostObject: missing content is reported when it is read.
 func TestRecallLostObject(t *testing.T) {
 	w, _ := withNames(t)
 	w.rev = "main"

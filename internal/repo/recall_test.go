@@ -25,8 +25,8 @@ type watched struct {
 	memory []byte
 }
 
-// look gives what is recalled, when anything is, and then reads anew. Both must
-// be what somebody sees who remembers nothing.
+// look returns the recalled tree, if there is one, and then reads the tree again. Both must equal
+// the result without a memory.
 func (w *watched) look(now func() time.Time) (recalled bool) {
 	w.t.Helper()
 	r := open(w.t, w.at)
@@ -75,8 +75,8 @@ func (w *watched) same(how string, tree repo.Tree, info repo.Revision, err error
 	}
 }
 
-// opened is what opening each name of one tree gives in another, which has shown
-// nothing of itself yet, with the names around it that are no files.
+// opened returns the results of opening each name of one tree in another, unused tree. It also
+// tries the names of directories, missing names and names above the tree.
 func opened(t testing.TB, tree, names repo.Tree) string {
 	var b strings.Builder
 	var walk func(dir string)
@@ -102,8 +102,7 @@ func opened(t testing.TB, tree, names repo.Tree) string {
 	return b.String()
 }
 
-// settle looks until the tree is recalled: what changed a moment ago is not
-// remembered.
+// settle looks until the tree is recalled. A file that has just changed is not recorded.
 func (w *watched) settle() {
 	w.t.Helper()
 	for range 20 {
@@ -155,7 +154,7 @@ func (w *watched) forge(name, text string) {
 	}
 }
 
-// attempt does a change that may be impossible where others came before.
+// attempt makes a change that can be impossible after other changes.
 func (w *watched) attempt(c change) {
 	dir := w.dir
 	w.gitRepo = &gitRepo{&lenient{w.t}, dir}
@@ -270,15 +269,15 @@ func changes() []change {
 	}
 }
 
-// TestRecall: whatever happens to a work tree that is remembered, the answer is
-// that of a look without memory; and what leaves it as it is costs none.
+// TestRecall: after every change of a recorded work tree, the answer equals the answer without
+// memory. If nothing changed, the tree is recalled.
 func TestRecall(t *testing.T) {
 	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWatched(t)
 			w.settle()
-			switch c.name { // those that undo others
+			switch c.name { // these changes undo others
 			case "no fifo", "no repository within", "no submodule", "neither", "no branch named HEAD", "back to main", "cleaned":
 				w.write("m/undone", "x")
 			}

@@ -12,7 +12,7 @@ import (
 // refs reads the names of commits from git's own files, as far as there is no
 // doubt what git would say. Nothing is followed but HEAD, once.
 type refs struct {
-	gitDir, common string // common is that of linked work trees, else gitDir
+	gitDir, common string // of linked work trees; otherwise gitDir
 	packed         []byte
 	known          bool // packed was read
 }
@@ -53,7 +53,7 @@ func (s *refs) head() (full string, ok bool) {
 	return full, ok && strings.HasPrefix(full, "refs/heads/") && plainRef(full)
 }
 
-// plainRef allows the names that no rule of git's makes anything else of.
+// plainRef allows names without special meaning in git.
 func plainRef(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -69,7 +69,7 @@ func plainRef(name string) bool {
 	return len(name) <= maxName
 }
 
-// namesakes are where git looks for a name besides the name itself.
+// namesakes returns other places where git looks for a name.
 func namesakes(name string) []string {
 	return []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}
 }
@@ -104,9 +104,9 @@ func (s *refs) resolve(rev string) (id, branch string, ok bool) {
 	return id, branch, id != ""
 }
 
-// read gives what a name holds, "" for nothing; not ok is for all that is
-// neither. A loose file counts before the packed ones, and is looked for before
-// them, since git writes the latter first.
+// read returns the object of a name, "" if the name does not exist. ok is false for any other
+// content. A loose file has precedence over the packed refs. It is read first, because git writes
+// the packed refs first.
 func (s *refs) read(name string) (id string, ok bool) {
 	if name == "HEAD" {
 		full, ok := s.head()

@@ -13,9 +13,8 @@ import (
 	"unicode"
 )
 
-// Resolve finds the commit that rev names: a branch, a tag, a hash or its
-// beginning, HEAD~1. The Digest of what it returns is empty, for nothing but
-// the commit is read. Mistakes come back with what they could have meant.
+// Resolve returns the commit that rev names: a branch, a tag, a hash or its beginning, HEAD~1. The
+// Digest of the result is empty, because only the commit is read. Errors contain suggestions.
 func (r *Repo) Resolve(ctx context.Context, rev string) (Revision, error) {
 	if r.git == nil {
 		return Revision{}, fmt.Errorf("cannot find revision %q: %q is not a git repository. "+
@@ -126,7 +125,7 @@ func quoteList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// refNames are the short names of branches, tags and what remotes have.
+// refNames returns the short names of branches, tags and remote branches.
 func (r *Repo) refNames(ctx context.Context) ([]string, error) {
 	out, err := r.git.output(ctx, "for-each-ref", "--count=2000", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes")
 	if err != nil {
@@ -149,8 +148,8 @@ func shortRef(ref string) string {
 	return ref
 }
 
-// branchOf is the branch that rev names, "" when it names something else.
-// HEAD names the branch that is checked out.
+// branchOf returns the branch that rev names, "" if it names another object. HEAD names the branch
+// that is checked out.
 func (r *Repo) branchOf(ctx context.Context, rev string) string {
 	out, err := r.git.output(ctx, "rev-parse", "--verify", "--symbolic-full-name", "--end-of-options", rev)
 	if err != nil {

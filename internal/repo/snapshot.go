@@ -33,13 +33,13 @@ type snapshot struct {
 	now     func() time.Time
 	began   time.Time // of the look
 	traces  []trace   // of nodes, in their order
-	skipped bool      // a name was listed and is no file
-	in      string    // the folder that folder is
+	skipped bool      // a listed name is not a file
+	in      string    // the name of folder
 	folder  *os.Root  // the last one looked into
 }
 
-// add reads one name. Names that are gone, or behind something that is no
-// folder any more, are left out: they are deleted files.
+// add reads one name. It skips missing names, and names whose parent is no longer a directory: they
+// are deleted files.
 func (s *snapshot) add(name string) error {
 	if err := s.ctx.Err(); err != nil {
 		return context.Cause(s.ctx)
@@ -76,7 +76,7 @@ func (s *snapshot) add(name string) error {
 	return nil
 }
 
-// settled tells whether every name is a file that stands under its stamp.
+// settled reports whether every name is a file with a reliable stamp.
 func (s *snapshot) settled() bool {
 	for _, t := range s.traces {
 		if t.stamp.ctime == 0 {
@@ -86,9 +86,9 @@ func (s *snapshot) settled() bool {
 	return !s.skipped
 }
 
-// lstat looks at a name through its folder, which stays open for the next one:
-// names come folder by folder. Below the root it leads to the same file as the
-// whole path does, and openFile makes sure of what is read.
+// lstat reads the status of a name through its directory. It keeps the directory open for the next
+// name, because names are grouped by directory. Below the root it leads to the same file as the
+// whole path, and openFile verifies the file that is read.
 func (s *snapshot) lstat(name string) (fs.FileInfo, error) {
 	dir := path.Dir(name)
 	if s.folder == nil || s.in != dir {
@@ -124,8 +124,8 @@ func (s *snapshot) isDir(dir string) bool {
 	return is
 }
 
-// read makes the node of a name, nil for a folder. known is the stamp under
-// which it stands, the zero stamp when it changed too short a time ago.
+// read makes the node of a name, nil for a directory. known is its stamp, or the zero stamp if it
+// changed too recently.
 func (s *snapshot) read(name string, info fs.FileInfo) (n *node, known stamp, err error) {
 	n = &node{Entry: Entry{Path: name, Size: info.Size()}}
 	var st stamp
@@ -151,7 +151,7 @@ func (s *snapshot) read(name string, info fs.FileInfo) (n *node, known stamp, er
 		}
 		return n, known, checkTarget(name, target)
 	case info.IsDir():
-		return nil, stamp{}, nil // a tracked file turned into a folder; what it holds is listed
+		return nil, stamp{}, nil // a tracked file became a directory; its content is listed
 	}
 	return nil, stamp{}, &pathError{"use", name, fmt.Sprintf("it is neither file, folder nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
 }
@@ -219,9 +219,8 @@ func (s *snapshot) digestOpen(n *node, f io.Reader, keep bool) error {
 	return nil
 }
 
-// openFile opens the regular file that lstat gave info of, in the folder that it
-// was found in where that is still open. os.Root follows links that stay below
-// it, so it has to be the same file still.
+// openFile opens the regular file that lstat found, through its directory if that is still open.
+// os.Root follows links that stay below it, so openFile verifies that it is still the same file.
 func (s *snapshot) openFile(name string, info fs.FileInfo) (*os.File, error) {
 	root, rel := s.root, name
 	if s.folder != nil && s.in == path.Dir(name) {

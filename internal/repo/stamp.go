@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamp is what lstat tells of a file or folder, by which it is known again.
+// stamp is the result of lstat that identifies an unchanged file or directory.
 type stamp struct {
 	dev, ino     uint64
 	mode         uint32
@@ -18,8 +18,8 @@ type stamp struct {
 	mtime, ctime int64 // ns since 1970
 }
 
-// grain is how long after a change a file counts as too young to be sure of:
-// above the kernel's tick and what file systems round times to.
+// grain is the time after a change in which the stamp of a file is not reliable. It is longer than
+// the kernel's tick and the resolution of file systems.
 const grain = 20 * time.Millisecond
 
 func stampOf(st *syscall.Stat_t) stamp {
@@ -30,8 +30,8 @@ func unixStamp(st *unix.Stat_t) stamp {
 	return stamp{uint64(st.Dev), st.Ino, st.Mode, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
 }
 
-// settled tells whether what is read from now on is what stays under this
-// stamp: a later change shows in the change time, which no program can set.
+// settled reports whether the stamp is reliable for all later reads. A later change is then visible
+// in the change time, which no program can set.
 func (s stamp) settled(now time.Time) bool { return now.UnixNano()-s.ctime >= int64(grain) }
 
 func (s stamp) is(kind uint32) bool { return s.mode&unix.S_IFMT == kind }
@@ -57,8 +57,8 @@ func lstamp(path string) (stamp, error) {
 	}
 }
 
-// readRegular reads a regular file of at most most bytes, links not followed;
-// ok is false for anything else.
+// readRegular reads a regular file of at most most bytes, without following links. ok is false for
+// any other file.
 func readRegular(path string, most int64) (data []byte, ok bool) {
 	f, err := os.OpenFile(path, openFlags, 0)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Sub is the folder dir of a tree as a tree of its own. No path leaves it, not
-// even one that would stay in t. A folder that does not exist gives a tree
-// whose every use says so.
+// Sub returns the directory dir of a tree as a separate tree. No path can leave it, even if the
+// destination is inside t. If the directory does not exist, all uses of the result return that
+// error.
 func Sub(t Tree, dir string) Tree {
 	c, err := cleanPath("use folder", dir)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *subTree) Digest(p string) (string, int64, error) {
 	return s.tree.Digest(p)
 }
 
-// brokenTree is what a mistake gives where a Tree is all that can be returned.
+// brokenTree represents an error as a Tree. All its methods return the error.
 type brokenTree struct{ err error }
 
 func (b brokenTree) ReadFile(string) ([]byte, error)      { return nil, b.err }

@@ -22,8 +22,8 @@ type Entry struct {
 	Size int64 // bytes; 0 for directories
 }
 
-// EntryType is what git can hold. Submodules and odd modes are refused while a
-// tree is opened and so have no type.
+// EntryType is the type of an entry in git. Submodules and unusual modes have no type, because they
+// are refused when a tree is opened.
 type EntryType uint8
 
 // The types of entries.
@@ -55,8 +55,8 @@ type Revision struct {
 	Subject string `json:"subject,omitempty"` // first line of its message
 	Author  string `json:"author,omitempty"`  // name <mail>
 	Time    int64  `json:"time,omitempty"`    // committer time, seconds since 1970
-	Branch  string `json:"branch,omitempty"`  // what was asked for, when it was a branch
-	Dirty   bool   `json:"dirty,omitempty"`   // uncommitted changes are in it
+	Branch  string `json:"branch,omitempty"`  // the requested branch, if a branch was requested
+	Dirty   bool   `json:"dirty,omitempty"`   // contains uncommitted changes
 	// Digest names the content itself, uncommitted changes included.
 	Digest string `json:"digest"`
 	// Parts has the commit of each part of a tree that was composed, as on a host of a

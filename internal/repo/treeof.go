@@ -2,7 +2,7 @@ package repo
 
 import "io"
 
-// Item is one file or link of a tree whose content somebody else keeps.
+// Item is one file or link of a tree whose content is stored elsewhere.
 type Item struct {
 	Path string // slash path from the top
 	Type EntryType
@@ -13,10 +13,10 @@ type Item struct {
 	Target string // of a link
 }
 
-// TreeOf is the tree of some files and links, whose folders come from their paths.
-// The rules are those of repositories. open gives the content of a file from its
-// beginning, each time; what does not have the digest of its item is an error when
-// it is read to its end. The items are not kept.
+// TreeOf returns the tree of some files and links. Directories follow from their paths. The rules
+// for names are the rules of repositories. open must return the content of a file from its
+// beginning, at each call. If the content does not match the item's digest, reading it to its end
+// fails. The items are not retained.
 func TreeOf(items []Item, open func(Item) (io.ReadCloser, error)) (Tree, error) {
 	list := make([]*node, 0, len(items))
 	known := make(map[*node]Item, len(items))

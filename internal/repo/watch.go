@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// watcher finds the folders whose names decide what belongs to a work tree:
-// all that are not ignored, empty ones too, since a file that turns up in any
-// of them counts. A folder that is ignored, and all below it, does not.
+// watcher finds the directories whose names determine the content of a work tree. These are all
+// directories that are not ignored, including empty ones: a new file in any of them counts. It
+// skips ignored directories and everything below them.
 type watcher struct {
 	repo    *Repo
 	began   time.Time
-	listed  map[string]bool  // folders that hold what git lists
+	listed  map[string]bool  // directories with files that git lists
 	known   map[string]bool  // paths that git lists
 	folders map[string]stamp // found so far
-	extra   []trace          // files that git reads and does not list
+	extra   []trace          // files that git reads but does not list
 }
 
 // maxFolders is how many folders are watched at most.
@@ -119,8 +119,8 @@ func (w *watcher) ignoreFile(name string, e fs.DirEntry) error {
 	return nil
 }
 
-// wanted leaves out the folders that are ignored. One that holds what git
-// lists is wanted even so, for it may be there and then not be.
+// wanted removes ignored directories. It retains a directory with a file that git lists, because
+// that file can disappear.
 func (w *watcher) wanted(ctx context.Context, dirs []string) ([]string, error) {
 	var keep, ask []string
 	for _, dir := range dirs {
@@ -145,8 +145,8 @@ func (w *watcher) wanted(ctx context.Context, dirs []string) ([]string, error) {
 	return keep, nil
 }
 
-// ignored asks git which of some paths are ignored. git refuses to take them
-// literally here; behind "./" no name means anything else.
+// ignored returns the paths that git ignores. git does not accept literal paths here; after "./" no
+// name has a special meaning.
 func (g git) ignored(ctx context.Context, paths []string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

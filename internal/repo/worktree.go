@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// WorkTree reads the files as they are: the tracked ones that are there and
-// the untracked ones that are not ignored; in a plain folder, all. When that is
-// byte for byte the commit that is checked out, the revision is that commit's
-// and not Dirty. Filters (autocrlf, LFS) are never run, so a file that one
-// would change counts as changed.
+// WorkTree reads the current files: tracked files that exist, and untracked files that are not
+// ignored; in a directory without git, all files. If they equal the commit that is checked out,
+// byte for byte, the revision is that commit and not Dirty. Filters (autocrlf, LFS) are never run,
+// so a file that a filter would change counts as changed.
 //
-// The content is what it was at this call: a file that changes later is an
-// error when it is read, never a mixture.
+// The content is the content at this call. If a file changes later, reading it fails; it never
+// returns a mixture.
 func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 	if r.bare {
 		return nil, Revision{}, fmt.Errorf("cannot read work tree: %q is a bare repository and has none; say which revision: --rev main", r.top)
