@@ -32,7 +32,7 @@ const (
 	accountLockPoll = 20 * time.Millisecond
 )
 
-// unlocked is the lock of a root whose account files nobody else edits.
+// unlocked is the lock of a root whose account files no other process edits.
 type unlocked struct{}
 
 func (unlocked) Close() error { return nil }

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Below something that has just come and is no directory nothing is "not there": that a
-// directory was missing a moment ago is forgotten.
+// After a path appears that is not a directory, a path below it no longer returns "does not exist":
+// the cached absence of the directory is dropped.
 func TestWhatCameIsSeenAtOnce(t *testing.T) {
 	makes := map[string]func(h host.FS) error{
 		"Create":     func(h host.FS) error { f, err := h.Create("/a"); return errors.Join(err, f.Close()) },
@@ -27,7 +27,7 @@ func TestWhatCameIsSeenAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 0; i < 100; i++ { // the memory is short: one of these is within it
+		for i := 0; i < 100; i++ { // the cache is short-lived: one of these attempts is within its time
 			if _, err := h.Open("/a/x"); err == nil {
 				t.Fatal("there is a file where none is")
 			}

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// The inode attributes of linux/fs.h that a person sets with chattr and that
-// say nothing about how the file system stores the file.
+// The inode attributes of linux/fs.h that users set with chattr, without attributes that describe
+// how the file system stores the file.
 const (
 	flagCompress    = 0x4
 	flagSync        = 0x8
@@ -46,7 +46,7 @@ func (h *Host) Attrs(path string) (uint32, error) {
 	return attrs & settable, err
 }
 
-// attrs reads all flags, 0 for what can have none.
+// attrs reads all flags, 0 for an inode that cannot have flags.
 func (n *node) attrs() (flags uint32, err error) {
 	err = n.withReal(func(fd int) error {
 		v, err := again(func() (int, error) { return unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS) })
@@ -79,8 +79,8 @@ func (n *node) SetAttrs(attrs uint32) error {
 	return failed("set flags of", n.path, err)
 }
 
-// withReal lends a descriptor that ioctl accepts. Only regular files and
-// directories are opened: opening anything else can act or wait.
+// withReal calls use with a descriptor that ioctl accepts. It opens only regular files and
+// directories, because opening any other file can have an effect or block.
 func (n *node) withReal(use func(fd int) error) error {
 	if !n.opath {
 		return use(n.fd)

@@ -22,9 +22,9 @@ const (
 	pipeDelay = 2 * time.Second
 )
 
-// Run implements host.Host. The program gets its own session. What it leaves
-// running after a normal end goes on; at the timeout and when ctx ends, it and
-// every descendant are killed. It dies with this process.
+// Run implements host.Host. The program gets its own session. Processes that it leaves after a
+// normal end continue to run. At the timeout, or when ctx ends, the program and every descendant
+// are killed. The program ends with this process.
 func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
 	cmd, err := h.command(c)
 	if err != nil {
@@ -125,9 +125,9 @@ func (h *Host) executeBy(ctx context.Context, cmd *exec.Cmd, timeout time.Durati
 	return res, err
 }
 
-// start starts the command on a thread of its own and gives its end. The
-// kernel delivers the parent-death signal when the thread that forked ends, so
-// that thread has to live as long as the command.
+// start starts the command on a separate thread and returns a channel with its result. The kernel
+// sends the parent-death signal when the thread that forked ends, so the thread must exist as long
+// as the command.
 func start(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, done := make(chan error, 1), make(chan error, 1)
 	go func() {

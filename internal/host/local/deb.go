@@ -38,8 +38,8 @@ func (p *packages) findDeb(dir, arch, name, version string) string {
 	return ""
 }
 
-// source is how apt-get install is told to bring a version: the kept file when
-// there is one, as the archive may have dropped the version.
+// source returns the argument of apt-get install for a version: the kept file if it exists, because
+// the archive can have dropped the version.
 func (p *packages) source(arch, name, version string) string {
 	if deb := p.findDeb(p.debs, arch, name, version); deb != "" {
 		return deb
@@ -47,8 +47,7 @@ func (p *packages) source(arch, name, version string) string {
 	return name + "=" + version
 }
 
-// Keep implements host.Packages: out of what is kept already, out of apt's
-// cache, or from the archive.
+// Keep implements host.Packages: from the kept files, from apt's cache, or from the archive.
 func (p *packages) Keep(ctx context.Context, name, version string) (deb string, ok bool, err error) {
 	if err := checkNames([]host.PackageChange{{Name: name, Version: version}}); err != nil {
 		return "", false, err
@@ -89,8 +88,8 @@ func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
 	return err == nil && r.ExitCode == 0
 }
 
-// download fetches a version into a folder of its own, so that a file that
-// arrived in part never has the final name in the kept ones.
+// download fetches a version into a separate directory, so that a partial file never has the final
+// name among the kept files.
 func (p *packages) download(ctx context.Context, arch, name, version string) (string, bool, error) {
 	part := path.Join(p.debs, ".download")
 	if err := p.makeDir(part); err != nil {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Detach starts a program of this machine that goes on when this process, its
-// terminal and its session end. It is not waited for and says nothing.
+// Detach starts a program of this host that continues after this process, its terminal and its
+// session end. Detach does not wait for it, and discards its output.
 func Detach(argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = "/"

@@ -11,11 +11,11 @@ import (
 const (
 	maxDirs = 64
 	maxGone = 16
-	// dirAge bounds how long a directory that somebody else renamed or
-	// replaced is still read under its old name. Writers never use the cache.
+	// dirAge limits how long a directory that another process renamed or replaced is still read
+	// under its old name. Writers never use the cache.
 	dirAge = time.Second
-	// goneAge is the same for one that is not there: less, since waiting for
-	// something to appear is common.
+	// goneAge is the same limit for a missing directory. It is shorter, because waiting for a new
+	// file is common.
 	goneAge = 10 * time.Millisecond
 )
 
@@ -40,8 +40,8 @@ type dirCache struct {
 	mu   sync.Mutex
 	dirs map[string]*dir
 	gen  uint64 // moves with each drop, so that a lookup that raced with it is not kept
-	// gone are directories that were not there, and when: whoever looks at one
-	// name in such a one looks at the next. Anything that we change may bring it.
+	// gone are missing directories, with the time of the lookup: a caller that looks up one name in
+	// a directory usually looks up the next. Any change by this process clears it.
 	gone map[string]time.Time
 }
 
@@ -99,8 +99,8 @@ func (c *dirCache) put(path string, d *dir, gen uint64) {
 	d.refs++
 }
 
-// came forgets what was not there: something new is, and what is asked for below a file is
-// another mistake than what is asked for below nothing.
+// came clears the cached absences after a change created something. A path below a file gives a
+// different error from a path below a missing directory.
 func (c *dirCache) came() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -142,7 +142,7 @@ func (f *file) nextData(off int64) (start, end int64, err error) {
 	return start, end, err
 }
 
-// Close frees the descriptor, once: its number may be somebody else's after.
+// Close closes the descriptor once, because the number can then belong to another file.
 func (f *file) Close() error {
 	if f.fd < 0 {
 		return f.failedIO("close", fs.ErrClosed)

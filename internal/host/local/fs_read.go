@@ -100,8 +100,8 @@ func (h *Host) Open(path string) (host.File, error) {
 	return h.openRegular(p, path, unix.O_RDONLY)
 }
 
-// openRegular looks before it opens: opening a device can already act (a
-// watchdog starts) and opening a fifo can wait for ever.
+// openRegular checks the type before it opens a file: opening a device can have an effect (a
+// watchdog starts), and opening a fifo can block permanently.
 func (h *Host) openRegular(p place, path string, flags int) (*file, error) {
 	st, err := h.statAt(p)
 	if err != nil {

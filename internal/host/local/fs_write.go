@@ -114,7 +114,7 @@ func (h *Host) Mkdir(path string, mode uint32) error {
 	return h.exact(p, path, mode)
 }
 
-// exact takes back what the umask and a set-group-ID parent did to a new entry.
+// exact reverts the effects of the umask and of a set-group-ID parent on a new entry.
 func (h *Host) exact(p place, path string, mode uint32) error {
 	n, err := h.nodeAt(p, path)
 	if err != nil {

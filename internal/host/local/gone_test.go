@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// TestGoneFolderComes: what was looked for in a folder that was not there is
-// found at once when we make the folder, and soon when somebody else does.
+// TestGoneFolderComes: a file in a missing directory is found at once if this process creates the
+// directory, and soon if another process does.
 func TestGoneFolderComes(t *testing.T) {
 	root := t.TempDir()
 	h := open(t, root, local.Options{})

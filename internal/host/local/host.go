@@ -36,8 +36,8 @@ type Options struct {
 	// Debs is the directory, as a path of the host, in which packages are kept
 	// for taking a run back; /var/lib/fettle/debs when empty.
 	Debs string
-	// PackageLockWait is how long a change of packages waits for somebody else
-	// who works on them; 10 minutes when 0.
+	// PackageLockWait is how long a change of packages waits for another process that holds the
+	// package lock; 10 minutes if 0.
 	PackageLockWait time.Duration
 	// Unsynced tells which syncs are left out, by operation and path; nil is
 	// none. It is for programs that show what would be lost without them.

@@ -33,7 +33,7 @@ func openPackages(t *testing.T, opts local.Options) host.Packages {
 func yes() *bool { b := true; return &b }
 func no() *bool  { b := false; return &b }
 
-// change runs one transaction and checks what it took along.
+// change runs one transaction and checks the additional changes.
 func change(t *testing.T, p host.Packages, also map[string]string, changes ...host.PackageChange) {
 	t.Helper()
 	foreseen, err := p.Simulate(t.Context(), changes)

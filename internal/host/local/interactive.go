@@ -7,9 +7,8 @@ import (
 	"os/exec"
 )
 
-// Interactive runs a program of this machine, with the environment of whoever
-// has called and on these streams: an editor on a terminal. It is no part of any
-// run.
+// Interactive runs a program of this host with the environment of the caller and these streams,
+// such as an editor on a terminal. It does not belong to a run.
 func Interactive(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = in, out, errs

@@ -18,9 +18,9 @@ import (
 
 var _ host.Locker = (*Host)(nil)
 
-// Lock implements host.Locker with flock(2). It is no counted operation: the
-// lock file says nothing about the host. Whoever holds the flock also holds an
-// open-file-description lock, which others can ask for without taking it.
+// Lock implements host.Locker with flock(2). It is not counted as an operation, because the lock
+// file does not affect the host. The holder of the flock also holds an open-file-description lock,
+// which other processes can query without taking it.
 func (h *Host) Lock(path, holder string) (io.Closer, error) {
 	p, err := h.writing("lock", path)
 	if err != nil {
@@ -48,8 +48,8 @@ func (h *Host) Lock(path, holder string) (io.Closer, error) {
 // orphanLimit bounds how long a lock is waited for whose holder is dead.
 const orphanLimit = 5 * time.Second
 
-// flock takes the lock at once or not at all. Only where the holder is dead it
-// waits: what it forked in its last moment has the lock until it runs its program.
+// flock takes the lock or fails at once. It waits only if the holder is dead: a child that the
+// holder forked last has the lock until it runs its program.
 func flock(f *os.File) error {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -71,8 +71,8 @@ func isDead(holder string) bool {
 
 var holderProcess = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(process ([0-9]+)\)`) })
 
-// name writes who holds the lock. The line is there before what the last holder
-// left behind it goes, so that nobody ever reads an empty file.
+// name writes the holder of the lock. The new line is written before the rest of the old line is
+// removed, so that readers never see an empty file.
 func name(f *os.File, holder string) error {
 	line := strings.ReplaceAll(holder, "\n", " ") + "\n"
 	if _, err := f.WriteAt([]byte(line), 0); err != nil {

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// node is an inode held by a descriptor, so that nothing that happens to its
-// name can turn a change of metadata to something else.
+// node is an inode with an open descriptor. If another process replaces its name, changes of
+// metadata still apply to the same inode.
 type node struct {
 	h     *Host
 	path  string

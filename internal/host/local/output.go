@@ -44,7 +44,7 @@ func (c *capped) Write(b []byte) (int, error) {
 	return all, nil
 }
 
-// Bytes is what was kept, with a mark where something is missing.
+// Bytes returns the kept output, with a mark for missing parts.
 func (c *capped) Bytes() []byte {
 	out := c.head
 	if c.cut > 0 {
@@ -54,8 +54,7 @@ func (c *capped) Bytes() []byte {
 	return append(out, c.tail[:c.at]...)
 }
 
-// outputs are both streams of a program. What comes is kept, and shown to who
-// watches.
+// outputs has both streams of a program. Output is stored, and passed to watch.
 type outputs struct {
 	mu    sync.Mutex // of kept streams
 	both  [2]capped
@@ -82,7 +81,7 @@ func (s stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// kept is what is kept of a stream so far.
+// kept returns the stored output of a stream so far.
 func (o *outputs) kept(which int) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

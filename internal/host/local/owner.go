@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// owner is who we are and whether we stand in for root.
+// owner is the user of this process. asRoot maps it to root.
 type owner struct {
 	uid, gid uint32
 	asRoot   bool // unprivileged on a throwaway root
@@ -19,7 +19,7 @@ func newOwner(root string) owner {
 // trusts tells whether an inode's owner may decide where a path leads.
 func (o owner) trusts(uid uint32) bool { return uid == 0 || uid == o.uid }
 
-// shown turns the owner that the kernel tells into the one that the host has.
+// shown converts the owner in the kernel to the owner on the host.
 func (o owner) shown(uid, gid uint32) (uint32, uint32) {
 	if o.asRoot && uid == o.uid {
 		uid = 0

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// OwnPath gives a path without links, if only root and this user decide what it leads to,
-// from the top on: else the error is ErrForeign. Where everybody may write, as in /tmp,
-// nobody may move what is another's.
+// OwnPath returns a path without links, if only root and this user can change its destination, from
+// the top on; otherwise the error is ErrForeign. In a directory that all users can write to, such
+// as /tmp, the sticky bit must protect entries of other users.
 func OwnPath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -31,6 +31,6 @@ func OwnPath(path string) (string, error) {
 	}
 }
 
-// OwnFolder tells whether a folder is this user's, and nobody else may write to it: else
-// the error is ErrForeign.
+// OwnFolder checks that a directory belongs to this user, and that only this user can write to it;
+// otherwise the error is ErrForeign.
 func OwnFolder(path string) error { return ownersOnly(path, os.ModeDir) }

@@ -15,12 +15,12 @@ import (
 // OwnSocket is a connection to another process of the same user on this machine.
 type OwnSocket struct{ *net.UnixConn }
 
-// ErrForeign is a socket that somebody else may have a hand in.
+// ErrForeign means that another user could control the file or socket.
 var ErrForeign = errors.New("it is not this user's own")
 
-// DialOwn connects to a socket. The socket, its folder and the process that listens
-// belong to this user, and nobody else may write to the first two: else the error is
-// ErrForeign. A link counts as what it is, so a socket behind one is foreign.
+// DialOwn connects to a socket. The socket, its directory and the listening process must belong to
+// this user, and only this user may be able to write to the first two; otherwise the error is
+// ErrForeign. Links are not followed, so a socket behind a link is foreign.
 func DialOwn(ctx context.Context, path string) (*OwnSocket, error) {
 	if err := errors.Join(ownersOnly(filepath.Dir(path), os.ModeDir), ownersOnly(path, os.ModeSocket)); err != nil {
 		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)
@@ -38,7 +38,7 @@ func DialOwn(ctx context.Context, path string) (*OwnSocket, error) {
 	return s, nil
 }
 
-// ownersOnly tells whether a file of a type is this user's, and nobody else may write to it.
+// ownersOnly checks that a file has this type and owner, and that only its owner can write to it.
 func ownersOnly(path string, kind os.FileMode) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -32,7 +32,7 @@ func listen(t *testing.T) string {
 	return path
 }
 
-// TestDialOwn: what somebody else may have put there is not spoken to.
+// TestDialOwn: sockets that another user could have created are refused.
 func TestDialOwn(t *testing.T) {
 	good := listen(t)
 	if s, err := local.DialOwn(t.Context(), good); err != nil {
@@ -91,7 +91,7 @@ func listenAs(t *testing.T, path string, uid uintptr) error {
 	return <-done
 }
 
-// TestPass hands an open file to whoever listens.
+// TestPass passes an open file to the listener.
 func TestPass(t *testing.T) {
 	dir, err := os.MkdirTemp("", "own")
 	if err != nil {

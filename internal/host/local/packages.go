@@ -76,8 +76,8 @@ func (p *packages) Installed(ctx context.Context, names []string) (map[string]im
 	return out, nil
 }
 
-// inventory reads everything with one dpkg-query. Asking for single names
-// would fail for those that dpkg has never seen.
+// inventory reads all packages with one dpkg-query. A query for single names would fail for names
+// unknown to dpkg.
 func (p *packages) inventory(ctx context.Context) (inventory, error) {
 	r, err := p.h.Run(ctx, host.Command{Argv: []string{"dpkg-query", "-W", "-f", queryFormat}, Timeout: time.Minute})
 	if err == nil && r.ExitCode != 0 && len(r.Stdout) > 0 {
@@ -129,8 +129,8 @@ func parseInventory(out []byte) inventory {
 	return inv
 }
 
-// presentVersion is the version when the package's files are there, whole: from
-// unpacked on. Configuration that was left behind is no package.
+// presentVersion returns the version if the package's files are complete, from unpacked on. A
+// package with only its configuration left is not installed.
 func presentVersion(abbrev, version string) string {
 	if strings.IndexByte("UFWti", abbrev[1]) >= 0 {
 		return version
@@ -138,7 +138,7 @@ func presentVersion(abbrev, version string) string {
 	return ""
 }
 
-// autoInstalled reads apt's marks: the names that came as dependencies only.
+// autoInstalled reads apt's marks: the names that were installed only as dependencies.
 func (p *packages) autoInstalled(inv inventory) (map[string]bool, error) {
 	f, err := p.h.Open(extendedStates)
 	if errors.Is(err, fs.ErrNotExist) {

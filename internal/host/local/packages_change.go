@@ -26,8 +26,8 @@ func aptEnv() []string {
 	}
 }
 
-// aptOptions are the options of every call: nothing is asked, changed
-// configuration files stay as they are, nothing goes that nobody named.
+// aptOptions returns the options of every call. apt asks no questions, changed configuration files
+// remain unchanged, and only named packages are removed.
 func aptOptions() []string {
 	return []string{
 		"-y", "-q", "--no-install-recommends",
@@ -41,8 +41,8 @@ func aptOptions() []string {
 	}
 }
 
-// Change implements host.Packages. Recommended packages are not installed. also
-// is filled in on failure too, with what had happened by then.
+// Change implements host.Packages. It does not install recommended packages. After a failure, also
+// has the changes until then.
 func (p *packages) Change(ctx context.Context, changes []host.PackageChange, progress func(string)) (map[string]string, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -110,8 +110,8 @@ func (p *packages) transaction(ctx context.Context, inv inventory, changes []hos
 	return p.purge(ctx, inv, changes)
 }
 
-// aptGet is the command line without the packages. Removed is never purged
-// here: that would also purge what goes along with them.
+// aptGet returns the command line without the packages. It never purges removed packages, because
+// that would also purge packages that are removed as a consequence.
 func (p *packages) aptGet(inv inventory, changes []host.PackageChange) []string {
 	argv := append([]string{"apt-get", "install"}, aptOptions()...)
 	for _, c := range changes {
@@ -123,7 +123,7 @@ func (p *packages) aptGet(inv inventory, changes []host.PackageChange) []string 
 	return argv
 }
 
-// Command is what a person types for the changes.
+// Command returns the command that a user would type for the changes.
 func (p *packages) Command(ctx context.Context, changes []host.PackageChange) string {
 	inv, err := p.inventory(ctx)
 	if err != nil || checkNames(changes) != nil {
@@ -136,9 +136,9 @@ func (p *packages) Command(ctx context.Context, changes []host.PackageChange) st
 	return strings.Join(append([]string{"apt-get", "install", "--allow-downgrades"}, words...), " ")
 }
 
-// words are the packages of one apt-get install: NAME=VERSION, the path of a
-// kept package, NAME, or NAME- for removal. What is as wanted is left out, but
-// where dpkg has left something half done, for which apt would move it.
+// words returns the packages of one apt-get install: NAME=VERSION, the path of a kept package,
+// NAME, or NAME- for removal. Packages that are in sync are omitted, unless dpkg left a package
+// half done, for which apt would move them.
 func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
 	var out []string
 	torn := len(halfDone(inv)) > 0
@@ -160,7 +160,7 @@ func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
 	return out
 }
 
-// status2 is what dpkg's second letter says the package is, n for unknown.
+// status2 returns the second letter of dpkg's status, n for unknown.
 func status2(i installed) byte {
 	if len(i.Status) < 2 {
 		return 'n'
@@ -190,7 +190,7 @@ func (p *packages) purge(ctx context.Context, before inventory, changes []host.P
 	return p.apt(ctx, before, append([]string{"dpkg", "--purge"}, names...))
 }
 
-// arrived checks the outcome by dpkg's state and not by what apt said.
+// arrived checks the result by dpkg's state, not by apt's output.
 func arrived(after inventory, changes []host.PackageChange) error {
 	for _, c := range changes {
 		have := after.packages[after.key(c.Name)]
@@ -204,7 +204,7 @@ func arrived(after inventory, changes []host.PackageChange) error {
 	return nil
 }
 
-// difference lists what changed besides: name to the version before.
+// difference returns the additional changes: name to previous version.
 func difference(before, after inventory, changes []host.PackageChange) map[string]string {
 	asked := map[string]bool{}
 	for _, c := range changes {

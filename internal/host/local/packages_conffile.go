@@ -2,12 +2,12 @@ package local
 
 import "strings"
 
-// Notes are what a person should know of the last change or repair: the
-// configuration files of packages that stay as somebody made them, although the
-// package brings others. apt is told to keep them and never asks.
+// Notes are messages for users about the last change or repair: modified configuration files that
+// were kept although the package has new versions. apt is configured to keep them without a
+// question.
 func (p *packages) Notes() []string { return p.notes }
 
-// keptConffiles reads from what dpkg writes which files it did not replace.
+// keptConffiles returns the files that dpkg did not replace, according to its output.
 func keptConffiles(output []byte) []string {
 	var out []string
 	file, was := "", ""

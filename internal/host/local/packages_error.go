@@ -22,8 +22,8 @@ const (
 	shownVersions = 5
 )
 
-// aptError makes the output of a failed apt or dpkg short: its own error
-// lines, the script that failed with its last words, and what to do.
+// aptError summarizes the output of a failed apt or dpkg: its own error lines, the failed script
+// with its last lines, and the remedy.
 func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandResult) error {
 	if r.TimedOut {
 		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, it first finishes what dpkg left", aptTimeout)
@@ -54,7 +54,7 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 	return blame(text)
 }
 
-// failure is what can be told from the output of apt and dpkg.
+// failure is the information in the output of apt and dpkg.
 type failure struct {
 	errors  []string // apt's, without "E: "
 	reasons []string // the indented lines below apt's errors, with their own indentation
@@ -151,7 +151,7 @@ func unmetDependencies(stdout string) []string {
 // scriptFailure is one package that dpkg could not process.
 type scriptFailure struct {
 	pkg, reason string
-	output      []string // what its script wrote last
+	output      []string // last lines of its script
 }
 
 func (s scriptFailure) text() string {
@@ -210,7 +210,7 @@ func inArchive(file string) string {
 	return name
 }
 
-// scriptOutput is what stands behind "Setting up NAME" and the like.
+// scriptOutput returns the output after "Setting up NAME" and similar lines.
 func scriptOutput(stdout, pkg string) []string {
 	lines := strings.Split(strings.TrimRight(stdout, "\n"), "\n")
 	start := -1
@@ -236,7 +236,7 @@ func scriptOutput(stdout, pkg string) []string {
 	return own(lines[start+1:])
 }
 
-// own drops empty lines and those of dpkg, apt and debconf themselves.
+// own removes empty lines, and lines of dpkg, apt and debconf.
 func own(lines []string) []string {
 	var out []string
 	for _, l := range lines {
@@ -284,7 +284,7 @@ func (p *packages) hint(ctx context.Context, f failure) string {
 	return ""
 }
 
-// unknownPackage suggests the names next to one that apt does not know.
+// unknownPackage suggests the nearest known name for a package unknown to apt.
 func (p *packages) unknownPackage(ctx context.Context, name string) string {
 	const update = "If it is new in the archive, run apt-get update, then fettle again"
 	r, err := p.h.Run(ctx, host.Command{Argv: []string{"apt-cache", "pkgnames"}, Timeout: time.Minute})

@@ -85,8 +85,8 @@ func TestReadFailure(t *testing.T) {
 	}
 }
 
-// TestReasonsOfAPT3: APT 3 explains an error on indented lines below it. Nothing else that
-// is indented counts, and a long explanation is cut.
+// TestReasonsOfAPT3: APT 3 explains an error on the indented lines after it. Other indented lines
+// do not count, and a long explanation is cut.
 func TestReasonsOfAPT3(t *testing.T) {
 	stderr := "W: something\n   not a reason\nE: Unable to correct problems, you have held broken packages.\n" +
 		"E: The following information from --solver 3.0 may provide additional context:\n" +

@@ -22,19 +22,18 @@ const (
 	lockPause = 250 * time.Millisecond
 )
 
-// Wait waits until nobody works on the packages, and says through progress who
-// does.
+// Wait waits until the package locks are free, and reports their holder through progress.
 func (p *packages) Wait(ctx context.Context, progress func(string)) error {
 	return p.waitLock(ctx, progress)
 }
 
-// lockFiles are what apt and dpkg lock, in their order.
+// lockFiles are the lock files of apt and dpkg, in their order.
 func lockFiles() []string {
 	return []string{"/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/cache/apt/archives/lock"}
 }
 
-// waitLock waits until nobody works on the packages, and says through progress
-// who does. It takes no lock: apt does, and waits too where somebody came first.
+// waitLock waits until the package locks are free, and reports their holder through progress. It
+// takes no lock. apt takes it, and also waits if another process was first.
 func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
 	limit := p.h.lockWait
 	if limit == 0 {
@@ -43,8 +42,8 @@ func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
 	return p.h.waitFree(ctx, lockFiles(), limit, progress)
 }
 
-// waitLists waits until nobody fetches apt's lists: apt-get update does not wait
-// itself, and timers of Debian run it twice a day.
+// waitLists waits until no process fetches apt's lists. apt-get update does not wait, and timers of
+// Debian run it twice a day.
 func (h *Host) waitLists(ctx context.Context, c host.Command) error {
 	tool := path.Base(c.Argv[0])
 	if tool != "apt-get" && tool != "apt" || !slices.Contains(c.Argv[1:], "update") {
@@ -57,7 +56,7 @@ func (h *Host) waitLists(ctx context.Context, c host.Command) error {
 	return h.waitFree(ctx, []string{"/var/lib/apt/lists/lock"}, limit, func(string) {})
 }
 
-// waitFree waits until nobody holds any of the locks.
+// waitFree waits until all locks are free.
 func (h *Host) waitFree(ctx context.Context, files []string, limit time.Duration, progress func(string)) error {
 	deadline := time.Now().Add(limit)
 	told := ""

@@ -11,8 +11,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// refuseHeld keeps what somebody held on the machine, unless the change itself
-// says what is to become of the hold.
+// refuseHeld refuses to change packages with a hold, unless the change itself sets the hold.
 func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error {
 	for _, c := range changes {
 		have := inv.packages[inv.key(c.Name)]
@@ -34,9 +33,9 @@ func ownHolds(inv inventory, changes []host.PackageChange) []string {
 	return out
 }
 
-// mark sets holds and dependency marks. A package that was a dependency before
-// and whose change says nothing about that is one again: apt-get install calls
-// everything that it is told manual.
+// mark sets holds and dependency marks. apt-get install marks all its arguments as manual. A
+// package that was a dependency is therefore marked as a dependency again, unless its change sets
+// the mark.
 func (p *packages) mark(ctx context.Context, before, after inventory, changes []host.PackageChange) error {
 	todo := map[string][]string{}
 	for _, c := range changes {
@@ -67,8 +66,8 @@ func (p *packages) mark(ctx context.Context, before, after inventory, changes []
 	return nil
 }
 
-// stay takes the mark of a removal that was cut short off packages that are to
-// be there: dpkg finishes nothing of what is marked so.
+// stay removes the mark of an interrupted removal from packages that must remain, because dpkg does
+// not finish packages with this mark.
 func (p *packages) stay(ctx context.Context, inv inventory, changes []host.PackageChange) error {
 	want := map[string]string{}
 	for _, c := range changes {
@@ -79,8 +78,7 @@ func (p *packages) stay(ctx context.Context, inv inventory, changes []host.Packa
 	return p.choose(ctx, want)
 }
 
-// unmark gives packages that a transaction was to remove and left there the
-// marks that they had before.
+// unmark restores the earlier marks of packages that a transaction should have removed but did not.
 func (p *packages) unmark(ctx context.Context, before, after inventory) error {
 	want := map[string]string{}
 	for name, is := range after.packages {

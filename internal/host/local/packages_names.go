@@ -8,8 +8,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// checkNames refuses what apt would read as an option or as something else
-// than a package name.
+// checkNames refuses texts that apt would read as an option, or not as a package name.
 func checkNames(changes []host.PackageChange) error {
 	for _, c := range changes {
 		if !validName(c.Name) {

@@ -15,8 +15,8 @@ import (
 // aptLists is where apt keeps the package lists that it fetched.
 const aptLists = "/var/lib/apt/lists"
 
-// Offers implements host.Packages. It asks apt three times, however many packages
-// there are: for the versions, for what comes along, and for the sizes.
+// Offers implements host.Packages. It calls apt three times for any number of packages: for the
+// versions, for additional changes, and for the sizes.
 func (p *packages) Offers(ctx context.Context, changes []host.PackageChange) (host.PackageOffers, error) {
 	o := host.PackageOffers{By: map[string]host.PackageOffer{}, Download: -1}
 	if err := checkNames(changes); err != nil || len(changes) == 0 {
@@ -49,7 +49,7 @@ func (p *packages) Offers(ctx context.Context, changes []host.PackageChange) (ho
 	return p.together(ctx, inv, changes, o), nil
 }
 
-// together adds what comes along and how much is fetched.
+// together adds the additional changes and the size of the download.
 func (p *packages) together(ctx context.Context, inv inventory, changes []host.PackageChange, o host.PackageOffers) host.PackageOffers {
 	_, out, err := p.simulate(ctx, changes, nil)
 	if err != nil {
@@ -80,7 +80,7 @@ func downloadSize(out string) int64 {
 	return sum
 }
 
-// policy is what apt-cache policy says of one package.
+// policy is the output of apt-cache policy for one package.
 type policy struct {
 	candidate string
 	versions  []string
@@ -98,7 +98,7 @@ func (p policy) offer(c host.PackageChange) host.PackageOffer {
 	return host.PackageOffer{Version: c.Version, Unknown: fmt.Sprintf("apt knows no version %s of package %q", c.Version, c.Name)}
 }
 
-// policies asks for all packages at once. Those that apt does not know are missing.
+// policies queries all packages at once. Packages unknown to apt are missing from the result.
 func (p *packages) policies(ctx context.Context, changes []host.PackageChange) (map[string]policy, error) {
 	argv := []string{"apt-cache", "policy"}
 	for _, c := range changes {

@@ -20,12 +20,12 @@ import (
 // infoDir is where dpkg keeps the file lists and scripts of packages.
 const infoDir = "/var/lib/dpkg/info"
 
-// remainsEntries bounds how many entries of one directory are compared with the
-// files of its package. A directory with more counts as one that holds data.
+// remainsEntries limits how many entries of one directory are compared with the files of its
+// package. A larger directory counts as a directory with data.
 const remainsEntries = 2000
 
-// Remains implements host.Packages. The directories are those in the package's
-// list of files, and those that its maintainer scripts name literally.
+// Remains implements host.Packages. The directories are from the package's list of files, and from
+// literal names in its maintainer scripts.
 func (p *packages) Remains(ctx context.Context, names []string) (map[string]image.Remains, error) {
 	out := make(map[string]image.Remains, len(names))
 	if len(names) == 0 {
@@ -156,7 +156,7 @@ func dataDirs(paths []string) []string {
 	return top
 }
 
-// filled are the directories that hold something else than the package's own files.
+// filled returns the directories with files that do not belong to the package.
 func (p *packages) filled(dirs []string, own map[string]bool) []string {
 	var out []string
 	for _, d := range dirs {

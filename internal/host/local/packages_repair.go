@@ -18,8 +18,8 @@ import (
 // status.
 const updatesDir = "/var/lib/dpkg/updates"
 
-// Audit implements host.Packages: a scan of the states, the leftovers of an
-// interrupted dpkg, and what dpkg --audit says besides.
+// Audit implements host.Packages: a scan of the states, the remains of an interrupted dpkg, and the
+// output of dpkg --audit.
 func (p *packages) Audit(ctx context.Context) (string, error) {
 	inv, err := p.inventory(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func halfDone(inv inventory) []string {
 	return out
 }
 
-// ready waits for whoever has the lock, and takes the inventory.
+// ready waits for the package locks and reads the inventory.
 func (p *packages) ready(ctx context.Context, progress func(string)) (inventory, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -90,8 +90,8 @@ func (p *packages) ready(ctx context.Context, progress func(string)) (inventory,
 	return p.inventory(ctx)
 }
 
-// Repair implements host.Packages. It is successful when Audit has nothing to
-// say any more, whatever the single tools said.
+// Repair implements host.Packages. It succeeds if Audit then reports nothing, even if single tools
+// failed.
 func (p *packages) Repair(ctx context.Context, progress func(string)) error {
 	inv, err := p.ready(ctx, progress)
 	if err != nil {
@@ -113,8 +113,8 @@ func (p *packages) Repair(ctx context.Context, progress func(string)) error {
 	return fmt.Errorf("cannot repair the packages: %s; look at it with dpkg --audit", left)
 }
 
-// Configure configures what is unpacked, and takes in what an interrupted dpkg
-// noted; no package comes or goes. Audit tells what is left.
+// Configure configures unpacked packages and reads the notes of an interrupted dpkg. It installs
+// and removes no package. Audit reports the remaining problems.
 func (p *packages) Configure(ctx context.Context, progress func(string)) error {
 	inv, err := p.ready(ctx, progress)
 	if err != nil {
@@ -165,10 +165,10 @@ func reinstall(inv inventory) []string {
 	return out
 }
 
-// Sweep removes files that an interrupted unpacking left beside those of the
-// packages, NAME.dpkg-new and NAME.dpkg-tmp, which dpkg forgets when it goes
-// another way afterwards. Only what changed since a time (ns since 1970) goes.
-// It is for when Audit has nothing to say.
+// Sweep removes files that an interrupted unpacking left beside the files of the packages,
+// NAME.dpkg-new and NAME.dpkg-tmp. dpkg does not remove them if its next operation is different.
+// Sweep removes only files that changed since a time (ns since 1970). Call it only when Audit
+// reports nothing.
 func (p *packages) Sweep(ctx context.Context, names []string, since int64) error {
 	if len(names) == 0 {
 		return nil
@@ -194,7 +194,7 @@ func (p *packages) Sweep(ctx context.Context, names []string, since int64) error
 func (p *packages) sweepDir(dir string, since int64) error {
 	all, err := p.h.ReadDir(dir)
 	if err != nil {
-		return nil // it went with its package
+		return nil // it was removed with its package
 	}
 	for _, name := range all {
 		if !strings.HasSuffix(name, ".dpkg-new") && !strings.HasSuffix(name, ".dpkg-tmp") {

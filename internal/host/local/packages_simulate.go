@@ -20,8 +20,8 @@ func (p *packages) Simulate(ctx context.Context, changes []host.PackageChange) (
 	return simulated(inv, out, changes), nil
 }
 
-// Outlook implements host.Packages. apt-get does not tell what it removes as
-// unneeded from what cannot stay, so it is asked twice.
+// Outlook implements host.Packages. apt-get does not distinguish unneeded packages from conflicting
+// ones among its removals, so Outlook calls it twice.
 func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
 	var o host.PackageOutlook
 	inv, out, err := p.simulate(ctx, changes, nil)
@@ -94,8 +94,9 @@ func simulated(inv inventory, out []byte, changes []host.PackageChange) map[stri
 	return also
 }
 
-// comeAndLeave are the packages that come although no change names them, and those that
-// go although no change demands it. A change may name one only to keep or to mark it.
+// comeAndLeave returns the packages that are installed although no change names them, and the
+// packages that are removed although no change removes them. A change can name a package only to
+// keep or mark it.
 func comeAndLeave(inv inventory, out []byte, changes []host.PackageChange) (comes, leaves []string) {
 	asked, absent := map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
@@ -135,8 +136,8 @@ func (p *packages) NeededBy(ctx context.Context, names []string) (map[string][]s
 	return reverseDepends(string(r.Stdout)), nil
 }
 
-// reverseDepends reads what apt-cache rdepends writes: a name, a heading, and indented
-// names, with a bar before those that are one of several alternatives.
+// reverseDepends reads the output of apt-cache rdepends: a name, a heading, and indented names,
+// with a bar before alternatives.
 func reverseDepends(out string) map[string][]string {
 	all, name := map[string][]string{}, ""
 	for line := range strings.Lines(out) {

@@ -102,7 +102,7 @@ func TestChroot(t *testing.T) {
 	}
 }
 
-// TestUmask: modes are exact whatever the caller's mask is.
+// TestUmask: modes are exact with any umask of the caller.
 func TestUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	h := open(t, t.TempDir(), local.Options{})
@@ -160,8 +160,8 @@ const mutating = "mkdir,mkdirat,open,openat,openat2,creat,write,pwrite64,writev,
 	"chown,fchown,lchown,fchownat,chmod,fchmod,fchmodat,?fchmodat2,setxattr,lsetxattr,fsetxattr,removexattr,lremovexattr,fremovexattr," +
 	"ioctl,utimensat,futimesat,fsync,fdatasync,syncfs,sync,symlink,symlinkat,link,linkat,mknod,mknodat,rename,renameat,renameat2,unlink,unlinkat,rmdir"
 
-// TestNothingUncounted compares what the kernel was asked for with what was
-// counted, so that no change of the machine escapes fault tests.
+// TestNothingUncounted compares the system calls with the counted operations, so that fault tests
+// cover every change of the host.
 func TestNothingUncounted(t *testing.T) {
 	if root := os.Getenv(childKey); root != "" {
 		syscall.Umask(0)

@@ -37,8 +37,8 @@ func (h *Host) Find(name, dir string) error {
 	return err
 }
 
-// noProgram also says that another root lacks it: there, that is not an
-// error of whoever asked.
+// noProgram adds that the program is missing in a different root, which is not an error of the
+// caller.
 func (h *Host) noProgram(name string, err error) error {
 	if err != nil && h.root != "/" {
 		err = fmt.Errorf("%w (in the root %s: %w)", err, h.root, host.ErrUnsupported)

@@ -19,8 +19,8 @@ const changeName = "FETTLE_CHANGE="
 
 var _ host.Reaper = (*Host)(nil)
 
-// Reap implements host.Reaper. The engine whose programs these are is dead, so
-// they are children of whoever adopts orphans, and nobody else's tree.
+// Reap implements host.Reaper. The engine that started these programs is dead, so their parent is
+// the process that adopts orphans, and they belong to no other tree.
 func (h *Host) Reap(ctx context.Context, lost func(mark string) (bool, time.Duration)) (ended int, err error) {
 	if err := letEnd(ctx, lost); err != nil {
 		return 0, err
@@ -62,8 +62,8 @@ func letEnd(ctx context.Context, lost func(mark string) (bool, time.Duration)) e
 	}
 }
 
-// leftOver finds the processes that have a lost mark, those in the sessions of
-// these, and the descendants of both.
+// leftOver returns the processes with a lost mark, the other processes in their sessions, and the
+// descendants of both.
 func leftOver(all []process, lost func(string) bool) []process {
 	in, sessions := map[int]bool{}, map[int]bool{}
 	for _, p := range all {

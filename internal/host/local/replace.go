@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Become ends this program and begins another in the same process. It comes back with an
-// error only.
+// Become replaces this program with another one in the same process. It returns only an error.
 func Become(file string, argv, env []string) error {
 	if err := syscall.Exec(file, argv, env); err != nil {
 		return fmt.Errorf("cannot begin %s: %w", file, err)
@@ -19,11 +18,11 @@ func Become(file string, argv, env []string) error {
 	return nil
 }
 
-// Beside runs a program of this machine until it ends, and ends it when this process does.
-// When ctx ends it is asked to (SIGTERM), and after some patience made to. The error says
-// how it ended; nil is well.
+// Beside runs a program of this host until it ends, and kills it when this process ends. When ctx
+// ends, Beside sends SIGTERM, and SIGKILL after patience. The error describes how the program
+// ended; nil means success.
 func Beside(ctx context.Context, argv, env []string, out, errs io.Writer, patience time.Duration) error {
-	// The kernel ends a child with the thread that began it, so that one has to stay.
+	// The kernel kills a child when its parent thread ends, so the thread must not end.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)

@@ -76,8 +76,8 @@ func (h *Host) fresh(what, path string) (place, error) {
 	return place{d, base}, nil
 }
 
-// changed drops what the cache knows at and below a path whose entry changed.
-// Behind a link the path has another name too, so everything goes.
+// changed drops cached directories at and below a path whose entry changed. Behind a link the path
+// also has another name, so the whole cache is dropped.
 func (h *Host) changed(p place, path string) {
 	if p.linked {
 		path = "/"
@@ -107,9 +107,8 @@ func (h *Host) openDir(path string) (*dir, error) {
 	return d, nil
 }
 
-// walk goes to a directory name by name and follows the links that are safe.
-// The stack of descriptors gives ".." in a link its meaning, and ends at the
-// root, so that nothing leads out of it.
+// walk opens a directory name by name, and follows only safe links. The stack of descriptors
+// resolves ".." in a link. It ends at the root, so that no path leads out of the root.
 func (h *Host) walk(path string) (int, error) {
 	w := walker{h: h, fds: []int{h.rootFD}}
 	defer w.close()
@@ -133,7 +132,7 @@ func (h *Host) walk(path string) (int, error) {
 	return w.take()
 }
 
-// names splits a path into what has to be entered one after the other.
+// names splits a path into the names to enter, in order.
 func names(path string) []string {
 	var out []string
 	for _, n := range strings.Split(path, "/") {
@@ -175,7 +174,7 @@ func (w *walker) take() (int, error) {
 	return openRetry(w.here(), ".", dirFlags, 0)
 }
 
-// enter goes into a directory, or returns the target of a link there.
+// enter enters a directory, or returns the target of a link with that name.
 func (w *walker) enter(name string) (target string, err error) {
 	fd, err := openRetry(w.here(), name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -198,7 +197,7 @@ func (w *walker) enter(name string) (target string, err error) {
 	return "", unix.ENOTDIR
 }
 
-// follow reads a link if nobody but root could have made or exchanged it.
+// follow reads a link if only trusted users could have created or replaced it.
 func (w *walker) follow(name string, fd int, uid uint32) (string, error) {
 	if w.links++; w.links > maxLinks {
 		return "", unix.ELOOP

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shed gives back the pages of this program's own file that are only read: its code and its
-// constants. What is needed again comes back by itself, from the page cache or the disk. A
-// program that rests uses a few of them, and has touched all when it worked.
+// Shed releases the read-only pages of this program's own file: its code and constants. The kernel
+// loads needed pages again from the page cache or the disk. An idle program uses few of them, but
+// has touched all of them while it worked.
 func Shed() error {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -33,8 +33,8 @@ func Shed() error {
 	return nil
 }
 
-// readOnly reads a line of /proc/PID/maps: the stretch of a mapping of a file that nobody
-// can have written to.
+// readOnly reads a line of /proc/PID/maps. It returns the address range of a mapping of the file
+// that cannot have been written to.
 func readOnly(line, file string) (from, size uintptr, ok bool) {
 	f := strings.Fields(line)
 	if len(f) < 6 || strings.Join(f[5:], " ") != file || strings.Contains(f[1], "w") || !strings.HasSuffix(f[1], "p") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A program that has shed its pages goes on as before.
+// A program that has shed its pages continues to work.
 func TestShed(t *testing.T) {
 	before, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -7,21 +7,20 @@ import (
 	"syscall"
 )
 
-// Stream is a program of this machine whose standard streams are talked to while it
-// runs. It is in a process group of its own: what a person types to interrupt this
-// process does not reach it.
+// Stream is a program of this host whose standard streams are used while it runs. It has its own
+// process group, so that a keyboard interrupt of this process does not reach it.
 type Stream struct {
 	In       io.WriteCloser
 	Out, Err io.Reader
-	// Ended is closed when the program has ended; Code may be asked then.
+	// Ended is closed when the program has ended; Code is valid then.
 	Ended <-chan struct{}
 
 	cmd  *exec.Cmd
 	code int
 }
 
-// StartStream starts a program. Whoever does it reads Out and Err to their ends. The
-// error is exec.ErrNotFound where there is no such program.
+// StartStream starts a program. The caller must read Out and Err to their ends. The error is
+// exec.ErrNotFound if the program does not exist.
 func StartStream(argv []string) (*Stream, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -42,8 +41,8 @@ func StartStream(argv []string) (*Stream, error) {
 	ended := make(chan struct{})
 	s.Ended = ended
 	go func() {
-		// Not cmd.Wait, which closes streams that a process left behind may still hold,
-		// with what it had to say in them.
+		// Not cmd.Wait, which closes streams that a remaining process can still hold, and loses its
+		// output.
 		state, err := cmd.Process.Wait()
 		s.code = -1
 		if err == nil {
@@ -60,11 +59,11 @@ func (s *Stream) Code() int {
 	return s.code
 }
 
-// Kill ends the program and what it started, but for what has left its group. It may
-// be called again, and when all is over.
+// Kill kills the program and its descendants, except processes that have left its group. It can be
+// called repeatedly, and after the end.
 func (s *Stream) Kill() {
 	select {
-	case <-s.Ended: // its number may be another's by now
+	case <-s.Ended: // the number can belong to another process by now
 	default:
 		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 	}

@@ -21,7 +21,7 @@ const (
 	killPause = 5 * time.Millisecond
 )
 
-// process is one line of /proc. pid and start together name it for ever.
+// process is one entry of /proc. pid and start together identify it permanently.
 type process struct {
 	pid, parent, session int
 	start                uint64
@@ -47,9 +47,8 @@ type tree struct {
 
 // runs are the active runs of a host. The zero value is ready.
 //
-// While one is active this process adopts orphaned descendants (it is a child
-// subreaper), so that what daemonizes stays within reach. Whatever survives a
-// run is remembered and reaped later.
+// While a run is active, this process adopts orphaned descendants (it is a child subreaper), so
+// that daemons remain reachable. Processes that survive a run are recorded and reaped later.
 type runs struct {
 	mu     sync.Mutex
 	active map[*tree]bool
@@ -116,8 +115,8 @@ func reaped(pid int) bool {
 	return got == pid || errors.Is(err, unix.ECHILD)
 }
 
-// kill kills until nothing of the tree is left. New children of what is being
-// killed show up in the next round.
+// kill kills until no process of the tree is left. New children of a killed process are found in
+// the next round.
 func (r *runs) kill(t *tree) error {
 	deadline := time.Now().Add(killLimit)
 	for {
@@ -143,7 +142,7 @@ func (r *runs) kill(t *tree) error {
 	}
 }
 
-// killProcess kills exactly this process, not one that got its number since.
+// killProcess kills exactly this process, not a later process with the same number.
 func killProcess(p process) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
@@ -155,8 +154,8 @@ func killProcess(p process) {
 	}
 }
 
-// members finds the tree's processes: by session, by mark, by parent, and as
-// an orphan that nobody else can have made. It remembers them.
+// members returns the tree's processes: by session, by mark, by parent, and as an orphan that can
+// have no other origin. It records them.
 func (t *tree) members(all []process) []process {
 	self := os.Getpid()
 	in := map[int]bool{}
@@ -208,7 +207,7 @@ func (t *tree) marked(p process) bool {
 	return false
 }
 
-// processes lists what runs now. What ends meanwhile is left out.
+// processes returns the running processes, without processes that end meanwhile.
 func processes() []process {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -56,9 +56,8 @@ func connect(socket string, hello bool) (*godbus.Conn, error) {
 	return c, nil
 }
 
-// pin keeps systemd from forgetting a unit, and with it how its last start
-// went, until the release. It needs the message bus: without it less is known
-// of a unit that ends at once.
+// pin keeps systemd from unloading a unit, with the result of its last start, until the release. It
+// needs the message bus. Without the bus, the result of a unit that ends at once is unknown.
 func pin(ctx context.Context, name string) (release func()) {
 	c, err := connect(busSocket, true)
 	if err != nil {

@@ -63,8 +63,8 @@ func (u *units) switchFiles(ctx context.Context, name string, on bool) error {
 	return err
 }
 
-// isSysV tells whether only an init script stands behind the unit. The manager
-// itself cannot enable those: systemctl calls update-rc.d for them.
+// isSysV reports whether the unit has only an init script. The manager itself cannot enable such a
+// unit: systemctl calls update-rc.d.
 func (u *units) isSysV(ctx context.Context, name string) (bool, error) {
 	if isTemplate(name) {
 		return false, nil
@@ -88,8 +88,8 @@ func (u *units) systemctl(ctx context.Context, on bool, name string) error {
 	return nil
 }
 
-// SetMasked implements host.Units. A unit file of the administrator's own in
-// /etc stands in the way of masking and is never overwritten.
+// SetMasked implements host.Units. A unit file that an administrator created in /etc prevents
+// masking and is never overwritten.
 func (u *units) SetMasked(ctx context.Context, name string, on bool) error {
 	name = unitName(name)
 	verb := map[bool]string{true: "mask", false: "unmask"}[on]

@@ -16,8 +16,8 @@ const (
 	// settle is how long a service that systemd calls started at once is
 	// watched for dying at once.
 	settle = 300 * time.Millisecond
-	// lookAgain is the rhythm in which a job is looked at besides its signal,
-	// which is lost with the connection when D-Bus itself restarts.
+	// lookAgain is the interval for polling a job, in addition to its signal. The signal is lost
+	// with the connection if D-Bus itself restarts.
 	lookAgain = time.Second
 )
 
@@ -53,35 +53,34 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 	return nil
 }
 
-// freshen has systemd read the unit's file again where it has changed since:
-// whoever changed it, and whoever died before saying so, a job is about the unit
-// that is on disk.
+// freshen makes systemd read the unit's file again if the file has changed, so that a job uses the
+// unit on disk. The change can be by any process, also by one that died before it could reload.
 func (u *units) freshen(ctx context.Context, verb, name string) {
 	if verb == "stop" {
-		return // by the unit that was started
+		return // stops the unit as it was started
 	}
 	if needs, err := u.NeedsReload(ctx, name); err == nil && needs {
-		_ = u.reload(ctx) // when this fails the job is as it would have been
+		_ = u.reload(ctx) // if this fails, the job uses the loaded unit
 	}
 }
 
-// forgetFailure clears a failed state, and with it the count of quick restarts
-// that would refuse the start of a service that has just been put right. A service that
-// was stopped may have ended with an exit code that systemd calls a failure, as most
-// containers do: the host would count a failed unit that nobody wants any more.
+// forgetFailure clears a failed state, and its count of quick restarts, which would prevent the
+// start of a repaired service. A stopped service can have ended with an exit code that systemd
+// counts as a failure, as most containers do. The host would then report a failed unit that should
+// not run.
 func (u *units) forgetFailure(ctx context.Context, name string) {
 	p, err := u.props(ctx, name)
 	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" && !restarting(p, monotonic()) {
 		return
 	}
 	if c, err := u.bus(); err == nil {
-		// When this fails the start says why it cannot be.
+		// If this fails, the start reports the reason.
 		_ = c.ResetFailedUnitContext(ctx, name)
 	}
 }
 
-// runJob queues the job and waits for its end: done, failed, timeout and so on.
-// "" means that it has ended, but nobody heard how.
+// runJob queues the job and waits for its result: done, failed, timeout and so on. "" means that it
+// has ended with an unknown result.
 func (u *units) runJob(ctx context.Context, verb, name string) (string, error) {
 	c, err := u.bus()
 	if err != nil {
@@ -238,8 +237,8 @@ func exitText(p props) string {
 	return fmt.Sprintf(" (%s, status %d)", result, status)
 }
 
-// explain makes the error of a job, with the unit's last log lines. cause is
-// what callers may act on, or nil.
+// explain returns the error of a job, with the unit's last log lines. cause is the error for
+// callers to distinguish, or nil.
 func (u *units) explain(ctx context.Context, verb, name, why string, cause error) error {
 	text := fmt.Sprintf("cannot %s %s: %s", verb, name, why)
 	if log := u.lastLines(ctx, name); log != "" {
@@ -268,8 +267,8 @@ func (e *jobError) Unwrap() error { return e.cause }
 func (u *units) lastLines(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	// What the service wrote last may still be on its way; without this the
-	// interesting line is often missing.
+	// The last output of the service can still be buffered. Without this, the most useful line is
+	// often missing.
 	_, _ = u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "--sync"}, Timeout: 5 * time.Second})
 	r, err := u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "-u", name, "-n", "10", "-o", "cat", "-q", "--no-pager"}, Timeout: 5 * time.Second})
 	out := strings.TrimSpace(string(r.Stdout))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lastLimit is how long a unit has to live to be taken as started.
+// lastLimit is the time that a unit must run to count as started.
 const lastLimit = time.Second
 
 // launch is how a unit was when its start had ended.

@@ -9,13 +9,13 @@ import (
 const (
 	// loopRestarts is how many automatic restarts since its last start make a unit suspect.
 	loopRestarts = 3
-	// loopWindow is how long a unit has to stay up to count as running. A unit whose restarts
-	// are at least so far apart by its own configuration works in intervals, and does not fail.
+	// loopWindow is the time that a unit must run to count as running. A unit whose configuration
+	// sets a restart interval of at least this time works in intervals, and does not fail.
 	loopWindow = time.Minute
 )
 
-// restarting tells whether a unit is started again and again because it does not stay up.
-// Most of the time systemd calls such a unit active or activating.
+// restarting reports whether a unit is repeatedly restarted because it ends. systemd reports such a
+// unit as active or activating most of the time.
 func restarting(p props, now time.Duration) bool {
 	restarts, _ := p["NRestarts"].(uint32)
 	pause, _ := p["RestartUSec"].(uint64)

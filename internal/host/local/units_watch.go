@@ -8,8 +8,8 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// WatchUnits implements host.UnitWatcher. Only the message bus hands on what changes, so
-// that this is not the connection that the others use.
+// WatchUnits implements host.UnitWatcher. Only the message bus forwards changes, so it uses a
+// separate connection.
 func (u *units) WatchUnits(ctx context.Context, each func(name string)) error {
 	c, err := dbus.NewConnection(func() (*godbus.Conn, error) { return connect(busSocket, true) })
 	if err != nil {
@@ -27,7 +27,7 @@ func (u *units) WatchUnits(ctx context.Context, each func(name string)) error {
 			return ctx.Err()
 		case up := <-updates:
 			each(up.UnitName)
-		case <-wrong: // one that came too fast; the next look finds it
+		case <-wrong: // an update came too fast; the next poll finds it
 		}
 	}
 }
