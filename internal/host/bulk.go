@@ -3,8 +3,8 @@ package host
 // Bulk is a Reader that can look at many entries of a directory at less cost
 // than one by one.
 type Bulk interface {
-	// LstatEach calls each with what Lstat tells of every name in dir, in
-	// order, until it returns false. The answers are those of Lstat.
+	// LstatEach calls each with the result of Lstat for every name in dir, in order, until it
+	// returns false.
 	LstatEach(dir string, names []string, each func(i int, st Stat, err error) bool)
 }
 
@@ -23,7 +23,7 @@ func LstatEach(r Reader, dir string, names []string, each func(i int, st Stat, e
 	}
 }
 
-// JoinPath is SplitPath taken back.
+// JoinPath is the inverse of SplitPath.
 func JoinPath(dir, base string) string {
 	switch {
 	case base == ".":

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// IsNotDir tells whether an operation failed because a component of the path
-// is no directory, so that nothing can stand at the path.
+// IsNotDir reports whether an operation failed because a component of the path is not a directory.
+// No file can then exist at the path.
 func IsNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // IsNoSpace tells whether the disk or a quota is full.
@@ -17,27 +17,27 @@ func IsNoSpace(err error) bool {
 // IsReadOnly tells whether an operation failed because the file system is mounted read-only.
 func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
-// IsLoop tells whether an operation failed because the way to the path goes
-// round in links, so that nothing can stand at the path.
+// IsLoop reports whether an operation failed because the path contains a loop of links. No file can
+// then exist at the path.
 func IsLoop(err error) bool { return errors.Is(err, syscall.ELOOP) }
 
 // PackagesError is a change of packages that failed.
 type PackagesError struct {
-	// Names are the packages that apt or dpkg named as the cause, without
-	// architecture where it is the host's own; none where they did not say.
-	// They need not be among those that the change was about.
+	// Names are the packages that apt or dpkg named as the cause, without the architecture if it is
+	// the host's own; none if apt and dpkg named none. They can differ from the packages of the
+	// change.
 	Names []string
 	Err   error
 }
 
 func (e *PackagesError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the cause.
 func (e *PackagesError) Unwrap() error { return e.Err }
 
-// IsFault tells whether an error of the system is about the machine, and not about what
-// is at a path: a disk that cannot be read, too many open files. It says nothing of the
-// path, so nothing can be decided about it.
+// IsFault reports whether an error of the system concerns the host and not the file at a path: a
+// disk that cannot be read, too many open files. Such an error gives no information about the path,
+// so no decision can depend on it.
 func IsFault(err error) bool {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {

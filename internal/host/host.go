@@ -1,18 +1,20 @@
-// Package host is the port to a managed machine. Verbs and the engine touch a
-// machine through it and through nothing else.
+// Package host is the port to a managed host. Verbs and the engine access a host only through it.
 //
 //	h, err := local.Open("/", local.Options{})
 //	st, err := h.Lstat("/etc/motd")
 //
-// Drivers: local (this machine, or another root on it), mem (a fake that can
-// crash and lose what was not synced), fault (a decorator that fails or kills
-// at the n-th operation). hosttest is the one suite that all of them pass.
+// Drivers:
 //
-// Paths are absolute, clean, with '/' and meant below the host's root: no path,
-// ".." or symbolic link leads out of it. No operation follows a symbolic link
-// at its last component. Symbolic links in the middle of a path are followed
-// only when the link and the directory that holds it belong to root (the rule
-// of systemd-tmpfiles), else the error is ErrUnsafePath.
+//   - local: this host, or another root on it
+//   - mem: a fake that can crash and lose unsynced data
+//   - fault: a decorator that fails or kills at the n-th operation
+//
+// hosttest is the common test suite of all drivers.
+//
+// Paths are absolute and clean, with '/', and relative to the host's root: no path, ".." or
+// symbolic link leads out of it. No operation follows a symbolic link at its last component. A
+// symbolic link in the middle of a path is followed only if the link and its directory belong to
+// root (the rule of systemd-tmpfiles); otherwise the error is ErrUnsafePath.
 package host
 
 import (
@@ -28,17 +30,16 @@ import (
 // Errors that callers act on. Missing paths give an error that is fs.ErrNotExist,
 // existing ones fs.ErrExist; a full disk and the like unwrap to their errno.
 var (
-	// ErrUnsafePath: a link or directory on the way could be exchanged by
-	// somebody who is not root.
+	// ErrUnsafePath: a user other than root could replace a link or directory of the path.
 	ErrUnsafePath = errors.New("unsafe path: a symbolic link on the way is not owned by root")
-	// ErrUnsupported: this host cannot do that, for example units where no
-	// systemd runs. The message says why.
+	// ErrUnsupported: this host does not support the operation, for example units without systemd.
+	// The message has the reason.
 	ErrUnsupported = errors.New("not supported on this host")
-	// ErrNotEmpty: a directory that should go still has entries.
+	// ErrNotEmpty: a directory to remove still has entries.
 	ErrNotEmpty = errors.New("directory is not empty")
 )
 
-// Stat is what lstat tells of a path.
+// Stat is the result of lstat for a path.
 type Stat struct {
 	Type  image.FileType
 	Mode  uint32 // 12 bits
@@ -93,7 +94,7 @@ type Writer interface {
 	// OpenWrite opens an existing regular file for writing in place: the way
 	// for bind-mounted targets only. It does not truncate.
 	OpenWrite(path string) (File, error)
-	// OpenNode opens whatever stands at path for its metadata only.
+	// OpenNode opens the file of any type at path, only for its metadata.
 	OpenNode(path string) (Node, error)
 	// Mkdir makes a directory with exactly this mode, owned by the caller.
 	Mkdir(path string, mode uint32) error
@@ -110,10 +111,9 @@ type Writer interface {
 	Remove(path string) error
 	// SyncDir makes the entries of a directory durable (fsync).
 	SyncDir(path string) error
-	// SyncFS makes everything on the file system that holds path durable
-	// (syncfs). It reports write-back errors of that file system. Whatever sync
-	// failed, of this method or of others: what it should have written may never
-	// be, and a later sync need not say so.
+	// SyncFS makes all data on the file system of path durable (syncfs). It reports write-back
+	// errors of that file system. After any sync fails, its data may never be written, and a later
+	// sync does not necessarily report that.
 	SyncFS(path string) error
 }
 
@@ -166,9 +166,9 @@ type Command struct {
 	// Mutates tells that running it may change the machine: one mutating
 	// operation before it starts.
 	Mutates bool
-	// Watch gets the output as it comes, in order of arrival, from one goroutine
-	// at a time. It may hold the program up; when ctx ends it returns. p is lent.
-	// nil: nobody watches.
+	// Watch receives the output immediately, in order of arrival, from one goroutine at a time. It
+	// can block the program; it must return when ctx ends. p is valid only during the call. nil: no
+	// output is passed on.
 	Watch func(stderr bool, p []byte)
 }
 
@@ -194,24 +194,24 @@ type Accounts interface {
 	// User reads one account; a User with Present false when there is none.
 	User(name string) (image.User, error)
 	Group(name string) (image.Group, error)
-	// SetUser makes the account be as the image, whatever it is now. create
-	// holds the wishes for a new one that an image cannot say.
+	// SetUser changes the account to the image, from any state. create has options for a new
+	// account that an image does not contain.
 	SetUser(ctx context.Context, name string, to image.User, create NewUser) error
-	// SetGroup is SetUser for groups. GID 0 lets the system choose (but for
-	// the group root); nil Members leaves who is in it.
+	// SetGroup is SetUser for groups. With GID 0 the system chooses the number (except for the
+	// group root); nil Members leaves the members unchanged.
 	SetGroup(ctx context.Context, name string, to image.Group, system bool) error
 	SetMember(ctx context.Context, user, group string, present bool) error
 }
 
-// NewUser is what useradd is told besides the account itself.
+// NewUser are the options of useradd in addition to the account itself.
 type NewUser struct {
 	System     bool
 	CreateHome bool
-	// AutoUID lets the system choose the number.
+	// AutoUID: the system chooses the number.
 	AutoUID bool
-	// OwnGroup gives the account a primary group of its own name, which is
-	// made with a number of the system's choice where there is none. The
-	// image's GID says nothing then. AutoUID with GID 0 means the same.
+	// OwnGroup gives the account a primary group with its own name. If the group is missing, it is
+	// created with a number that the system chooses. The image's GID is then ignored. AutoUID with
+	// GID 0 has the same meaning.
 	OwnGroup bool
 }
 
@@ -225,33 +225,33 @@ type PackageChange struct {
 	Auto    *bool
 }
 
-// PackageOutlook is what apt would do for changes, apart from what they ask for. All
+// PackageOutlook are the additional changes that apt would make with the requested changes. All
 // lists are sorted.
 type PackageOutlook struct {
-	// Comes are packages that apt installs, upgrades or downgrades with them.
+	// Comes are additional packages that apt installs, upgrades or downgrades.
 	Comes []string
-	// Leaves are installed packages that apt removes, since they cannot stay. If all
-	// changes are removals, held packages are among them, which apt would not remove.
+	// Leaves are installed packages that apt removes because of conflicts. If all changes are
+	// removals, the list includes held packages, which apt would not remove.
 	Leaves []string
-	// Unneeded are packages that nothing needs any more afterwards, so that apt-get
-	// autoremove removes them: installed as dependencies, and not held.
+	// Unneeded are packages that are no longer needed afterwards and that apt-get autoremove
+	// removes: installed as dependencies, and not held.
 	Unneeded []string
 }
 
-// PackageOffer is what apt knows of a package that is to be installed.
+// PackageOffer is apt's information about a package to install.
 type PackageOffer struct {
-	Version string // that would come: the one that was asked for, or the candidate
-	// Unknown says why there is no such package or version, and what is there instead;
-	// "" if there is one.
+	Version string // the version that apt would install: the requested one, or the candidate
+	// Unknown is the reason if the package or version does not exist, with the available
+	// alternatives; "" if it exists.
 	Unknown string
 }
 
-// PackageOffers are the answers of apt about packages that are to be installed together.
+// PackageOffers are apt's answers about packages to install together.
 type PackageOffers struct {
 	By map[string]PackageOffer
-	// NoLists tells that apt has no package lists, so that it knows nothing.
+	// NoLists: apt has no package lists, and therefore no information.
 	NoLists bool
-	// Along are the packages that come with them, sorted.
+	// Along are the additional packages that are installed, sorted.
 	Along []string
 	// Leaves are installed packages that apt removes for them, sorted.
 	Leaves []string
@@ -266,16 +266,16 @@ type Packages interface {
 	// Installed reads many packages at once. Names unknown to dpkg are
 	// present in the result with an empty Version.
 	Installed(ctx context.Context, names []string) (map[string]image.Package, error)
-	// Change does everything in one apt transaction, without any prompt. It
-	// waits for the dpkg lock and says so through progress. It returns what
-	// else the transaction changed: name to version before.
+	// Change makes all changes in one apt transaction, without any prompt. It waits for the dpkg
+	// lock and reports this through progress. It returns the additional changes of the transaction:
+	// name to previous version.
 	Change(ctx context.Context, changes []PackageChange, progress func(string)) (also map[string]string, err error)
-	// Simulate tells what Change would do besides, without doing it.
+	// Simulate returns the additional changes that Change would make, without making them.
 	Simulate(ctx context.Context, changes []PackageChange) (also map[string]string, err error)
-	// Outlook tells in more detail what apt would do for the changes. Packages in
-	// keep count as installed by an administrator.
+	// Outlook returns more details of apt's additional changes. Packages in keep count as installed
+	// by an administrator.
 	Outlook(ctx context.Context, changes []PackageChange, keep []string) (PackageOutlook, error)
-	// Offers tells what apt knows of packages that are to come.
+	// Offers returns apt's information about packages to install.
 	Offers(ctx context.Context, changes []PackageChange) (PackageOffers, error)
 	// NeededBy lists for each package the installed packages that depend on it, recommend
 	// it or suggest it, sorted.
@@ -284,11 +284,11 @@ type Packages interface {
 	Audit(ctx context.Context) (string, error)
 	// Repair finishes what an interrupted dpkg left (dpkg --configure -a).
 	Repair(ctx context.Context, progress func(string)) error
-	// Remains tells what stays when each of these packages is removed, or has
-	// stayed of one that was removed. Unknown names have an empty answer.
+	// Remains returns the data that remains, or would remain, after the removal of each of these
+	// packages. Unknown names have an empty result.
 	Remains(ctx context.Context, names []string) (map[string]image.Remains, error)
-	// Keep fetches the .deb of an installed version into dir of the host, so
-	// that it can be restored; false when it cannot be had.
+	// Keep stores the .deb of an installed version in a directory of the host, so that the version
+	// can be restored; false if it is not available.
 	Keep(ctx context.Context, name, version string) (deb string, ok bool, err error)
 }
 
@@ -302,9 +302,8 @@ type Units interface {
 	NeedsReload(ctx context.Context, name string) (bool, error)
 	SetEnabled(ctx context.Context, name string, on bool) error
 	SetMasked(ctx context.Context, name string, on bool) error
-	// Job runs start, stop, restart, reload, try-restart or
-	// reload-or-restart, waits for its end, and returns an error with the
-	// unit's last log lines when it failed.
+	// Job runs start, stop, restart, reload, try-restart or reload-or-restart, and waits for its
+	// end. If it fails, the error contains the unit's last log lines.
 	Job(ctx context.Context, verb, name string) error
 }
 
@@ -328,8 +327,8 @@ type Host interface {
 // is returned by the operation instead of doing it.
 type Counter func(op, path string) error
 
-// Exists tells whether something stands at path. It is false for any path
-// whose parent is missing.
+// Exists reports whether a file of any type exists at path. It is false for a path whose parent is
+// missing.
 func Exists(r Reader, path string) (bool, error) {
 	_, err := r.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

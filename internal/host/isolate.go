@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// ErrUsesNetwork: a program that was isolated from the network sent something into it, so
-// that its answer is not the one that it gives on the host.
+// ErrUsesNetwork: a program without access to the network tried to send data, so that its result
+// can differ from the result on the host.
 var ErrUsesNetwork = errors.New("it uses the network")
 
 // Isolator is a host that can run programs so that they do not change its files.
@@ -17,11 +17,11 @@ type Isolator interface {
 	Isolate(network bool) (Isolated, error)
 }
 
-// Isolated is a view of a host whose programs read the files of the host. What they write
-// is seen by programs of the same view only, and is discarded with it.
+// Isolated is a view of a host whose programs can read the files of the host. Only programs of the
+// same view can read their writes, which are discarded with the view.
 type Isolated interface {
-	// Run is Run of the host. The error is ErrUsesNetwork if the result does not count
-	// because the program wanted the network.
+	// Run is Run of the host. The error is ErrUsesNetwork if the result is invalid because the
+	// program tried to use the network.
 	Run(ctx context.Context, c Command) (CommandResult, error)
 	Close() error
 }

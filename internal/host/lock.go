@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// Locker is a file system that can hold one exclusive lock for a process. The
-// lock goes when the process ends, however it ends.
+// Locker is a file system that can hold one exclusive lock for a process. The lock is released when
+// the process ends for any reason.
 type Locker interface {
-	// Lock takes the lock file at path (made with 0600) and writes holder, a
-	// line for people, into it. It never waits: when another process holds the
-	// lock the error is a *LockedError. Closing the lock frees it.
+	// Lock takes the lock file at path (made with 0600) and writes holder, a line for users, into
+	// it. It never waits: if another process holds the lock, the error is a *LockedError. Closing
+	// the lock releases it.
 	Lock(path, holder string) (io.Closer, error)
-	// Holder gives the line of whoever holds the lock now, "" when nobody does.
-	// It takes the lock at no moment, so that looking never refuses anybody.
+	// Holder returns the line of the current holder of the lock, "" if the lock is free. It never
+	// takes the lock, so it cannot cause another process to be refused.
 	Holder(path string) (string, error)
 }
 

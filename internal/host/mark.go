@@ -7,9 +7,9 @@ import (
 
 type markKey struct{}
 
-// WithMark gives every program that is run with the context a mark: what mark
-// says at that moment stands in its environment, and in that of all that it
-// starts. A later engine finds by it what a dead one left running: see Reaper.
+// WithMark marks every program that runs with the context: the result of mark at that moment is in
+// its environment, and in the environment of its descendants. A later engine uses it to find the
+// programs that a dead engine left running: see Reaper.
 func WithMark(ctx context.Context, mark func() string) context.Context {
 	return context.WithValue(ctx, markKey{}, mark)
 }
@@ -30,11 +30,11 @@ type Finder interface {
 	Find(name, dir string) error
 }
 
-// Reaper is a host that can end what a dead engine left running.
+// Reaper is a host that can end programs that a dead engine left running.
 type Reaper interface {
-	// Reap kills every program whose mark is lost, with all that it started,
-	// and gives how many processes that were. It returns when they have gone.
-	// Those with patience may come to their end by themselves that long. What
-	// shed its environment, its session and its parents is not found.
+	// Reap kills every program with a lost mark and its descendants, waits for their end, and
+	// returns the number of processes. Programs with patience get that time to end by themselves.
+	// It does not find processes that have changed their environment, their session and their
+	// parent.
 	Reap(ctx context.Context, lost func(mark string) (lost bool, patience time.Duration)) (ended int, err error)
 }

@@ -2,24 +2,24 @@ package host
 
 import "fettle.dev/fettle/internal/secret"
 
-// Veiled is a host that shows the content of some files only sealed, so that
-// whoever looks at them, compares and keeps them never has what is in them.
+// Veiled is a host that returns the content of some files only in sealed form. Readers that compare
+// and store these files never have their content.
 type Veiled interface {
-	// Sealing is the ID of the key under which the file at a path, or the account
-	// with an address, is read, "" for one that is read as it is.
+	// Sealing returns the ID of the key that seals the file at a path, or the account with an
+	// address. It is "" if the content is not sealed.
 	Sealing(path string) string
-	// Under reads as this host does, but the file at path with the key of this
-	// ID, or as it is where that is "".
+	// Under reads as this host does, except for the file at path: its content is sealed with the
+	// key of this ID, or not sealed if the ID is "".
 	Under(path, key string) Reader
-	// Unseal gives what was sealed with the key of this ID, to be written.
+	// Unseal decrypts content that was sealed with the key of this ID, for writing.
 	Unseal(key string, sealed []byte) ([]byte, error)
-	// Conceal gives the sealed form of content, with the key of this ID.
+	// Conceal returns the sealed form of content, with the key of this ID.
 	Conceal(key string, content []byte) ([]byte, error)
-	// Reveal gives the content that a reference of a list stands for, to be written.
+	// Reveal returns the content of a reference in a list, for writing.
 	Reveal(ref secret.Ref) ([]byte, error)
 }
 
-// Sealing is that of a Veiled, and "" of any other reader.
+// Sealing returns r.Sealing(path) if r is Veiled, and "" for any other reader.
 func Sealing(r Reader, path string) string {
 	if v, ok := r.(Veiled); ok {
 		return v.Sealing(path)

@@ -47,9 +47,8 @@ func (s *Store) writeBallast() error {
 	return errors.Join(err, f.Close())
 }
 
-// ReleaseBallast gives the room back, for undo on a full disk. The journal and
-// the state files do it by themselves when they meet a full disk. A missing
-// ballast is no error.
+// ReleaseBallast frees the reserved space, so that a run can be undone on a full disk. The journal
+// and the state files call it themselves on a full disk. A missing ballast is not an error.
 func (s *Store) ReleaseBallast() error {
 	if err := s.fs.Remove("/ballast"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// escapeBase plus a byte from 0x80 to 0xff is the character that stands for
-// the byte.
+// escapeBase plus a byte from 0x80 to 0xff is the character that represents the byte.
 const escapeBase = 0x10FF00
 
-// Marshal is json.Marshal that keeps every byte of every string: file names
-// need not be UTF-8. Use it with Unmarshal for whatever holds paths or images.
+// Marshal is json.Marshal, but preserves every byte of every string: file names need not be UTF-8.
+// Use it with Unmarshal for all values with paths or images.
 func Marshal(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil || !(bytes.Contains(b, []byte(`\ufffd`)) || hasEscape(b)) {
@@ -42,8 +41,8 @@ func Unmarshal(b []byte, v any) error {
 	return nil
 }
 
-// UnmarshalStrict is Unmarshal that refuses fields which v does not have, and
-// anything behind the value: for what another program wrote.
+// UnmarshalStrict is Unmarshal, but refuses unknown fields and data after the value. It is for the
+// output of other programs.
 func UnmarshalStrict(b []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()

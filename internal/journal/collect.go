@@ -10,12 +10,11 @@ import (
 // keepRuns is how many runs stay when Keep does not say.
 const keepRuns = 50
 
-// Collect removes runs that no part of keep wants, and the objects that nothing
-// needs any more. It never removes an unfinished run, the run of the current
-// state, the state that a kept run started from, what any of these refer to, or
-// an object put since the Store was opened. When it cannot read something that
-// may refer to objects, it removes nothing. It may be killed at any point: a
-// run goes before what it refers to. The caller holds the lock.
+// Collect removes runs that no part of keep retains, and objects that are no longer referenced. It
+// never removes an unfinished run, the run of the current state, the state from which a retained
+// run started, objects that any of these refer to, or an object put since the Store was opened. If
+// it cannot read a file that can contain references, it removes nothing. It can be killed at any
+// time: a run is removed before its objects. The caller must hold the lock.
 func (s *Store) Collect(keep Keep) (Collected, error) {
 	c, err := s.choose(keep)
 	if err != nil {
@@ -29,14 +28,14 @@ func (s *Store) Collect(keep Keep) (Collected, error) {
 	return Collected{Runs: c.runs, Objects: len(c.objects) + len(c.packed), Bytes: c.bytes}, nil
 }
 
-// doomed is what a collection removes.
+// doomed is the set of files that a collection removes.
 type doomed struct {
 	runs     []int // listed runs, ascending
 	journals []int
 	states   []int
-	objects  []string // digests of those in files of their own
-	packed   []string // digests of those in packs that go
-	packs    []int    // packs that go
+	objects  []string // digests of objects in separate files
+	packed   []string // digests of objects in removed packs
+	packs    []int    // packs to remove
 	temps    []string // paths left by crashes
 	bytes    int64    // of the objects
 }
@@ -75,8 +74,8 @@ func (s *Store) choose(keep Keep) (doomed, error) {
 	return d, s.choosePacks(&d, live)
 }
 
-// keptRuns chooses the journals and the states that stay. The last run always
-// does: the next number comes from it.
+// keptRuns returns the journals and the states that remain. The last run always remains, because
+// the next number depends on it.
 func (s *Store) keptRuns(keep Keep) (journals, states map[int]bool, err error) {
 	infos, err := s.Runs()
 	if err != nil {

@@ -137,7 +137,8 @@ func TestCollectKeepsWhatRunsNeed(t *testing.T) {
 		current := must(h.store().State())(t)
 		next := must(h.store().NextRun())(t)
 		keep.DryRun = false
-		// Killed at any operation, it leaves something whole, and goes on.
+		// If it is killed at any operation, the store remains valid, and a new collection
+		// continues.
 		stop := rapid.IntRange(0, 20).Draw(rt, "stop")
 		killed, err := journal.OpenWith(h.fsys.Counted(func(string, string) error {
 			if stop--; stop < 0 {

@@ -10,19 +10,19 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Command is one command that was run on the machine besides the runs: it has no
-// part in what is applied, and nothing takes it back.
+// Command is one command that ran on the host outside of a run. It is not part of the applied state
+// and is never undone.
 type Command struct {
 	Format int `json:"format"` // 1
 	ID     int `json:"id"`     // from 1, never used twice
-	// Action is the name of the action that it was run for, "" for an ad-hoc one.
+	// Action is the name of the action, "" for an ad-hoc command.
 	Action string     `json:"action,omitempty"`
-	Argv   [][]string `json:"argv"` // one or several commands, without what is secret
+	Argv   [][]string `json:"argv"` // one or several commands, without secrets
 	Dir    string     `json:"dir,omitempty"`
 	As     string     `json:"as,omitempty"` // the user that it ran as, "" for fettle's own
-	// Looks tells that it was said to change nothing.
+	// Looks is set if the command is declared to change nothing.
 	Looks    bool   `json:"looks,omitempty"`
-	User     string `json:"user"` // who asked for it
+	User     string `json:"user"` // user that requested it
 	From     string `json:"from"`
 	Typed    string `json:"command"`
 	Version  string `json:"version"`
@@ -30,15 +30,14 @@ type Command struct {
 	Started  int64  `json:"started"`  // ns since 1970
 	Deadline int64  `json:"deadline"` // ns since 1970: it has ended by then
 	Ended    int64  `json:"ended,omitempty"`
-	// Outcome is Succeeded, Failed, or Interrupted where nobody saw its end; ""
-	// while it runs.
+	// Outcome is Succeeded, Failed, or Interrupted if its end was not observed; "" while it runs.
 	Outcome Outcome `json:"outcome,omitempty"`
 	Exit    int     `json:"exit"` // of the last command; -1 when a signal or the timeout ended it
 	Signal  string  `json:"signal,omitempty"`
-	// TimedOut tells that it was ended because it took too long.
+	// TimedOut is set if it was ended at its timeout.
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Error    string `json:"error,omitempty"`
-	// Stdout and Stderr are the ends of what it said, without what is secret.
+	// Stdout and Stderr are the ends of its output, without secrets.
 	Stdout string `json:"stdout,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
 }
@@ -90,7 +89,7 @@ func (s *Store) commandFolder() ([]int, error) {
 	return s.numbers("/commands", ".json")
 }
 
-// claim writes the record under a name that nobody has.
+// claim writes the record under an unused name.
 func (s *Store) claim(c Command) error {
 	b, err := seal(c)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *Store) claim(c Command) error {
 	return s.writeFile(commandPath(c.ID), b)
 }
 
-// dropCommands is best effort: what it leaves, the next command takes.
+// dropCommands is best effort: the next command removes the remaining records.
 func (s *Store) dropCommands(all []int) {
 	for len(all) >= keepCommands {
 		_ = s.fs.Remove(commandPath(all[0]))
@@ -116,8 +115,8 @@ func (s *Store) EndCommand(c Command) error {
 	return nil
 }
 
-// Commands lists the commands that are kept, newest last. One whose record a crash
-// has cut short never began.
+// Commands returns the stored commands, newest last. A record that a crash cut short belongs to a
+// command that never began.
 func (s *Store) Commands() ([]Command, error) {
 	if _, err := s.fs.Lstat("/commands"); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -144,9 +143,9 @@ func (s *Store) Commands() ([]Command, error) {
 	return out, nil
 }
 
-// SettleCommands, which does nothing where all have ended, ends the records of commands whose end nobody saw: what they did
-// stays. The caller holds the lock, so that none which changes something is running;
-// those that only look have ended when their time is over.
+// SettleCommands ends the records of commands whose end was not observed. Their changes remain. If
+// all commands have ended, it does nothing. The caller must hold the lock, so that no changing
+// command is running. Commands that only read have ended at their deadline.
 func (s *Store) SettleCommands() error {
 	all, err := s.Commands()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// acked is what the store promised to keep so far.
+// acked is the data that the store has promised to be durable so far.
 type acked struct {
 	records map[int]int // by run
 	objects []string
@@ -18,7 +18,7 @@ type acked struct {
 	frozen  bool
 }
 
-// script is two whole runs and one that stays open.
+// script runs two complete runs and one that stays open.
 func script(s *journal.Store, a *acked) error {
 	for run := 1; run <= 3; run++ {
 		for i := range 3 * run * run { // few and many: both ways to sync
@@ -85,8 +85,8 @@ func TestPowerCutAfterEveryOperation(t *testing.T) {
 	}
 }
 
-// afterCut checks every promise on what a power cut left, twice: recovery is
-// cut as well.
+// afterCut checks every promise after a power cut, twice, because the power can also be cut during
+// recovery.
 func afterCut(t *testing.T, fsys *mem.FS, a acked, at string) {
 	t.Helper()
 	s, err := journal.OpenWith(fsys, journal.Options{Now: fixedNow})
@@ -144,7 +144,7 @@ func TestUnsyncedIsLost(t *testing.T) {
 		after := open(t, fsys.CrashClone(rand.New(rand.NewPCG(seed, 1))))
 		if after.Verify(digest) != nil {
 			lost++
-			// Whatever is left under the name is not taken for the content.
+			// The remaining file of that name is not accepted as the content.
 			must(after.PutBytes([]byte("never synced")))(t)
 			check(t, after.Verify(digest))
 		}

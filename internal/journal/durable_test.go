@@ -55,7 +55,7 @@ func TestFolderOfAnObjectIsDurable(t *testing.T) {
 	}
 }
 
-// TestSyncOfNothing: what is durable is not made durable again.
+// TestSyncOfNothing: durable data is not synced again.
 func TestSyncOfNothing(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	ops := 0
@@ -97,9 +97,9 @@ func TestFailedRewriteHidesNothing(t *testing.T) {
 	}
 }
 
-// TestFailedPackSyncForgets: what went into a pack that could not be made
-// durable is gone, and when it comes again it goes into another pack: a second
-// sync of the same file could succeed without having written anything.
+// TestFailedPackSyncForgets: content in a pack that could not be made durable is lost, and a
+// repeated Put writes it into another pack. A second sync of the same file could succeed without
+// writing anything.
 func TestFailedPackSyncForgets(t *testing.T) {
 	for _, op := range []string{host.OpSync, host.OpSyncDir} {
 		fsys := mem.NewFS(mem.Options{})

@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// What is read of the first and the last record of a run is all that they have.
+// The decoded first and last records of a run are complete.
 func TestEdge(t *testing.T) {
 	for _, r := range []Record{
 		{Kind: Begin, At: 5, Header: &Header{Format: 1, Run: 3, Operation: OpApply, Base: 2, Target: "web1", Revision: repo.Revision{Commit: "abc"}, List: "l", Plan: "p", User: "an\xffn", Command: "fettle apply"}},

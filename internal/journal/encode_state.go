@@ -67,8 +67,8 @@ func (o *object) entry(e *Entry) {
 	o.b = append(o.b, '}')
 }
 
-// unmarshalState gives what Unmarshal gives. What marshalState wrote in the
-// plainest way it reads by hand, all else as Unmarshal does.
+// unmarshalState returns the same result as Unmarshal. It parses the simplest form of
+// marshalState's output itself, and passes other input to Unmarshal.
 func unmarshalState(b []byte, st *State) error {
 	const before, after = `,"entries":[`, `],"`
 	start := bytes.Index(b, []byte(before))
@@ -101,8 +101,8 @@ func hasControl(b []byte) bool {
 	return false
 }
 
-// scanner reads entries as marshalState writes them. Text that is written
-// otherwise is bad, whatever it means.
+// scanner reads entries in the form that marshalState writes. Text in any other form is bad, even
+// if it is equivalent.
 type scanner struct {
 	rest   string
 	bad    bool
@@ -139,8 +139,7 @@ func (s *scanner) unescaped(quoted string) (t string) {
 	return t
 }
 
-// quoted is where the quote is that ends the string which goes on with s; -1
-// for nowhere.
+// quoted returns the place of the quote that ends the string whose rest is s; -1 if there is none.
 func quoted(s string) int {
 	for from := 0; ; {
 		i := strings.IndexByte(s[from:], '"')

@@ -88,14 +88,14 @@ func TestEncodeIsMarshal(t *testing.T) {
 	})
 }
 
-// TestStateByHand: the state that is written and read by hand is the one that
-// reflection writes and reads.
+// TestStateByHand: the specialized encoder and decoder of states have the same results as
+// reflection.
 func TestStateByHand(t *testing.T) {
 	plain := rapid.StringMatching(`[ -~é]{1,8}`)
 	rapid.Check(t, func(t *rapid.T) {
 		var st State
 		fill(t, reflect.ValueOf(&st).Elem(), 0)
-		if rapid.Bool().Draw(t, "plain") { // what is read by hand
+		if rapid.Bool().Draw(t, "plain") { // input of the specialized decoder
 			st = State{Format: 1, Run: st.Run, List: plain.Draw(t, "list"), Entries: st.Entries, Complete: st.Complete}
 			for i := range st.Entries {
 				e := &st.Entries[i]
@@ -114,7 +114,7 @@ func TestStateByHand(t *testing.T) {
 			t.Fatalf("by hand %s (%v)\nmarshal %s", got, err, want)
 		}
 		sameStates(t, got)
-		if len(got) > 2 { // and what nobody wrote is read, or refused, alike
+		if len(got) > 2 { // modified input has the same result or error
 			i := rapid.IntRange(0, len(got)-1).Draw(t, "at")
 			got[i] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 			sameStates(t, got)
@@ -151,7 +151,7 @@ func TestPlainStateIsScanned(t *testing.T) {
 	}
 }
 
-// sameButEmpty compares by what is written: an empty slice is as good as none.
+// sameButEmpty compares the encoded records: an empty slice equals nil.
 func sameButEmpty(a, b Record) bool {
 	x, errX := Marshal(a)
 	y, errY := Marshal(b)
@@ -171,8 +171,8 @@ func TestEscapeInverts(t *testing.T) {
 	})
 }
 
-// TestEntriesAreReadByHand: an entry with any origin is taken from the text as
-// far as it goes, so that a state is never read twice for one of them.
+// TestEntriesAreReadByHand: entries with any origin are decoded directly from the text, so that a
+// state is never decoded twice because of one entry.
 func TestEntriesAreReadByHand(t *testing.T) {
 	plain := rapid.StringMatching(`[ -~é]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {

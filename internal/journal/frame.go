@@ -17,8 +17,8 @@ const (
 // castagnoli is crc32c. crc32 keeps the table by itself and makes it once.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// CorruptError tells that a journal is damaged in its middle, which no crash
-// does. What stands before the damage was read and is right.
+// CorruptError means that a journal is damaged in its middle, which a crash never causes. Records
+// before the damage were read and are valid.
 type CorruptError struct {
 	Run    int
 	Offset int64 // of the first bad byte
@@ -29,7 +29,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("cannot read the journal of run %d beyond byte %d: %s; the disk has lost data: check it, and restore the state directory from a backup", e.Run, e.Offset, e.Reason)
 }
 
-// NewerFormatError tells that a newer fettle wrote what was to be read.
+// NewerFormatError means that a newer fettle wrote the file.
 type NewerFormatError struct{ What string }
 
 func (e *NewerFormatError) Error() string {
@@ -77,8 +77,8 @@ func (f frame) decode() (Record, error) {
 	return r, err
 }
 
-// edge decodes what a record has that begins or ends a run, and leaves out what others
-// have: to learn to read images would cost more than all that is read.
+// edge decodes only the fields of records that begin or end a run. Decoding types with images would
+// cost more than all other reading.
 func (f frame) edge() (Record, error) {
 	var e struct {
 		Kind    RecordKind `json:"k"`
@@ -91,11 +91,11 @@ func (f frame) edge() (Record, error) {
 	return Record{Seq: f.seq, Kind: e.Kind, At: e.At, Header: e.Header, Outcome: e.Outcome, Summary: e.Summary}, err
 }
 
-// scanned is what the bytes of a journal hold.
+// scanned is the decoded content of a journal.
 type scanned struct {
 	records []Record
-	good    int64  // where the valid prefix ends
-	last    Record // the last readable record, beyond damage too
+	good    int64  // end of the valid prefix
+	last    Record // the last readable record, also after damage
 	proved  bool   // the run has ended although its journal has no end
 }
 

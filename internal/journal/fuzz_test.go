@@ -34,7 +34,8 @@ func sample(t testing.TB) (b []byte, recs []Record, at []int) {
 	return b, recs, append(at, len(b))
 }
 
-// law: what is read is a prefix of what was written, and an error is a clear one.
+// law: the records that are read are a prefix of the records that were written, and an error has a
+// defined type.
 func law(t testing.TB, b []byte, recs []Record) scanned {
 	t.Helper()
 	sc, err := scan(7, b)
@@ -83,8 +84,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestEveryFlip: the records before the flip are read, and damage before the
-// last sync is told from a torn tail.
+// TestEveryFlip: the records before the flip are read, and damage before the last sync is
+// distinguished from a torn tail.
 func TestEveryFlip(t *testing.T) {
 	b, recs, at := sample(t)
 	for p := range b {

@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// TestHalfAWriteIsWrittenAgain: on a full disk a write comes half through. With
-// the room of the ballast it is written once more, in its place and not behind
-// the half; where that fails too, the error is told and what was durable stays.
+// TestHalfAWriteIsWrittenAgain: on a full disk only half of a write succeeds. With the space of the
+// ballast it is repeated at the same place, not after the half. If that also fails, the error is
+// returned and durable data remains.
 func TestHalfAWriteIsWrittenAgain(t *testing.T) {
 	again := 0
 	for _, worse := range []string{"", host.OpTruncate, host.OpRemove} {

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestIndexSparesReadingPacks: who has the indexes looks at no pack, and finds
-// in them what the packs say themselves.
+// TestIndexSparesReadingPacks: with the indexes no pack is read, and they have the same content as
+// the packs.
 func TestIndexSparesReadingPacks(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	s, err := OpenWith(fsys, Options{})
@@ -43,8 +43,8 @@ func TestIndexSparesReadingPacks(t *testing.T) {
 	}
 }
 
-// TestIndexOutOfItsPack: an index whose sum is right is still not believed about
-// what lies beyond the pack, or where nothing can lie.
+// TestIndexOutOfItsPack: an index with a valid checksum is not trusted for places outside of the
+// pack.
 func TestIndexOutOfItsPack(t *testing.T) {
 	const size = 1000
 	index := func(offset uint64, length uint32) []byte {

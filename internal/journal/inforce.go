@@ -11,7 +11,7 @@ import (
 // LostError tells that something of the state directory is lost or damaged which
 // cannot be made again.
 type LostError struct {
-	What string // what is lost, and why it cannot be made again
+	What string // the lost data, and why it cannot be restored
 	Err  error  // the cause, if there is one
 }
 
@@ -21,9 +21,9 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// inForce is the run whose state is in force: the newest one that has ended, or 0.
-// Three things show that a run has ended: its journal, its state file, and the
-// pointer. Any one of them is enough to notice that another one is lost.
+// inForce returns the run whose state is in force: the newest run that has ended, or 0. A run has
+// ended if its journal, its state file or the pointer shows it. Each of them is sufficient to
+// detect that another one is lost.
 func (s *Store) inForce(note func(string, ...any)) (int, error) {
 	pointed, perr := s.pointed()
 	if perr != nil && !errors.Is(perr, errDamaged) && !errors.Is(perr, fs.ErrNotExist) {

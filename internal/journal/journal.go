@@ -13,8 +13,8 @@ import (
 // flushAt is how much is gathered before it is written without a sync, in bytes.
 const flushAt = 1 << 20
 
-// Journal is an open run. It is safe for concurrent use; what was appended
-// before a Sync began is durable when it returns.
+// Journal is an open run. It is safe for concurrent use. Records appended before a Sync began are
+// durable when it returns.
 type Journal struct {
 	s   *Store
 	run int
@@ -33,7 +33,7 @@ type Journal struct {
 	changed map[addr.Addr]bool
 }
 
-// UnfinishedError tells that a run has to be recovered before another begins.
+// UnfinishedError means that a run must be recovered before another run can begin.
 type UnfinishedError struct{ Run int }
 
 func (e *UnfinishedError) Error() string {
@@ -190,7 +190,7 @@ func (j *Journal) flush() error {
 	return nil
 }
 
-// rewind takes back a write that came only half through.
+// rewind reverts a partial write.
 func (j *Journal) rewind() error {
 	if err := j.f.Truncate(j.size); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (j *Journal) kill(err error) error {
 	return j.dead
 }
 
-// Close frees the file. What was not synced may be lost.
+// Close closes the file. Unsynced data can be lost.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -31,8 +31,8 @@ func (h *history) opened(to int) {
 	check(h.t, errors.Join(j.Sync(), j.Close()))
 }
 
-// TestCollectKeepsTheGoal: the state that an unfinished rollback goes to stays,
-// that of one that ended does not.
+// TestCollectKeepsTheGoal: the target state of an unfinished rollback remains; the target state of
+// a finished rollback does not.
 func TestCollectKeepsTheGoal(t *testing.T) {
 	for _, to := range []int{0, 1, 2} {
 		h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
@@ -41,7 +41,7 @@ func TestCollectKeepsTheGoal(t *testing.T) {
 		}
 		h.opened(to)
 		must(h.store().Collect(journal.Keep{Runs: 1}))(t)
-		want := "[000004.json 000005.json]" // what it started from, and that run's own
+		want := "[000004.json 000005.json]" // its initial state, and the state of that run
 		if to > 0 {
 			want = fmt.Sprintf("[%06d.json 000004.json 000005.json]", to)
 		}
@@ -62,8 +62,7 @@ func TestCollectKeepsTheGoal(t *testing.T) {
 	}
 }
 
-// TestCollectByAge: a run is as young as its end, and one that is just as old
-// as what is kept goes.
+// TestCollectByAge: the age of a run counts from its end. A run exactly at the limit is removed.
 func TestCollectByAge(t *testing.T) {
 	for _, c := range []struct {
 		within time.Duration
@@ -79,7 +78,7 @@ func TestCollectByAge(t *testing.T) {
 			t.Errorf("within %s %s go, want %s", c.within, got, c.want)
 		}
 	}
-	// With a clock that was put back, nothing is young by itself.
+	// After the clock was set back, no run counts as young.
 	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
 	for range 3 {
 		h.run(journal.Commit, 1)
@@ -90,8 +89,8 @@ func TestCollectByAge(t *testing.T) {
 	}
 }
 
-// TestCollectKeepsTheNumber: nothing to collect is no error, and a run that
-// never began still has its number.
+// TestCollectKeepsTheNumber: an empty collection is not an error, and a run that never began still
+// has its number.
 func TestCollectKeepsTheNumber(t *testing.T) {
 	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
 	if c := must(h.store().Collect(journal.Keep{Runs: 1}))(t); len(c.Runs) > 0 {
@@ -126,8 +125,8 @@ func TestCollectStopsAtAnIndex(t *testing.T) {
 	}
 }
 
-// TestCollectedIsPutAgain: who collected knows at once what is gone, so that the
-// same content is written when it comes again, and still has what stays.
+// TestCollectedIsPutAgain: after a collection, the Store immediately treats removed content as
+// missing and writes it again. Retained content is still known.
 func TestCollectedIsPutAgain(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	dead := fill(t, open(t, fsys), 0, 20)
@@ -151,8 +150,8 @@ func TestCollectedIsPutAgain(t *testing.T) {
 	readable(t, open(t, fsys), live, 20)
 }
 
-// TestMarshalTellsErrors: what JSON cannot hold is an error, also beside names
-// that are no UTF-8.
+// TestMarshalTellsErrors: values that JSON cannot represent are an error, also together with names
+// that are not UTF-8.
 func TestMarshalTellsErrors(t *testing.T) {
 	for _, v := range []any{math.NaN(), map[string]any{"\xff": math.Inf(1)}, func() {}} {
 		if b, err := journal.Marshal(v); err == nil {
@@ -199,8 +198,8 @@ func TestCollectKeepsFifty(t *testing.T) {
 	}
 }
 
-// TestCollectRefusesWhatIsTooLarge: a list that is too large to be searched may
-// refer to anything, so nothing goes.
+// TestCollectRefusesWhatIsTooLarge: a list that is too large to search can refer to any object, so
+// nothing is removed.
 func TestCollectRefusesWhatIsTooLarge(t *testing.T) {
 	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
 	h.run(journal.Commit, 1)
@@ -241,8 +240,7 @@ func (c claimed) Stat() (host.Stat, error) {
 	return st, err
 }
 
-// TestOnlyRunsAreRuns: what lies beside the journals and is none counts for
-// nothing and is left alone.
+// TestOnlyRunsAreRuns: other files beside the journals are ignored and remain.
 func TestOnlyRunsAreRuns(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	s := open(t, fsys)

@@ -13,8 +13,8 @@ const (
 	maxKey  = 16 << 20 // bytes
 )
 
-// SaveKey keeps a small file by name beside the journal, durably: a key that is
-// encrypted, or what is sealed with one. The same content is not written again.
+// SaveKey stores a small file by name beside the journal, durably: an encrypted key, or data that
+// is sealed with a key. Unchanged content is not written again.
 func (s *Store) SaveKey(name string, b []byte) error {
 	if was, err := s.Key(name); err == nil && bytes.Equal(was, b) {
 		return nil

@@ -30,7 +30,7 @@ func frames(payloads ...string) []byte {
 	return out
 }
 
-// TestHeaders: a journal that does not begin as its own run is nobody's.
+// TestHeaders: a journal whose header does not match its run is refused.
 func TestHeaders(t *testing.T) {
 	var corrupt *journal.CorruptError
 	var newer *journal.NewerFormatError
@@ -107,8 +107,8 @@ func TestJournalLimits(t *testing.T) {
 	}
 }
 
-// TestRewind: a write that the full disk cut short is written anew behind what
-// was there, from the room of the ballast.
+// TestRewind: a write that a full disk cut short is repeated at its place, with the space of the
+// ballast.
 func TestRewind(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	full := false
@@ -173,7 +173,7 @@ func TestBallast(t *testing.T) {
 	}
 }
 
-// TestStateDirectory: what it is made of, and which it refuses.
+// TestStateDirectory: its modes, and the formats that are refused.
 func TestStateDirectory(t *testing.T) {
 	for text, want := range map[string]string{"x\n": `says "x\n" and not 1`, "0\n": "not 1", "": "not 1", "2\n": "a newer fettle", strings.Repeat("1", 65): "longer than 64 bytes", " 1 \n": ""} {
 		fsys := mem.NewFS(mem.Options{})
@@ -220,8 +220,8 @@ func (r *brokenReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestObjectsThatAreNone: what is no name, is too large, or could not be read to
-// its end is refused and leaves nothing behind.
+// TestObjectsThatAreNone: an invalid name, a size above the limit or a failed read is refused, and
+// no file remains.
 func TestObjectsThatAreNone(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	s := open(t, fsys)

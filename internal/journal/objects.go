@@ -26,7 +26,7 @@ func DigestOf(b []byte) string {
 
 func named(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 
-// objectPath is where an object lives; false for what is no digest.
+// objectPath returns the path of an object; false if digest is invalid.
 func objectPath(digest string) (string, bool) {
 	h, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || len(h) != 64 || strings.Trim(h, "0123456789abcdef") != "" {
@@ -35,9 +35,9 @@ func objectPath(digest string) (string, bool) {
 	return "/objects/" + h[:2] + "/" + h[2:], true
 }
 
-// Put stores everything that r gives, at most once however often it comes, and
-// keeps the holes of a sparse host.File. The object is not durable before
-// SyncObjects. After an error nothing is stored, but for the Part of a Breakable r.
+// Put stores the content of r, only once even if it is put again, and keeps the holes of a sparse
+// host.File. The object is not durable before SyncObjects. After an error nothing is stored, except
+// the Part of a Breakable r.
 func (s *Store) Put(r io.Reader) (digest string, size int64, err error) {
 	if f, ok := r.(sparse); ok {
 		if end, err := fileSize(f); err == nil && end > smallObject {
@@ -91,7 +91,7 @@ func (s *Store) putLarge(r io.Reader, fill func(*staging) error) (string, int64,
 		return "", 0, w.brokeOff(r, err)
 	}
 	if b, ok := r.(Breakable); ok {
-		s.DropPart(b.Wanted()) // all is here, or something else came
+		s.DropPart(b.Wanted()) // it is complete, or the content differs
 	}
 	digest := named(w.hash.Sum(nil))
 	if s.trusted(digest, w.size) {
@@ -104,7 +104,7 @@ func (s *Store) putLarge(r io.Reader, fill func(*staging) error) (string, int64,
 	return digest, w.size, w.commit(digest)
 }
 
-// Has tells whether an object is there. It looks at the name only.
+// Has reports whether an object exists. It checks only the name.
 func (s *Store) Has(digest string) bool {
 	p, ok := objectPath(digest)
 	if !ok {
@@ -119,10 +119,10 @@ func (s *Store) Has(digest string) bool {
 	return err == nil && st.Type == image.Regular
 }
 
-// trusted tells whether an object exists and is sound, so that it need not be
-// written again. One that this process did not write is read: a crash can
-// leave a name whose content never reached the disk. It is then made durable
-// with the next batch, for the process that wrote it may not have come to that.
+// trusted reports whether an object exists and is valid, so that it need not be written again. An
+// object that this process did not write is read, because after a crash a name can exist without
+// its content. The object is then synced with the next batch, because the process that wrote it may
+// not have done so.
 func (s *Store) trusted(digest string, size int64) bool {
 	s.mu.Lock()
 	ok := s.known[digest]
@@ -162,17 +162,17 @@ func (s *Store) sound(digest string, size int64) bool {
 	return s.Verify(digest) == nil
 }
 
-// hasFolder tells whether the folder of an object in a file of its own is there.
-// What a run stores anew has mostly none, and each look for such a file would
-// cost as much as one that finds it. Folders are made by this Store or were there
-// before; one that somebody else made since only costs storing content twice.
+// hasFolder reports whether the directory of an object in a separate file exists. For new content
+// it usually does not exist, and each lookup of such a file would cost as much as a successful one.
+// This Store created the directory, or it existed before. If another process has created it since,
+// the only cost is that content is stored twice.
 func (s *Store) hasFolder(digest string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.folders == nil {
 		names, err := s.fs.ReadDir("/objects")
 		if err != nil {
-			return true // looking tells
+			return true // the lookup decides
 		}
 		s.folders = map[string]bool{}
 		for _, n := range names {

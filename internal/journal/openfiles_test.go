@@ -55,8 +55,8 @@ func (f *openedFile) Close() error {
 	return f.File.Close()
 }
 
-// TestNothingStaysOpen: whatever was asked, only packs stay open, each once, and
-// an agent that lives for years does not run out of files.
+// TestNothingStaysOpen: after every operation only packs stay open, each once, so that an agent
+// that runs for years does not run out of files.
 func TestNothingStaysOpen(t *testing.T) {
 	world, loose, packed := readWorld(t)
 	for name, ask := range map[string]func(s *journal.Store) error{

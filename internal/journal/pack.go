@@ -18,23 +18,23 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Packs hold many small objects in one file, so that a run that touches ten
-// thousand files does not make ten thousand more. A process writes packs of its
-// own and never appends to one that it found.
+// Packs store many small objects in one file, so that a run that changes ten thousand files does
+// not create ten thousand more. A process writes its own packs and never appends to an existing
+// pack.
 //
 //	/packs/000003.pack   "FETTLEPACK1\n"  record*
-//	record               length u32  sha256 [32]  content        (little endian)
-//	/packs/000003.idx    "FETTLEINDX1\n"  size of the pack u64  (sha256 [32]  offset u64  length u32)*  crc32c u32
+//	record	           length u32  sha256 [32]  content        (little endian)
+//	/packs/000003.idx	"FETTLEINDX1\n"  size of the pack u64  (sha256 [32]  offset u64  length u32)*  crc32c u32
 //
-// The index is a saving: one that is missing, damaged or about another size is
-// made again from the pack, up to the first record that does not hold what its
-// sum says, which is where a crash tore it.
+// The index saves reading the pack. If it is missing, damaged or for another size, it is created
+// again from the pack, up to the first record that does not match its checksum, which a crash cut
+// short.
 const (
 	packMagic  = "FETTLEPACK1\n"
 	indexMagic = "FETTLEINDX1\n"
 	packDir    = "/packs"
-	// packed is up to which size content goes into a pack, in bytes: files that
-	// are held in memory anyway, and the lists and plans of large runs.
+	// packed is the maximum size of content in a pack, in bytes: files that fit into memory, and
+	// the lists and plans of large runs.
 	packed     = 16 << 20
 	packHeader = 4 + sha256.Size
 	indexEntry = sha256.Size + 12
@@ -42,7 +42,7 @@ const (
 	packBuffer = 1 << 20
 )
 
-// place is where a packed object's content stands.
+// place is the position of a packed object's content.
 type place struct {
 	pack   int
 	offset int64
@@ -66,10 +66,10 @@ type packWriter struct {
 	f        host.File
 	written  int64 // bytes handed to the file
 	buf      []byte
-	digests  []string // all in it
-	unsynced []string // of them, those since the last sync
-	// moved are those of the unsynced that came out of another pack, with their
-	// place there, which holds until they are durable here.
+	digests  []string // all digests in the pack
+	unsynced []string // the digests since the last sync
+	// moved are the unsynced objects that were copied from another pack, with their places there.
+	// These places are valid until the copies are durable.
 	moved map[string]place
 	named bool // its own directory entry is durable
 }
@@ -244,8 +244,8 @@ func (s *Store) flushPack() error {
 	return err
 }
 
-// writePack writes to the end of the current pack. A pack that could not be
-// written is given up, with all that is not durable yet.
+// writePack writes to the end of the current pack. After an error, the pack and its unsynced
+// content are dropped.
 func (s *Store) writePack(b []byte) error {
 	w := s.packs.cur
 	n, err := w.f.Write(b)
@@ -301,7 +301,7 @@ func (s *Store) writeIndex(w *packWriter) {
 	_ = f.Close()
 }
 
-// dropPack forgets what the current pack holds and nobody can count on.
+// dropPack drops the current pack and forgets its unsynced objects.
 func (s *Store) dropPack() {
 	w := s.packs.cur
 	if w == nil {

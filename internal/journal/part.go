@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Breakable is a reader of content that comes from afar and may break off. What came
-// of it until then is kept for the next attempt: see Store.Part.
+// Breakable is a reader of remote content that can fail in the middle. The content until then is
+// kept for the next attempt: see Store.Part.
 type Breakable interface {
 	io.Reader
-	// Wanted is the digest of all the content.
+	// Wanted returns the digest of the complete content.
 	Wanted() string
 }
 
-// partPrefix is of files with the beginning of an object. Collect takes them for what
-// a crash left, and removes them.
+// partPrefix is the prefix of files with the beginning of an object. Collect treats them as remains
+// of a crash and removes them.
 const partPrefix = "/objects/tmp-part-"
 
 func partPath(digest string) (string, bool) {
@@ -24,9 +24,9 @@ func partPath(digest string) (string, bool) {
 	return partPrefix + strings.TrimPrefix(digest, "sha256:"), ok
 }
 
-// Part gives the beginning of content whose transfer broke off, and how many bytes of
-// it there are; ok is false where there is none. It need not be sound: it was never
-// durable, and nobody has checked it. The caller closes the reader.
+// Part returns the beginning of content whose transfer failed, and its length in bytes; ok is false
+// if there is none. It can be damaged, because it was neither synced nor checked. The caller must
+// close the reader.
 func (s *Store) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
 	path, ok := partPath(digest)
 	if !ok {
@@ -94,8 +94,8 @@ func (s *Store) dropParts() error {
 	return err
 }
 
-// brokeOff keeps what has come when r broke off, which is then err, and removes an
-// older beginning where that was not it, for it is of no use or takes room.
+// brokeOff stores the received content after r failed with err. If that is not possible, it removes
+// an older part, which is useless or occupies space.
 func (w *staging) brokeOff(r io.Reader, err error) error {
 	b, ok := r.(Breakable)
 	if ok && w.failed == nil && w.leave(b.Wanted()) == nil {

@@ -31,8 +31,8 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// Content that breaks off keeps its beginning, of the last such content only, until it
-// is whole, is something else, or is collected.
+// Content that fails in the middle keeps its beginning, only for the last such content. The
+// beginning is kept until the content is complete, differs, or is collected.
 func TestPart(t *testing.T) {
 	h, err := local.Open(t.TempDir(), local.Options{})
 	check(t, err)
@@ -78,7 +78,7 @@ func TestPart(t *testing.T) {
 			parts("1")
 			put(breaks(two, 2<<20), errBroke)
 			parts("2")
-			put(afar{bytes.NewReader(one), journal.DigestOf(two)}, nil) // something else
+			put(afar{bytes.NewReader(one), journal.DigestOf(two)}, nil) // different content
 			parts("")
 			check(t, s.KeepPart(journal.DigestOf(two), bytes.NewReader(two[:100])))
 			parts("2")

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// proof is what shows that a run has ended, besides its own journal. A run ends with
-// its journal, then its state file, then the pointer; the next one begins after that.
+// proof is the evidence, except its own journal, that a run has ended. At its end a run writes its
+// journal, then its state file, then the pointer; the next run begins after that.
 type proof struct {
 	at   bool // the pointer names the run, or it has a state file
 	next bool // the next run that began started from its state

@@ -20,8 +20,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("cannot use object %s: its content is damaged; check the disk, and restore the object from a backup", e.Digest)
 }
 
-// Open reads an object. A damaged one gives a *DamagedError in place of io.EOF:
-// what was read until then must not be used. The caller closes the reader.
+// Open opens an object. A damaged object returns a *DamagedError instead of io.EOF: its content
+// must not be used. The caller must close the reader.
 func (s *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	if r, ok, err := s.openPacked(digest); err != nil {
 		return nil, 0, err

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-func largeText() []byte { return bytes.Repeat([]byte("large"), 215_000) } // more than goes through memory
+func largeText() []byte { return bytes.Repeat([]byte("large"), 215_000) } // too large for the path through memory
 
 // readWorld has three runs, the last of them open, loose and packed objects, and
 // every setting.
@@ -34,8 +34,8 @@ func readWorld(t *testing.T) (fsys *mem.FS, loose, packed string) {
 
 func say(v any, err error) (string, error) { return fmt.Sprintf("%+v", v), err }
 
-// TestErrorAtEveryLook: whatever cannot be read is said, or makes no difference.
-// It never passes for something that is not there.
+// TestErrorAtEveryLook: every read error is reported or makes no difference. It never counts as a
+// missing file.
 func TestErrorAtEveryLook(t *testing.T) {
 	fsys, loose, packed := readWorld(t)
 	copied := func(s *journal.Store, digest string) (string, error) {
@@ -93,8 +93,7 @@ func TestErrorAtEveryLook(t *testing.T) {
 	}
 }
 
-// TestErrorAtEveryLookAtALargeObject: the same for what does not go through
-// memory.
+// TestErrorAtEveryLookAtALargeObject: the same for large content, which is not read into memory.
 func TestErrorAtEveryLookAtALargeObject(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	s := open(t, fsys)

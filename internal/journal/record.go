@@ -6,12 +6,12 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// RecordKind is what a record says.
+// RecordKind is the type of a record.
 type RecordKind string
 
-// The records of a run, in the order in which they can stand.
+// The records of a run, in their possible order.
 const (
-	// Begin opens the journal: what runs, from what, for whom.
+	// Begin opens the journal: the operation, the initial state, the user.
 	Begin RecordKind = "begin"
 	// Move is one file change of a batch: before-image, target and temporary
 	// name. It is durable before the temporary exists.
@@ -21,25 +21,24 @@ const (
 	Prepared RecordKind = "prepared"
 	// Done: every move of the batch is visible and durable.
 	Done RecordKind = "done"
-	// Intent comes before one operation that is not a file move; a crash after
-	// it leaves "unknown", and the address is looked at.
+	// Intent precedes one operation that is not a file move. After a crash its result is unknown,
+	// and the address is read again.
 	Intent RecordKind = "intent"
-	// Result comes after it, with the error if it failed.
+	// Result follows Intent, with the error if the operation failed.
 	Result RecordKind = "result"
 	// Pending: a lazy action was notified. Fired: it ran, with its error.
 	Pending RecordKind = "pending"
 	Fired   RecordKind = "fired"
-	// Adopted: an address was as wanted, and is managed from here on. From is what
-	// was found.
+	// Adopted: an address was in sync and is managed from now on. From is its image then.
 	Adopted RecordKind = "adopted"
 	// Checked is the outcome of one verification.
 	Checked RecordKind = "checked"
-	// Armed: the run undoes itself at Deadline unless Confirmed comes first.
+	// Armed: the run undoes itself at Deadline unless it is Confirmed earlier.
 	Armed     RecordKind = "armed"
 	Confirmed RecordKind = "confirmed"
-	// Undoing: from here on the run is being taken back.
+	// Undoing: from now on the run is being undone.
 	Undoing RecordKind = "undoing"
-	// Note is something a person should know: a conflict, foreign files kept.
+	// Note is information for users: a conflict, unmanaged files that were kept.
 	Note RecordKind = "note"
 	// Stated is the state that the run left, or a piece of it, right before the end.
 	Stated RecordKind = "state"
@@ -73,10 +72,10 @@ type Record struct {
 	Deadline int64       `json:"deadline,omitempty"` // armed: ns since 1970
 	Header   *Header     `json:"run,omitempty"`      // begin
 	Outcome  Outcome     `json:"outcome,omitempty"`  // commit, undone
-	// Summary is what the history shows of the run, so that nobody has to read
-	// all of it. The journal fills it in where the run ends.
+	// Summary is the run's line in the history, so that listing does not read the whole journal.
+	// The journal sets it at the end of the run.
 	Summary *Summary `json:"sum,omitempty"`
-	// State is what a Stated record holds. Reading leaves it out: StateAt reads it.
+	// State is the content of a Stated record. Read omits it; StateAt reads it.
 	State *State `json:"state,omitempty"`
 	// Synced is the last record that was durable when this one was written. The
 	// journal gives it to the first record after each sync.
@@ -88,7 +87,7 @@ type Record struct {
 // Summary is the result of a run in short.
 type Summary struct {
 	Error   string `json:"err,omitempty"` // of the first step that failed
-	Changed int    `json:"n,omitempty"`   // addresses changed, those taken back included
+	Changed int    `json:"n,omitempty"`   // addresses changed, including undone changes
 }
 
 // Ends tells whether a record of this kind ends a run.
@@ -100,13 +99,13 @@ type Outcome string
 // The outcomes.
 const (
 	Succeeded   Outcome = "succeeded"
-	Failed      Outcome = "failed"       // a step failed; what was done stays
-	CheckFailed Outcome = "check-failed" // a verification failed; what was done stays
-	RolledBack  Outcome = "rolled-back"  // undone by itself: a failure, a check, no confirmation
-	Interrupted Outcome = "interrupted"  // a crash or a signal; taken back or finished by recovery
+	Failed      Outcome = "failed"       // a step failed; finished changes remain
+	CheckFailed Outcome = "check-failed" // a verification failed; finished changes remain
+	RolledBack  Outcome = "rolled-back"  // undone automatically: a failure, a check, no confirmation
+	Interrupted Outcome = "interrupted"  // a crash or a signal; undone or finished by recovery
 )
 
-// Operation is what started a run.
+// Operation is the command that started a run.
 type Operation string
 
 // The operations that make a run.
@@ -124,33 +123,31 @@ type Header struct {
 	To        int           `json:"to,omitempty"` // rollback: the run gone back to
 	Target    string        `json:"target,omitempty"`
 	Revision  repo.Revision `json:"revision"`
-	// Repository is where the list came from; nil in journals of earlier versions.
+	// Repository is the origin of the list; nil in journals of earlier versions.
 	Repository *repo.Identity `json:"repository,omitempty"`
-	List       string         `json:"list"`          // digest of the wanted list, an object
+	List       string         `json:"list"`          // digest of the desired list, an object
 	Plan       string         `json:"plan"`          // digest of the plan, an object
 	Map        string         `json:"map,omitempty"` // digest of the state map (explain), an object
 	// OnFailure and OnCrash are the policies in force: stop or undo; undo or finish.
 	OnFailure string `json:"on_failure"`
 	OnCrash   string `json:"on_crash"`
-	User      string `json:"user"` // who started it: login name, sudo's caller in front
+	User      string `json:"user"` // the login name that started it, with sudo's caller first
 	From      string `json:"from"` // terminal, ssh client address, service
 	Command   string `json:"command"`
 	Version   string `json:"version"`
 	PID       int    `json:"pid,omitempty"` // the process that began the run
 	BootID    string `json:"boot,omitempty"`
-	// Continues is the run of the same apply that this one goes on after, a phase
-	// before; 0 for the first.
+	// Continues is the run of the previous phase of the same apply; 0 for the first phase.
 	Continues int `json:"continues,omitempty"`
-	// Partial says that the list is not all of what is wanted: phases follow.
+	// Partial is set if the list is incomplete: more phases follow.
 	Partial bool `json:"partial,omitempty"`
-	// Stated says that the end of the journal has the state that the run left, and that
-	// the state file and the pointer are written after it. Begin sets it; older
-	// versions did not.
+	// Stated is set if the end of the journal contains the state after the run, and the state file
+	// and the pointer are written after it. Begin sets it; older versions did not.
 	Stated bool `json:"stated,omitempty"`
 }
 
-// State is what is applied after a run, which plans start from. It is part of the
-// run's journal; its own file is a copy that is quick to read.
+// State is the applied state after a run, from which plans start. It is part of the run's journal;
+// its separate file is a copy for quick access.
 type State struct {
 	Format  int     `json:"format"` // 1
 	Run     int     `json:"run"`    // 0: nothing was ever applied
@@ -162,7 +159,7 @@ type State struct {
 	// Complete is false when the run stopped before all of its list was done.
 	Complete bool          `json:"complete"`
 	Revision repo.Revision `json:"revision"`
-	// Repository is where the list came from; nil where that was not recorded.
+	// Repository is the origin of the list; nil if it was not recorded.
 	Repository *repo.Identity `json:"repository,omitempty"`
 }
 
@@ -187,19 +184,19 @@ type Entry struct {
 	Addr addr.Addr `json:"a"`
 	Step string    `json:"s"`             // the canonical line
 	Src  string    `json:"src,omitempty"` // file:line
-	// Origin is what was there before fettle first changed the address; nil
-	// when it was adopted: found as wanted and never changed.
+	// Origin is the image before fettle first changed the address; nil if the address was adopted:
+	// it was in sync and never changed.
 	Origin *image.Image `json:"o,omitempty"`
-	// Adopted is what was found at an adopted address. It becomes the origin when
+	// Adopted is the image of an adopted address when it was adopted. It becomes the origin when
 	// fettle changes the address for the first time.
 	Adopted *image.Image `json:"ad,omitempty"`
 	Run     int          `json:"r"`            // the run that changed or adopted it last
 	First   int          `json:"f"`            // the run that first did
 	By      addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
-	// Output is what the command of an exec gave to later steps.
+	// Output is the output of an exec's command for later steps.
 	Output *string `json:"out,omitempty"`
-	// Failed tells of a command that it no longer counts as done: a changed version of it,
-	// or its undo, has failed since.
+	// Failed is set if a command no longer counts as done: a changed version of it, or its undo,
+	// has failed since.
 	Failed bool `json:"fail,omitempty"`
 	// Undo is the canonical line of an earlier version of a command if that version has an
 	// undo and no later one has; "" otherwise.

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// live finds every object that the kept runs and states refer to, directly or
-// through a list, a plan, a state map or the manifest of a tree.
+// live returns every object that the retained runs and states refer to, directly or through a list,
+// a plan, a state map or the manifest of a tree.
 func (s *Store) live(journals, states map[int]bool) (map[string]bool, error) {
 	s.mu.Lock()
 	live := maps.Clone(s.fresh)
@@ -30,8 +30,8 @@ func (s *Store) live(journals, states map[int]bool) (map[string]bool, error) {
 	return live, nil
 }
 
-// marker follows references. Text is searched for digests, not decoded: what
-// another version added to a record is found too.
+// marker follows references. It searches text for digests without decoding it, so that it also
+// finds references in fields of other versions.
 type marker struct {
 	s    *Store
 	live map[string]bool

@@ -39,10 +39,9 @@ func (s *Store) Resume(run int) (*Journal, []Record, error) {
 	return j, sc.records, nil
 }
 
-// renew makes the journal of a run durably hold good, which it begins with
-// already, and opens it at its end. It is a new file: pages whose write-back
-// failed once look clean, so that syncing them again would prove nothing, and
-// to write over them would put at risk what is durable.
+// renew durably replaces the journal of a run with good, its valid beginning, and opens it at its
+// end. It writes a new file. Pages whose write-back failed once seem to be clean, so syncing them
+// again would prove nothing. Overwriting them would risk durable data.
 func (s *Store) renew(run int, good []byte) (host.File, error) {
 	if err := s.replace(journalPath(run), good); err != nil {
 		return nil, err
@@ -57,9 +56,9 @@ func (s *Store) renew(run int, good []byte) (host.File, error) {
 	return f, nil
 }
 
-// Read gives the records of a run and changes nothing. A torn tail is normal
-// and ends them. Damage in the middle gives what stands before it and a
-// *CorruptError; a run without a journal is fs.ErrNotExist.
+// Read returns the records of a run and changes nothing. A torn tail is normal and ends the
+// records. If the middle is damaged, Read returns the records before the damage and a
+// *CorruptError. For a run without a journal the error is fs.ErrNotExist.
 func (s *Store) Read(run int) ([]Record, error) {
 	_, sc, err := s.scanRun(run)
 	return sc.records, err

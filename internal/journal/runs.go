@@ -38,9 +38,9 @@ func (s *Store) Runs() ([]RunInfo, error) {
 	return out, nil
 }
 
-// Unfinished is the newest run without Commit or Undone; ok is false when all
-// have ended. A damaged journal whose end cannot be read counts as unfinished, unless
-// something else shows that the run has ended.
+// Unfinished returns the newest run without Commit or Undone; ok is false if all have ended. A
+// damaged journal with an unreadable end counts as unfinished, unless other evidence shows that the
+// run has ended.
 func (s *Store) Unfinished() (run int, ok bool, err error) {
 	runs, err := s.numbers("/journal", ".wal")
 	if err != nil {
@@ -97,7 +97,8 @@ func (s *Store) outcome(run int) (o Outcome, began bool, err error) {
 	return info.Outcome, began, err
 }
 
-// info describes a run by the two ends of its journal, or else by all of it.
+// info describes a run by the first and last records of its journal, or if necessary by all of
+// them.
 func (s *Store) info(run int) (RunInfo, bool, error) {
 	f, err := s.fs.Open(journalPath(run))
 	if errors.Is(err, fs.ErrNotExist) {

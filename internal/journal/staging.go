@@ -111,8 +111,8 @@ func (w *staging) commit(digest string) error {
 	return nil
 }
 
-// copySparse copies size bytes of src to the empty dst and keeps the holes. h
-// sees every byte, those of holes too.
+// copySparse copies size bytes of src to the empty dst and keeps the holes. h receives every byte,
+// including bytes of holes.
 func copySparse(dst host.File, src sparse, size int64, h hash.Hash) error {
 	buf := make([]byte, 256<<10)
 	zeros := make([]byte, 64<<10)

@@ -53,16 +53,15 @@ func (s *Store) readState(run int) (State, error) {
 	return st, nil
 }
 
-// decodedState is the state that was read last, with what lstat told of its
-// file then. Files of states are replaced, never written in place, so the same
-// inode with the same times is the same state.
+// decodedState is the last state that was read, with the status of its file then. State files are
+// replaced, never modified, so the same inode with the same times has the same state.
 type decodedState struct {
 	state State
 	file  host.Stat
 }
 
-// remembered gives the state that was read last, if its file is still the same.
-// States are shared: nobody changes one that was read.
+// remembered returns the last state that was read if its file is unchanged. States are shared and
+// read-only.
 func (s *Store) remembered(run int) (State, bool) {
 	s.mu.Lock()
 	d := s.decoded
@@ -78,11 +77,10 @@ func (s *Store) remembered(run int) (State, bool) {
 	return d.state, now == d.file
 }
 
-// State is what is applied now; its Run is 0 when nothing was ever applied. The
-// journals decide which run that is: the newest one that has ended. What is lost or
-// damaged of the state files and the pointer is made again from the journal, and Notes
-// tells of it. Where that is not possible the error is a *LostError; an older state
-// never takes the place of a lost one.
+// State returns the applied state; its Run is 0 if nothing was ever applied. The journals determine
+// that run: the newest run that has ended. Lost or damaged state files and pointers are restored
+// from the journal and reported by Notes. If that is not possible, the error is a *LostError. An
+// older state never replaces a lost one.
 func (s *Store) State() (State, error) {
 	var notes []string
 	st, err := s.state(noteTo(&notes))
@@ -92,7 +90,7 @@ func (s *Store) State() (State, error) {
 	return st, err
 }
 
-// Notes is what a person should know of the last call of State.
+// Notes returns messages for users about the last call of State.
 func (s *Store) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,10 +109,9 @@ func (s *Store) state(note func(string, ...any)) (State, error) {
 	return s.stateOr(run, note)
 }
 
-// StateMark tells which state is in force without reading it: the run, and what
-// lstat tells of the file of its state. Two equal marks are of one state, if State
-// could read it under one of them. The run is 0 when nothing was ever applied. Where
-// something is lost or damaged, it is an error.
+// StateMark identifies the state in force without reading it: the run, and the status of its state
+// file. If State succeeded under one of two equal marks, both belong to the same state. The run is
+// 0 if nothing was ever applied. Lost or damaged data is an error.
 func (s *Store) StateMark() (run int, file host.Stat, err error) {
 	var notes []string
 	if run, err = s.inForce(noteTo(&notes)); err != nil || run == 0 {

@@ -140,8 +140,8 @@ func (c damage) check(t *testing.T, fsys *mem.FS) {
 	}
 }
 
-// TestOldJournalCut: a run is finished if a later one began, so a journal in the middle
-// of the history that has no end is damaged, and its run is not settled again.
+// TestOldJournalCut: a run has ended if a later run began. A journal in the middle of the history
+// without an end is therefore damaged, and its run is not recovered again.
 func TestOldJournalCut(t *testing.T) {
 	for _, do := range []func(*testing.T, *mem.FS){
 		func(t *testing.T, f *mem.FS) { halve(t, f, "/journal/000001.wal") },

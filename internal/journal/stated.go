@@ -29,8 +29,8 @@ func (j *Journal) End(st State, last Record) error {
 	return j.s.SaveState(st)
 }
 
-// pieces are the records that hold a state. The first has everything but the entries
-// of the others, which have entries and no format.
+// pieces returns the records of a state. The first record has all fields and the first entries. The
+// other records have only entries, without a format.
 func pieces(st State) ([]Record, error) {
 	b, err := marshalState(&st)
 	if err != nil {
@@ -85,13 +85,13 @@ func (s *Store) StateAt(run int) (State, error) {
 	return s.stateOr(run, func(string, ...any) {})
 }
 
-// stateOr reads the state of a run from its file or else from its journal.
+// stateOr reads the state of a run from its file, or if that fails from its journal.
 func (s *Store) stateOr(run int, note func(string, ...any)) (State, error) {
 	st, err := s.readState(run)
 	var newer *NewerFormatError
 	lost := errors.Is(err, fs.ErrNotExist)
 	if err == nil || errors.As(err, &newer) || !errors.Is(err, errDamaged) && !lost {
-		return st, err // what cannot be read now may be sound
+		return st, err // an unreadable file can be valid
 	}
 	st, rerr := s.rebuild(run)
 	if rerr == nil {
@@ -159,8 +159,8 @@ func (s *Store) Mend() ([]string, error) {
 	return notes, s.saveSealed("/current", current{Run: st.Run})
 }
 
-// harden makes a journal durable before anything shows that its run has ended: what
-// is read of it may never have reached the disk. A lost or damaged one stays as it is.
+// harden makes a journal durable before other data shows that its run has ended, because its
+// readable content may not be on the disk. A lost or damaged journal is not changed.
 func (s *Store) harden(run int) error {
 	b, sc, err := s.scanRun(run)
 	if err != nil || !sc.last.Kind.Ends() {
@@ -169,8 +169,8 @@ func (s *Store) harden(run int) error {
 	return s.replace(journalPath(run), b[:sc.good])
 }
 
-// mendLate is Mend where the pointer does not name the run in force, which is what a
-// run leaves that ended and could not say so.
+// mendLate calls Mend if the pointer does not name the run in force. This is the case if a run
+// ended but could not write the pointer.
 func (s *Store) mendLate() error {
 	pointed, perr := s.pointed()
 	run, err := s.inForce(func(string, ...any) {})

@@ -27,8 +27,8 @@ type Options struct {
 	Ballast int64
 }
 
-// Store is everything below one state directory. Reading needs no lock;
-// whoever writes holds Lock. A Store is safe for concurrent use.
+// Store is all data below one state directory. Reading needs no lock; writers must hold Lock. A
+// Store is safe for concurrent use.
 type Store struct {
 	fs   host.FS
 	opts Options
@@ -37,8 +37,8 @@ type Store struct {
 	// known are objects whose content this process has written or checked:
 	// after a crash, a name alone proves nothing.
 	known map[string]bool
-	// pending are known objects that may not be durable; true for those that
-	// this process wrote and so may take away again.
+	// pending are known objects that may not be durable; true for objects that this process wrote
+	// and can therefore remove.
 	pending map[string]bool
 	// fresh are the objects put since Open, which Collect leaves alone: the
 	// journal that will name them may not be written yet.
@@ -98,8 +98,7 @@ func OpenWith(fsys host.FS, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// pointNowhere gives a state directory that was never used its pointer, before it can
-// hold anything else.
+// pointNowhere creates the pointer of an unused state directory, before other data is stored in it.
 func (s *Store) pointNowhere() error {
 	runs, err := s.usedRuns()
 	if err != nil || len(runs) > 0 {
@@ -136,9 +135,8 @@ func (s *Store) checkFormat() (bool, error) {
 // FS is the file system whose root is the state directory.
 func (s *Store) FS() host.FS { return s.fs }
 
-// Lock takes the one lock of the state directory without waiting. holder is a
-// line for people that is shown to whoever is refused with a
-// *host.LockedError. Closing the lock frees it.
+// Lock takes the lock of the state directory without waiting. holder is a line for users that
+// another process gets with its *host.LockedError. Closing the lock releases it.
 func (s *Store) Lock(holder string) (io.Closer, error) {
 	l, ok := s.fs.(host.Locker)
 	if !ok {
@@ -147,8 +145,8 @@ func (s *Store) Lock(holder string) (io.Closer, error) {
 	return l.Lock("/lock", holder)
 }
 
-// LockHolder gives the line of whoever holds the lock now, "" when nobody does.
-// It never stands in anybody's way.
+// LockHolder returns the line of the current holder of the lock, "" if it is free. It never blocks
+// another process.
 func (s *Store) LockHolder() (string, error) {
 	l, ok := s.fs.(host.Locker)
 	if !ok {
@@ -176,8 +174,8 @@ func (s *Store) readAll(path string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// replace makes path hold b, durably and at once. On a full disk it gives up
-// the ballast: what is written this way ends or undoes runs.
+// replace durably writes b to path, atomically. On a full disk it releases the ballast, because
+// these files are needed to end or undo runs.
 func (s *Store) replace(path string, b []byte) error {
 	err := s.replaceOnce(path, b)
 	if host.IsNoSpace(err) && s.ReleaseBallast() == nil {
@@ -216,7 +214,7 @@ func (s *Store) writeFile(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// discard removes a file durably; a missing one is no error.
+// discard removes a file durably; a missing file is not an error.
 func (s *Store) discard(path string) error {
 	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -14,7 +14,7 @@ type RunInfo struct {
 	damaged bool
 }
 
-// Frozen says that applying is refused until somebody unfreezes.
+// Frozen means that applying is refused until an operator unfreezes the host.
 type Frozen struct {
 	By  string `json:"by"`
 	At  int64  `json:"at"` // ns since 1970
@@ -27,14 +27,14 @@ type Arming struct {
 	Deadline int64 `json:"deadline"` // ns since 1970
 }
 
-// Keep is a retention rule: a run stays when any part of it says so.
+// Keep is a retention rule: a run remains if any part of the rule retains it.
 type Keep struct {
 	Runs   int           // the newest this many; 0 means 50
-	Within time.Duration // and all younger than this
-	DryRun bool          // only tell
+	Within time.Duration // and all runs younger than this
+	DryRun bool          // only report
 }
 
-// Collected is what a collection removed, or would remove.
+// Collected has the number of removed files, or of files that would be removed.
 type Collected struct {
 	Runs    []int `json:"runs"`
 	Objects int   `json:"objects"`

@@ -1,16 +1,16 @@
-// Package accountfile reads and edits the account files below /etc of any
-// host: passwd, shadow, group, gshadow, subuid and subgid, line by line, so
-// that what it does not touch stays byte for byte as it was.
+// Package accountfile reads and edits the account files below /etc of any host: passwd, shadow,
+// group, gshadow, subuid and subgid. It works line by line, so that all other lines stay unchanged
+// byte for byte.
 //
 //	db := accountfile.New(h, lock, maker)
-//	before, err := db.User("bob")            // what is there now, lines included
+//	before, err := db.User("bob")	        // what is there now, lines included
 //	err = db.SetUser(ctx, "bob", wanted, host.NewUser{})
 //	err = db.SetUser(ctx, "bob", before, host.NewUser{}) // and exactly as before again
 //
-// How a new account comes to be is the Maker's matter: useradd and its kin on
-// a real host. Taking away and putting back is done here, because no tool can
-// do that exactly. Between files a crash can leave an account half done; the
-// same call again finishes it, because passwd and group are written last.
+// The Maker creates new accounts: with useradd and similar tools on a real host. This package
+// removes and restores accounts itself, because no tool can do that exactly. A crash between two
+// files can leave an account incomplete. The same call again completes it, because passwd and group
+// are written last.
 package accountfile
 
 import (
@@ -34,13 +34,13 @@ const (
 	SubGID  = "/etc/subgid"
 )
 
-// Maker makes and changes accounts. now is what is there.
+// Maker creates and changes accounts. now is the current state.
 type Maker interface {
 	CreateUser(ctx context.Context, name string, to image.User, create host.NewUser) error
 	ChangeUser(ctx context.Context, name string, now, to image.User, create host.NewUser) error
 	CreateGroup(ctx context.Context, name string, to image.Group, system bool) error
 	ChangeGroup(ctx context.Context, name string, to image.Group) error
-	// Today is the day of the host, as shadow(5) has it: since 1970.
+	// Today returns the day of the host, as shadow(5) defines it: since 1970.
 	Today() string
 }
 
@@ -94,7 +94,7 @@ func (db *DB) setUser(ctx context.Context, name string, to image.User, create ho
 	return db.maker.ChangeUser(ctx, name, now, to, create)
 }
 
-// fill takes over from what is there what a wish leaves open.
+// fill replaces unset fields of an image with the current values.
 func fill(to, now image.User, create host.NewUser) image.User {
 	if create.OwnGroup || (create.AutoUID && to.GID == 0) {
 		to.GID = now.GID

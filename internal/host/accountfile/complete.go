@@ -9,9 +9,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// useradd and groupadd write passwd and group first. A power cut after that
-// leaves an account that looks as wanted and has no line in the other files.
-// Whoever sets it once more gets them.
+// useradd and groupadd write passwd and group first. A power cut after that leaves an account that
+// seems to be in sync but has no line in the other files. Setting it again adds these lines.
 
 // completeGroup gives a group the line in gshadow that it lacks.
 func (e *edit) completeGroup(name string) error {
@@ -21,8 +20,8 @@ func (e *edit) completeGroup(name string) error {
 	return nil
 }
 
-// completeUser makes a user once more, under its number, where the first
-// attempt came only to some of the files. It stays in its groups.
+// completeUser creates a user again with the same number, if the first attempt wrote only some of
+// the files. The user stays in its groups.
 func (db *DB) completeUser(ctx context.Context, name string, now image.User, create host.NewUser) error {
 	whole, err := db.wholeUser(name, now, create)
 	if whole || err != nil {
@@ -45,12 +44,12 @@ func (db *DB) completeUser(ctx context.Context, name string, now image.User, cre
 	return errors.Join(err, back)
 }
 
-// wholeUser tells whether a user has what every user has: a line in shadow, and
-// its own group and home if it was to get them.
+// wholeUser reports whether a user is complete: it has a line in shadow, and its own group and home
+// if they were requested.
 func (db *DB) wholeUser(name string, now image.User, create host.NewUser) (bool, error) {
 	shadow, there, err := db.load(Shadow)
 	if errors.Is(err, fs.ErrPermission) {
-		return true, nil // whoever may not look made nothing here
+		return true, nil // a caller without permission created nothing here
 	}
 	if err != nil {
 		return false, err

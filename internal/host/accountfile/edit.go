@@ -12,13 +12,12 @@ import (
 // edit is one change of several files under the lock.
 type edit struct {
 	db   *DB
-	now  map[string]lines // what each file is to be
+	now  map[string]lines // new content of each file
 	had  map[string]string
 	gone map[string]bool // there is no such file
 }
 
-// edit takes the lock, lets f say what the files are to be, and writes those
-// that differ.
+// edit takes the lock, calls f to determine the new content of the files, and writes changed files.
 func (db *DB) edit(f func(*edit) error) error {
 	lock, err := db.lock()
 	if err != nil {
@@ -39,7 +38,7 @@ func (db *DB) edit(f func(*edit) error) error {
 	return e.write()
 }
 
-// write goes from what matters least to what tells that an account exists.
+// write writes the least important files first, and last the files that make an account exist.
 func (e *edit) write() error {
 	for _, file := range append(groupFiles(), userFiles()...) {
 		content := e.now[file].String()
@@ -66,7 +65,7 @@ func (e *edit) removeUser(name string, ownGroup bool) error {
 	return nil
 }
 
-// primaryOf is a user that has the group as its primary one, "" for nobody.
+// primaryOf returns a user with the group as primary group, "" if there is none.
 func (e *edit) primaryOf(gid string) string {
 	for _, line := range e.now[Passwd] {
 		if f := fields(line); len(f) == 7 && f[3] == gid {
@@ -115,8 +114,8 @@ func (e *edit) restore(name string, files []string, kept map[string]string) {
 	}
 }
 
-// restoreUser puts the lines back, and the memberships when the account was
-// gone: else those are other addresses.
+// restoreUser restores the lines, and the memberships if the account was absent. Otherwise
+// memberships have their own addresses.
 func (e *edit) restoreUser(name string, to image.User, present bool) error {
 	e.restore(name, userFiles(), to.Lines)
 	e.restoreOwnGroup(name, to.Lines)
@@ -137,8 +136,7 @@ func (e *edit) restoreUser(name string, to image.User, present bool) error {
 	return nil
 }
 
-// restoreOwnGroup puts the group back that went with its user, or gives it its
-// old number again.
+// restoreOwnGroup restores the group that was removed with its user, or its previous number.
 func (e *edit) restoreOwnGroup(name string, kept map[string]string) {
 	if g, there := e.now[Group].first(name); there {
 		old := fields(kept[keyOwnGroup+":"+fileKey(Group)])

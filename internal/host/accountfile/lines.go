@@ -22,8 +22,7 @@ func (l lines) String() string { return strings.Join(l, "") }
 // named tells whether a line is the entry of a name.
 func named(line, name string) bool { return strings.HasPrefix(line, name+":") }
 
-// take returns the entries of a name without newlines, and where each stood,
-// from 1.
+// take returns the entries of a name without newlines, and the line number of each, from 1.
 func (l lines) take(name string) (text string, at string) {
 	var found, places []string
 	for i, line := range l {

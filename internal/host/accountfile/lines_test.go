@@ -32,7 +32,7 @@ func TestWithout(t *testing.T) {
 	})
 }
 
-// TestAsNear: when the file changed meanwhile, an entry comes back whole.
+// TestAsNear: if the file changed meanwhile, an entry is restored completely.
 func TestAsNear(t *testing.T) {
 	for at, want := range map[string]string{
 		"":      "x:1\ny:2\nbob:3\n",

@@ -73,8 +73,8 @@ func (p Plain) makeHome(to image.User, wanted bool) error {
 	return errors.Join(n.Chown(to.UID, to.GID), n.Close())
 }
 
-// begun tells whether a home is what an interrupted attempt leaves: empty, and
-// not given to anybody yet.
+// begun reports whether a home is the result of an interrupted attempt: empty, and still owned by
+// root.
 func (p Plain) begun(home string) bool {
 	st, err := p.DB.fs.Lstat(home)
 	if err != nil || st.Type != image.Directory || st.UID != 0 || st.GID != 0 || st.Mode != 0o700 {

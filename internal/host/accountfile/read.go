@@ -13,16 +13,16 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Keys of image.User.Lines and image.Group.Lines besides the base names of the
-// files. "FILE.at" holds the numbers of the lines, "owngroup:FILE" and
-// "owngroup:FILE.at" those of the group with the user's own name, and
-// "member:GROUP" the places in that group's lists (see positions).
+// Keys of image.User.Lines and image.Group.Lines, in addition to the base names of the files.
+// "FILE.at" has the numbers of the lines. "owngroup:FILE" and "owngroup:FILE.at" have the same for
+// the group with the user's own name. "member:GROUP" has the places in that group's lists (see
+// positions).
 const (
 	keyAt          = ".at"
 	keyMember      = "member:"
 	keyOwnGroup    = "owngroup" // of an absent user: whether its group existed; with ":FILE", its lines
 	ownGroupAbsent = "absent"
-	unread         = "unread" // instead of places: we may not look, so it stays
+	unread         = "unread" // instead of places: the file is not readable, so it stays
 )
 
 func fileKey(file string) string { return path.Base(file) }
@@ -49,8 +49,8 @@ func (db *DB) load(file string) (l lines, ok bool, err error) {
 	return splitLines(string(b)), true, nil
 }
 
-// User implements host.Accounts. What an unprivileged caller may not read
-// (shadow) is marked in Lines, and stays as it is when they are restored.
+// User implements host.Accounts. Files that an unprivileged caller cannot read (shadow) are marked
+// in Lines, and stay unchanged when the lines are restored.
 func (db *DB) User(name string) (image.User, error) {
 	if err := checkName(name); err != nil {
 		return image.User{}, err
@@ -76,8 +76,8 @@ func (db *DB) User(name string) (image.User, error) {
 	return u, db.keepMemberships(name, u.Lines)
 }
 
-// keepOwnGroup notes the lines of the primary group that bears the user's own
-// name: it may go with the account, and then has to come back with it.
+// keepOwnGroup records the lines of the primary group with the user's own name: the group can be
+// removed with the account, and must then be restored with it.
 func (db *DB) keepOwnGroup(name string, u image.User) error {
 	g, err := db.Group(name)
 	if err != nil || !g.Present || g.GID != u.GID {
@@ -89,7 +89,7 @@ func (db *DB) keepOwnGroup(name string, u image.User) error {
 	return nil
 }
 
-// noUser is an absent user, with what a later undo of its creation must know.
+// noUser returns an absent user, with the data that a later undo of its creation needs.
 func (db *DB) noUser(name string) (image.User, error) {
 	g, err := db.Group(name)
 	if err != nil || g.Present {
@@ -154,7 +154,7 @@ func (db *DB) keep(name string, files []string) (map[string]string, error) {
 	return out, nil
 }
 
-// keepMemberships notes where the user stands in which group.
+// keepMemberships records the place of the user in each group.
 func (db *DB) keepMemberships(user string, into map[string]string) error {
 	group, _, err := db.load(Group)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Append adds an entry to a file, which is made when it is missing, in place
-// of one that an interrupted attempt left. It is for Makers that use no tool.
+// Append adds an entry to a file, replacing an entry of an interrupted attempt. A missing file is
+// created. It is for Makers that use no tool.
 func (db *DB) Append(file, line string) error {
 	name, _, _ := strings.Cut(line, ":")
 	return db.edit(func(e *edit) error {

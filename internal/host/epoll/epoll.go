@@ -1,11 +1,11 @@
-// Package epoll waits for very many sockets with one goroutine: epoll(7), beside the runtime's
-// own, under which each socket that is waited for has a goroutine with its stack.
+// Package epoll waits for very many sockets with one goroutine, with epoll(7). With the runtime's
+// own epoll, each waiting socket needs a goroutine with its stack.
 //
 //	s, err := epoll.New()
-//	err = s.Arm(raw, 7, false)      // raw is what SyscallConn gave
+//	err = s.Arm(raw, 7, false)	  // raw is what SyscallConn gave
 //	s.Wait(func(number uint64) { … read, and s.Arm(raw, number, true) })
 //
-// A socket stays the runtime's as well: who was told reads from it as ever.
+// A socket also remains registered with the runtime: the callee reads from it as usual.
 package epoll
 
 import (
@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Socket is a socket while it is open: what syscall.RawConn is.
+// Socket is an open socket, such as a syscall.RawConn.
 type Socket interface {
 	// Control calls f with the descriptor, which stays open until f returns.
 	Control(f func(fd uintptr)) error
 }
 
-// Set is what is waited for. Its methods may be called from any goroutine.
+// Set is the set of sockets to wait for. Its methods are safe for concurrent use.
 type Set struct {
 	file *os.File
 	raw  interface {

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/host/epoll"
 )
 
-// TestSet: a socket is told of when it has something, once for each time that it is armed, and
-// when the other end goes.
+// TestSet: a socket is reported when it is readable, once for each time that it is armed, and when
+// the other end closes it.
 func TestSet(t *testing.T) {
 	s, err := epoll.New()
 	if err != nil {
@@ -55,7 +55,7 @@ func TestSet(t *testing.T) {
 			t.Fatalf("told of %d and %d more, want %d", got, len(told), want)
 		}
 	}
-	for range 2 { // what was not read is told of again
+	for range 2 { // unread data is reported again
 		if _, err := far[second].Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestHungUp: an end that is gone is told from one that is silent, whatever came before.
+// TestHungUp: a closed connection is distinguished from a silent one, in every earlier state.
 func TestHungUp(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

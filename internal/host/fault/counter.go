@@ -30,17 +30,17 @@ func KillAt(n int) host.Counter {
 	}
 }
 
-// StopAt is a Counter that stops this process (SIGSTOP) just before the n-th
-// operation, from 1, until somebody continues it: for what a test does to a
-// real binary, or beside it, at that very moment.
+// StopAt returns a Counter that stops this process (SIGSTOP) just before the n-th operation, from
+// 1, until it is continued. A test can then act on the stopped binary, or beside it, at that
+// moment.
 func StopAt(n int) host.Counter {
 	var seen atomic.Int64
 	return func(string, string) error {
 		if seen.Add(1) != int64(n) {
 			return nil
 		}
-		// Sent to this very thread, the signal stops it before it does anything
-		// else; the others may run a moment longer.
+		// Sent to this thread, the signal stops it before it can continue; other threads can run a
+		// moment longer.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP); err != nil {

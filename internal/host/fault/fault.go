@@ -24,19 +24,17 @@ import (
 // at which a Plan with Crash struck: the machine has no power.
 var ErrCrashed = errors.New("the host has crashed")
 
-// OpRead is the name of whatever changes nothing; see Plan.Reads.
+// OpRead is the name of all operations that change nothing; see Plan.Reads.
 const OpRead = "read"
 
-// Plan says which operation goes wrong and how. The zero Plan breaks nothing.
-// It belongs to one run; a fresh run takes a fresh Plan. It is safe for
-// concurrent use.
+// Plan determines which operation fails and how. The zero Plan breaks nothing. Use a new Plan for
+// each run. It is safe for concurrent use.
 type Plan struct {
 	// At is the mutating operation that fails, from 1; 0 is none.
 	At int
 	// Only counts just the operations of this name (host.Op…); "" counts all.
 	Only string
-	// Err is what the operation returns instead of being done, for example
-	// syscall.ENOSPC.
+	// Err is the error of the operation, which is then not done, for example syscall.ENOSPC.
 	Err error
 	// Sticky makes every later operation fail as well.
 	Sticky bool

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Isolate implements host.Isolator where the host does. What programs of the view write is
-// discarded, so nothing there is counted.
+// Isolate implements host.Isolator if the host does. The writes of programs in the view are
+// discarded, so they are not counted.
 func (h *Host) Isolate(network bool) (host.Isolated, error) {
 	i, ok := h.Host.(host.Isolator)
 	if !ok {

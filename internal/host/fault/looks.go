@@ -11,9 +11,9 @@ import (
 // ErrLook is the error of a look that was planned to fail, one of the disk.
 var ErrLook = fmt.Errorf("planned failure of a look: %w", syscall.EIO)
 
-// Looks is a file system of which one look fails: at a name, or into a file that
-// is open. Operations that change something go through; Plan breaks those. It is safe
-// for concurrent use, except that At is set while nobody looks.
+// Looks is a file system in which one read fails: of a name, or of an open file. Operations that
+// change data succeed; Plan breaks those operations. It is safe for concurrent use, but At must not
+// be set during a read.
 type Looks struct {
 	host.FS
 	// At is which look fails, counted from 1; none does at 0.
@@ -38,7 +38,7 @@ func (l *Looks) Hit() string {
 	return l.hit
 }
 
-// Look counts a look and gives the error of the one that fails.
+// Look counts a read and returns an error for the read that must fail.
 func (l *Looks) Look(what, path string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

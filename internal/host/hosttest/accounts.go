@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// accountFiles is a small system, with what editors of these files get wrong:
-// comments, an order of its own, and administrators of groups.
+// accountFiles is a small system with features that editors of these files often break: comments, a
+// custom order, and administrators of groups.
 func accountFiles() map[string]string {
 	return map[string]string{
 		"/etc/passwd":  "root:x:0:0:root:/root:/bin/bash\n# people\nbob:x:1000:1000:Bob,,,:/home/bob:/bin/sh\nwww:x:33:33::/var/www:/usr/sbin/nologin\n",
@@ -84,7 +84,7 @@ func readAccounts(t *testing.T, a host.Accounts) {
 	}
 }
 
-// everyAccount is what undo gets: the images of all names in play.
+// everyAccount returns the input of undo: the images of all names in use.
 func everyAccount(t *testing.T, a host.Accounts) (map[string]image.User, map[string]image.Group) {
 	users, groups := map[string]image.User{}, map[string]image.Group{}
 	for _, name := range []string{"new", "bob"} {

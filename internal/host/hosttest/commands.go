@@ -110,7 +110,7 @@ func pids(t *testing.T, dir string) []int {
 	return out
 }
 
-// await polls a condition that has to come.
+// await polls a condition until it is true.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -182,8 +182,8 @@ func (s suite) cancel(t *testing.T, h host.Host) {
 	allGone(t, found)
 }
 
-// daemon: what a command leaves behind at its normal end goes on, even when a
-// later one is killed.
+// daemon: processes that a command leaves at its normal end continue, even when a later command is
+// killed.
 func (s suite) daemon(t *testing.T, h host.Host) {
 	res, err := h.Run(t.Context(), host.Command{Argv: []string{"sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"}})
 	must(t, err)
@@ -212,7 +212,7 @@ func (s suite) user(t *testing.T, h host.Host) {
 	}
 	res, err := h.Run(t.Context(), host.Command{Argv: []string{"id", "-un"}, User: "nobody"})
 	if !s.traits.Owners && err != nil {
-		return // a user who is not nobody
+		return // the current user has no permission to become `nobody`
 	}
 	if err != nil || string(res.Stdout) != "nobody\n" {
 		t.Errorf("id -un as nobody: %q, %v", res.Stdout, err)

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// paths: what is no clean absolute path is refused by every operation.
+// paths: every operation refuses paths that are not absolute and clean.
 func (s suite) paths(t *testing.T) {
 	h := s.open(t)
 	must(t, h.Mkdir("/d", 0o755))
@@ -142,7 +142,7 @@ func readOnly(t *testing.T, h host.Host) {
 	}
 }
 
-// entries: directories and what is no regular file.
+// entries: directories and other files that are not regular.
 func (s suite) entries(t *testing.T) {
 	h := s.open(t)
 	for _, mode := range []uint32{0o777, 0o750, 0o2755, 0o1777, 0o700} {
@@ -298,7 +298,7 @@ func renameRace(t *testing.T, h host.Host) {
 	}
 }
 
-// sparse: data comes back, and where the host knows holes, so do they.
+// sparse: data can be read back, and holes too if the host supports them.
 func (s suite) sparse(t *testing.T) {
 	h := s.open(t)
 	f, err := h.Create("/f")

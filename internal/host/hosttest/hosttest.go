@@ -1,11 +1,11 @@
-// Package hosttest is the one suite that every driver of package host passes.
+// Package hosttest is the common test suite of all drivers of package host.
 //
 //	func TestHost(t *testing.T) {
 //		hosttest.Run(t, func(t *testing.T) host.Host { return mem.New(mem.Options{}) })
 //	}
 //
-// Each case gets a new, empty host. Cases that need something that the host
-// does not have (another owner, a real program) are asked for by Traits.
+// Each case gets a new, empty host. Traits enable cases with special requirements (another owner, a
+// real program).
 package hosttest
 
 import (
@@ -15,12 +15,11 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Traits say what a driver under test can do besides the contract.
+// Traits are the abilities of a driver under test in addition to the contract.
 type Traits struct {
-	// Owners: files can be given to anybody, as root can.
+	// Owners: files can get any owner, as for root.
 	Owners bool
-	// Machine gives a host that runs the programs of this machine; nil when
-	// the driver runs none.
+	// Machine returns a host that runs the programs of this host; nil if the driver runs none.
 	Machine func(t *testing.T) host.Host
 }
 

@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// lock: one holder at a time, who is named to the others.
+// lock: one holder at a time, whose name other processes can read.
 func (s suite) lock(t *testing.T) {
 	l, ok := s.open(t).(host.Locker)
 	if !ok {

@@ -94,7 +94,7 @@ func xattrs(t *testing.T, h host.Host, p string, n host.Node) {
 	}
 }
 
-// attrs sets "no dump", which anybody may.
+// attrs sets "no dump", which all users can set.
 func attrs(t *testing.T, h host.Host, p string, n host.Node) {
 	const noDump = 0x40
 	err := n.SetAttrs(noDump)
@@ -111,7 +111,7 @@ func attrs(t *testing.T, h host.Host, p string, n host.Node) {
 	}
 }
 
-// linkNode: a link's own metadata, never that of what it names.
+// linkNode: metadata of a link itself, never of its target.
 func (s suite) linkNode(t *testing.T, h host.Host) {
 	before := lstat(t, h, "/f")
 	n, err := h.OpenNode("/l")
@@ -223,7 +223,7 @@ func movedBehindLink(t *testing.T, h host.Host) {
 	}
 }
 
-// unsafe: a link that somebody else could exchange is not followed.
+// unsafe: a link that another user could replace is not followed.
 func (s suite) unsafe(t *testing.T) {
 	if !s.traits.Owners {
 		t.Skip("needs root to make files of another owner")

@@ -20,8 +20,8 @@ type mount struct {
 	frozen bool // read-only already
 }
 
-// parseMounts reads mountinfo. Of several mounts at one path only the last counts, which
-// hides the others.
+// parseMounts reads mountinfo. Of several mounts at one path only the last one counts, because it
+// hides the earlier ones.
 func parseMounts(text string) []mount {
 	var all []mount
 	for line := range strings.Lines(text) {
@@ -53,8 +53,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// layered tells whether files below the mount can be written to, so that writes have to go
-// somewhere. Everything else is only read.
+// layered reports whether files below the mount are writable, so that an overlay must receive the
+// writes. All other mounts are made read-only.
 func (m mount) layered() bool {
 	switch m.kind {
 	case "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs", "zfs", "bcachefs", "overlay", "tmpfs", "ramfs",
@@ -79,7 +79,7 @@ func build(sockets []string) error {
 	}
 	ends := openSockets(append(sockets, socketsBelow("/run")...))
 	defer closeAll(slices.Collect(maps.Values(ends)))
-	// What the memory hides is opened before.
+	// Trees must be opened before the file system in memory hides them.
 	trees, err := openTrees(mounts)
 	defer closeAll(trees)
 	if err != nil {
@@ -102,7 +102,7 @@ func build(sockets []string) error {
 	return pivot(root)
 }
 
-// show mounts at to what m has.
+// show mounts the content of m at to.
 func (m mount) show(at, to string, i, tree int) error {
 	if tree < 0 {
 		return nil // hidden by another mount
@@ -129,7 +129,7 @@ func (m mount) show(at, to string, i, tree int) error {
 	return nil
 }
 
-// overlay shows a file system with what is written to it in memory.
+// overlay mounts a file system with its writes in memory.
 func (m mount) overlay(at, to string, i, tree int) error {
 	n := strconv.Itoa(i)
 	upper, work := filepath.Join(at, "upper"+n), filepath.Join(at, "work"+n)
@@ -145,7 +145,7 @@ func (m mount) overlay(at, to string, i, tree int) error {
 			return err
 		}
 	}
-	// The upper directory is the root of what is seen.
+	// The upper directory is the root of the mount.
 	if err := errors.Join(unix.Chown(upper, int(st.Uid), int(st.Gid)), unix.Chmod(upper, st.Mode&0o7777)); err != nil {
 		return err
 	}
@@ -153,8 +153,8 @@ func (m mount) overlay(at, to string, i, tree int) error {
 	return unix.Mount(m.source, to, "overlay", 0, "lowerdir="+lower+",upperdir="+upper+",workdir="+work)
 }
 
-// openTrees gives a copy of each mount without those below it, -1 for one that cannot be
-// reached. Nothing is mounted because of it.
+// openTrees returns a copy of each mount without the mounts below it, -1 for a mount that is not
+// reachable. It does not mount anything.
 func openTrees(mounts []mount) ([]int, error) {
 	trees := make([]int, len(mounts))
 	for i := range trees {
@@ -195,7 +195,7 @@ func mountScratch() (string, error) {
 func pivot(root string) error {
 	err := unix.Chdir(root)
 	if err == nil {
-		err = unix.PivotRoot(".", ".") // the old root is mounted on top of the new one
+		err = unix.PivotRoot(".", ".") // the old root is then mounted over the new one
 	}
 	if err == nil {
 		err = unix.Unmount(".", unix.MNT_DETACH)

@@ -29,7 +29,7 @@ func listening() []string {
 // mostEntries is how many entries of a directory tree are looked through for sockets.
 const mostEntries = 20_000
 
-// socketsBelow finds also those of programs that have a network of their own.
+// socketsBelow also finds sockets of programs with their own network.
 func socketsBelow(dir string) []string {
 	var paths []string
 	seen := 0
@@ -38,7 +38,7 @@ func socketsBelow(dir string) []string {
 			return fs.SkipAll
 		}
 		if err != nil {
-			return nil // what cannot be read has no sockets for anybody
+			return nil // a directory that cannot be read has no accessible sockets
 		}
 		if d.Type() == fs.ModeSocket {
 			paths = append(paths, p)
@@ -74,8 +74,8 @@ func openSockets(paths []string) map[string]int {
 	return ends
 }
 
-// showSockets mounts each socket over what the view has at its path. One that cannot be
-// shown refuses connections.
+// showSockets mounts each socket at its path in the view. A socket that cannot be mounted refuses
+// connections.
 func showSockets(root string, ends map[string]int) {
 	for p, fd := range ends {
 		if unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}) == nil {

@@ -1,16 +1,16 @@
-// Package isolated opens a view of this machine in which programs change no files and reach no
-// network. What they write is stored in memory and discarded.
+// Package isolated opens a view of this host in which programs change no files and reach no
+// network. Their writes are stored in memory and discarded.
 //
 //	v, err := isolated.Open(isolated.Options{})
-//	if err != nil { … }                 // the kernel does not offer it here
+//	if err != nil { … }	             // the kernel does not offer it here
 //	defer v.Close()
 //	v.Do(func() { err = cmd.Start() })  // a program that is started in Do is in the view
 //
-// The view is a thread of this process with namespaces of its own: mounts, host name, and
-// network. Each file system that can be written to is shown through an overlay whose
-// upper directory is in memory; all other file systems are read-only. Processes, devices, and
-// sockets in the file system are those of the machine. Packets counts what was sent into
-// the network of the view, which leads nowhere.
+// The view is a thread of this process with its own namespaces: mounts, host name, and network.
+// Each writable file system is mounted as an overlay whose upper directory is in memory; all other
+// file systems are read-only. Processes, devices, and sockets in the file system are shared with
+// the host. Packets counts the packets that were sent into the network of the view, which has no
+// connection.
 package isolated
 
 import (
@@ -63,7 +63,7 @@ func Open(o Options) (*View, error) {
 func (v *View) serve(o Options, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// The namespaces of the first thread are those that /proc shows for the process.
+		// /proc shows the namespaces of the first thread for the whole process.
 		done := make(chan struct{})
 		go func() { v.serve(o, ready); close(done) }()
 		<-done
@@ -97,7 +97,7 @@ func (v *View) Close() {
 
 // enter moves the calling thread into the view.
 func enter(o Options) error {
-	sockets := listening() // those of the machine's network
+	sockets := listening() // of the host's network
 	flags := unix.CLONE_NEWNS | unix.CLONE_NEWUTS
 	if !o.Network {
 		flags |= unix.CLONE_NEWNET
@@ -105,7 +105,7 @@ func enter(o Options) error {
 	if err := unix.Unshare(flags); err != nil {
 		return fmt.Errorf("this process may not make namespaces: %w", err)
 	}
-	// Mounts of the machine that come later are seen; those of the view are not seen outside.
+	// Later mounts of the host are visible in the view; mounts of the view are not visible outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("the mounts cannot be separated from those of the machine: %w", err)
 	}
@@ -137,7 +137,7 @@ func readMounts() ([]mount, error) {
 		return nil, fmt.Errorf("the mounts cannot be read: %w", err)
 	}
 	mounts := parseMounts(string(text))
-	// A mount comes after those above it.
+	// A mount follows its parents.
 	slices.SortStableFunc(mounts, func(a, b mount) int { return strings.Compare(a.path, b.path) })
 	return mounts, nil
 }

@@ -35,7 +35,7 @@ func sh(r *isolated.View, script string, words ...string) (string, error) {
 	return out.String(), err
 }
 
-// What a program writes is there for it, and nowhere else.
+// Writes of a program are visible only to that program.
 func TestWritesAreDiscarded(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -75,7 +75,7 @@ func TestKernelSettingsAreReadOnly(t *testing.T) {
 	}
 }
 
-// A program that sends something into the network is noticed; one that does not is not.
+// A program is detected if and only if it sends data into the network.
 func TestNetwork(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,8 +19,8 @@ type OwnSocket struct{ *net.UnixConn }
 var ErrForeign = errors.New("it is not this user's own")
 
 // DialOwn connects to a socket. The socket, its directory and the listening process must belong to
-// this user, and only this user may be able to write to the first two; otherwise the error is
-// ErrForeign. Links are not followed, so a socket behind a link is foreign.
+// this user, and only this user may write to the first two. Otherwise the error is ErrForeign.
+// Links are not followed, so a socket behind a link is foreign.
 func DialOwn(ctx context.Context, path string) (*OwnSocket, error) {
 	if err := errors.Join(ownersOnly(filepath.Dir(path), os.ModeDir), ownersOnly(path, os.ModeSocket)); err != nil {
 		return nil, fmt.Errorf("cannot use the socket %s: %w", path, err)

@@ -54,7 +54,7 @@ func (u *units) Job(ctx context.Context, verb, name string) error {
 }
 
 // freshen makes systemd read the unit's file again if the file has changed, so that a job uses the
-// unit on disk. The change can be by any process, also by one that died before it could reload.
+// unit on disk. The process that changed the file can have died before it could reload.
 func (u *units) freshen(ctx context.Context, verb, name string) {
 	if verb == "stop" {
 		return // stops the unit as it was started

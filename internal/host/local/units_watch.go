@@ -27,7 +27,7 @@ func (u *units) WatchUnits(ctx context.Context, each func(name string)) error {
 			return ctx.Err()
 		case up := <-updates:
 			each(up.UnitName)
-		case <-wrong: // an update came too fast; the next poll finds it
+		case <-wrong: // too many updates at a time; the next poll finds the change
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (c *content) lose() {
 	}
 }
 
-// overlay does one write. What a truncation cuts off comes back as zeroes.
+// overlay applies one write. A range that is truncated and later extended contains zeroes.
 func overlay(data []byte, e extent) []byte {
 	end := e.at + int64(len(e.bytes))
 	if e.bytes == nil && end < int64(len(data)) {
@@ -83,8 +83,8 @@ func overlay(data []byte, e extent) []byte {
 	return data
 }
 
-// crashed is what a power cut leaves: everything, nothing, a prefix or zeroes
-// of what was not synced.
+// crashed returns the content after a power cut: of the unsynced part all, nothing, a prefix or
+// zeroes.
 func (c *content) crashed(rng *rand.Rand) []byte {
 	if len(c.late) == 0 {
 		return slices.Clone(c.synced)

@@ -112,12 +112,11 @@ func (d *disk) each(do func(*inode)) {
 	visit(d.root)
 }
 
-// CrashClone is what a power cut at this moment would leave, as a file system
-// of its own, whose content is all durable. What was synced is kept. What was
-// not is kept or lost by the dice: a file's content is old, new, a prefix or
-// zeroes; its metadata old or new; each operation on entries happened or did
-// not, a rename as a whole, and none without an earlier one on the same name.
-// The same state and dice give the same result.
+// CrashClone returns the file system after a power cut at this moment, as a separate file system
+// whose content is all durable. Synced data is kept. Unsynced data is kept or lost at random. A
+// file's content is old, new, a prefix or zeroes; its metadata is old or new. Each operation on
+// entries happened or not, a rename as a whole, and none without earlier operations on the same
+// name. The same state and the same rng give the same result.
 func (f *FS) CrashClone(rng *rand.Rand) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,8 +151,8 @@ func (c *cloner) decide(log []*entryOp) {
 	}
 }
 
-// clone copies an inode and what is below it, names in order so that the dice
-// fall the same way each time.
+// clone copies an inode and everything below it, in order of names so that the result is
+// reproducible.
 func (c *cloner) clone(n, parent *inode) *inode {
 	if made := c.made[n]; made != nil {
 		made.nlink++

@@ -198,8 +198,8 @@ func TestCrashSame(t *testing.T) {
 	}
 }
 
-// TestFailedSyncLoses: what a sync that failed should have written can be read,
-// and no later sync makes it durable; what is written after it can be.
+// TestFailedSyncLoses: the data of a failed sync can be read, but no later sync makes it durable.
+// Data that is written afterwards can become durable.
 func TestFailedSyncLoses(t *testing.T) {
 	for _, op := range []string{host.OpSync, host.OpSyncFS} {
 		broken := true

@@ -18,7 +18,7 @@ func needs(d string) (name, version string) {
 	return name, strings.TrimSuffix(version, ")")
 }
 
-// unmet is what a release needs and a state does not have, "" for nothing.
+// unmet returns a dependency of a release that a state does not satisfy, "" if there is none.
 func unmet(r Release, state map[string]image.Package) string {
 	for _, d := range r.Depends {
 		name, exact := needs(d)
@@ -29,8 +29,8 @@ func unmet(r Release, state map[string]image.Package) string {
 	return ""
 }
 
-// whole tells whether versions go together: else no transaction leads there.
-// What was left unconfigured is configured with it.
+// whole checks that versions are compatible; otherwise no transaction is possible. It also
+// configures unconfigured packages.
 func (p *Packages) whole(next map[string]image.Package) error {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		one := next[name]
@@ -53,8 +53,8 @@ func (p *Packages) whole(next map[string]image.Package) error {
 	return nil
 }
 
-// unpack removes what goes and unpacks what comes. What it is at is half
-// installed meanwhile, and unpacked until all are.
+// unpack removes packages and unpacks new ones. A package is half installed during its change, and
+// unpacked until all packages are.
 func (p *Packages) unpack(next map[string]image.Package, progress func(string)) error {
 	for _, gone := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(next)) {
@@ -94,14 +94,14 @@ func (p *Packages) replace(name string, was, to image.Package, progress func(str
 	}
 	delete(p.torn, name)
 	if half.Version, half.Status = to.Version, "iU"; to.Version == "" {
-		half = p.removed(name, was, false) // a purge comes after all removals
+		half = p.removed(name, was, false) // a purge follows all removals
 	}
 	p.state[name] = half
 	return nil
 }
 
-// point is a moment at which a transaction may be cut short. The lock is free
-// then, for whoever counts may make a clone.
+// point is a moment at which a transaction can be interrupted. The lock is free then, because the
+// counter can make a clone.
 func (p *Packages) point(program string) error {
 	p.mu.Unlock()
 	defer p.mu.Lock()
@@ -162,8 +162,8 @@ func (p *Packages) configure() error {
 	return nil
 }
 
-// Repair implements host.Packages: what is half installed is installed again,
-// at the version that it had, else at the candidate, and all is configured that can be.
+// Repair implements host.Packages. It installs half-installed packages again, with their version or
+// with the candidate, and configures as many packages as possible.
 func (p *Packages) Repair(_ context.Context, progress func(string)) error {
 	if err := p.op(host.OpRun, "dpkg"); err != nil {
 		return err

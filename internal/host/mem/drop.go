@@ -32,7 +32,7 @@ func (p *Packages) drop(next map[string]image.Package, name, why string) error {
 	return p.dropDependents(next, name)
 }
 
-// dropConflicts removes what cannot be together with what comes.
+// dropConflicts removes packages that conflict with new ones.
 func (p *Packages) dropConflicts(next map[string]image.Package, changes []host.PackageChange) error {
 	for _, comes := range slices.Sorted(maps.Keys(next)) {
 		if next[comes].Version == "" || next[comes].Version == p.state[comes].Version {

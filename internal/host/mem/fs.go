@@ -14,23 +14,23 @@ import (
 type Options struct {
 	// Count is called before each mutating operation; see host.Counter.
 	Count host.Counter
-	// Now gives the time of the next change in ns since 1970. Left out, it is
-	// a counter that starts in 2023 and goes on by a millisecond.
+	// Now returns the time of the next change in ns since 1970. By default it is a counter that
+	// starts in 2023 and advances by a millisecond.
 	Now func() int64
-	// Run plays the programs of the host; left out, there are none.
+	// Run simulates the programs of the host; by default there are none.
 	Run Runner
-	// CannotIsolate is why the host runs no program isolated; nil is a host that does.
+	// CannotIsolate is the reason if the host cannot run isolated programs; nil means that it can.
 	CannotIsolate error
 }
 
-// FS is a file system in memory. It is safe for concurrent use. Its caller is
-// root: permissions bind nobody.
+// FS is a file system in memory. It is safe for concurrent use. Its caller is root, so permissions
+// are not checked.
 type FS struct {
 	*disk
 	count host.Counter
 }
 
-// disk is what all views of one file system share.
+// disk is the data that all views of one file system share.
 type disk struct {
 	mu   sync.Mutex
 	now  func() int64
@@ -58,8 +58,7 @@ func counterClock() func() int64 {
 	return func() int64 { return now.Add(1_000_000) }
 }
 
-// Counted is another view of the same file system, whose operations count
-// is told of.
+// Counted returns another view of the same file system, which reports its operations to count.
 func (f *FS) Counted(count host.Counter) *FS { return &FS{disk: f.disk, count: count} }
 
 // op announces a mutating operation, outside the lock: a counter may look at
@@ -71,7 +70,7 @@ func (f *FS) op(name, path string) error {
 	return f.count(name, path)
 }
 
-// meta is what of an inode can be set besides its content.
+// meta are the settable properties of an inode except its content.
 type meta struct {
 	mode, uid, gid, attrs uint32
 	atime, mtime, ctime   int64
@@ -143,7 +142,7 @@ func (s spot) get() *inode {
 
 const maxLinks = 40
 
-// find goes to the place of a path with the rules of package host.
+// find resolves a path by the rules of package host.
 func (d *disk) find(path string) (spot, error) {
 	if err := host.CheckPath(path); err != nil {
 		return spot{}, err

@@ -79,10 +79,10 @@ func (h *Host) Packages() (host.Packages, error) { return h.packages, nil }
 // Units implements host.Host.
 func (h *Host) Units() (host.Units, error) { return h.units, nil }
 
-// Repository is the packages with what a test sets up.
+// Repository returns the packages with the setup methods for tests.
 func (h *Host) Repository() *Packages { return h.packages }
 
-// Services is the units with what a test sets up.
+// Services returns the units with the setup methods for tests.
 func (h *Host) Services() *Units { return h.units }
 
 // Run implements host.Host by Options.Run.

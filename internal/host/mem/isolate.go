@@ -8,8 +8,8 @@ import (
 
 var _ host.Isolator = (*Host)(nil)
 
-// Isolate implements host.Isolator. The programs of a view are those of the host, and
-// what they write is not discarded: they are functions of a test.
+// Isolate implements host.Isolator. The programs of a view are the programs of the host. Their
+// writes are not discarded: they are functions of a test.
 func (h *Host) Isolate(bool) (host.Isolated, error) {
 	if h.opts.CannotIsolate != nil {
 		return nil, h.opts.CannotIsolate

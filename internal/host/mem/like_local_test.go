@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// class is what callers can tell an error by.
+// class returns the properties of an error that callers can distinguish.
 func class(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -103,7 +103,7 @@ func step(t *rapid.T) (string, func(host.FS) error) {
 	return fmt.Sprintf("%s %s %s %d", name, p, q, n), ops[name]
 }
 
-// TestLikeLocal: whatever is done, memory and Linux agree on every result.
+// TestLikeLocal: for all operations, mem and Linux return the same results.
 func TestLikeLocal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root, err := os.MkdirTemp("", "like")

@@ -103,7 +103,7 @@ func (p *Packages) NeededBy(_ context.Context, names []string) (map[string][]str
 	return out, nil
 }
 
-// Offers implements host.Packages. It knows no sizes.
+// Offers implements host.Packages, without sizes.
 func (p *Packages) Offers(ctx context.Context, changes []host.PackageChange) (host.PackageOffers, error) {
 	o := host.PackageOffers{By: map[string]host.PackageOffer{}, Download: -1}
 	p.mu.Lock()

@@ -21,19 +21,19 @@ type Release struct {
 	Recommends    []string          // NAME; never installed for it, but kept
 	Conflicts     []string          // NAME
 	Files         map[string]string // path to content; directories are made as needed
-	Conffiles     []string          // those of Files that a removal leaves
-	// Data is what its scripts write when it is installed, unless it is there. A
-	// removal leaves it, and a purge deletes the directories of these files.
+	Conffiles     []string          // Files that remain after a removal
+	// Data are files that its scripts create at installation if they are missing. A removal leaves
+	// them. A purge deletes their directories.
 	Data map[string]string
 }
 
 // leaves tells whether dpkg still knows of the package after its removal.
 func (r Release) leaves() bool { return len(r.Conffiles)+len(r.Data) > 0 }
 
-// Packages plays apt and dpkg. The candidate is the release published last. As
-// with dpkg, a transaction unpacks all before it configures all, and whoever is
-// interrupted leaves halves. Unlike apt it moves no package that nobody named,
-// but for what is missing or cannot stay without another.
+// Packages simulates apt and dpkg. The candidate is the release published last. As with dpkg, a
+// transaction unpacks all packages before it configures them, and an interruption leaves packages
+// half done. Unlike apt it changes only named packages, missing dependencies and conflicting
+// packages.
 type Packages struct {
 	fs *FS
 	op host.Counter
@@ -41,7 +41,7 @@ type Packages struct {
 	mu       sync.Mutex
 	releases []Release
 	state    map[string]image.Package
-	torn     map[string]string // version of what is half unpacked
+	torn     map[string]string // versions of half-unpacked packages
 	broken   string
 	fail     error
 }
@@ -152,10 +152,10 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 	if err := p.dropConflicts(next, changes); err != nil {
 		return nil, err
 	}
-	for _, c := range changes { // what was asked for goes before what others need
+	for _, c := range changes { // requested changes before changes of dependencies
 		one := next[c.Name]
 		if here := p.state[c.Name].Version; !c.Absent && one.Version == "" && here != "" && c.Version == here {
-			continue // apt is not told of what is as wanted, so it goes with what it needs
+			continue // a package in sync is not passed to apt, so apt can remove it with its dependency
 		}
 		if !c.Absent && one.Version == "" {
 			return nil, &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change packages: %s cannot stay without what is to go", c.Name)}
@@ -195,7 +195,7 @@ func (p *Packages) apply(next map[string]image.Package, c host.PackageChange) er
 	return nil
 }
 
-// removed is what dpkg knows of a package after its removal.
+// removed is dpkg's record of a package after its removal.
 func (p *Packages) removed(name string, now image.Package, purge bool) image.Package {
 	r, _ := p.find(name, now.Version)
 	if purge || !now.Rest() && (now.Version == "" && !now.Unfinished() || !r.leaves()) {
@@ -232,7 +232,7 @@ func (p *Packages) find(name, version string) (Release, bool) {
 	return Release{}, false
 }
 
-// also are the versions before of what nobody asked for.
+// also returns the previous versions of packages that changed without a request.
 func (p *Packages) also(next map[string]image.Package, changes []host.PackageChange) map[string]string {
 	out := map[string]string{}
 	for name, after := range next {
@@ -246,8 +246,8 @@ func (p *Packages) also(next map[string]image.Package, changes []host.PackageCha
 	return out
 }
 
-// move exchanges the files of two versions, "" for none. What was half unpacked
-// may have files of any.
+// move replaces the files of one version by the files of another, "" for none. A half-unpacked
+// package can have files of any version.
 func (p *Packages) move(name, from, to string, progress func(string)) error {
 	if progress != nil {
 		progress(fmt.Sprintf("%s %s -> %s", name, from, to))
@@ -292,8 +292,8 @@ func (p *Packages) move(name, from, to string, progress func(string)) error {
 	return p.point("dpkg")
 }
 
-// clear removes a file that the new version does not have, and what an
-// interrupted unpacking of it left.
+// clear removes a file that the new version does not have, and the remains of its interrupted
+// unpacking.
 func (p *Packages) clear(file string, fresh Release) error {
 	gone := []string{file + ".dpkg-new"}
 	if _, stays := fresh.Files[file]; !stays {

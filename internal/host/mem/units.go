@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Units plays the service manager. It knows the units that a test defined and
-// those that have a file in a directory of systemd.
+// Units simulates the service manager. It has the units that a test defined, and units with a file
+// in a directory of systemd.
 type Units struct {
 	fs *FS
 	op host.Counter
@@ -31,7 +31,7 @@ func newUnits() *Units {
 	return &Units{units: map[string]image.Unit{}, files: map[string]int64{}, fails: map[string]error{}}
 }
 
-// rebooted is the same units after a boot: what is enabled runs.
+// rebooted returns the same units after a boot: enabled units run.
 func (u *Units) rebooted() *Units {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -62,8 +62,8 @@ func (u *Units) Fail(verb, name string, err error) {
 	u.fails[verb+" "+name] = err
 }
 
-// Late has a unit become so with the next reload: what a client that is dead by
-// now had asked for, and the manager has not come to, or does not show.
+// Late changes a unit at the next reload. This simulates a request of a dead client that the
+// manager has not processed, or does not show yet.
 func (u *Units) Late(name string, unit image.Unit) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

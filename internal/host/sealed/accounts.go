@@ -24,8 +24,8 @@ type accounts struct {
 }
 
 const (
-	shadow     = "shadow"  // the line with the hash, among those of an account
-	sealedLine = "sealed:" // in its place: the ID of the key behind it, and the line sealed
+	shadow     = "shadow"  // the line with the hash, among the lines of an account
+	sealedLine = "sealed:" // instead of it: the ID of the key after the prefix, and the sealed line
 )
 
 // User implements host.Accounts.
@@ -63,8 +63,7 @@ func (a accounts) SetUser(ctx context.Context, name string, to image.User, creat
 	return a.Accounts.SetUser(ctx, name, to, create)
 }
 
-// opened is the account without a veil. One that is put back has its hash among
-// its lines.
+// opened returns the account without sealing. A restored account has its hash in its lines.
 func (a accounts) opened(to image.User) (image.User, error) {
 	ref, is := secret.ParseRef(to.Password)
 	if to.Password = ""; is && len(to.Lines) == 0 {

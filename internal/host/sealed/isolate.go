@@ -22,7 +22,7 @@ func (h *Host) Isolate(network bool) (host.Isolated, error) {
 	return isolated{h, view}, nil
 }
 
-// isolated gives programs the secrets that they need, and takes them out of what they print.
+// isolated passes programs the secrets that they need, and removes the secrets from their output.
 type isolated struct {
 	h *Host
 	host.Isolated

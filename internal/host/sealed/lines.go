@@ -6,11 +6,11 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// longestLine is how much of a line is held back until its end comes, in bytes.
+// longestLine is the number of bytes of a line that are held back until the end of the line.
 const longestLine = 64 << 10
 
-// maskedLines hands output on line by line, without what is secret: a secret that
-// came in two pieces would not be known. It is used by one goroutine at a time.
+// maskedLines forwards output line by line, without secrets: a secret in two pieces would not be
+// recognized. Only one goroutine at a time can use it.
 type maskedLines struct {
 	masker *secret.Masker
 	watch  func(stderr bool, p []byte)
@@ -30,7 +30,7 @@ func (l *maskedLines) write(stderr bool, p []byte) {
 	}
 }
 
-// flush hands on what has no end of line.
+// flush forwards output without an end of line.
 func (l *maskedLines) flush() {
 	for _, stderr := range []bool{false, true} {
 		if held := l.held[streamOf(stderr)]; len(held) > 0 {

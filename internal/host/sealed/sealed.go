@@ -1,7 +1,7 @@
-// Package sealed is a host whose files with secrets read sealed. The engine
-// compares, keeps and shows what it reads, and all of that is the same for sealed
-// content; it is opened where it is written to its place, and in the environment
-// of a command. What commands say comes back without the secrets that are known.
+// Package sealed is a host that returns files with secrets in sealed form. The engine compares,
+// stores and shows sealed content like any other content. Content is decrypted when it is written
+// to its place, and in the environment of a command. The output of commands is returned without
+// known secrets.
 //
 //	h := sealed.Wrap(real, keys)
 //	h.Seal(map[string]string{"/etc/app/password": keyID})
@@ -25,14 +25,13 @@ import (
 // Largest is how large a file may be that is read sealed, in bytes.
 const Largest = 64 << 20
 
-// Keys is where keys and sealed texts come from, and what must not be said. It
-// is asked from several goroutines.
+// Keys provides keys, sealed texts, and the texts to mask. It must be safe for concurrent use.
 type Keys interface {
-	// Key gives a key by its ID. The error says what to do.
+	// Key returns a key by its ID. The error contains the remedy.
 	Key(id string) (secret.Key, error)
 	// Content is a small object, by its digest.
 	Content(digest string) ([]byte, error)
-	// Masker knows the secrets of this machine.
+	// Masker has the secrets of this host.
 	Masker() *secret.Masker
 }
 
@@ -55,9 +54,8 @@ var (
 // Wrap reads every file as it is until Seal is called.
 func Wrap(h host.Host, keys Keys) *Host { return &Host{Host: h, keys: keys} }
 
-// Seal says which files and accounts are read sealed from now on, and with which
-// key: path, or address of the account, to ID. It takes the place of what was said
-// before, and keeps the map.
+// Seal sets the files and accounts to seal on reading, and the key of each: path, or address of the
+// account, to ID. It replaces the earlier setting. It retains the map.
 func (h *Host) Seal(paths map[string]string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -199,7 +197,7 @@ func (h *Host) environment(env []string) ([]string, error) {
 	return out, nil
 }
 
-// Units implements host.Host: what failed units have said loses what is secret.
+// Units implements host.Host. It removes secrets from the output of failed units.
 func (h *Host) Units() (host.Units, error) {
 	u, err := h.Host.Units()
 	if err != nil {
@@ -211,7 +209,7 @@ func (h *Host) Units() (host.Units, error) {
 	return units{u, h.keys}, nil
 }
 
-// lasting are units that tell whether one that was started lives on.
+// lasting are units that can report whether a started unit keeps running.
 type lasting interface {
 	Lasts(ctx context.Context, name string) error
 }
