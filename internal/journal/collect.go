@@ -11,9 +11,14 @@ import (
 const keepRuns = 50
 
 // Collect removes runs that no part of keep retains, and objects that are no longer referenced. It
-// never removes an unfinished run, the run of the current state, the state from which a retained
-// run started, objects that any of these refer to, or an object put since the Store was opened. If
-// it cannot read a file that can contain references, it removes nothing. It can be killed at any
+// never removes:
+//
+//   - an unfinished run, or the run of the current state
+//   - the state from which a retained run started
+//   - objects that any of these refer to
+//   - objects put since the Store was opened
+//
+// If it cannot read a file that can contain references, it removes nothing. It can be killed at any
 // time: a run is removed before its objects. The caller must hold the lock.
 func (s *Store) Collect(keep Keep) (Collected, error) {
 	c, err := s.choose(keep)

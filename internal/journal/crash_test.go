@@ -18,7 +18,7 @@ type acked struct {
 	frozen  bool
 }
 
-// script runs two complete runs and one that stays open.
+// script runs two complete runs, and a third run that stays open.
 func script(s *journal.Store, a *acked) error {
 	for run := 1; run <= 3; run++ {
 		for i := range 3 * run * run { // few and many: both ways to sync

@@ -50,6 +50,6 @@
 // eight hex digits that covers it.
 //
 // JSON cannot represent arbitrary bytes, but paths contain them. In all these files a byte that is
-// not UTF-8 is written as the character U+10FF00 plus its value, and so is each byte of a character
-// from U+10FF80 to U+10FFFF. Marshal and Unmarshal do this.
+// not UTF-8 is written as the character U+10FF00 plus its value. Each byte of a character from
+// U+10FF80 to U+10FFFF is written in the same way. Marshal and Unmarshal do this.
 package journal

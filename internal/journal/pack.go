@@ -27,8 +27,8 @@ import (
 //	/packs/000003.idx	"FETTLEINDX1\n"  size of the pack u64  (sha256 [32]  offset u64  length u32)*  crc32c u32
 //
 // The index saves reading the pack. If it is missing, damaged or for another size, it is created
-// again from the pack, up to the first record that does not match its checksum, which a crash cut
-// short.
+// again from the pack. The pack ends before the first record that does not match its checksum,
+// which a crash cut short.
 const (
 	packMagic  = "FETTLEPACK1\n"
 	indexMagic = "FETTLEINDX1\n"

@@ -141,8 +141,8 @@ type Header struct {
 	Continues int `json:"continues,omitempty"`
 	// Partial is set if the list is incomplete: more phases follow.
 	Partial bool `json:"partial,omitempty"`
-	// Stated is set if the end of the journal contains the state after the run, and the state file
-	// and the pointer are written after it. Begin sets it; older versions did not.
+	// Stated is set if the end of the journal contains the state after the run. The state file and
+	// the pointer are then written after the journal. Begin sets it; older versions did not.
 	Stated bool `json:"stated,omitempty"`
 }
 

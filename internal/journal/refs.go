@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// live returns every object that the retained runs and states refer to, directly or through a list,
-// a plan, a state map or the manifest of a tree.
+// live returns every object that the retained runs and states refer to, directly or indirectly.
+// Lists, plans, state maps and manifests of trees also contain references.
 func (s *Store) live(journals, states map[int]bool) (map[string]bool, error) {
 	s.mu.Lock()
 	live := maps.Clone(s.fresh)
