@@ -55,3 +55,16 @@ func withVersions(adopted *image.Image, from image.Image) *image.Image {
 	one.Was = append(slices.Clone(one.Was), from.Region.Was...)
 	return &image.Image{Region: &one}
 }
+
+// withPlace adds to the origin of a value in a document the place that the value had right before
+// it became absent. While the value exists, its place needs no record: a restore replaces it there.
+func withPlace(origin *image.Image, from image.Image) *image.Image {
+	if origin.Region == nil || from.Region == nil || origin.Region.Source == nil || from.Region.Source == nil ||
+		!origin.Region.Present || origin.Region.Source.Cut != nil || from.Region.Source.Cut == nil {
+		return origin
+	}
+	one, source := *origin.Region, *origin.Region.Source
+	source.Cut = from.Region.Source.Cut
+	one.Source = &source
+	return &image.Image{Region: &one}
+}

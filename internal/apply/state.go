@@ -131,7 +131,7 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 	if c.Action == plan.Purge || stepOf(c).Verb == step.Rm {
 		o = r.ofOthers(o, from)
 	}
-	return r.originOfPackage(entries, withTree(o, from))
+	return r.originOfPackage(entries, withPlace(withTree(o, from), from))
 }
 
 // ofOthers is the origin of a directory that fettle made, and that a purge or a step removes

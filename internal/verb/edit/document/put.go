@@ -57,7 +57,7 @@ func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart
 	source := ""
 	if to.Source != nil {
 		if old, ok := d.restored(text, root, key, to.Source.Cut); ok {
-			if after, err := d.checked(root, old, key, to.Text); err == nil {
+			if after, err := d.checked(root, d.reworded(old, key, to.Source.Text), key, to.Text); err == nil {
 				return after, nil
 			}
 		}
@@ -68,6 +68,21 @@ func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart
 		return "", err
 	}
 	return d.checked(root, after, key, to.Text)
+}
+
+// reworded is the text with other words for a value. A place can be noted later than the words
+// that belong there, after the value changed in it.
+func (d Document) reworded(text string, key []step.KeyPart, words string) string {
+	root, err := d.parse(text)
+	if err != nil {
+		return text
+	}
+	trail, err := walk(root, key, false)
+	if err != nil || len(trail) < len(key) {
+		return text
+	}
+	v := trail[len(trail)-1].item().value
+	return text[:v.start] + words + text[v.end:]
 }
 
 // without takes a value away. What an earlier Put made it goes with: the bytes of
