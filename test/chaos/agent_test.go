@@ -22,7 +22,6 @@ import (
 // agent is an agent on a root directory of its own.
 type agent struct {
 	*node
-	id   fleet.TargetID
 	seen numbers
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 func (w *world) site() string { return filepath.Join(w.dir, "site") }
@@ -43,20 +42,6 @@ exec "work" {
 	}
 	git("add", "-A")
 	git("commit", "-qm", fmt.Sprint(n))
-	w.of[strings.TrimSpace(git("rev-parse", "HEAD"))] = n
 	w.head = n
 	return n
-}
-
-// number is that of a commit, 0 of one that is unknown.
-func (w *world) number(commit string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.of[commit]
-}
-
-func (w *world) newest() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.head
 }

@@ -34,8 +34,7 @@ type world struct {
 	began   time.Time
 
 	mu   sync.Mutex
-	head int            // the number of the newest commit
-	of   map[string]int // commits to their numbers
+	head int // the number of the newest commit
 }
 
 // hub is one place for a hub: another one may have it later.
@@ -77,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir, of: map[string]int{}, began: time.Now()}
+	w := &world{t: t, dir: dir, began: time.Now()}
 	t.Cleanup(w.close)
 	w.run("mount -t tmpfs -o size=4g,mode=0700 chaos "+w.dir, "mkdir -p /run/netns && mount -t tmpfs netns /run/netns",
 		"ip link set lo up && ip link add br0 type bridge && ip link set br0 up")
