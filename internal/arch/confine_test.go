@@ -58,7 +58,7 @@ var confinements = []confinement{
 		},
 	},
 	{
-		law:  "only ui speaks to people",
+		law:  "only ui uses the standard streams",
 		uses: []string{"fmt.Print", "fmt.Printf", "fmt.Println", "os.Stdout", "os.Stderr", "os.Stdin"},
 		imports: []string{
 			"log", "log/slog",
@@ -93,7 +93,7 @@ var confinements = []confinement{
 		},
 	},
 	{
-		law:     "the network is asked in few places",
+		law:     "few packages use the network",
 		imports: []string{"net", "net/http", "net/http/...", "net/rpc/...", "crypto/tls"},
 		only: []allowed{
 			{"internal/probe", "what checks ask"},
@@ -119,12 +119,12 @@ var confinements = []confinement{
 		},
 	},
 	{
-		law:     "NATS is the business of the bus",
+		law:     "only the bus uses NATS",
 		imports: []string{"github.com/nats-io/..."},
 		only:    []allowed{{"internal/fleet/bus", "the bus itself"}, {"internal/fleet/bus/bustest", "the real server in tests"}},
 	},
 	{
-		law:     "HCL is the business of the language",
+		law:     "only the language uses HCL",
 		imports: []string{"github.com/hashicorp/hcl/..."},
 		only:    []allowed{{"internal/lang", "the front end"}},
 	},
@@ -149,12 +149,12 @@ var confinements = []confinement{
 		only:    []allowed{{"internal/host/local", "the driver itself"}},
 	},
 	{
-		law:     "Landlock is put on by the sandbox",
+		law:     "only the sandbox uses Landlock",
 		imports: []string{"github.com/landlock-lsm/..."},
 		only:    []allowed{{"internal/sandbox", "the limits themselves"}},
 	},
 	{
-		law:     "SQLite holds the read model and nothing else",
+		law:     "SQLite stores only the read model",
 		imports: []string{"modernc.org/...", "database/sql", "database/sql/..."},
 		only:    []allowed{{"internal/fleet/view", "the read model"}},
 	},

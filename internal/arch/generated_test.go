@@ -82,7 +82,7 @@ func holds(b schema.Block) string {
 // floorTable draws the house, the roof first.
 func floorTable() string {
 	var b strings.Builder
-	b.WriteString("\n| | floor | who stands there |\n|---|---|---|\n")
+	b.WriteString("\n| | layer | packages |\n|---|---|---|\n")
 	for i := len(floors) - 1; i >= 0; i-- {
 		names := make([]string, len(floors[i].folders))
 		for j, f := range floors[i].folders {
