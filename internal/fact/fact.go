@@ -38,35 +38,35 @@ type Fact struct {
 func All() []Fact {
 	ss := cty.Map(cty.List(cty.String))
 	return []Fact{
-		{"addresses", ss, "The IP addresses of each network interface but the loopback, sorted, without prefix length and link-local ones: `fact.addresses.eth0[0]`.", true, addresses},
-		{"arch", cty.String, "The machine's architecture as Debian names it: `amd64`, `arm64`, `armhf`, `riscv64`, …", false, arch(0)},
+		{"addresses", ss, "The IP addresses of each network interface except the loopback, sorted, without prefix length and without link-local addresses: `fact.addresses.eth0[0]`.", true, addresses},
+		{"arch", cty.String, "The architecture of the host, as Debian names it: `amd64`, `arm64`, `armhf`, `riscv64`, …", false, arch(0)},
 		{"arch_go", cty.String, "The architecture as Go names it: `amd64`, `arm64`, `arm`, `riscv64`, …", false, arch(1)},
 		{"arch_kernel", cty.String, "The architecture as `uname -m` names it: `x86_64`, `aarch64`, …", false, arch(2)},
 		{"boot_id", cty.String, "An identifier that changes with each boot.", true, bootID},
-		{"container", cty.Bool, "Whether the machine is a container that shares a kernel with others.", true, container},
-		{"cpus", cty.Number, "The number of processors that are online.", true, cpus},
+		{"container", cty.Bool, "True if the host is a container that shares a kernel with other hosts.", true, container},
+		{"cpus", cty.Number, "The number of CPUs that are online.", true, cpus},
 		{"default_interface", cty.String, "The network interface of the default route, the IPv4 one if there are two.", true, defaultInterface},
 		{"default_ipv4", cty.String, "The first IPv4 address of the interface that has the IPv4 default route.", true, defaultIP(false)},
 		{"default_ipv6", cty.String, "The first global IPv6 address of the interface that has the IPv6 default route.", true, defaultIP(true)},
-		{"domain", cty.String, "What follows the first dot of `fqdn`; null when there is none.", false, domain},
-		{"fqdn", cty.String, "The full name of the host: what /etc/hosts calls it, else `hostname`. No name server is asked.", false, fqdn},
+		{"domain", cty.String, "The part of `fqdn` after its first dot; null if `fqdn` has no dot.", false, domain},
+		{"fqdn", cty.String, "The full name of the host in /etc/hosts, or otherwise `hostname`. fettle queries no name server.", false, fqdn},
 		{"hostname", cty.String, "The name of the host, up to its first dot.", false, hostname},
-		{"init", cty.String, "`systemd` where it runs, null elsewhere.", true, initSystem},
+		{"init", cty.String, "`systemd` if systemd is running, otherwise null.", true, initSystem},
 		{"kernel", cty.String, "The release of the running kernel, as `uname -r` prints it.", true, kernel},
 		{"mac_addresses", cty.Map(cty.String), "The hardware address of each network interface that has one.", true, macAddresses},
-		{"machine_id", cty.String, "Names the installation: 32 hex digits, derived from /etc/machine-id with a keyed hash, because that file itself should stay confidential.", false, machineID},
+		{"machine_id", cty.String, "An identifier of the installation: 32 hex digits, derived from /etc/machine-id with a keyed hash, because that file should stay confidential.", false, machineID},
 		{"memory_bytes", cty.Number, "The size of the memory in bytes.", true, meminfo("MemTotal")},
 		{"os_codename", cty.String, "The code name of the release: `bookworm`, `trixie`.", false, osRelease("VERSION_CODENAME")},
-		{"os_family", cty.String, "`debian` for Debian and what is made from it, else the same as `os_id`.", false, osFamily},
+		{"os_family", cty.String, "`debian` for Debian and its derivatives, otherwise the same as `os_id`.", false, osFamily},
 		{"os_id", cty.String, "The operating system: `debian`, `ubuntu`, `raspbian`.", false, osRelease("ID")},
-		{"os_major", cty.Number, "The number that `os_version` begins with: 12 for `12`, 24 for `24.04`.", false, osMajor},
-		{"os_name", cty.String, "The operating system's name for people: `Debian GNU/Linux 12 (bookworm)`.", false, osRelease("PRETTY_NAME")},
+		{"os_major", cty.Number, "The first number of `os_version`: 12 for `12`, 24 for `24.04`.", false, osMajor},
+		{"os_name", cty.String, "The display name of the operating system: `Debian GNU/Linux 12 (bookworm)`.", false, osRelease("PRETTY_NAME")},
 		{"os_version", cty.String, "The version of the release: `12`, `24.04`; null for Debian testing and unstable.", false, osRelease("VERSION_ID")},
-		{"product", cty.String, "The model of the machine as its firmware tells it.", true, firmware("product_name")},
+		{"product", cty.String, "The model of the host, from its firmware.", true, firmware("product_name")},
 		{"swap_bytes", cty.Number, "The size of all swap space in bytes.", true, meminfo("SwapTotal")},
-		{"timezone", cty.String, "The time zone: `Europe/Amsterdam`, `Etc/UTC`. `UTC` when none is set.", false, timezone},
-		{"vendor", cty.String, "The maker of the machine as its firmware tells it.", true, firmware("sys_vendor")},
-		{"virtualization", cty.String, "What the machine runs in, in the words of systemd-detect-virt: `kvm`, `qemu`, `vmware`, `oracle`, `microsoft`, `xen`, `amazon`, `docker`, `podman`, `lxc`, `systemd-nspawn`, `vm-other`; `none` on bare metal.", true, virtualization},
+		{"timezone", cty.String, "The time zone: `Europe/Amsterdam`, `Etc/UTC`. `UTC` if none is set.", false, timezone},
+		{"vendor", cty.String, "The manufacturer of the host, from its firmware.", true, firmware("sys_vendor")},
+		{"virtualization", cty.String, "The virtualization of the host, with the names of systemd-detect-virt: `kvm`, `qemu`, `vmware`, `oracle`, `microsoft`, `xen`, `amazon`, `docker`, `podman`, `lxc`, `systemd-nspawn`, `vm-other`; `none` on bare metal.", true, virtualization},
 	}
 }
 
@@ -133,9 +133,9 @@ func these(names []string) ([]Fact, error) {
 // Markdown is the document of all facts, docs/facts.md.
 func Markdown() string {
 	var b strings.Builder
-	b.WriteString("# Facts\n\nA fact is something observed on a target. Declare the ones that you use, then refer to them as `fact.NAME`.\n" +
-		"A fact that the target cannot tell is `null`. Those marked *running* are null for images (`--root`).\n\n" +
-		"| fact | type | what it is |\n|---|---|---|\n")
+	b.WriteString("# Facts\n\nA fact is a value that fettle observes on a target. Declare each fact that you use, then refer to it as `fact.NAME`.\n" +
+		"A fact is `null` if the target cannot determine it. A fact marked *running* is null for images (`--root`).\n\n" +
+		"| fact | type | meaning |\n|---|---|---|\n")
 	for _, f := range All() {
 		doc := f.Doc
 		if f.Running {

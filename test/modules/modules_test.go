@@ -112,9 +112,9 @@ func recognise(text []byte) string {
 
 const head = `# Modules
 
-What other people's code is in the program. A test holds this list to what is
-linked: a module that is not here fails it, and so does one whose licence has
-changed. The versions are in ` + "`go.mod`" + `.
+These modules of other authors are linked into the binary. A test compares this list with the
+binary: it fails if a module is missing here, or if a licence has changed. The versions are in
+` + "`go.mod`" + `.
 
 | module | licence |
 |---|---|
