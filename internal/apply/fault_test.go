@@ -70,7 +70,7 @@ func everywhere(t *testing.T, name, detail string, try func(*testing.T, *bench, 
 
 // TestFault lets each mutating operation fail, once or from then on.
 func TestFault(t *testing.T) {
-	everywhere(t, "Faults of operations", "one mutating operation fails, or all from it on; old state or new, or the exact error; recovered, applied again, rolled back; compared",
+	everywhere(t, "Faults of operations", "one mutating operation fails, or this one and all later ones; the old state, the new state, or the exact error; recovered, applied again, rolled back; compared",
 		func(t *testing.T, b *bench, r *results) {
 			points := 0
 			for _, sticky := range []bool{false, true} {
@@ -117,7 +117,7 @@ func TestShortWrites(t *testing.T) {
 // TestFaultOfReads lets what looks at the machine or at the state fail too.
 func TestFaultOfReads(t *testing.T) {
 	const primes = 37 // there are many, and few of a kind
-	everywhere(t, "Faults of operations", "one operation fails, be it one that only looks; then as above", func(t *testing.T, b *bench, r *results) {
+	everywhere(t, "Faults of operations", "one operation fails, also an operation that only reads; then as above", func(t *testing.T, b *bench, r *results) {
 		step := primes * stride
 		if long() {
 			step = 3
@@ -188,7 +188,7 @@ func (b *bench) said(t *testing.T, w *world, plan *fault.Plan, rep *executor.Rep
 // staged may not be used, and a power cut afterwards finds the state that
 // recovery told of.
 func TestFailedSync(t *testing.T) {
-	everywhere(t, "Failed syncs", "one sync fails and its data never reach the disk; no success is said, nothing staged before it is used, and a power cut after the recovery finds what that left",
+	everywhere(t, "Failed syncs", "one sync fails and its data never reach the disk; the run reports no success and uses no content that was staged before; after recovery and a power cut the result of the recovery is intact",
 		func(t *testing.T, b *bench, r *results) {
 			for _, kind := range []string{host.OpSync, host.OpSyncDir, host.OpSyncFS} {
 				var n tally

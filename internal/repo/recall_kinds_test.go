@@ -123,7 +123,7 @@ func TestRecallRandom(t *testing.T) {
 	}
 	campaign.Record(t, campaign.Campaign{
 		Name: "Recalled work trees", Points: changed, Hit: remembered,
-		Detail: "random changes of a work tree, its index, branches, ignore rules and settings; what is recalled compared with what is read, file by file; hit: the tree was remembered before",
+		Detail: "random changes of a work tree, its index, branches, ignore rules and settings; the cached result is compared with the real one, file by file (in the run: the tree was cached before)",
 	})
 }
 

@@ -85,19 +85,19 @@ func moduleRoot() (string, error) {
 	return "", errors.New("no go.mod in this folder or above")
 }
 
-const head = `# Fault campaigns
+const head = `# Crash and fault-injection tests
 
-Each campaign breaks the machine at many points of a run, has fettle recover, and
-compares everything with what it was before and with what it should be. *Points*
-are the places tried, *in the run* those that came before the command had ended,
-*lost* those after which anything was torn, mixed or missing.
+Each test injects faults at many points of a run and lets fettle recover. Then it compares
+the host with its previous state and with the desired state. *Points* is the number of
+faults. *In the run* is the number of faults before the command had ended. *Lost* is the
+number of faults after which any content was torn, mixed or missing.
 
-The tests themselves write this page:
+The tests write this page:
 
     FETTLE_CAMPAIGNS=docs/campaigns.md FETTLE_LONG=1 go test -timeout 120m ./test/powercut ./test/crash ./test/outside ./test/fidelity ./internal/apply
 `
 
-const tableHead = "| variant | points | in the run | lost | what |\n|---|---:|---:|---:|---|\n"
+const tableHead = "| variant | points | in the run | lost | test |\n|---|---:|---:|---:|---|\n"
 
 // Merge puts a result into the text of the document. It is pure: sections and
 // rows are sorted by name, and the same results give the same text whatever

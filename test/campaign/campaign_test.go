@@ -20,13 +20,13 @@ func ExampleMerge() {
 	// Output:
 	// ## Kill
 	//
-	// | variant | points | in the run | lost | what |
+	// | variant | points | in the run | lost | test |
 	// |---|---:|---:|---:|---|
 	// | all | 70 | 70 | 0 |  |
 	//
 	// ## Power cut
 	//
-	// | variant | points | in the run | lost | what |
+	// | variant | points | in the run | lost | test |
 	// |---|---:|---:|---:|---|
 	// | btrfs | 300 | 290 | 0 |  |
 	// | ext4 | 1000 | 950 | 0 | cut \| replayed |

@@ -43,7 +43,7 @@ func TestInterruptedCalls(t *testing.T) {
 		}
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Interrupted system calls", Points: hit, Hit: hit, Lost: wrong,
-		Detail: fmt.Sprintf("every second call of %d kinds ends with EINTR; the run succeeds and leaves what it leaves without", len(calls))})
+		Detail: fmt.Sprintf("every second call of %d kinds ends with EINTR; the run succeeds with the same result as without", len(calls))})
 	if hit < 100 {
 		t.Errorf("only %d calls were interrupted", hit)
 	}

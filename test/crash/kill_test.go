@@ -64,7 +64,7 @@ func (s *site) killPhase(t *testing.T, name string, p phase, stride int) {
 	if out, err := over.run(p.ops+slack+1, "", p.args...); killed(err) {
 		t.Errorf("the %s has more operations than were counted:\n%s", p.name, out)
 	}
-	n.record(t, name+", "+p.name, fmt.Sprintf("killed at points all over its %d operations, most recoveries killed too, with both policies; compared, rolled back to the origin, compared", p.ops))
+	n.record(t, name+", "+p.name, fmt.Sprintf("killed at points throughout its %d operations; most recoveries are killed too; both policies; compared, rolled back to the origin, compared", p.ops))
 	if n.second.Load()*2 < n.points.Load() {
 		t.Errorf("only %d of %d recoveries were killed", n.second.Load(), n.points.Load())
 	}
@@ -192,7 +192,7 @@ func (s *site) killRecovery(t *testing.T, name string) {
 			}
 		}
 	}
-	n.record(t, name+", recovery", "a run is killed, its recovery is killed at points all over it, another recovers; compared, rolled back to the origin, compared")
+	n.record(t, name+", recovery", "a run is killed, its recovery is killed at points throughout it, a second recovery completes; compared, rolled back to the origin, compared")
 }
 
 func (s *site) killRecoveryOf(t *testing.T, p phase, at int, policy string, stride int, n *tally) {

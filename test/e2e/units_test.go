@@ -89,7 +89,7 @@ func TestUnitsUnderFire(t *testing.T) {
 		}
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Units under fire", Variant: "starting", Points: points, Hit: points, Lost: lost,
-		Detail: "units that fail, hang, die, flap, lack what they need; wanted state, or failed with status and last log lines, or taken back"})
+		Detail: "units that fail, hang, die, flap or lack a requirement; the desired state, or a failure with status and last log lines, or undone"})
 	for name, f := range map[string]func(*machine){
 		"HangsInStop": hangsInStop, "Masked": maskedUnit, "ComesBack": comesBack, "InterruptedStart": interruptedStart,
 		"ReloadRaces": reloadRaces, "ChangedByOthers": changedByOthers, "BusAway": busAway, "BusHangs": busHangs, "ManagerReexecuted": reexecuted, "KilledBeforeReload": killedBeforeReload,
@@ -216,8 +216,8 @@ func reloadRaces(m *machine) {
 		m.want("active", "systemctl", "is-active", "calm")
 	}
 	m.Run(m.t, "systemctl", "stop", "racer")
-	campaign.Record(m.t, campaign.Campaign{Name: "Units under fire", Variant: "daemon-reload in a loop beside it", Points: rounds, Hit: rounds,
-		Detail: "unit files changed, restarted and started meanwhile; the process that runs is the new one"})
+	campaign.Record(m.t, campaign.Campaign{Name: "Units under fire", Variant: "with a loop of daemon-reload", Points: rounds, Hit: rounds,
+		Detail: "unit files are changed, units are restarted and started meanwhile; the new process is running"})
 	m.clean("boom")
 }
 

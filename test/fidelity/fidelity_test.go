@@ -102,7 +102,7 @@ func (c *campaignOf) all(n int) {
 		c.t.Errorf("only %d lists on %d trees could be applied", c.applied, n)
 	}
 	campaign.Record(c.t, campaign.Campaign{Name: "Fidelity", Variant: c.fs.name, Points: c.applied, Hit: c.applied, Lost: c.wrong,
-		Detail: fmt.Sprintf("%d random trees, a list or two on each; applied, applied again (nothing may be written), taken back; compared with owner, mode, times, attributes, ACLs, capabilities, flags, links, holes and content (%d lists were refused or failed and left nothing)", c.points, c.failed)})
+		Detail: fmt.Sprintf("%d random trees, one or two lists on each; applied, applied again (must write nothing), undone; compared by owner, mode, times, attributes, ACLs, capabilities, flags, links, holes and content (%d lists were refused, or failed without a change)", c.points, c.failed)})
 }
 
 // bad tells what is wrong with a tree, with the way to see it again.

@@ -148,7 +148,7 @@ func killed(m *machine, apply bool) {
 	}
 	campaign.Record(m.t, campaign.Campaign{
 		Name: "Packages", Variant: "killed in a transaction of apt, then " + settler(apply), Points: n, Hit: hit, Lost: lost,
-		Detail: fmt.Sprintf("all, fettle, apt-get, dpkg or a script killed at a system call, while packages that need one another at one version are installed, upgraded, downgraded and removed; settled, with nothing left to type; each package whole and marked as at its old or new version, dpkg content; applied (%d second kills; %d configuration files that dpkg had exchanged and not yet noted, which it takes for edited)", again, *m.unnoted),
+		Detail: fmt.Sprintf("fettle, apt-get, dpkg, a script or all of them are killed at a system call; the run installs, upgrades, downgrades and removes packages that need each other at one version; recovered without a manual command; each package is complete at its old or new version with its mark, and dpkg reports no problem; applied (%d second kills; %d configuration files that dpkg had replaced but not recorded, and reports as modified)", again, *m.unnoted),
 	})
 }
 

@@ -75,7 +75,7 @@ func TestConfigurations(t *testing.T) {
 		t.Errorf("the parent holds %d MiB", m.Sys>>20)
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Points: len(all), Hit: int(refused.Load()), Lost: int(lost.Load()),
-		Detail: fmt.Sprintf("compiled in a child of 384 MiB and 3 s; a diagnostic with a place and what to do, or (%d mutations) harmless; the parent goes on", fine.Load())})
+		Detail: fmt.Sprintf("compiled in a child of 384 MiB and 3 s; a diagnostic with a position and a remedy, or (%d mutations) harmless; the parent continues", fine.Load())})
 }
 
 // tryOne gives one configuration to a compiler.
@@ -278,5 +278,5 @@ func TestDataIsNotEvaluated(t *testing.T) {
 			n++
 		}
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Variant: "data that looks like the language", Points: n, Hit: n, Detail: "facts, variables and files through every way into a text; never evaluated"})
+	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Variant: "data that looks like the language", Points: n, Hit: n, Detail: "facts, variables and files, inserted into text in every possible way; never evaluated"})
 }

@@ -227,7 +227,7 @@ func TestDamagedState(t *testing.T) {
 		t.Errorf("%d of %d refused: that shows nothing", refused, points)
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Damaged journals, states and objects", Variant: "recover and roll back", Points: points, Hit: refused, Lost: lost,
-		Detail: "flips, cuts, records doubled, left out, exchanged and sealed again, files exchanged or gone, after a run that was cut short; every path is as it was at some time, or recovery refuses (in the run: refused)"})
+		Detail: "after an interrupted run, bits are flipped, files are cut, exchanged or removed, records are doubled, omitted, exchanged and sealed again; every path has one of its earlier states, or recovery refuses (in the run: refused)"})
 }
 
 // act recovers and goes back to the origin, and tells of a panic.

@@ -265,8 +265,8 @@ func TestLocalUser(t *testing.T) {
 	if h.refused == 0 || h.done == 0 {
 		t.Errorf("no race took place: %d refused, %d done", h.refused, h.done)
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Hostile user of the machine", Points: rounds * 8, Hit: h.refused, Lost: lost + h.hung,
-		Detail: fmt.Sprintf("lists applied and rolled back as root in folders of a user who swaps links, pipes, folders and files meanwhile; outside of them nothing changes (%d went through)", h.done)})
+	campaign.Record(t, campaign.Campaign{Name: "Hostile user of the host", Points: rounds * 8, Hit: h.refused, Lost: lost + h.hung,
+		Detail: fmt.Sprintf("lists are applied and rolled back as root in directories of a user who exchanges links, pipes, directories and files meanwhile; nothing outside of them changes (%d completed)", h.done)})
 }
 
 // intact: what is of root and outside of mallory's reach stays out of it, and

@@ -66,7 +66,7 @@ func TestEveryByte(t *testing.T) {
 		t.Errorf("what is whole does not read: %s", wrong)
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Damaged journals, states and objects", Variant: "every byte of objects and packs", Points: points, Hit: noticed, Lost: lost,
-		Detail: "flipped one after the other; no wrong content is given out by any way of reading (in the run: an object was refused; the others were in what is made again or not looked at)"})
+		Detail: "each byte is flipped in turn; no reader returns wrong content (in the run: an object was refused; the other bytes are in content that is made again or not read)"})
 }
 
 // readAll reads every object in every way.

@@ -145,7 +145,7 @@ func TestRepositories(t *testing.T) {
 		}
 	})
 	campaign.Record(t, campaign.Campaign{Name: "Hostile repositories", Points: int(done.Load()), Hit: int(done.Load()), Lost: int(lost.Load()),
-		Detail: "validate, plan and apply as root under strace; nothing runs but git, no write outside of the root; refused with a place, or applied as written"})
+		Detail: "validate, plan and apply as root under strace; only git runs, no write outside of the root; refused with a position, or applied as written"})
 }
 
 // ownPeak is how much memory this test has had, in bytes: until a child runs its

@@ -179,7 +179,7 @@ func TestSavedPlans(t *testing.T) {
 	}
 	points += d.elsewhere(good)
 	campaign.Record(t, campaign.Campaign{Name: "Hostile saved plans", Points: points, Hit: d.refused, Lost: d.lost,
-		Detail: fmt.Sprintf("archives flipped, cut, sealed again, with members too many, doubled, missing or huge, for other machines and states; applied by the real program: done exactly as saved, or refused with nothing done, run or written (in the run: refused; %d done as saved)", d.done)})
+		Detail: fmt.Sprintf("archives with flipped bits, cut, or sealed again; with additional, doubled, missing or huge members; for other hosts and states; the real binary applies them exactly as saved, or refuses them without any effect (in the run: refused; %d applied as saved)", d.done)})
 	if _, err := os.Lstat(d.ran); err == nil {
 		t.Errorf("something ran: %s", read(d.ran))
 	}

@@ -73,7 +73,7 @@ func TestSteps(t *testing.T) {
 		judge(fmt.Sprintf("mutation %d", i), mutate(rng, good[i%len(good)], good), false)
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Hostile lists", Points: tried, Hit: refused, Lost: lost,
-		Detail: "parsed, resolved and linted; a diagnostic with a place in less than 256 MiB, or still good (in the run: refused)"})
+		Detail: "parsed, resolved and linted in less than 256 MiB; a diagnostic with a position, or a list that is still valid (in the run: refused)"})
 }
 
 // parse takes a list as far as it goes without a machine, and measures what

@@ -72,7 +72,7 @@ func killsFettle(t *testing.T) {
 		}
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Out of memory", Variant: "the kernel kills fettle", Points: points, Hit: hit, Lost: lost,
-		Detail: "a run in a control group of 16 MiB and more, until it comes to its end; recovered, applied, taken back, compared"})
+		Detail: "a run in a control group of 16 MiB and more, until it completes; recovered, applied, undone, compared"})
 }
 
 // limited starts fettle in a control group of its own with so many bytes.

@@ -183,8 +183,8 @@ func TestOneLock(t *testing.T) {
 			m.whole(t)
 		})
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "one held up while it has the lock", Points: points, Hit: points, Lost: lost,
-		Detail: "every pair of commands that change or recover a machine; the second is refused, names the first, changes nothing"})
+	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "one is stopped while it has the lock", Points: points, Hit: points, Lost: lost,
+		Detail: "every pair of commands that change or recover a host; the second is refused, names the first, changes nothing"})
 }
 
 // heldUp starts a way in and gives it stopped at the first operation for which

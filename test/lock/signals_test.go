@@ -127,7 +127,7 @@ func TestSignalAmongFiles(t *testing.T) {
 		t.Errorf("of %d signals %d came in time", points, hit)
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Signals", Variant: "among files", Points: points, Hit: hit, Lost: lost,
-		Detail: "SIGINT, SIGTERM or SIGHUP before each operation of a run; it ends with 0, 1 or 6, is settled, and goes on or back from there"})
+		Detail: "SIGINT, SIGTERM or SIGHUP before each operation of a run; it ends with 0, 1 or 6, leaves nothing to recover, and can be finished or undone"})
 }
 
 func (m *machine) cleanly(t *testing.T, n, code int, out string, before map[string]string) {

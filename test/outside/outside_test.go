@@ -129,7 +129,7 @@ func TestKilledFromOutside(t *testing.T) {
 	}
 	wg.Wait()
 	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: "from outside, on booted hosts", Points: n.kills + n.late, Hit: n.kills, Lost: n.bad,
-		Detail: fmt.Sprintf("SIGKILL at random moments of runs with accounts, units, actions, a command and files; both policies; compared with what services have loaded (%d too late, %d old, %d new)", n.late, n.old, n.new)})
+		Detail: fmt.Sprintf("SIGKILL at random moments of runs with accounts, units, actions, a command and files; both policies; compared with the loaded configuration of the services (%d too late, %d old, %d new)", n.late, n.old, n.new)})
 	if n.late == 0 || n.kills < kills/4 {
 		t.Errorf("%d kills came in the run and %d too late: both are wanted", n.kills, n.late)
 	}

@@ -234,7 +234,7 @@ func TestPowerCutsOfTheBus(t *testing.T) {
 	}
 	t.Logf("%d writes to the disk, %d promises; %d cuts, at which %d promises were due", len(r.ops), len(r.promises), points, due)
 	campaign.Record(t, campaign.Campaign{Name: "Power cut of a hub", Variant: "ext4, the bus", Points: points, Hit: points, Lost: lost,
-		Detail: "cut while reports and assignments are written; the bus starts; all that was acknowledged is there"})
+		Detail: "power cut while reports and assignments are written; the bus starts; it has all acknowledged data"})
 }
 
 // TestTheBusOnALyingDisk: on a disk that keeps nothing of what it says it has flushed,

@@ -54,7 +54,7 @@ func TestShutdown(t *testing.T) {
 			sum.add(v, over)
 		}
 	}
-	report(t, "Shutdown of a live file system", "ext4", sum, "the file system goes away while a list is applied; mounted again; fettle recover; compared; rolled back to the origin; compared")
+	report(t, "Shutdown of a live file system", "ext4", sum, "the file system is shut down while a list is applied, and mounted again; fettle recover; compared; rolled back to the origin; compared")
 }
 
 // shutdown does it at the i-th of n places of the update.

@@ -65,14 +65,14 @@ func life(t *testing.T, s settings) {
 	r := record(t, s)
 	t.Logf("%s", r)
 	report(t, "Power cut", s.fs.name+", "+s.policy, r.try(t, s.bin, r.points(cuts, seed)),
-		"cut while applying, updating and rolling back; fettle recover; compared; rolled back to the origin; compared")
+		"power cut during apply, update and rollback; fettle recover; compared; rolled back to the origin; compared")
 	var sum result
 	for i := range recoveries {
 		rec := recordRecovery(t, s, r, r.middle(i, seed))
 		sum.plus(rec.try(t, s.bin, rec.points(cutsOfRecovery, seed)))
 	}
 	report(t, "Power cut", s.fs.name+", "+s.policy+", in recovery", sum,
-		"cut once, and once more while fettle recover runs; then as above")
+		"a power cut, and another one during fettle recover; then as above")
 }
 
 // middle is a point in the middle of a phase, where recovery has most to do.
@@ -105,8 +105,8 @@ func TestSensitivity(t *testing.T) {
 		name, what string
 		atLeast    int // lost points
 	}{
-		{"machine", "all syncs on the machine are taken out", 1},
-		{"barriers", "all syncs but the journal's are taken out", n / 5},
+		{"machine", "all syncs on the host are removed", 1},
+		{"barriers", "all syncs except the journal's are removed", n / 5},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			r := record(t, settings{fs: ext4, bin: broken, env: []string{"FETTLE_NOSYNC=" + mode.name}, policy: "undo"})
@@ -115,7 +115,7 @@ func TestSensitivity(t *testing.T) {
 				t.Errorf("only %d of %d points lost anything, not %d: the campaign would not notice", len(sum.lost), sum.points, mode.atLeast)
 			}
 			campaign.Record(t, campaign.Campaign{
-				Name: "Power cut, barriers taken out to see that it is noticed", Variant: "ext4, undo, " + mode.what, Points: sum.points, Hit: sum.hit, Lost: len(sum.lost),
+				Name: "Power cut, with syncs removed to verify that the test detects losses", Variant: "ext4, undo, " + mode.what, Points: sum.points, Hit: sum.hit, Lost: len(sum.lost),
 				Detail: sum.list(),
 			})
 		})

@@ -356,7 +356,7 @@ func TestLaws(t *testing.T) {
 				lost = 1
 			}
 			campaign.Record(t, campaign.Campaign{Name: "Values of documents", Variant: format, Points: tried, Hit: done, Lost: lost,
-				Detail: "a value set or taken out of a document, by chance; done once, found again, nothing else touched, taken back byte for byte (in the run: made; the others were refused)"})
+				Detail: "a random value is set in or removed from a document; done once, found again, no other change, undone byte for byte (in the run: done; the rest was refused)"})
 		})
 	}
 }
