@@ -21,7 +21,7 @@ func ansibleTools() []tool {
 		return nil
 	}
 	return []tool{
-		ansibleTool("ansible, tree", "ansible-playbook, local connection with pipelining, no facts; one copy of a folder", func(p place) string {
+		ansibleTool("ansible, tree", "ansible-playbook, local connection with pipelining, no facts; one copy of a directory", func(p place) string {
 			return fmt.Sprintf("  - copy: {src: %s/, dest: %s/, mode: '0644', directory_mode: '0755'}\n", p.source, p.dest)
 		}),
 		loop,

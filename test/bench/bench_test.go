@@ -54,13 +54,13 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestListRows: the list compiled anew stands beside the one from the cache,
+// TestListRows: the list that is compiled again is beside the one from the cache,
 // with a ratio of the same round and a sign for missing rounds.
 func TestListRows(t *testing.T) {
 	want := `number  tool                              wall s      min–max  CPU s  peak MiB  × from the cache  
 
    100  fettle, one tree: from the cache   0.400  0.200–0.600  0.200        10              1.00  
-   100  fettle, one tree: compiled anew   1.000†  1.000–1.000  1.000        20              2.50  
+   100  fettle, one tree: compiled again  1.000†  1.000–1.000  1.000        20              2.50  
 `
 	if got := plainTable(invented().rows(coldList)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -277,7 +277,7 @@ func TestFailedToolStops(t *testing.T) {
 	if ran["breaks"] != 1 || ran["works"] != 10 {
 		t.Errorf("%v runs", ran)
 	}
-	if len(b.notes) != 1 || !strings.Contains(b.notes[0], "breaks, first apply, 100 files: no figure, because exit status 1") {
+	if len(b.notes) != 1 || !strings.Contains(b.notes[0], "breaks, first apply, 100 files: no figure: exit status 1") {
 		t.Errorf("%q", b.notes)
 	}
 	if got := len(b.results[cell{repair, "works", 100}]); got != 2 {

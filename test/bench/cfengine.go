@@ -14,7 +14,7 @@ const cfLargest = 10_000
 // cfTools are the ways of writing the files down for cf-agent. Comparing by
 // time finds no file that was changed at its place, so it verifies nothing.
 func cfTools() []tool {
-	promises := cfTool("cf-agent, n promises", "n copies; by time where nothing is to be done, else by digest", cfPromises, func(w work) string {
+	promises := cfTool("cf-agent, n promises", "n copies; by time if there is no change, otherwise by digest", cfPromises, func(w work) string {
 		if w == noChange {
 			return "mtime"
 		}

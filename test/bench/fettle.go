@@ -43,10 +43,10 @@ func fettleTools(bin string) []tool {
 		}
 	}
 	return []tool{
-		repository(fettleTree, "fettle apply in a git repository, one directory with a source; git and compiling are part of it", oneTree),
+		repository(fettleTree, "fettle apply in a git repository, one directory with a source; includes git and compilation", oneTree),
 		repository("fettle, n files", "the same with n file states", manyFiles),
 		{
-			name: "fettle, step file", about: "fettle steps apply of n COPY lines; their sources are read to be digested",
+			name: "fettle, step file", about: "fettle steps apply of n COPY lines; reads their sources for the digests",
 			settles: true, largest: 10_000,
 			prepare: prepareSteps,
 			command: func(p place, w work) []string {

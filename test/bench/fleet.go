@@ -25,12 +25,12 @@ func fleetField(s settings) field {
 		name: "targets", title: "fleet", works: []work{validateAll, fleetDiff}, sizes: []int{1000, 10_000}, rounds: s.rounds,
 		tools: []tool{
 			{
-				name: limitName, about: "by hand in Go, on all cores: SHA-256 of as many bytes as the lists have, once for each revision",
+				name: limitName, about: "by hand in Go, on all cores: SHA-256 of the same number of bytes as in the lists, once for each revision",
 				prepare: func(place) error { return nil },
 				command: func(p place, w work) []string { return byHand(w, "", p.n) },
 			},
 			{
-				name: fettleName, about: "fettle validate, fettle diff REV REV --fleet: about 206 states and 245 steps a target",
+				name: fettleName, about: "fettle validate, fettle diff REV REV --fleet: about 206 states and 245 steps for each target",
 				prepare: prepareCompany,
 				command: func(p place, w work) []string {
 					repo := filepath.Join(p.dir, "repo")
@@ -127,7 +127,7 @@ func catalogField(s settings, p peers) field {
 	}}
 	if p.puppet {
 		tools = append(tools, tool{
-			name: "puppet", about: "puppet apply --noop of as many file resources, which are there",
+			name: "puppet", about: "puppet apply --noop of the same number of existing file resources",
 			prepare: func(p place) error {
 				p.n, p.dest = catalogStates, filepath.Join(p.dir, "dest")
 				p.source = p.dest

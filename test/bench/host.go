@@ -107,7 +107,7 @@ func checkHostFile(root, path string, want []byte) error {
 		return err
 	}
 	if info.Mode() != 0o644 || !bytes.Equal(got, want) {
-		return fmt.Errorf("%s, mode %s, does not hold what it should", path, info.Mode())
+		return fmt.Errorf("%s, mode %s, has wrong content or mode", path, info.Mode())
 	}
 	return nil
 }

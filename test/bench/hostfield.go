@@ -141,7 +141,7 @@ func digestHostFile(path string, want []byte) error {
 	}
 	text, err := os.ReadFile(path)
 	if err == nil && sha256.Sum256(text) != sha256.Sum256(want) {
-		err = fmt.Errorf("%s does not hold what it should", path)
+		err = fmt.Errorf("%s has wrong content", path)
 	}
 	return err
 }

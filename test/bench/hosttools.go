@@ -102,7 +102,7 @@ func puppetHostManifest() string {
 // ansibleHost is Ansible on a mixed host.
 func ansibleHost() tool {
 	return tool{
-		name: "ansible", about: "ansible-playbook, local connection with pipelining, no facts; one task a sort of thing, with loops", onceIfSlow: true,
+		name: "ansible", about: "ansible-playbook, local connection with pipelining, no facts; one task for each kind, with loops", onceIfSlow: true,
 		prepare: func(p place) error {
 			if err := input(p, "web.j2", hostText("{{ item.name }}", "{{ item.port }}")); err != nil {
 				return err

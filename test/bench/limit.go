@@ -18,7 +18,7 @@ import (
 func limitTool() tool {
 	return tool{
 		name:    "limit",
-		about:   "by hand in Go, on all cores: create all with one syncfs; lstat all; read and SHA-256 all; lstat all and replace those",
+		about:   "by hand in Go, on all cores: create all with one syncfs; lstat all; read and SHA-256 all; lstat all and replace the changed files",
 		prepare: func(place) error { return nil },
 		command: func(p place, w work) []string {
 			if w == coldList {
@@ -114,7 +114,7 @@ func digest(dir string, i int) error {
 		return err
 	}
 	if [32]byte(h.Sum(nil)) != sha256.Sum256(content(i)) {
-		return fmt.Errorf("%s does not hold what it should", name(i))
+		return fmt.Errorf("%s has wrong content", name(i))
 	}
 	return nil
 }

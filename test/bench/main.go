@@ -86,7 +86,7 @@ func within(base string, args []string) error {
 		return err
 	}
 	if len(b.failed) > 0 {
-		return errors.New("a tool failed; the notes say which")
+		return errors.New("a tool failed; the notes name it")
 	}
 	return nil
 }

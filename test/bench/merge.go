@@ -33,7 +33,7 @@ func merge(page string, b *bench, facts []machine.Fact) string {
 			continue
 		}
 		title, text := about(w)
-		s := section{title, fmt.Sprintf("## %s\n\n%s\n\nMeasured by itself: %s.\n\n%s\n", title, text, inShort(facts), markdownTable(rows))}
+		s := section{title, fmt.Sprintf("## %s\n\n%s\n\nMeasured separately: %s.\n\n%s\n", title, text, inShort(facts), markdownTable(rows))}
 		if i := indexOf(old, title); i >= 0 {
 			old[i] = s
 		} else {
@@ -63,7 +63,7 @@ func indexOf(page []section, title string) int {
 	return slices.IndexFunc(page, func(s section) bool { return s.title == title })
 }
 
-const toolsTitle = "How each tool was told"
+const toolsTitle = "Commands of each tool"
 
 // told adds how tools were told that the report does not know yet, and gives it whole.
 func told(page []section, b *bench) string {

@@ -8,7 +8,7 @@ import (
 // TestSections: a report comes together again from its chapters, and each is found by
 // its title.
 func TestSections(t *testing.T) {
-	page := "# Performance\n\nintro\n\n## First apply\n\na\n\n## Start and end\n\nb\n\n## How each tool was told\n\n- x\n\n## Where\n\n- y\n"
+	page := "# Performance\n\nintro\n\n## First apply\n\na\n\n## Start and end\n\nb\n\n## Commands of each tool\n\n- x\n\n## Environment\n\n- y\n"
 	all := sections(page)
 	var again strings.Builder
 	for _, s := range all {

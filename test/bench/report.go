@@ -9,22 +9,22 @@ import (
 
 const introduction = `# Performance
 
-This page is written by ` + "`make bench`" + `; do not edit it. Many hosts over SSH are in [performance-hosts.md](performance-hosts.md).
+` + "`make bench`" + ` writes this page; do not edit it. Many hosts over SSH: [performance-hosts.md](performance-hosts.md).
 
-Whole processes, from their start to their end. A figure is the median of
-several rounds; in a round all tools do a work one after another, and ratios are
-taken within a round. CPU is user and system time of the process and of what it
-started; peak memory is that of the largest of these processes. After every run
-what is there is compared with what should be there.
+A benchmark measures whole processes, from their start to their end. A figure is the median of
+several rounds. In a round, all tools run the same work one after another. Ratios are
+taken within a round. CPU is user and system time of the process and of its
+children. Peak memory is the peak of the largest of these processes. After every run
+the benchmark compares the host with the desired state.
 
 *The limit* is the same work by hand in Go, without history, comparison or
-safety: no tool can leave out what it does. Nothing is extrapolated: a row that is
-missing was not measured.
+safety. Every tool must do at least this work. No figure is extrapolated: a missing row was
+not measured.
 
 - **†** measured in fewer rounds: a run takes longer than %s, or there are %s files
-- **—** the tool failed or left something else; the notes say what
-- wide columns min–max: the machine was disturbed. Believe CPU times and memory
-  before wall times there
+- **—** the tool failed or its result was wrong; the notes have the reason
+- a large difference between min and max: the host was disturbed. CPU times and memory
+  are more reliable there than wall times
 
 ![Time against the number of files](performance.svg)
 
@@ -34,26 +34,26 @@ missing was not measured.
 func about(w work) (title, text string) {
 	switch w {
 	case firstApply:
-		return "First apply", "Files of 1 KiB, a hundred to a folder, where nothing is. The tools that can take a run back keep what they need for it."
+		return "First apply", "Files of 1 KiB, a hundred in each directory, created on an empty host. Tools that can undo a run also store the necessary data."
 	case noChange:
-		return "No change", "All is as it should be. Times may be trusted."
+		return "No change", "The host is in sync. Tools may rely on file times."
 	case verifyAll:
-		return "No change, every byte verified", "The same, with every file read. Puppet and Ansible do that in each run, so their figures are those of *no change*."
+		return "No change, every byte verified", "As before, but every file is read. Puppet and Ansible do that in each run, so their figures are copied from *no change*."
 	case repair:
-		return "Repair of 1 %", "One file in a hundred was overwritten with as many other bytes."
+		return "Repair of 1 %", "One file in a hundred was overwritten with different bytes of the same number."
 	case coldList:
-		return "The list: from the cache, or compiled anew", "Runs of fettle without changes. *Compiled anew*: the cache of lists was taken away before, and with it what fettle remembers of the repository's files."
+		return "The list: from the cache, or compiled again", "Runs of fettle without changes. *Compiled again*: before the run, the cache of lists and the cached digests of the repository's files were removed."
 	case mixedHost:
-		return "Mixed host, no change", fmt.Sprintf("%d packages, %d accounts, %d files, %d links and %d templates on this machine's own root, below a layer that is thrown away. Each tool has brought the state about itself before.",
+		return "Mixed host, no change", fmt.Sprintf("%d packages, %d accounts, %d files, %d links and %d templates on the root of this host, below an overlay that is discarded. Before that, each tool itself applied the state.",
 			len(hostPackages()), hostAccounts, hostFiles, hostLinks, hostTemplates)
 	case oneCatalog:
-		return "One catalog", fmt.Sprintf("About %d states of one target compiled to its list, the cache of lists not used. For Puppet as many file resources, which all are as they should be.", catalogStates)
+		return "One catalog", fmt.Sprintf("About %d states of one target are compiled to its list, without the cache of lists. Puppet compiles the same number of file resources, which are all in sync.", catalogStates)
 	case validateAll:
-		return "Validate a fleet", "Every target of a repository compiled and checked: the company of the examples with its targets repeated, about 206 states and 245 steps a target, 25 modules. Peak memory is that of the largest process."
+		return "Validate a fleet", "Every target of a repository is compiled and checked. The repository is the company of the examples with its targets repeated: about 206 states and 245 steps for each target, 25 modules. Peak memory is the peak of the largest process."
 	case fleetDiff:
-		return "Difference of a fleet", "The lists of every target at two revisions, of which one module differs, compared."
+		return "Difference of a fleet", "The lists of every target are compared at two revisions that differ in one module."
 	case startEnd:
-		return "Start and end", "Programs that have nothing to do but to start."
+		return "Start and end", "Each binary only starts and ends."
 	}
 	return string(w), ""
 }
@@ -80,7 +80,7 @@ func report(b *bench, facts []machine.Fact) string {
 		}
 	}
 	t.WriteString("## " + toolsTitle + "\n\n" + strings.Join(toolLines(b), ""))
-	t.WriteString("\n## Where\n\n")
+	t.WriteString("\n## Environment\n\n")
 	for _, f := range facts {
 		fmt.Fprintf(&t, "- %s: %s\n", f.Name, f.Value)
 	}

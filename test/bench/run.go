@@ -56,7 +56,7 @@ func (b *bench) attempt(t tool, p place, w work, argv []string) (sample, error) 
 // without notes why a cell has no figure, once.
 func (b *bench) without(f field, c cell, why string) {
 	if b.broken[c] == "" {
-		b.notes = append(b.notes, fmt.Sprintf("%s, %s, %s %s: no figure, because %s", c.tool, c.work, thousands(c.n), f.name, why))
+		b.notes = append(b.notes, fmt.Sprintf("%s, %s, %s %s: no figure: %s", c.tool, c.work, thousands(c.n), f.name, why))
 	}
 	b.broken[c] = why
 }

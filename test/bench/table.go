@@ -130,7 +130,7 @@ func (b *bench) listRows(f field, n int) [][]string {
 		if was, ok := b.figureOf(warm); ok {
 			rows = append(rows, append(b.measures(f, warm, was, t.name+": from the cache"), times(1)))
 		}
-		rows = append(rows, append(b.measures(f, cold, m, t.name+": compiled anew"), times(b.ratio(cold, warm))))
+		rows = append(rows, append(b.measures(f, cold, m, t.name+": compiled again"), times(b.ratio(cold, warm))))
 	}
 	return rows
 }

@@ -71,7 +71,7 @@ func checkTree(dir string, n int) error {
 	err := spread(n, func(i int) error {
 		got, err := os.ReadFile(filepath.Join(dir, name(i)))
 		if err == nil && !bytes.Equal(got, content(i)) {
-			err = fmt.Errorf("%s does not hold what it should", name(i))
+			err = fmt.Errorf("%s has wrong content", name(i))
 		}
 		return err
 	})

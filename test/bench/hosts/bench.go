@@ -112,7 +112,7 @@ func (b *bench) measure(t tool, w work, n, round int) error {
 	}
 	if err != nil {
 		b.broken[c] = err.Error()
-		b.notes = append(b.notes, fmt.Sprintf("%s, %s, %d hosts: no figure, because %v", t.name, w, n, err))
+		b.notes = append(b.notes, fmt.Sprintf("%s, %s, %d hosts: no figure: %v", t.name, w, n, err))
 		return nil
 	}
 	s.round = round

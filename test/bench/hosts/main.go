@@ -102,7 +102,7 @@ func (b *bench) publish() error {
 		err = os.WriteFile(filepath.Join(b.out, "performance-hosts.md"), []byte(text), 0o644)
 	}
 	if err == nil && len(b.broken) > 0 {
-		err = errors.New("a tool failed; the notes say which")
+		err = errors.New("a tool failed; the notes name it")
 	}
 	return err
 }
@@ -112,5 +112,5 @@ func (b *bench) programSize() string {
 	if err != nil {
 		return "of unknown size"
 	}
-	return fmt.Sprintf("a program of %.1f MiB", float64(info.Size())/(1<<20))
+	return fmt.Sprintf("a binary of %.1f MiB", float64(info.Size())/(1<<20))
 }

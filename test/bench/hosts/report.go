@@ -9,24 +9,25 @@ import (
 
 const introduction = `# Performance on many hosts
 
-This page is written by ` + "`make bench-hosts`" + `; do not edit it. What fettle does on one machine is in [performance.md](performance.md).
+` + "`make bench-hosts`" + ` writes this page; do not edit it. A single host: [performance.md](performance.md).
 
-Four operations on each of many hosts over SSH: a directory, a file with the name of
-the host in it, a line in a file that is there, and a command that runs once. A
-figure is the median of several rounds; in a round all tools do a work one after
-another, and ratios are taken within a round. After every run every host is looked at.
+The benchmark runs four operations on each of many hosts over SSH: a directory, a file that contains
+the name of the host, a line in an existing file, and a command that runs once. A
+figure is the median of several rounds. In a round, all tools run the same work one after
+another. Ratios are taken within a round. After every run the benchmark checks every host.
 
 *The limit* is OpenSSH alone, with the same work as one script: the handshake and the
-start of a shell, which no tool over SSH can leave out. Nothing is extrapolated: a row
-that is missing was not measured.
+start of a shell, which every tool over SSH needs. No figure is extrapolated: a missing row
+was not measured.
 
-The hosts are as many sshd on this very machine, so that tools and hosts share its
-processors. On a network of its own a workstation is loaded by *CPU here* alone.
+All hosts are sshd processes on this host, so tools and hosts share its
+CPUs. On a real network only *CPU here* loads a workstation.
 
-- *CPU here* is the processor time of the tool and all that it starts, *CPU there* that of all hosts together
+- *CPU here* is the CPU time of the tool and its children, *CPU there* is the CPU time of all hosts together
 - **†** measured in one round
-- **—** the tool failed or left something else; the notes say what
-- wide columns min–max: the machine was disturbed. Believe CPU times and ratios before wall times there
+- **—** the tool failed or its result was wrong; the notes have the reason
+- a large difference between min and max: the host was disturbed. CPU times and ratios are more reliable there than
+  wall times
 
 `
 
@@ -34,21 +35,21 @@ processors. On a network of its own a workstation is loaded by *CPU here* alone.
 func about(w work) (title, text string) {
 	switch w {
 	case firstContact:
-		return "First contact", "No tool was ever there. fettle brings a program to each host, which is most of the work: *limit, upload* brings the whole program of a workstation by hand, and fettle a smaller one that it carries for targets. A network would carry them, where here the processors do."
+		return "First contact", "No tool has contacted the hosts before. fettle copies a binary to each host, which is most of the work. *limit, upload* copies the whole binary of a workstation by hand; fettle copies a smaller binary for targets. Here the CPUs transport the binaries instead of a network."
 	case change:
-		return "Change", "All four operations are to be done. No connection is kept; fettle's program is there."
+		return "Change", "All four operations are necessary. No connection is kept; fettle's binary is on the hosts."
 	case noChange:
-		return "No change", "The same with all as it should be."
+		return "No change", "The same with hosts that are in sync."
 	case noChangeKept:
-		return "No change, connections kept", "Again within a minute: every tool uses the connections that it has kept from the run before."
+		return "No change, connections kept", "The same again within a minute: every tool uses the connections that it kept from the previous run."
 	case changeKept:
-		return "Change, connections kept", "The same with all four operations to be done."
+		return "Change, connections kept", "The same, and all four operations are necessary."
 	case farFirst:
-		return "Five hosts far away: first contact", "Behind a relay with a round trip of 80 ms, where one chunk in twenty is lost and comes after the time for sending it anew. fettle's program has to come there."
+		return "Five hosts far away: first contact", "The hosts are behind a relay with a round trip of 80 ms. One chunk in twenty is lost and arrives after the time of a retransmission. fettle copies its binary to the hosts."
 	case farChange:
-		return "Five hosts far away: change", "The same with the program there."
+		return "Five hosts far away: change", "The same with the binary on the hosts."
 	case farNoChange:
-		return "Five hosts far away: no change", "The same with all as it should be."
+		return "Five hosts far away: no change", "The same with hosts that are in sync."
 	}
 	return string(w), ""
 }
@@ -63,12 +64,12 @@ func report(b *bench, facts []machine.Fact) string {
 			fmt.Fprintf(&t, "## %s\n\n%s\n\n%s\n", title, text, table(rows))
 		}
 	}
-	t.WriteString("## How each tool was told\n\n")
+	t.WriteString("## Commands of each tool\n\n")
 	fmt.Fprintf(&t, "All work on %d hosts at once.\n\n", b.parallel)
 	for _, tool := range b.tools {
 		fmt.Fprintf(&t, "- **%s**: %s\n", tool.name, tool.about)
 	}
-	t.WriteString("\n## Where\n\n")
+	t.WriteString("\n## Environment\n\n")
 	for _, f := range facts {
 		fmt.Fprintf(&t, "- %s: %s\n", f.Name, f.Value)
 	}

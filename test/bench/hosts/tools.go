@@ -76,7 +76,7 @@ func (b *bench) limit(p place, upload bool) (tool, error) {
 	err = os.WriteFile(file, []byte(list.String()), 0o644)
 	if upload {
 		return tool{
-			name: uploadName, about: "the same with fettle's program brought along: what a first contact that leaves a program cannot do without",
+			name: uploadName, about: "the same, and it copies fettle's binary: the minimum for a first contact that installs a binary",
 			argv: func(w work) []string {
 				if !w.isFirst() {
 					return nil
@@ -86,7 +86,7 @@ func (b *bench) limit(p place, upload bool) (tool, error) {
 		}, err
 	}
 	return tool{
-		name: limitName, about: "ssh HOST 'sh -s' with the four operations as one script, each behind its test; so many at once; it neither compares nor reports",
+		name: limitName, about: "ssh HOST 'sh -s' with the four operations as one script, each behind its test; the same number of hosts at once; it neither compares nor reports",
 		argv: func(w work) []string {
 			control := ""
 			if w.isKept() {
@@ -133,7 +133,7 @@ exec "ready" {
 		}
 	}
 	return tool{
-		name: fettleName, about: "fettle apply -t '*' --yes, by SSH even where this machine has a hub; reading the repository, compiling for each host, history and the way back are part of it", settles: true,
+		name: fettleName, about: "fettle apply -t '*' --yes, over SSH also on a host with a hub; includes reading the repository, compiling for each host, history and undo data", settles: true,
 		argv: func(work) []string {
 			return []string{b.fettle, "apply", "-C", repo, "-t", "*", "--via", "ssh", "--yes", "--parallel", strconv.Itoa(b.parallel)}
 		},
@@ -158,7 +158,7 @@ func (b *bench) ansibleTool(p place) (tool, error) {
 `, folder, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready)
 	err := writeAll(p.dir, map[string]string{"inventory": inventory.String(), "playbook.yml": playbook, "ansible.cfg": ""})
 	return tool{
-		name: ansibleName, about: "ansible-playbook, pipelining, kept connections, no facts, strategy free; forks as many as hosts at once", once: true,
+		name: ansibleName, about: "ansible-playbook, pipelining, kept connections, no facts, strategy free; as many forks as hosts at once", once: true,
 		argv: func(work) []string {
 			return []string{"ansible-playbook", "-i", filepath.Join(p.dir, "inventory"), "-f", strconv.Itoa(b.parallel), filepath.Join(p.dir, "playbook.yml")}
 		},

@@ -122,7 +122,7 @@ func (h *host) check() error {
 	}
 	for path, want := range map[string]string{file: content(h.name), shared: sharedText(newLine)} {
 		if got, err := os.ReadFile(h.path(path)); err != nil || string(got) != want {
-			return fmt.Errorf("%s does not hold what it should in %s", h.name, path)
+			return fmt.Errorf("%s has wrong content in %s", h.name, path)
 		}
 	}
 	return nil

@@ -30,10 +30,10 @@ func Describe(date, dir string) ([]Fact, error) {
 	}
 	return []Fact{
 		{"date", date},
-		{"machine", fmt.Sprintf("%s, %d CPUs, %s", lineOf("/proc/cpuinfo", "model name"), runtime.NumCPU(), memory())},
+		{"host", fmt.Sprintf("%s, %d CPUs, %s", lineOf("/proc/cpuinfo", "model name"), runtime.NumCPU(), memory())},
 		{"kernel", unix.ByteSliceToString(u.Release[:])},
 		{"file system", fileSystem(dir)},
-		{"load average before the end", firstWords("/proc/loadavg", 3)},
+		{"load average at the end", firstWords("/proc/loadavg", 3)},
 	}, nil
 }
 
