@@ -30,7 +30,7 @@ func fleetField(s settings) field {
 				command: func(p place, w work) []string { return byHand(w, "", p.n) },
 			},
 			{
-				name: fettleName, about: "fettle validate, fettle diff REV REV --fleet: about 206 states and 245 steps for each target",
+				name: fettleName, about: "fettle validate, fettle diff REV REV --fleet: about 206 states and 245 steps per target",
 				prepare: prepareCompany,
 				command: func(p place, w work) []string {
 					repo := filepath.Join(p.dir, "repo")

@@ -40,7 +40,7 @@ func about(w work) (title, text string) {
 	case verifyAll:
 		return "No change, every byte verified", "As before, but every file is read. Puppet and Ansible do that in each run, so their figures are copied from *no change*."
 	case repair:
-		return "Repair of 1 %", "One file in a hundred was overwritten with different bytes of the same number."
+		return "Repair of 1 %", "One file in a hundred was overwritten with the same number of different bytes."
 	case coldList:
 		return "The list: from the cache, or compiled again", "Runs of fettle without changes. *Compiled again*: before the run, the cache of lists and the cached digests of the repository's files were removed."
 	case mixedHost:
@@ -49,7 +49,7 @@ func about(w work) (title, text string) {
 	case oneCatalog:
 		return "One catalog", fmt.Sprintf("About %d states of one target are compiled to its list, without the cache of lists. Puppet compiles the same number of file resources, which are all in sync.", catalogStates)
 	case validateAll:
-		return "Validate a fleet", "Every target of a repository is compiled and checked. The repository is the company of the examples with its targets repeated: about 206 states and 245 steps for each target, 25 modules. Peak memory is the peak of the largest process."
+		return "Validate a fleet", "Every target of a repository is compiled and checked. The repository is the company of the examples with its targets repeated: about 206 states and 245 steps per target, 25 modules. Peak memory is the peak of the largest process."
 	case fleetDiff:
 		return "Difference of a fleet", "The lists of every target are compared at two revisions that differ in one module."
 	case startEnd:

@@ -46,9 +46,9 @@ type row struct {
 // rows are the lines of the table.
 func rows() []row {
 	return []row{
-		{"**memory of the hub for each agent**, KB", "≤ 40", func(r result) string { return kilobytes(float64(r.memory-r.empty) / float64(r.n)) }},
-		{"TLS alone, for each connection, KB", "", func(r result) string { return kilobytes(r.tls.memory) }},
-		{"the bus alone, for each link, KB", "", func(r result) string { return kilobytes(r.bus.memory) }},
+		{"**memory of the hub per agent**, KB", "≤ 40", func(r result) string { return kilobytes(float64(r.memory-r.empty) / float64(r.n)) }},
+		{"TLS alone, per connection, KB", "", func(r result) string { return kilobytes(r.tls.memory) }},
+		{"the bus alone, per link, KB", "", func(r result) string { return kilobytes(r.bus.memory) }},
 		{"resident memory of the hub, MB", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.resident)/(1<<20)) }},
 		{"memory of the hub before the first agent, MB", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.empty)/(1<<20)) }},
 		{"**CPU of the idle hub**, % of one", "", func(r result) string { return fmt.Sprintf("%.1f", 100*r.idle) }},
@@ -58,14 +58,14 @@ func rows() []row {
 		{"until half of the agents have applied it, s", "", func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.middle })) }},
 		{"until the hub's views show it for all agents, s", "", func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.known })) }},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.cpu })) }},
-		{"**durable reports for each second**, meanwhile", "", func(r result) string {
+		{"**durable reports per second**, meanwhile", "", func(r result) string {
 			c := r.commits[len(r.commits)-1]
 			return fmt.Sprintf("%.0f", c.reports/c.known.Seconds())
 		}},
 		{"**after kill -9 and a start, until all agents are connected**, s", "≤ 60", func(r result) string { return seconds(r.again.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.again.ready) }},
 		{"agents in the busiest second", "", func(r result) string { return fmt.Sprint(r.again.peak) }},
-		{"failed attempts for each agent", "", func(r result) string { return fmt.Sprintf("%.1f", float64(r.again.failed)/float64(r.n)) }},
+		{"failed attempts per agent", "", func(r result) string { return fmt.Sprintf("%.1f", float64(r.again.failed)/float64(r.n)) }},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.again.cpu) }},
 		{"**after the store was deleted, until all agents are in sync**, s", "1,000 in 60", func(r result) string { return seconds(r.lost.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.lost.ready) }},
@@ -77,9 +77,9 @@ func rows() []row {
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.restored.cpu) }},
 		{"TLS alone: all connected, s", "", func(r result) string { return seconds(r.tls.all) }},
 		{"the bus alone: all connected, s", "", func(r result) string { return seconds(r.bus.all) }},
-		{"**enrolments for each second**", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.n)/r.enrol.Seconds()) }},
+		{"**enrolments per second**", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.n)/r.enrol.Seconds()) }},
 		{"from the first connection until all agents are in sync, s", "", func(r result) string { return seconds(r.first) }},
-		{"**disk of the hub for each target**, KB", "≤ 8", func(r result) string { return kilobytes(float64(sum(r.disk)) / float64(r.n)) }},
+		{"**disk of the hub per target**, KB", "≤ 8", func(r result) string { return kilobytes(float64(sum(r.disk)) / float64(r.n)) }},
 	}
 }
 
@@ -112,7 +112,7 @@ func report(s settings, all []result, facts []machine.Fact) string {
 	for _, w := range rows() {
 		line(&t, w.what, w.asked, all, w.of)
 	}
-	t.WriteString("\n## Disk\n\nKB of the hub's directory for each target, after the first assignment and the commits above, when the hub is idle. The\nlog of events grows until its bound; the other parts grow with the fleet.\n\n")
+	t.WriteString("\n## Disk\n\nKB of the hub's directory per target, after the first assignment and the commits above, when the hub is idle. The\nlog of events grows until its bound; the other parts grow with the fleet.\n\n")
 	parts := map[string]bool{}
 	for _, r := range all {
 		for p := range r.disk {

@@ -87,7 +87,7 @@ func median[T cmp.Ordered](values []T) T {
 // table is rows in Markdown.
 func table(rows [][]string) string {
 	var t strings.Builder
-	t.WriteString("| hosts | tool | wall s | min–max | CPU here s | CPU there s | × limit | × ansible | round trips for each host |\n|--:|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	t.WriteString("| hosts | tool | wall s | min–max | CPU here s | CPU there s | × limit | × ansible | round trips per host |\n|--:|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range rows {
 		t.WriteString("| " + strings.Join(r, " | ") + " |\n")
 	}
