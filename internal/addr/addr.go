@@ -23,8 +23,8 @@ type Kind string
 // The families. MKDIR, COPY, LINK and RM share KindFile, so a path that turns
 // from a file into a link is one address that changes.
 const (
-	KindFile   Kind = "file"   // a path and all that is there
-	KindMeta   Kind = "meta"   // owner, group, mode, ACL, attributes of a path that is not ours
+	KindFile   Kind = "file"   // a path and everything at it
+	KindMeta   Kind = "meta"   // owner, group, mode, ACL, attributes of an unmanaged path
 	KindEdit   Kind = "edit"   // one region inside a file: edit:/etc/hosts#block:NAME
 	KindUser   Kind = "user"   // an account
 	KindGroup  Kind = "group"  // a Unix group
@@ -34,7 +34,7 @@ const (
 	KindSysctl Kind = "sysctl" // a kernel setting at run time
 	KindExec   Kind = "exec"   // a command
 	KindAct    Kind = "act"    // a lazy action: act:reload/nginx.service
-	KindWait   Kind = "wait"   // a wait for what others do
+	KindWait   Kind = "wait"   // a wait for a condition
 	KindCheck  Kind = "check"  // a verification
 
 	// KindProgram is a program by its name, to be found in PATH. It is only ever
@@ -77,8 +77,8 @@ func (a Addr) Path() string {
 	return ""
 }
 
-// beforeRegion is the path of an edited file. Both the path and the region may
-// hold '#', so it ends where the first mark of a region stands.
+// beforeRegion returns the path of an edited file. Both the path and the region can contain '#', so
+// the path ends before the first mark of a region.
 func beforeRegion(name string) string {
 	end := -1
 	for _, mark := range []string{"#block:", "#key:", "#match:", "#line:"} {

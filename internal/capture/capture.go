@@ -1,6 +1,6 @@
-// Package capture reads what stands at a path into an image: shallow, to
-// compare, or whole, with content and everything below kept as objects so that
-// it can be put back.
+// Package capture reads the file at a path into an image. A shallow image is for comparison. A
+// complete image also stores the content, and everything below, as objects, so that it can be
+// restored.
 //
 //	now, err := capture.Look(h, "/etc/motd", nil)           // type, metadata, digest
 //	img, err := capture.Take(h, store, "/etc/motd")         // and xattrs, content kept
@@ -19,15 +19,13 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Objects keeps content by digest. Put is not durable until the owner of the
-// store says so.
+// Objects stores content by digest. Content is not durable until the owner of the store syncs it.
 type Objects interface {
 	Put(r io.Reader) (digest string, size int64, err error)
 	Open(digest string) (io.ReadCloser, int64, error)
 }
 
-// Digests remembers the digest of content by what lstat tells of it. A nil
-// Digests remembers nothing.
+// Digests caches the digest of content by the result of lstat. A nil Digests caches nothing.
 type Digests interface {
 	Digest(path string, st host.Stat) (digest string, ok bool)
 	Remember(path string, st host.Stat, digest string)
@@ -50,8 +48,8 @@ func Look(r host.Reader, path string, dg Digests) (image.File, error) {
 	return lookAt(r, path, st, dg)
 }
 
-// missing tells whether an error means that nothing is there: no entry, or a
-// parent that is no directory.
+// missing reports whether an error means that the path does not exist: no entry, or a parent that
+// is not a directory.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err) }
 
 func lookAt(r host.Reader, path string, st host.Stat, dg Digests) (image.File, error) {
@@ -120,8 +118,8 @@ func remembered(r host.Reader, path string) string {
 	return path
 }
 
-// SealedMark stands in the names that Digests is asked for, between the path of a
-// file that is read sealed and the ID of the key.
+// SealedMark separates, in names that are passed to Digests, the path of a sealed file from the ID
+// of the key.
 const SealedMark = "\x00"
 
 // sameFile tells whether two stats are of one inode that was not changed in
@@ -139,8 +137,8 @@ type Taken struct {
 	Mounted bool
 }
 
-// Take reads everything that is needed to put the path back, content into
-// store. A directory is taken by itself; TakeTree takes what is below too.
+// Take reads all data that is needed to restore the path, and puts content into store. It reads
+// only a directory itself; TakeTree also reads everything below.
 func Take(r host.Reader, store Objects, path string) (Taken, error) {
 	st, err := r.Lstat(path)
 	if missing(err) {
@@ -195,7 +193,7 @@ func keep(r host.Reader, store Objects, path string, st host.Stat) (string, erro
 	defer f.Close()
 	var content io.Reader = f
 	if host.Sealing(r, path) != "" {
-		content = struct{ io.Reader }{f} // its size is that of the file, not of what is read
+		content = struct{ io.Reader }{f} // its size is the size of the file, not of the sealed content
 	}
 	d, _, err := store.Put(content)
 	if err != nil {
@@ -211,8 +209,7 @@ func keep(r host.Reader, store Objects, path string, st host.Stat) (string, erro
 	return d, nil
 }
 
-// Still tells whether the path is what it was when it was taken: the same
-// inode, not changed since.
+// Still reports whether the path is unchanged since it was taken: the same inode, not modified.
 func Still(r host.Reader, path string, t Taken) (bool, error) {
 	st, err := r.Lstat(path)
 	if missing(err) {
@@ -223,9 +220,9 @@ func Still(r host.Reader, path string, t Taken) (bool, error) {
 	}
 	sameInode := st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID && st.GID == t.Stat.GID
 	switch {
-	case t.Type == image.Directory: // entries come and go with our own work
+	case t.Type == image.Directory: // our own work changes its entries
 		return sameInode, nil
-	case t.Nlink > 1: // so do other names, each of which changes the change time
+	case t.Nlink > 1: // other names change too, and each changes the change time
 		return sameInode && st.Type == t.Stat.Type && st.Size == t.Stat.Size && st.MTime == t.Stat.MTime, nil
 	}
 	return sameFile(st, t.Stat), nil

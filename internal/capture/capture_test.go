@@ -59,7 +59,7 @@ func store(t *testing.T) *journal.Store {
 	return must(journal.OpenWith(mem.NewFS(mem.Options{}), journal.Options{}))(t)
 }
 
-// TestTake: everything that is needed to put a path back.
+// TestTake: all data that is needed to restore a path is read.
 func TestTake(t *testing.T) {
 	f, s := world(t), store(t)
 	file := must(capture.Take(f, s, "/d/file"))(t)
@@ -105,8 +105,8 @@ func (r *remembering) Digest(p string, _ host.Stat) (string, bool) {
 }
 func (r *remembering) Remember(p string, _ host.Stat, d string) { r.known[p] = d }
 
-// TestLookRemembers: what was read once is not read again, and what changed
-// while it was read is not remembered.
+// TestLookRemembers: a file is read only once. The digest of a file that changes during the read is
+// not cached.
 func TestLookRemembers(t *testing.T) {
 	f := world(t)
 	r := &remembering{known: map[string]string{}}
@@ -145,7 +145,7 @@ func TestChangedWhileItWasRead(t *testing.T) {
 	}
 }
 
-// TestStill: what makes a path another than it was, and what does not.
+// TestStill: changes that count, and changes that do not.
 func TestStill(t *testing.T) {
 	for name, c := range map[string]struct {
 		path   string
@@ -196,7 +196,7 @@ func manifest(t *testing.T, s *journal.Store, digest string) string {
 	return out.String()
 }
 
-// TestTree: all that is below, parents first, in byte order, each inode once.
+// TestTree: everything below, parents first, in byte order, each inode once.
 func TestTree(t *testing.T) {
 	f, s := world(t), store(t)
 	tree := must(capture.TakeTree(f, s, "/d"))(t)
@@ -250,7 +250,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// TestEveryLookThatFails: whatever cannot be read is said.
+// TestEveryLookThatFails: every read error is reported.
 func TestEveryLookThatFails(t *testing.T) {
 	base := world(t)
 	for name, take := range map[string]func(f host.Reader) error{

@@ -97,8 +97,8 @@ func (v Version) Compare(o Version) int {
 	return compareRun(v.Revision, o.Revision)
 }
 
-// Compare compares two texts. Text that is no version sorts before every
-// version, and among itself by bytes, so that the order is total.
+// Compare compares two texts. Invalid versions sort before every valid version, and by bytes among
+// themselves, so that the order is total.
 func Compare(a, b string) int {
 	va, errA := Parse(a)
 	vb, errB := Parse(b)
@@ -146,8 +146,8 @@ func skipText(a, b string) (restA, restB string, c int) {
 	return a, b, 0
 }
 
-// order weighs the first character: tilde before the end of the part, digits
-// as the end, letters, then everything else.
+// order weighs the first character: tilde before the end of the part, digits like the end, letters,
+// then all other characters.
 func order(s string) int {
 	switch {
 	case s == "" || isDigit(s[0]):

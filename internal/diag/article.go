@@ -2,9 +2,8 @@ package diag
 
 import "strings"
 
-// One is a name with its article, in the middle of a sentence: "an exec", "a file". The
-// article goes by how the names of kinds and types are said, which is by their letters or
-// as words.
+// One returns a name with its article, for the middle of a sentence: "an exec", "a file". The
+// article depends on how the names of kinds and types are pronounced: by their letters or as words.
 func One(name string) string {
 	for _, said := range [...]string{"a", "e", "i", "o", "x", "ssh", "nft"} {
 		if strings.HasPrefix(name, said) {

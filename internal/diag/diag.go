@@ -1,8 +1,8 @@
-// Package diag holds diagnostics: mistakes in what a person wrote, each with
-// the place it is about, the source line, and what to do.
+// Package diag defines diagnostics: errors in a user's configuration, each with its place, the
+// source line, and the remedy.
 //
-// Mistakes in configuration are diagnostics, many at once; everything else is
-// an error. Nothing here prints: ui does.
+// Errors in configuration are diagnostics, many at once; every other failure is an error. This
+// package prints nothing: ui does.
 //
 //	d := diag.Errorf(rng, "Unknown attribute", "A file has no attribute %q. Did you mean %q?", "ower", "owner")
 //	return diag.List{d}.Err()
@@ -49,7 +49,7 @@ type Severity uint8
 const (
 	// Error stops the work before anything is changed.
 	Error Severity = iota
-	// Warning is shown and the work goes on.
+	// Warning is shown, and the work continues.
 	Warning
 )
 
@@ -60,8 +60,8 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// Diagnostic is one mistake. Summary is a short fixed sentence without the
-// user's own names; Detail is full sentences: what is wrong, why, what to do.
+// Diagnostic is one configuration error. Summary is a short fixed sentence without the user's own
+// names. Detail has full sentences: the problem, its cause, the remedy.
 type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	Summary  string   `json:"summary"`
@@ -98,9 +98,9 @@ func Errorf(r Range, summary, detail string, args ...any) Diagnostic {
 	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(detail, short...), Range: r}
 }
 
-// UsedAt gives a diagnostic of a place within a kind at the place of its use: way are
-// the uses that lead there, innermost first. What is wrong is mended at the use, so that
-// comes first, and the place within the kind last. Without a way it is the same.
+// UsedAt moves a diagnostic inside a kind to the place where the kind is used. way has the uses
+// that lead there, innermost first. Users fix the error at the use, so that place is first, and the
+// place inside the kind last. Without a way, the diagnostic is returned unchanged.
 func (d Diagnostic) UsedAt(way []Range) Diagnostic {
 	if len(way) == 0 {
 		return d

@@ -9,8 +9,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// A name or a value of a repository can be as long as its author likes; what is
-// said of it stays readable.
+// Names and values of a repository can have any length; messages about them stay readable.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("ü", 1<<20)
 	args := []any{long, errors.New(long), 7}

@@ -2,9 +2,8 @@ package diag
 
 import "slices"
 
-// Nearest is the name that takes the fewest edits from what was written, and fewer than
-// limit; "" if there is none. Of equals it is the first by byte. What was written is no
-// answer.
+// Nearest returns the name with the fewest edits from written, fewer than limit; "" if there is
+// none. Among equal distances the first by bytes wins. It never returns written itself.
 func Nearest(written string, names []string, limit int) string {
 	best := ""
 	for _, n := range slices.Sorted(slices.Values(names)) {

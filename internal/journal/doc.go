@@ -1,31 +1,31 @@
 // Package journal stores fettle's data on a host, below the state directory: the write-ahead log of
 // every run, the objects that before-images and lists refer to, and the state after each run.
 //
-//	s, err := journal.Open(fs)	            // fs: a host.FS rooted at the state directory
+//	s, err := journal.Open(fs)                // fs: a host.FS rooted at the state directory
 //	lock, err := s.Lock("fettle apply, pid 7")
-//	digest, err := s.PutBytes(content)	    // objects first,
-//	err = s.SyncObjects()	                 // durable,
-//	j, err := s.Begin(header)	             // then what refers to them
+//	digest, err := s.PutBytes(content)        // objects first,
+//	err = s.SyncObjects()                     // durable,
+//	j, err := s.Begin(header)                 // then what refers to them
 //	err = j.Append(record)
 //	err = j.Sync()
 //
 // The layout, directories 0700 and files 0600:
 //
-//	format	        "1\n"; a directory of a newer format is refused
-//	lock	          who holds it
+//	format            "1\n"; a directory of a newer format is refused
+//	lock              who holds it
 //	journal/000007.wal
-//	objects/ab/…	  content, named by the other 62 hex digits of its SHA-256
+//	objects/ab/…      content, named by the other 62 hex digits of its SHA-256
 //	state/000007.json what was applied after run 7: a copy of what its journal has
-//	current	       the newest run that has ended; 0 before the first
+//	current           the newest run that has ended; 0 before the first
 //	commands/000003.json a command that was run besides the runs, and how it ended
-//	frozen, armed	 settings that outlive a restart
-//	ballast	       room for undo on a full disk
+//	frozen, armed     settings that outlive a restart
+//	ballast           room for undo on a full disk
 //
 // A journal is the line "FETTLEWAL1\n" and then records without a gap:
 //
-//	 0	    4        8                16        16+length
+//	 0        4        8                16        16+length
 //	+--------+--------+----------------+---------------+
-//	| length | crc32c |	  seq       | payload: JSON |
+//	| length | crc32c |      seq       | payload: JSON |
 //	+--------+--------+----------------+---------------+
 //
 // Numbers are little endian. length counts the payload and stays below 2^24; crc32c covers seq and

@@ -23,8 +23,8 @@ import (
 // pack.
 //
 //	/packs/000003.pack   "FETTLEPACK1\n"  record*
-//	record	           length u32  sha256 [32]  content        (little endian)
-//	/packs/000003.idx	"FETTLEINDX1\n"  size of the pack u64  (sha256 [32]  offset u64  length u32)*  crc32c u32
+//	record               length u32  sha256 [32]  content        (little endian)
+//	/packs/000003.idx    "FETTLEINDX1\n"  size of the pack u64  (sha256 [32]  offset u64  length u32)*  crc32c u32
 //
 // The index saves reading the pack. If it is missing, damaged or for another size, it is created
 // again from the pack. The pack ends before the first record that does not match its checksum,

@@ -10,16 +10,15 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// What a directory hands down to what is made in it, besides inode attributes:
-// by a default access list, and the way in which btrfs compresses.
+// Properties that a new file inherits from its directory, in addition to inode attributes: a
+// default access list, and the compression of btrfs.
 const (
 	defaultList = "system.posix_acl_default"
 	compression = "btrfs.compression"
 )
 
-// fresh tells whether the move makes something that was never there. That takes
-// over from its directory what people have set there for new things; what comes
-// back, or gets other content, is as it was.
+// fresh reports whether the move creates a path that did not exist. A new file inherits the
+// settings of its directory for new files. A restored or replaced file keeps its own.
 func (m *Move) fresh() bool { return fresh(m.From.File, m.To) }
 
 func fresh(from, to image.File) bool {
@@ -30,8 +29,8 @@ func fresh(from, to image.File) bool {
 // handed are the attributes by which a directory hands something down.
 func handed() []string { return []string{"system.posix_acl_access", defaultList, compression} }
 
-// AsMade is what stands at the path of a move without what its directory handed
-// down when it was new, so that it can be compared with what the move was to make.
+// AsMade returns the file at the path of a move without properties that it inherited from its
+// directory when it was new. The result can be compared with the target of the move.
 func AsMade(now, from, to image.File) image.File {
 	if !fresh(from, to) || now.Type != to.Type {
 		return now
@@ -103,15 +102,15 @@ func (b *Batch) handsDown(dir string) (bool, error) {
 	return b.handing[dir], nil
 }
 
-// fixed are the attributes that keep an inode, or what is in it, as it is.
+// fixed are the attributes that prevent changes of an inode or of its content.
 const fixed = host.AttrImmutable | host.AttrAppend
 
-// open tells with an error that no entry of a directory may go. One that is
-// append-only would let a temporary in, and never out again.
+// open returns an error if entries of a directory cannot be removed. In an append-only directory a
+// temporary file could be created, but never removed.
 func (b *Batch) open(dir string) error {
 	attrs, err := b.dirAttrs(dir)
 	if unreachable(err) {
-		return nil // what is to be made there says it better
+		return nil // creating the file there gives a better error
 	}
 	if err == nil && attrs&fixed != 0 {
 		return fmt.Errorf("cannot change the entries of %q: %w", dir, ErrImmutable)

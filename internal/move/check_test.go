@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/move"
 )
 
-// TestCheck: what makes a move impossible is said before anything is touched.
+// TestCheck: an impossible move is reported before any change.
 func TestCheck(t *testing.T) {
 	file := image.File{Type: image.Regular, Digest: "sha256:a"}
 	other := image.File{Type: image.Regular, Digest: "sha256:b"}
@@ -75,7 +75,7 @@ func TestTemps(t *testing.T) {
 	}
 }
 
-// TestRemoveTemp: with its second name and all that is below, immutable or not.
+// TestRemoveTemp removes a temporary file, its second name and everything below, immutable or not.
 func TestRemoveTemp(t *testing.T) {
 	f := mem.NewFS(mem.Options{})
 	check(t, errors.Join(f.Mkdir("/.fettle-7-3~", 0o755), f.Mkdir("/.fettle-7-3~/sub", 0o755)))
@@ -92,8 +92,8 @@ func TestRemoveTemp(t *testing.T) {
 	check(t, errors.Join(move.RemoveTemp(f, "/.fettle-7-3~"), move.RemoveTemp(f, "/gone/.fettle-7-3~")))
 }
 
-// TestSomebodyElse: what was changed since it was captured is left alone, and
-// what stands in the place of something new too.
+// TestSomebodyElse: a path that changed since its capture is not touched, and neither is an
+// unexpected file at a new path.
 func TestSomebodyElse(t *testing.T) {
 	for _, p := range []string{"/d/changed", "/d/link", "/d/meta", "/d/gone", "/d/new", "/d/holes", "/d/swap"} {
 		w := newWorld(t)
@@ -133,7 +133,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestValidate: what is refused is never shown.
+// TestValidate: refused content never becomes visible.
 func TestValidate(t *testing.T) {
 	w := newWorld(t)
 	b := w.batch(t, w.fs)

@@ -15,8 +15,8 @@ const (
 	armful = 64
 )
 
-// crew stages moves: directories and whatever is not a file at once, in order;
-// files at once too in a small batch, and by workers in a large one.
+// crew stages moves. Directories and other files that are not regular are staged at once, in order.
+// Regular files are also staged at once in a small batch, and by workers in a large one.
 type crew struct {
 	b       *Batch
 	armful  []*Move
@@ -44,8 +44,7 @@ func (b *Batch) newCrew() *crew {
 	return c
 }
 
-// stage sees to one move; false means that one has failed, and no more are
-// wanted.
+// stage stages one move; false means that a move has failed and the caller should stop.
 func (c *crew) stage(m *Move) bool {
 	file := m.To.Type == image.Regular && m.Validate == nil
 	if c.todo == nil || !file {

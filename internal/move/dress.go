@@ -9,11 +9,13 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// dress gives an inode the metadata of to; from is what it has. The order is
-// the one that loses nothing: what goes of the extended attributes goes first,
-// while it is surely there; then the owner, since changing it clears set-id
-// bits and capabilities; then the mode; then extended attributes, since changing
-// the mode rewrites an ACL's mask; inode attributes and times last.
+// dress changes the metadata of an inode from from to to. The order loses nothing:
+//
+//   - First it removes extended attributes, while they certainly exist.
+//   - It sets the owner before the mode, because a change of owner clears set-id bits and
+//     capabilities.
+//   - It sets extended attributes after the mode, because a change of mode rewrites an ACL's mask.
+//   - It sets inode attributes and times last.
 func dress(n host.Node, from, to image.File) error {
 	if from.Attrs&fixed != 0 {
 		if err := n.SetAttrs(from.Attrs &^ fixed); err != nil {

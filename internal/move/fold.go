@@ -6,11 +6,10 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Fold has what goes into a directory that the batch makes staged inside that
-// directory's temporary, under its final name, so that one rename shows a whole
-// new tree. Nobody can have put anything there: until it is dressed, a
-// temporary directory is only ours. Call it before the moves are written to the
-// journal; a folded move has no temporary of its own.
+// Fold stages the content of a new directory inside that directory's temporary, under its final
+// name, so that one rename shows a whole new tree. No other user can have written there: a
+// temporary directory is private until it gets its metadata. Call Fold before the moves are written
+// to the journal. A folded move has no temporary name of its own.
 func (b *Batch) Fold() {
 	makes := map[string]*Move{}
 	for _, m := range b.Moves {

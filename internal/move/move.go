@@ -1,6 +1,5 @@
-// Package move changes paths from one image to another in batches that a crash
-// cannot tear. It is the middle of the write protocol; apply writes the
-// journal around it:
+// Package move changes paths from one image to another in atomic batches, also across a crash. It
+// is the middle of the write protocol; apply writes the journal around it:
 //
 //	b.Fold()     new trees become one
 //	journal: Move records, durable        (temporary names are known)
@@ -12,8 +11,8 @@
 //	journal: Done, durable
 //	b.Aside()    what was moved aside, and may go now
 //
-// A new directory is staged with all that goes into it in the same batch (Fold),
-// and one rename shows the whole tree.
+// A new directory is staged with its content in the same batch (Fold), and one rename shows the
+// whole tree.
 package move
 
 import (
@@ -31,7 +30,7 @@ import (
 
 // Errors that end a batch.
 var (
-	// ErrChanged: somebody else changed the path between capture and rename.
+	// ErrChanged: another process changed the path between capture and rename.
 	ErrChanged = errors.New("it was changed by somebody else while fettle was working on it")
 	// ErrImmutable: the inode has the immutable or append-only attribute.
 	ErrImmutable = errors.New("it is immutable (chattr +i or +a): clear that with a META step with attrs=-, or chattr -ia, first")
@@ -45,8 +44,8 @@ type Move struct {
 	Path   string
 	From   capture.Taken
 	To     image.File
-	// Temp is where the new thing is staged and the old one set aside. TempFor
-	// names it. Fold empties it where the new thing comes with its directory.
+	// Temp is the temporary name for the new file and for the old file that a swap sets aside.
+	// TempFor names it. Fold clears it if the new file is staged inside its directory.
 	Temp string
 	// Validate, when set, must accept the staged file before it is shown.
 	Validate func(temp string) error
@@ -120,7 +119,7 @@ type Batch struct {
 // whole file system is.
 const few = 16
 
-// small tells whether syncing each new file reaches everything that is staged.
+// small reports whether syncing each new file covers all staged data.
 func (b *Batch) small() bool {
 	return len(b.Moves) < few && !slices.ContainsFunc(b.Moves, func(m *Move) bool {
 		return m.To.Type != image.Absent && m.To.Type != image.Regular && !m.InPlace()

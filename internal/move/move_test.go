@@ -44,7 +44,7 @@ func write(t testing.TB, f host.FS, p, text string) {
 	check(t, errors.Join(err, w.Chmod(0o644), w.Close()))
 }
 
-// world is a machine, the objects of what it is to become, and the images.
+// world is a host, the objects of its desired state, and the images.
 type world struct {
 	fs    *mem.FS
 	store *journal.Store
@@ -107,7 +107,7 @@ func (w world) batch(t testing.TB, fs host.FS) *move.Batch {
 	return b
 }
 
-// do is what apply does with a batch, syncs included.
+// do processes a batch as apply does, including syncs.
 func do(b *move.Batch) (shown bool, err error) {
 	if f, ok := any(b).(interface{ Fold() }); ok {
 		f.Fold()
@@ -134,7 +134,7 @@ func do(b *move.Batch) (shown bool, err error) {
 	return true, nil
 }
 
-// discard takes away what was staged.
+// discard removes staged files.
 func discard(b *move.Batch) error {
 	if d, ok := any(b).(interface{ Discard() error }); ok {
 		return d.Discard()
@@ -264,7 +264,7 @@ func temps(b *move.Batch) (out []string) {
 	return out
 }
 
-// inBetween tells of what changes in place, which takes several operations.
+// inBetween reports whether a path changes in place, which takes several operations.
 func inBetween(p string) bool { return p == "/d/meta" || p == "/d/mounted" }
 
 func newPicture(t *testing.T, w world) map[string]string {

@@ -12,12 +12,12 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Show makes every move visible, in order. It stops at the first error; what
-// was shown before stays and is in Shown.
+// Show makes every move visible, in order. It stops at the first error. Moves that are already
+// visible remain so and are reported by Shown.
 func (b *Batch) Show() error {
 	for _, m := range b.Moves {
 		if m.in != nil {
-			continue // the rename of its directory came before
+			continue // its directory was renamed earlier
 		}
 		if err := b.show(m); err != nil {
 			return &Error{m.Change, m.Path, "change", err}
@@ -27,8 +27,8 @@ func (b *Batch) Show() error {
 	return nil
 }
 
-// Shown tells whether the move is visible. What is in a directory that was made
-// with it is, as soon as that is: also what comes after a move that failed.
+// Shown reports whether the move is visible. A move inside a new directory is visible as soon as
+// the directory is, even if a move before it failed.
 func (m *Move) Shown() bool {
 	if m.in != nil {
 		return m.in.Shown()
@@ -70,8 +70,8 @@ func (b *Batch) still(m *Move) error {
 	return err
 }
 
-// removeDir removes a directory of ours. What others put there stays, and so
-// does the directory.
+// removeDir removes a managed directory. If it contains other files, these and the directory
+// remain.
 func (b *Batch) removeDir(m *Move) error {
 	err := b.FS.Remove(m.Path)
 	if !errors.Is(err, host.ErrNotEmpty) {
@@ -105,19 +105,18 @@ func (m *Move) setsAside() bool {
 	return m.From.Type == image.Directory || m.From.Type != image.Absent && m.To.Type == image.Directory
 }
 
-// Atomic tells whether the move is one operation, so that it is done or not
-// begun whatever happens in it.
+// Atomic reports whether the move is a single operation, which is either complete or not begun.
 func (m *Move) Atomic() bool {
 	swap := m.From.Type != image.Absent && m.To.Type != image.Absent && m.setsAside()
 	return !m.InPlace() && !swap
 }
 
-// aside is a second temporary name, for what a swap moved away.
+// aside returns a second temporary name, for the file that a swap sets aside.
 func (m *Move) aside() string {
 	return path.Join(path.Dir(m.Temp), AsideOf(path.Base(m.Temp)))
 }
 
-// AsideOf names the second temporary that goes with a first.
+// AsideOf returns the second temporary name that belongs to a first one.
 func AsideOf(temp string) string { return temp[:len(temp)-1] + "-old~" }
 
 // rewrite changes the inode that is there: its metadata, and its content too
@@ -180,8 +179,8 @@ func (b *Batch) Settle() error {
 	return SyncDirs(b.FS, b.Parents())
 }
 
-// Parents are the directories in which entries change, each once. Those in a new
-// tree are not among them: they are durable before it is shown.
+// Parents returns the directories in which entries change, each once. It omits directories in a new
+// tree, which are durable before the tree is visible.
 func (b *Batch) Parents() []string {
 	var out []string
 	for m := range b.own {
@@ -195,8 +194,8 @@ func distinct(s []string) []string {
 	return slices.Compact(s)
 }
 
-// SyncDirs makes the entries of distinct directories durable. One that went is
-// no error: what holds its parent's entry is synced with the parent.
+// SyncDirs makes the entries of distinct directories durable. A removed directory is not an error,
+// because its removal is synced with its parent.
 func SyncDirs(f host.FS, dirs []string) error {
 	if len(dirs) > few {
 		return SyncFS(f, dirs)
@@ -212,8 +211,8 @@ func SyncDirs(f host.FS, dirs []string) error {
 	return nil
 }
 
-// SyncFS syncs once each file system that holds one of the directories. For one
-// that went, further on in the batch, its nearest parent stands in.
+// SyncFS syncs each file system of the directories once. For a directory that was removed later in
+// the batch, it uses the nearest existing parent.
 func SyncFS(f host.FS, dirs []string) error {
 	done := map[uint64]bool{}
 	asked := map[string]bool{}
@@ -237,8 +236,8 @@ func SyncFS(f host.FS, dirs []string) error {
 	return nil
 }
 
-// Aside gives the temporaries under which the moves may have set something
-// aside. They are to be removed when the moves are durable.
+// Aside returns the temporary names of files that the moves may have set aside. Remove them when
+// the moves are durable.
 func (b *Batch) Aside() []string {
 	var out []string
 	for m := range b.own {
@@ -249,8 +248,8 @@ func (b *Batch) Aside() []string {
 	return out
 }
 
-// Drop removes every temporary of a batch that was not shown, or only in part.
-// What is visible stays.
+// Drop removes the temporary files of a batch that is not visible, or only in part. Visible files
+// remain.
 func (b *Batch) Drop() error {
 	var errs []error
 	for m := range b.own {
@@ -259,8 +258,8 @@ func (b *Batch) Drop() error {
 	return errors.Join(errs...)
 }
 
-// RemoveTemp removes a temporary and its second name, with all that is below.
-// Nothing there is no error.
+// RemoveTemp removes a temporary file and its second name, with everything below. Missing files are
+// not an error.
 func RemoveTemp(f host.FS, temp string) error {
 	if !IsTemp(path.Base(temp)) {
 		return fmt.Errorf("cannot remove %q: it is no temporary of ours", temp)
@@ -269,8 +268,8 @@ func RemoveTemp(f host.FS, temp string) error {
 	return errors.Join(removeAll(f, temp), removeAll(f, aside))
 }
 
-// unreachable tells whether an error means that nothing of ours can be at a path:
-// it, or a directory on the way, went or became a link.
+// unreachable reports whether an error means that no managed file can exist at a path. The path or
+// a parent was removed or became a link.
 func unreachable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err) || host.IsLoop(err) || errors.Is(err, host.ErrUnsafePath)
 }
@@ -300,8 +299,7 @@ func removeAll(f host.FS, p string) error {
 	return f.Remove(p)
 }
 
-// loosen takes away the attributes that keep an inode, or what is in it, from
-// being removed.
+// loosen clears the attributes that prevent the removal of an inode or of its content.
 func loosen(f host.FS, p string, st host.Stat) error {
 	if st.Type != image.Directory && st.Type != image.Regular {
 		return nil

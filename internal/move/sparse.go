@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Holes are looked for in units of a block, which is that of the file systems;
-// buffer is how much is read at once.
+// Holes are detected in units of a block, the block size of the file systems. buffer is the size of
+// one read.
 const (
 	block  = 4 << 10
 	buffer = 16 * block
@@ -36,8 +36,8 @@ func copySparse(w host.File, r io.Reader, size int64) (int64, error) {
 // sparse writes a file but for its holes.
 type sparse struct {
 	w    host.File
-	size int64 // of what was taken
-	at   int64 // where w is: less than size after a hole
+	size int64 // total size written
+	at   int64 // position of w: less than size after a hole
 }
 
 // take adds b, which begins at a block.

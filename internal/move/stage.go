@@ -36,9 +36,9 @@ func (b *Batch) Stage() error {
 	return nil
 }
 
-// hands tells whether the new directory is to have what it hands down to what is
-// made in it. It is dressed before that then; any other after it, so that it is
-// ours alone for so long and keeps its time.
+// hands reports whether the new directory must have the properties that new files in it inherit.
+// Such a directory gets its metadata before its content. Any other directory gets it afterwards, so
+// that it stays private and keeps its time.
 func (m *Move) hands() bool { return len(m.To.Xattrs) > 0 || m.To.Attrs != 0 }
 
 func (b *Batch) stage(m *Move) error {
@@ -73,8 +73,8 @@ func changedIf(err error) error {
 	return err
 }
 
-// build makes what the image says at p, where nothing is. What is bare takes
-// nothing over from its directory.
+// build creates the file of the image at p, where no file exists. With bare, it inherits nothing
+// from its directory.
 func (b *Batch) build(p string, f image.File, bare bool) error {
 	switch f.Type {
 	case image.Regular:
@@ -111,8 +111,8 @@ func (b *Batch) build(p string, f image.File, bare bool) error {
 	return dress(n, image.File{Type: f.Type}, f)
 }
 
-// makeDir makes a directory that is only ours so far. What it is not to take
-// over goes at once, since what is below takes over from it.
+// makeDir creates a private directory. With bare, it removes inherited properties at once, because
+// files below would inherit them too.
 func (b *Batch) makeDir(p string, bare bool) error {
 	if err := b.FS.Mkdir(p, 0o700); err != nil || !bare {
 		return err

@@ -17,10 +17,10 @@ import (
 //
 //	look:   "FETTLETREE2\n"  crc32c u32 of the rest  len u32  head (JSON)  folder*
 //	folder: len u32 of the rest  len u16  path  stamp  count u32  entry*
-//	entry:  len u8  name  kind u8  stamp  more	       (little endian)
+//	entry:  len u8  name  kind u8  stamp  more           (little endian)
 //	more:   of a file: len u8  git's name of it  sha256 [32]
-//		    of a link: len u8  git's name of it  len u16  target
-//		    of a file that is only watched: nothing
+//	        of a link: len u8  git's name of it  len u16  target
+//	        of a file that is only watched: nothing
 type look struct {
 	lookHead
 	folders []string // as above, without their length

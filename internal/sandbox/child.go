@@ -33,8 +33,8 @@ type End struct {
 	Code   int
 	Signal string        // its name; "" where there was none
 	Killed bool          // the signal was SIGKILL
-	CPU    time.Duration // what it used
-	Note   string        // the last that the child noted
+	CPU    time.Duration // CPU time that it used
+	Note   string        // the last note of the child
 	Stderr string        // the first 16 KiB
 }
 
@@ -137,7 +137,7 @@ func readNote(f *os.File) string {
 	return strings.ToValidUTF8(text, "?")
 }
 
-// head keeps the beginning of what is written to it.
+// head keeps the beginning of the data written to it.
 type head struct {
 	mu sync.Mutex
 	b  []byte

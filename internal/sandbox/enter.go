@@ -16,9 +16,8 @@ import (
 // Inside is the child's view of its sandbox.
 type Inside struct{ notes *os.File }
 
-// Enter puts the limits that args name on this process. It is the first thing
-// that a child does, and cannot be taken back. What the kernel does not offer
-// is left out; a limit that it refuses is an error.
+// Enter applies the limits in args to this process. A child calls it first, and cannot revert it.
+// Features that the kernel lacks are omitted; a limit that it refuses is an error.
 func Enter(args []string) (*Inside, error) {
 	memory, seconds, err := parse(args)
 	if err != nil {
@@ -28,7 +27,7 @@ func Enter(args []string) (*Inside, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot limit the compiler's process: %w", err)
 	}
-	debug.SetGCPercent(400) // a short life, and the next line keeps it small
+	debug.SetGCPercent(400) // for a short life; the next line keeps it small
 	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(min(memory/4, 512<<20)))
 	return &Inside{os.NewFile(3, "notes")}, nil

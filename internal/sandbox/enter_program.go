@@ -23,9 +23,9 @@ const (
 	wallsSay  = "fettle: no walls: "
 )
 
-// EnterProgram is the child of Run: args are those behind the word. It puts up
-// the walls and becomes the program. When it returns, the program was not
-// started, and the exit code is the number that comes with the error.
+// EnterProgram is the child of Run: args are the arguments after the word. It enters the sandbox
+// and becomes the program. If it returns, the program was not started, and the exit code is the
+// number beside the error.
 func EnterProgram(args []string) (int, error) {
 	if len(args) < 4 {
 		return wallsExit, errors.New(wallsSay + "the arguments are not those of Run")
@@ -35,7 +35,7 @@ func EnterProgram(args []string) (int, error) {
 	if merr != nil || serr != nil {
 		return wallsExit, errors.New(wallsSay + "the limits are no numbers")
 	}
-	runtime.LockOSThread() // what is given up below is given up by this thread, which becomes the program
+	runtime.LockOSThread() // this thread gives up its privileges and becomes the program
 	if err := errors.Join(restrictFiles(args[2]), powerless(), programWall()); err != nil {
 		return wallsExit, fmt.Errorf("%s%w", wallsSay, err)
 	}
@@ -56,7 +56,7 @@ func EnterProgram(args []string) (int, error) {
 
 const programDirs = "/usr/local/bin:/usr/bin:/bin"
 
-// programPath finds a program in the work folder or among those of the system.
+// programPath returns the path of a program in the work directory or in the system's directories.
 func programPath(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return filepath.Join("/work", name), nil
@@ -88,7 +88,7 @@ func restrictFiles(dir string) error {
 		err = unix.Chdir(root)
 	}
 	if err == nil {
-		err = unix.PivotRoot(".", ".") // the old root comes to lie on top of the new one
+		err = unix.PivotRoot(".", ".") // the old root is then mounted over the new one
 	}
 	if err == nil {
 		err = unix.Unmount(".", unix.MNT_DETACH)
@@ -127,8 +127,8 @@ func furnish(root, dir string) error {
 	return errors.Join(bindFile(root, "/etc/ld.so.cache", false), sameAs(root, "etc/alternatives"))
 }
 
-// sameAs gives the new root a folder of the old one: the link that it is, or the
-// folder itself. One that is not there is left out.
+// sameAs gives the new root a directory of the old one: the same link, or the directory itself. A
+// missing directory is omitted.
 func sameAs(root, name string) error {
 	var st unix.Stat_t
 	if unix.Lstat("/"+name, &st) != nil {
@@ -148,8 +148,8 @@ func sameAs(root, name string) error {
 	return bind("/"+name, to, 0)
 }
 
-// bindFile gives the new root a file of the old one; one that is not there is
-// left out. A device can be written to: nothing comes of it.
+// bindFile gives the new root a file of the old one. A missing file is omitted. A device stays
+// writable, which has no effect.
 func bindFile(root, name string, device bool) error {
 	if unix.Access(name, unix.F_OK) != nil {
 		return nil
@@ -174,8 +174,7 @@ func bind(from, to string, flags uintptr) error {
 	return remount(to, flags)
 }
 
-// remount keeps the flags that a mount has: those of another user namespace
-// cannot be taken off.
+// remount keeps the flags of a mount, because flags of another user namespace cannot be cleared.
 func remount(at string, flags uintptr) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(at, &st); err != nil {
@@ -257,8 +256,7 @@ func programWall() error {
 	return nil
 }
 
-// allow adds what is below a path to a set of rules; one that is not there
-// needs none.
+// allow adds everything below a path to a set of rules. A missing path needs no rule.
 func allow(rules int, name string, rights uint64) error {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -271,7 +269,7 @@ func allow(rules int, name string, rights uint64) error {
 	return llsyscall.LandlockAddPathBeneathRule(rules, &llsyscall.PathBeneathAttr{ParentFd: fd, AllowedAccess: rights}, 0)
 }
 
-// powerless gives up what root has inside of the namespace, for good.
+// powerless permanently drops root's capabilities inside the namespace.
 func powerless() error {
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {

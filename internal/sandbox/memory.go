@@ -6,13 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KeepMemory keeps what this process has in memory out of core dumps, and other
-// processes of the same user from reading it. It is for one that opens secrets,
-// before it does, and holds until the process ends; once is as good as twice.
-// Programs that it starts are not touched.
+// KeepMemory excludes the memory of this process from core dumps and from other processes of the
+// same user. A process that decrypts secrets must call it first. It holds until the process ends,
+// and repeated calls have no further effect. It does not affect programs that the process starts.
 //
-// A process that keeps its memory cannot give a child a user namespace of its own
-// with Run, unless it is root.
+// After that call, a process cannot give a child a separate user namespace with Run, unless it is
+// root.
 func KeepMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot keep the memory of this process to itself: %w", err)

@@ -14,13 +14,12 @@ import (
 	"time"
 )
 
-// Program is a program of somebody else that may do nothing but read what it is
-// given and print. It sees the files of the system in /usr, the folder Dir as
-// /work, where it starts, and nothing else: no network, no other process, no
-// place to write to.
+// Program is an untrusted program that can only read its input and print. It has access to the
+// files of the system in /usr and to the directory Dir as /work, its working directory. It has no
+// other access: no network, no other process, no writable directory.
 type Program struct {
-	// Dir holds a folder "work" with the files that it gets, readable for all,
-	// and an empty folder "root". The caller makes it in Place, and removes it.
+	// Dir contains a directory "work" with the program's files, readable for all users, and an
+	// empty directory "root". The caller creates it in Place, and removes it.
 	Dir string
 	// Argv is the program, a path in the work folder or a name in /usr, and its
 	// arguments.
@@ -34,13 +33,13 @@ type Program struct {
 	MaxOutput int
 }
 
-// Printed is what a program came to.
+// Printed is the result of a program.
 type Printed struct {
 	Stdout []byte
 	Stderr string // the first 16 KiB
 	Code   int    // the exit code; -1 after a signal
 	Signal string
-	// TimedOut and TooLong say why it was ended from outside.
+	// TimedOut and TooLong are the reasons if it was killed.
 	TimedOut, TooLong bool
 }
 
@@ -55,8 +54,8 @@ const (
 	programProcs  = 128
 )
 
-// Run runs a program by way of this program, called with a word, which calls
-// EnterProgram. It returns when all processes of the program are gone.
+// Run runs a program through this binary, called with a word, which then calls EnterProgram. It
+// returns when all processes of the program have ended.
 func Run(ctx context.Context, word string, p Program) (Printed, error) {
 	if len(p.Argv) == 0 || p.Timeout <= 0 {
 		return Printed{}, errors.New("cannot run a program without a name and a time limit")
@@ -89,8 +88,8 @@ func Run(ctx context.Context, word string, p Program) (Printed, error) {
 	return res, nil
 }
 
-// Place is a folder for folders of programs: one that nobody can come to, where
-// programs run as nobody. "" is the usual one.
+// Place returns a directory for the directories of programs. If programs run as `nobody`, they must
+// be able to reach it. "" is the default directory.
 func Place() string {
 	if os.Geteuid() == 0 {
 		return "/tmp"
@@ -98,9 +97,9 @@ func Place() string {
 	return ""
 }
 
-// command is this program in namespaces of its own. It is the first process in
-// there, so that the kernel ends all others with it; it is nobody, or the user
-// who runs us, and root only inside.
+// command runs this binary in separate namespaces. It is the first process there, so that the
+// kernel kills all other processes with it. Outside it runs as `nobody` or as the current user, and
+// only inside as root.
 func (p Program) command(ctx context.Context, word string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	limits := []string{strconv.FormatInt(int64(orDefault(int(p.Memory), programMemory)), 10), strconv.FormatInt(int64(p.Timeout/time.Second)+1, 10), filepath.Clean(p.Dir)}

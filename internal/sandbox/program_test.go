@@ -184,7 +184,7 @@ func TestProgramPrints(t *testing.T) {
 	}
 }
 
-// What is kept in does not get out: nothing that it tries works.
+// A program in the sandbox cannot escape: all its attempts fail.
 func TestProgramIsKeptIn(t *testing.T) {
 	t.Setenv("SECRET", "x")
 	dir := programDir(t)
@@ -242,7 +242,7 @@ func TestProgramEnds(t *testing.T) {
 	if res := run(time.Minute, "output"); !res.TooLong || len(res.Stdout) > 1<<20 {
 		t.Errorf("endless output: %v, %d bytes", res.TooLong, len(res.Stdout))
 	}
-	const odd = "1234.56789" // seconds that nobody else sleeps
+	const odd = "1234.56789" // a unique number of seconds for sleep
 	if res := run(time.Minute, "daemon", odd); !strings.Contains(string(res.Stdout), "left behind") {
 		t.Errorf("a daemon: %+v %s", res, res.Stdout)
 	}

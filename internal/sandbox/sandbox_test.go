@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// probe does what one line of its input names, and tells what came of it.
+// probe runs the operation in its input, and prints the result.
 func probe(args []string) int {
 	in, err := sandbox.Enter(args)
 	if err != nil {
@@ -95,7 +95,7 @@ func run(t *testing.T, l sandbox.Limits, what string) (string, sandbox.End) {
 	return strings.TrimSpace(string(out)), c.End()
 }
 
-// Each wall holds: what is tried fails, on this kernel.
+// Each wall holds: all attempts fail on this kernel.
 func TestWalls(t *testing.T) {
 	walls := strings.Join(sandbox.Walls(sandbox.Limits{}), "; ")
 	for _, what := range []string{"read", "write", "dial", "udp", "start"} {
@@ -133,8 +133,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A recursion without end is told from a lack of memory, but by the race
-// detector, whose own memory ends first.
+// An endless recursion is distinguished from a lack of memory, except with the race detector, whose
+// own memory ends first.
 func TestStack(t *testing.T) {
 	out, end := run(t, sandbox.Limits{Memory: 400 << 20}, "recurse")
 	detector := strings.Contains(end.Stderr, "ThreadSanitizer") || strings.Contains(end.Stderr, "race mode")

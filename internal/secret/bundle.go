@@ -5,13 +5,12 @@ import (
 	"encoding/binary"
 )
 
-// Bundle is what a machine needs to use sealed content, none of it readable
-// without an identity: it may lie on a disk. The zero Bundle is that of a list
-// without secrets.
+// Bundle has the data that a host needs to use sealed content. It is not readable without an
+// identity, so it can be stored on a disk. The zero Bundle is for a list without secrets.
 type Bundle struct {
 	Key     string `json:"key,omitempty"`      // ID
 	KeyFile []byte `json:"key_file,omitempty"` // the key, encrypted to the recipients of the repository
-	Values  []byte `json:"values,omitempty"`   // SealValues of those that were used, to mask them
+	Values  []byte `json:"values,omitempty"`   // SealValues of the values in use, to mask them
 }
 
 // SealValues seals a set of values, in any order.

@@ -1,7 +1,7 @@
 package secret
 
-// Mark is on every value of the language that was made from a secret. It knows
-// how to seal what comes of it; the placeholder's Mark has the zero Key.
+// Mark is on every value of the language that depends on a secret. It contains the key to seal
+// results; the placeholder's Mark has the zero Key.
 type Mark struct{ Key Key }
 
 // KeyOf is the key under which a value with these marks is sealed; ok is false

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Hidden is what a Masker puts in the place of a secret.
+// Hidden is the text that replaces a masked secret.
 const Hidden = "(secret)"
 
-// Shortest is the length in bytes from which on a value is masked. What is
-// shorter stands in texts that have nothing to do with it.
+// Shortest is the minimum length in bytes of a masked value. Shorter values also occur by chance in
+// unrelated texts.
 const Shortest = 4
 
 // Masker takes known secret values out of texts, in the forms in which programs
@@ -83,7 +83,7 @@ func forms(v string) []string {
 	out := []string{v, strings.TrimRight(std, "="), std, strings.TrimRight(web, "="), web, h, strings.ToUpper(h),
 		url.QueryEscape(v), url.PathEscape(v), html.EscapeString(v),
 		strings.ReplaceAll(v, "'", `'\''`), strings.ReplaceAll(v, "'", `'"'"'`)}
-	for i := range 3 { // inside of longer data: where it begins decides how it looks
+	for i := range 3 { // inside of longer data, the form depends on the offset
 		if len(v) >= 2*Shortest {
 			e := base64.StdEncoding.EncodeToString(append(make([]byte, i), v...))
 			out = append(out, e[4:len(e)-4])

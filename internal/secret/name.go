@@ -11,8 +11,8 @@ const Folder = "secrets"
 
 const suffix = ".age"
 
-// CheckName refuses what is no name of a secret. A name is the path of its file
-// below Folder, without the suffix .age.
+// CheckName checks the name of a secret. A name is the path of its file below Folder, without the
+// suffix .age.
 func CheckName(name string) error {
 	if name == "" || path.Clean(name) != name || path.IsAbs(name) || strings.HasPrefix(name, ".") ||
 		strings.ContainsAny(name, "\\\x00\n\r\t *?[") || len(name) > 200 {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Ref stands for a sealed text where a list has a short value: in the
-// environment of a command, the region of an EDIT, the password of an account.
+// Ref represents a sealed text if a list has a short value: in the environment of a command, the
+// region of an EDIT, the password of an account.
 type Ref struct {
 	Key    string // ID
-	Digest string // sha256:hex of what is sealed
+	Digest string // sha256:hex of the sealed text
 }
 
 const refWord = "sealed:"

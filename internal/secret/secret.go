@@ -1,15 +1,14 @@
-// Package secret is how a secret travels outside of the language: as content
-// that is sealed under a key of the repository, named by the digest of what is
-// sealed, and as a name for it in the environment of a command.
+// Package secret defines the form of secrets outside of the language. A secret is content that is
+// sealed under a key of the repository, and named by the digest of the sealed content. The
+// environment of a command has a reference to it.
 //
 //	sealed := key.Seal(content)        // the same bytes each time
 //	content, err := key.Open(sealed)   // ErrDamaged, or what was sealed
 //
-// Sealing is deterministic, so that a list is the same wherever it is compiled:
-// the name of sealed content tells whether it is the same, and nobody without
-// the key can try out what it might be. It is encryption with a synthetic
-// initialization vector: HMAC-SHA256 of the content is the tag, whose first half
-// begins AES-256-CTR.
+// Sealing is deterministic, so that a list is the same on every compiler. The name of sealed
+// content shows whether it is the same. Without the key, guesses of the content cannot be verified.
+// Sealing is encryption with a synthetic initialization vector. HMAC-SHA256 of the content is the
+// tag, whose first half begins AES-256-CTR.
 //
 //	sealed: "fettle-sealed 1\n"  tag [32]byte  ciphertext
 package secret
@@ -34,8 +33,8 @@ const (
 	keyBytes = 32
 )
 
-// Placeholder is the ID of the key that is none: what is sealed with it was
-// compiled where the secrets could not be opened, and never reaches a machine.
+// Placeholder is the ID of a key that does not exist. Content sealed with it was compiled without
+// access to the secrets, and never reaches a host.
 const Placeholder = "placeholder"
 
 // ErrDamaged: the bytes were not sealed with this key, or were changed since.

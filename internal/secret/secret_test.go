@@ -21,8 +21,8 @@ func ExampleKey_Seal() {
 	// Output: true hunter2 <nil>
 }
 
-// TestSealed: what is sealed comes back, the same each time, and neither with
-// another key nor after any change.
+// TestSealed: sealed content can be opened, and sealing is deterministic. Another key or any change
+// prevents opening.
 func TestSealed(t *testing.T) {
 	a, b := secret.NewKey(), secret.NewKey()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestRef: references read what they write, and nothing else.
+// TestRef: references parse their own output, and no other text.
 func TestRef(t *testing.T) {
 	r := secret.Ref{Key: secret.NewKey().ID(), Digest: "sha256:" + strings.Repeat("a", 64)}
 	if got, ok := secret.ParseRef(r.String()); !ok || got != r {
@@ -75,10 +75,10 @@ func TestRef(t *testing.T) {
 	}
 }
 
-// TestMasker: no form of a value is left in a text, whatever stands around it.
+// TestMasker: no form of a value remains in a text, with any surrounding text.
 func TestMasker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.StringMatching(`[a-z][a-zA-Z0-9'"\\&<>/ _-]{3,40}[a-z]`).Draw(t, "value") // of blanks alone too little is left to hide
+		v := rapid.StringMatching(`[a-z][a-zA-Z0-9'"\\&<>/ _-]{3,40}[a-z]`).Draw(t, "value") // blanks alone would leave too little to hide
 		m := secret.NewMasker([]string{v, "another-one"})
 		around := rapid.StringMatching(`[A-Z .:]{0,5}`)
 		for _, form := range []string{strings.TrimSpace(v), fmt.Sprintf("%q", v), base64.StdEncoding.EncodeToString([]byte(v)), fmt.Sprintf("%x", v), fmt.Sprintf("%X", v)} {
@@ -94,7 +94,7 @@ func TestMasker(t *testing.T) {
 	}
 }
 
-// TestValues: a set of values comes back.
+// TestValues: a set of values can be read back.
 func TestValues(t *testing.T) {
 	k := secret.NewKey()
 	want := []string{"a", "", "two\nlines", "\x00"}

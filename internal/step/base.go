@@ -2,11 +2,11 @@ package step
 
 import "strings"
 
-// Base is what the machine has before any step ran, as far as that is certain.
+// Base is the state of the host before any step ran, as far as it is certain.
 type Base interface {
 	HasUser(name string) bool
 	HasGroup(name string) bool
-	// HasDir is asked for clean absolute paths.
+	// HasDir is called with clean absolute paths.
 	HasDir(path string) bool
 }
 

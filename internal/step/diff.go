@@ -8,22 +8,20 @@ import (
 	"fettle.dev/fettle/internal/addr"
 )
 
-// Change is one address at which two lists differ. Old is nil for a step that
-// came, New for one that went; both stand for a step that changed.
+// Change is one address at which two lists differ. Old is nil for an added step, New for a removed
+// one; both are set for a changed step.
 type Change struct {
 	Addr addr.Addr
 	Old  *Step
 	New  *Step
 }
 
-// Diff compares two lists by address. Steps are the same when their canonical
-// text is: a digest counts, not the path it was read from, and neither does
-// the place in the list. An ACT that stands more than once is compared with the
-// one of the same count.
+// Diff compares two lists by address. Steps are equal if their canonical text is equal. The digest
+// of content counts, but neither the path that it was read from nor the position in the list. The
+// n-th occurrence of an ACT is compared with its n-th occurrence in the other list.
 //
-// What went comes first, in the reverse order of old, as it is taken back. What
-// came and what changed follows in the order of new. The result is empty
-// when nothing is to be done.
+// Removed steps are first, in the reverse order of old, as they are undone. Added and changed steps
+// follow in the order of new. The result is empty if there are no changes.
 func Diff(old, new List) []Change { return diffWhole(narrowed(old, new)) }
 
 func diffWhole(old, new List) []Change {
@@ -46,10 +44,9 @@ func diffWhole(old, new List) []Change {
 	return out
 }
 
-// narrowed takes the same beginning and the same end off two lists, which is most
-// of them where little was changed. What is left has the same difference: an end
-// is taken off only where it does not matter which of the steps of an address that
-// stands more than once are in it.
+// narrowed removes the common beginning and the common end of two lists. After a small change,
+// these are most of the lists. The difference of the rest is the same: an end is removed only if
+// its repeated addresses occur equally often in both remaining lists.
 func narrowed(old, new List) (List, List) {
 	for len(old) > 0 && len(new) > 0 && old[0].Same(new[0]) {
 		old, new = old[1:], new[1:]
@@ -58,7 +55,7 @@ func narrowed(old, new List) (List, List) {
 	for a > 0 && b > 0 && old[a-1].Same(new[b-1]) {
 		a, b = a-1, b-1
 	}
-	more := map[addr.Addr]int{} // in one of the middles than in the other
+	more := map[addr.Addr]int{} // by address: how much more often it occurs in the middle of old
 	for _, s := range old[:a] {
 		more[identity(s)]++
 	}
@@ -96,7 +93,7 @@ func index(l List) occurrences {
 	return x
 }
 
-// identity is the step's address; an INCLUDE, which has none, goes by its text.
+// identity returns the step's address. An INCLUDE has no address and is identified by its text.
 func identity(s Step) addr.Addr {
 	if a := s.Addr(); a != "" {
 		return a
@@ -119,8 +116,7 @@ func FormatDiff(changes []Change) string {
 	return b.String()
 }
 
-// Text is the step as its author wrote it, or in canonical form when no
-// person wrote it.
+// Text returns the step as its author wrote it, or in canonical form if no author wrote it.
 func (s Step) Text() string {
 	if s.Written != "" {
 		return s.Written

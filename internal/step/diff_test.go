@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// With -update the sections diff and reverse are written anew: read the
-// difference in the test data like code before you commit it.
+// With -update the sections diff and reverse are written again. Review the difference in the test
+// data like code before you commit it.
 var update = flag.Bool("update", false, "rewrite the expected sections")
 
 // TestDiff runs the archives in testdata/diff: a section NAME is a list,
@@ -68,8 +68,8 @@ func mustParse(t testing.TB, name, src string) step.List {
 	return list
 }
 
-// TestDiffApplied checks that the old list without what went, and with what
-// came, holds the steps of the new one.
+// TestDiffApplied checks that the old list without the removed steps and with the added steps
+// equals the new list.
 func TestDiffApplied(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawList(t, "old"), drawList(t, "new")
@@ -99,7 +99,7 @@ func TestDiffApplied(t *testing.T) {
 	})
 }
 
-// What two lists have in common at both ends has no part in how they differ.
+// Common steps at both ends of two lists do not affect the difference.
 func TestDiffNarrowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first, last := drawList(t, "first"), drawList(t, "last")

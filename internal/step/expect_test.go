@@ -38,7 +38,7 @@ func expectations(src string, undo bool) map[int][]string {
 	return out
 }
 
-// compare fails on messages that are missing and on those that nobody expects.
+// compare fails on missing and on unexpected messages.
 func compare(t *testing.T, src string, undo bool, diags diag.List) {
 	t.Helper()
 	want := expectations(src, undo)

@@ -94,7 +94,7 @@ func FuzzWords(f *testing.F) {
 		if err != nil || !slices.Equal(words, again) {
 			t.Fatalf("%q: %q became %q (%v)", s, words, again, err)
 		}
-		// Whatever the words are, also those that s cannot give.
+		// For all words, also for words that s cannot produce.
 		raw := strings.Split(s, "e")
 		if again, err := step.SplitWords(step.JoinWords(raw)); err != nil || !reflect.DeepEqual(raw, again) {
 			t.Fatalf("%q became %q (%v)", raw, again, err)

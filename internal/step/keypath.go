@@ -13,13 +13,13 @@ type KeyPart struct {
 	Entry int // from 0; -1 for a name
 }
 
-// SplitKey cuts the key of an EDIT with format= into its parts: names joined by
-// dots, where a name with anything but letters, digits, _, - and @ stands in
-// double quotes as in Go, and [N] is the entry of a list, from 0.
+// SplitKey splits the key of an EDIT with format= into its parts: names joined by dots. A name with
+// characters other than letters, digits, _, - and @ is in double quotes as in Go. [N] is the entry
+// of a list, from 0.
 //
 //	SplitKey(`log."max size"[0]`) // log, max size, the first entry
 //
-// The error says what a person should write.
+// The error describes the correct form.
 func SplitKey(key string) ([]KeyPart, error) {
 	var out []KeyPart
 	for rest := key; ; {

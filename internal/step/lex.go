@@ -23,7 +23,7 @@ type fault struct {
 
 const wholeLine = -1
 
-// keyLen is the length of KEY in KEY=… where s begins like an attribute, else 0.
+// keyLen returns the length of KEY if s begins with KEY=…, otherwise 0.
 func keyLen(s string) int {
 	if s == "" || s[0] < 'a' || s[0] > 'z' {
 		return 0
@@ -133,9 +133,9 @@ func (t *token) readQuoted(line string, from int) *fault {
 	return nil
 }
 
-// plain tells whether a line is printable ASCII and tabs: then columns are
-// bytes and nothing in it needs a closer look. It looks at eight bytes at a
-// time; a byte below ' ' or above '~' sets its high bit in the sum.
+// plain reports whether a line is printable ASCII and tabs: columns are then bytes, and no further
+// check is needed. It checks eight bytes at a time; a byte below ' ' or above '~' sets its high bit
+// in the sum.
 func plain(line string) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -191,7 +191,7 @@ func escapeOf(r rune) string {
 	return q[1 : len(q)-1]
 }
 
-// clip shortens what a person wrote so that a message stays readable.
+// clip shortens a user's text so that a message stays readable.
 func clip(s string) string {
 	const most = 80
 	if len(s) <= most {

@@ -21,9 +21,9 @@ type LintOptions struct {
 // cannot show: with LintOptions{} and see there.
 func Lint(list List, base Base) diag.List { return LintOptions{}.Lint(list, base) }
 
-// Lint tells what is wrong with a list that Resolve has completed. Errors are
-// what cannot work, or cannot be taken back where that is demanded; warnings are
-// what works only by luck. It is pure; diagnostics come in the order of the list.
+// Lint returns the errors of a list that Resolve has completed. Errors are steps that cannot work,
+// or cannot be undone although that is required. Warnings are steps that work only by chance. Lint
+// is pure; diagnostics are in the order of the list.
 func (o LintOptions) Lint(list List, base Base) diag.List {
 	l := linter{LintOptions: o, base: base, list: list}
 	l.survey()
@@ -56,11 +56,11 @@ type linter struct {
 	names  []string          // every account that the list makes
 	addrs  []string          // every address
 
-	// What the steps before the present one have done.
+	// The effects of the earlier steps.
 	made     map[string]bool // directories
-	accounts map[string]bool // "user:x" and "group:x"; false for one that was removed
-	packages bool            // a package was installed: it may bring more
-	commands bool            // a command has run: it may have done anything
+	accounts map[string]bool // "user:x" and "group:x"; false for a removed account
+	packages bool            // a package was installed: it can contain more
+	commands bool            // a command ran: its effects are unknown
 }
 
 func (l *linter) survey() {
@@ -222,7 +222,7 @@ func (l *linter) repeated(i int, s Step) {
 	l.errorf(s, s.Range, "Address written twice", "%s is written already, at %s: %s. Two steps would undo each other's work at every run. Keep one.", clip(string(a)), where(first, j), clip(first.Text()))
 }
 
-// triggers refuses an action that waits for what no step of the list does.
+// triggers refuses an action whose trigger no step of the list writes.
 func (l *linter) triggers(i int, s Step) {
 	if s.Args[0] != "run" {
 		l.unitSuffix(s, 1)

@@ -26,8 +26,8 @@ func (l *linter) ownership(i int, s Step) {
 	}
 }
 
-// account refuses the name that an attribute, or without key a subject, gives
-// when nobody can have made it. Numbers need no account.
+// account refuses a name in an attribute, or without key in a subject, if no account with this name
+// can exist. Numbers need no account.
 func (l *linter) account(i int, s Step, kind addr.Kind, key string, subject int) {
 	name := s.Get(key)
 	if key == "" {
@@ -67,8 +67,8 @@ func (l *linter) inBase(kind addr.Kind, name string) bool {
 	return l.base.HasUser(name)
 }
 
-// candidates are the accounts that can be meant: those of the list and of
-// Debian as far as this base has them.
+// candidates returns the possible accounts for suggestions: accounts of the list, and Debian's
+// accounts that exist in this base.
 func (l *linter) candidates(kind addr.Kind) []string {
 	text := debianUsers
 	if kind == addr.KindGroup {

@@ -17,12 +17,12 @@ func refused() [5]struct{ tree, why string } {
 	}
 }
 
-// below tells whether p is the tree, which is not /, or lies in it.
+// below reports whether p is the tree, which is not /, or is inside it.
 func below(p, tree string) bool {
 	return p == tree || (strings.HasPrefix(p, tree) && p[len(tree)] == '/')
 }
 
-// allowed refuses what is no path that a step may write at all.
+// allowed refuses paths that no step is allowed to write.
 func (l *linter) allowed(s Step, p string) bool {
 	if p[0] != '/' || path.Clean(p) != p {
 		l.errorf(s, s.subjectRange(pathSubject(s)), "Path is not clean", "%q has more than one spelling, so that two steps could write one file unseen. Write %q.", clip(p), clip(path.Clean("/"+p)))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// longestAccount is what useradd and groupadd accept, in bytes.
+// longestAccount is the limit of useradd and groupadd, in bytes.
 const longestAccount = 32
 
 // refuseAccount keeps names out that a tool could take for an option, and that

@@ -10,25 +10,24 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// What a list file may hold. Whatever is beyond is refused before it costs
-// memory or time.
+// The limits of a list file. Larger input is refused before it costs memory or time.
 const (
 	MaxFile  = 64 << 20  // bytes of a file
 	MaxLine  = 1 << 20   // bytes of a line
 	MaxSteps = 1_000_000 // steps of a list
 
-	// maxDiagnostics is where reading on would help nobody.
+	// maxDiagnostics is the number of errors after which reading stops, because more would be
+	// useless.
 	maxDiagnostics = 1000
-	// roomAtFirst bounds what a file of empty lines can make us set aside.
+	// roomAtFirst limits the initial allocation for a file of empty lines.
 	roomAtFirst = 1 << 16
 )
 
-// Parse reads a list. file is the name by which the user knows it; src is not
-// kept. Every mistake is told, each with its place and line, up to a bound far
-// above what a person reads. The list holds the lines that are right: it is
-// for looking at only when there are errors.
+// Parse reads a list. file is its name for the user; src is not retained. Each error is reported
+// with its place and line, up to a limit that no user reads. The list has only the correct lines:
+// if there are errors, use it only for display.
 //
-// It is pure, and never panics whatever src is.
+// Parse is pure, and never panics for any src.
 func Parse(file string, src []byte) (List, diag.List) {
 	if len(src) > MaxFile {
 		return nil, diag.List{diag.Errorf(diag.Range{File: file}, "File too large", "The list has %d bytes; at most %d are read. Split it with INCLUDE.", len(src), MaxFile)}
@@ -86,7 +85,7 @@ func (p *parser) mayGoOn() bool {
 	return true
 }
 
-// lineFaults is how many mistakes of one line are told: each carries its line.
+// lineFaults is the maximum number of reported errors of one line, because each contains its line.
 const lineFaults = 20
 
 func (p *parser) readLine() {
@@ -131,7 +130,7 @@ func (p *parser) visible(lx lexed) bool {
 	return f == nil
 }
 
-// sourceOf is what stands behind "#@", "" when the comment is none of these.
+// sourceOf returns the text after "#@", "" for any other comment.
 func sourceOf(line string, comment int) string {
 	if !strings.HasPrefix(line[comment:], "#@") {
 		return ""
@@ -164,9 +163,8 @@ func (p *parser) readStep(lx lexed) {
 	s.Range = p.rangeOf(verb.start, last)
 }
 
-// makeRoom grows a full list once, by as many steps as the rest of the file
-// holds if it goes on as it was so far. A list of a million steps is large, and
-// growing it bit by bit would copy it many times.
+// makeRoom grows a full list once, by the estimated number of remaining steps. A list of a million
+// steps is large, and growing it in small steps would copy it many times.
 func (p *parser) makeRoom() {
 	n := len(p.list)
 	if n < cap(p.list) || n == 0 {
@@ -196,7 +194,7 @@ func meantVerb(word string) string {
 	switch {
 	case shapes[word] != nil:
 		return word
-	case word == "RMDIR": // what the inverse of MKDIR is called
+	case word == "RMDIR": // the name of the inverse of MKDIR
 		return string(Rm)
 	}
 	return closest(word, verbNames())

@@ -10,8 +10,8 @@ import (
 // MaxPhases is how many phases a list may have.
 const MaxPhases = 100
 
-// OutputStdout is the value of EXEC's output that stands for what the command
-// prints; every other one is a path.
+// OutputStdout is the value of EXEC's output for the standard output of the command. Any other
+// value is a path.
 const OutputStdout = "stdout"
 
 // Phase is which of several states of its address a step brings about, from 1.
@@ -46,10 +46,9 @@ func (l List) Final() List {
 	return out
 }
 
-// Stages cuts a list with phases into the lists that have to be true one after
-// the other: stage k is all that stands before the first step of phase k+1, in
-// the states that it has there; the last stage is Final. A list without phases
-// has one.
+// Stages splits a list with phases into lists that must hold one after another. Stage k has all
+// steps before the first step of phase k+1, in their states at that point; the last stage is Final.
+// A list without phases has one stage.
 func (l List) Stages() []List {
 	var out []List
 	k := 1
@@ -75,8 +74,8 @@ func (l List) Later(k int) map[addr.Addr][]Step {
 	return out
 }
 
-// phaseRule refuses a phase that is none. The first is the one that is not
-// written, so that a step has one text only.
+// phaseRule refuses an invalid phase. The first phase is never written, so that each step has only
+// one text.
 func (c *checker) phaseRule(s *Step, tokens []token) {
 	v, ok := s.Lookup(phase.Name)
 	if !ok {

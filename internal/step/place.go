@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// diagnostic is about a step that was read before: its line is made again of
-// what was written, so that columns point at the same characters.
+// diagnostic is about a step that was read earlier. Its line is reconstructed from Written, so that
+// columns point at the same characters.
 func (s Step) diagnostic(sev diag.Severity, r diag.Range, summary, detail string) diag.Diagnostic {
 	line := s.Written
 	if line != "" && s.Range.Start.Column > 1 {
@@ -18,8 +18,7 @@ func (s Step) diagnostic(sev diag.Severity, r diag.Range, summary, detail string
 	return diag.Diagnostic{Severity: sev, Summary: summary, Detail: detail, Range: r, Line: showable(line), Trace: s.Trace}
 }
 
-// subjectRange is where the i-th subject stands, the whole step when that
-// cannot be told.
+// subjectRange returns the place of the i-th subject, or of the whole step if it is unknown.
 func (s Step) subjectRange(i int) diag.Range {
 	if i < 0 {
 		return s.Range
@@ -32,7 +31,7 @@ func (s Step) subjectRange(i int) diag.Range {
 	})
 }
 
-// keyRange is where the n-th attribute of that key stands, from 0.
+// keyRange returns the place of the n-th attribute with that key, from 0.
 func (s Step) keyRange(key string, n int) diag.Range {
 	return s.rangeOf(func(tokens []token) int {
 		return slices.IndexFunc(tokens, func(t token) bool {

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// String is the canonical line, without newline and source comment: subjects
-// in order, keys in the schema's order, values bare where that reads back as
-// the same, else quoted. Parse gives back an equal step.
+// String returns the canonical line, without newline and source comment. Subjects are in order,
+// keys in the schema's order. Values are bare if they read back the same, otherwise quoted. Parse
+// returns an equal step.
 func (s Step) String() string {
 	if s.canonical != "" {
 		return s.canonical
@@ -50,8 +50,7 @@ func Print(w io.Writer, l List, opt PrintOptions) error {
 	return out.Flush()
 }
 
-// Kept is the step with its canonical line beside it, for one whose line is asked
-// for again and again.
+// Kept returns the step with its canonical line cached, for steps whose line is used repeatedly.
 func (s Step) Kept() Step {
 	s.canonical = s.String()
 	return s
@@ -135,7 +134,7 @@ func bareSafeUnicode(v string) bool {
 	})
 }
 
-// oneLine makes a source safe to stand in a comment, whoever wrote it.
+// oneLine makes a source safe for a comment, independent of its origin.
 func oneLine(s string) string {
 	s = strings.TrimSpace(s)
 	if isPrintable(s) {

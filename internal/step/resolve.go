@@ -18,14 +18,13 @@ const (
 	MaxIncludes     = 10_000
 )
 
-// Resolve replaces every INCLUDE by the steps of its file, and every COPY
-// source that is a path by the digest of its content, so that an edited file
-// is a changed step. Paths are relative to the folder of the file in which they
-// stand, and none leads out of the folder of the top list, which src is.
+// Resolve replaces every INCLUDE by the steps of its file. It replaces every COPY source that is a
+// path by the digest of its content, so that an edited file changes its step. Paths are relative to
+// the directory of the file that contains them. None leads out of src, the directory of the top
+// list.
 //
-// Written and Range stay those of the line, and Trace says by which INCLUDE
-// lines a step came in. Diagnostics in included files carry the same trace.
-// A list that is resolved already comes back as it is.
+// Written and Range still describe the original line, and Trace has the INCLUDE lines of a step.
+// Diagnostics in included files have the same trace. A resolved list is returned unchanged.
 func Resolve(list List, src Source) (List, diag.List) {
 	r := resolver{src: src, digests: map[string]answer{}}
 	top := ""
@@ -113,7 +112,7 @@ func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
 	return rel, true
 }
 
-// content gives the step with a digest in place of its path.
+// content returns the step with a digest instead of its path.
 func (r *resolver) content(s Step, dir string) Step {
 	rel, ok := r.locate(s, dir)
 	if !ok {
@@ -138,7 +137,7 @@ func (r *resolver) content(s Step, dir string) Step {
 	return s
 }
 
-// reason is why a file cannot be read, without the path that is told anyway.
+// reason returns why a file cannot be read, without the path that the message already contains.
 func reason(err error) string {
 	var pe *fs.PathError
 	switch {
@@ -180,7 +179,7 @@ func (r *resolver) include(s Step, dir string) {
 	r.files, r.trace = files, trace
 }
 
-// mayInclude refuses a cycle, and what goes too deep or too far.
+// mayInclude refuses cycles, and includes that are too deep or too many.
 func (r *resolver) mayInclude(s Step, rel string) bool {
 	r.includes++
 	at := slices.Index(r.files, rel)

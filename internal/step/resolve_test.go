@@ -91,7 +91,7 @@ func TestResolveEditedFile(t *testing.T) {
 	}
 }
 
-// TestResolveBounds includes without end in the two ways that are no cycle.
+// TestResolveBounds includes without end in the two ways that are not cycles.
 func TestResolveBounds(t *testing.T) {
 	deep, wide := fstest.MapFS{}, fstest.MapFS{}
 	for i := range 40 {
@@ -109,8 +109,7 @@ func TestResolveBounds(t *testing.T) {
 	}
 }
 
-// TestLintTrace: a mistake of the whole list that stands in an include says how
-// it came in.
+// TestLintTrace: an error of the whole list in an included file has the trace of the include.
 func TestLintTrace(t *testing.T) {
 	list, _ := step.Resolve(mustParse(t, "d/top", "PKG a1\n  INCLUDE inc"), step.Folder{FS: fstest.MapFS{"inc": {Data: []byte("PKG a1\n")}}})
 	d := step.Lint(list, step.DebianBase{})

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Reverse is for people who ask what a rollback of the whole list would do: the
-// inverse of each step, last step first. It knows only the list, not what was
-// found on a machine; where only the journal can tell, the line is a comment.
-// ACT, WAIT and CHECK change nothing and have no inverse.
+// Reverse shows users the effect of rolling back the whole list: the inverse of each step, last
+// step first. It uses only the list, not the state of a host. If only the journal determines the
+// inverse, the line is a comment. ACT, WAIT and CHECK change nothing and have no inverse.
 func Reverse(l List) []string {
 	var out []string
 	for _, s := range slices.Backward(l) {
@@ -19,7 +18,7 @@ func Reverse(l List) []string {
 	return out
 }
 
-// inverse is one line without newline, "" for nothing to take back.
+// inverse returns one line without newline, "" if there is nothing to undo.
 func (s Step) inverse() string {
 	if len(s.Args) == 0 {
 		return ""

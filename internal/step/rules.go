@@ -106,7 +106,7 @@ func (c *checker) editRules(s *Step, tokens []token) {
 	c.editKeys(s, tokens, region, absent)
 }
 
-// editKeys checks what goes with the region.
+// editKeys checks the attributes that belong to the region.
 func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) {
 	if region != "block" {
 		c.onlyWith(s, tokens, "block", "content", "comment")

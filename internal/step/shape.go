@@ -7,7 +7,7 @@ type shape struct {
 	verb     Verb
 	names    []string // the subjects, without dots
 	types    []Type   // of each subject
-	variadic bool     // the last subject stands any number of times
+	variadic bool     // the last subject can be repeated
 	least    int      // subjects that must be there
 	keys     []Key
 }
@@ -31,7 +31,7 @@ func newShape(s Schema) *shape {
 		sh.types = append(sh.types, subjectType(s.Verb, name))
 		sh.variadic = sh.variadic || dots
 	}
-	// The words of ACT are those of its action, and only run has any.
+	// The words of ACT are the words of its action, and only run has any.
 	if s.Verb == Act {
 		sh.least--
 	}
@@ -71,12 +71,12 @@ func (sh *shape) index(key string) int {
 	return -1
 }
 
-// subjectTypeAt is the type of the i-th subject; words of a command go on for ever.
+// subjectTypeAt returns the type of the i-th subject; a command can have any number of words.
 func (sh *shape) subjectTypeAt(i int) Type {
 	return sh.types[min(i, len(sh.types)-1)]
 }
 
-// usage is the line that a person would type, without the optional keys.
+// usage returns the line that a user would type, without the optional keys.
 func (sh *shape) usage() string {
 	words := append([]string{string(sh.verb)}, sh.names...)
 	if sh.variadic {

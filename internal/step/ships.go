@@ -2,8 +2,8 @@ package step
 
 import "strings"
 
-// Ships names the Debian package that a directory comes with, "" where that is not
-// known. It is for messages: what a package ships is not promised for ever.
+// Ships returns the Debian package that provides a directory, "" if it is unknown. It is for
+// messages: the contents of packages can change.
 func Ships(dir string) string {
 	for _, row := range strings.Fields(shippedDirs) {
 		if where, pkg, _ := strings.Cut(row, "="); below(dir, where) {
@@ -13,8 +13,8 @@ func Ships(dir string) string {
 	return ""
 }
 
-// shippedDirs are well-known directories that not every installation has, with the
-// package that ships each, those that are within another one before it.
+// shippedDirs are well-known directories that not every installation has, with the package that
+// provides each. A directory precedes the directory that contains it.
 const shippedDirs = `/etc/NetworkManager=network-manager /etc/apache2=apache2 /etc/audit=auditd /etc/bash_completion.d=bash-completion
 /etc/bind=bind9 /etc/chrony=chrony /etc/containers=podman /etc/cron.d=cron /etc/cron.daily=cron /etc/cron.hourly=cron
 /etc/cron.monthly=cron /etc/cron.weekly=cron /etc/dbus-1=dbus /etc/default/grub.d=grub2-common /etc/dnsmasq.d=dnsmasq

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 )
 
-// Source is the folder of a list, from which includes are read and content is
-// digested. Paths are relative to that folder, with '/', clean, and never lead
-// out of it by their text; whoever implements Source sees to symbolic links.
+// Source is the directory of a list, for reading includes and digesting content. Paths are relative
+// to that directory, with '/', clean, and never lead out of it by their text. Implementations of
+// Source are responsible for symbolic links.
 type Source interface {
 	// ReadFile reads a whole list file.
 	ReadFile(path string) ([]byte, error)
@@ -49,8 +49,8 @@ func (f Folder) Digest(path string) (string, int64, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// open refuses what is no regular file before it opens it: opening a pipe
-// would wait for ever.
+// open refuses files that are not regular before it opens them, because opening a pipe would block
+// permanently.
 func (f Folder) open(path string) (fs.File, error) {
 	st, err := fs.Stat(f.FS, path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // Verb is the operation of a step. The set is closed; Schemas lists it.
 type Verb string
 
-// The verbs. Each can observe, do and undo, but for ACT, WAIT and CHECK, which
-// change nothing that could be taken back.
+// The verbs. Each can observe, do and undo, except ACT, WAIT and CHECK, which change nothing that
+// could be undone.
 const (
 	Mkdir   Verb = "MKDIR"
 	Copy    Verb = "COPY"
@@ -36,8 +36,8 @@ const (
 	Include Verb = "INCLUDE"
 )
 
-// Attr is one key=value. A key that its schema calls a list may stand more
-// than once; every other key stands once.
+// Attr is one key=value. A key that its schema calls a list can occur repeatedly; every other key
+// occurs once.
 type Attr struct{ Key, Value string }
 
 // Step is one line of a list. It is immutable: share it, never change it.
@@ -45,13 +45,13 @@ type Step struct {
 	Verb  Verb
 	Args  []string // the subjects, unquoted, in order
 	Attrs []Attr   // in the schema's order
-	// Source is where the step came from, "file:line" in the repository. It
-	// is printed behind "#@" and takes no part in identity.
+	// Source is the origin of the step, "file:line" in the repository. It is printed after "#@" and
+	// is not part of the step's identity.
 	Source string
-	// Written is the line as the author wrote it, without newline and without
-	// the source comment; "" for a step that no person wrote.
+	// Written is the line as the author wrote it, without newline and source comment; "" for a step
+	// without an author.
 	Written string
-	// Range is where the line stands in its own list file.
+	// Range is the place of the line in its own list file.
 	Range diag.Range
 	// canonical is what String gives, where Keep has kept it.
 	canonical string
@@ -152,8 +152,7 @@ func (s Step) secrets() []secret.Ref {
 	return out
 }
 
-// refersTo is the secret that an attribute stands for; ok is false for one that
-// says what it says.
+// refersTo returns the secret that an attribute references; ok is false for a literal value.
 func (s Step) refersTo(a Attr) (ref secret.Ref, ok bool) {
 	value := a.Value
 	switch {
@@ -181,8 +180,8 @@ func (s Step) Secret() (ref secret.Ref, ok bool) {
 	return ref, false
 }
 
-// Revealed is the step with its Secret in place of the reference. It is for the
-// verb alone: its text must not be shown or kept.
+// Revealed returns the step with its secret instead of the reference. It is only for the verb: its
+// text must not be shown or stored.
 func (s Step) Revealed(content string) Step {
 	out := Step{Verb: s.Verb, Args: s.Args, Attrs: slices.Clone(s.Attrs)}
 	for i, a := range out.Attrs {
@@ -193,8 +192,8 @@ func (s Step) Revealed(content string) Step {
 	return out
 }
 
-// Addr is what the step manages. Two steps of one list never share an address
-// but for ACT, which may stand again at a later place.
+// Addr returns the address that the step manages. Two steps of one list never share an address,
+// except for ACT, which can be repeated later in the list.
 func (s Step) Addr() addr.Addr {
 	arg := func(i int) string {
 		if i < len(s.Args) {
@@ -250,7 +249,7 @@ func (s Step) region() string {
 // they come from.
 func (s Step) Same(o Step) bool { return s.String() == o.String() }
 
-// List is an ordered list of steps: what a target should be.
+// List is an ordered list of steps: the desired state of a target.
 type List []Step
 
 // Digest names the list by its canonical text without source comments:

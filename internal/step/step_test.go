@@ -55,8 +55,8 @@ func TestSourceWrittenRange(t *testing.T) {
 	}
 }
 
-// TestBadText feeds what is no list at all; each must give its message and
-// keep the lines around it.
+// TestBadText parses texts that are not lists. Each must give its message and keep the lines around
+// it.
 func TestBadText(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"NUL", "MKDIR /a\x00b", "x:2:9: error: NUL byte"},

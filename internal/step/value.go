@@ -177,7 +177,7 @@ const maxPath = 4095 // bytes
 
 func canonicalPath(v string) (string, string) {
 	switch {
-	case len(v) > maxPath: // and what climbs it name by name stays quick
+	case len(v) > maxPath: // a long path with many .. stays fast
 		return clip(v), fmt.Sprintf("The path has %d bytes, and no path of Linux has more than %d. Write a shorter one.", len(v), maxPath)
 	case isClean(v):
 		return v, ""

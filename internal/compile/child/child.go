@@ -1,7 +1,7 @@
 // Package child is the protocol between a compiler in a separate process and the holder of the
 // repository: a pure codec, and both ends of the exchange.
 //
-//	c, err := child.Connect(out, in, tree)	  // the holder of the repository
+//	c, err := child.Connect(out, in, tree)      // the holder of the repository
 //	res, ds, err := c.Compile(input)
 //
 //	err := child.Serve(os.Stdin, os.Stdout, at) // the child

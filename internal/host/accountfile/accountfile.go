@@ -3,7 +3,7 @@
 // byte for byte.
 //
 //	db := accountfile.New(h, lock, maker)
-//	before, err := db.User("bob")	        // what is there now, lines included
+//	before, err := db.User("bob")            // what is there now, lines included
 //	err = db.SetUser(ctx, "bob", wanted, host.NewUser{})
 //	err = db.SetUser(ctx, "bob", before, host.NewUser{}) // and exactly as before again
 //

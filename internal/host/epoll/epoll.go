@@ -2,7 +2,7 @@
 // own epoll, each waiting socket needs a goroutine with its stack.
 //
 //	s, err := epoll.New()
-//	err = s.Arm(raw, 7, false)	  // raw is what SyscallConn gave
+//	err = s.Arm(raw, 7, false)      // raw is what SyscallConn gave
 //	s.Wait(func(number uint64) { … read, and s.Arm(raw, number, true) })
 //
 // A socket also remains registered with the runtime: the callee reads from it as usual.

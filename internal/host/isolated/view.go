@@ -2,7 +2,7 @@
 // network. Their writes are stored in memory and discarded.
 //
 //	v, err := isolated.Open(isolated.Options{})
-//	if err != nil { … }	             // the kernel does not offer it here
+//	if err != nil { … }                 // the kernel does not offer it here
 //	defer v.Close()
 //	v.Do(func() { err = cmd.Start() })  // a program that is started in Do is in the view
 //

@@ -3,7 +3,7 @@
 //
 //	src := front.NewSource("fettle.yaml", text)
 //	doc, err := yamlfront.Parse(src)   // *front.Node, *front.Error
-//	fmt.Println(doc.Range())	       // fettle.yaml:3:1
+//	fmt.Println(doc.Range())           // fettle.yaml:3:1
 //
 // A front end implements only its syntax. Package lang alone decides which key is a block and which
 // text contains an expression, so that all forms have the same meaning.

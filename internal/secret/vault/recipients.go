@@ -14,14 +14,12 @@ import (
 	"filippo.io/age/agessh"
 )
 
-// Recipient is who can open secrets: a person or a host, one line of the
-// recipients file.
+// Recipient is a user or a host that can decrypt secrets, one line of the recipients file.
 type Recipient struct {
-	Kind string // person or host
+	Kind string // `person` or `host`
 	Name string
 	Key  string // age1… or ssh-ed25519 …, public
-	// Only are patterns of the names of the secrets that it can open; none
-	// means all.
+	// Only are patterns of the names of the secrets that it can decrypt; none means all.
 	Only []string
 }
 
@@ -35,7 +33,7 @@ const recipientsHead = `# Who can open the secrets of this repository. One a lin
 
 var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@.-]{1,128}$`) })
 
-// ParseRecipients reads the file. The error names the line and what to do.
+// ParseRecipients reads the file. The error contains the line number and the remedy.
 func ParseRecipients(text []byte) (Recipients, error) {
 	var out Recipients
 	sc := bufio.NewScanner(bytes.NewReader(text))
@@ -64,7 +62,7 @@ func parseLine(line string) (Recipient, error) {
 	}
 	r := Recipient{Kind: f[0], Name: f[1], Key: f[2]}
 	if strings.HasPrefix(f[2], "ssh-") && len(f) > 3 {
-		r.Key = f[2] + " " + f[3] // what follows is the key's comment
+		r.Key = f[2] + " " + f[3] // the rest is the key's comment
 	} else if len(f) > 3 {
 		return r, fmt.Errorf("%q follows the key; patterns stand behind the word only", f[3])
 	}
@@ -152,7 +150,7 @@ func (rs Recipients) Without(name string) (Recipients, error) {
 	return out, nil
 }
 
-// For are those who can open a secret; all of them for "", the sealing key.
+// For returns the recipients that can decrypt a secret, or all of them for "", the sealing key.
 func (rs Recipients) For(secret string) Recipients {
 	return slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return secret != "" && !r.opens(secret) })
 }

@@ -1,11 +1,11 @@
-// Package vault is the secrets of a repository: files encrypted with age, who
-// can open them, and the key under which lists seal them.
+// Package vault contains the secrets of a repository: files encrypted with age, their recipients,
+// and the key under which lists seal them.
 //
 //	secrets/recipients      who can open them: people and hosts
 //	secrets/sealing-key     the sealing key, encrypted to all of them
 //	secrets/db/password.age the secret db/password, to those who may have it
 //
-// It reads and makes files; who writes them is the command line.
+// It reads and encodes files; the command line writes them.
 //
 //	v := vault.New(tree, identities)         // asked for when they are needed
 //	content, err := v.Secret("db/password")   // *NotOpenError without a key that fits
@@ -113,9 +113,8 @@ func OpenKey(file []byte, ids Identities) (secret.Key, error) {
 	return secret.ParseKey(text)
 }
 
-// HandOver seals the sealing key of a file anew, to one more public key alone: the
-// machine's that is to use it. Where no identity opens the file it is given back as
-// it is.
+// HandOver encrypts the sealing key of a file again, only to the public key of the target. If no
+// identity can decrypt the file, it is returned unchanged.
 func HandOver(file []byte, ids Identities, public string) ([]byte, error) {
 	text, err := decrypt(file, ids, "the sealing key")
 	var closed *NotOpenError

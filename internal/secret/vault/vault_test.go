@@ -31,7 +31,7 @@ func one(t *testing.T) (vault.Identities, string) {
 	return ids, public
 }
 
-// TestWhoOpens: a recipient opens what is for it, and nobody else anything.
+// TestWhoOpens: a recipient can decrypt only secrets that are encrypted to it.
 func TestWhoOpens(t *testing.T) {
 	alice, alicePub := one(t)
 	web, webPub := one(t)
