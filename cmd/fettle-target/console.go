@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// console is the command line for somebody at this machine.
+// console is the command line for a user on this host.
 func console() *cli.App {
 	return &cli.App{
 		OpenExecutor: open,

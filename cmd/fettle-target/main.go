@@ -1,7 +1,7 @@
-// Command fettle-target is what fettle brings to a machine that it reaches over SSH: the
-// engine, the far end of the protocol, and what somebody at the machine's own console
-// may need when nobody gets in any more: its history, and the way back. Language and
-// fleet are not in it. It is carried inside of fettle, built with the tag "target".
+// Command fettle-target is the binary that fettle copies to a host that it reaches over SSH. It has
+// the engine, the remote end of the protocol, and emergency commands for a user on the host's own
+// console: its history, and rollback. It does not have the language and fleets. It is embedded in
+// fettle, built with the tag "target".
 //
 //	~/.cache/fettle/fettle-DIGEST log
 //	~/.cache/fettle/fettle-DIGEST rollback
@@ -39,7 +39,7 @@ func run(args []string) int {
 	var err error
 	switch {
 	case len(args) > 0 && args[0] == ssh.ServeCommand:
-		signal.Ignore(syscall.SIGHUP) // a lost connection is no reason to stop
+		signal.Ignore(syscall.SIGHUP) // a lost connection does not stop the run
 		err = serve(ctx, args[1:])
 	case len(args) > 0 && args[0] == here.WatchCommand:
 		err = watch(ctx, args[1:])
@@ -136,8 +136,8 @@ func login() string {
 	return id
 }
 
-// interruptible ends its context by the first signal; the second one ends the process,
-// as if nobody had caught it. A reader that went away becomes an error of the write.
+// interruptible cancels its context at the first signal. The second one ends the process, as if it
+// were not handled. A closed reader becomes an error of the write.
 func interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

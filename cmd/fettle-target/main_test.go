@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/test/gobuild"
 )
 
-// TestSmall: the program for targets is built without what only fettle itself needs, and
-// has the way back for somebody at the console.
+// TestSmall: the binary for targets is built without dependencies that only fettle itself needs,
+// and has rollback for a user on the console.
 func TestSmall(t *testing.T) {
 	out, err := exec.Command("go", "list", "-tags", "target", "-deps", ".").CombinedOutput()
 	if err != nil {
@@ -18,7 +18,7 @@ func TestSmall(t *testing.T) {
 	}
 	for line := range strings.Lines(string(out)) {
 		for _, heavy := range []string{"github.com/nats-io/", "modernc.org/", "github.com/prometheus/", "google.golang.org/", "fettle.dev/fettle/internal/fleet/hub",
-			"github.com/google/go-cmp", // a sixth of what a start costs
+			"github.com/google/go-cmp", // a sixth of the time of a start
 		} {
 			if strings.HasPrefix(line, heavy) {
 				t.Errorf("it links %s: give the file that needs it, such as one of internal/ui/cli, the line //go:build !target", strings.TrimSpace(line))

@@ -16,13 +16,13 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// openFiles opens the state directory for what an agent keeps beside the journal.
+// openFiles opens the state directory for the files of an agent beside the journal.
 func openFiles(m cli.Machine) (host.FS, func() error, error) {
 	m.Looks = false
 	return here.State(m)
 }
 
-// services opens a machine for what services of it read, and reloads them.
+// services opens a host to write files for its services, and to reload them.
 func services(m cli.Machine) (host.FS, func(context.Context, string) error, func() error, error) {
 	h, err := here.Root(m.Root)
 	if err != nil {
@@ -38,7 +38,7 @@ func services(m cli.Machine) (host.FS, func(context.Context, string) error, func
 	return h, reload, h.Close, nil
 }
 
-// watched names the boot of a machine, and how its units are heard.
+// watched returns the boot ID of a host, and a function that reports changes of its units.
 func watched(m cli.Machine) (boot string, units func(context.Context, func(string)) error) {
 	h, err := here.Root(m.Root)
 	if err != nil {
@@ -53,8 +53,8 @@ func watched(m cli.Machine) (boot string, units func(context.Context, func(strin
 	return boot, nil
 }
 
-// ready tells systemd that a daemon is up, if it asked to be told, and then twice in each
-// interval of its watchdog that it lives.
+// ready notifies systemd, if requested, that a daemon is ready, and then sends keep-alives twice in
+// each interval of its watchdog.
 func ready(ctx context.Context) func() {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {

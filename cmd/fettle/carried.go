@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// programs is what packaging/program.sh lays over the folder: cmd/fettle-target for the
-// processors of targets. A plain go build has none.
+// programs is the directory that packaging/program.sh fills: cmd/fettle-target for the
+// architectures of targets. It is empty in a plain go build.
 //
 //go:embed programs
 var programs embed.FS

@@ -13,8 +13,7 @@ import (
 	"fettle.dev/fettle/test/gobuild"
 )
 
-// hostile are repositories that would bring a compiler down, and what fettle
-// says of each. "at" is where.
+// hostile are repositories that could crash a compiler, with fettle's messages. "at" is the place.
 func hostile() map[string]struct{ text, says, at string } {
 	r := strings.Repeat
 	const n = 30_000
@@ -42,7 +41,7 @@ func hostile() map[string]struct{ text, says, at string } {
 		"objects":     {bomb(`{ k = "x" }`, "{ l = X, r = X }"), "Compiling took too", "fettle.hcl:"},
 		"range":       {"file \"x\" {\n  for_each = toset([for i in range(0, 1000000000) : \"${i}\"])\n  path = each.key\n  content = \"\"\n}\n", "range", "fettle.hcl:3:"},
 		"loops":       {local("[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : \"${a}${b}${c}\"]]]") + "file \"/x\" { content = jsonencode(local.a) }\n", "Compiling took too", "fettle.hcl:3:"},
-		"recursion":   {"file \"/x\" { content = templatefile(\"t.tmpl\", {}) }\n", "", "t.tmpl"}, // its depth or its time ends it, whichever comes first,
+		"recursion":   {"file \"/x\" { content = templatefile(\"t.tmpl\", {}) }\n", "", "t.tmpl"}, // its depth or its time limit ends it, in any order
 		"width":       {"file \"/x\" { content = format(\"%0999999999999s\", \"x\") }\n", "width", "fettle.hcl:2:"},
 		"json":        {"file \"/x\" { content = jsonencode(jsondecode(\"" + r("[", n) + r("]", n) + "\")) }\n", "nests deeper", "fettle.hcl:2:"},
 	}

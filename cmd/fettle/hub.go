@@ -22,8 +22,8 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// hubRole is this program as a hub. What repositories say is compiled in a child, as
-// everywhere.
+// hubRole is this binary as a hub. Repositories are compiled in a child process, as in all other
+// commands.
 func hubRole(compiler *limited.Compiler) *cli.Hub {
 	return &cli.Hub{
 		Init: func(b hub.Birth) ([32]byte, error) {
@@ -94,7 +94,7 @@ func freeAt(dir string) (free, all uint64, err error) {
 	return st.Bavail * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), nil
 }
 
-// runForNotice runs a program that a rule of notification names; what it says is shown when it fails.
+// runForNotice runs a program of a notification rule; its output is shown if it fails.
 func runForNotice(ctx context.Context, h *local.Host, argv []string, stdin []byte) error {
 	r, err := h.Run(ctx, host.Command{Argv: argv, Stdin: stdin, Timeout: notify.Patience})
 	switch {
@@ -108,8 +108,8 @@ func runForNotice(ctx context.Context, h *local.Host, argv []string, stdin []byt
 	return nil
 }
 
-// listenAlone listens at a socket that only its owner can open. One that nobody answers
-// at any more is what a process that died has left.
+// listenAlone listens on a socket that only its owner can open. It replaces the socket of a dead
+// process.
 func listenAlone(file string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return nil, err
@@ -120,7 +120,8 @@ func listenAlone(file string) (net.Listener, error) {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	// It is made in a folder of its own, so that nobody opens it before its mode is right.
+	// The socket is created in a separate directory, so that no process opens it before its mode is
+	// set.
 	nest, err := os.MkdirTemp(filepath.Dir(file), ".hub-*")
 	if err != nil {
 		return nil, err

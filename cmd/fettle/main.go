@@ -28,12 +28,12 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// version is set by the linker for releases, and by nothing else.
+// version is set only by the linker for releases.
 var version string
 
 func main() {
-	// A library can show how memory is used, so that the runtime would note all the time where it
-	// is taken. Nobody asks, and the notes are 2 MB.
+	// One dependency can show the use of memory, so the runtime would record it. The records are
+	// never read and need 2 MB.
 	runtime.MemProfileRate = 0
 	os.Exit(run(os.Args[1:]))
 }
@@ -48,7 +48,7 @@ func run(args []string) int {
 		return code
 	}
 	if len(args) > 0 && args[0] == ssh.ServeCommand {
-		signal.Ignore(syscall.SIGHUP) // a lost connection is no reason to stop
+		signal.Ignore(syscall.SIGHUP) // a lost connection does not stop the run
 	}
 	signals := newSignals(context.Background())
 	defer signals.stop()

@@ -42,7 +42,7 @@ func programHooks(closing func()) *cli.Program {
 			return local.Become(file, withWords(file), os.Environ())
 		},
 		Try: func(ctx context.Context, file string) error {
-			// What the service manager is told comes from the one that looks after it.
+			// Only the supervising process notifies the service manager.
 			env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 				return strings.HasPrefix(v, "NOTIFY_SOCKET=") || strings.HasPrefix(v, "WATCHDOG_")
 			})
@@ -55,7 +55,7 @@ func programHooks(closing func()) *cli.Program {
 // withWords are the words that this program was begun with.
 func withWords(file string) []string { return append([]string{file}, os.Args[1:]...) }
 
-// runProgram runs a program for what it says.
+// runProgram runs a program and returns its output.
 func runProgram(ctx context.Context, argv []string) ([]byte, error) {
 	h, err := here.Root("/")
 	if err != nil {

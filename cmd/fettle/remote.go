@@ -57,7 +57,7 @@ func controlDir() string {
 		dir = home
 	}
 	dir = filepath.Join(dir, "fettle", "ssh")
-	const longest = 108 - 1 - 40 - 1 - 17 - 1 // a socket's name, in it that of the connection, and what ssh adds while it makes it
+	const longest = 108 - 1 - 40 - 1 - 17 - 1 // a socket path, with the name of the connection and the suffix that ssh adds temporarily
 	if len(dir) > longest || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}

@@ -11,10 +11,10 @@ import (
 	"fettle.dev/fettle/internal/executor/here"
 )
 
-// signals are those with which a person or the machine stops this program. The first
-// cancels the context, and the second ends the process as if nobody had caught it; a
-// command may take them, and then they are only told to it. A reader that went away
-// is no reason to die in the middle of a run: SIGPIPE becomes an error of the write.
+// signals are the signals with which a user or the system stops this program. The first cancels the
+// context, and the second ends the process as if it were not handled. A command can take over the
+// signals; they then have no other effect. A closed reader does not end the program in the middle
+// of a run: SIGPIPE becomes an error of the write.
 type signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -22,7 +22,7 @@ type signals struct {
 	ended  chan struct{}
 
 	mu    sync.Mutex
-	taken chan struct{} // nil while nobody has taken them
+	taken chan struct{} // nil if no command has taken them over
 	count int
 }
 
@@ -46,7 +46,7 @@ func (s *signals) watch() {
 	}
 }
 
-// patience is how many signals a command that has taken them is told; the next one
+// patience is the number of signals that a command which has taken them over receives; the next one
 // ends the process.
 const patience = 2
 
@@ -68,8 +68,7 @@ func (s *signals) got(sig os.Signal) {
 	}
 }
 
-// take has the signals told to whoever reads the channel, until the function is
-// called.
+// take sends the signals to the returned channel, until the returned function is called.
 func (s *signals) take() (<-chan struct{}, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSignals: a command that takes the signals is told of two and nothing is
-// cancelled; given back, the next one cancels the context and names itself.
+// TestSignals: a command that has taken over the signals receives two, and nothing is cancelled.
+// After it returns them, the next one cancels the context and is named as the cause.
 func TestSignals(t *testing.T) {
 	s := newSignals(t.Context())
 	defer s.stop()

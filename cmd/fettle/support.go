@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// support looks at the journals and at the machine for a support bundle. It
-// changes nothing, and what it cannot find out is missing from the result.
+// support reads the journals and the host for a support bundle. It changes nothing. Data that it
+// cannot read is missing from the result.
 func support(ctx context.Context, m cli.Machine) cli.Support {
 	out := cli.Support{Records: map[int]map[string]int{}, Outputs: map[string]string{}}
 	if _, err := os.Stat(filepath.Join(m.State, "journal")); err == nil {
@@ -29,7 +29,7 @@ func support(ctx context.Context, m cli.Machine) cli.Support {
 		return out
 	}
 	defer h.Close()
-	// The paths are those that the machine has, as seen from its own root.
+	// The paths are relative to the host's own root.
 	state, err := filepath.Rel(m.Root, m.State)
 	if err != nil || !filepath.IsLocal(state) {
 		state = "."

@@ -14,9 +14,8 @@ import (
 	"fettle.dev/fettle/test/gobuild"
 )
 
-// A secret in every place where one can be: contents that are there and that
-// are wanted, commands, their environment and output, lines of accounts,
-// edited lines, variables, and what the history says.
+// A secret in every possible place: current and desired contents, commands, their environment and
+// output, lines of accounts, edited lines, variables, and the history.
 const planted = `
 target "a" {}
 variable "password" { type = string }

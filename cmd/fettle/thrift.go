@@ -11,10 +11,11 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// How much memory a hub may use beside what it needs, in percent of that: at rest most of it
-// is of agents that rest too, and a hub that works collects all the time with so little. It may
-// use more while it works where much is in use, which takes long to look through. What it uses
-// meanwhile leaves holes between what stays, which tells in a fleet that is not large.
+// The memory that a hub can use in addition to its needs, in percent of these. At rest most of its
+// memory belongs to idle agents. With so little additional memory, a busy hub would collect garbage
+// all the time, so it can use more. It can use even more if much memory is in use, because
+// collections then take long. The additional memory leaves gaps between the remaining objects,
+// which is significant in small fleets.
 const (
 	restPercent  = 20
 	workPercent  = 50
@@ -22,16 +23,16 @@ const (
 	large        = 64 << 20 // bytes
 )
 
-// lookEvery is how often thrift looks, and a span is so many looks. So many collections since
-// the last span are work, at whatever look they are seen, since a hub at rest collects all the
-// time when it begins to work; fewer in a span are enough for work that goes on, and calm
-// after so many spans without is rest. Then memory that is free goes back to the system, and
-// pages of this program that were only read: some times one after the other, since the stacks
-// of connections shrink by half with each, and again after giveEvery spans. Go collects as
-// often by itself, and gives nothing back.
+// thrift reads the measurements every lookEvery, and a span is that many looks. A hub is busy after
+// workGCs collections since the last span, at any look: it collects all the time when it begins to
+// work. For a hub that is already busy, stillGCs in a span are enough. After calmSpans without them
+// it is at rest. Then free memory and read-only pages of this program return to the system:
+// giveTimes in a row, since the stacks of connections shrink by half each time, and again after
+// giveEvery spans. Go also collects as often by itself, but returns no memory.
 //
-// So much that was allocated is work as well, or this part of all that is in use, and half of
-// it is enough: where much is in use a collection takes long, and there are never so many.
+// Allocations also count as work: workBytes, or the part 1/workPart of the memory in use if that is
+// more. Half of it is enough for a busy hub. If much memory is in use, a collection takes long, and
+// there are never that many.
 const (
 	lookEvery = 200 * time.Millisecond
 	span      = 10
@@ -57,8 +58,8 @@ type thrift struct {
 // much is in use.
 type measures struct{ gcs, allocated, used uint64 }
 
-// look takes in what was measured. It gives the percentage from now on, 0 for no change, and
-// whether what is free goes back to the system.
+// look processes a measurement. It returns the new percentage, 0 for no change, and whether free
+// memory must be returned to the system.
 func (t *thrift) look(m measures) (percent int, give bool) {
 	gcs, allocated, much := m.gcs-t.last.gcs, m.allocated-t.last.allocated, max(workBytes, m.used/workPart)
 	works := gcs >= workGCs || allocated >= much

@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// A hub that begins to work gets more memory at once, and one that rests gives it back after
-// a while: some times, and then seldom.
+// A hub that begins to work gets more memory at once. A hub at rest returns it after a while:
+// several times, and then rarely.
 func TestThrift(t *testing.T) {
 	var h thrift
 	var gcs uint64
@@ -48,7 +48,8 @@ func TestThrift(t *testing.T) {
 	look(workGCs, workPercent, false)
 }
 
-// A hub that has much is seen to work by what it allocates, though it seldom collects.
+// A hub with much memory in use is recognized as busy by its allocations, although it rarely
+// collects.
 func TestThriftOfMuch(t *testing.T) {
 	for used, percent := range map[uint64]int{10 << 20: workPercent, 4 << 30: largePercent} {
 		much := max(workBytes, used/workPart)
@@ -76,7 +77,7 @@ func TestThriftOfMuch(t *testing.T) {
 	}
 }
 
-// What a hub may use follows how much is in use as long as it works.
+// The limit of a busy hub follows the memory in use.
 func TestThriftGrows(t *testing.T) {
 	var h thrift
 	m := measures{used: large - 1}

@@ -1,16 +1,15 @@
-// Package verb says what the verbs of the step language mean: for each, how to
-// read what is at its address, what will be there, and how to get from the one
-// to the other. Verbs are the only code that touches a machine, and they do it
-// through host.Host.
+// Package verb defines the verbs of the step language: for each, how to read the state of its
+// address, what its target state is, and how to get there. Verbs are the only code that accesses a
+// host, and they use host.Host.
 //
 //	v := verbs.For(s.Verb)
 //	now, err := v.Observe(ctx, env, s)
 //	to, err := v.Target(s, now, env.Names)   // pure
 //	if !now.Same(to) { … v.(verb.Mover).Move(ctx, env, s, now, to) … }
 //
-// Undo is the same move with the images exchanged. Two small interfaces say how
-// a verb acts: Pather for those that change one path, which the engine does in
-// crash-safe batches, and Mover for all others.
+// Undo is the same move with the images exchanged. Two small interfaces define how a verb acts.
+// Pather is for verbs that change one path, which the engine does in crash-safe batches. Mover is
+// for all other verbs.
 package verb
 
 import (
@@ -24,28 +23,28 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Env is what a verb works with. It is used by one run at a time.
+// Env is the environment of a verb. Only one run uses it at a time.
 type Env struct {
 	Host    host.Host
 	Store   capture.Objects
 	Digests capture.Digests // may be nil
 	Names   Names
-	// Progress tells a person what is being waited for; never nil.
+	// Progress reports to the user what the verb waits for; never nil.
 	Progress func(string)
-	// Note tells a person, now and in the report, what a step found or left
-	// that is not its own; never nil.
+	// Note reports unmanaged files that a step found or left to the user, now and in the report;
+	// never nil.
 	Note func(string)
-	// Claimed tells whether a step of the list wants a package. Such a package never
-	// goes along with another. Nil where no list counts.
+	// Claimed reports whether a package is in a step of the list. Such a package is never removed
+	// as a consequence of another removal. Nil if there is no list.
 	Claimed func(pkg string) bool
-	// Brought are the packages that came along with those that fettle installed. They go
-	// with whichever removal leaves them unneeded.
+	// Brought are the packages that were installed with packages that fettle installed. A removal
+	// that makes them unneeded removes them too.
 	Brought []string
-	// Guard asks a guard whether its command is done; network tells that the step declares
-	// that its guards need the network. The error is a NotAskedError if the guard is not asked
-	// now. Nil runs guards on the host, as a run does.
+	// Guard runs a guard; network is set if the step declares that its guards need the network. The
+	// error is a NotAskedError if the guard must not run now. Nil runs guards on the host, as a run
+	// does.
 	Guard func(ctx context.Context, c host.Command, network bool) (host.CommandResult, error)
-	// Output takes what a command gives to later steps; nil where nobody asks.
+	// Output receives the output of a command for later steps; nil if it is not needed.
 	Output func(string)
 }
 
@@ -70,32 +69,30 @@ type Verb interface {
 	// nothing. The image may be unknown (zero) where only the record of
 	// earlier runs can tell.
 	Observe(ctx context.Context, e Env, s step.Step) (image.Image, error)
-	// Target is what the step leaves where now was found: a pure function.
-	// What the step does not speak of stays as it is. When now is as wanted,
-	// the result is the same as now.
+	// Target returns the state after the step, starting from now: a pure function. Properties that
+	// the step does not name stay unchanged. If now is in sync, the result equals now.
 	Target(s step.Step, now image.Image, n Names) (image.Image, error)
 }
 
 // Pather is a verb that changes one path.
 type Pather interface {
-	// PathTarget is Target for the path itself, from everything that was
-	// captured there; content that it makes goes into e.Store. to is the
-	// image that the address should have: the step's target, or one that is
-	// being put back.
+	// PathTarget is Target for the path itself, from the complete captured file; it puts new
+	// content into e.Store. to is the desired image of the address: the step's target, or an image
+	// to restore.
 	PathTarget(ctx context.Context, e Env, s step.Step, now capture.Taken, to image.Image) (image.File, error)
 }
 
-// Mover is a verb that changes something else than a path.
+// Mover is a verb that changes an address other than a path.
 type Mover interface {
-	// Move changes the address from one image to the other. It is idempotent:
-	// where the address is as in to already, it changes nothing.
+	// Move changes the address from one image to the other. It is idempotent: if the address
+	// already equals to, it changes nothing.
 	Move(ctx context.Context, e Env, s step.Step, from, to image.Image) error
 }
 
-// Reversible is a verb some of whose steps cannot be taken back.
+// Reversible is a verb with some steps that cannot be undone.
 type Reversible interface {
-	// Irreversible says in one sentence why going from one image to the other
-	// cannot be undone, "" when it can.
+	// Irreversible returns one sentence that explains why the change between two images cannot be
+	// undone, "" if it can.
 	Irreversible(s step.Step, from, to image.Image) string
 }
 
@@ -113,10 +110,10 @@ type GroupMove struct {
 	Also map[string]string
 	// Stays: it is as wanted already, and takes part so that it remains so.
 	Stays bool
-	// Hold: fettle decides about the hold of the package, by this step or the one before.
+	// Hold is set if fettle manages the hold of the package, by this step or the previous one.
 	Hold bool
-	// Undo: the run that made the change is being undone. An interrupted apt may not
-	// have marked what came along as dependencies, so a missing mark tells nothing.
+	// Undo is set if the run that made the change is being undone. An interrupted apt may not have
+	// marked additional packages as dependencies, so a missing mark proves nothing.
 	Undo bool
 }
 
@@ -130,7 +127,8 @@ type NotYetError struct {
 func (e *NotYetError) Error() string { return e.Err.Error() }
 func (e *NotYetError) Unwrap() error { return e.Err }
 
-// NotAskedError is a guard that is not asked now. What it says is known at its turn.
+// NotAskedError means that a guard does not run now. Its result is determined immediately before
+// the command.
 type NotAskedError struct{ Why string }
 
 func (e *NotAskedError) Error() string { return "the guard was not run: " + e.Why }
@@ -161,7 +159,7 @@ func (e *InTheWayError) Unwrap() error { return e.Err }
 // InTheWay tells a planner which path must change to cure the error.
 func (e *InTheWayError) InTheWay() addr.Addr { return addr.File(e.Path) }
 
-// Needs tells a planner what an earlier change has to provide to cure the error.
+// Needs returns the address that an earlier change must provide to fix the error.
 func (e *NotYetError) Needs() addr.Addr { return e.Need }
 
 // NotYetf makes a NotYetError.
@@ -169,5 +167,5 @@ func NotYetf(need addr.Addr, format string, args ...any) error {
 	return &NotYetError{fmt.Errorf(format, args...), need}
 }
 
-// Needs tells a planner which account an earlier change has to provide.
+// Needs returns the account that an earlier change must provide.
 func (e *UnknownNameError) Needs() addr.Addr { return addr.New(addr.Kind(e.What), e.Name) }

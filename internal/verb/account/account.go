@@ -28,8 +28,8 @@ func (User) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	return image.Image{User: &u}, err
 }
 
-// Target implements verb.Verb. A new account without a uid gets its number from
-// the system: zero stands for that in the image until the run.
+// Target implements verb.Verb. The system chooses the number of a new account without a uid: until
+// the run, the image has zero.
 func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	u := image.User{}
 	if now.User != nil {
@@ -38,7 +38,7 @@ func (User) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 	if s.Absent() {
 		return image.Image{User: &image.User{}}, nil
 	}
-	u.Lines = nil // they are those of before; the fields say what is wanted
+	u.Lines = nil // the lines are the old ones; the fields have the desired state
 	if !u.Present {
 		u = image.User{Present: true, Home: "/home/" + s.Args[0], Shell: "/bin/sh"}
 	}
@@ -86,7 +86,7 @@ func set(field *string, s step.Step, key string) {
 
 // Move implements verb.Mover.
 func (User) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
-	fresh := len(to.User.Lines) == 0 // not one that is put back
+	fresh := len(to.User.Lines) == 0 // not an account to restore
 	create := host.NewUser{
 		System:     s.Get("system") == "true",
 		CreateHome: s.Get("create_home") == "true",
@@ -121,7 +121,7 @@ func (Group) Target(s step.Step, now image.Image, n verb.Names) (image.Image, er
 	if s.Absent() {
 		return image.Image{Group: &image.Group{}}, nil
 	}
-	g.Present, g.Lines, g.Members = true, nil, nil // who is in it belongs to MEMBER steps
+	g.Present, g.Lines, g.Members = true, nil, nil // MEMBER steps manage the members
 	if v, err := strconv.ParseUint(s.Get("gid"), 10, 32); err == nil && uint32(v) != g.GID {
 		g.GID = uint32(v)
 		if err := taken(s, addr.KindGroup, n.GroupName(g.GID), v); err != nil {

@@ -80,7 +80,7 @@ func verbOf(s step.Step) verb.Verb {
 	return map[step.Verb]verb.Verb{step.User: User{}, step.Group: Group{}, step.Member: Member{}}[s.Verb]
 }
 
-// TestTarget: what a step speaks of changes, and all else stays.
+// TestTarget: properties that a step names change, and all others stay.
 func TestTarget(t *testing.T) {
 	ann := image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000, Home: "/home/ann", Shell: "/bin/bash", Comment: "Ann", Lines: map[string]string{"passwd": "x"}}}
 	staff := image.Image{Group: &image.Group{Present: true, GID: 50, Members: []string{"ann"}}}
@@ -113,8 +113,8 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestMoveThereAndBack: accounts change as asked, the second time changes
-// nothing, and what was there comes back line by line.
+// TestMoveThereAndBack: accounts change as desired, a second move changes nothing, and the original
+// state is restored line by line.
 func TestMoveThereAndBack(t *testing.T) {
 	for _, line := range []string{"USER new uid=1500", "USER new", "USER ann shell=/bin/zsh", "USER ann ensure=absent", "GROUP deploy gid=900", "GROUP deploy system=true",
 		"GROUP staff gid=51", "GROUP staff ensure=absent", "MEMBER ann staff"} {
@@ -149,7 +149,7 @@ func TestMoveThereAndBack(t *testing.T) {
 	}
 }
 
-// TestErrors: who cannot be set is named.
+// TestErrors: the error names the account.
 func TestErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"USER new uid=1500": `cannot set user "new"`, "GROUP deploy gid=900": `cannot set group "deploy"`, "MEMBER ann staff": `cannot set membership of "ann" in "staff"`,

@@ -15,9 +15,8 @@ import (
 	"fettle.dev/fettle/internal/verb/unit"
 )
 
-// Run does the action. stale tells that the list no longer has the action, or
-// that it is being taken back: then a unit that is gone or not running is left
-// alone.
+// Run performs the action. stale is set if the list no longer has the action, or if the action is
+// being undone. A unit that is missing or not running is then not touched.
 func Run(ctx context.Context, h host.Host, s step.Step, stale bool) error {
 	action, subject := s.Args[0], s.Args[1]
 	if action == "run" {

@@ -25,9 +25,8 @@ func parse(t *testing.T, line string) step.Step {
 	return l[0]
 }
 
-// TestUnits: which job the manager gets. A unit that does not run reads its
-// configuration when it starts, and one that the list gave up is left alone
-// unless it runs.
+// TestUnits: the jobs for each state. A unit that does not run reads its configuration when it
+// starts. A unit that was removed from the list is not touched unless it runs.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		line, active string

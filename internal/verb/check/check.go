@@ -46,8 +46,8 @@ func limitOf(s step.Step) time.Duration {
 	return limit
 }
 
-// Run looks until it holds, the step's time is over or ctx ends. The error is
-// what the last try found.
+// Run repeats the check until it holds, the step's time limit expires, or ctx ends. The error is
+// the result of the last attempt.
 func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
 	limit := limitOf(s)
 	over := time.After(limit)
@@ -153,7 +153,7 @@ func tryFile(h host.Host, s step.Step) error {
 	}
 	var r host.Reader = h
 	if v, ok := h.(host.Veiled); ok {
-		r = v.Under(p, "") // the text is that of the list, so it is no secret
+		r = v.Under(p, "") // the text is in the list, so it is not secret
 	}
 	f, err := r.Open(p)
 	if err != nil {

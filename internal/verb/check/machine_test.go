@@ -19,8 +19,8 @@ type open struct{ fake }
 
 func (open) TCP(context.Context, string) error { return nil }
 
-// machine has a file, a directory, a unit that runs and one that does not, and
-// the programs say, no, hang and gone.
+// machine has a file, a directory, a running and a stopped unit, and the programs `say`, `no`,
+// `hang` and `gone`.
 func machine(t *testing.T) *mem.Host {
 	t.Helper()
 	h := mem.New(mem.Options{Run: func(_ context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
@@ -47,8 +47,8 @@ func machine(t *testing.T) *mem.Host {
 	return h
 }
 
-// TestOfTheMachine: what holds passes at once; what does not is tried until its
-// time is over and says what was found.
+// TestOfTheMachine: a check that holds passes at once. Other checks are repeated until their time
+// limit and report the last result.
 func TestOfTheMachine(t *testing.T) {
 	for _, c := range []struct {
 		words, want string

@@ -1,6 +1,6 @@
-// Package edit is EDIT: one region of a file that others write too: a marked
-// block, one line, one key and value, or one value of a document whose format is
-// known. Only that region is taken back; what others changed around it stays.
+// Package edit implements EDIT: one region of a file that other programs write too. A region is a
+// marked block, one line, one key and value, or one value of a document in a known format. Only
+// that region is undone; changes around it stay.
 //
 //	EDIT /etc/hosts block=web content="10.0.0.1 web1\n"
 //	EDIT /etc/ssh/sshd_config line="PermitRootLogin no" match="^#?PermitRootLogin"
@@ -96,7 +96,7 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		to := secretTarget(ref, r)
 		return image.Image{Region: &to}, nil
 	}
-	if len(r.Words) > 0 { // what is as the step wants it is not sealed
+	if len(r.Words) > 0 { // a region in sync is not sealed
 		r = image.Region{Line: r.Line, NoEOL: r.NoEOL, FileAbsent: r.FileAbsent}
 	}
 	to, err := target(s, r)

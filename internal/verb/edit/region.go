@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// span is where a region stands in a file's text, [start, end), and the part of
-// it that is the region's own text, markers left out.
+// span is the place of a region in a file's text, [start, end). [inner, outer) is the region's own
+// text without markers.
 type span struct {
 	start, end   int
 	inner, outer int // [inner, outer) is the text
@@ -30,8 +30,8 @@ func locate(text string, s step.Step) (found span, ok bool) {
 	return span{}, false
 }
 
-// locateAll finds every place of the step's region, from the first to the last:
-// what a step takes away must not stand anywhere else.
+// locateAll returns every place of the step's region, in order, because a removal must remove all
+// of them.
 func locateAll(text string, s step.Step) []span {
 	if s.Get("block") != "" {
 		return allBlocks(text, s)
@@ -42,9 +42,8 @@ func locateAll(text string, s step.Step) []span {
 	})
 }
 
-// lines tells which lines are the step's region, in the order in which they are
-// looked for: the wanted line itself goes first, since after a change match need
-// not match any more.
+// lines returns the predicates for lines of the step's region, in search order. The desired line is
+// first, because match need not match it after a change.
 func lines(s step.Step) (is []func(line string) bool) {
 	if s.Get("key") != "" {
 		return append(is, func(line string) bool {
@@ -232,8 +231,8 @@ func put(text string, s step.Step, to image.Region) string {
 	return insert(text, s, image.Place{Text: to.Text, Line: to.Line}, to.CutEnd)
 }
 
-// without takes the region away: all of its places where the step wants none,
-// else the one that it made.
+// without removes the region: all its places if the step is absent, otherwise only the place that
+// the step created.
 func without(text string, s step.Step, to image.Region) string {
 	var all []span
 	if sp, ok := locate(text, s); s.Absent() {
@@ -287,8 +286,8 @@ func offset(text string, n int) int {
 	return at
 }
 
-// outside moves an offset that is inside a marked block, whichever it is, behind
-// that block: the lines may have moved since the place was noted.
+// outside moves an offset inside any marked block to the end of that block, because the lines can
+// have moved since the place was recorded.
 func outside(text string, at int) int {
 	open, name := -1, ""
 	out := at

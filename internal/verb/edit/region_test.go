@@ -104,7 +104,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// What is written and would not be found again is refused before it is written.
+// A region that could not be found again is refused before it is written.
 func TestRegionsThatCannotBeFoundAgain(t *testing.T) {
 	for line, want := range map[string]string{
 		`block=w content="a\n# END fettle w\nb\n"`:       "marks the block itself",
@@ -163,7 +163,7 @@ func TestRegionLaws(t *testing.T) {
 	})
 }
 
-// Whatever a file and a step hold, the laws are kept and nothing panics.
+// For all files and steps, the laws hold and nothing panics.
 func FuzzRegion(f *testing.F) {
 	for _, text := range []string{"", "a", "a\r\nb", "k=1\nk = 2", "# BEGIN fettle w\na\n# END fettle w"} {
 		f.Add(text, "k", "v", "=", uint8(0))

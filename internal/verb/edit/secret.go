@@ -14,11 +14,10 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// A file with a region that is secret is read and kept sealed, whole. Of its
-// regions an image has what is in them in two forms: Text is the reference to the
-// value alone, so that images and steps can be compared without a key, and Words
-// are the region as it stands there, sealed, to put it back. Only a region that is
-// just what a list says in the open is an open image.
+// A file with a secret region is read and stored sealed as a whole. An image has the content of
+// such a region in two forms. Text is the reference to the value alone, so that images and steps
+// can be compared without a key. Words are the sealed region as written in the file, to restore it.
+// An image is not sealed only if its region equals plain text in a list.
 
 // unveiled reads the file at a path as it is.
 func unveiled(h host.Host, p string) host.Reader {
@@ -28,8 +27,7 @@ func unveiled(h host.Host, p string) host.Reader {
 	return h
 }
 
-// revealed is the step with its secret in place of the reference. Nothing of it
-// may be shown.
+// revealed returns the step with its secret instead of the reference. No part of it must be shown.
 func revealed(h host.Host, s step.Step) (step.Step, error) {
 	ref, is := s.Secret()
 	if !is {
@@ -53,7 +51,7 @@ func revealed(h host.Host, s step.Step) (step.Step, error) {
 	return plain, nil
 }
 
-// words are what is sealed of a region.
+// words are the sealed parts of a region.
 type words struct {
 	Text   string        `json:"text,omitempty"`
 	Others []image.Place `json:"others,omitempty"`
@@ -97,7 +95,7 @@ func sealedRegion(v host.Veiled, key, value string, r image.Region) (image.Regio
 	return r, err
 }
 
-// payloadOf is what the step's reference stands for.
+// payloadOf returns the text that replaces the step's reference.
 func payloadOf(plain step.Step) string {
 	for _, k := range []string{"content", "value", "line"} {
 		if v, ok := plain.Lookup(k); ok {
@@ -129,8 +127,8 @@ func secretTarget(ref secret.Ref, now image.Region) image.Region {
 	return image.Region{Present: true, Text: ref.String(), Line: now.Line}
 }
 
-// opened is a region to be written without its veil: one that is put back in its
-// own words, or what the step makes of the file's text.
+// opened returns a region to write, without sealing: a restored region in its original words, or
+// the result of the step on the file's text.
 func opened(h host.Host, s, plain step.Step, text string, to image.Region) (image.Region, error) {
 	ref, is := secret.ParseRef(to.Text)
 	if !is || !to.Present {

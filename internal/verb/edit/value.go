@@ -20,8 +20,8 @@ func inside(s step.Step) (d document.Document, key []step.KeyPart, ok bool) {
 	return d, key, err == nil
 }
 
-// look is the image of the step's region in a file's text. A text that is no such
-// document is in the way, unless an earlier step brings another one.
+// look returns the image of the step's region in a file's text. If the text is not a valid
+// document, the error allows an earlier step to replace it.
 func look(text string, s step.Step) (image.Region, error) {
 	d, key, ok := inside(s)
 	if !ok {

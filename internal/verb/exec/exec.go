@@ -25,8 +25,8 @@ import (
 // Exec is EXEC.
 type Exec struct{}
 
-// Observe implements verb.Verb: the guards answer. A guard that cannot run, or that
-// does not end by itself, is an error: it says neither yes nor no.
+// Observe implements verb.Verb: it runs the guards. A guard that cannot run, or does not end by
+// itself, is an error, because its answer is unknown.
 func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	guarded, unasked := false, ""
 	if p := s.Get("creates"); p != "" {
@@ -39,7 +39,7 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 	}
 	for _, g := range []struct {
 		key    string
-		answer bool // with which the command does not run
+		answer bool // the command does not run for this answer
 		image  image.Exec
 	}{{"unless", true, image.Exec{Known: true, Done: true}}, {"only_if", false, image.Exec{Known: true, Done: true, NotWanted: true}}} {
 		words, ok := s.Lookup(g.key)
@@ -163,8 +163,8 @@ func (Exec) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 // MaxOutput is how many bytes a command can give to later steps.
 const MaxOutput = 64 << 10
 
-// Output is the text that b gives to later steps: without line ends behind, as a
-// shell's $(…) has it. It is an error for what is too long or no text.
+// Output returns the text of b for later steps: without trailing line ends, like a shell's $(…).
+// A text that is too long or not UTF-8 is an error.
 func Output(b []byte) (string, error) {
 	text := strings.TrimRight(string(b), "\r\n")
 	switch {
@@ -176,8 +176,7 @@ func Output(b []byte) (string, error) {
 	return text, nil
 }
 
-// Run runs a command that must succeed. The error ends with the last lines of
-// what it said.
+// Run runs a command that must succeed. The error ends with the last lines of its output.
 func Run(ctx context.Context, h host.Host, c host.Command) error {
 	_, err := run(ctx, h, c)
 	return err

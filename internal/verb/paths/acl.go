@@ -152,8 +152,8 @@ func complete(entries []aclEntry, mode uint32) []aclEntry {
 	return entries
 }
 
-// modeOf is the mode that the kernel shows for an ACL: the mask stands for the
-// group.
+// modeOf returns the mode that the kernel shows for an ACL, with the mask as the group's
+// permissions.
 func modeOf(entries []aclEntry) (m uint32) {
 	for _, e := range entries {
 		switch e.tag {

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// TestCopyModeOverKeptACL: the access list that a file keeps says what the mode
-// says that COPY gives it; else the kernel would bring the old mode back.
+// TestCopyModeOverKeptACL: the ACL that a file keeps must match the new mode of COPY. Otherwise the
+// kernel would restore the old mode.
 func TestCopyModeOverKeptACL(t *testing.T) {
 	now := meta(t, "acl=u:1000:rwx mode=0640", image.File{Type: image.Regular, Mode: 0o600, Digest: one})
 	to, err := Copy{}.Target(parse(t, "COPY "+two+" /f mode=0600"), image.Image{File: &now}, numbers{})

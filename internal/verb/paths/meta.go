@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// Meta is META. Content and everything that the step does not name belong to
-// somebody else and are left alone, on the way back too.
+// Meta is META. Content and all properties that the step does not name are unmanaged: they are
+// never changed, also during undo.
 type Meta struct{}
 
 // Observe reads metadata only; the content is not ours to look at.
@@ -71,7 +71,7 @@ func metaOwners(s step.Step, to *image.File, n verb.Names) (err error) {
 // PathTarget puts the metadata of to on the content that is there now.
 func (Meta) PathTarget(_ context.Context, _ verb.Env, s step.Step, now capture.Taken, to image.Image) (image.File, error) {
 	if now.Type == image.Absent || to.File.Type == image.Absent {
-		return now.File, nil // it went, and was never ours to bring back
+		return now.File, nil // it was removed, and was never managed
 	}
 	f := now.File
 	f.UID, f.GID, f.MTime = to.File.UID, to.File.GID, 0

@@ -1,5 +1,5 @@
-// Package paths is the verbs that own a path: MKDIR, COPY, LINK, RM, and META,
-// which sets the metadata of a path that belongs to somebody else.
+// Package paths implements the verbs that manage a path: MKDIR, COPY, LINK, RM, and META, which
+// sets the metadata of an unmanaged path.
 //
 //	now, err := paths.Copy{}.Observe(ctx, env, s)
 //	to, err := paths.Copy{}.Target(s, now, env.Names)
@@ -18,8 +18,8 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// base is what these verbs share: looking at the path, and a target for it that
-// is the address's own image.
+// base has the common methods of these verbs: they observe the path, and use the address's own
+// image as its target.
 type base struct{}
 
 // Observe implements verb.Verb.
@@ -36,8 +36,8 @@ func (base) PathTarget(_ context.Context, _ verb.Env, _ step.Step, _ capture.Tak
 	return *to.File, nil
 }
 
-// ids fills in owner and group: as the step says, else root for a new file and
-// what it has for one that is there and keeps its kind.
+// ids sets owner and group from the step, or root for a new file. An existing file of the same type
+// keeps its owner and group.
 func ids(s step.Step, f *image.File, n verb.Names) (err error) {
 	f.UID, f.GID = 0, 0
 	if o := s.Get("owner"); o != "" {
@@ -159,8 +159,7 @@ func (Copy) Target(s step.Step, now image.Image, n verb.Names) (image.Image, err
 	return image.Image{File: &to}, nil
 }
 
-// Observe lists a directory that is in the way, so that Target can refuse one
-// that is not empty.
+// Observe lists an existing directory at the path, so that Target can refuse one with entries.
 func (v Copy) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	return v.base.observeInTheWay(ctx, e, s)
 }

@@ -90,7 +90,7 @@ func TestACLIsWhatSetfaclMakes(t *testing.T) {
 	}
 }
 
-// A mode over an ACL is what chmod makes of it, and without ACL all is back.
+// A mode over an ACL has the effect of chmod, and without an ACL the file is as before.
 func TestModeOverACL(t *testing.T) {
 	with := meta(t, "acl=u:1000:rwx,g:4:rx mode=0640", image.File{Type: image.Regular, Mode: 0o600})
 	if with.Mode != 0o670 {

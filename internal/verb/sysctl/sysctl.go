@@ -21,8 +21,8 @@ import (
 // Sysctl is SYSCTL.
 type Sysctl struct{}
 
-// file is where the kernel shows a setting, see sysctl(8): dots separate, and a
-// slash in the key stands for a dot in a name.
+// file returns the kernel's path of a setting, see sysctl(8). Dots are separators, and a slash in
+// the key represents a dot in a name.
 func file(key string) string {
 	swap := strings.NewReplacer(".", "/", "/", ".")
 	return "/proc/sys/" + swap.Replace(key)
@@ -59,7 +59,7 @@ func (Sysctl) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, e
 // Move implements verb.Mover.
 func (Sysctl) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
 	if !to.Sysctl.Present {
-		return nil // it came with a module; nothing to go back to
+		return nil // a module added it; there is nothing to restore
 	}
 	f, err := e.Host.OpenWrite(file(s.Args[0]))
 	if host.IsReadOnly(err) && s.Args[0] == hostname {

@@ -37,7 +37,8 @@ func Running(active string) bool {
 	return active == "active" || active == "reloading" || active == "activating" || active == "refreshing"
 }
 
-// Started tells whether the manager keeps a unit up, also one that does not stay up.
+// Started reports whether the manager tries to keep a unit running, also if the unit fails
+// repeatedly.
 func Started(active string) bool { return Running(active) || active == image.Restarting }
 
 // inState tells whether a unit is as active=… asks for.
@@ -76,8 +77,8 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 	return image.Image{Unit: &u}, nil
 }
 
-// Move implements verb.Mover. Starting comes after enabling and unmasking,
-// stopping and starting before masking, so that no step works against the next.
+// Move implements verb.Mover. It enables and unmasks before it starts, and starts or stops before
+// it masks, so that no operation prevents the next.
 func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image) error {
 	units, err := e.Host.Units()
 	if err != nil {
@@ -89,7 +90,7 @@ func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 		return err
 	}
 	if !now.Loaded && !to.Unit.Loaded && !Running(now.Active) {
-		return nil // what runs on without its unit file is stopped all the same
+		return nil // a unit that runs without its unit file is still stopped
 	}
 	now.Restarting = now.Restarting && s.Get("active") == "true"
 	ctx, cancel := Limited(ctx, s)
@@ -100,8 +101,8 @@ func (Unit) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 	return reached(ctx, units, name, now, *to.Unit)
 }
 
-// limit is how long starting or stopping a unit may take that does not say. For
-// many units, such as those of type oneshot, systemd itself waits for ever.
+// limit is the time limit for starting or stopping a unit without its own limit. For many units,
+// such as units of type oneshot, systemd itself waits permanently.
 const limit = 5 * time.Minute
 
 // Limited bounds a job on a unit by the step's timeout.
@@ -113,9 +114,8 @@ func Limited(ctx context.Context, s step.Step) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, d)
 }
 
-// reached tells whether a unit that was started runs, and one that was stopped
-// does not. systemd calls both jobs done also when the unit's end, or somebody
-// else, has undone them.
+// reached checks that a started unit runs, and that a stopped unit does not. systemd reports both
+// jobs as done even if the unit's end, or another process, has reverted them.
 func reached(ctx context.Context, units host.Units, name string, was, to image.Unit) error {
 	if Started(was.Active) == Started(to.Active) {
 		return nil
@@ -166,7 +166,7 @@ func steer(ctx context.Context, units host.Units, name string, now, to image.Uni
 	}
 	start := Started(to.Active) && !Running(now.Active)
 	masked := now.Masked
-	if masked && (!to.Masked || start) { // what is masked cannot be started
+	if masked && (!to.Masked || start) { // a masked unit cannot be started
 		if err := units.SetMasked(ctx, name, false); err != nil {
 			return err
 		}
@@ -192,8 +192,8 @@ func steer(ctx context.Context, units host.Units, name string, now, to image.Uni
 	return nil
 }
 
-// settable tells whether a state is one that enable and disable lead to; units
-// without an [Install] section are static whatever one does.
+// settable reports whether enable and disable lead to this state; units without an [Install]
+// section are always static.
 func settable(state string) bool {
 	return state == "enabled" || state == "disabled" || state == "masked"
 }

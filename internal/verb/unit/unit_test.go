@@ -56,8 +56,8 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// Every way between two states ends where it should, and what is there already
-// needs no job.
+// Every transition between two states ends in the desired state, and a state that is already
+// reached needs no job.
 func TestSteerGetsAnywhere(t *testing.T) {
 	var states []image.Unit
 	for _, active := range []string{"active", "inactive"} {
@@ -86,8 +86,8 @@ func TestSteerGetsAnywhere(t *testing.T) {
 	}
 }
 
-// TestRestartLoop: a unit that is restarted again and again does not run, and is restarted once more,
-// or stopped. One of which nobody says that it runs is as it was.
+// TestRestartLoop: a unit in a restart loop does not count as running, and is restarted again, or
+// stopped. A unit without a desired activity is not touched.
 func TestRestartLoop(t *testing.T) {
 	loop := image.Unit{Loaded: true, State: "enabled", Active: "activating", Restarting: true}
 	for _, c := range []struct{ line, now, jobs string }{

@@ -17,7 +17,7 @@ import (
 // cannot be asked any more.
 type unruly struct {
 	*mem.Host
-	then   *image.Unit // what the unit is after its job
+	then   *image.Unit // the unit after its job
 	gone   error       // of the manager
 	asking error       // of a look after the job
 	lasts  error
@@ -58,7 +58,7 @@ func (u *unrulyUnits) Job(ctx context.Context, verb, name string) error {
 }
 func (u *unrulyUnits) Lasts(context.Context, string) error { return u.lasts }
 
-// TestUnruly: what systemd calls done is looked at once more.
+// TestUnruly: the state is checked again after systemd reports a job as done.
 func TestUnruly(t *testing.T) {
 	off := image.Unit{Loaded: true, State: "disabled", Active: "inactive"}
 	on := image.Unit{Loaded: true, State: "disabled", Active: "active"}
@@ -88,8 +88,8 @@ func TestUnruly(t *testing.T) {
 	}
 }
 
-// TestLasts: a manager that can tell is asked, one that cannot is believed, and
-// only what has to run may not end well.
+// TestLasts: a manager that supports the check is used, and otherwise trusted. Only a unit that
+// must run may not end well.
 func TestLasts(t *testing.T) {
 	ctx, off := context.Background(), image.Unit{Loaded: true, Active: "inactive"}
 	asked := func(u unruly, wanted bool) error {

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// What was found where nothing was to be says what an addition made since, also
-// when the step that goes back is one that wants no value.
+// The recorded image of an absent value describes later additions, also if the step to restore
+// wants no value.
 func TestAbsentValueGoesBackToWhatWasFound(t *testing.T) {
 	for format, texts := range map[string][]string{
 		"ini":  {"", "a = 1\n", "[n]\nx = 1\n"},

@@ -31,7 +31,7 @@ func canonBut(n *node, but []int) string {
 		}
 		text := canonBut(it.value, below)
 		if it.value.implicit && text == "{}" && below != nil {
-			continue // it was there for what is left out alone
+			continue // it exists only because of the omitted value
 		}
 		if strings.HasPrefix(it.key, "#") && it.value.kind == scalar && n.xml && strings.TrimSpace(text) == "" {
 			continue // the blanks between elements
@@ -48,7 +48,7 @@ func canonBut(n *node, but []int) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// quote is a text as JSON, with nothing escaped but what has to be.
+// quote returns a text as JSON, with only the necessary escapes.
 func quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

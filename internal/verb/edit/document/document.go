@@ -1,5 +1,5 @@
-// Package document changes one value of a JSON, YAML, TOML, INI or XML file and
-// leaves every other byte as it is: comments, order, blanks. It is pure.
+// Package document changes one value of a JSON, YAML, TOML, INI or XML file and leaves every other
+// byte unchanged: comments, order, blanks. It is pure.
 //
 //	d := document.For("json")
 //	key, _ := step.SplitKey("log.level")
@@ -8,10 +8,10 @@
 //	after, err := d.Put(text, key, false, image.Region{Present: true, Text: want})
 //	before, err := d.Put(after, key, false, found)    // byte for byte text
 //
-// Whatever is written is read again first: a change that would break the file,
-// or touch another value, is an error and not a text. A format is a syntax: how
-// to read a text into nodes with their places, how to write a value, where a new
-// one goes, and which bytes an old one takes along.
+// Every result is parsed again before it is returned: a change that would break the file, or affect
+// another value, is an error. A format is a syntax. It parses a text into nodes with their places
+// and writes values. It also determines the place of a new value, and the bytes to remove with an
+// old value.
 package document
 
 import (
@@ -39,19 +39,18 @@ func For(name string) (Document, bool) {
 	return Document{name, s}, ok
 }
 
-// syntax is what a format knows.
+// syntax is the implementation of a format.
 type syntax interface {
 	// parse reads a text; an empty one is an empty mapping.
 	parse(text string) (*node, error)
-	// canonical is the one form in which values are compared.
+	// canonical returns the form of a value for comparison.
 	canonical(value string) (string, error)
-	// write is a canonical value as source, to stand in n's place; n is nil for
-	// a value that is new.
+	// write returns a canonical value as source, to replace n; n is nil for a new value.
 	write(canonical string, n *node) string
-	// insert puts a value, as source, where key[depth] and what is after it are
-	// not yet; trail leads there.
+	// insert adds a value, as source, at a missing key[depth] with the parts after it; trail leads
+	// to its parent.
 	insert(text string, root *node, trail []hop, key []step.KeyPart, source string) (string, error)
-	// cuts are the ways to take an item away, the best first.
+	// cuts returns the ways to remove an item, the best first.
 	cuts(text string, root *node, at hop) []cut
 }
 
@@ -61,15 +60,15 @@ type node struct {
 	kind       byte
 	scalar     string // canonical, of a scalar
 	items      []item
-	open       int  // where the first item of a mapping or list may begin
+	open       int  // where the first item of a mapping or list can begin
 	flow       bool // in brackets
-	lead       bool // the bytes begin with what separates it from its key
+	lead       bool // the bytes begin with the separator after its key
 	empty      bool // a null that is written as nothing
-	behind     int  // what it begins behind, with comments before its first item; 0 when that is start
+	behind     int  // place after which it begins, with comments before its first item; 0 if equal to start
 	indent     int  // of the items' lines, in bytes
 	section    *section
 	xml        bool     // an element
-	implicit   bool     // a mapping that nobody wrote, but for something in it
+	implicit   bool     // a mapping that exists only through its content
 	names      []string // of a mapping that dotted keys make: the part before the rest
 }
 
@@ -95,7 +94,7 @@ type hop struct {
 
 func (h hop) item() item { return h.in.items[h.at] }
 
-// cut replaces bytes; with is what stands there then.
+// cut replaces bytes by with.
 type cut struct {
 	start, end int
 	with       string
@@ -107,9 +106,8 @@ func (c cut) of(text string) string { return text[:c.start] + c.with + text[c.en
 // wrong with it.
 func (d Document) Canonical(value string) (string, error) { return d.canonical(value) }
 
-// Find looks for a value. absent tells that it is to go, so that what has to come
-// back is noted. The error tells of a text that cannot be read, or a key that
-// cannot be followed.
+// Find looks up a value. absent means that it will be removed, so that the data to restore it is
+// recorded. The error means that the text cannot be read, or the key cannot be followed.
 func (d Document) Find(text string, key []step.KeyPart, absent bool) (image.Region, error) {
 	key = d.full(key)
 	root, err := d.read(text)
@@ -173,7 +171,7 @@ func (d Document) full(key []step.KeyPart) []step.KeyPart {
 	return out
 }
 
-// owner is the hop that goes when a value goes: the element of a text.
+// owner returns the index of the hop to remove with a value: the element of a text.
 func (d Document) owner(trail []hop) int {
 	if n := len(trail) - 1; d.name != "xml" || trail[n].item().key != "#text" {
 		return n
@@ -189,8 +187,8 @@ func (d Document) read(text string) (*node, error) {
 	return root, nil
 }
 
-// walk follows a key as far as it goes. A null that is written as nothing counts
-// as not there when something is to go into it.
+// walk follows a key as far as possible. A null without source text counts as missing if a value
+// will be inserted into it.
 func walk(root *node, key []step.KeyPart, absent bool) (trail []hop, err error) {
 	for n, i := root, 0; i < len(key); i++ {
 		want := byte(mapping)

@@ -19,8 +19,8 @@ type tester interface {
 	Errorf(string, ...any)
 }
 
-// lawful sets a value, or takes it away, and goes back. What is refused leaves
-// nothing; what is done is done once, is found, and is taken back byte for byte.
+// lawful sets or removes a value, and reverts the change. A refused change has no effect. A
+// successful change is idempotent, can be found, and is reverted byte for byte.
 func lawful(t tester, format, text, key, value string, absent bool) (after string, err error) {
 	t.Helper()
 	d, _ := For(format)
@@ -151,7 +151,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// What cannot be read, or cannot be told apart, is refused and says why.
+// Texts that cannot be read, or are ambiguous, are refused with a reason.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ format, key, value, text, want string }{
 		{"json", "a", "1", "{\"a\": 1,}", "key in double quotes"},
@@ -192,7 +192,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A change that touches more than its value, or breaks the file, never stands.
+// A change that affects more than its value, or breaks the file, is never accepted.
 func TestSpoils(t *testing.T) {
 	d, _ := For("json")
 	key, _ := step.SplitKey("a.b")
@@ -361,7 +361,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// FuzzDocument: whatever a file holds, nothing panics and the laws are kept.
+// FuzzDocument: for all files, nothing panics and the laws hold.
 func FuzzDocument(f *testing.F) {
 	for i, format := range Formats() {
 		for _, text := range []string{"", "{\"a\": {\"b\": 1}}", "a:\n  b: 1\n", "[a]\nb = 1\n", "<a><b>1</b></a>", "a = { b = \"\"\"x\"\"\" }"} {

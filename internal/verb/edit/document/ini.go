@@ -9,10 +9,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// iniSyntax is keys and values below headers in brackets, as of systemd, PHP,
-// Samba, git and many more. A value is all that stands behind the first = (or,
-// without one, the first colon), and goes on in the next line behind a backslash.
-// Comments are lines that begin with # or ;.
+// iniSyntax is keys and values below headers in brackets, as in systemd, PHP, Samba, git and many
+// more. A value is the text after the first = (or, if there is none, the first colon). A backslash
+// continues it on the next line. Comments are lines that begin with # or ;.
 type iniSyntax struct{}
 
 func (iniSyntax) parse(text string) (*node, error) {
@@ -21,7 +20,7 @@ func (iniSyntax) parse(text string) (*node, error) {
 	}
 	root := &node{kind: mapping, section: &section{last: -1, first: true}}
 	in, at := root, 0
-	more := false // the line goes on with the value of the one before
+	more := false // the line continues the previous value
 	for line := range strings.Lines(text) {
 		begin := at
 		at += len(line)
@@ -46,7 +45,7 @@ func (iniSyntax) parse(text string) (*node, error) {
 	return root, nil
 }
 
-// iniSection is the section of a name; one that comes again goes on.
+// iniSection returns the section of a name; a repeated header continues its section.
 func iniSection(root *node, name string, begin, end int) *node {
 	for _, it := range root.items {
 		if it.key == name && it.value.kind == mapping {

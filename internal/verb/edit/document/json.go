@@ -201,9 +201,8 @@ func (jsonSyntax) insert(text string, root *node, trail []hop, key []step.KeyPar
 	return text[:m.open] + made + text[m.open:], nil
 }
 
-// member is what a value is inserted as: its key, and mappings around it that are
-// not there. sep is what stands before it: it has no line break in a text on one
-// line.
+// member returns the text to insert for a value: its key, and missing mappings around it. sep is
+// the text before it, without a line break in a text on one line.
 func member(key []step.KeyPart, source, sep string) string {
 	colon := ": "
 	if sep == "" {

@@ -9,9 +9,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Put gives the text with the value as in to: another one, none, or one that Find
-// found before, in its old words and place. Where the value is so already, it is
-// the very text.
+// Put returns the text with the value as in to. This is a different value, none, or an earlier
+// result of Find, in its original words and place. If the value already equals to, the text is
+// returned unchanged.
 func (d Document) Put(text string, key []step.KeyPart, absent bool, to image.Region) (string, error) {
 	key = d.full(key)
 	root, err := d.read(text)
@@ -51,8 +51,8 @@ func (d Document) replaced(text string, root *node, trail []hop, key []step.KeyP
 	return d.checked(root, text[:v.start]+source+text[v.end:], key, to.Text)
 }
 
-// added puts a value where there is none: back into its old place, where that can
-// be told, else where a new one goes.
+// added inserts a missing value: at its old place if that is known, otherwise at the place of a new
+// value.
 func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart, to image.Region) (string, error) {
 	source := ""
 	if to.Source != nil {
@@ -70,8 +70,8 @@ func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart
 	return d.checked(root, after, key, to.Text)
 }
 
-// reworded is the text with other words for a value. A place can be noted later than the words
-// that belong there, after the value changed in it.
+// reworded returns the text with different source text for a value. A place can be recorded later
+// than its source text, after the value changed.
 func (d Document) reworded(text string, key []step.KeyPart, words string) string {
 	root, err := d.parse(text)
 	if err != nil {
@@ -85,9 +85,9 @@ func (d Document) reworded(text string, key []step.KeyPart, words string) string
 	return text[:v.start] + words + text[v.end:]
 }
 
-// without takes a value away. What an earlier Put made it goes with: the bytes of
-// the insertion, and mappings that were not there and hold nothing else now. Where to
-// says what was found before, the value goes back to that, also of a step that wants none.
+// without removes a value. It also removes the parts that an earlier Put added: the bytes of the
+// insertion, and new mappings that are otherwise empty. If to contains the earlier state, that
+// state is restored, also for a step that wants no value.
 func (d Document) without(text string, root *node, trail []hop, key []step.KeyPart, absent bool, to image.Region) (string, error) {
 	depth, top := len(key)-1, d.owner(trail)
 	if to.Source != nil {
@@ -100,7 +100,7 @@ func (d Document) without(text string, root *node, trail []hop, key []step.KeyPa
 		top--
 	}
 	if before, ok := d.before(text, root, trail, key, top, nil); ok && (!absent || to.Source != nil) {
-		return before, nil // what it is in holds something else by now
+		return before, nil // its mapping now has other content
 	}
 	c, ok := d.best(text, root, trail[top])
 	if !ok {
@@ -125,9 +125,8 @@ func (d Document) emptied(text string, root *node, to image.Region) string {
 	return text
 }
 
-// before finds the text into which an insertion would give just this one. was is
-// how the mapping that it goes into was written when that was empty; nil when
-// nobody knows.
+// before returns the text for which an insertion would produce the given text. was is the source of
+// the parent mapping when it was empty; nil if unknown.
 func (d Document) before(text string, root *node, trail []hop, key []step.KeyPart, depth int, was *string) (string, bool) {
 	v := trail[len(trail)-1].item().value
 	ways := append(d.cuts(text, root, trail[depth]), cut{0, len(text), ""}, cut{root.start, len(text), ""}, cut{trail[0].item().start, len(text), ""})
@@ -177,8 +176,8 @@ func indexes(root *node, at hop) []int {
 	return nil
 }
 
-// noted is what has to be known to put a value back into its place. The place is
-// told from the innermost mapping around it that stays.
+// noted returns the data to restore a value at its place. The place is relative to the innermost
+// mapping that remains.
 func (d Document) noted(text string, root *node, trail []hop, key []step.KeyPart) *image.Cut {
 	owner := d.owner(trail)
 	c, ok := d.best(text, root, trail[owner])
@@ -210,7 +209,7 @@ func (d Document) noted(text string, root *node, trail []hop, key []step.KeyPart
 	return out
 }
 
-// begins is where a mapping begins, with all that stands before its first item.
+// begins returns the start of a mapping, including the text before its first item.
 func begins(root, in *node) int {
 	switch {
 	case in == root:
@@ -251,8 +250,7 @@ func (d Document) restored(text string, root *node, key []step.KeyPart, c *image
 
 var errSpoils = errors.New("the change would spoil another part of the file; make it by hand")
 
-// checked reads a changed text once more: the value is there, all else is as it
-// was.
+// checked parses a changed text: the value must exist, and all other values must be unchanged.
 func (d Document) checked(root *node, after string, key []step.KeyPart, want string) (string, error) {
 	next, err := d.parse(after)
 	if err != nil {
@@ -276,8 +274,8 @@ func (d Document) checkedWithout(root *node, after string, key []step.KeyPart) (
 	return after, nil
 }
 
-// sameBut tells whether two trees are the same but for a key, and for mappings on
-// the way to it that only one of them has.
+// sameBut reports whether two trees are equal, except for a key and for mappings on its path that
+// only one of them has.
 func sameBut(a, b *node, key []step.KeyPart) bool {
 	one, err := walk(a, key, true)
 	two, err2 := walk(b, key, true)

@@ -125,8 +125,8 @@ func sectionCuts(s sectioned, text string, n *node) []cut {
 	return append([]cut{{sec.header, next, ""}}, ways...)
 }
 
-// ofLines tells whether a value is no text of its own, but lines below headers or
-// with dotted keys.
+// ofLines reports whether a value has no text of its own, but lines below headers or with dotted
+// keys.
 func (n *node) ofLines() bool {
 	if n.section != nil || n.implicit {
 		return true

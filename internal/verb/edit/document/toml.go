@@ -231,7 +231,7 @@ func (r *tomlReader) value(depth int) (*node, error) {
 	return n, nil
 }
 
-// brackets reads what stands between brackets, with commas.
+// brackets reads the elements between brackets, separated by commas.
 func (r *tomlReader) brackets(n *node, closing byte, one func() error) error {
 	blanks, comments := " \t\r\n", true
 	if closing == '}' {
@@ -307,7 +307,7 @@ var (
 	longEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(U[0-9A-Fa-f]{8}|.)`) })
 )
 
-// unescaped reads the escapes of a text, which are those of JSON and \U.
+// unescaped decodes the escapes of a text: the escapes of JSON, and \U.
 func unescaped(raw string) (string, error) {
 	raw = longEscape().ReplaceAllStringFunc(raw, func(e string) string {
 		if e[1] == 'U' && len(e) == 10 {
@@ -353,8 +353,8 @@ var (
 	})
 )
 
-// tomlWord is a value without quotes in canonical form. Dates and what is no
-// number of JSON are texts then.
+// tomlWord returns a value without quotes in canonical form. Dates, and numbers that JSON cannot
+// represent, become texts.
 func tomlWord(word string) (string, bool) {
 	plain := strings.TrimPrefix(strings.ReplaceAll(word, "_", ""), "+")
 	switch {

@@ -116,7 +116,7 @@ func (s tomlSyntax) cuts(text string, root *node, at hop) []cut {
 		return sectionCuts(s, text, it.value)
 	}
 	ways := lineCuts(text, it.start, it.end)
-	if at.in.section != nil && !at.in.section.first { // the header came with the line
+	if at.in.section != nil && !at.in.section.first { // the header was added with the line
 		ways = append(ways, sectionCuts(s, text, at.in)...)
 	}
 	return ways

@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// xmlSyntax is XML: an element is a name, an attribute a name behind @, and the
-// root element the first part of every key. Values are texts. Names keep their
-// prefix. Elements of one name are told apart by [N].
+// xmlSyntax is XML: an element is a name, an attribute a name after @, and the root element the
+// first part of every key. Values are texts. Names keep their prefix. Elements with the same name
+// are distinguished by [N].
 type xmlSyntax struct{}
 
 // xmlReader reads tags with their places.
@@ -236,8 +236,8 @@ func lastElement(e *node) (item, bool) {
 	return item{}, false
 }
 
-// xmlMade is an element with its value, or with one in it that has. A line break
-// with blanks stands before it.
+// xmlMade returns an element with its value, or with the descendant that contains it. nl is the
+// line break and indentation before it.
 func xmlMade(names []string, source, nl string) string {
 	name := names[0]
 	switch {
@@ -256,7 +256,7 @@ func (xmlSyntax) cuts(text string, _ *node, at hop) []cut {
 	if it.key[0] == '@' {
 		return []cut{{it.start - len(blanksBefore(text, it.start)), it.end, ""}}
 	}
-	if it.key == "#text" { // which stands where <a/> was
+	if it.key == "#text" { // it replaced <a/>
 		return []cut{{at.in.open - 1, at.in.end, "/>"}}
 	}
 	e := at.in

@@ -242,7 +242,7 @@ func (r *yamlReader) sequence(y *yaml.Node, n *node, depth int) error {
 	return r.closing(n, ']')
 }
 
-// closing finds the end of what stands in brackets.
+// closing finds the end of a value in brackets.
 func (r *yamlReader) closing(n *node, bracket byte) error {
 	if !n.flow {
 		return nil
@@ -288,8 +288,8 @@ func (r *yamlReader) mapping(y *yaml.Node, n *node, depth int) error {
 	return r.closing(n, '}')
 }
 
-// item reads a key and its value. The value's bytes begin behind the colon, but
-// where a comment stands between the two.
+// item reads a key and its value. The value's bytes begin after the colon, unless a comment is
+// between the two.
 func (r *yamlReader) item(k, v *yaml.Node, depth int) (item, error) {
 	if k.Kind != yaml.ScalarNode {
 		return item{}, fmt.Errorf("line %d: a key is no plain text", k.Line)

@@ -104,7 +104,7 @@ func yamlFlow(key []step.KeyPart, source string) string {
 
 func (yamlSyntax) cuts(text string, root *node, at hop) []cut {
 	it := at.item()
-	value := cut{it.value.start, it.value.end, ""} // one that an empty key took
+	value := cut{it.value.start, it.value.end, ""} // a value that an empty key received
 	if at.in.flow {
 		return append(flowCuts(text, at), value)
 	}
