@@ -53,10 +53,10 @@ func run(args []string) int {
 	return 0
 }
 
-// common are the flags that say which machine is meant.
+// common returns the flags that select the host.
 func common(name string) (*flag.FlagSet, func() (here.Machine, error)) {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // the error says it
+	f.SetOutput(io.Discard) // the error contains it
 	root := f.String("root", "/", "")
 	state := f.String("state", "", "")
 	identity := f.String("identity", os.Getenv("FETTLE_IDENTITY"), "")

@@ -99,9 +99,8 @@ func tell(socket, text string) {
 	}
 }
 
-// calm gives back what a daemon needs for its work alone: the process that compiles, memory
-// that is free, and the pages of this program that were read. Another piece of work takes
-// some milliseconds longer for it.
+// calm releases resources that a daemon needs only while it works: the compiler process, free
+// memory, and the read-only pages of this program. The next work takes some milliseconds longer.
 func calm(worked bool, closing func()) {
 	if worked {
 		closing()

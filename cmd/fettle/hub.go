@@ -85,7 +85,7 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 	}
 }
 
-// freeAt is the room on the file system of a folder, in bytes.
+// freeAt returns the space on the file system of a directory, in bytes.
 func freeAt(dir string) (free, all uint64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

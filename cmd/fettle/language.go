@@ -23,8 +23,8 @@ const compileChild = "compile-child"
 // repository's.
 const programChild = "program-child"
 
-// language is the front half as the command line wants it. Repositories are
-// compiled in a child process, tests in several.
+// language is the front half for the command line. Repositories are compiled in one child process,
+// tests in several.
 func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 	return cli.Language{
 		Limit: func(timeout time.Duration, memory int64) {

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/outside"
 )
 
-// ask asks what a lookup names, commands on this machine.
+// ask runs the query of a lookup, commands on the local host.
 func ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, error) {
 	h, err := here.Root("/")
 	if err != nil {

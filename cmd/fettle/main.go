@@ -1,5 +1,5 @@
-// Command fettle keeps machines in the state that a git repository describes.
-// It is signals, wiring and the exit code; internal/ui/cli is the rest.
+// Command fettle keeps hosts in the state that a git repository describes. This package has the
+// signals, the wiring and the exit code; internal/ui/cli has the rest.
 //
 //	fettle init hello && cd hello && fettle plan
 package main

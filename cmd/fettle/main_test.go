@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fettle": main})
 }
 
-// TestScripts runs the real command on the real engine, below --root in a
-// folder of its own. Every script starts with the variable R, an empty root
-// that has /srv, and URL, where the folder www is served.
+// TestScripts runs the real command on the real engine, below --root in a directory of its own.
+// Every script starts with the variable R, an empty root that has /srv, and URL, where the
+// directory www is served.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",

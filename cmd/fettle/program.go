@@ -22,7 +22,7 @@ import (
 // endPatience is how long a program that was tried may take to end.
 const endPatience = 10 * time.Second
 
-// programHooks are how this program gives way to another; closing ends what it has begun.
+// programHooks are the functions that replace this program by another one; closing ends its work.
 func programHooks(closing func()) *cli.Program {
 	return &cli.Program{
 		Arch: runtime.GOARCH,

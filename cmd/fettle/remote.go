@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
-// connector reaches machines by the user's own OpenSSH. The program to bring there is
-// read once for all connections.
+// connector connects to hosts through the user's own OpenSSH. The binary to copy there is read once
+// for all connections.
 func connector() func(context.Context, ssh.Address, ssh.Options, bool) (cli.Remote, error) {
 	programs := sync.OnceValues(func() (*ssh.Programs, error) {
 		self, err := os.Executable()
@@ -42,8 +42,8 @@ func connector() func(context.Context, ssh.Address, ssh.Options, bool) (cli.Remo
 	}
 }
 
-// controlDir is where connections that are kept have their sockets, a folder of the
-// user alone; "" where there is none, or its name is too long for a socket.
+// controlDir returns the directory for the sockets of persistent connections, private to the user;
+// "" if there is none, or if its name is too long for a socket.
 func controlDir() string {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir == "" && os.Geteuid() == 0 {
@@ -68,7 +68,7 @@ func controlDir() string {
 	return dir
 }
 
-// ownCache is where commands on other machines keep what they read of a repository.
+// ownCache returns the directory in which commands on other hosts cache a repository.
 func ownCache() (string, error) {
 	home, err := os.UserCacheDir()
 	if err != nil {
@@ -77,7 +77,7 @@ func ownCache() (string, error) {
 	return here.OwnFolder(filepath.Join(home, "fettle", "repositories"))
 }
 
-// password asks on the terminal, which does not show what is typed.
+// password reads a password from the terminal without echo.
 func password(prompt string) (string, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

@@ -51,7 +51,7 @@ type thrift struct {
 	looks int      // since then
 	calm  int      // spans without work; below calmSpans it works
 	busy  bool
-	large bool // as it was said last
+	large bool // as of the last result
 }
 
 // measures are how many collections there were so far and how much was allocated, and how
@@ -84,7 +84,7 @@ func (t *thrift) look(m measures) (percent int, give bool) {
 	return percent, rested >= 0 && (rested < giveTimes || rested%giveEvery == 0)
 }
 
-// keep collects garbage as thrift decides until ctx ends. GOGC says otherwise.
+// keep collects garbage as thrift decides until ctx ends. GOGC overrides it.
 func (t *thrift) keep(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -1,11 +1,11 @@
-// Package addr names what fettle manages. An address is "kind:name" and is
-// written the same in lists, journals, plans and messages.
+// Package addr defines the names of managed things. An address is "kind:name" and has the same form
+// in lists, journals, plans and messages.
 //
 //	a := addr.File("/etc/motd") // "file:/etc/motd"
 //	a.Kind() == addr.KindFile && a.Name() == "/etc/motd"
 //
-// Parse and String invert each other. An address holds any bytes but NUL; it
-// is quoted only where it is printed into a list.
+// Parse and String are inverse to each other. An address can contain any bytes except NUL; it is
+// quoted only when it is printed into a list.
 package addr
 
 import (

@@ -109,8 +109,8 @@ func digestOf(r host.Reader, path string, st host.Stat, dg Digests) (string, err
 	return d, nil
 }
 
-// remembered is the name under which the digest of a file is remembered: its
-// path, and where it is read sealed the key, behind a byte that no path has.
+// remembered returns the name under which the digest of a file is cached: its path and, if it is
+// read sealed, the key after a byte that no path contains.
 func remembered(r host.Reader, path string) string {
 	if key := host.Sealing(r, path); key != "" {
 		return path + SealedMark + key
@@ -122,8 +122,8 @@ func remembered(r host.Reader, path string) string {
 // of the key.
 const SealedMark = "\x00"
 
-// sameFile tells whether two stats are of one inode that was not changed in
-// between. The change time decides: it cannot be set by a program.
+// sameFile reports whether two stats belong to one unchanged inode. The change time decides,
+// because no program can set it.
 func sameFile(a, b host.Stat) bool {
 	return a.Ino == b.Ino && a.Dev == b.Dev && a.Size == b.Size && a.CTime == b.CTime && a.Type == b.Type
 }
@@ -132,8 +132,7 @@ func sameFile(a, b host.Stat) bool {
 type Taken struct {
 	image.File
 	Stat host.Stat // zero for an absent path
-	// Mounted tells that the path is a mount point: it can be written, not
-	// renamed.
+	// Mounted is set if the path is a mount point, which can be written but not renamed.
 	Mounted bool
 }
 

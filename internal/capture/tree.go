@@ -27,8 +27,8 @@ type TreeEntry struct {
 	Same []byte `json:"same,omitempty"`
 }
 
-// TakeTree is Take with everything below a directory kept. With a nil store it
-// gives the same image and keeps nothing.
+// TakeTree is Take, and also stores everything below a directory. With a nil store it returns the
+// same image and stores nothing.
 func TakeTree(r host.Reader, store Objects, dir string) (Taken, error) {
 	t, err := Take(r, store, dir)
 	if err != nil || t.Type != image.Directory {
@@ -108,7 +108,7 @@ func join(rel, name string) string {
 	return rel + "/" + name
 }
 
-// ReadTree gives the entries of a manifest in order.
+// ReadTree calls each with the entries of a manifest in order.
 func ReadTree(store Objects, digest string, each func(TreeEntry) error) error {
 	rc, _, err := store.Open(digest)
 	if err != nil {

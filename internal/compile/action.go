@@ -31,7 +31,7 @@ func (r *Repository) Runnable() (lang.Runnable, diag.List) {
 	return r.program.Runnable()
 }
 
-// CallCommand gives the parts of a command, see lang.Program.
+// CallCommand returns the parts of a command, see lang.Program.
 func (r *Repository) CallCommand(name string, params map[string]string) ([]lang.Part, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)

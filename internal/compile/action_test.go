@@ -59,7 +59,7 @@ func TestCallAction(t *testing.T) {
 	for name, c := range map[string]struct {
 		target, action, params string
 		dry                    bool
-		want                   string // the list, or part of a mistake
+		want                   string // the list, or part of an error
 	}{
 		"called":    {"h", "drain", "why=a b", false, "EXEC drain-1 drain nginx 30 h env=MODE=fast timeout=1m30s\nEXEC drain-2 say \"a b\" env=MODE=fast timeout=1m30s\n"},
 		"given":     {"h", "web.drain", "why=x,seconds=7", true, "EXEC drain-1 drain --check 7 env=MODE=fast timeout=1m30s\n"},

@@ -23,8 +23,8 @@ type act struct {
 	told    int // cached result of told: 1 for yes, -1 for no
 }
 
-// actions makes a deferred action for each action that is notified, and an
-// immediate one for each notifier that wants it.
+// actions creates a deferred action for each notified action, and an immediate action for each
+// notifier that requests it.
 func (b *builder) actions() {
 	type key struct {
 		to     int
@@ -97,8 +97,8 @@ func (b *builder) newAct(to int, name string, behind int) *act {
 	return a
 }
 
-// place orders a deferred action: after all who trigger it and after its own
-// state; before what is after its state, unless that triggers it too.
+// place orders a deferred action: after all its triggers and its own state, and before the states
+// after its state, except triggers.
 func (b *builder) place(a *act) {
 	why := a.name + " when notified"
 	for _, n := range slices.Concat(a.on, a.failure) {
@@ -110,8 +110,8 @@ func (b *builder) place(a *act) {
 	b.ahead(a, []int{a.item})
 }
 
-// ahead puts what is after the state of an action behind the items after which the
-// action has run, unless it triggers the action too.
+// ahead orders the states after the state of an action also after the items of the action, except
+// its triggers.
 func (b *builder) ahead(a *act, items []int) {
 	for _, out := range b.g.Out(b.last[a.to]) {
 		for _, i := range items {
@@ -150,7 +150,7 @@ func (b *builder) ran(n int) []int {
 // onlyActs reports whether a state has no step. Its triggers then fire after its actions.
 func (b *builder) onlyActs(n int) bool { return len(b.of[n])+len(b.found[n]) == 0 }
 
-// finish gives an action its triggers, in the order of the list.
+// finish sets the triggers of an action, in the order of the list.
 func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	on, failure := b.triggers(a.on, pos), b.triggers(a.failure, pos)
 	if len(on)+len(failure) == 0 {
@@ -173,7 +173,7 @@ func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	return s, true
 }
 
-// told tells whether anything in the list triggers an action.
+// told reports whether any step of the list triggers an action.
 func (b *builder) told(a *act, pos map[int]int) bool {
 	if a.told == 0 {
 		a.told = -1

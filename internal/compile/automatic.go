@@ -46,8 +46,8 @@ func (b *builder) pair(base, user int, s catalog.Strength, why string) {
 	}
 }
 
-// paths puts a path behind the nearest declared directory that it is in, and
-// regions and metadata behind the file itself.
+// paths orders a path after the nearest declared parent directory, and regions and metadata after
+// the file itself.
 func (b *builder) paths(i int, s step.Step) {
 	p := s.Path()
 	if p == "" {
@@ -81,7 +81,7 @@ func (b *builder) contradiction(i, gone int) {
 	b.ds = append(b.ds, d)
 }
 
-// accounts puts steps behind the users and groups that they name.
+// accounts orders steps after the users and groups that they name.
 func (b *builder) accounts(i int, s step.Step) {
 	user := func(name, why string) {
 		if u, ok := b.find(addr.KindUser, name); ok {
@@ -109,8 +109,7 @@ func (b *builder) accounts(i int, s step.Step) {
 	}
 }
 
-// user puts an account behind its group and behind the directory that its home
-// is in.
+// user orders an account after its group and after the directory of its home.
 func (b *builder) user(i int, s step.Step, group func(name, why string)) {
 	primary := s.Get("group")
 	if primary == "" {
@@ -129,7 +128,7 @@ func (b *builder) user(i int, s step.Step, group func(name, why string)) {
 	}
 }
 
-// uses puts commands and links behind the files that they name.
+// uses orders commands and links after the files that they name.
 func (b *builder) uses(i int, s step.Step) {
 	file := func(p, why string) {
 		if f, ok := b.find(addr.KindFile, p); ok && !b.items[f].step.Absent() && f != i {
@@ -153,7 +152,7 @@ func (b *builder) uses(i int, s step.Step) {
 	}
 }
 
-// unitFiles puts a unit behind the files that define it.
+// unitFiles orders a unit after the files that define it.
 func (b *builder) unitFiles(i int, name string) {
 	names := []string{name}
 	if at := strings.Index(name, "@"); at >= 0 {

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// builder makes one list. Its graph has a node for each step and action, and
-// nodes without a step that stand for groups and for guesses many share.
+// builder makes one list. Its graph has a node for each step and action, and nodes without a step
+// for groups and for shared guesses.
 type builder struct {
 	c     *catalog.Catalog
 	g     *catalog.Graph
@@ -44,7 +44,7 @@ type item struct {
 	name    string
 	act     *act // the step is a deferred action
 	phase   int  // of the step's address, from 1; 0 is 1
-	held    bool // left out until a run has told more
+	held    bool // deferred until a run provides more values
 }
 
 // note explains an arc.
@@ -166,7 +166,7 @@ func (b *builder) claim(n int, s step.Step) (int, bool) {
 	return 0, false
 }
 
-// shared tells whether several states may ask for the very same step.
+// shared reports whether several states can request the same step.
 func shared(v step.Verb) bool { return v == step.Pkg || v == step.Mkdir || v == step.Unit }
 
 func (b *builder) twice(n, other int, a addr.Addr) {
@@ -220,7 +220,7 @@ func (b *builder) isCheck(n int) bool {
 	return len(b.of[n]) > 0 && b.items[b.of[n][0]].step.Verb == step.Check
 }
 
-// absent tells whether a state only takes things away.
+// absent reports whether a state only removes things.
 func (b *builder) absent(n int) bool {
 	for _, i := range b.of[n] {
 		if !b.items[i].step.Absent() {

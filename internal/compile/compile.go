@@ -45,7 +45,7 @@ type Result struct {
 	Policy catalog.Policy
 	// Blobs by digest: all content that the steps of List name. Content with a secret is sealed.
 	Blobs map[string]kind.Blob
-	// States say which state gave which steps, in list order.
+	// States maps states to their steps, in list order.
 	States []StateInfo
 	// FactsUsed are the names of the facts that the repository declares, sorted.
 	FactsUsed []string
@@ -76,7 +76,7 @@ type Held struct {
 	Range diag.Range
 	Addr  addr.Addr   // the address that it writes, "" if it is unknown
 	Needs []addr.Addr // commands; empty for a state after a deferred state
-	// Waits says which values of other targets it waits for: "known when …".
+	// Waits names the values of other targets that it waits for: "known when …".
 	Waits string `json:",omitempty"`
 }
 

@@ -63,13 +63,13 @@ func (b *builder) nameOf(i int) string {
 	return it.name
 }
 
-// missingDir is the lint's advice for lists, which is another one for states.
+// missingDir is the lint's advice for lists, which differs from the advice for states.
 var (
 	missingDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put MKDIR (\S+) before this step\.`) })
 	missingPkg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put PKG (\S+) before this step\.`) })
 )
 
-// lint checks the list as a whole. Its findings stand at the states.
+// lint checks the list as a whole. Its findings have the places of the states.
 func (b *builder) lint(res *Result) {
 	if b.ds.HasErrors() {
 		return

@@ -108,8 +108,8 @@ func (f *Fleet) keep(c *catalog.Catalog, m *made) {
 	}
 }
 
-// newMade finds the places of items in the list. Addresses of actions stand
-// there for several items, so those have none.
+// newMade records the places of items in the list. An address of an action can belong to several
+// items, so actions have no place.
 func newMade(b *builder, order []int, list step.List) *made {
 	m := &made{b: b, list: make(step.List, len(list)), at: map[int]int{}}
 	for i, s := range list {
@@ -222,7 +222,7 @@ func sameOrder(a, b step.Step) bool {
 	return false
 }
 
-// findsAny tells whether a state finds its step done by one before it.
+// findsAny reports whether a step of any state is already done by an earlier state.
 func (b *builder) findsAny() bool {
 	for _, found := range b.finds {
 		if found {

@@ -107,7 +107,7 @@ func (g *guesses) after(m map[string]int, name string, i int, why string) {
 	}
 }
 
-// askPath puts a path behind the packages whose name is a part of it.
+// askPath orders a path after the packages whose name is a part of it.
 func (g *guesses) askPath(i int, s step.Step, p string) {
 	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
 	if !slices.Contains([]string{"etc", "usr", "var", "srv", "lib", "opt"}, parts[0]) {

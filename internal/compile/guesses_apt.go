@@ -9,10 +9,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// apt puts packages and apt-get update behind the files of apt that are declared
-// before them. A package that is declared before such a file stays before it: no
-// package can be told by its name to come from a new source, and states between
-// the two may need the package.
+// apt orders packages and apt-get update after the files of apt that are declared before them. A
+// package that is declared before such a file stays before it. The name of a package does not show
+// whether its source is new, and states between the two can need the package.
 func (g *guesses) apt(n int) {
 	var items []int
 	for i := range n {
@@ -47,7 +46,7 @@ type soFar struct {
 
 func (g *guesses) sinceThen(name string) *soFar { return &soFar{g: g, name: name, last: -1} }
 
-// add has everything that asks from now on wait for an item.
+// add makes all later uses wait for an item.
 func (c *soFar) add(i int, why string) {
 	if c.last < 0 || c.used {
 		next := c.g.node(c.name)
@@ -69,7 +68,7 @@ func (c *soFar) before(i int, s catalog.Strength) {
 
 func inApt(p string) bool { return strings.HasPrefix(p, "/etc/apt/") }
 
-// isAptUpdate tells whether a step fetches apt's lists.
+// isAptUpdate reports whether a step fetches apt's lists.
 func isAptUpdate(s step.Step) bool {
 	if s.Verb != step.Exec && s.Verb != step.Act || len(s.Args) < 3 {
 		return false

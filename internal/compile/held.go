@@ -107,7 +107,7 @@ func (b *builder) hold() {
 	}
 }
 
-// toldByNobody tells whether all who trigger an action are held, or its own state.
+// toldByNobody reports whether all triggers of an action, or its own state, are deferred.
 func (b *builder) toldByNobody(a *act, held map[int]bool) bool {
 	if held[b.last[a.to]] {
 		return true
@@ -163,7 +163,7 @@ func (b *builder) outputs() []Output {
 	return out
 }
 
-// there tells whether an address is in the list.
+// there reports whether an address is in the list.
 func (b *builder) there(i int) (addr.Addr, bool) {
 	return b.items[i].step.Addr(), !b.items[i].held
 }

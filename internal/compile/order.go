@@ -10,15 +10,14 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// The ranks behind all declared places.
+// The ranks after all declared places.
 const (
 	lastAction = math.MaxInt32
 	lastCheck  = math.MaxInt32 + 1
 )
 
-// order is the one order of the graph's steps, virtual nodes left out.
-// Declaration order decides where no arc does; packages stay together;
-// deferred actions come as late as they may.
+// order returns the order of the graph's steps, without virtual nodes. If no arc decides,
+// declaration order does; packages stay together; deferred actions are as late as possible.
 func (b *builder) order() []int {
 	wanted := b.actionRanks()
 	all := b.g.Order(catalog.Rank{
@@ -37,8 +36,7 @@ func (b *builder) order() []int {
 	return b.sink(slices.DeleteFunc(all, func(i int) bool { return b.items[i].virtual }))
 }
 
-// actionRanks gives each deferred action the place of the first thing that
-// waits for it.
+// actionRanks returns, for each deferred action, the place of the first item that waits for it.
 func (b *builder) actionRanks() map[int]int {
 	out := map[int]int{}
 	for _, a := range b.acts {

@@ -96,8 +96,8 @@ func (b *builder) beforeNext(a *act) {
 	}
 }
 
-// orders tells which nodes of a catalog the author has ordered. Each node has a
-// beginning and an end; a group begins before its members and ends after them.
+// orders answers which nodes of a catalog the author has ordered. Each node has a beginning and an
+// end; a group begins before its members and ends after them.
 type orders struct {
 	c       *catalog.Catalog
 	arcs    [][]int
@@ -116,7 +116,7 @@ func (o *orders) before(earlier, later int) bool {
 	return o.reached[2*later]
 }
 
-// behindAny tells which of some nodes come after all of another one of them.
+// behindAny returns the nodes that are after all of another of the nodes.
 func (o *orders) behindAny(nodes []int) map[int]bool {
 	out, reached := map[int]bool{}, o.walk(nodes...)
 	for _, n := range nodes {

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// The list depends on its input alone: not on map order, time zone, or the
-// folder that the process is in.
+// The list depends on its input alone: not on map order, time zone, or the directory that the
+// process is in.
 func TestPure(t *testing.T) {
 	for _, name := range []string{"nginx", "define", "variables", "automatic", "modules", "unknown_attribute"} {
 		c := readCase(t, "testdata/"+name+".txtar")

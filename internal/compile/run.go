@@ -85,7 +85,7 @@ func stateMistakes(c *catalog.Catalog) diag.List {
 	return b.ds
 }
 
-// placeholders warns of a list that no machine can be given.
+// placeholders warns about a list with placeholders, which no host can receive.
 func placeholders(l step.List, names []string) diag.List {
 	if len(names) == 0 || !slices.ContainsFunc(l, func(s step.Step) bool { return slices.Contains(s.Keys(), secret.Placeholder) }) {
 		return nil
@@ -121,7 +121,7 @@ func (r *Repository) Names() ([]string, diag.List) {
 	return names, ds
 }
 
-// Kinds gives the schema of every kind that is built in, sorted by name.
+// Kinds returns the schema of every kind that is built in, sorted by name.
 func Kinds() []kind.Kind { return Open(repo.MapTree(nil)).program.Kinds() }
 
 // Schema returns the JSON Schema of the repository's files of a part, with the kinds available
@@ -138,8 +138,8 @@ func (r *Repository) Schema(part schema.Part) ([]byte, diag.List) {
 	return schema.Document(part, all), ds
 }
 
-// Explain tells of each variable with the given name what value it has for the
-// target, and every layer that gives one.
+// Explain returns, for each variable with the given name, its value for the target and every layer
+// that sets it.
 func Explain(in Input, name string) ([]lang.Explained, diag.List) {
 	return Open(in.Tree).Explain(in, name)
 }
@@ -206,8 +206,7 @@ func FromCatalog(c *catalog.Catalog) (Result, diag.List) {
 	return res, ds
 }
 
-// fromCatalog is FromCatalog that gives what made the list, and the order of its
-// items.
+// fromCatalog is like FromCatalog, but also returns the builder and the order of its items.
 func fromCatalog(c *catalog.Catalog) (*builder, []int, Result, diag.List) {
 	b := newBuilder(c)
 	b.states()

@@ -213,7 +213,7 @@ func repositories(t *testing.T) map[string]compile.Input {
 	return out
 }
 
-// byForm takes the folders of a case apart, each a repository in one form.
+// byForm takes the directories of a case apart, each a repository in one form.
 func byForm(a *txtar.Archive) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, f := range a.Files {

@@ -23,8 +23,8 @@ func (b *builder) sameNeed(n, i int, s step.Step) step.Step {
 	return s
 }
 
-// needed tells whether a step of a state only asks for something to be there. A package
-// does so for a kind that is written in the language.
+// needed reports whether a step of a state only requires existence. This is the case for a package
+// of a kind that is written in the language.
 func (b *builder) needed(n int, s step.Step) bool {
 	if s.Verb != step.Pkg || len(s.Attrs) > 0 {
 		return s.Verb == step.Mkdir && len(s.Attrs) == 0
@@ -80,8 +80,8 @@ func (b *builder) share() {
 	}
 }
 
-// findDone has a state find an item done. A kind that is invoked again, for the next
-// phase, has told of it already.
+// findDone marks an item as already done for a state. A kind that is invoked again for the next
+// phase has already reported it.
 func (b *builder) findDone(n, i int) {
 	b.finds[n] = true
 	b.of[n] = slices.DeleteFunc(b.of[n], func(x int) bool { return x == i })

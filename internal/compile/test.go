@@ -35,8 +35,7 @@ func (v Verdict) Others() diag.List {
 	})
 }
 
-// Tests lists the tests of a repository by their IDs, by file, then as they
-// stand.
+// Tests returns the IDs of the repository's tests, by file and position.
 func (r *Repository) Tests() ([]string, diag.List) {
 	tests, ds := r.tests()
 	ids := make([]string, len(tests))
@@ -70,7 +69,7 @@ func (r *Repository) RunTest(id string) Verdict {
 	return Verdict{ID: id, Failures: diag.List{diag.Errorf(diag.Range{}, "Unknown test", "The repository has no test %q.", id)}}
 }
 
-// judge compiles what a test is about and holds it against the expectations.
+// judge compiles the subject of a test and compares the result with the expectations.
 func judge(p *lang.Program, tree repo.Tree, t *lang.Test) Verdict {
 	v := Verdict{ID: t.ID(), Range: t.Range}
 	c, ds := p.Catalog(lang.Input{Test: t})
@@ -134,7 +133,7 @@ func golden(tree repo.Tree, v Verdict, rng diag.Range) diag.List {
 	return nil
 }
 
-// firstDifference gives the number of the first line that differs, 0 for none.
+// firstDifference returns the number of the first line that differs, 0 for none.
 func firstDifference(want, got string) (line int, a, b string) {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(w), len(g)) {
@@ -228,7 +227,7 @@ func (x *examiner) order() {
 	}
 }
 
-// find gives the first step from an index on that a pattern matches, -1 for none.
+// find returns the first step from an index on that a pattern matches, -1 for none.
 func (x *examiner) find(pattern string, from int) int {
 	parts := strings.Split(pattern, "*")
 	for i, p := range parts {
@@ -243,7 +242,7 @@ func (x *examiner) find(pattern string, from int) int {
 	return -1
 }
 
-// nearest tells of a step about the same address, or of the same verb.
+// nearest suggests a step with the same address, or with the same verb.
 func (x *examiner) nearest(pattern string) string {
 	word, rest, _ := strings.Cut(pattern, " ")
 	var same []string

@@ -1,9 +1,9 @@
-// Package debver reads and compares version numbers of Debian packages, as
-// deb-version(7) describes them and dpkg does it.
+// Package debver parses and compares version numbers of Debian packages, as deb-version(7) and dpkg
+// define them.
 //
 //	debver.Compare("1.0~rc1-1", "1.0-1") // -1: a tilde sorts before the end
 //
-// It is pure: nothing here asks dpkg.
+// It is pure: it never runs dpkg.
 package debver
 
 import (
@@ -20,7 +20,7 @@ type Version struct {
 	Revision string // "" for a native package
 }
 
-// Parse reads [epoch:]upstream[-revision]. The error says which part is wrong.
+// Parse parses [epoch:]upstream[-revision]. The error names the invalid part.
 func Parse(s string) (Version, error) {
 	v, err := split(s)
 	if err != nil {
@@ -86,7 +86,7 @@ func (v Version) String() string {
 	return s
 }
 
-// Compare gives -1, 0 or 1 as v is older than, equal to or newer than o.
+// Compare returns -1, 0 or 1 if v is older than, equal to or newer than o.
 func (v Version) Compare(o Version) int {
 	if c := cmp.Compare(v.Epoch, o.Epoch); c != 0 {
 		return c

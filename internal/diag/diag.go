@@ -32,7 +32,7 @@ type Range struct {
 	End   Pos    `json:"end"`
 }
 
-// String gives file:line:column, or less when less is known.
+// String returns file:line:column, or less if less is known.
 func (r Range) String() string {
 	switch {
 	case r.File == "" && r.Start.Line == 0:
@@ -43,7 +43,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s:%d:%d", r.File, r.Start.Line, r.Start.Column)
 }
 
-// Severity says whether a diagnostic stops the work. The zero value does.
+// Severity determines whether a diagnostic stops the work. The zero value does.
 type Severity uint8
 
 const (
@@ -69,10 +69,9 @@ type Diagnostic struct {
 	Range    Range    `json:"range"`
 	// Line is the text of the source line at Range.Start, without its newline.
 	Line string `json:"line,omitempty"`
-	// Trace leads from the place of the mistake outwards: the include, the
-	// template call, the module that brought it in. Innermost first. Where Range is
-	// the use of a kind that is written in the language, it leads inwards from there
-	// to the place within the kind.
+	// Trace leads from the place of the error outwards: the include, the template call, the module.
+	// Innermost first. If Range is the use of a kind that is written in the language, the trace
+	// leads inwards to the place within the kind.
 	Trace []Range `json:"trace,omitempty"`
 }
 
@@ -172,7 +171,7 @@ func LineAt(src []byte, n int) string {
 // List is any number of diagnostics.
 type List []Diagnostic
 
-// HasErrors tells whether one of them stops the work.
+// HasErrors reports whether a diagnostic stops the work.
 func (l List) HasErrors() bool {
 	for _, d := range l {
 		if d.Severity == Error {
@@ -182,8 +181,8 @@ func (l List) HasErrors() bool {
 	return false
 }
 
-// Sort orders by file, line, column, then text, so that the same mistakes are
-// shown in the same order on any machine.
+// Sort sorts by file, line, column, then text, so that the same errors have the same order on every
+// host.
 func (l List) Sort() {
 	sort.SliceStable(l, func(i, j int) bool {
 		a, b := l[i], l[j]

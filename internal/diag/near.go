@@ -17,8 +17,8 @@ func Nearest(written string, names []string, limit int) string {
 	return best
 }
 
-// Distance is how many edits lead from one name to another, or limit when it is that or
-// more. Two exchanged neighbours are one edit: the most frequent mistake in typing.
+// Distance returns the number of edits between two names, or limit if it is at least limit. Two
+// exchanged neighbours are one edit: the most frequent typing error.
 func Distance(a, b string, limit int) int {
 	if max(len(a)-len(b), len(b)-len(a)) >= limit {
 		return limit

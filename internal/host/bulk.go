@@ -1,7 +1,6 @@
 package host
 
-// Bulk is a Reader that can look at many entries of a directory at less cost
-// than one by one.
+// Bulk is a Reader that can read the status of many entries of a directory faster than one by one.
 type Bulk interface {
 	// LstatEach calls each with the result of Lstat for every name in dir, in order, until it
 	// returns false.

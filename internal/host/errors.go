@@ -9,12 +9,12 @@ import (
 // No file can then exist at the path.
 func IsNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// IsNoSpace tells whether the disk or a quota is full.
+// IsNoSpace reports whether the disk or a quota is full.
 func IsNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// IsReadOnly tells whether an operation failed because the file system is mounted read-only.
+// IsReadOnly reports whether an operation failed because the file system is mounted read-only.
 func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 // IsLoop reports whether an operation failed because the path contains a loop of links. No file can

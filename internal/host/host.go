@@ -27,8 +27,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Errors that callers act on. Missing paths give an error that is fs.ErrNotExist,
-// existing ones fs.ErrExist; a full disk and the like unwrap to their errno.
+// Errors that callers distinguish. For missing paths the error is fs.ErrNotExist, for existing ones
+// fs.ErrExist; a full disk and similar errors unwrap to their errno.
 var (
 	// ErrUnsafePath: a user other than root could replace a link or directory of the path.
 	ErrUnsafePath = errors.New("unsafe path: a symbolic link on the way is not owned by root")
@@ -67,7 +67,7 @@ type FS interface {
 // that can be avoided.
 type Reader interface {
 	Lstat(path string) (Stat, error)
-	// ReadDir gives the names in a directory, sorted by byte.
+	// ReadDir returns the names in a directory, sorted by byte.
 	ReadDir(path string) ([]string, error)
 	Readlink(path string) (string, error)
 	// Open opens an existing regular file for reading. A final symbolic link,
@@ -79,12 +79,12 @@ type Reader interface {
 	// Attrs reads the inode attributes that a user may set (FS_IOC_GETFLAGS,
 	// masked); 0 where the file system has none.
 	Attrs(path string) (uint32, error)
-	// SameMount tells whether a path and its parent are on one mount. A false
-	// answer for a file means that it is a bind mount's target.
+	// SameMount reports whether a path and its parent are on one mount. False for a file means that
+	// it is the target of a bind mount.
 	SameMount(path string) (bool, error)
 }
 
-// Writer is the part of FS that changes the machine.
+// Writer is the part of FS that changes the host.
 type Writer interface {
 	// Create makes a new regular file with mode 0600; ErrExist if the name is
 	// taken, even by a dangling link.
@@ -144,12 +144,11 @@ type File interface {
 	// set through this File (then fsync). Metadata set through a Node is
 	// durable after SyncFS.
 	Sync() error
-	// StartWriteback tells the kernel to begin writing, without waiting
-	// (sync_file_range). It is a hint and counts as no operation.
+	// StartWriteback asks the kernel to begin writing, without waiting (sync_file_range). It is a
+	// hint and does not count as an operation.
 	StartWriteback()
-	// NextData gives the next stretch of data at or after off: [start, end).
-	// start is the size at the end of the file. A file system that knows no
-	// holes says that all is data.
+	// NextData returns the next range of data at or after off: [start, end). start is the size at
+	// the end of the file. On a file system without holes, all ranges are data.
 	NextData(off int64) (start, end int64, err error)
 }
 
@@ -163,8 +162,7 @@ type Command struct {
 	// Timeout ends the whole process tree, children that changed their session
 	// included; 0 means 5 minutes.
 	Timeout time.Duration
-	// Mutates tells that running it may change the machine: one mutating
-	// operation before it starts.
+	// Mutates is set if the command can change the host: one mutating operation before it starts.
 	Mutates bool
 	// Watch receives the output immediately, in order of arrival, from one goroutine at a time. It
 	// can block the program; it must return when ctx ends. p is valid only during the call. nil: no
@@ -183,13 +181,13 @@ type CommandResult struct {
 	TimedOut bool
 }
 
-// Accounts are the users and groups of the host's own files. Each setter
-// compares first and writes nothing when all is as wanted.
+// Accounts are the users and groups of the host's own files. Each setter compares first and writes
+// nothing if there are no changes.
 //
-// Give a before-image back whole: its Lines hold more than an account's lines,
-// such as their places, so that the files become byte-identical again. Images
-// without Lines are wishes: an empty Home or Shell leaves what is there, and
-// taking an account away leaves its home and its group.
+// To restore an account, pass the complete before-image. Its Lines also contain the places of
+// lines, so that the files become byte-identical again. An image without Lines is a desired state:
+// an empty Home or Shell leaves the current one, and the removal of an account leaves its home and
+// its group.
 type Accounts interface {
 	// User reads one account; a User with Present false when there is none.
 	User(name string) (image.User, error)
@@ -298,7 +296,7 @@ type Units interface {
 	Unit(ctx context.Context, name string) (image.Unit, error)
 	// Reload is daemon-reload.
 	Reload(ctx context.Context) error
-	// NeedsReload tells whether the unit's files changed since they were read.
+	// NeedsReload reports whether the unit's files changed since systemd read them.
 	NeedsReload(ctx context.Context, name string) (bool, error)
 	SetEnabled(ctx context.Context, name string, on bool) error
 	SetMasked(ctx context.Context, name string, on bool) error
@@ -307,18 +305,17 @@ type Units interface {
 	Job(ctx context.Context, verb, name string) error
 }
 
-// Host is one machine. It is the one interface of the project that is large;
-// each capability that can be absent is reached through an accessor whose error
-// is ErrUnsupported with the reason.
+// Host is one host. It is the only large interface of the project. Each optional capability has an
+// accessor whose error is ErrUnsupported with the reason.
 type Host interface {
 	FS
-	// Root is where the host's "/" is on this machine, for messages.
+	// Root returns the path of the host's "/" on the local host, for messages.
 	Root() string
 	Run(ctx context.Context, c Command) (CommandResult, error)
 	Accounts() Accounts
 	Packages() (Packages, error)
 	Units() (Units, error)
-	// BootID changes with each boot; "" where it cannot be told.
+	// BootID changes with each boot; "" if it is unknown.
 	BootID() string
 }
 

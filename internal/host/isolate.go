@@ -11,9 +11,9 @@ var ErrUsesNetwork = errors.New("it uses the network")
 
 // Isolator is a host that can run programs so that they do not change its files.
 type Isolator interface {
-	// Isolate gives a view of the host. It is ErrUnsupported with the reason where the
-	// host cannot give one. With network, its programs reach the network as usual; without,
-	// they reach nothing. The caller closes it.
+	// Isolate returns a view of the host. If the host does not support it, the error is
+	// ErrUnsupported with the reason. With network, its programs have normal access to the network;
+	// otherwise they have none. The caller must close it.
 	Isolate(network bool) (Isolated, error)
 }
 

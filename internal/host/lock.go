@@ -17,7 +17,7 @@ type Locker interface {
 	Holder(path string) (string, error)
 }
 
-// LockedError tells who holds a lock.
+// LockedError names the holder of a lock.
 type LockedError struct{ Holder string }
 
 func (e *LockedError) Error() string {

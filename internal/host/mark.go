@@ -23,10 +23,10 @@ func MarkOf(ctx context.Context) string {
 	return ""
 }
 
-// Finder is a host that can tell whether it has a program.
+// Finder is a host that can report whether it has a program.
 type Finder interface {
-	// Find gives an error that is fs.ErrNotExist where there is no such program. A name
-	// without a slash is looked up in PATH, a relative path in dir.
+	// Find returns fs.ErrNotExist if the program does not exist. A name without a slash is looked
+	// up in PATH, a relative path in dir.
 	Find(name, dir string) error
 }
 

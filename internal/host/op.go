@@ -1,6 +1,6 @@
 package host
 
-// The names that drivers give a Counter, one for each mutating operation.
+// The names of mutating operations that drivers pass to a Counter.
 const (
 	OpCreate      = "create"
 	OpAppend      = "append" // OpenAppend, which may create

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// CheckPath tells what is wrong with a path that a driver is given: it is
-// absolute, clean ("..", ".", "//" and a trailing slash are refused, never
-// resolved) and holds no NUL byte. Any other byte is allowed.
+// CheckPath returns the error of a path for a driver. A path must be absolute and clean ("..", ".",
+// "//" and a trailing slash are refused, never resolved) and must not contain a NUL byte. Any other
+// byte is allowed.
 func CheckPath(p string) error {
 	switch {
 	case !strings.HasPrefix(p, "/"):
@@ -21,8 +21,8 @@ func CheckPath(p string) error {
 	return nil
 }
 
-// SplitPath gives the directory that holds a checked path and the name in it.
-// The root is "." in itself.
+// SplitPath returns the directory that contains a checked path, and the name in it. The root is "."
+// in itself.
 func SplitPath(p string) (dir, base string) {
 	if p == "/" {
 		return "/", "."

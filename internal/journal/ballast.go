@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// EnsureBallast makes the ballast file unless it is there in full. A run calls
-// it before it begins; an error says that the disk has no room for undo.
+// EnsureBallast creates the ballast file unless it exists with its full size. A run calls it before
+// it begins; an error means that the disk has no space for undo.
 func (s *Store) EnsureBallast() error {
 	if s.opts.Ballast <= 0 {
 		return nil

@@ -23,8 +23,8 @@ func Marshal(v any) ([]byte, error) {
 	return json.Marshal(mapStrings(reflect.ValueOf(v), escape).Interface())
 }
 
-// Readable gives v itself if JSON can hold its strings byte for byte, and otherwise a
-// copy of v with the strings that Marshal writes. text is the JSON of v.
+// Readable returns v itself if JSON can represent its strings byte for byte, and otherwise a copy
+// of v with the strings that Marshal writes. text is the JSON of v.
 func Readable(v any, text []byte) any {
 	if !bytes.Contains(text, []byte(`\ufffd`)) && !hasEscape(text) {
 		return v
@@ -32,7 +32,7 @@ func Readable(v any, text []byte) any {
 	return mapStrings(reflect.ValueOf(v), escape).Interface()
 }
 
-// Unmarshal reads what Marshal wrote. v is a pointer.
+// Unmarshal decodes the output of Marshal. v must be a pointer.
 func Unmarshal(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// keepRuns is how many runs stay when Keep does not say.
+// keepRuns is the default number of retained runs.
 const keepRuns = 50
 
 // Collect removes runs that no part of keep retains, and objects that are no longer referenced. It
@@ -127,7 +127,7 @@ func (s *Store) keepLast(journals map[int]bool) error {
 	return err
 }
 
-// chooseObjects lists what is in the object store and not live.
+// chooseObjects lists the objects in the store that are not live.
 func (s *Store) chooseObjects(d *doomed, live map[string]bool) error {
 	dirs, err := s.fs.ReadDir("/objects")
 	if err != nil {

@@ -47,8 +47,8 @@ const keepCommands = 500
 
 func commandPath(id int) string { return fmt.Sprintf("/commands/%06d.json", id) }
 
-// BeginCommand records durably that a command is about to run, and gives it its ID.
-// It needs no lock. The oldest commands go.
+// BeginCommand durably records that a command is about to run, and assigns its ID. It needs no
+// lock. It removes the oldest commands.
 func (s *Store) BeginCommand(c Command) (Command, error) {
 	all, err := s.commandFolder()
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) BeginCommand(c Command) (Command, error) {
 	}
 }
 
-// commandFolder makes the folder of commands where it is missing, and lists it.
+// commandFolder creates the directory of commands if it is missing, and lists it.
 func (s *Store) commandFolder() ([]int, error) {
 	there, err := host.Exists(s.fs, "/commands")
 	if err == nil && !there {

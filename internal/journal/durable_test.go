@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// alike gives n texts whose objects would stand in the same folder.
+// alike gives n texts whose objects would stand in the same directory.
 func alike(n int) (texts []string) {
 	for i := 0; len(texts) < n; i++ {
 		if t := fmt.Sprint("alike ", i); strings.HasPrefix(journal.DigestOf([]byte(t)), "sha256:00") {
@@ -22,9 +22,8 @@ func alike(n int) (texts []string) {
 	return texts
 }
 
-// TestFolderOfAnObjectIsDurable: the first object in a folder makes its entry
-// durable too, also when a pack has one of the same folder; the second need not
-// do so again.
+// TestFolderOfAnObjectIsDurable: the first object in a directory makes its entry durable too, also
+// when a pack has one of the same directory; the second need not do so again.
 func TestFolderOfAnObjectIsDurable(t *testing.T) {
 	texts := alike(3)
 	for _, first := range []string{"in a pack", "in a file"} {

@@ -6,8 +6,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// appendRecord appends what Marshal gives for r, byte for byte. A run writes
-// thousands of moves, and reflection takes most of the time that they cost.
+// appendRecord appends the output of Marshal for r, byte for byte. A run writes thousands of moves,
+// and reflection would take most of their time.
 func appendRecord(b []byte, r *Record) ([]byte, error) {
 	o := object{b: append(b, '{')}
 	o.text("k", string(r.Kind), true)

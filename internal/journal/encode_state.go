@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// marshalState gives what Marshal gives for st, byte for byte. A state has an
-// entry for every address, and reflection takes most of the time that they cost.
+// marshalState returns the output of Marshal for st, byte for byte. A state has an entry for every
+// address, and reflection would take most of their time.
 func marshalState(st *State) ([]byte, error) {
 	o := object{b: make([]byte, 0, 256+256*len(st.Entries))}
 	o.b = strconv.AppendInt(append(o.b, `{"format":`...), int64(st.Format), 10)

@@ -36,7 +36,7 @@ func (e *NewerFormatError) Error() string {
 	return fmt.Sprintf("cannot read %s: a newer fettle wrote it; install that version or a later one", e.What)
 }
 
-// appendFrame adds one record to b and tells how long its payload is.
+// appendFrame appends one record to b and returns the length of its payload.
 func appendFrame(b []byte, seq uint64, r *Record) ([]byte, int, error) {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -133,7 +133,7 @@ func scan(run int, b []byte) (scanned, error) {
 	return s, s.beyond(run, b, int(s.good))
 }
 
-// isNewer tells a newer journal's first line from a damaged one.
+// isNewer distinguishes a newer journal's first line from a damaged one.
 func isNewer(b []byte) bool {
 	head, _, ok := strings.Cut(string(b[:min(len(b), 16)]), "\n")
 	n, found := strings.CutPrefix(head, magicFamily)
@@ -152,8 +152,7 @@ func checkBegin(run int, r Record) error {
 	return nil
 }
 
-// beyond looks at what follows a bad place: is there a record that was written
-// after the bad place was durable?
+// beyond checks whether a record after a bad place was written after the bad place was durable.
 func (s *scanned) beyond(run int, b []byte, at int) error {
 	lost := uint64(len(s.records) + 1)
 	proof := false

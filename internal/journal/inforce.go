@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// LostError tells that something of the state directory is lost or damaged which
-// cannot be made again.
+// LostError means that a part of the state directory is lost or damaged and cannot be restored.
 type LostError struct {
 	What string // the lost data, and why it cannot be restored
 	Err  error  // the cause, if there is one
@@ -57,8 +56,7 @@ func (s *Store) inForce(note func(string, ...any)) (int, error) {
 	return 0, nil
 }
 
-// isInForce tells whether a run is in force, given that no newer one is, and
-// whether it began.
+// isInForce reports whether a run is in force, if no newer run is, and whether it began.
 func (s *Store) isInForce(run, pointed int, perr error, note func(string, ...any)) (yes, began bool, err error) {
 	info, began, err := s.info(run)
 	switch {
@@ -85,8 +83,8 @@ func (s *Store) isInForce(run, pointed int, perr error, note func(string, ...any
 	return true, true, nil
 }
 
-// pointerExpected tells whether the pointer cannot be missing: an older fettle wrote
-// it last of all.
+// pointerExpected reports whether the pointer of a run must exist. An older fettle wrote it last, so
+// after its runs the pointer can be missing.
 func (s *Store) pointerExpected(run int) bool {
 	info, _, err := s.info(run)
 	return err == nil && info.Header.Stated
@@ -105,7 +103,7 @@ func (s *Store) firstUse(pointer error) error {
 	return &LostError{"the state directory holds content of earlier runs, but their journals, their states and the file \"current\" are lost", nil}
 }
 
-// holdsContent tells whether any object is in the store.
+// holdsContent reports whether any object is in the store.
 func (s *Store) holdsContent() (bool, error) {
 	for _, dir := range []string{"/objects", packDir} {
 		names, err := s.fs.ReadDir(dir)
@@ -130,8 +128,7 @@ func (s *Store) hasStateFile(run int) (bool, error) {
 	return err == nil, err
 }
 
-// committed tells whether a run that has ended did so with Commit. A journal
-// that cannot be read now tells neither.
+// committed reports whether a run ended with Commit. An unreadable journal is an error.
 func (s *Store) committed(run int) (bool, error) {
 	f, err := s.fs.Open(journalPath(run))
 	if err != nil {

@@ -25,7 +25,7 @@ type Journal struct {
 	size   int64  // of the file, without buf
 	seq    uint64 // of the last record
 	synced uint64 // the last durable record
-	stated uint64 // the last value of synced that a record has told
+	stated uint64 // the last value of synced in a record
 	ended  bool
 	dead   error // why no call can succeed any more
 
@@ -42,9 +42,9 @@ func (e *UnfinishedError) Error() string {
 
 func journalPath(run int) string { return fmt.Sprintf("/journal/%06d.wal", run) }
 
-// Begin opens the journal of a new run: h.Run is what NextRun gave. When it
-// returns, the Begin record is durable. It refuses with an *UnfinishedError
-// while another run is open. The caller holds the lock and closes the Journal.
+// Begin opens the journal of a new run: h.Run is the result of NextRun. When it returns, the Begin
+// record is durable. It returns an *UnfinishedError while another run is open. The caller must hold
+// the lock and close the Journal.
 func (s *Store) Begin(h Header) (*Journal, error) {
 	if h.Run < 1 {
 		return nil, fmt.Errorf("cannot begin run %d: runs count from 1; take the number from NextRun", h.Run)
@@ -171,7 +171,7 @@ func (j *Journal) Sync() error {
 	return nil
 }
 
-// flush writes what was gathered. On a full disk it gives up the ballast.
+// flush writes the buffer. On a full disk it releases the ballast.
 func (j *Journal) flush() error {
 	if len(j.buf) == 0 {
 		return nil

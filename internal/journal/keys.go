@@ -29,8 +29,8 @@ func (s *Store) SaveKey(name string, b []byte) error {
 	return s.replace(keysDir+"/"+name, b)
 }
 
-// Key gives what SaveKey kept; fs.ErrNotExist is in the chain when it kept
-// nothing by that name.
+// Key returns the content that SaveKey stored; the error contains fs.ErrNotExist if there is none
+// with that name.
 func (s *Store) Key(name string) ([]byte, error) {
 	b, err := s.readAll(keysDir+"/"+name, maxKey)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Store) Key(name string) ([]byte, error) {
 	return b, nil
 }
 
-// Keys are the names of what SaveKey kept, sorted; none when it cannot be told.
+// Keys returns the names of SaveKey's files, sorted; none if they cannot be listed.
 func (s *Store) Keys() []string {
 	names, err := s.fs.ReadDir(keysDir)
 	if err != nil {

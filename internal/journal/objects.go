@@ -197,7 +197,7 @@ func (s *Store) SyncObjects() error {
 	}
 	if err := s.syncPending(); err != nil {
 		s.dropPack()
-		s.packs.broken = nil // said here
+		s.packs.broken = nil // reported here
 		for digest, ours := range s.pending {
 			if p, _ := objectPath(digest); ours && !s.hasPacked(digest) {
 				_ = s.fs.Remove(p)
@@ -233,7 +233,7 @@ func (s *Store) syncPending() error {
 		if !inPack {
 			loose = append(loose, digest)
 		} else if s.packs.cur == nil || pl.pack != s.packs.cur.number {
-			dirs[packDir] = true // of an earlier process, which may not have come to it
+			dirs[packDir] = true // of an earlier process, which may not have synced it
 		}
 	}
 	if len(loose) >= manyObjects || dirs[packDir] {

@@ -51,13 +51,13 @@ type place struct {
 
 // packs are the packs of a store. The store's mutex guards it.
 type packs struct {
-	on     bool // small objects go into packs
+	on     bool // small objects are put into packs
 	loaded bool
 	at     map[string]place
 	files  map[int]host.File // open for reading
 	cur    *packWriter
 	last   int // the highest number there is
-	// broken is why objects that were put are gone: the next SyncObjects says so.
+	// broken is why stored objects were lost: the next SyncObjects returns it.
 	broken error
 }
 
@@ -77,8 +77,8 @@ type packWriter struct {
 func packPath(n int) string  { return fmt.Sprintf("%s/%06d.pack", packDir, n) }
 func indexPath(n int) string { return fmt.Sprintf("%s/%06d.idx", packDir, n) }
 
-// Pack makes small objects go into packs from here on, or into files of their
-// own again: for runs that store many.
+// Pack switches between storing small objects in packs and in separate files. Packs are for runs
+// that store many objects.
 func (s *Store) Pack(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Store) loadPacks() error {
 	return nil
 }
 
-// packIndex gives what a pack holds: by its index, or by reading it.
+// packIndex returns the content of a pack: from its index, or by reading the pack.
 func (s *Store) packIndex(n int) (map[string]place, error) {
 	st, err := s.fs.Lstat(packPath(n))
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Store) packWriter() (*packWriter, error) {
 	}
 }
 
-// flushPack hands what was gathered to the file.
+// flushPack writes the buffer to the file.
 func (s *Store) flushPack() error {
 	w := s.packs.cur
 	if w == nil || len(w.buf) == 0 {
@@ -344,7 +344,7 @@ func (s *Store) openPacked(digest string) (r *io.SectionReader, ok bool, err err
 	return io.NewSectionReader(f, pl.offset, int64(pl.length)), true, nil
 }
 
-// hasPacked tells whether a pack has the object. The mutex is held.
+// hasPacked reports whether a pack has the object. The caller must hold the mutex.
 func (s *Store) hasPacked(digest string) bool {
 	if s.loadPacks() != nil {
 		return false

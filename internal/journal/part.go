@@ -43,8 +43,8 @@ func (s *Store) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
 	return f, size, true
 }
 
-// KeepPart keeps what r gives as the beginning of content, in the place of any other
-// beginning: there is one at most. The caller holds the lock.
+// KeepPart stores the content of r as the beginning of an object, and replaces any other beginning:
+// there is at most one. The caller must hold the lock.
 func (s *Store) KeepPart(digest string, r io.Reader) error {
 	w, err := s.stage()
 	if err != nil {

@@ -17,8 +17,8 @@ type proof struct {
 	past bool // a later run began or has a state
 }
 
-// ended tells whether the run must have an end in its journal. Older versions wrote the
-// state file and the pointer before the end.
+// ended reports whether the run must have an end in its journal. Older versions wrote the state
+// file and the pointer before the end.
 func (p proof) ended(records []Record) bool {
 	switch {
 	case len(records) == 0:
@@ -58,7 +58,7 @@ func (s *Store) proofOf(run int) (p proof, err error) {
 	return p, nil
 }
 
-// beginOf reads how a run began; false when its journal does not say.
+// beginOf reads the beginning of a run; false if its journal does not contain it.
 func (s *Store) beginOf(run int) (Header, bool) {
 	f, err := s.fs.Open(journalPath(run))
 	if err != nil {

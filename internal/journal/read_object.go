@@ -13,7 +13,7 @@ import (
 // maxReadObject is the most that ReadObject takes into memory, in bytes.
 const maxReadObject = 64 << 20
 
-// DamagedError tells that an object's content is not what its name says.
+// DamagedError means that an object's content does not match its name.
 type DamagedError struct{ Digest string }
 
 func (e *DamagedError) Error() string {
@@ -68,7 +68,7 @@ func (r *objectReader) Read(b []byte) (int, error) {
 
 func (r *objectReader) Close() error { return r.f.Close() }
 
-// ReadObject gives the content of an object of at most 64 MiB, checked.
+// ReadObject returns the verified content of an object of at most 64 MiB.
 func (s *Store) ReadObject(digest string) ([]byte, error) {
 	r, size, err := s.Open(digest)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) ReadObject(digest string) ([]byte, error) {
 	}
 }
 
-// Verify reads an object to its end and tells whether it is sound.
+// Verify reads an object to its end and checks its content.
 func (s *Store) Verify(digest string) error {
 	r, _, err := s.Open(digest)
 	if err != nil {

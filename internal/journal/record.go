@@ -16,8 +16,8 @@ const (
 	// Move is one file change of a batch: before-image, target and temporary
 	// name. It is durable before the temporary exists.
 	Move RecordKind = "move"
-	// Prepared: all of the batch's content is durable beside its place. From
-	// here a recovery may go either way.
+	// Prepared: all of the batch's content is durable beside its place. From here, a recovery can
+	// finish or undo.
 	Prepared RecordKind = "prepared"
 	// Done: every move of the batch is visible and durable.
 	Done RecordKind = "done"
@@ -77,8 +77,8 @@ type Record struct {
 	Summary *Summary `json:"sum,omitempty"`
 	// State is the content of a Stated record. Read omits it; StateAt reads it.
 	State *State `json:"state,omitempty"`
-	// Synced is the last record that was durable when this one was written. The
-	// journal gives it to the first record after each sync.
+	// Synced is the last record that was durable when this one was written. The journal sets it in
+	// the first record after each sync.
 	Synced uint64 `json:"d,omitempty"`
 
 	piece []byte // the payload of a Stated record
@@ -90,7 +90,7 @@ type Summary struct {
 	Changed int    `json:"n,omitempty"`   // addresses changed, including undone changes
 }
 
-// Ends tells whether a record of this kind ends a run.
+// Ends reports whether a record of this kind ends a run.
 func (k RecordKind) Ends() bool { return k == Commit || k == Undone }
 
 // Outcome is how a run ended. The zero value means it has not.
@@ -114,7 +114,7 @@ const (
 	OpRollback Operation = "rollback"
 )
 
-// Header says what a run is. It is written once, in Begin.
+// Header describes a run. It is written once, in Begin.
 type Header struct {
 	Format    int           `json:"format"` // 1
 	Run       int           `json:"run"`    // from 1, never used twice on a host

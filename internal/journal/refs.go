@@ -115,7 +115,7 @@ func (m *marker) search(b []byte) {
 	}
 }
 
-// isHolder looks at the text in front of a digest.
+// isHolder checks the text before a digest.
 func isHolder(before []byte) bool {
 	t := strings.TrimRight(strings.TrimSuffix(string(before), `"`), " ")
 	t = strings.TrimRight(strings.TrimSuffix(t, ":"), " ")

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// choosePacks says which packs go, whole or after what is live in them has been
-// written again. The current pack of this process stays.
+// choosePacks chooses the packs to remove, at once or after their live content has been written
+// again. It never chooses the current pack of this process.
 func (s *Store) choosePacks(d *doomed, live map[string]bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,7 @@ func (s *Store) choosePacks(d *doomed, live map[string]bool) error {
 	return nil
 }
 
-// removePacks writes again what is live in the packs that go, makes that
-// durable, and removes them.
+// removePacks writes the live content of the chosen packs again, syncs it, and removes the packs.
 func (s *Store) removePacks(d doomed) error {
 	if len(d.packs) == 0 {
 		return nil

@@ -13,10 +13,9 @@ import (
 // maxJournal is the most that is read of one journal, in bytes.
 const maxJournal = 1 << 30
 
-// Resume opens an unfinished run for appending and gives what it holds. A torn
-// tail is cut off, durably, before it returns. A journal that is damaged in its
-// middle gives its valid prefix, no Journal and a *CorruptError. The caller
-// holds the lock and closes the Journal.
+// Resume opens an unfinished run for appending and returns its records. It durably cuts off a torn
+// tail before it returns. For a journal that is damaged in its middle, it returns the valid prefix,
+// no Journal and a *CorruptError. The caller must hold the lock and close the Journal.
 func (s *Store) Resume(run int) (*Journal, []Record, error) {
 	b, sc, err := s.scanRun(run)
 	switch {

@@ -90,8 +90,8 @@ func (s *Store) numbers(dir, suffix string) ([]int, error) {
 	return out, nil
 }
 
-// outcome tells how a run ended; began is false when its journal has no
-// readable Begin and shows no sign of one.
+// outcome returns the outcome of a run; began is false if its journal has no readable Begin and no
+// other evidence of it.
 func (s *Store) outcome(run int) (o Outcome, began bool, err error) {
 	info, began, err := s.info(run)
 	return info.Outcome, began, err
@@ -168,7 +168,7 @@ func (s *Store) infoWhole(run int) (RunInfo, bool, error) {
 	return info, true, nil
 }
 
-// ended adds what the last record tells.
+// ended adds the data of the last record.
 func (i RunInfo) ended(last Record) RunInfo {
 	i.Ended, i.Outcome = last.At, last.Outcome
 	if i.Outcome == "" { // an end without a reason is an end

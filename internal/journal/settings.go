@@ -2,7 +2,7 @@ package journal
 
 import "fmt"
 
-// FrozenFile is in the state directory as long as the machine is frozen.
+// FrozenFile exists in the state directory as long as the host is frozen.
 const FrozenFile = "frozen"
 
 // Freeze makes applying be refused until Unfreeze, durably. f.At is set when it
@@ -17,8 +17,8 @@ func (s *Store) Freeze(f Frozen) error {
 // Unfreeze takes a freeze back; without one it does nothing.
 func (s *Store) Unfreeze() error { return s.discard("/" + FrozenFile) }
 
-// Frozen is the freeze in force, or nil. A damaged one is an error, so that
-// nothing is applied by mistake.
+// Frozen returns the freeze in force, or nil. A damaged freeze is an error, so that a run is never
+// applied by accident.
 func (s *Store) Frozen() (*Frozen, error) {
 	var f Frozen
 	ok, err := s.loadSetting("/"+FrozenFile, &f)

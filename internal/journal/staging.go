@@ -85,7 +85,7 @@ func (w *staging) abort(err error) error {
 	return errors.Join(closed, removed)
 }
 
-// commit gives the object its name.
+// commit renames the object to its final name.
 func (w *staging) commit(digest string) error {
 	if err := w.f.Close(); err != nil {
 		_ = w.s.fs.Remove(w.path)
@@ -153,5 +153,5 @@ func copySparse(dst host.File, src sparse, size int64, h hash.Hash) error {
 	return nil
 }
 
-// errShrunk tells that a file got shorter while it was read.
+// errShrunk means that a file became shorter while it was read.
 var errShrunk = errors.New("it got shorter while it was read")

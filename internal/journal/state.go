@@ -14,8 +14,8 @@ type current struct {
 
 func statePath(run int) string { return fmt.Sprintf("/state/%06d.json", run) }
 
-// SaveState keeps what is applied after st.Run, durably, and makes it the
-// current state. Saving the same again changes nothing.
+// SaveState durably stores the applied state after st.Run and makes it the current state. Storing
+// it again changes nothing.
 func (s *Store) SaveState(st State) error {
 	if st.Run < 1 {
 		return fmt.Errorf("cannot save the state of run %d: runs count from 1", st.Run)

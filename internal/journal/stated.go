@@ -72,7 +72,7 @@ func joinPieces(recs []Record) (st State, ok bool, err error) {
 	return st, ok, nil
 }
 
-// isPiece tells whether a payload is a piece of a state, which scanning does not decode.
+// isPiece reports whether a payload is a piece of a state, which scanning does not decode.
 func isPiece(payload []byte) bool { return bytes.HasPrefix(payload, []byte(`{"k":"state",`)) }
 
 // StateAt is the state that a run left; the one of run 0 is empty. A file that is lost or
@@ -138,8 +138,8 @@ func (s *Store) rebuild(run int) (State, error) {
 	return st, nil
 }
 
-// Mend writes the state file in force and the pointer again where they are lost,
-// damaged or late, and tells what it found. The caller holds the lock.
+// Mend writes the state file in force and the pointer again if they are lost, damaged or outdated,
+// and reports what it found. The caller must hold the lock.
 func (s *Store) Mend() ([]string, error) {
 	st, err := s.State()
 	if err != nil {

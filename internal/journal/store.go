@@ -54,9 +54,9 @@ type Store struct {
 	notes   []string
 }
 
-// Open prepares the state directory that is the root of fsys, with the clock of
-// the machine and the default ballast. It makes what is missing and refuses a
-// newer format with a *NewerFormatError. It takes no lock and is cheap.
+// Open opens the state directory at the root of fsys, with the clock of the host and the default
+// ballast. It creates missing files and refuses a newer format with a *NewerFormatError. It takes
+// no lock and is cheap.
 func Open(fsys host.FS) (*Store, error) {
 	return OpenWith(fsys, Options{Ballast: DefaultBallast})
 }
@@ -113,7 +113,7 @@ func (s *Store) pointNowhere() error {
 	return s.saveSealed("/current", current{})
 }
 
-// checkFormat tells whether the state directory says its format.
+// checkFormat reports whether the state directory has a format file.
 func (s *Store) checkFormat() (bool, error) {
 	b, err := s.readAll("/format", 64)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ type Frozen struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Arming says that a run undoes itself unless it is confirmed.
+// Arming means that a run undoes itself unless it is confirmed.
 type Arming struct {
 	Run      int   `json:"run"`
 	Deadline int64 `json:"deadline"` // ns since 1970

@@ -136,7 +136,7 @@ func (p *Program) described(a *action) Action {
 	return Action{Name: a.name, Doc: a.doc, Changes: a.changes, DryRun: a.attrs["dry_run"] != nil, JSON: a.json, Params: p.paramsOf(a.params), Range: a.rng}
 }
 
-// Check tells what is wrong with parameters, before any target is known.
+// Check returns the errors in parameters, before any target is known.
 func (a Action) Check(params map[string]string) diag.List {
 	return CheckParams(fmt.Sprintf("the action %q", a.Name), a.ID(), a.Params, params)
 }
@@ -265,7 +265,7 @@ func (ev *evaluator) actionCommands(s *scope, at *hclsyntax.Attribute) ([]cty.Va
 		return nil, false
 	}
 	if v.IsNull() || !v.CanIterateElements() || v.LengthInt() == 0 {
-		return []cty.Value{v}, true // exec says what is wrong
+		return []cty.Value{v}, true // exec reports the error
 	}
 	var out []cty.Value
 	lists := 0

@@ -17,7 +17,7 @@ func (ps *parser) checkActions() {
 	}
 }
 
-// actionName tells of a name that nothing declares.
+// actionName reports an unknown name.
 func (ps *parser) actionName(a *action, t hcl.Traversal) {
 	name, ok := stepName(t, 1)
 	if !ok {

@@ -24,7 +24,7 @@ type body struct {
 	outputs map[string]*output
 	actions map[string]*action
 	needs   []*need // of a module
-	// exported are the declared inputs of a module that other targets give.
+	// exported are the declared inputs of a module from other targets.
 	exported map[string]*Exported
 	decls    []*decl // in the order of declaration
 }
@@ -83,13 +83,12 @@ func newBody(f *folder) *body {
 		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}, actions: map[string]*action{}, exported: map[string]*Exported{}}
 }
 
-// metaAttributes stand on every state; kinds cannot have attributes of the
-// same name.
+// metaAttributes are allowed on every state; kinds cannot have attributes with these names.
 func metaAttributes() []string {
 	return []string{"for_each", "when", "after", "before", "notify", "listen", "notify_failure", "listen_failure"}
 }
 
-// blockAttributes stand on blocks alone.
+// blockAttributes are allowed only on blocks.
 func blockAttributes() []string { return []string{"rescue", "always"} }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
@@ -97,15 +96,15 @@ func reservedNames() []string {
 	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "exported", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
 }
 
-// attributeOrder gives a body's attributes as they stand in the text; the
-// parser has them in a map.
+// attributeOrder returns a body's attributes in the order of the text; the parser stores them in a
+// map.
 func attributeOrder(attrs hclsyntax.Attributes) []*hclsyntax.Attribute {
 	out := make([]*hclsyntax.Attribute, 0, len(attrs))
 	for _, a := range attrs {
 		out = append(out, a)
 	}
 	slices.SortFunc(out, func(a, b *hclsyntax.Attribute) int {
-		// A program gives attributes that stand in no text of their own.
+		// Attributes of a program can have no text of their own.
 		return cmp.Or(a.SrcRange.Start.Byte-b.SrcRange.Start.Byte, cmp.Compare(a.Name, b.Name))
 	})
 	return out

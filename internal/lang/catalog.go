@@ -16,7 +16,7 @@ func (p *Program) Catalog(in Input) (*catalog.Catalog, diag.List) {
 	return c, ds
 }
 
-// catalog is Catalog that keeps a trail, and gives what made the catalog.
+// catalog is like Catalog, but keeps a trail and also returns the evaluator.
 func (p *Program) catalog(in Input, t *trail) (*catalog.Catalog, *evaluator, diag.List) {
 	p.used = map[string]bool{} // by this target
 	for _, f := range p.root.files {
@@ -138,10 +138,9 @@ func (ev *evaluator) readModules(uses []*moduleUse) []*body {
 	return out
 }
 
-// assignAll gives every scope its variables. Low to high: the default in the
-// module; the repository; the roles; the target groups; the target; and the
-// command line. At each level its data come before its vars, and those before
-// what its module block says.
+// assignAll assigns every scope its variables. The layers are, from low to high: the default in the
+// module, the repository, the roles, the target groups, the target, and the command line. At each
+// level, vars override data, and the module block overrides both.
 func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*moduleUse]*scope, root *scope) {
 	above, testOK := ev.above()
 	declared := map[string]bool{}

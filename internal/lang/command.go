@@ -122,11 +122,11 @@ func (ps *parser) part(c *command, b *hclsyntax.Block) {
 	c.parts = append(c.parts, x)
 }
 
-// ownOfCommand are the attributes that go with a command of a part, not with an action.
+// ownOfCommand are the attributes of a part with a command, not with an action.
 func ownOfCommand() []string { return []string{"changes", "env", "cwd", "user", "timeout"} }
 
-// checkCommands looks at the names in commands. They run for no target, so that only
-// their parameters are known.
+// checkCommands checks the names in commands. Commands have no target, so only their parameters are
+// known.
 func (ps *parser) checkCommands() {
 	if !ps.top {
 		return

@@ -36,7 +36,7 @@ const (
 	plainBody // attributes only
 )
 
-// isBlock tells whether a key begins a block.
+// isBlock reports whether a key begins a block.
 func (k bodyKind) isBlock(key string) bool {
 	switch k {
 	case topBody:
@@ -88,7 +88,7 @@ func inside(block string) bodyKind {
 	return stateBody
 }
 
-// unlabelled tells which blocks have no label.
+// unlabelled reports whether a type of block has no label.
 func unlabelled(block string) bool {
 	return block == "locals" || block == "policy" || block == "ssh" || block == "validation" || block == "expect"
 }

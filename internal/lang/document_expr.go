@@ -66,7 +66,7 @@ func within(as meaning) meaning {
 	return as
 }
 
-// key is a name, or a template that gives one.
+// key returns a name, or a template for one.
 func (d *document) key(n *front.Node) hclsyntax.Expression {
 	if !hclsyntax.ValidIdentifier(n.Text) {
 		if e := d.text(n, templates); e != nil {

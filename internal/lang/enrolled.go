@@ -14,7 +14,7 @@ type enrolled struct {
 	name     string
 	rng      diag.Range
 	labels   *hclsyntax.Attribute
-	waits    *hclsyntax.Attribute // modules that may not go on yet
+	waits    *hclsyntax.Attribute // modules that must wait
 	declared bool                 // by a target block, too
 }
 

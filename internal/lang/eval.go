@@ -24,7 +24,7 @@ func (ev *evaluator) eval(s *scope, each map[string]cty.Value, e hclsyntax.Expre
 	return v, refs, ok && ev.mustKnow(e, v)
 }
 
-// mustKnow reports a value that only a run gives.
+// mustKnow reports a value that only a run provides.
 func (ev *evaluator) mustKnow(e hclsyntax.Expression, v cty.Value) bool {
 	if v.IsWhollyKnown() {
 		return true
@@ -84,8 +84,8 @@ func (ev *evaluator) traced(s *scope, ds diag.List) diag.List {
 	return ds
 }
 
-// begin guards a memo against circles. It gives false when the memo is done,
-// or cannot be.
+// begin guards a memo against cycles. It returns false if the memo is already evaluated, or cannot
+// be.
 func (ev *evaluator) begin(m *memo, name string, rng diag.Range) bool {
 	if m.done {
 		ev.readMemo(m)
@@ -329,7 +329,7 @@ func (ev *evaluator) expand(st *state) {
 	}
 }
 
-// forEach gives the keys, sorted, and their values.
+// forEach returns the keys, sorted, and their values.
 func (ev *evaluator) forEach(a *hclsyntax.Attribute, v cty.Value) (keys []string, vals []cty.Value, ok bool) {
 	rng := rangeOf(a.Expr.Range())
 	ty := v.Type()
@@ -370,8 +370,7 @@ func (ev *evaluator) forEachSet(rng diag.Range, v cty.Value) (keys []string, val
 	return keys, vals, true
 }
 
-// when tells whether an instance or block takes part. ok is false after a
-// diagnostic.
+// when reports whether an instance or block takes part. ok is false after a diagnostic.
 func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs []ref, ok bool) {
 	a := st.decl.attrs["when"]
 	if a == nil {

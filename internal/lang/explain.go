@@ -76,5 +76,5 @@ func typeName(t cty.Type) string {
 	return t.FriendlyName()
 }
 
-// WithLines gives diagnostics about the program's files their source lines.
+// WithLines adds the source lines to diagnostics about the program's files.
 func (p *Program) WithLines(ds diag.List) diag.List { return p.lines(ds) }

@@ -120,7 +120,7 @@ func (ps *parser) atLeast(a *hclsyntax.Attribute) int {
 	return int(n)
 }
 
-// exportedOutput reads what an output says of exporting it.
+// exportedOutput reads the export settings of an output.
 func (ps *parser) exportedOutput(o *output, b *hclsyntax.Block) {
 	at := b.Body.Attributes
 	o.exported = ps.boolOf(at, "exported", false)

@@ -18,7 +18,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// given are the tables of the tree, read once. known tells that there are any.
+// given are the tables of the tree, read once. known is set if there are any.
 type given struct {
 	done, known bool
 	tables      []exported.Table
@@ -217,7 +217,7 @@ func (ev *evaluator) valuesOfTest(e *Exported, typ cty.Type) (map[string]cty.Val
 	return m.AsValueMap(), true
 }
 
-// exportedOfTest are the values that a test gives, by the name of the input.
+// exportedOfTest returns the values of a test, by the name of the input.
 func (ev *evaluator) exportedOfTest() (map[string]cty.Value, diag.Range, bool) {
 	a := ev.in.Test.exported
 	if a == nil {
@@ -236,7 +236,7 @@ func (ev *evaluator) exportedOfTest() (map[string]cty.Value, diag.Range, bool) {
 	return v.AsValueMap(), rng, true
 }
 
-// exports evaluates what the modules of the target export.
+// exports evaluates the exported outputs of the target's modules.
 func (ev *evaluator) exports() {
 	told := map[string]bool{}
 	for _, u := range ev.uses {

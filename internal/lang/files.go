@@ -34,8 +34,8 @@ func (ev *evaluator) filesOf(st *state) *folder {
 	return st.scope.folder
 }
 
-// fileFrom is the folder that an expression of a scope names a file of, when a
-// variable with file = true is in it; nil otherwise.
+// fileFrom returns the directory of the file that an expression names through a variable with file
+// = true; nil if there is no such variable.
 func (ev *evaluator) fileFrom(s *scope, e hclsyntax.Expression) *folder {
 	if s.call == nil {
 		return nil

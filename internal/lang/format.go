@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Format gives the canonical form of a file of the language. A text that does
-// not parse is left alone and reported. It is idempotent.
+// Format returns the canonical form of a file of the language. A text that does not parse is
+// returned unchanged and reported. Format is idempotent.
 func Format(src []byte, file string) ([]byte, diag.List) {
 	if !utf8.Valid(src) {
 		return src, diag.List{diag.Errorf(diag.Range{File: file}, "File is not text", "Files of the language are UTF-8. Save it as UTF-8.")}

@@ -28,8 +28,8 @@ const (
 	wrongForm // a file name that resembles a form and is not valid
 )
 
-// formOf tells from a file's name in which form it is. Data files of a module
-// often are YAML or JSON too, so only names that say fettle count.
+// formOf returns the form of a file by its name. A module often has data files in YAML or JSON too,
+// so only names with fettle count.
 func formOf(name string) form {
 	if strings.HasPrefix(name, ".") {
 		return noForm
@@ -48,8 +48,7 @@ func formOf(name string) form {
 	return noForm
 }
 
-// IsSource tells whether a file of this name, without its folder, is read as
-// configuration.
+// IsSource reports whether a file of this name, without its directory, is read as configuration.
 func IsSource(name string) bool { return formOf(name) > noForm }
 
 // MainFiles returns the possible names of the main file at the top of a repository without git. The
@@ -104,8 +103,8 @@ func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.
 	return ps.hcl(name, src)
 }
 
-// load gives a program the text of another file, of the module or, with // before
-// its path, of the repository.
+// load returns the text of another file for a program: a file of the module or, with // before its
+// path, of the repository.
 func (ps *parser) load(name string) (*front.Source, error) {
 	f := ps.body.folder
 	p, top := strings.CutPrefix(name, "//")
@@ -150,8 +149,8 @@ func (ps *parser) hcl(name string, src []byte) *hclsyntax.Body {
 	return f.Body.(*hclsyntax.Body)
 }
 
-// document makes the body of a document. A document with mistakes has none: no
-// half of it is evaluated.
+// document returns a function that makes the body of a document. A document with errors has no
+// body, so that it is never evaluated in part.
 func (ps *parser) document(in bodyKind) func(*front.Node, *front.Error) *hclsyntax.Body {
 	return func(doc *front.Node, err *front.Error) *hclsyntax.Body {
 		if err != nil {

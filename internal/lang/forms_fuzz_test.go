@@ -6,8 +6,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// fuzzForm demands that no text of a form breaks the front end, and that every
-// mistake has a place in a file.
+// fuzzForm demands that no text of a form breaks the front end, and that every error has a place in
+// a file.
 func fuzzForm(f *testing.F, file string, seeds []string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

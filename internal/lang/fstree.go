@@ -110,8 +110,7 @@ func (t fsTree) Digest(p string) (string, int64, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// folder is a module's own part of a tree: paths are relative to it and do not
-// leave it.
+// folder is the directory of a module in a tree. Paths are relative to it and do not leave it.
 type folder struct {
 	tree repo.Tree
 	dir  string // "." for the top
@@ -150,7 +149,7 @@ func (f *folder) use(full string) {
 	}
 }
 
-// name is the folder for messages.
+// name returns the directory for messages.
 func (f *folder) name() string {
 	if f.dir == "." {
 		return "the top of the repository"
@@ -226,7 +225,7 @@ func (f *folder) Digest(p string) (string, int64, error) {
 	return f.tree.Digest(full)
 }
 
-// Source gives the repository path of a module path.
+// Source returns the repository path of a module path.
 func (f *folder) Source(p string) string { return path.Join(f.dir, p) }
 
 // Whole returns the repository's own tree and path for a module path. Readers that run long after

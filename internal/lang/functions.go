@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// pureFunctions are the functions that need no file. Every one of them gives
-// the same answer anywhere: there is no clock, no randomness, no environment.
+// pureFunctions returns the functions that read no file. They have no clock, randomness or
+// environment, so their results are the same everywhere.
 func pureFunctions() map[string]function.Function {
 	f := map[string]function.Function{
 		"try": tryfunc.TryFunc, "can": tryfunc.CanFunc,
@@ -74,8 +74,8 @@ func conversion(want cty.Type) function.Function {
 	})
 }
 
-// functions is the evaluation context of a folder, without variables. It is
-// made once a folder; children share it.
+// functions returns the evaluation context of a directory, without variables. It is created once
+// for each directory; children share it.
 func (p *Program) functions(f *folder) *hcl.EvalContext {
 	if ctx, ok := p.contexts[f]; ok {
 		return ctx

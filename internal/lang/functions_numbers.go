@@ -13,10 +13,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// rangeNumbers is how many numbers range gives at most.
+// rangeNumbers is the maximum number of elements that range returns.
 const rangeNumbers = 1024
 
-// rangeFunc is the function range with an error that says what to do.
+// rangeFunc is the function range with a more helpful error.
 func rangeFunc() function.Function {
 	return wrapped(stdlib.RangeFunc, func(v cty.Value, err error) (cty.Value, error) {
 		if err != nil && strings.Contains(err.Error(), strconv.Itoa(rangeNumbers)) {
@@ -45,8 +45,8 @@ func wrapped(f function.Function, outcome func(cty.Value, error) (cty.Value, err
 	})
 }
 
-// checkDivisions makes the divisions of an expression or a body refuse zero, which
-// otherwise gives a number that is infinite.
+// checkDivisions makes the divisions of an expression or a body refuse zero, which would give an
+// infinite number.
 func checkDivisions(n hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(n, func(n hclsyntax.Node) hcl.Diagnostics {
 		b, ok := n.(*hclsyntax.BinaryOpExpr)

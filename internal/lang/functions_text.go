@@ -281,8 +281,8 @@ func repeatFunc() function.Function {
 	})
 }
 
-// bounded refuses a number above 1,000 as argument i of f: a small text must
-// not ask for a result that fills the memory.
+// bounded refuses a number above 1,000 as argument i of f, because a small text could otherwise
+// fill the memory.
 func bounded(f function.Function, i int) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// FuzzCatalog demands that no text breaks the front end, that mistakes have a
-// place or a reason, and that formatting settles at once.
+// FuzzCatalog demands that no text breaks the front end, that errors have a place or a reason, and
+// that formatting settles at once.
 func FuzzCatalog(f *testing.F) {
 	for _, s := range []string{
 		"", "vars = { a = 1 }", `file "/a" { content = "x" }`,

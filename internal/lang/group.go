@@ -125,7 +125,7 @@ func anyOf(v cty.Value) ([]string, bool) {
 	return out, true
 }
 
-// matches tells whether a target with these labels belongs to the group.
+// matches reports whether a target with these labels belongs to the group.
 func (g *group) matches(t *target, labels map[string]string) bool {
 	if g.names != nil {
 		named := false

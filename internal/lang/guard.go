@@ -7,9 +7,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// The limits of one source text. The parser recurses without a limit of its
-// own, so what it is given must be bounded before: a stack overflow cannot be
-// caught.
+// The limits of one source text. The recursion of the parser is unlimited, so its input must be
+// limited first: a stack overflow cannot be caught.
 const (
 	// MaxFile is the size of a source or template file in bytes.
 	MaxFile = 1 << 20
@@ -36,8 +35,8 @@ func tooLarge(src []byte, file string) diag.List {
 		"The file has %d bytes, and the limit is %d. Split it, or use source for content that is no template.", len(src), MaxFile)}
 }
 
-// guard refuses a text that the parser might not survive. It gives one
-// diagnostic, with a position, or none.
+// guard refuses a text that could crash the parser. It returns one diagnostic with a position, or
+// none.
 func guard(src []byte, file string, kind syntax) diag.List {
 	if ds := tooLarge(src, file); ds.HasErrors() {
 		return ds

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Kinds gives the schema of every kind that the repository's top level can
-// use, sorted by name: those written in Go, the standard library's, and its own.
+// Kinds returns the schema of every kind that the repository's top level can use, sorted by name:
+// those written in Go, the standard library's, and its own.
 func (p *Program) Kinds() []kind.Kind {
 	var out []kind.Kind
 	for _, k := range p.kinds {
@@ -32,8 +32,8 @@ func (p *Program) Kinds() []kind.Kind {
 	return out
 }
 
-// ModuleKinds gives the schema of every kind that a folder of modules/ defines
-// for itself, by folder, then by name; a name may come several times.
+// ModuleKinds returns the schema of every kind that a directory of modules/ defines for itself,
+// sorted by directory and name; a name can occur several times.
 func (p *Program) ModuleKinds() ([]kind.Kind, diag.List) {
 	list, err := p.tree.ReadDir("modules")
 	if err != nil {

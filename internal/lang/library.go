@@ -49,7 +49,7 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 	return ds
 }
 
-// has tells whether the library has a kind, without parsing it.
+// has reports whether the library has a kind, without parsing it.
 func (l library) has(kind string) bool { return l.file[kind] != "" }
 
 // libraryKind returns a kind of the library, nil if the library does not have it, and the errors of

@@ -128,7 +128,7 @@ func ParseSnapshot(src []byte) (Snapshot, error) {
 	return s, nil
 }
 
-// lookup is a Lookup with its value, once it was asked for.
+// lookup is a Lookup with its cached value.
 type lookup struct {
 	Lookup
 	done bool
@@ -207,8 +207,7 @@ func (ps *parser) duration(a *hclsyntax.Attribute) time.Duration {
 	return d
 }
 
-// lookupRef puts lookup.NAME into the tree. A lookup is known in the folder that
-// declares it.
+// lookupRef adds lookup.NAME to the tree. A lookup is visible in the directory that declares it.
 func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
 	f := s.body.folder
 	name, ok := stepName(t, 1)
@@ -231,7 +230,7 @@ func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
 	return true
 }
 
-// read gives the value of a lookup's snapshot.
+// read returns the value of a lookup's snapshot.
 func (l *lookup) read(f *folder, file string) (cty.Value, diag.List) {
 	refresh := "Run: fettle lookup refresh " + l.Name + " — it asks " + l.Source() + " and writes " + l.Snapshot() + ", which belongs into the repository."
 	src, err := f.ReadFile(file)
@@ -273,8 +272,8 @@ func snapshotsOf(f *folder, e hclsyntax.Expression) string {
 	return text
 }
 
-// CheckURL refuses what a lookup cannot ask: other schemes than http and https,
-// and passwords, which would stand in the repository for all to read.
+// CheckURL refuses URLs that a lookup must not use: schemes other than http and https, and
+// passwords, which every reader of the repository could read.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

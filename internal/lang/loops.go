@@ -9,12 +9,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxLoops is how many elements the loops of one target go through in all. A nested loop
-// multiplies, so that a short text could loop as long as the time limit permits; the count
-// ends it on every machine at the same place.
+// maxLoops is the maximum number of elements that the loops of one target process. Nested loops
+// multiply, so a short text could loop until the time limit. The count ends it at the same place on
+// every host.
 const maxLoops = 1_000_000
 
-// loops counts the elements that loops go through, for the target at hand.
+// loops counts the elements that the loops of the current target process.
 type loops struct {
 	most  int64 // of elements
 	count atomic.Int64
@@ -79,7 +79,7 @@ func manyLoopsDetail() string {
 		"A loop inside of another multiplies: compute the inner one once, in a local.", maxLoops)
 }
 
-// compute gives the value of an expression. ok is false after a diagnostic.
+// compute returns the value of an expression. ok is false after a diagnostic.
 func (ev *evaluator) compute(s *scope, e hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, ok bool) {
 	v, hds := e.Value(ctx)
 	if ev.looped(e) {
@@ -92,8 +92,8 @@ func (ev *evaluator) compute(s *scope, e hclsyntax.Expression, ctx *hcl.EvalCont
 	return v, true
 }
 
-// looped reports too many loops, once: after that no loop of the target gives a value, and
-// try would hide it.
+// looped reports too many loops, once. After that no loop of the target has a value, and try would
+// hide it.
 func (ev *evaluator) looped(e hclsyntax.Expression) bool {
 	l := ev.prog.loops
 	if !l.over() {

@@ -33,7 +33,7 @@ type Given struct {
 type Need struct {
 	Name, Folder string
 	Level        string // one of NeedLevels
-	// Layer tells that it was imposed from outside; By is then the level that did.
+	// Layer is set if a level imposed the need; By is then that level.
 	Layer bool
 	By    string
 	Range diag.Range
@@ -114,7 +114,7 @@ func (p *Program) needsOf(r *reports, levels []*level, uses []*moduleUse, alone 
 	return out
 }
 
-// addNeed adds what a layer imposes: where the module needs it anyway, the higher level
+// addNeed adds a need that a layer imposes. If the module already has that need, the higher level
 // counts.
 func addNeed(list []resolved, layer resolved) []resolved {
 	for i, n := range list {
@@ -128,8 +128,8 @@ func addNeed(list []resolved, layer resolved) []resolved {
 	return append(list, layer)
 }
 
-// called resolves a name: to the use with that name, or else to all uses of the directory
-// modules/NAME.
+// called resolves a name to the use with that name. If there is none, it returns all uses of the
+// directory modules/NAME.
 func (x *resolver) called(name string) []*moduleUse {
 	var byFolder []*moduleUse
 	for _, u := range x.uses {
@@ -289,7 +289,7 @@ func (ev *evaluator) orderModules() {
 	}
 }
 
-// alone tells whether a test is about a module without a target.
+// alone reports whether a test is about a module without a target.
 func alone(t *Test) bool { return t != nil && t.target == nil }
 
 // used are the modules of targets that have the same ones.
@@ -308,7 +308,7 @@ func (u *used) folders() []string {
 
 // usedBy returns the modules of a target, with their needs. Errors in the list are reported. Errors
 // in a module or in its needs concern the targets that have the module, and are added to their
-// mistakes.
+// Mistakes.
 func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *used {
 	key, alike := belowOf(levels)
 	if u := shared[key]; u != nil && alike {

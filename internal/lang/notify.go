@@ -111,7 +111,7 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 	return nil
 }
 
-// noAction refuses what only notify can hold.
+// noAction refuses a reference with an action, which only notify accepts.
 func (ev *evaluator) noAction(r actionRef, name string) {
 	if r.immediate || r.action != "" {
 		ev.errorf(r.rng, "Action where a state is expected", "%s orders states. Write the state without its action, or use notify.", name)

@@ -77,7 +77,7 @@ func (ev *evaluator) output(s *scope, name string) *memo {
 	return m
 }
 
-// outputOf gives the value of an output the type that is declared.
+// outputOf converts the value of an output to its declared type.
 func (ev *evaluator) outputOf(name string, o *output, v cty.Value) (cty.Value, bool) {
 	out, err := convert.Convert(v, o.typ)
 	if err != nil {
@@ -98,8 +98,8 @@ func (ev *evaluator) outputsInto(vals map[string]cty.Value, s *scope) bool {
 	return true
 }
 
-// invocationOutput is an output of an invocation of a defined kind; nil when the
-// invocation has a mistake, which is reported where it is.
+// invocationOutput returns an output of an invocation of a defined kind; nil if the invocation has
+// an error, which is reported at its place.
 func (ev *evaluator) invocationOutput(in *instance, name string) *memo {
 	s := ev.open(in)
 	if s == nil {
@@ -114,7 +114,7 @@ func (ev *evaluator) moduleValue(r ref, t hcl.Traversal, path []string, tree *na
 	name, named := stepName(t, at)
 	switch {
 	case !s.assigned:
-		if s.vars == nil { // asked for by the variables of a module
+		if s.vars == nil { // requested by the variables of a module
 			ev.errorf(r.rng, "Module is not known yet", "Variables are known before any module, so they cannot be made of what a module gives. Use %s in a state or in locals.", traversalText(t))
 		}
 		return nil, false

@@ -12,8 +12,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// parseFolder reads the files of a folder that are configuration, in the order
-// of their names.
+// parseFolder reads the configuration files of a directory, in the order of their names.
 func (p *Program) parseFolder(f *folder, top bool) (*body, diag.List) {
 	return p.parseFiles(f, "", top)
 }
@@ -70,7 +69,7 @@ func (ps *parser) contents(b *hclsyntax.Body) {
 	}
 }
 
-// attribute reads what may stand outside of any block.
+// attribute reads an attribute outside of any block.
 func (ps *parser) attribute(a *hclsyntax.Attribute) {
 	switch {
 	case ps.in == nil && ps.top && a.Name == "vars" && ps.prog.top.vars == nil:
@@ -139,7 +138,7 @@ func (ps *parser) block(b *hclsyntax.Block) {
 	}
 }
 
-// misplaced says what is wrong with a block of this type here, "" for nothing.
+// misplaced describes why a block of this type is not allowed here, "" if it is.
 func (ps *parser) misplaced(block string) (summary, detail string) {
 	top := ps.in == nil && ps.top
 	switch block {

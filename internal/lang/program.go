@@ -3,10 +3,9 @@
 //	p, ds := lang.Load(tree, lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files()})
 //	c, ds := p.Catalog(lang.Input{Target: "web1", Facts: facts})
 //
-// It is pure: files come from the tree alone, and neither clock, environment
-// nor map order has a part in the result. Bad input gives diagnostics with a
-// place, never a panic; texts that would break the parser are refused before
-// it sees them.
+// It is pure: files are read only from the tree, and the result does not depend on clock,
+// environment or map order. Bad input gives diagnostics with a place, never a panic. Texts that
+// would crash the parser are refused first.
 package lang
 
 import (
@@ -57,8 +56,8 @@ type Watched interface {
 	Working(diag.Range)
 }
 
-// Program is a repository that has been read. It keeps what it parsed, so that
-// several targets cost little more than one. It is not safe for concurrent use.
+// Program is a repository that has been read. It caches parsed files, so that several targets cost
+// little more than one. It is not safe for concurrent use.
 type Program struct {
 	tree     repo.Tree
 	kinds    map[string]*kind.Kind
@@ -71,7 +70,7 @@ type Program struct {
 	commands map[string]*command
 	builtin  Options // its actions and commands
 	top      level
-	modules  map[string]parsed // by folder
+	modules  map[string]parsed // by directory
 	anywhere *anywhere         // nil until the first use
 
 	working    func(diag.Range)
@@ -136,7 +135,7 @@ func (p *Program) newFolder(tree repo.Tree, dir string) *folder {
 	return &folder{tree: tree, dir: dir, prog: p, lookups: map[string]*lookup{}}
 }
 
-// module reads the module in a folder, once.
+// module reads the module in a directory, once.
 func (p *Program) module(dir string) (*body, diag.List) {
 	m, ok := p.modules[dir]
 	if !ok {
@@ -156,8 +155,7 @@ type parsed struct {
 	ds   diag.List
 }
 
-// lines gives diagnostics their source lines.
-// None of them repeats a secret.
+// lines adds source lines to diagnostics. None of them repeats a secret.
 func (p *Program) lines(ds diag.List) diag.List {
 	ds = p.secrets.masked(ds)
 	for i, d := range ds {

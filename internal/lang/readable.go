@@ -32,7 +32,7 @@ func readable(src []byte, file string) diag.List {
 	return nil
 }
 
-// turnsText tells the characters that set the direction of text by force.
+// turnsText reports characters that force the direction of text.
 func turnsText(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // at is a diagnostic about n bytes of a source from i on.

@@ -58,7 +58,7 @@ func onlyLevels(b *hclsyntax.Body) bool {
 	return true
 }
 
-// samePath tells whether two trees give the same for a path.
+// samePath reports whether two trees have the same content at a path.
 func samePath(a, b repo.Tree, p string) bool {
 	x, xerr := a.Stat(p)
 	y, yerr := b.Stat(p)

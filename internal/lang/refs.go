@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// names is a tree of values by name, from which variables are made: an
-// expression gets just what it names.
+// names is a tree of values by name, from which variables are made. An expression gets exactly the
+// values that it names.
 type names struct {
 	leaf cty.Value
 	kids map[string]*names
@@ -21,7 +21,7 @@ type names struct {
 func (n *names) set(path []string, v cty.Value) {
 	for _, p := range path {
 		if n.leaf != cty.NilVal {
-			return // all of it is there already
+			return // already complete
 		}
 		if n.kids == nil {
 			n.kids = map[string]*names{}
@@ -65,7 +65,7 @@ func (ev *evaluator) variables(s *scope, each map[string]cty.Value, ts []hcl.Tra
 	return vars, refs, true
 }
 
-// variable puts what one traversal names into the tree.
+// variable adds the value of one traversal to the tree.
 func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Traversal, tree *names) ([]ref, bool) {
 	rng := rangeOf(t.SourceRange())
 	root := t.RootName()

@@ -92,8 +92,8 @@ func (m *relocation) fields(v reflect.Value) {
 	}
 }
 
-// diagnostics moves what the parser says about the text, places inside of its
-// sentences too.
+// diagnostics relocates the parser's diagnostics about the text, including places in their
+// sentences.
 func (m *relocation) diagnostics(ds hcl.Diagnostics) {
 	inside := regexp.MustCompile(regexp.QuoteMeta(m.node.Src.Name) + `:(\d+),(\d+)-(\d+,)?\d+`)
 	text := front.NewSource("", []byte(m.node.Text))

@@ -50,7 +50,7 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 	return out, nil
 }
 
-// laterHint says how to name what is known only later.
+// laterHint adds advice for names that are only known later.
 func laterHint(ds diag.List) diag.List {
 	for i, d := range ds {
 		if strings.Contains(d.Summary, "ariable") {

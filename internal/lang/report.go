@@ -22,8 +22,8 @@ type templateError struct{ list diag.List }
 
 func (e *templateError) Error() string { return e.list.Err().Error() }
 
-// fromHCL turns a parser's diagnostics into ours. A mistake inside a template
-// that a function rendered keeps its place there, and gets the call as trace.
+// fromHCL converts a parser's diagnostics. An error inside a template that a function rendered
+// keeps its place there, and gets the call as trace.
 func fromHCL(in hcl.Diagnostics) diag.List {
 	var out diag.List
 	for _, d := range in {
@@ -61,8 +61,7 @@ func templateDiagnostics(d *hcl.Diagnostic) diag.List {
 	return out
 }
 
-// reports collects diagnostics. The same mistake, met twice on different ways,
-// is kept once.
+// reports collects diagnostics. An error that occurs twice is kept once.
 type reports struct {
 	list diag.List
 	seen map[string]bool
@@ -84,7 +83,7 @@ func (r *reports) errorf(rng diag.Range, summary, detail string, args ...any) {
 	r.add(diag.Errorf(rng, summary, detail, args...))
 }
 
-// errorIn reports a mistake in a scope.
+// errorIn reports an error in a scope.
 func (ev *evaluator) errorIn(s *scope, rng diag.Range, summary, detail string, args ...any) {
 	ev.add(diag.Errorf(rng, summary, detail, args...).UsedAt(s.trace))
 }

@@ -26,7 +26,7 @@ type Revisions struct {
 // mostTwins bounds how many are kept.
 const mostTwins = 1 << 10
 
-// Between begins to compare. Both programs are without mistakes.
+// Between starts a comparison. Both programs must have no errors.
 func Between(a, b *Sharing) *Revisions {
 	old, now := a.prog, b.prog
 	r := &Revisions{sides: [2]*Sharing{a, b}, twins: map[[2]*model]*twins{}, same: map[string]bool{}, dirty: map[string]bool{}, top: true}
@@ -36,8 +36,7 @@ func Between(a, b *Sharing) *Revisions {
 	return r
 }
 
-// levelsIn tells whether a file of the top level is not there, or declares levels
-// alone.
+// levelsIn reports whether a file of the top level is missing, or declares only levels.
 func (p *Program) levelsIn(file string) bool {
 	return p.onlyLevels[file] || !contains(p.root.files, file)
 }
@@ -61,8 +60,8 @@ func (r *Revisions) Now(in Input, was Shared) (Shared, diag.List) {
 	})
 }
 
-// twin finds what a model of the second revision can take from the catalog of the
-// same target at the first, nil for nothing.
+// twin returns the parts of a model of the second revision that can be reused. They belong to the
+// catalog of the same target at the first revision. The result is nil if there are none.
 func (r *Revisions) twin(m *model, was Shared) *twin {
 	r.compare()
 	if !r.top || r.dirty["."] || !r.sameSecrets() {
@@ -83,7 +82,7 @@ func (r *Revisions) twin(m *model, was Shared) *twin {
 	return &twin{twins: t, was: was}
 }
 
-// compare looks at what was read since it looked last.
+// compare compares the reads since the last call.
 func (r *Revisions) compare() {
 	for i, s := range r.sides {
 		for _, x := range s.prog.readOrder[r.seen[i]:] {
@@ -104,7 +103,7 @@ func (r *Revisions) samePath(p string) bool {
 	return same
 }
 
-// sameSecrets tells whether no secret has a part, or all are the same.
+// sameSecrets reports whether no secret is used, or all are the same.
 func (r *Revisions) sameSecrets() bool {
 	if len(r.sides[0].prog.secrets.known)+len(r.sides[1].prog.secrets.known) == 0 {
 		return true
@@ -133,7 +132,7 @@ func (r *Revisions) sameBelow(p string) bool {
 	return true
 }
 
-// sameValue tells whether two values are the very same.
+// sameValue reports whether two values are identical.
 func sameValue(a, b cty.Value) bool {
 	if a == cty.NilVal || b == cty.NilVal {
 		return a == b

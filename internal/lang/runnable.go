@@ -141,8 +141,7 @@ func (p *Program) checkName(r *reports, c *command, actions []Declared) {
 	}
 }
 
-// checkPart tells of an action that is not there, and of parameters that it does not
-// have or cannot do without.
+// checkPart reports an unknown action, and unknown or missing parameters.
 func (p *Program) checkPart(r *reports, x *part, actions []Declared) {
 	if x.action == "" {
 		return

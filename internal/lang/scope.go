@@ -30,7 +30,7 @@ type evaluator struct {
 	all     []*scope // the top level and the modules, in order
 	owners  owners
 	factSet map[*body]map[string]cty.Value
-	outputs map[string]string // that a test gives, by state
+	outputs map[string]string // of a test, by state
 	asked   map[string]bool   // states whose output is used
 	uses    []*moduleUse
 	needsOf map[*moduleUse][]resolved
@@ -180,8 +180,8 @@ func (ev *evaluator) declare(s *scope, decls []*decl, parent *state) {
 	}
 }
 
-// resolveKind finds the kind of a declaration: Go, standard library, the
-// repository's top, the module itself.
+// resolveKind finds the kind of a declaration: in Go, in the standard library, at the repository's
+// top, or in the module itself.
 func (ev *evaluator) resolveKind(st *state) bool {
 	d := st.decl
 	if d.group {

@@ -27,7 +27,7 @@ type Secrets interface {
 	Secret(name string) (kind.Secret, error)
 }
 
-// ErrPlaceholder: the secret is there, and need not be opened.
+// ErrPlaceholder: the secret exists, but need not be decrypted.
 var ErrPlaceholder = errors.New("it cannot be opened here")
 
 // secrets has the secrets that a program used, so that no message shows them.
@@ -125,7 +125,8 @@ func (p *Program) Placeholders() []string { return slices.Sorted(maps.Keys(p.sec
 // Secret implements kind.Files.
 func (f *folder) Secret(name string) (kind.Secret, error) { return f.prog.secret(name) }
 
-// secretFunc gives the text of a secret, without the newline at its end, marked.
+// secretFunc returns the function for the text of a secret, marked and without the newline at its
+// end.
 func secretFunc(f *folder) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "name", Type: cty.String}},
@@ -144,7 +145,7 @@ func secretFunc(f *folder) function.Function {
 	})
 }
 
-// outOfPlace says where a secret may stand.
+// outOfPlace returns the diagnostic with the places where a secret is allowed.
 func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
 	return diag.Errorf(rng, "Secret out of place", "This value comes of a secret, and %s is shown in lists, plans and logs. A secret may be in the content, secret or template of a file, in a region of one (file_line, file_block, ini_key and the like), in the password_hash of a user, and in env of an exec. Let the program read it from such a file.", where)
 }

@@ -137,7 +137,7 @@ func TestSecretsInExpressions(t *testing.T) {
 	}
 }
 
-// TestTellsNoSecret: the text of a mistake does not repeat what it is about.
+// TestTellsNoSecret: the text of an error does not repeat what it is about.
 func TestTellsNoSecret(t *testing.T) {
 	for _, e := range []string{`parseint(secret("pw"), 10)`, `parseint(upper(secret("pw")), 10)`, `{ a = 1 }[secret("pw")]`, `{ a = 1 }[upper(secret("pw"))]`, `jsondecode(secret("pw"))`} {
 		p, _ := Load(repo.MapTree(map[string]string{"secrets/pw.age": "x", "fettle.hcl": "target \"a\" {}\nlocals { x = " + e + " }\n"}), Options{})

@@ -102,8 +102,8 @@ func (s *Sharing) catalog(in Input, make maker) (Shared, diag.List) {
 	return out, ds
 }
 
-// plainStates tells whether a catalog is all there: nothing of it waits for a
-// run, and no program made any of it.
+// plainStates reports whether a catalog is complete: no state waits for a run, and no program
+// generated a state.
 func plainStates(c *catalog.Catalog) bool {
 	return len(c.Results) == 0 && !slices.ContainsFunc(c.Nodes, func(n catalog.Node) bool { return n.Unknown || n.Kind != nil && n.Kind.Expand != nil })
 }
@@ -143,7 +143,7 @@ func (s *Sharing) class(t *target, levels []*level, in Input) string {
 	return b.String()
 }
 
-// ownNames are the variables that a target itself gives.
+// ownNames returns the variables that a target itself sets.
 func ownNames(t *target) map[string]bool {
 	out := map[string]bool{}
 	if t.vars == nil {
@@ -199,8 +199,7 @@ func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
 	return m.makeBeside(t, levels, in, nil)
 }
 
-// makeBeside is make that takes from a twin what is the same there; nil has
-// nothing.
+// makeBeside is like make, but reuses equal parts of a twin; nil has none.
 func (m *model) makeBeside(t *target, levels []*level, in Input, w *twin) (Shared, bool) {
 	ev := m.ev
 	if ev.trail.broken {
@@ -255,7 +254,7 @@ func (m *model) again(t *target, in Input, value cty.Value, w *twin) bool {
 	return len(ev.list) == 0
 }
 
-// vars gives the variables of modules that are the target's own their values.
+// vars assigns the variables of modules that depend on the target.
 func (m *model) vars(own layer, w *twin) bool {
 	ev := m.ev
 	for _, s := range m.scopes {
@@ -285,8 +284,8 @@ func (m *model) vars(own layer, w *twin) bool {
 	return true
 }
 
-// sameUnit makes a decision again, and tells whether it is the same. The inside
-// of an invocation gets its variables.
+// sameUnit repeats a decision, and reports whether the result is the same. The inside of an
+// invocation gets its variables.
 func (ev *evaluator) sameUnit(u unit) bool {
 	switch {
 	case u.inner != nil:

@@ -45,8 +45,7 @@ func (p *Program) ways(r *reports) *ways {
 	return &ways{reports: r, prog: p, bad: map[*hclsyntax.Attribute]bool{}}
 }
 
-// nowhere reports an ssh block in a repository whose only target is the machine
-// that fettle runs on.
+// nowhere reports an ssh block in a repository whose only target is the local host.
 func (w *ways) nowhere() {
 	if b := w.prog.top.ssh; b != nil {
 		w.errorf(rangeOf(b.DefRange()), "Nothing to reach", "The repository declares no target, so the only one is the machine that fettle runs on. Declare target \"NAME\" {} for each host.")
@@ -92,7 +91,7 @@ type way struct {
 	target string
 }
 
-// wrong reports a mistake of an attribute.
+// wrong reports an error of an attribute.
 func (w *way) wrong(a *hclsyntax.Attribute, rng diag.Range, err error) {
 	w.bad[a] = true
 	w.errorf(rng, "Invalid ssh", "%s This is for the target %q.", sentence(err), w.target)
@@ -129,7 +128,7 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 	return v, !v.IsNull()
 }
 
-// foreign refuses what is not known before a host is reached.
+// foreign refuses values that are unknown before a host is reached.
 func (w *way) foreign(a *hclsyntax.Attribute) diag.List {
 	for _, t := range a.Expr.Variables() {
 		if name := t.RootName(); name != "target" {

@@ -59,7 +59,7 @@ func checkSSHHost(host string) error {
 	return plainWord("host", host, shellMarks+"/,[]=")
 }
 
-// isAddress tells whether a text is an IPv6 address, with a zone or without.
+// isAddress reports whether a text is an IPv6 address, with a zone or without.
 func isAddress(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.Is6()
@@ -120,7 +120,7 @@ var sshRefused = [...]struct{ why, names string }{
 	{"it is a part of the file of ssh, and no option", "Host Match Include IgnoreUnknown"},
 }
 
-// checkSSHOption looks at one option. The case of its name does not count.
+// checkSSHOption checks one option. Its name is case-insensitive.
 func checkSSHOption(name, value string) error {
 	same := func(known string) bool { return strings.EqualFold(known, name) }
 	if !slices.ContainsFunc(sshOptions[:], same) {
@@ -147,7 +147,7 @@ func checkSSHOption(name, value string) error {
 	return nil
 }
 
-// checkJumps looks at what ssh makes a command line of.
+// checkJumps checks a value that ssh uses in a command line.
 func checkJumps(value string) error {
 	for _, hop := range strings.Split(value, ",") {
 		word := strings.TrimPrefix(hop, "ssh://")

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Suggest gives " Did you mean "x"?" for the nearest of the names that exist,
-// or a list of them when they are few, or "".
+// Suggest returns " Did you mean "x"?" for the nearest existing name, a list of all names if there
+// are few, or "".
 func Suggest(given string, names []string) string {
 	if near := Near(given, names); near != "" {
 		return near
@@ -19,8 +19,8 @@ func Suggest(given string, names []string) string {
 	return ""
 }
 
-// Near gives " Did you mean "x"?" for the nearest of the names that exist, or "". It
-// is for messages that list the names already.
+// Near returns " Did you mean "x"?" for the nearest existing name, or "". It is for messages that
+// already list the names.
 func Near(given string, names []string) string {
 	best := diag.Nearest(given, names, len(given)/3+2)
 	if best == "" {

@@ -34,7 +34,7 @@ func (ev *evaluator) touch() {
 	}
 }
 
-// mark is how much was read so far; since tells whether more was since then.
+// mark returns the number of reads so far; since reports whether there were more after that.
 func (ev *evaluator) mark() int {
 	if ev.trail == nil {
 		return 0
@@ -44,7 +44,7 @@ func (ev *evaluator) mark() int {
 
 func (ev *evaluator) since(mark int) bool { return ev.mark() > mark }
 
-// readMemo notes that a value is used that is there already.
+// readMemo records the use of a value that is already evaluated.
 func (ev *evaluator) readMemo(m *memo) {
 	if m.own {
 		ev.touch()
@@ -91,21 +91,21 @@ func (ev *evaluator) madeVar(s *scope, name string, mark int) {
 	t.own[s][name] = true
 }
 
-// decided notes what was decided of the target.
+// decided records a decision that depends on the target.
 func (ev *evaluator) decided(u unit, mark int) {
 	if t := ev.trail; t != nil && !t.again && ev.since(mark) {
 		t.units = append(t.units, u)
 	}
 }
 
-// unshared notes that what was read since the mark cannot be made again.
+// unshared records that the reads since the mark cannot be repeated.
 func (ev *evaluator) unshared(mark int) {
 	if ev.trail != nil && ev.since(mark) {
 		ev.trail.broken = true
 	}
 }
 
-// linked notes that a module names another one.
+// linked records that a module refers to another module.
 func (ev *evaluator) linked(from, to *scope) {
 	if t := ev.trail; t != nil {
 		t.links[[2]*scope{from.module(), to}] = true

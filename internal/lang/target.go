@@ -53,9 +53,9 @@ type Target struct {
 	// Mistakes are the errors in the modules and in their needs, as text for users. Compiling the
 	// target reports them with their places.
 	Mistakes []string
-	// Enrolled tells that an enrolled block names it, Declared that a target block does.
+	// Enrolled is set if an enrolled block names it, Declared if a target block does.
 	Enrolled, Declared bool
-	SSH                *SSH // how it is reached; nil: it is the machine that fettle runs on
+	SSH                *SSH // ssh settings; nil: it is the local host
 	Range              diag.Range
 }
 
@@ -73,8 +73,8 @@ func (ps *parser) target(b *hclsyntax.Block) {
 	ps.prog.targets = append(ps.prog.targets, &target{level: l, labels: b.Body.Attributes["labels"]})
 }
 
-// Targets lists the targets in the order of declaration; the implicit one when
-// the repository declares none. The list is nil where one of them has a mistake.
+// Targets returns the targets in the order of declaration, or the implicit target if the repository
+// declares none. The list is nil if a target has an error.
 func (p *Program) Targets() ([]Target, diag.List) {
 	r := &reports{}
 	w := p.ways(r)
@@ -107,8 +107,8 @@ func (p *Program) Targets() ([]Target, diag.List) {
 	return out, finish(p, r.list)
 }
 
-// belowOf names the levels below a target. alike tells that targets with the same ones
-// have the same modules, which need the same.
+// belowOf names the levels below a target. alike is set if targets with the same levels have the
+// same modules with the same needs.
 func belowOf(levels []*level) (key string, alike bool) {
 	var b strings.Builder
 	for _, l := range levels[:len(levels)-1] {
@@ -252,7 +252,7 @@ func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 	return uses
 }
 
-// checkModule tells whether the folder of a module is there.
+// checkModule reports whether the directory of a module exists.
 func (p *Program) checkModule(r *reports, u *moduleUse) bool {
 	if strings.Contains(u.dir, ":/") || strings.Contains(u.dir, "::") || strings.HasPrefix(u.dir, "git@") {
 		r.errorf(u.rng, "Module from elsewhere", "A module is read from a folder of this repository, so that it compiles anywhere and always the same. Take it in with: fettle module add %s %s — and leave the source out.", u.name, strings.TrimPrefix(u.dir, "git::"))

@@ -12,9 +12,8 @@ import (
 // maxTemplates is how deep templates may render templates.
 const maxTemplates = 16
 
-// Template renders a template file of the folder. Only vars and functions can
-// be named in it; a value is never read as a template again. The text has the
-// marks of the secrets in it.
+// Template renders a template file of the directory. It can only use vars and functions; a value is
+// never parsed as a template. The result has the marks of the secrets in it.
 func (f *folder) Template(p string, vars map[string]cty.Value) (cty.Value, diag.List) {
 	src, err := f.ReadFile(p)
 	if err != nil {
@@ -60,8 +59,7 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 	return e, nil
 }
 
-// templateText is a rendered template as text; null and unknown are mistakes,
-// never the word.
+// templateText returns a rendered template as text; null and unknown are errors.
 func templateText(v cty.Value, name string) (cty.Value, diag.List) {
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || s.IsNull() || !s.IsKnown() {

@@ -47,7 +47,7 @@ type Expect struct {
 // ID names a test: its file and its name.
 func (t *Test) ID() string { return t.File + " " + t.Name }
 
-// Module is the folder of the module that the test belongs to, "" at the top.
+// Module is the directory of the module that the test belongs to, "" at the top.
 func (t *Test) Module() string { return t.dir }
 
 // Prefix returns the prefix of the module's states in a result.
@@ -58,7 +58,7 @@ func (t *Test) Prefix() string {
 	return modulePrefix(path.Base(t.dir))
 }
 
-// Tests reads all tests of a repository, by file, then as they stand.
+// Tests returns all tests of a repository, by file and position.
 func (p *Program) Tests() ([]*Test, diag.List) {
 	r := &testReader{p: p, seen: map[string]diag.Range{}}
 	r.folder("", "tests")
@@ -143,7 +143,7 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	r.tests = append(r.tests, t)
 }
 
-// expect reads what a test wants. Everything is known before anything runs.
+// expect reads the expectations of a test. All of them are known before any evaluation.
 func (ps *parser) expect(b *hclsyntax.Block) Expect {
 	e := Expect{Range: rangeOf(b.DefRange())}
 	lists := map[string]*[]Want{"states": &e.States, "no_states": &e.NoStates, "held": &e.Held, "steps": &e.Steps, "no_steps": &e.NoSteps, "order": &e.Order}
@@ -206,7 +206,7 @@ func (p *Program) chosen(t *Test) (*target, diag.List) {
 	return out, nil
 }
 
-// factsOfTest are the facts that a test gives; there are no others.
+// factsOfTest returns the facts of a test; no other facts exist.
 func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
 	if t.facts == nil {
 		return nil
@@ -227,8 +227,7 @@ func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
 	return facts
 }
 
-// secretsOfTest are the secrets that a test gives in the place of the
-// repository's.
+// secretsOfTest returns the secrets of a test, which replace the repository's.
 func (ev *evaluator) secretsOfTest(t *Test) map[string]string {
 	if t == nil {
 		return nil

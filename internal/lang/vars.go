@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// layer is one place that variables come from, low to high.
+// layer is one source of variables, from low to high.
 type layer struct {
 	name   string
 	values map[string]layerValue
@@ -72,7 +72,7 @@ func commandLine(vars map[string]string) layer {
 	return l
 }
 
-// assign gives a module's variables their values from the layers.
+// assign assigns values from the layers to a module's variables.
 func (ev *evaluator) assign(s *scope, layers []layer) bool {
 	s.vars = map[string]cty.Value{}
 	good := true
@@ -166,7 +166,7 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 	if !ok {
 		return false
 	}
-	if v, _ = v.Unmark(); !v.IsKnown() { // a validation may look at a secret
+	if v, _ = v.Unmark(); !v.IsKnown() { // a validation can read a secret
 		return true // it is looked at when the value is known
 	}
 	b, err := convert.Convert(v, cty.Bool)
@@ -211,7 +211,7 @@ func (ev *evaluator) unknownVars(l layer, declared map[string]bool, where string
 	}
 }
 
-// factsOf gives the facts that a body may use: its own and the top level's.
+// factsOf returns the facts that a body may use: its own and the top level's.
 func (ev *evaluator) factsOf(b *body) map[string]cty.Value {
 	if known, ok := ev.factSet[b]; ok {
 		return known

@@ -43,8 +43,8 @@ func (l ModuleLock) Name() string {
 	return l.Commit[:min(12, len(l.Commit))]
 }
 
-// ReadLock reads the lock of the module in a folder of a tree. A module without one
-// gives fs.ErrNotExist: it is the repository's own.
+// ReadLock reads the lock of the module in a directory of a tree. For a module without a lock,
+// which belongs to the repository itself, the error is fs.ErrNotExist.
 func ReadLock(t repo.Tree, dir string) (ModuleLock, error) {
 	var l ModuleLock
 	src, err := t.ReadFile(path.Join(dir, LockName))

@@ -44,7 +44,7 @@ func (ev *evaluator) walk(st *state, parent int) {
 	}
 }
 
-// checkDecl reports what a declaration may not hold, whether it is on or off.
+// checkDecl reports content that a declaration must not have, even if it is off.
 func (ev *evaluator) checkDecl(st *state) {
 	d := st.decl
 	allowed := metaAttributes()
@@ -142,8 +142,8 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 	}
 }
 
-// attributes evaluates what a state is given, and tells what that refers to and
-// whether some of it is only known after a run.
+// attributes evaluates the attributes of a state. It returns their references, and whether a value
+// is only known after a run.
 func (ev *evaluator) attributes(in *instance, s *kind.State) (refs []ref, unknown, good bool) {
 	st := in.st
 	good = true
@@ -186,7 +186,7 @@ func (ev *evaluator) walkInvocation(in *instance, parent int, refs []ref) {
 	ev.walkScope(s, in.node)
 }
 
-// depend orders a node after what it refers to.
+// depend orders a node after its references.
 func (ev *evaluator) depend(node int, refs []ref) {
 	for _, r := range refs {
 		ev.edges = append(ev.edges, pendingEdge{node: node, other: r, after: true, why: "reference"})
@@ -229,7 +229,7 @@ func (ev *evaluator) parts(st *state) {
 	}
 }
 
-// afterAlways puts what is after a block behind its always part.
+// afterAlways orders states after a block also after its always part.
 func (ev *evaluator) afterAlways() {
 	for _, a := range ev.always {
 		for _, e := range ev.cat.Edges {

@@ -47,7 +47,7 @@ func AsMade(now, from, to image.File) image.File {
 	return now
 }
 
-// strip takes from a new inode what its directory handed down.
+// strip removes properties that a new inode inherited from its directory.
 func (b *Batch) strip(p string, typ image.FileType) error {
 	hands, err := b.handsDown(path.Dir(p))
 	if err != nil || !hands || typ == image.Symlink {
@@ -80,7 +80,7 @@ func (b *Batch) strip(p string, typ image.FileType) error {
 	return n.SetAttrs(0)
 }
 
-// handsDown tells whether new things in a directory get more than its group.
+// handsDown reports whether new files in a directory inherit more than its group.
 func (b *Batch) handsDown(dir string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

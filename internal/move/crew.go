@@ -91,7 +91,7 @@ func (c *crew) stopped() bool {
 	return c.failed != nil
 }
 
-// wait ends the crew and tells what failed.
+// wait ends the crew and returns the failed move.
 func (c *crew) wait() error {
 	if c.todo != nil {
 		c.hand()

@@ -25,8 +25,7 @@ func (b *Batch) Fold() {
 	}
 }
 
-// plainDir tells whether the move makes a directory that has nothing in it by
-// itself.
+// plainDir reports whether the move creates an empty directory.
 func (m *Move) plainDir() bool {
 	return m.To.Type == image.Directory && m.To.Tree == "" && !m.InPlace()
 }
@@ -39,7 +38,7 @@ func (m *Move) place() string {
 	return m.Temp
 }
 
-// own gives the moves that are staged and shown by themselves.
+// own yields the moves that are staged and shown separately.
 func (b *Batch) own(yield func(*Move) bool) {
 	for _, m := range b.Moves {
 		if m.in == nil && !yield(m) {

@@ -52,7 +52,7 @@ type Move struct {
 
 	shown bool
 	in    *Move // the new directory in which it is staged, if any
-	// Kept lists what was in the way of removing a directory and was kept.
+	// Kept are the entries that prevented the removal of a directory and remain.
 	Kept []string
 }
 
@@ -66,13 +66,13 @@ func TempFor(p string, run, change int, back bool) string {
 	return path.Join(path.Dir(p), name+"~")
 }
 
-// IsTemp tells whether a name in a directory is one of ours.
+// IsTemp reports whether a name is a temporary name of fettle.
 func IsTemp(name string) bool {
 	return len(name) > 9 && name[:8] == ".fettle-" && name[len(name)-1] == '~'
 }
 
-// InPlace tells whether the move works on the inode that is there: only
-// metadata differs, or the path is a mount point, which cannot be renamed over.
+// InPlace reports whether the move changes the existing inode: only metadata differs, or the path
+// is a mount point, which cannot be replaced by a rename.
 func (m *Move) InPlace() bool { return m.metadataOnly() || m.mounted() }
 
 func (m *Move) metadataOnly() bool {
@@ -85,7 +85,7 @@ func (m *Move) mounted() bool {
 	return m.From.Mounted && m.From.Type == image.Regular && m.To.Type == image.Regular
 }
 
-// Check tells what makes the move impossible, before anything is touched.
+// Check returns the reason if the move is impossible, before any change.
 func (m *Move) Check() error {
 	f, t := m.From.File, m.To
 	switch {
@@ -126,7 +126,7 @@ func (b *Batch) small() bool {
 	})
 }
 
-// Error says which move of a batch failed.
+// Error names the failed move of a batch.
 type Error struct {
 	Change int
 	Path   string

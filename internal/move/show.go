@@ -99,8 +99,7 @@ func (b *Batch) swap(m *Move) error {
 	return changedIf(b.FS.RenameNew(m.Temp, m.Path))
 }
 
-// setsAside tells whether something may stand under a temporary name when the
-// move is visible.
+// setsAside reports whether a temporary file can exist after the move is visible.
 func (m *Move) setsAside() bool {
 	return m.From.Type == image.Directory || m.From.Type != image.Absent && m.To.Type == image.Directory
 }
@@ -119,8 +118,8 @@ func (m *Move) aside() string {
 // AsideOf returns the second temporary name that belongs to a first one.
 func AsideOf(temp string) string { return temp[:len(temp)-1] + "-old~" }
 
-// rewrite changes the inode that is there: its metadata, and its content too
-// where a mount makes renaming impossible.
+// rewrite changes the existing inode: its metadata, and also its content if a mount makes renaming
+// impossible.
 func (b *Batch) rewrite(m *Move) error {
 	n, err := b.FS.OpenNode(m.Path)
 	if err != nil {
@@ -155,9 +154,8 @@ func (b *Batch) rewriteContent(m *Move) error {
 	return w.Sync()
 }
 
-// Barrier makes what was staged durable. Files of a small batch were synced
-// when they were written; nothing but a sync of the whole file system reaches
-// the metadata of links, directories and nodes.
+// Barrier makes staged files durable. Files of a small batch were synced when they were written.
+// Only a sync of the whole file system covers the metadata of links, directories and nodes.
 func (b *Batch) Barrier() error {
 	if b.small() {
 		return nil

@@ -14,8 +14,7 @@ const (
 	buffer = 16 * block
 )
 
-// copySparse copies r, which should give size bytes, and leaves holes where a
-// whole block is zero.
+// copySparse copies size bytes of r, and leaves holes for blocks of zeroes.
 func copySparse(w host.File, r io.Reader, size int64) (int64, error) {
 	s := sparse{w: w}
 	buf := make([]byte, min(max(size, 1), buffer))
@@ -66,7 +65,7 @@ func (s *sparse) write(b []byte) error {
 	return err
 }
 
-// end gives the file its size if a hole ends it.
+// end sets the size of the file if it ends with a hole.
 func (s *sparse) end() error {
 	if s.at < s.size {
 		return s.w.Truncate(s.size)

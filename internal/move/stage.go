@@ -159,8 +159,8 @@ func (b *Batch) fillFile(w host.File, f image.File) error {
 // smaller files the barrier writes many together.
 const early = 1 << 20
 
-// writeContent writes the content of a file, opened where it is sealed, and tells
-// how many bytes it has.
+// writeContent writes the content of a file, decrypted if it is sealed, and returns its size in
+// bytes.
 func (b *Batch) writeContent(w host.File, f image.File) (int64, error) {
 	digest := f.Digest
 	rc, size, err := b.Store.Open(digest)
@@ -194,8 +194,8 @@ func (b *Batch) writeSealed(w host.File, key string, r io.Reader) (int64, error)
 	return copySparse(w, bytes.NewReader(content), int64(len(content)))
 }
 
-// buildTree makes everything that a manifest says below dir. Directories get
-// their times last, when nothing is written into them any more.
+// buildTree creates the entries of a manifest below dir. Directories get their times last, after
+// all writes.
 func (b *Batch) buildTree(dir, manifest string) error {
 	type late struct {
 		path string

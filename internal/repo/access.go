@@ -37,7 +37,7 @@ func (a Access) check() error {
 	return nil
 }
 
-// With is the same repository, asked with this access alone.
+// With returns the same repository with only this access.
 func (r Remote) With(a Access) (Remote, error) {
 	if err := a.check(); err != nil {
 		return Remote{}, err
@@ -61,8 +61,7 @@ func (a *Access) settings() []string {
 	return append(argv, "-c", "http.followRedirects=initial", "-c", "core.askPass=false")
 }
 
-// environ is the environment of git: the user's without what git takes for settings of
-// its own, or next to none.
+// environ returns the environment of git: the user's without git's own settings, or almost empty.
 func (a *Access) environ(user []string) []string {
 	var out []string
 	for _, e := range user {
@@ -77,7 +76,7 @@ func (a *Access) environ(user []string) []string {
 	if a == nil {
 		return out
 	}
-	// ssh asks for the name of no host that it does not know, and for no password.
+	// ssh refuses unknown hosts and never asks for a password.
 	ssh := "false"
 	if a.Key != "" {
 		ssh = "ssh -F /dev/null -i " + a.Key + " -o IdentitiesOnly=yes -o IdentityAgent=none -o UserKnownHostsFile=" + a.KnownHosts +

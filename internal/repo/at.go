@@ -50,8 +50,8 @@ func inRevision(err error, rev string) error {
 	return fmt.Errorf("cannot read revision %q: %w", rev, err)
 }
 
-// list reads the listing of a commit's tree, with folders (-t), so that a tree
-// of nothing but folders has a limit too.
+// list reads the listing of a commit's tree, with directories (-t), so that a tree of only
+// directories is limited too.
 func (r *Repo) list(ctx context.Context, commit string) ([]*node, error) {
 	t := treeReader{tally: tally{limits: r.limits}, folders: map[string]bool{}}
 	err := r.git.stream(ctx, func(out io.Reader) error { return scanRecords(out, t.add) },
@@ -143,7 +143,7 @@ func (r *Repo) learn(id string, o object) error {
 	return nil
 }
 
-// fill moves what is known of blobs into the nodes.
+// fill copies known data of blobs into the nodes.
 func (r *Repo) fill(nodes []*node, targets map[string]string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +164,8 @@ func (r *Repo) fill(nodes []*node, targets map[string]string) error {
 	return nil
 }
 
-// checkTarget refuses what no symbolic link can point to. Where it leads is
-// for those to judge who copy it: see InTree.
+// checkTarget refuses invalid targets of a symbolic link. The caller that copies the link must
+// check where it leads: see InTree.
 func checkTarget(path, target string) error {
 	if target == "" || len(target) > maxPath || strings.IndexFunc(target, unicode.IsControl) >= 0 || !utf8.ValidString(target) {
 		return &pathError{"use repository entry", path, fmt.Sprintf("it is a symbolic link to %q, which is no path", shorten(target)), nil}

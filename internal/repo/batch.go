@@ -27,7 +27,7 @@ type batch struct {
 	stderr *head
 }
 
-// object is one answer. r gives size bytes and is good until fn returns.
+// object is one answer. r returns size bytes and is valid until fn returns.
 type object struct {
 	typ  string
 	size int64
@@ -36,9 +36,9 @@ type object struct {
 
 var errClosed = errors.New("the repository was closed")
 
-// each asks for the objects in order and calls fn with each answer. Requests
-// are written ahead, so that many small objects cost one round trip. ids are
-// full object names; fn need not read the content.
+// each requests the objects in order and calls fn with each answer. Requests are written ahead, so
+// that many small objects cost one round trip. ids are full object names; fn need not read the
+// content.
 func (b *batch) each(ctx context.Context, ids []string, fn func(i int, o object) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -67,8 +67,8 @@ func (r *Repo) rawObject(ctx context.Context, id, typ string) (raw []byte, err e
 	return raw, err
 }
 
-// childFolder is the name of the tree object of a folder in a tree object, "" when
-// there is none.
+// childFolder is the name of the tree object of a directory in a tree object, "" when there is
+// none.
 func childFolder(tree []byte, name string, idSize int) string {
 	for len(tree) > 0 {
 		head, rest, ok := bytes.Cut(tree, []byte{0})

@@ -219,7 +219,7 @@ func joinErr(errs ...error) error {
 	return nil
 }
 
-// A work tree whose folder became a link reads nothing behind it.
+// A work tree whose directory became a link reads nothing behind it.
 func TestNoLinkLeadsOut(t *testing.T) {
 	secret := t.TempDir()
 	if err := os.WriteFile(secret+"/f", []byte("secret"), 0o600); err != nil {

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Remote is a repository somewhere else, asked with the user's own git: its
-// configuration and keys get one there, or with what Access says alone. Only commits
-// come of it.
+// Remote is a remote repository, accessed with the user's own git: with its configuration and keys,
+// or only with Access. It is only a source of commits.
 type Remote struct {
 	exe, source string
 	access      *Access // nil is the user's own
@@ -31,8 +30,8 @@ func OpenRemote(source string) (Remote, error) {
 	return Remote{exe: exe, source: source}, nil
 }
 
-// checkSource refuses what git would take for an option or run, and passwords,
-// which would be recorded.
+// checkSource refuses sources that git would read as an option or run, and passwords, which would
+// be recorded.
 func checkSource(source string) error {
 	scheme, rest, isURL := strings.Cut(source, "://")
 	user, _, hasUser := strings.Cut(rest, "@")
@@ -100,8 +99,7 @@ func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 	return string(out), gitFailure(args[0], saidByOther(stderr.String()), err)
 }
 
-// saidByOther leaves out git's remark that it could not read where ssh or the other
-// side said why.
+// saidByOther removes git's message that it could not read, if ssh or the remote gave the reason.
 func saidByOther(stderr string) string {
 	before, _, found := strings.Cut(stderr, "fatal: Could not read from remote repository.")
 	if !found || strings.TrimSpace(before) == "" {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// maxReadFile is what ReadFile takes into memory at most, in bytes.
+// maxReadFile is the maximum size of a file for ReadFile, in bytes.
 const maxReadFile = 32 << 20
 
 // node is one entry, with the data that its tree has of it. It is read-only after its tree is
@@ -56,7 +56,7 @@ func newFiles(list []*node, read func(*node) (io.ReadCloser, error)) (*files, er
 	return t, nil
 }
 
-// addTo enters p into its folder, and makes the folder when it is new.
+// addTo adds p to its directory, and creates the directory if it is new.
 func (t *files) addTo(p string) error {
 	dir, name := path.Dir(p), path.Base(p)
 	d := t.nodes[dir]
@@ -85,7 +85,7 @@ func (t *files) find(verb, p string) (*node, error) {
 	return nil, &pathError{verb, p, t.missing(c), fs.ErrNotExist}
 }
 
-// missing explains why nothing is at p, with the nearest name of its folder.
+// missing explains why p does not exist, with the nearest name of its directory.
 func (t *files) missing(p string) string {
 	dir := path.Dir(p)
 	d := t.nodes[dir]
@@ -232,9 +232,9 @@ func collect(t Tree, dir string, all *[]Entry) error {
 	return nil
 }
 
-// TreeDigest names the content of a tree, "sha256:hex": every file and link,
-// sorted by path, with its type, executable bit and content. Equal trees have
-// equal digests wherever they come from: a commit, a work tree, a subtree.
+// TreeDigest returns the digest of the content of a tree, "sha256:hex": every file and link, sorted
+// by path, with its type, executable bit and content. Equal trees have equal digests, whether they
+// belong to a commit, a work tree or a subtree.
 func TreeDigest(t Tree) (string, error) {
 	h := sha256.New()
 	io.WriteString(h, "fettle tree 1\n")

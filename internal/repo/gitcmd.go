@@ -59,8 +59,7 @@ func (g git) env() []string {
 	return env
 }
 
-// command prepares git with these arguments. Arguments that come from outside
-// are validated or stand behind "--".
+// command prepares git with these arguments. External arguments are validated or follow "--".
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	argv := []string{"--no-pager"}
 	for _, s := range hardened {
@@ -89,14 +88,14 @@ func (g git) output(ctx context.Context, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// stream gives what git prints to fn while it prints it. An error of fn ends
-// git at once and is returned as it is.
+// stream passes the output of git to fn while git runs. An error of fn ends git at once and is
+// returned unchanged.
 func (g git) stream(ctx context.Context, fn func(io.Reader) error, args ...string) error {
 	_, err := g.run(ctx, fn, args...)
 	return err
 }
 
-// run is stream that also gives the beginning of git's error stream.
+// run is like stream, but also returns the beginning of git's error output.
 func (g git) run(ctx context.Context, fn func(io.Reader) error, args ...string) (said string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

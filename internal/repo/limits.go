@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Limits bound what is read of a repository, which others write. The zero value
-// of a field is its default.
+// Limits limit the data that is read of an untrusted repository. The zero value of a field is its
+// default.
 type Limits struct {
 	Files    int   // files and links in one tree; default 50,000
 	FileSize int64 // bytes of one file; default 32 MiB
@@ -51,7 +51,7 @@ type tally struct {
 	bytes  int64
 }
 
-// add takes in one more file or link, or says which limit it is beyond.
+// add counts one more file or link, or returns the exceeded limit.
 func (t *tally) add(path string, size int64) error {
 	refuse := func(why string, args ...any) error {
 		return &pathError{"use repository entry", path, fmt.Sprintf(why, args...), nil}

@@ -155,7 +155,7 @@ func parseLook(b []byte) *look {
 	return l
 }
 
-// folder begins to read one folder.
+// readFolder reads the header of one directory.
 func readFolder(text string) (dir string, s stamp, count int, r reader) {
 	r.rest = text
 	dir = r.take(int(r.u16()))

@@ -60,8 +60,8 @@ func parseRecord(line string) (record, error) {
 	return rec, nil
 }
 
-// treeReader judges the entries of a listing, folders included, as they come:
-// it stops a tree that is too large or too deep before all of it was printed.
+// treeReader checks the entries of a listing, including directories, while it is read. It stops at
+// a tree that is too large or too deep before the whole tree is printed.
 type treeReader struct {
 	tally   tally
 	nodes   []*node

@@ -18,9 +18,9 @@ func Exec(path, text string) Special { return Special{path, text, File} }
 // Link is a symbolic link.
 func Link(path, target string) Special { return Special{path, target, Symlink} }
 
-// MapTree is a tree in memory, path to content, for tests and for content that
-// a program brings along. Paths obey the rules of repositories; a mistake in
-// one gives a tree whose every use says so.
+// MapTree returns a tree in memory, path to content, for tests and for embedded content. Paths must
+// comply with the rules of repositories. After an error in a path, all uses of the tree return that
+// error.
 //
 //	t := repo.MapTree(map[string]string{"fettle.hcl": text}, repo.Exec("bin/x", script))
 func MapTree(texts map[string]string, more ...Special) Tree {

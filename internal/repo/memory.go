@@ -36,9 +36,8 @@ func (m *Memory) Bytes() []byte {
 	return m.next
 }
 
-// Use makes Recall trust a memory of this repository, and WorkTree and At trust
-// it and add to it. One Memory holds one tree: that of the work tree or that of
-// a revision. now gives the time.
+// Use makes Recall trust a memory of this repository, and makes WorkTree and At trust and extend
+// it. One Memory has one tree: of the work tree or of a revision. now returns the time.
 func (r *Repo) Use(m *Memory, now func() time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,10 +25,9 @@ type Mirror struct {
 	limits MirrorLimits
 }
 
-// MirrorLimits bound what a remote repository may cost. The zero value of a field is
-// its default.
+// MirrorLimits limit the cost of a remote repository. The zero value of a field is its default.
 type MirrorLimits struct {
-	Size    int64         // bytes of the folder; default 4 GiB
+	Size    int64         // bytes of the directory; default 4 GiB
 	Refs    int           // branches and tags that the other side may have; default 100,000
 	Timeout time.Duration // of a whole update; default 10 minutes
 }
@@ -70,7 +69,7 @@ func (m *Mirror) create(ctx context.Context) error {
 	return nil
 }
 
-// format is how the other side names its objects. An empty repository does not tell.
+// format returns the object format of the remote. It is unknown for an empty repository.
 func (r Remote) format(ctx context.Context) (string, error) {
 	refs, err := r.Refs(ctx, 100_000)
 	for _, id := range refs {
@@ -81,7 +80,7 @@ func (r Remote) format(ctx context.Context) (string, error) {
 	return "sha1", err
 }
 
-// Dir is its folder, for Open.
+// Dir returns its directory, for Open.
 func (m *Mirror) Dir() string { return m.dir }
 
 // Refs returns the branches and tags of the remote, from refs/heads/main to the hash of its commit,
@@ -149,7 +148,7 @@ func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string
 	return found, errors.Join(wrong...)
 }
 
-// pick finds what a name means at the other side.
+// pick resolves a name at the remote.
 func pick(refs map[string]string, name string) (string, error) {
 	if name == "" {
 		name = "HEAD"
@@ -185,13 +184,13 @@ func pick(refs map[string]string, name string) (string, error) {
 // git returns the mirror as a repository for reading.
 func (m *Mirror) git() git { return git{exe: m.remote.exe, gitDir: m.dir} }
 
-// has tells whether a commit is there with all of its files.
+// has reports whether a commit exists with all its files.
 func (m *Mirror) has(ctx context.Context, id string) bool {
 	out, err := m.git().output(ctx, "for-each-ref", "--count=1", "--format=%(objectname)", "--points-at="+id, "refs/kept")
 	return err == nil && strings.TrimSpace(out) == id
 }
 
-// fetch gets one commit, and ends git when the folder grows too large.
+// fetch fetches one commit, and ends git if the directory grows too large.
 func (m *Mirror) fetch(ctx context.Context, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
@@ -211,7 +210,7 @@ func (m *Mirror) fetch(ctx context.Context, id string) error {
 	return nil
 }
 
-// watch looks at the size of the folder until ctx ends.
+// watch checks the size of the directory until ctx ends.
 func (m *Mirror) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	t := time.NewTicker(250 * time.Millisecond)
 	defer t.Stop()
@@ -241,7 +240,7 @@ func folderSize(dir string) (sum int64) {
 	return sum
 }
 
-// sweep removes what a git that was ended left half written.
+// sweep removes partial files of an interrupted git.
 func (m *Mirror) sweep() error {
 	var wrong []error
 	for _, pattern := range []string{"objects/pack/tmp_*", "objects/tmp_*", "*.lock", "refs/kept/*.lock"} {
@@ -269,8 +268,8 @@ func (m *Mirror) keep(ctx context.Context, name, id string) (string, error) {
 	return commit, nil
 }
 
-// followed is where the mirror notes what a name meant last. Names of any kind stand
-// beside each other that way.
+// followed returns the ref in which the mirror records the last resolution of a name. It supports
+// names of any kind.
 func followed(name string) string { return "refs/followed/" + hex.EncodeToString([]byte("="+name)) }
 
 // Known returns the last result of Update for the wanted names, without contacting the remote.

@@ -79,7 +79,7 @@ func sshMirror(t *testing.T, source string, a repo.Access) (*repo.Mirror, error)
 	return repo.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "m"), r, repo.MirrorLimits{})
 }
 
-// startSSH starts a server of our own for the deploy key in a folder, and tells where.
+// startSSH starts a server of our own for the deploy key in a directory, and tells where.
 func startSSH(t *testing.T, dir string) string {
 	t.Helper()
 	program := needs.Program(t, "sshd")

@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// nearest gives up to n of names that look like a mistyped word, best first.
+// nearest returns up to n names that resemble a mistyped word, best first.
 func nearest(word string, names []string, n int) []string {
 	type near struct {
 		name string

@@ -22,8 +22,8 @@ type objectError struct{ id, why string }
 
 func (e *objectError) Error() string { return fmt.Sprintf("cannot read object %s: %s", e.id, e.why) }
 
-// nameHash is the hash by which git names content of a type and size; id, a name
-// of the same repository, says which.
+// nameHash returns the hash with which git names content of a type and size; id, a name of the same
+// repository, determines the algorithm.
 func nameHash(id, typ string, size int64) hash.Hash {
 	h := sha1.New()
 	if len(id) == 2*sha256.Size {
@@ -62,8 +62,7 @@ func (c *contentChecker) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkTrees reads the trees of a commit, which ls-tree has listed without a
-// look at their names.
+// checkTrees reads the trees of a commit, because ls-tree does not verify their names.
 func (r *Repo) checkTrees(ctx context.Context, commit string, folders map[string]bool) error {
 	top := ""
 	err := r.batch.each(ctx, []string{commit}, func(_ int, o object) error {

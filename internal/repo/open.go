@@ -15,13 +15,12 @@ import (
 	"time"
 )
 
-// Repo is an open repository: a git work tree, a bare git repository, or a
-// plain folder. It is safe for concurrent use. Trees that come from it read
-// through it: Close it after the last use of them.
+// Repo is an open repository: a git work tree, a bare git repository, or a directory without git.
+// It is safe for concurrent use. Its trees read through it: Close it after their last use.
 type Repo struct {
-	top    string // of the work tree or plain folder; the git folder itself when bare
+	top    string // of the work tree or plain directory; the git directory itself if bare
 	prefix string
-	git    *git // nil for a plain folder
+	git    *git // nil for a plain directory
 	bare   bool
 	limits Limits
 	batch  *batch
@@ -46,10 +45,9 @@ const (
 	keepTotal = 64 << 20
 )
 
-// Open opens the repository that holds the folder dir. A folder outside of any
-// repository opens as a plain folder, of which WorkTree is all there is.
-// Nothing is written, ever, and git is not asked before something is read. The
-// caller closes it.
+// Open opens the repository that contains the directory dir. A directory outside of any repository
+// has only WorkTree. Open never writes, and runs git only when data is read. The caller must close
+// it.
 func Open(ctx context.Context, dir string) (*Repo, error) { return OpenWith(ctx, dir, Limits{}) }
 
 // OpenWith is Open with limits on the amount of data that is read.
@@ -81,8 +79,8 @@ func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
 	return r, ctx.Err()
 }
 
-// ready asks git for the first time: whether it takes the repository for one,
-// and how it names objects there.
+// ready runs git for the first time: it checks that git accepts the repository, and reads its
+// object format.
 func (r *Repo) ready(ctx context.Context) error {
 	r.asking.Lock()
 	defer r.asking.Unlock()
@@ -111,17 +109,17 @@ func (r *Repo) Close() error {
 	return r.root.Close()
 }
 
-// Top is the folder that tree paths are relative to, absolute. Of a bare
-// repository it is the repository's own folder.
+// Top returns the absolute directory that tree paths are relative to. For a bare repository it is
+// the repository's own directory.
 func (r *Repo) Top() string { return r.top }
 
-// Prefix is the folder that was opened, relative to Top: "." for the top.
+// Prefix is the directory that was opened, relative to Top: "." for the top.
 func (r *Repo) Prefix() string { return r.prefix }
 
-// IsGit tells whether there are revisions; a plain folder has none.
+// IsGit reports whether there are revisions; a plain directory has none.
 func (r *Repo) IsGit() bool { return r.git != nil }
 
-// IsBare tells whether there is no work tree.
+// IsBare reports whether the repository has no work tree.
 func (r *Repo) IsBare() bool { return r.bare }
 
 func realFolder(dir string) (string, error) {

@@ -16,8 +16,8 @@ const (
 	maxPath  = 4095 // bytes of a whole path or link target
 )
 
-// pathError is an error about one path of a tree. It unwraps to fs.ErrNotExist
-// and the like, and says the rest itself.
+// pathError is an error about one path of a tree. It unwraps to fs.ErrNotExist and similar errors,
+// and has its own message.
 type pathError struct {
 	verb, path, why string
 	err             error
@@ -42,14 +42,14 @@ func cleanPath(verb, p string) (string, error) {
 	return c, nil
 }
 
-// InTree tells whether the symbolic link at linkPath, a path of a tree, stays
-// in it when its target is followed by name. Absolute targets do not: where
-// they lead depends on the machine. Links on the way are not looked at.
+// InTree reports whether the symbolic link at linkPath, a path of a tree, leads to a path inside
+// the tree. It resolves the target by name. Absolute targets are outside, because they depend on
+// the host. Links on the path are not considered.
 func InTree(linkPath, target string) bool {
 	if target == "" || strings.HasPrefix(target, "/") || strings.HasPrefix(linkPath, "/") {
 		return false
 	}
-	// Not path.Join: it would fold "a/../.." before the link's folder counts.
+	// Not path.Join: it would fold "a/../.." before the link's directory counts.
 	depth := strings.Count(path.Clean(linkPath), "/")
 	for _, part := range strings.Split(target, "/") {
 		switch part {
@@ -93,7 +93,7 @@ func checkEntryPath(p string) error {
 	return nil
 }
 
-// checkName says what is wrong with one component, "" when nothing is.
+// checkName describes why a component is invalid, "" if it is valid.
 func checkName(name string) string {
 	switch {
 	case name == "":

@@ -33,8 +33,8 @@ func program(exe string) string {
 	return exe
 }
 
-// settledFile is a regular file, or nothing, that has been so since before
-// began. Since when there is nothing, only the folder above can tell.
+// settledFile returns a regular file, or its absence, that has been unchanged since before began.
+// For an absence, only the parent directory can show that.
 func settledFile(name string, began time.Time) (gitFile, bool) {
 	s, err := lstamp(name)
 	if err != nil || s != (stamp{}) && (!s.is(unix.S_IFREG) || !s.settled(began)) {
@@ -84,8 +84,8 @@ func (r *Repo) gitFiles(work bool) (names []string, ok bool) {
 	return append(names, filepath.Join(common, "packed-refs"), filepath.Join(common, "objects/info/alternates")), true
 }
 
-// plainConfig tells whether a configuration says all by itself, and that
-// branches are files. There may be none.
+// plainConfig reports whether a configuration includes no other file, and branches are files. The
+// file can be missing.
 func plainConfig(name string) bool {
 	text, ok := readRegular(name, 1<<20)
 	if !ok {

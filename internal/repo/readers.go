@@ -45,7 +45,7 @@ func (r *readers) note(number int, err error) {
 	}
 }
 
-// wait ends all reading and gives the error of the first that failed.
+// wait ends all reading and returns the error of the first failed read.
 func (r *readers) wait() error {
 	r.group.Wait()
 	return r.err

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Recall gives what At would give for a revision, or WorkTree for "", when the
-// Memory in use holds it and nothing has changed since. No program runs and no
-// file of the tree is read: its files and folders are looked at, each once, and
-// the content of a revision was read whole when it was remembered. Where there
-// is any doubt ok is false, and At or WorkTree has the answer.
+// Recall returns the result of At for a revision, or of WorkTree for "". The Memory in use must
+// have it, and nothing may have changed since. Recall runs no program and reads no file of the
+// tree: it checks the status of each file and directory once. The content of a revision was read
+// completely when it was recorded. In case of doubt ok is false, and the caller must use At or
+// WorkTree.
 func (r *Repo) Recall(rev string) (t Tree, info Revision, ok bool) {
 	if rev == "" {
 		return r.recallWork()
@@ -33,8 +33,7 @@ func (r *Repo) recallWork() (Tree, Revision, bool) {
 	return &lazyTree{look: l, read: snap.open}, l.Revision, true
 }
 
-// holds tells whether the look was at this repository, and its answer within
-// the limits.
+// holds reports whether the look was at this repository, with a result within the limits.
 func (l *look) holds(r *Repo) bool {
 	was := l.Limits
 	return l.Origin.Top == r.top && l.Origin.GitDir == r.git.gitDir && l.Origin.Exe == program(r.git.exe) &&
@@ -48,7 +47,7 @@ type naming struct {
 	ok         bool
 }
 
-// name finds what rev names when a memory makes that worth while.
+// name resolves rev if a memory is in use.
 func (r *Repo) name(rev string) naming {
 	if r.git == nil || r.memory == nil || checkRev(rev) != nil {
 		return naming{}

@@ -22,8 +22,8 @@ func newCommand(w *watched, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestRecallKinds: linked work trees, folders inside of a repository, alternate
-// objects, other hashes, sparse ones and shared settings.
+// TestRecallKinds: linked work trees, directories inside of a repository, alternate objects, other
+// hashes, sparse ones and shared settings.
 func TestRecallKinds(t *testing.T) {
 	linked := func(w *watched) {
 		w.at = filepath.Join(t.TempDir(), "linked")

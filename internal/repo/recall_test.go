@@ -20,7 +20,7 @@ import (
 // and each time without any, which must give the same.
 type watched struct {
 	*gitRepo
-	at     string // the folder that is opened
+	at     string // the directory that is opened
 	rev    string
 	memory []byte
 }
@@ -113,8 +113,8 @@ func (w *watched) settle() {
 	w.t.Fatal("it is never remembered")
 }
 
-// newWatched has files in folders, a link, an executable file, an ignored
-// folder, ignored files, and folders with nothing that counts.
+// newWatched has files in directories, a link, an executable file, an ignored directory, ignored
+// files, and directories with nothing that counts.
 func newWatched(t testing.TB) *watched {
 	g := newGit(t)
 	g.write("fettle.hcl", "target \"a\" {}\n")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refs reads the names of commits from git's own files, as far as there is no
-// doubt what git would say. Nothing is followed but HEAD, once.
+// refs reads the names of commits from git's own files, as far as the result certainly equals
+// git's. It follows no reference except HEAD, once.
 type refs struct {
 	gitDir, common string // of linked work trees; otherwise gitDir
 	packed         []byte
@@ -20,7 +20,7 @@ type refs struct {
 // maxPacked is how much of packed-refs is read, in bytes.
 const maxPacked = 16 << 20
 
-// openRefs finds the folder that linked work trees share.
+// openRefs finds the directory that linked work trees share.
 func openRefs(gitDir string) (*refs, bool) {
 	file := filepath.Join(gitDir, "commondir")
 	text, ok := readRegular(file, maxPath)
@@ -74,8 +74,8 @@ func namesakes(name string) []string {
 	return []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}
 }
 
-// resolve finds what rev names when there is one thing only that it can name:
-// the object, and the branch when it is one. ok is false when git must say.
+// resolve resolves rev if it has only one possible meaning: the object, and the branch if it is
+// one. ok is false if git must decide.
 func (s *refs) resolve(rev string) (id, branch string, ok bool) {
 	if !plainRef(rev) || strings.HasPrefix(rev, "worktrees/") || strings.HasPrefix(rev, "main-worktree/") {
 		return "", "", false

@@ -38,8 +38,8 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (Revision, error) {
 	return info, nil
 }
 
-// checkRev allows what names commits and nothing that git takes for an option,
-// a range, a search or a path.
+// checkRev allows names of commits, and refuses texts that git would read as an option, a range, a
+// search or a path.
 func checkRev(rev string) error {
 	refuse := func(why string) error {
 		return fmt.Errorf("cannot find revision %q: %s; give a branch, a tag, a commit or something like HEAD~1", shorten(rev), why)
@@ -164,7 +164,7 @@ func (r *Repo) branchOf(ctx context.Context, rev string) string {
 	return ""
 }
 
-// commit reads what a commit says of itself.
+// commit reads the data of a commit.
 func (r *Repo) commit(ctx context.Context, id string) (Revision, error) {
 	var text []byte
 	err := r.batch.each(ctx, []string{id}, func(_ int, o object) error {
@@ -216,8 +216,7 @@ func splitPerson(s string) (who string, when int64) {
 	return shorten(plainText(s[:i+1])), when
 }
 
-// plainText takes out of foreign text what a terminal or a reader of JSON
-// would trip over.
+// plainText removes characters from foreign text that affect a terminal or a reader of JSON.
 func plainText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || dropIgnorable(r) < 0 || turnsText(r) {

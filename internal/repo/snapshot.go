@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// snapshot reads files below a root and remembers what they were.
+// snapshot reads files below a root and records their status.
 type snapshot struct {
 	ctx   context.Context
 	root  *os.Root
 	hash  string
 	keep  int64
-	dirs  map[string]bool // folder: is it a real one
+	dirs  map[string]bool // directory: it is real, not a link
 	tally tally
 	nodes []*node
 
@@ -102,7 +102,7 @@ func (s *snapshot) lstat(name string) (fs.FileInfo, error) {
 	return s.folder.Lstat(path.Base(name))
 }
 
-// leave closes the folder that was looked into last.
+// leave closes the last directory.
 func (s *snapshot) leave() {
 	if s.folder != nil {
 		_ = s.folder.Close()
@@ -110,7 +110,7 @@ func (s *snapshot) leave() {
 	}
 }
 
-// isDir tells whether every part of dir is a real folder, not a link to one.
+// isDir reports whether every part of dir is a real directory, not a link to one.
 func (s *snapshot) isDir(dir string) bool {
 	if is, known := s.dirs[dir]; known {
 		return is
@@ -262,7 +262,7 @@ func (s *snapshot) open(n *node) (io.ReadCloser, error) {
 	return verified(n, f, func() { f.Close() }), nil
 }
 
-// walk reads all of a plain folder.
+// walk reads all of a plain directory.
 func (s *snapshot) walk(dir string) error {
 	f, err := s.root.Open(dir)
 	if err != nil {

@@ -44,7 +44,7 @@ func (s stamp) append(b []byte) []byte {
 	return le.AppendUint32(b, s.mode)
 }
 
-// lstamp is the stamp of a path; the zero stamp when nothing is there.
+// lstamp returns the stamp of a path; the zero stamp if it does not exist.
 func lstamp(path string) (stamp, error) {
 	var st unix.Stat_t
 	switch err := unix.Lstat(path, &st); err {

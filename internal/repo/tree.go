@@ -33,23 +33,22 @@ const (
 	Symlink
 )
 
-// Tree is the files of one revision. Paths are slash paths relative to the top,
-// "." is the top itself; a path that leaves the tree is an error that says so.
-// Symbolic links are not followed: they are entries of their own.
+// Tree is the files of one revision. Paths are slash paths relative to the top, "." is the top
+// itself; a path that leaves the tree is an error. Symbolic links are entries and are not followed.
 // A Tree is immutable and safe for concurrent use.
 type Tree interface {
-	// ReadFile reads a whole file. Files above 32 MiB give an error: open them.
+	// ReadFile reads a whole file. Files above 32 MiB are an error: use Open.
 	ReadFile(path string) ([]byte, error)
 	Open(path string) (io.ReadCloser, error)
 	Stat(path string) (Entry, error)
-	// ReadDir lists a folder, sorted by name.
+	// ReadDir lists a directory, sorted by name.
 	ReadDir(path string) ([]Entry, error)
 	Readlink(path string) (string, error)
 	// Digest is "sha256:hex" of a file's content, with its size in bytes.
 	Digest(path string) (string, int64, error)
 }
 
-// Revision says which state of a repository a tree is.
+// Revision identifies the state of a repository that a tree has.
 type Revision struct {
 	Commit  string `json:"commit,omitempty"`  // 40 hex digits; "" without git
 	Subject string `json:"subject,omitempty"` // first line of its message

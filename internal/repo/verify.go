@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// verified reads the content of n and gives an error instead of its end when
-// it is not the content that the tree promised.
+// verified reads the content of n and returns an error instead of its end if the content does not
+// match.
 func verified(n *node, r io.Reader, closing func()) io.ReadCloser {
 	return &verifier{node: n, r: r, hash: sha256.New(), closing: closing}
 }

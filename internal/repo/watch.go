@@ -24,13 +24,13 @@ type watcher struct {
 	extra   []trace          // files that git reads but does not list
 }
 
-// maxFolders is how many folders are watched at most.
+// maxFolders is the maximum number of watched directories.
 const maxFolders = 20_000
 
 var errUnwatchable = errors.New("the work tree cannot be watched")
 
-// watch gives the stamps of all folders, and of the ignore files that are
-// ignored themselves. An error only means that nothing can be promised.
+// watch returns the stamps of all directories, and of ignore files that are ignored themselves. An
+// error only means that no promise is possible.
 func (r *Repo) watch(ctx context.Context, began time.Time, traces []trace) (map[string]stamp, []trace, error) {
 	w := &watcher{repo: r, began: began, listed: map[string]bool{".": true}, known: make(map[string]bool, len(traces)), folders: map[string]stamp{}}
 	for _, t := range traces {
@@ -57,7 +57,7 @@ func (r *Repo) watch(ctx context.Context, began time.Time, traces []trace) (map[
 	return w.folders, w.extra, nil
 }
 
-// level reads some folders and gives those below them.
+// level reads some directories and returns their subdirectories.
 func (w *watcher) level(dirs []string) (below []string, err error) {
 	for _, dir := range dirs {
 		if len(w.folders) >= maxFolders {

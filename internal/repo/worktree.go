@@ -67,8 +67,8 @@ func (r *Repo) snapshot(ctx context.Context) (*snapshot, error) {
 	return s, nil
 }
 
-// remember notes what a look has found. A work tree that is a commit, file by
-// file, is known again without asking git as long as nothing in it changes.
+// remember records the result of a look. A work tree that equals a commit, file by file, is
+// recognized without git as long as it is unchanged.
 func (r *Repo) remember(ctx context.Context, s *snapshot, info Revision) {
 	traces, folders := s.traces, map[string]stamp(nil)
 	h, settled := lookHead{}, r.git != nil && info.Commit != "" && !info.Dirty && s.settled()
@@ -100,7 +100,7 @@ func (r *Repo) openRoot() (*os.Root, error) {
 	return root, nil
 }
 
-// listWorkTree lets git say which files count, and reads them.
+// listWorkTree reads the files that git lists.
 func (r *Repo) listWorkTree(ctx context.Context, snap *snapshot) error {
 	seen := map[string]bool{}
 	return r.git.stream(ctx, func(out io.Reader) error {
@@ -135,7 +135,7 @@ func listedName(line string) (string, error) {
 	return name, nil
 }
 
-// compare tells what the files are compared to HEAD.
+// compare compares the files with HEAD.
 func (r *Repo) compare(ctx context.Context, nodes []*node) (Revision, error) {
 	if r.git == nil {
 		return Revision{}, nil

@@ -38,13 +38,13 @@ type End struct {
 	Stderr string        // the first 16 KiB
 }
 
-// OutOfMemory tells whether the limit of memory ended the child, by the words
-// of Go's runtime; the race detector has its own.
+// OutOfMemory reports whether the memory limit ended the child, according to the messages of Go's
+// runtime; the race detector has its own.
 func (e End) OutOfMemory() bool {
 	return e.Code > 0 && e.says("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread", "failed to allocate", "address space collisions")
 }
 
-// OutOfStack tells whether recursion ended the child.
+// OutOfStack reports whether recursion ended the child.
 func (e End) OutOfStack() bool {
 	return e.Code > 0 && e.says("stack overflow", "goroutine stack exceeds")
 }
@@ -53,8 +53,8 @@ func (e End) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(e.Stderr, t) })
 }
 
-// Start starts this program with a word and the limits behind it, as Enter
-// wants them. The caller ends the child with End, always.
+// Start starts this program with a word, followed by the limits for Enter. The caller must always
+// call End.
 func Start(l Limits, word string) (*Child, error) {
 	err := error(nil)
 	for _, flags := range []uintptr{namespaces(), 0} { // where namespaces are forbidden, without
@@ -110,8 +110,8 @@ func start(l Limits, word string, flags uintptr) (*Child, error) {
 // Kill ends the child at once. It may be called at any time, more than once.
 func (c *Child) Kill() { _ = c.cmd.Process.Kill() }
 
-// End closes the child's input, gives it a moment to end by itself, waits and
-// tells how it ended. Further calls tell it again.
+// End closes the child's input, gives it a moment to end by itself, waits, and returns how it
+// ended. Further calls return the same result.
 func (c *Child) End() End {
 	c.once.Do(func() {
 		_ = c.In.Close()
@@ -128,8 +128,7 @@ func (c *Child) End() End {
 	return c.end
 }
 
-// readNote reads what the child kept last. The child may have written
-// anything there.
+// readNote reads the last note of the child, which can have any content.
 func readNote(f *os.File) string {
 	b := make([]byte, noteSize)
 	n, _ := f.ReadAt(b, 0)

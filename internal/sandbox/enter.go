@@ -59,12 +59,11 @@ func limit(memory int64, seconds uint64) error {
 	return nil
 }
 
-// mapped is the address space that this process has now: Go reserves much
-// more than it uses.
+// mapped returns the size of this process's address space: Go reserves much more than it uses.
 func mapped() (uint64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return 2 << 30, nil // without /proc, what Go reserves at most
+		return 2 << 30, nil // without /proc, Go's maximum
 	}
 	pages, err := strconv.ParseUint(strings.Fields(string(text) + " ")[0], 10, 64)
 	return pages * uint64(os.Getpagesize()), err
@@ -72,7 +71,7 @@ func mapped() (uint64, error) {
 
 const nobody = 65534
 
-// drop leaves root behind.
+// drop gives up root privileges.
 func drop() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -90,8 +89,8 @@ func drop() error {
 	return err
 }
 
-// wall closes the file system and the network with Landlock, which also gives
-// up winning privileges, as far as the kernel has it.
+// wall closes the file system and the network with Landlock, which also prevents new privileges, as
+// far as the kernel supports it.
 func wall() error {
 	return landlock.V8.BestEffort().Restrict()
 }

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How EnterProgram tells that the walls could not be put up; the program itself
-// has not run then.
+// The results of EnterProgram if the sandbox could not be set up; the program itself has not run
+// then.
 const (
 	wallsExit = 125
 	wallsSay  = "fettle: no walls: "
@@ -44,8 +44,8 @@ func EnterProgram(args []string) (int, error) {
 		return 127, err
 	}
 	env := []string{"PATH=" + programDirs, "HOME=/nonexistent", "LC_ALL=C.UTF-8", "TZ=UTC"}
-	// The limits hold for this process too until it is the program, and may be below what it
-	// has already: from here on nothing may want a thread or more memory.
+	// The limits also apply to this process until it becomes the program, and can be below its
+	// current use: from here on nothing must need a thread or more memory.
 	debug.SetGCPercent(-1)
 	if err := bounds(memory, seconds); err != nil {
 		return wallsExit, fmt.Errorf("%s%w", wallsSay, err)
@@ -70,8 +70,8 @@ func programPath(name string) (string, error) {
 	return "", fmt.Errorf("cannot find the program %s: %w", name, exec.ErrNotFound)
 }
 
-// restrictFiles makes dir/root the only file system there is: the system's programs, the
-// work folder and three devices, all of them only to be read.
+// restrictFiles makes dir/root the only file system: the system's programs, the work directory and
+// three devices, all of them read-only.
 func restrictFiles(dir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made one's own: %w", err)
@@ -166,7 +166,7 @@ func bindFile(root, name string, device bool) error {
 	return bind(name, to, 0)
 }
 
-// bind shows a folder in another place, only to be read.
+// bind mounts a directory read-only in another place.
 func bind(from, to string, flags uintptr) error {
 	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("%s cannot be shown inside: %w", from, err)
@@ -209,9 +209,9 @@ func bounds(memory, seconds uint64) error {
 	return nil
 }
 
-// programWall is a second wall for the same: nothing is written, mounted or
-// connected to, even if the mounts had a gap. It is put on the thread that
-// becomes the program; go-landlock's own way needs /proc, which is not here.
+// programWall is a second wall with the same purpose: it prevents writing, mounting and connecting
+// even if the mounts had a gap. It applies to the thread that becomes the program; go-landlock's
+// own function needs /proc, which does not exist here.
 func programWall() error {
 	abi, err := llsyscall.LandlockGetABIVersion()
 	if err != nil || abi < 1 {

@@ -21,8 +21,7 @@ type Program struct {
 	// Dir contains a directory "work" with the program's files, readable for all users, and an
 	// empty directory "root". The caller creates it in Place, and removes it.
 	Dir string
-	// Argv is the program, a path in the work folder or a name in /usr, and its
-	// arguments.
+	// Argv is the program, a path in the work directory or a name in /usr, and its arguments.
 	Argv  []string
 	Stdin []byte
 	// Timeout ends it with all that it has started. Required.
@@ -43,8 +42,7 @@ type Printed struct {
 	TimedOut, TooLong bool
 }
 
-// ErrNoWalls is in the chain of errors on machines where a program cannot be
-// kept in. It is not run there.
+// ErrNoWalls is in the chain of errors on hosts that cannot confine a program. It is not run there.
 var ErrNoWalls = errors.New("this machine has no way to keep a program in")
 
 const (
@@ -129,8 +127,7 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// most keeps what is written to it up to a limit, and calls over at the first
-// byte beyond.
+// most keeps the data written to it up to a limit, and calls over at the first byte beyond it.
 type most struct {
 	limit int
 	over  func()

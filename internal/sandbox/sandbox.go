@@ -1,5 +1,5 @@
-// Package sandbox runs this program again as a child that can do little: for
-// work on input that may be hostile.
+// Package sandbox runs this program again as a child with few rights, for work on input that may be
+// hostile.
 //
 //	c, err := sandbox.Start(limits, "compile-child")   // the parent
 //	…talk over c.In and c.Out…
@@ -8,9 +8,9 @@
 //	in, err := sandbox.Enter(os.Args[2:])              // the child, first of all
 //	in.Note("fettle.hcl:3")                            // kept when the child is killed
 //
-// The child has limits of memory, processor time and open files; no network,
-// no file system, no programs to start and no privileges to win, as far as
-// the kernel offers it: Walls tells. It inherits nothing of the environment.
+// The child has limits of memory, CPU time and open files. As far as the kernel supports it, the
+// child has no network, no file system, no programs to start, and cannot gain privileges: Walls
+// lists these. It inherits no environment.
 package sandbox
 
 import (
@@ -21,8 +21,7 @@ import (
 
 // Limits bound a child. The zero value of a field is its default.
 type Limits struct {
-	// Memory in bytes, beyond what the program has mapped when it starts.
-	// Default 2 GiB.
+	// Memory in bytes, in addition to the program's mappings at its start. Default 2 GiB.
 	Memory int64
 	// CPU is processor time, the backstop of a parent that is gone. It counts
 	// whole seconds. Default 90 s.

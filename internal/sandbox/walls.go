@@ -7,8 +7,8 @@ import (
 	llsyscall "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Walls tells in short sentences how a child of this process would be limited
-// on this machine, what is missing too.
+// Walls describes in short sentences the limits of a child of this process on this host, including
+// missing ones.
 func Walls(l Limits) []string {
 	return []string{
 		fmt.Sprintf("memory %d MiB, processor time %d s", l.memory()>>20, l.seconds()),
@@ -26,8 +26,8 @@ func landlockText() string {
 	return fmt.Sprintf("no files (Landlock ABI %d)", abi)
 }
 
-// networkText starts a child to see: whether namespaces may be made depends on
-// more than can be asked for.
+// networkText starts a child to test whether namespaces are allowed, because no query covers all
+// conditions.
 func networkText() string {
 	c, err := start(Limits{}, "", namespaces())
 	if err != nil {

@@ -23,7 +23,7 @@ func (k Key) SealValues(values []string) []byte {
 	return k.Seal(b)
 }
 
-// OpenValues gives what SealValues sealed, or ErrDamaged.
+// OpenValues returns the values that SealValues sealed, or ErrDamaged.
 func (k Key) OpenValues(sealed []byte) ([]string, error) {
 	b, err := k.Open(sealed)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Folder is where a repository has its secrets, relative to its top.
+// Folder is the directory of a repository's secrets, relative to its top.
 const Folder = "secrets"
 
 const suffix = ".age"

@@ -18,7 +18,7 @@ const refWord = "sealed:"
 // Ref names content by its sealed form, as lists do.
 func (k Key) Ref(content []byte) Ref { return RefTo(k.ID(), k.Seal(content)) }
 
-// RefTo names what was sealed with the key of an ID.
+// RefTo returns the reference to content that was sealed with the key of an ID.
 func RefTo(key string, sealed []byte) Ref {
 	sum := sha256.Sum256(sealed)
 	return Ref{Key: key, Digest: "sha256:" + hex.EncodeToString(sum[:])}
@@ -27,8 +27,7 @@ func RefTo(key string, sealed []byte) Ref {
 // String is "sealed:KEY:sha256:HEX", which ParseRef reads.
 func (r Ref) String() string { return refWord + r.Key + ":" + r.Digest }
 
-// LooksLikeRef tells whether a value that is none would be taken for a
-// reference.
+// LooksLikeRef reports whether a value could be mistaken for a reference.
 func LooksLikeRef(s string) bool { return strings.HasPrefix(s, refWord) }
 
 // ParseRef reads a reference; ok is false for any other text.

@@ -51,7 +51,7 @@ func NewKey() Key {
 	return k
 }
 
-// ParseKey reads what Text gives.
+// ParseKey parses the output of Text.
 func ParseKey(text []byte) (Key, error) {
 	var k Key
 	h, ok := strings.CutPrefix(strings.TrimSpace(string(text)), keyWord)
@@ -77,7 +77,7 @@ func (k Key) ID() string {
 	return hex.EncodeToString(k.derive("id"))[:16]
 }
 
-// IsID tells whether s is the ID of a key other than the placeholder's.
+// IsID reports whether s is the ID of a key other than the placeholder's.
 func IsID(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -91,7 +91,7 @@ func (k Key) derive(what string) []byte {
 	return m.Sum(nil)
 }
 
-// Seal gives the sealed form of content, which it does not keep.
+// Seal returns the sealed form of content, which it does not retain.
 func (k Key) Seal(content []byte) []byte {
 	out := make([]byte, len(header)+tagSize+len(content))
 	copy(out, header)
@@ -101,7 +101,7 @@ func (k Key) Seal(content []byte) []byte {
 	return out
 }
 
-// Open gives what was sealed, or ErrDamaged.
+// Open returns the content that was sealed, or ErrDamaged.
 func (k Key) Open(sealed []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(sealed, []byte(header))
 	if !ok || len(rest) < tagSize {
@@ -116,7 +116,7 @@ func (k Key) Open(sealed []byte) ([]byte, error) {
 	return content, nil
 }
 
-// IsSealed tells whether bytes look like sealed content.
+// IsSealed reports whether bytes begin like sealed content.
 func IsSealed(b []byte) bool { return bytes.HasPrefix(b, []byte(header)) }
 
 func (k Key) tag(content []byte) []byte {

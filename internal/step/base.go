@@ -10,18 +10,18 @@ type Base interface {
 	HasDir(path string) bool
 }
 
-// DebianBase is a machine with Debian 12 or 13 as the installer leaves it: the accounts of
-// base-passwd, systemd and dbus, and the directories of base-files and of the packages that every
-// installation has. An account or directory of only one of the releases is not listed.
+// DebianBase is a host with Debian 12 or 13 after the installation: the accounts of base-passwd,
+// systemd and dbus, and the directories of base-files and of the packages that every installation
+// has. An account or directory of only one of the releases is not listed.
 type DebianBase struct{}
 
-// HasUser tells whether the user is there.
+// HasUser reports whether the user exists.
 func (DebianBase) HasUser(name string) bool { return holds(debianUsers, name) }
 
-// HasGroup tells whether the group is there.
+// HasGroup reports whether the group exists.
 func (DebianBase) HasGroup(name string) bool { return holds(debianGroups, name) }
 
-// HasDir tells whether the directory is there, links such as /bin included.
+// HasDir reports whether the directory exists, including links such as /bin.
 func (DebianBase) HasDir(path string) bool { return holds(debianDirs, path) }
 
 // DebianUsers returns the users of DebianBase.

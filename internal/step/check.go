@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// New makes a step of values that a program holds, checked and brought into
-// canonical form as Parse would. The error tells every mistake. Written and
-// Range are empty; args and attrs are not kept.
+// New makes a step of a program's values, checked and converted to canonical form as by Parse. The
+// error contains every fault. Written and Range are empty; args and attrs are not retained.
 func New(verb Verb, args []string, attrs ...Attr) (Step, error) {
 	var tokens []token
 	for _, a := range args {
@@ -35,9 +34,8 @@ func New(verb Verb, args []string, attrs ...Attr) (Step, error) {
 	return s, nil
 }
 
-// checker turns words into steps and collects what is wrong with them. Its
-// memory is cut into slices that steps keep, so that a list of many steps
-// costs few allocations.
+// checker turns words into steps and collects their errors. It divides its memory into slices for
+// steps, so that a list of many steps costs few allocations.
 type checker struct {
 	faults []fault
 	args   []string
@@ -48,8 +46,7 @@ func (c *checker) fault(at int, summary, detail string, args ...any) {
 	c.faults = append(c.faults, fault{at: at, summary: summary, detail: fmt.Sprintf(detail, args...)})
 }
 
-// step fills s from the words behind a verb. It is whole only when no fault
-// was added.
+// step fills s from the words after a verb. The step is complete only if no fault was added.
 func (c *checker) step(sh *shape, tokens []token, s *Step) {
 	before := len(c.faults)
 	s.Verb = sh.verb
@@ -60,7 +57,7 @@ func (c *checker) step(sh *shape, tokens []token, s *Step) {
 	}
 }
 
-// subjects reads the words before the first attribute, and tells how many.
+// subjects reads the words before the first attribute, and returns their number.
 func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 	n := 0
 	for n < len(tokens) && tokens[n].key == "" {
@@ -101,7 +98,7 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// missingHint helps who wrote a subject that reads as an attribute.
+// missingHint returns advice for a subject that was read as an attribute.
 func missingHint(rest []token) string {
 	if len(rest) == 0 {
 		return ""
@@ -129,7 +126,7 @@ func (c *checker) attributes(sh *shape, tokens []token, n int, s *Step) {
 	s.Attrs = c.attrs[start:len(c.attrs):len(c.attrs)]
 }
 
-// keyHint helps who left the blanks around an equals sign or forgot it.
+// keyHint returns advice for blanks around an equals sign, or a missing one.
 func keyHint(t *token, sh *shape) string {
 	if t.quoted {
 		return ""
@@ -176,8 +173,8 @@ func (c *checker) attribute(sh *shape, k, i int, t *token, start int) {
 	c.attrs[at] = Attr{Key: key.Name, Value: canon}
 }
 
-// reserveArgs makes room for n more words and tells where they will begin.
-// Slices given out before stay as they are.
+// reserveArgs reserves space for n more words and returns where they begin. Earlier slices are not
+// changed.
 func (c *checker) reserveArgs(n int) int {
 	if cap(c.args)-len(c.args) < n {
 		c.args = make([]string, 0, blockOf(cap(c.args), n))

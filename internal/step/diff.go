@@ -69,8 +69,8 @@ func narrowed(old, new List) (List, List) {
 	return old[:a], new[:b]
 }
 
-// occurrence names a step of a list: its address, and how many of the same
-// stand before it.
+// occurrence identifies a step of a list: its address, and the number of steps with the same
+// address before it.
 type occurrence struct {
 	addr addr.Addr
 	n    int
@@ -101,8 +101,8 @@ func identity(s Step) addr.Addr {
 	return addr.Addr(s.String())
 }
 
-// FormatDiff prints each step as it was written, behind + or - without a
-// blank. A changed step is its old line and then its new one.
+// FormatDiff prints each step as it was written, after + or - without a blank. A changed step is
+// its old line and then its new one.
 func FormatDiff(changes []Change) string {
 	var b strings.Builder
 	for _, c := range changes {

@@ -14,8 +14,7 @@ type token struct {
 	quoted     bool
 }
 
-// fault is a mistake that is not yet placed in a file: at is the token that it
-// is about, or wholeLine.
+// fault is an error without a place in a file: at is its token, or wholeLine.
 type fault struct {
 	at              int
 	summary, detail string
@@ -45,7 +44,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 type lexed struct {
 	tokens  []token
 	comment int
-	// bad is the mistake that ended the reading; its token is the last.
+	// bad is the error that ended the reading; its token is the last.
 	bad *fault
 }
 
@@ -159,8 +158,8 @@ func plainBytes(s string) bool {
 	return true
 }
 
-// badText finds the first byte of a line that may not stand there, and says
-// why. Comments may hold any visible or joining character.
+// badText finds the first byte of a line that is not allowed there, with the reason. Comments can
+// contain any visible or joining character.
 func badText(line string) (at int, f *fault) {
 	for i, r := range line {
 		switch {
@@ -175,8 +174,8 @@ func badText(line string) (at int, f *fault) {
 	return 0, nil
 }
 
-// invisible finds the first character of the text that cannot be seen, and so
-// could make a line look like another one.
+// invisible finds the first invisible character of the text, which could make a line resemble
+// another one.
 func invisible(text string) (at int, f *fault) {
 	for i, r := range text {
 		if r >= utf8.RuneSelf && !strconv.IsPrint(r) {

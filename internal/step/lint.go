@@ -10,15 +10,14 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// LintOptions says what a repository demands beyond what must be right in any
-// list. The zero value demands nothing more.
+// LintOptions are a repository's additional requirements. The zero value has none.
 type LintOptions struct {
 	// RequireUndo refuses an EXEC without undo.
 	RequireUndo bool
 }
 
-// Lint tells what is wrong with a list as a whole, which each line by itself
-// cannot show: with LintOptions{} and see there.
+// Lint returns the errors of a list as a whole, which single lines do not show: see
+// LintOptions.Lint, with the zero value.
 func Lint(list List, base Base) diag.List { return LintOptions{}.Lint(list, base) }
 
 // Lint returns the errors of a list that Resolve has completed. Errors are steps that cannot work,
@@ -51,7 +50,7 @@ type linter struct {
 
 	first  map[addr.Addr]int // where an address is first written
 	last   map[addr.Addr]int // where an address is last written
-	phases map[addr.Addr]int // how far an address has come
+	phases map[addr.Addr]int // the current phase of an address
 	dirs   []string          // every directory that the list makes
 	names  []string          // every account that the list makes
 	addrs  []string          // every address
@@ -85,7 +84,7 @@ func (l *linter) survey() {
 	}
 }
 
-// pass notes what the steps behind s may count on.
+// pass records the effects of s for later steps.
 func (l *linter) pass(s Step) {
 	switch {
 	case s.Addr() == "":
@@ -159,15 +158,14 @@ func (l *linter) ownLine(s Step) {
 	}
 }
 
-// whole tells whether the step has a known verb and the subjects it needs,
-// as all that Parse and New give have.
+// whole reports whether the step has a known verb and the required subjects, like all steps of
+// Parse and New.
 func (s Step) whole() bool {
 	sh := shapes[string(s.Verb)]
 	return sh != nil && len(s.Args) >= sh.least
 }
 
-// near is closest, as long as there are few mistakes: in a long list it costs
-// more than reading does.
+// near is like closest, as long as there are few errors: in a long list it costs more than reading.
 func (l *linter) near(written string, candidates []string) string {
 	const enough = 100
 	if len(l.diags) > enough {
@@ -195,8 +193,8 @@ func where(s Step, i int) string {
 	return "step " + strconv.Itoa(i+1)
 }
 
-// repeated refuses an address that was written before in the same phase, and
-// phases that are not one after the other. Only ACT may stand again.
+// repeated refuses an address that was already written in the same phase, and phases that are not
+// consecutive. Only ACT can be repeated.
 func (l *linter) repeated(i int, s Step) {
 	a, k := s.Addr(), s.Phase()
 	before := l.phases[a]

@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/addr"
 )
 
-// ownership checks every account that a step needs to be there.
+// ownership checks every account that a step requires.
 func (l *linter) ownership(i int, s Step) {
 	switch s.Verb {
 	case Mkdir, Copy, Link, Meta:

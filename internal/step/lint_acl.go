@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sharedACL tells of an ACL beside the step that writes the path, where the two
-// leave the mode different: with an ACL its group bits are the ACL's mask.
+// sharedACL reports an ACL beside the step that writes the path, if the two result in different
+// modes: with an ACL the mode's group bits are the ACL's mask.
 func (l *linter) sharedACL(s, o Step, j int, p string) {
 	acl, ok := s.Lookup("acl")
 	if _, own := s.Lookup("mode"); !ok || own || o.Verb == Link {

@@ -79,7 +79,7 @@ func (l *linter) aliased(s Step, p string) {
 	}
 }
 
-// shared tells of a file that one step writes whole and another one in part.
+// shared reports a file that one step writes as a whole and another one in part.
 func (l *linter) shared(s Step, p string) {
 	j, ok := l.first[addr.File(p)]
 	if !ok {
@@ -97,8 +97,8 @@ func (l *linter) shared(s Step, p string) {
 	}
 }
 
-// sharedMetadata tells of metadata that META gives to a path beside the step
-// that writes it. Where the two differ, each would undo the other at every run.
+// sharedMetadata reports metadata that META sets on a path in addition to the step that writes it.
+// If the two differ, each would revert the other at every run.
 func (l *linter) sharedMetadata(s, o Step, j int, p string) {
 	for _, k := range []string{"owner", "group", "mode"} {
 		v, ok := s.Lookup(k)
@@ -113,8 +113,8 @@ func (l *linter) sharedMetadata(s, o Step, j int, p string) {
 	}
 }
 
-// metadata is the owner, group or mode that a step gives its path. COPY and LINK do
-// so also where it is left out.
+// metadata returns the owner, group or mode that a step sets on its path. COPY and LINK also set an
+// omitted one.
 func (s Step) metadata(key string) string {
 	if v, ok := s.Lookup(key); ok {
 		return v
@@ -125,7 +125,7 @@ func (s Step) metadata(key string) string {
 	return "0644"
 }
 
-// sameMetadata tells whether two values mean the same on every machine.
+// sameMetadata reports whether two values mean the same on every host.
 func sameMetadata(v, w string) bool {
 	number := func(s string) string {
 		if s == "root" {

@@ -39,7 +39,7 @@ func isNumber(v string) bool {
 	return v != "" && strings.Trim(v, "0123456789") == ""
 }
 
-// onlyFrom tells whether v is made of ASCII letters, digits and these signs.
+// onlyFrom reports whether v consists of ASCII letters, digits and these signs.
 func onlyFrom(v, signs string) bool {
 	for i := 0; i < len(v); i++ {
 		c := v[i]

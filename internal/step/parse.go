@@ -71,7 +71,7 @@ func (p *parser) run(src string) {
 	}
 }
 
-// mayGoOn tells whether another line is read, and says why not.
+// mayGoOn reports whether to read another line; if not, it adds the reason.
 func (p *parser) mayGoOn() bool {
 	switch {
 	case len(p.diags) >= maxDiagnostics:
@@ -113,8 +113,7 @@ func (p *parser) readLine() {
 	}
 }
 
-// visible refuses words and sources that hold what cannot be seen. A plain
-// comment may.
+// visible refuses words and sources with invisible characters. A plain comment can contain them.
 func (p *parser) visible(lx lexed) bool {
 	if p.plain {
 		return true
@@ -188,7 +187,7 @@ func (p *parser) unknownVerb(t token) {
 	p.add(t.start, t.end, "Unknown verb", fmt.Sprintf("There is no verb %q.%s A line begins with one of %s.", clip(word), question(meantVerb(word)), strings.Join(verbNames(), ", ")))
 }
 
-// meantVerb is the verb that a word may stand for, "" when none is near.
+// meantVerb returns the verb that a word probably means, "" if none is similar.
 func meantVerb(word string) string {
 	word = strings.ToUpper(clip(word))
 	switch {
@@ -200,7 +199,7 @@ func meantVerb(word string) string {
 	return closest(word, verbNames())
 }
 
-// place adds a fault of the words behind the first skip ones.
+// place adds a fault in the words after the first skip ones.
 func (p *parser) place(f fault, tokens []token, skip int) {
 	at := tokens[0]
 	if f.at == wholeLine {
@@ -211,7 +210,7 @@ func (p *parser) place(f fault, tokens []token, skip int) {
 	p.add(at.start, at.end, f.summary, f.detail)
 }
 
-// add places a mistake at the bytes from..to of the present line.
+// add adds an error at the bytes from..to of the current line.
 func (p *parser) add(from, to int, summary, detail string) {
 	p.diags = append(p.diags, diag.Diagnostic{
 		Summary: summary, Detail: detail, Line: showable(p.line),

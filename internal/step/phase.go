@@ -24,9 +24,8 @@ func (s Step) Phase() int {
 	return 1
 }
 
-// Final is the list as it is when all phases are behind: of the steps that write
-// one address, only the one of the last phase. A list without phases is given
-// back as it is.
+// Final returns the list after all phases: of the steps that write one address, only the step of
+// the last phase. A list without phases is returned unchanged.
 func (l List) Final() List {
 	last := map[addr.Addr]int{}
 	for _, s := range l {

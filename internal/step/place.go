@@ -43,7 +43,7 @@ func (s Step) keyRange(key string, n int) diag.Range {
 	})
 }
 
-// rangeOf reads the written line again and asks which word is meant.
+// rangeOf parses the written line again and lets which select the word.
 func (s Step) rangeOf(which func([]token) int) diag.Range {
 	if s.Written == "" || s.Range.Start.Line == 0 {
 		return s.Range

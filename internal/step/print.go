@@ -29,7 +29,7 @@ func (l List) String() string {
 	return string(b)
 }
 
-// PrintOptions says how Print writes. The zero value prints canonical text.
+// PrintOptions are the options of Print. The zero value prints canonical text.
 type PrintOptions struct {
 	// Source adds the source comment " #@ file:line" to steps that have one.
 	Source bool
@@ -71,7 +71,7 @@ func (s Step) appendTo(b []byte) []byte {
 	return b
 }
 
-// ordered is Attrs in the schema's order; unknown keys come last.
+// ordered returns Attrs in the schema's order; unknown keys are last.
 func (s Step) ordered() []Attr {
 	if len(s.Attrs) < 2 {
 		return s.Attrs
@@ -110,9 +110,8 @@ func appendValue(b []byte, v string) []byte {
 	return append(b, v...)
 }
 
-// bareSafe tells whether v without quotes reads back as v: not empty, no
-// blanks, no double quotes, nothing invisible, and no quote of another kind
-// where a value begins.
+// bareSafe reports whether v without quotes reads back as v: not empty, no blanks, no double
+// quotes, nothing invisible, and no quote of another kind at its beginning.
 func bareSafe(v string) bool {
 	if v == "" || v[0] == '\'' || v[0] == '`' {
 		return false

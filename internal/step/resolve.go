@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// How far includes may go. Files that include each other twice would grow
-// without end long before a list has too many steps.
+// The limits of includes. Files that include each other twice would grow without end long before a
+// list has too many steps.
 const (
 	MaxIncludeDepth = 16
 	MaxIncludes     = 10_000
@@ -39,7 +39,7 @@ func Resolve(list List, src Source) (List, diag.List) {
 	return r.out, r.diags
 }
 
-// answer is what Source said about a path.
+// answer is the result of Source for a path.
 type answer struct {
 	digest string
 	err    error
@@ -56,10 +56,10 @@ type resolver struct {
 	files    []string     // the files that are open, the top list first
 	trace    []diag.Range // the INCLUDE lines that lead here, innermost first
 	includes int
-	full     bool // a bound was passed and told
+	full     bool // a limit was exceeded and reported
 }
 
-// steps adds the steps of one file, whose folder is dir.
+// steps adds the steps of one file in the directory dir.
 func (r *resolver) steps(list List, dir string) {
 	for _, s := range list {
 		if r.full {
@@ -83,13 +83,13 @@ func (r *resolver) steps(list List, dir string) {
 	}
 }
 
-// fault tells a mistake in the step's line, at its i-th subject.
+// fault reports an error in the step's line, at its i-th subject.
 func (r *resolver) fault(s Step, i int, summary, detail string, args ...any) {
 	r.diags = append(r.diags, s.diagnostic(diag.Error, s.subjectRange(i), summary, fmt.Sprintf(detail, args...)))
 }
 
-// locate turns a path as it is written in a file of folder dir into one
-// relative to the top folder. ok is false when that is outside; it was told.
+// locate converts a path in a file of the directory dir to one relative to the top directory. ok is
+// false if that is outside, which it has reported.
 func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
 	p := s.Args[0]
 	switch {

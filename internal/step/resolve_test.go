@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestResolve runs testdata/resolve.txtar: in a folder NAME, top.steps is
-// resolved; want holds the steps as they were written, then the messages.
+// TestResolve runs testdata/resolve.txtar: in a directory NAME, top.steps is resolved; want holds
+// the steps as they were written, then the messages.
 func TestResolve(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/resolve.txtar")
 	if err != nil {

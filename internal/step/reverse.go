@@ -40,7 +40,7 @@ func (s Step) inverse() string {
 	return s.comment("as it was found")
 }
 
-// comment is a line that no machine would run.
+// comment returns a line that no host would run.
 func (s Step) comment(why string) string {
 	b := append([]byte("# "), s.Verb...)
 	for _, a := range s.Args[:min(2, len(s.Args))] {
@@ -71,8 +71,8 @@ func (s Step) inverseUnit() string {
 	return back.String()
 }
 
-// inverseEnsure makes absent what the step made. A step that made something
-// absent has an inverse only in the journal.
+// inverseEnsure makes the step's address absent. A step that made something absent has an inverse
+// only in the journal.
 func (s Step) inverseEnsure() string {
 	if s.Absent() {
 		return s.comment("as it was found")

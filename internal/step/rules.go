@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// rules checks what a verb wants of its line as a whole. It is called when
-// every word by itself is right.
+// rules checks the rules of a verb for its line as a whole. It is called if every word by itself is
+// valid.
 func (c *checker) rules(s *Step, tokens []token) {
 	c.phaseRule(s, tokens)
 	switch s.Verb {
@@ -75,7 +75,7 @@ func firstTwo(s *Step, keys ...string) (first, second string) {
 	return first, ""
 }
 
-// onlyWith refuses keys that mean nothing without another one.
+// onlyWith refuses keys that have no meaning without another key.
 func (c *checker) onlyWith(s *Step, tokens []token, main string, keys ...string) {
 	for _, k := range keys {
 		if _, ok := s.Lookup(k); ok {
@@ -137,8 +137,8 @@ func match(s *Step) bool {
 	return ok
 }
 
-// passwordRule wants a reference: a list is read by many, and a hash is as good as
-// its password is long.
+// passwordRule requires a reference: many users can read a list, and a hash is only as strong as
+// its password.
 func (c *checker) passwordRule(s *Step, tokens []token) {
 	_, given := s.Lookup("password")
 	if _, is := s.Secret(); given && !is {

@@ -1,6 +1,6 @@
 package step
 
-// Type says what an attribute's value must look like.
+// Type is the required form of an attribute's value.
 type Type uint8
 
 const (
@@ -45,16 +45,16 @@ const (
 	accountName // a user or group that can be made: no number
 	packageName // a Debian package, perhaps with :architecture
 	sysctlKey   // a kernel setting
-	action      // what ACT does
+	action      // an action of ACT
 	label       // any name that is not empty
-	blobSource  // a digest, or a path relative to the list's folder
+	blobSource  // a digest, or a path relative to the list's directory
 )
 
 // Key is one attribute that a verb takes.
 type Key struct {
 	Name string
 	Type Type
-	List bool   // may stand more than once
+	List bool   // can be repeated
 	Doc  string // one sentence, for `fettle docs` and completion
 }
 

@@ -7,7 +7,7 @@ var (
 	group = Key{Name: "group", Type: Account, Doc: "Unix group, by name or number; default: root"}
 )
 
-// ensure says whether something must be there.
+// ensure determines whether the address must exist.
 var ensure = Key{Name: "ensure", Type: Present, Doc: "present (the default) or absent"}
 
 // phase is the last key of every verb that has it, so that Phase finds it at once.
@@ -113,7 +113,7 @@ func commandsSchemas() []Schema {
 	}
 }
 
-// probesSchemas are the verbs that look at something, and INCLUDE.
+// probesSchemas are the verbs that test a condition, and INCLUDE.
 func probesSchemas() []Schema {
 	return []Schema{
 		{Wait, []string{"NAME"}, append(probe(),
@@ -126,7 +126,7 @@ func probesSchemas() []Schema {
 	}
 }
 
-// probe is what WAIT and CHECK look at.
+// probe returns the conditions of WAIT and CHECK.
 func probe() []Key {
 	return []Key{
 		{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "expected status; default: 200"},

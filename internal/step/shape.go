@@ -8,7 +8,7 @@ type shape struct {
 	names    []string // the subjects, without dots
 	types    []Type   // of each subject
 	variadic bool     // the last subject can be repeated
-	least    int      // subjects that must be there
+	least    int      // number of required subjects
 	keys     []Key
 }
 
@@ -38,7 +38,7 @@ func newShape(s Schema) *shape {
 	return sh
 }
 
-// subjectType says what the subject of that name must look like.
+// subjectType returns the required form of the subject with that name.
 func subjectType(v Verb, name string) Type {
 	switch {
 	case name == "PATH":

@@ -14,13 +14,13 @@ import (
 type Source interface {
 	// ReadFile reads a whole list file.
 	ReadFile(path string) ([]byte, error)
-	// Digest names the content of a regular file, "sha256:" and 64 hex
-	// digits, and tells its size in bytes. It is called once for each path.
+	// Digest returns the digest of a regular file's content, "sha256:" and 64 hex digits, and its
+	// size in bytes. It is called once for each path.
 	Digest(path string) (digest string, size int64, err error)
 }
 
-// Folder is a Source on a file system, for example that of an os.Root, which
-// lets no symbolic link lead out.
+// Folder is a Source on a file system, for example of an os.Root, which lets no symbolic link lead
+// out.
 type Folder struct{ FS fs.FS }
 
 // ReadFile reads a regular file of at most MaxFile bytes.

@@ -53,7 +53,7 @@ type Step struct {
 	Written string
 	// Range is the place of the line in its own list file.
 	Range diag.Range
-	// canonical is what String gives, where Keep has kept it.
+	// canonical is the result of String, if Kept has cached it.
 	canonical string
 	// Trace are the INCLUDE lines that brought the step in, innermost first;
 	// nil for a step of the top list. Resolve fills it.
@@ -66,7 +66,7 @@ func (s Step) Get(key string) string {
 	return v
 }
 
-// Lookup is Get that tells an absent attribute from an empty one.
+// Lookup is like Get, but distinguishes an absent attribute from an empty one.
 func (s Step) Lookup(key string) (string, bool) {
 	for _, a := range s.Attrs {
 		if a.Key == key {
@@ -87,15 +87,14 @@ func (s Step) All(key string) []string {
 	return out
 }
 
-// Absent tells whether the step asks for the absence of its address: RM,
-// ensure=absent or ensure=purged.
+// Absent reports whether the desired state of the address is absence: RM, ensure=absent or
+// ensure=purged.
 func (s Step) Absent() bool {
 	e := s.Get("ensure")
 	return s.Verb == Rm || e == "absent" || e == "purged"
 }
 
-// Purged tells whether the step asks that a package is deleted with its
-// configuration and data.
+// Purged reports whether a package must be deleted with its configuration and data.
 func (s Step) Purged() bool { return s.Get("ensure") == "purged" }
 
 // Path is the path that the step writes, "" for a step that is about no path.
@@ -245,8 +244,7 @@ func (s Step) region() string {
 	return ""
 }
 
-// Same tells whether two steps are the same text in canonical form, wherever
-// they come from.
+// Same reports whether two steps have the same text in canonical form, independent of their origin.
 func (s Step) Same(o Step) bool { return s.String() == o.String() }
 
 // List is an ordered list of steps: the desired state of a target.
@@ -264,7 +262,7 @@ func (l List) Digest() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// IsDigest tells whether s is "sha256:" and 64 lower-case hex digits.
+// IsDigest reports whether s is "sha256:" and 64 lower-case hex digits.
 func IsDigest(s string) bool {
 	const prefix = "sha256:"
 	if len(s) != len(prefix)+64 || s[:len(prefix)] != prefix {

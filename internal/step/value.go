@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/addr"
 )
 
-// canonical gives the one form in which a value is printed. When the value is
-// not of its type, why is a full sentence about it. NUL is refused before.
+// canonical returns the canonical form of a value. If the value is not of its type, why is a full
+// sentence about it. NUL is refused earlier.
 func (t Type) canonical(v string) (canon, why string) {
 	switch t {
 	case Bool:
@@ -39,7 +39,7 @@ func (t Type) canonical(v string) (canon, why string) {
 	return v, t.refuse(v)
 }
 
-// refuse says why v is not of its type, for the types with one form only.
+// refuse explains why v is not of its type, for the types with one form only.
 func (t Type) refuse(v string) string {
 	switch t {
 	case Address:
@@ -191,8 +191,7 @@ func canonicalPath(v string) (string, string) {
 	return path.Clean(v), ""
 }
 
-// isClean tells whether p is absolute and path.Clean would leave it alone,
-// without the work of cleaning.
+// isClean reports whether p is absolute and equal to path.Clean(p), without the work of cleaning.
 func isClean(p string) bool {
 	if p == "" || p[0] != '/' {
 		return false

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// SplitWords cuts a command line into words as a shell would that expands
-// nothing. Blanks, tabs and newlines separate. '…' protects everything,
-// backslash the next character, and "…" everything but a backslash before one
-// of " \ $ and the backquote. The error says which quote is open.
+// SplitWords splits a command line into words like a shell without expansion. Blanks, tabs and
+// newlines separate. '…' protects everything, backslash the next character, and "…" everything
+// but a backslash before one of " \ $ and the backquote. The error names the open quote.
 // SplitWords(JoinWords(w)) is w.
 func SplitWords(s string) ([]string, error) {
 	var words []string
@@ -28,7 +27,7 @@ func SplitWords(s string) ([]string, error) {
 
 func isSeparator(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-// splitWord reads the word at start and gives the offset behind it.
+// splitWord reads the word at start and returns the offset after it.
 func splitWord(s string, start int) (word string, end int, err error) {
 	i := start
 	for i < len(s) && !isSeparator(s[i]) && !strings.ContainsRune(`'"\`, rune(s[i])) {
@@ -65,8 +64,8 @@ func splitWord(s string, start int) (word string, end int, err error) {
 	return string(b), i, nil
 }
 
-// appendDoubleQuoted reads up to the closing quote and gives the offset behind
-// it, -1 when there is none.
+// appendDoubleQuoted reads up to the closing quote and returns the offset after it, -1 if there is
+// none.
 func appendDoubleQuoted(b []byte, s string, i int) ([]byte, int) {
 	for ; i < len(s); i++ {
 		switch {

@@ -65,9 +65,8 @@ func (e *UnknownNameError) Error() string {
 
 // Verb reads and decides. Implementations hold no state.
 type Verb interface {
-	// Observe reads enough of the step's address to compare. It changes
-	// nothing. The image may be unknown (zero) where only the record of
-	// earlier runs can tell.
+	// Observe reads the parts of the step's address that are needed to compare. It changes nothing.
+	// The image can be unknown (zero) if only the record of earlier runs has it.
 	Observe(ctx context.Context, e Env, s step.Step) (image.Image, error)
 	// Target returns the state after the step, starting from now: a pure function. Properties that
 	// the step does not name stay unchanged. If now is in sync, the result equals now.
@@ -108,7 +107,7 @@ type GroupMove struct {
 	// Also is set on the first move of a transaction that MoveAll ran: other
 	// packages that it changed, name to version before.
 	Also map[string]string
-	// Stays: it is as wanted already, and takes part so that it remains so.
+	// Stays: it is already in sync, and takes part to remain so.
 	Stays bool
 	// Hold is set if fettle manages the hold of the package, by this step or the previous one.
 	Hold bool
@@ -117,8 +116,8 @@ type GroupMove struct {
 	Undo bool
 }
 
-// NotYetError is a target that cannot be told now and perhaps can after an
-// earlier step of the same run: Need is missing.
+// NotYetError is a target that is unknown now, and perhaps known after an earlier step of the same
+// run: Need is missing.
 type NotYetError struct {
 	Err  error
 	Need addr.Addr
@@ -133,15 +132,15 @@ type NotAskedError struct{ Why string }
 
 func (e *NotAskedError) Error() string { return "the guard was not run: " + e.Why }
 
-// InTheWayError is a thing at Path that keeps the step from being told, unless
-// an earlier step of the same run takes it away.
+// InTheWayError is a file at Path that prevents the target from being determined, unless an earlier
+// step of the same run removes it.
 type InTheWayError struct {
 	Path string
 	Err  error
 }
 
-// TakenError is a number that another account has, unless an earlier step of the same
-// run gives that account another one, or removes it.
+// TakenError is a number that another account has, unless an earlier step of the same run changes
+// that number or removes the account.
 type TakenError struct {
 	By  addr.Addr
 	Err error
@@ -150,13 +149,13 @@ type TakenError struct {
 func (e *TakenError) Error() string { return e.Err.Error() }
 func (e *TakenError) Unwrap() error { return e.Err }
 
-// InTheWay tells a planner which account must change to cure the error.
+// InTheWay returns the account that must change to fix the error.
 func (e *TakenError) InTheWay() addr.Addr { return e.By }
 
 func (e *InTheWayError) Error() string { return e.Err.Error() }
 func (e *InTheWayError) Unwrap() error { return e.Err }
 
-// InTheWay tells a planner which path must change to cure the error.
+// InTheWay returns the path that must change to fix the error.
 func (e *InTheWayError) InTheWay() addr.Addr { return addr.File(e.Path) }
 
 // Needs returns the address that an earlier change must provide to fix the error.

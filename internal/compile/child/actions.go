@@ -74,7 +74,7 @@ func wordsOf(params map[string]string) []string {
 	return out
 }
 
-// document writes what is described rather than done, as JSON.
+// document writes descriptions as JSON.
 func (w *writer) document(doc any) {
 	text, err := json.Marshal(doc)
 	if err != nil {

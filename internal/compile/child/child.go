@@ -74,8 +74,8 @@ func (c conn) send(kind byte, payload []byte) error {
 	return nil
 }
 
-// receive reads one message. io.EOF means that the peer has ended between two.
-// Memory is taken as the bytes come, not as they are announced.
+// receive reads one message. io.EOF means that the peer ended between two messages. Memory is
+// allocated for received bytes, not for the announced length.
 func (c conn) receive() (byte, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(c.r, head[:]); err != nil {

@@ -12,13 +12,13 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Client is the holder's end: it asks one child about one repository. After an
-// error of a method it is of no further use. It is not safe for concurrent use.
+// Client is the holder's end: it sends questions about one repository to one child. After an error
+// of a method it must not be used again. It is not safe for concurrent use.
 type Client struct {
 	conn    conn
 	tree    repo.Tree
 	secrets secrets
-	before  side // of the revision before, once one was asked about
+	before  side // the previous revision, after the first question about it
 }
 
 // side is a tree with its secrets.
@@ -34,8 +34,8 @@ func Connect(r io.Reader, w io.Writer, tree repo.Tree) (*Client, error) {
 	return c, c.conn.send(kindTree, index(tree))
 }
 
-// Open gives the child the secrets of a vault when it asks for them. Without one
-// each is a placeholder.
+// Open makes the secrets of a vault available to the child's requests. Without a vault each secret
+// is a placeholder.
 func (c *Client) Open(v Vault) { c.secrets.vault = v }
 
 // Knows reports whether the child received a secret, which can then be part of any of its output.
@@ -162,7 +162,7 @@ func (c *Client) Lookups() ([]lang.Lookup, diag.List, error) {
 	return list, ds, r.end()
 }
 
-// ask sends a question and serves the tree until the result is there.
+// ask sends a question and serves the tree until the result arrives.
 func (c *Client) ask(q question) (*reader, error) {
 	payload, err := q.encode()
 	if err != nil {

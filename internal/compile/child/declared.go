@@ -39,7 +39,7 @@ func readKinds(r *reader) []lang.OwnKind {
 	return out
 }
 
-// writeAttrs sends what documentation says of attributes.
+// writeAttrs writes the documentation of attributes.
 func writeAttrs(w *writer, list []kind.Attr) {
 	w.int(len(list))
 	for _, a := range list {
@@ -109,7 +109,7 @@ func readLookups(r *reader) []lang.Lookup {
 	return out
 }
 
-// isName tells whether a text can be a part of a file's name: it leads nowhere.
+// isName reports whether a text can be a file name without a directory.
 func isName(s string) bool { return s != "" && path.Base(s) == s && s[0] != '.' }
 
 func writeRuns(w *writer, list []generator.Run) {

@@ -13,8 +13,8 @@ const (
 	hasNow
 )
 
-// Before tells the child of an earlier revision of its repository, once; v is nil
-// where all of its secrets are placeholders.
+// Before sends the child an earlier revision of its repository, once; v is nil if all its secrets
+// are placeholders.
 func (c *Client) Before(tree repo.Tree, v Vault) error {
 	if c.before.tree == tree {
 		return nil

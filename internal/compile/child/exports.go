@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// exports writes what a module asks other targets for.
+// exports writes the exported inputs of a module.
 func (w *writer) exports(u lang.Use) {
 	w.int(len(u.Exported))
 	for _, e := range u.Exported {

@@ -8,8 +8,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// withLists is the name of a question about a fleet that wants lists, and not
-// their digests alone.
+// withLists is the name of a question about a fleet that requests lists, not only their digests.
 const withLists = "lists"
 
 // Fleet is compile.Fleet.List for many targets; the input's target is ignored. A target with an
@@ -63,8 +62,7 @@ func (t *remoteTree) fleet(q question) *writer {
 	return w
 }
 
-// fleetWriter writes lists that are much alike: a line that was said before is
-// its number.
+// fleetWriter writes similar lists: a repeated line is written as its number.
 type fleetWriter struct {
 	writer
 	lines map[string]int

@@ -16,7 +16,7 @@ const (
 	sourceFile   = 128 << 10 // one file in the language
 )
 
-// indexer writes the message 'T': folders with their entries, then contents.
+// indexer writes the message 'T': directories with their entries, then contents.
 type indexer struct {
 	tree          repo.Tree
 	names         writer
@@ -47,8 +47,8 @@ func index(tree repo.Tree) []byte {
 	return w.b
 }
 
-// folder writes one folder and those below it. A folder that cannot be read
-// is left out: asking for it gives the error.
+// folder writes one directory and the directories below it. A directory that cannot be read is
+// omitted: a request for it returns the error.
 func (x *indexer) folder(dir string) {
 	entries, err := x.tree.ReadDir(dir)
 	if err != nil || len(x.names.b) > indexBytes {

@@ -73,7 +73,7 @@ func (s *secrets) open(name string) (kind.Secret, error) {
 	return kind.Secret{Content: content, Key: key}, nil
 }
 
-// needed says how to come by a secret that a run cannot do without.
+// needed describes how to get access to a secret that a run needs.
 func needed(name string, e *vault.NotOpenError) error {
 	if e.None {
 		return fmt.Errorf("the secret %q cannot be opened: %v. Make one with: fettle secret identity — then, where the secrets can be opened: fettle secret add-recipient host NAME KEY", name, e)
@@ -100,7 +100,7 @@ func (s *secrets) bundle(l step.List) (secret.Bundle, error) {
 	return secret.Bundle{Key: key.ID(), KeyFile: file, Values: key.SealValues(values)}, nil
 }
 
-// Secret implements lang.Secrets: the child asks.
+// Secret implements lang.Secrets with a request to the holder.
 func (t *remoteTree) Secret(name string) (kind.Secret, error) {
 	r, err := t.ask(opSecret, name)
 	if err != nil {

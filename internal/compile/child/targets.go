@@ -75,7 +75,7 @@ func (w *writer) uses(list []lang.Use) {
 	}
 }
 
-// modules are the uses of some targets, with their folders.
+// modules are the uses of some targets, with their directories.
 type modules struct {
 	uses    []lang.Use
 	folders []string

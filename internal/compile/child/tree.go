@@ -43,7 +43,7 @@ type remoteTree struct {
 
 	repository *compile.Repository // nil until the first question
 	shared     *compile.Fleet      // nil until the first question about many targets
-	before     *remoteTree         // the revision before, nil until the holder tells of one
+	before     *remoteTree         // the previous revision, nil until the holder sends it
 	revisions  *compile.Revisions  // nil until the first question about both
 }
 
@@ -56,7 +56,7 @@ func (t *remoteTree) Working(r diag.Range) {
 	}
 }
 
-// ask sends one request and gives the reader of a good answer.
+// ask sends one request and returns the reader of a successful answer.
 func (t *remoteTree) ask(op uint64, path string) (*reader, error) {
 	if t.broken != nil {
 		return nil, t.broken

@@ -62,8 +62,7 @@ func (w *writer) diags(ds diag.List) {
 	}
 }
 
-// reader takes values off a payload. After the first mistake it gives zeros
-// and keeps the error.
+// reader decodes values from a payload. After the first error it returns zeros and keeps the error.
 type reader struct {
 	b   []byte
 	err error
@@ -168,7 +167,7 @@ func (r *reader) diags() diag.List {
 	return out
 }
 
-// end tells whether the payload was read whole and made sense.
+// end reports an error if the payload was invalid or not read completely.
 func (r *reader) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		r.fail("%d bytes too many", len(r.b))

@@ -44,8 +44,8 @@ func (p *Pool) Fleet(in compile.Input, targets []string, lists bool) ([]compile.
 	return slices.Concat(found...), ds
 }
 
-// Names gives the names of compile.Repository.Names for two revisions of a
-// repository, both at the same time.
+// Names returns the names of compile.Repository.Names for two revisions of a repository, both at
+// the same time.
 func (p *Pool) Names(before, now repo.Tree) (names [2][]string, ds [2]diag.List) {
 	var wait sync.WaitGroup
 	for i := range names {
@@ -116,7 +116,7 @@ func (p *Pool) diff(before repo.Tree, in compile.Input, part []compile.Compared)
 	return a
 }
 
-// both is ask for a child that knows the revision before, too.
+// both is like ask, for a child that also has the previous revision.
 func (c *Compiler) both(before, now repo.Tree, question func(*child.Client) error) diag.List {
 	return c.ask(now, func(k *child.Client) error {
 		var v child.Vault

@@ -34,9 +34,9 @@ const DefaultTimeout = 30 * time.Second
 // limit of a child covers its whole life, and would otherwise end a long series of short questions.
 const reuse = 30 * time.Second
 
-// Compiler asks children. One child lives as long as the questions are about
-// the same tree; none is shared by two repositories. Its methods may be called
-// from any goroutine and take turns.
+// Compiler sends questions to children. One child is used for consecutive questions about the same
+// tree; two repositories never share a child. Its methods are safe for concurrent use, one at a
+// time.
 type Compiler struct {
 	ctx  context.Context
 	word string
@@ -58,8 +58,7 @@ func New(ctx context.Context, word string) *Compiler {
 	return &Compiler{ctx: ctx, word: word, timeout: DefaultTimeout}
 }
 
-// Limit sets the limits for the children to come, 0 for the defaults. A child
-// with other limits is ended.
+// Limit sets the limits of later children, 0 for the defaults. A child with other limits is ended.
 func (c *Compiler) Limit(timeout time.Duration, memory int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +71,8 @@ func (c *Compiler) Limit(timeout time.Duration, memory int64) {
 	}
 }
 
-// Secrets says what opens the secrets of a tree for the questions to come; nil
-// leaves all of them placeholders.
+// Secrets sets the function that opens the secrets of a tree for later questions; nil makes all of
+// them placeholders.
 func (c *Compiler) Secrets(of func(repo.Tree) child.Vault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +116,7 @@ func (c *Compiler) end() {
 	c.proc, c.client, c.tree, c.spent = nil, nil, nil, 0
 }
 
-// has tells whether its child has read the tree.
+// has reports whether its child has read the tree.
 func (c *Compiler) has(tree repo.Tree) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Pool is several compilers, for questions that can be answered at the same
-// time. None starts before it is needed: while one works and may be free in less time than
-// a start takes, who asks waits for it. Its methods may be called from any goroutine.
+// Pool is several compilers for concurrent questions. A compiler starts only when it is needed: if
+// a busy one can be free in less time than a start takes, the caller waits for it. Its methods are
+// safe for concurrent use.
 type Pool struct {
 	all   []*Compiler
-	free  chan *Compiler // that have been asked before
+	free  chan *Compiler // already used
 	fresh chan *Compiler
 	mu    sync.Mutex // of take
 }

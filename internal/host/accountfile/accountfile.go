@@ -160,7 +160,7 @@ func (db *DB) SetMember(_ context.Context, user, group string, present bool) err
 	return db.edit(func(e *edit) error { return e.setMember(user, group, present) })
 }
 
-// checkName refuses what would break the files' form or look like an option.
+// checkName refuses names that would break the files' format or resemble an option.
 func checkName(name string) error {
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, ":,/\n\x00 \t") {
 		return fmt.Errorf("cannot use account name %q: use letters, digits, '-', '_' and '.'", name)

@@ -12,7 +12,7 @@ import (
 // useradd and groupadd write passwd and group first. A power cut after that leaves an account that
 // seems to be in sync but has no line in the other files. Setting it again adds these lines.
 
-// completeGroup gives a group the line in gshadow that it lacks.
+// completeGroup adds a missing line of a group to gshadow.
 func (e *edit) completeGroup(name string) error {
 	if _, ok := e.now[GShadow].first(name); !ok && !e.gone[GShadow] {
 		e.now[GShadow] = e.now[GShadow].with(name, name+":!::", "")

@@ -161,7 +161,7 @@ func (e *edit) restoreGroup(name string, to image.Group) error {
 	return nil
 }
 
-// place makes a user stand at these places of a group, -1 for nowhere.
+// place puts a user at these places of a group, -1 for none.
 func (e *edit) place(user, group string, p positions) {
 	for i, at := range []struct {
 		file  string
@@ -210,7 +210,7 @@ func (e *edit) setMember(user, group string, present bool) error {
 	return nil
 }
 
-// last keeps a place, or is behind all.
+// last returns a place, or a place after all others for -1.
 func last(place int) int {
 	if place >= 0 {
 		return place

@@ -19,7 +19,7 @@ func splitLines(content string) lines {
 
 func (l lines) String() string { return strings.Join(l, "") }
 
-// named tells whether a line is the entry of a name.
+// named reports whether a line is the entry of a name.
 func named(line, name string) bool { return strings.HasPrefix(line, name+":") }
 
 // take returns the entries of a name without newlines, and the line number of each, from 1.

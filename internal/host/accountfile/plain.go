@@ -50,7 +50,7 @@ func (p Plain) CreateUser(ctx context.Context, name string, to image.User, creat
 	return p.DB.Append(Passwd, line) // last: with it the account exists
 }
 
-// Today implements Maker: always the same day, so that what is made is the same.
+// Today implements Maker: always the same day, so that results are reproducible.
 func (p Plain) Today() string { return "19000" }
 
 func (p Plain) makeHome(to image.User, wanted bool) error {

@@ -19,7 +19,7 @@ func (db *DB) Append(file, line string) error {
 	})
 }
 
-// Fields gives the fields of every line of a file.
+// Fields returns the fields of every line of a file.
 func (db *DB) Fields(file string) ([][]string, error) {
 	l, _, err := db.load(file)
 	out := make([][]string, len(l))
@@ -76,7 +76,7 @@ func newMode(file string) uint32 {
 	return 0o644
 }
 
-// dressLike gives f the owner, mode and attributes of a file.
+// dressLike gives f the owner, mode and attributes of another file.
 func (db *DB) dressLike(f host.File, file string) error {
 	st, err := db.fs.Lstat(file)
 	if err != nil {

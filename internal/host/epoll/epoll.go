@@ -52,9 +52,9 @@ func New() (*Set, error) {
 // Close ends Wait. It may be called again.
 func (s *Set) Close() { _ = s.file.Close() }
 
-// Arm has Wait tell the number once, as soon as there is something to read or the other end is
-// gone: at once where that is so already. known says that the socket was armed before. The
-// kernel forgets a socket that is closed.
+// Arm makes Wait report the number once, as soon as data is readable or the other end has closed:
+// at once if that is already the case. known must be set if the socket was armed before. The kernel
+// forgets a closed socket.
 func (s *Set) Arm(of Socket, number uint64, known bool) error {
 	op := unix.EPOLL_CTL_ADD
 	if known {
@@ -88,8 +88,8 @@ func (s *Set) Wait(each func(number uint64)) {
 	}
 }
 
-// HungUp tells whether the other end of a socket is gone already, or says nothing more. It is
-// false for no socket, and where the kernel does not say.
+// HungUp reports whether the other end of a socket has closed it or shut down writing. It is false
+// for a nil socket, and if the kernel does not report it.
 func HungUp(of Socket) bool {
 	if of == nil {
 		return false

@@ -1,5 +1,5 @@
-// Package fault breaks a host on purpose, at one mutating operation after the
-// other, so that tests can show what an interruption anywhere leaves behind.
+// Package fault breaks a host on purpose, at one mutating operation after another, so that tests
+// can check the state after each possible interruption.
 //
 //	for n := 1; ; n++ {
 //		plan := &fault.Plan{At: n, Err: syscall.ENOSPC}
@@ -11,8 +11,7 @@
 //		}
 //	}
 //
-// Wrap works on any driver. Counters for a driver's own Count option are in
-// Recorder and KillAt.
+// Wrap works with any driver. Counters for a driver's own Count option are in Recorder and KillAt.
 package fault
 
 import (
@@ -20,8 +19,8 @@ import (
 	"sync"
 )
 
-// ErrCrashed is the error of every operation, reads included, after the moment
-// at which a Plan with Crash struck: the machine has no power.
+// ErrCrashed is the error of every operation, including reads, after a Plan with Crash took effect:
+// the host has no power.
 var ErrCrashed = errors.New("the host has crashed")
 
 // OpRead is the name of all operations that change nothing; see Plan.Reads.
@@ -40,8 +39,8 @@ type Plan struct {
 	Sticky bool
 	// Short makes a failing Write write the first half before it fails.
 	Short bool
-	// Reads counts what looks at the machine too, under the name OpRead, and lets
-	// it fail. Only Wrap knows of those.
+	// Reads also counts operations that only read the host, under the name OpRead, and lets them
+	// fail. Only Wrap supports it.
 	Reads bool
 	// Crash makes the operation, and all after it, return ErrCrashed.
 	Crash bool
@@ -51,7 +50,7 @@ type Plan struct {
 	hit bool
 }
 
-// Hit tells whether the planned fault struck.
+// Hit reports whether the planned fault occurred.
 func (p *Plan) Hit() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,9 +64,8 @@ func (p *Plan) Seen() int {
 	return p.n
 }
 
-// Count counts an operation and returns its error. It is a host.Counter, for
-// drivers that take one; the fault is then the same but for Short, and reads
-// go on after a crash.
+// Count counts an operation and returns its error. It is a host.Counter, for drivers that accept
+// one. The fault is then the same except for Short, and reads continue after a crash.
 func (p *Plan) Count(op, _ string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ func (l *Looks) Seen() int {
 	return l.seen
 }
 
-// Hit says which look has failed, "" for none.
+// Hit returns the read that failed, "" if none failed.
 func (l *Looks) Hit() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -93,7 +93,7 @@ sleep 1000
 
 var escaped = []string{"child", "session", "daemon", "clean"}
 
-// pids waits until every descendant has said its number.
+// pids waits until every descendant has written its number.
 func pids(t *testing.T, dir string) []int {
 	var out []int
 	for _, name := range escaped {
@@ -120,7 +120,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// running tells whether a process is there and no zombie.
+// running reports whether a process exists and is not a zombie.
 func running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -139,8 +139,8 @@ func allGone(t *testing.T, pids []int) {
 	}
 }
 
-// timeout: when Run returns, nothing of the tree is left. A slow machine gets
-// more time until every descendant has started before the end.
+// timeout: when Run returns, no process of the tree is left. On a slow host, there is more time
+// until every descendant has started.
 func (s suite) timeout(t *testing.T, h host.Host) {
 	for limit := time.Second; ; limit *= 2 {
 		dir := t.TempDir()
@@ -156,7 +156,7 @@ func (s suite) timeout(t *testing.T, h host.Host) {
 	}
 }
 
-// allStarted tells whether every descendant has said its whole number.
+// allStarted reports whether every descendant has written its whole number.
 func allStarted(dir string) bool {
 	for _, name := range escaped {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.HasSuffix(b, []byte("\n")) {

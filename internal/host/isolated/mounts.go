@@ -71,7 +71,7 @@ var scratch = [...]string{"/tmp", "/mnt", "/var", "/usr"}
 // size is how much may be written in one view.
 const size = "size=128m,nr_inodes=64k,mode=700"
 
-// build makes the new root, with every mount of the machine, and enters it.
+// build creates the new root, with every mount of the host, and enters it.
 func build(sockets []string) error {
 	mounts, err := readMounts()
 	if err != nil {

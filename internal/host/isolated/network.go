@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startLoopback gives the new network a loopback. Without it, looking up localhost would
-// count as use of the network.
+// startLoopback adds a loopback interface to the new network. Without it, looking up localhost
+// would count as use of the network.
 func startLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -28,9 +28,9 @@ func startLoopback() error {
 	return nil
 }
 
-// Packets is how many packets programs sent, or could not send, in the network of the view
-// since it was opened. Only differences count, and only in a view without the network of
-// the machine.
+// Packets returns the number of packets that programs sent, or could not send, in the network of
+// the view since it was opened. Only differences count, and only in a view without the network of
+// the host.
 func (v *View) Packets() (n int64) {
 	v.Do(func() {
 		v4, _ := os.ReadFile("/proc/thread-self/net/snmp")

@@ -48,7 +48,7 @@ func socketsBelow(dir string) []string {
 	return paths
 }
 
-// openSockets gives each path that is a socket as a mount, by its path without links.
+// openSockets returns each path that is a socket as a mount, by its path without links.
 func openSockets(paths []string) map[string]int {
 	ends := map[string]int{}
 	for _, p := range paths {

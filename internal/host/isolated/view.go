@@ -26,7 +26,7 @@ import (
 
 // Options are the settings of a View. The zero value is usable.
 type Options struct {
-	// Network leaves the programs in the network of the machine.
+	// Network leaves the programs in the network of the host.
 	Network bool
 }
 
@@ -36,12 +36,12 @@ type View struct {
 	gone chan struct{}
 }
 
-// patience is how long the mounts of the machine may take: a file system of a server that is
-// gone answers never.
+// patience is the time limit for the mounts of the host: a file system of an unreachable server
+// never answers.
 const patience = 20 * time.Second
 
-// Open opens a view. It needs root privileges that are not limited to a container, and
-// overlayfs. The error says what is missing.
+// Open opens a view. It needs root privileges that are not limited to a container, and overlayfs.
+// The error names the missing requirement.
 func Open(o Options) (*View, error) {
 	v := &View{work: make(chan func()), gone: make(chan struct{})}
 	ready := make(chan error, 1)
@@ -58,8 +58,8 @@ func Open(o Options) (*View, error) {
 	}
 }
 
-// serve is the thread of the view. It never gives the thread back, so the runtime ends it, and
-// the namespaces end with the last program in them.
+// serve is the thread of the view. It never unlocks the thread, so the runtime ends it, and the
+// namespaces end with the last program in them.
 func (v *View) serve(o Options, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
@@ -120,8 +120,8 @@ func enter(o Options) error {
 	return forgo(unix.CAP_SYS_BOOT, unix.CAP_SYS_MODULE, unix.CAP_SYS_RAWIO, unix.CAP_SYS_TIME)
 }
 
-// forgo takes capabilities from the programs that the thread starts. The rest stays: a guard
-// that asks for a volume, or sends signal 0, must get the answer that it gets as root.
+// forgo removes capabilities from the programs that the thread starts. Other capabilities stay: a
+// guard that queries a volume, or sends signal 0, must get the same answer as root.
 func forgo(capabilities ...uintptr) error {
 	for _, c := range capabilities {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {

@@ -18,8 +18,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Accounts implements host.Host. New accounts come from useradd and its kin of
-// this machine, pointed at the root; the rest is done on the files.
+// Accounts implements host.Host. useradd and similar tools of the local host create accounts below
+// the root; all other changes are edits of the files.
 func (h *Host) Accounts() host.Accounts { return h.accounts() }
 
 func (h *Host) accounts() *accountfile.DB {
@@ -139,8 +139,8 @@ func (t tools) CreateGroup(ctx context.Context, name string, to image.Group, sys
 	return t.run(ctx, "make group", name, "groupadd", argv)
 }
 
-// ChangeGroup edits the files of another root itself: groupmod compares the
-// number with this machine's groups even with a prefix.
+// ChangeGroup edits the files of another root itself, because groupmod compares the number with the
+// local host's groups even with a prefix.
 func (t tools) ChangeGroup(ctx context.Context, name string, to image.Group) error {
 	if t.h.root != "/" {
 		return accountfile.Plain{DB: t.h.accounts()}.ChangeGroup(ctx, name, to)
@@ -153,7 +153,7 @@ func (t tools) Today() string { return strconv.FormatInt(time.Now().Unix()/(24*6
 
 func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
-// run runs a tool of this machine on the account files of the root.
+// run runs a tool of the local host on the account files of the root.
 func (t tools) run(ctx context.Context, what, name, tool string, argv []string) error {
 	machine := t.h
 	if t.h.root != "/" {

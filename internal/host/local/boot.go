@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BootID implements host.Host. Another root is not what this machine booted.
+// BootID implements host.Host. It is "" for another root, which the local host did not boot.
 func (h *Host) BootID() string {
 	if h.root != "/" {
 		return ""

@@ -17,8 +17,8 @@ import (
 const (
 	defaultTimeout = 5 * time.Minute
 	searchPath     = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	// pipeDelay is how long a stream that a daemon left behind holds open is
-	// read after the program itself has ended.
+	// pipeDelay is how long a stream that a remaining daemon holds open is read after the end of
+	// the program.
 	pipeDelay = 2 * time.Second
 )
 
@@ -142,8 +142,8 @@ func start(cmd *exec.Cmd) (ended <-chan error, err error) {
 	return done, <-started
 }
 
-// ofInterest drops what only says how the program ended: a status, or streams
-// that a daemon still holds.
+// ofInterest drops errors that only describe the end of the program: a status, or streams that a
+// daemon still holds.
 func ofInterest(err error) error {
 	var status *exec.ExitError
 	if errors.As(err, &status) || errors.Is(err, exec.ErrWaitDelay) || errors.Is(err, syscall.EPIPE) {

@@ -16,8 +16,8 @@ import (
 
 const archives = "/var/cache/apt/archives"
 
-// debNames are the file names that apt gives a version of a package; arch is
-// the host's own architecture.
+// debNames are apt's possible file names for a version of a package; arch is the host's own
+// architecture.
 func debNames(arch, name, version string) []string {
 	name, other, foreign := strings.Cut(name, ":")
 	stem := name + "_" + strings.ReplaceAll(version, ":", "%3a") + "_"
@@ -72,8 +72,7 @@ func (p *packages) Keep(ctx context.Context, name, version string) (deb string, 
 	return p.download(ctx, inv.arch, name, version)
 }
 
-// CanKeep tells whether Keep would find the file of a version, and fetches
-// nothing.
+// CanKeep reports whether Keep would find the file of a version, without fetching it.
 func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
 	inv, err := p.inventory(ctx)
 	if err != nil || checkNames([]host.PackageChange{{Name: name, Version: version}}) != nil {
@@ -113,7 +112,7 @@ func (p *packages) download(ctx context.Context, arch, name, version string) (st
 	return to, true, p.clear(part)
 }
 
-// clear removes what a download left.
+// clear removes the remains of a download.
 func (p *packages) clear(dir string) error {
 	names, err := p.h.ReadDir(dir)
 	if err != nil {

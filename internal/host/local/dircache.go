@@ -19,7 +19,7 @@ const (
 	goneAge = 10 * time.Millisecond
 )
 
-// dir is an open directory. It is closed when the last user lets go of it.
+// dir is an open directory. It is closed when its last user releases it.
 type dir struct {
 	fd     int
 	since  time.Time
@@ -45,7 +45,7 @@ type dirCache struct {
 	gone map[string]time.Time
 }
 
-// isGone tells whether a directory was not there a moment ago.
+// isGone reports whether a directory was recently missing.
 func (c *dirCache) isGone(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *dirCache) setGone(path string, gen uint64, since time.Time) {
 	c.gone[path] = since
 }
 
-// get finds an open directory, or tells the generation to hand to put.
+// get returns an open directory, or the generation to pass to put.
 func (c *dirCache) get(path string) (*dir, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

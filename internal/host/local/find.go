@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// FindProgram is the file behind a program's name, as StartStream would take it, without
-// links on the way.
+// FindProgram returns the path of a program as StartStream would run it, with links resolved.
 func FindProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {

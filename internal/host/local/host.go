@@ -1,19 +1,19 @@
-// Package local is the driver for this machine, or for another root on it.
+// Package local is the driver for the local host, or for another root on it.
 //
 //	h, err := local.Open("/", local.Options{})
 //	if err != nil { … }
 //	defer h.Close()
 //	st, err := h.Lstat("/etc/motd")
 //
-// Paths are resolved inside the root by the kernel (openat2), so that neither
-// ".." nor a link leads out; a link on the way is followed only when it and its
-// directory belong to root. All work then happens relative to the parent
-// directory's descriptor, and on metadata through the inode's own descriptor.
+// The kernel resolves paths inside the root (openat2), so that neither ".." nor a link leads out. A
+// link in a path is followed only if the link and its directory belong to root. All operations are
+// then relative to the parent directory's descriptor, and operations on metadata use the inode's
+// own descriptor.
 //
-// Without root privileges and on a root other than "/", the driver acts as if
-// it were root: the caller's own uid and gid are shown as 0, and giving a file
-// to 0 gives it to the caller. Files of other owners cannot be made that way.
-// It needs Linux 5.10 or newer and a mounted /proc.
+// Without root privileges and on a root other than "/", the driver acts as if it were root. It
+// shows the caller's own uid and gid as 0, and changing the owner of a file to 0 gives it to the
+// caller. Files of other owners cannot be created in this case. The driver needs Linux 5.10 or
+// newer and a mounted /proc.
 package local
 
 import (
@@ -39,12 +39,12 @@ type Options struct {
 	// PackageLockWait is how long a change of packages waits for another process that holds the
 	// package lock; 10 minutes if 0.
 	PackageLockWait time.Duration
-	// Unsynced tells which syncs are left out, by operation and path; nil is
-	// none. It is for programs that show what would be lost without them.
+	// Unsynced selects the syncs to omit, by operation and path; nil omits none. It is for programs
+	// that demonstrate the data loss without them.
 	Unsynced func(op, path string) bool
 }
 
-// Host is one root on this machine. It is safe for concurrent use.
+// Host is one root on the local host. It is safe for concurrent use.
 type Host struct {
 	root     string
 	rootFD   int
@@ -60,8 +60,8 @@ type Host struct {
 
 var _ host.Host = (*Host)(nil)
 
-// Open prepares the root, an existing directory; "/" is the machine itself. It
-// changes nothing. The caller closes the Host.
+// Open opens the root, an existing directory; "/" is the local host itself. It changes nothing. The
+// caller must close the Host.
 func Open(root string, opts Options) (*Host, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -80,8 +80,7 @@ func Open(root string, opts Options) (*Host, error) {
 	return h, nil
 }
 
-// checkKernel fails early, and with the reason, where every operation would
-// fail for want of the same thing.
+// checkKernel fails early with the reason if a missing feature would make every operation fail.
 func (h *Host) checkKernel() error {
 	fd, err := again(func() (int, error) {
 		return unix.Openat2(h.rootFD, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveFlags})
@@ -117,11 +116,11 @@ func (h *Host) op(name, path string) error {
 	return h.count(name, path)
 }
 
-// unsynced tells whether a sync is left out.
+// unsynced reports whether to omit a sync.
 func (h *Host) unsynced(op, path string) bool { return h.skips != nil && h.skips(op, path) }
 
-// failed gives an errno its place in the contract of package host. ENOTEMPTY
-// must not stay an errno: it would count as fs.ErrExist.
+// failed maps an errno to the contract of package host. ENOTEMPTY must not remain an errno, because
+// it would count as fs.ErrExist.
 func failed(what, path string, err error) error {
 	switch {
 	case err == nil:

@@ -25,8 +25,8 @@ func (h *Host) Isolate(network bool) (host.Isolated, error) {
 	return &isolatedHost{h: h, view: v, network: network}, nil
 }
 
-// isolatedHost is a view of the machine. Its programs run one after another, so that it is
-// known which of them used the network.
+// isolatedHost is a view of the host. Its programs run one after another, so that the use of the
+// network can be attributed.
 type isolatedHost struct {
 	h       *Host
 	view    *isolated.View

@@ -59,7 +59,7 @@ func flock(f *os.File) error {
 	}
 }
 
-// isDead tells whether the process that a holder's line names is gone.
+// isDead reports whether the process in a holder's line has ended.
 func isDead(holder string) bool {
 	m := holderProcess().FindStringSubmatch(holder)
 	if m == nil {

@@ -16,7 +16,7 @@ type node struct {
 	h     *Host
 	path  string
 	fd    int
-	opath bool // fd cannot read or write; calls go through /proc/self/fd
+	opath bool // fd cannot read or write; calls use /proc/self/fd
 	set   bool // metadata was set since the last sync
 }
 

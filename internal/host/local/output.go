@@ -88,7 +88,7 @@ func (o *outputs) kept(which int) []byte {
 	return o.both[which].Bytes()
 }
 
-// howEnded gives the exit code, or -1 and the signal.
+// howEnded returns the exit code, or -1 and the signal.
 func howEnded(p *os.ProcessState) (code int, signal string) {
 	if p == nil {
 		return -1, ""

@@ -16,7 +16,7 @@ func newOwner(root string) owner {
 	return owner{uid: uid, gid: gid, asRoot: uid != 0 && root != "/"}
 }
 
-// trusts tells whether an inode's owner may decide where a path leads.
+// trusts reports whether an inode's owner is trusted to determine the destination of a path.
 func (o owner) trusts(uid uint32) bool { return uid == 0 || uid == o.uid }
 
 // shown converts the owner in the kernel to the owner on the host.
@@ -30,7 +30,7 @@ func (o owner) shown(uid, gid uint32) (uint32, uint32) {
 	return uid, gid
 }
 
-// real is the inverse of shown. It refuses owners that only root can give.
+// real is the inverse of shown. It refuses owners that only root can set.
 func (o owner) real(uid, gid uint32) (int, int, error) {
 	if !o.asRoot {
 		return int(uid), int(gid), nil

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnSocket is a connection to another process of the same user on this machine.
+// OwnSocket is a connection to another process of the same user on the local host.
 type OwnSocket struct{ *net.UnixConn }
 
 // ErrForeign means that another user could control the file or socket.
@@ -51,7 +51,7 @@ func ownersOnly(path string, kind os.FileMode) error {
 	return nil
 }
 
-// listensAs tells whether a process of this user listens.
+// listensAs checks that a process of this user listens.
 func (s *OwnSocket) listensAs(uid int) error {
 	var peer *unix.Ucred
 	var perr error
@@ -68,8 +68,7 @@ func (s *OwnSocket) listensAs(uid int) error {
 	return nil
 }
 
-// Pass gives the other end a file, which stays open here, along with a byte that means
-// nothing.
+// Pass passes an open file to the other end, with a byte without meaning. The file stays open here.
 func (s *OwnSocket) Pass(f *os.File) error {
 	n, rights, err := s.WriteMsgUnix([]byte{0}, unix.UnixRights(int(f.Fd())), nil)
 	if err == nil && (n != 1 || rights == 0) {

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// listen makes a socket that is this user's own, in a folder that is.
+// listen makes a socket that is this user's own, in a directory that is.
 func listen(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "own") // sockets have short names

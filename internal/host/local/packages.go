@@ -18,8 +18,8 @@ import (
 const (
 	extendedStates = "/var/lib/apt/extended_states"
 	defaultDebs    = "/var/lib/fettle/debs"
-	// queryFormat gives one line a package: name, architecture, want and
-	// status letters, version.
+	// queryFormat prints one line for each package: name, architecture, want and status letters,
+	// version.
 	queryFormat = "${Package}\t${Architecture}\t${db:Status-Abbrev}\t${Version}\n"
 )
 

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// aptTimeout bounds one transaction. Killing dpkg leaves work behind, so it is
-// far above what a transaction takes.
+// aptTimeout limits one transaction. Killing dpkg leaves packages half done, so it is far longer
+// than any transaction.
 const aptTimeout = 2 * time.Hour
 
 // aptEnv keeps every known hook from asking anything.
@@ -22,7 +22,7 @@ func aptEnv() []string {
 		"DEBIAN_FRONTEND=noninteractive", "DEBIAN_PRIORITY=critical", "DEBCONF_NONINTERACTIVE_SEEN=true",
 		"APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
 		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
-		"SUDO_FORCE_REMOVE=yes", // its removal was asked for; root has other means, for it runs this
+		"SUDO_FORCE_REMOVE=yes", // its removal was requested, by a user that is already root
 	}
 }
 
@@ -90,8 +90,8 @@ func firstError(first, second error) error {
 	return second
 }
 
-// transaction releases holds that the changes own, runs apt once, and purges
-// what apt leaves of removed packages.
+// transaction releases holds that the changes own, runs apt once, and purges the remains of removed
+// packages.
 func (p *packages) transaction(ctx context.Context, inv inventory, changes []host.PackageChange) error {
 	if held := ownHolds(inv, changes); len(held) > 0 {
 		if err := p.tool(ctx, append([]string{"apt-mark", "unhold"}, held...)); err != nil {
@@ -168,8 +168,7 @@ func status2(i installed) byte {
 	return i.Status[1]
 }
 
-// purge removes the configuration of packages that the changes want gone
-// whole.
+// purge removes the configuration of packages that the changes purge.
 func (p *packages) purge(ctx context.Context, before inventory, changes []host.PackageChange) error {
 	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent && c.Purge }) {
 		return nil
@@ -224,7 +223,7 @@ func difference(before, after inventory, changes []host.PackageChange) map[strin
 	return also
 }
 
-// tool runs a program that changes package state and gives no trouble.
+// tool runs a program that changes package states.
 func (p *packages) tool(ctx context.Context, argv []string) error {
 	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: 10 * time.Minute, Mutates: true})
 	if err != nil {

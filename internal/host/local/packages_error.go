@@ -62,8 +62,8 @@ type failure struct {
 	unmet   []string // "NAME: Depends: OTHER (= 1) but …"
 }
 
-// because returns the reasons as an indented block, "" if there are none. The first lines
-// name the conflict; the rest of a long explanation repeats what leads to it.
+// because returns the reasons as an indented block, "" if there are none. The first lines name the
+// conflict; the rest of a long explanation repeats its causes.
 func (f failure) because() string {
 	shown := f.reasons
 	if len(shown) > reasonLines {
@@ -75,8 +75,8 @@ func (f failure) because() string {
 	return "\n    " + strings.Join(shown, "\n    ") + "\n"
 }
 
-// reasonsBelow returns the lines that belong to an error of apt, which stand before lines:
-// APT 3 explains an error on indented lines below it.
+// reasonsBelow returns the lines that belong to an error of apt, from the beginning of lines: APT 3
+// explains an error on the indented lines after it.
 func reasonsBelow(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -129,8 +129,8 @@ func namedIn(e string) string {
 	return ""
 }
 
-// unmetDependencies reads what apt writes of versions that do not go together:
-// " NAME : Depends: OTHER (= 1) but …", with more lines of the same package below.
+// unmetDependencies reads apt's output about incompatible versions: " NAME : Depends: OTHER (= 1)
+// but …", with more lines of the same package below.
 func unmetDependencies(stdout string) []string {
 	_, list, ok := strings.Cut(stdout, "The following packages have unmet dependencies:\n")
 	if !ok {
@@ -162,8 +162,8 @@ func (s scriptFailure) text() string {
 	return out
 }
 
-// readFailure takes apart what apt-get and dpkg wrote. Only the message of the
-// error depends on it, never a decision.
+// readFailure parses the output of apt-get and dpkg. Only the message of the error depends on it,
+// never a decision.
 func readFailure(stdout, stderr string) failure {
 	f := failure{unmet: unmetDependencies(stdout)}
 	lines := strings.Split(stderr, "\n")
@@ -258,7 +258,7 @@ func lastOf(texts ...string) string {
 	return "it said nothing"
 }
 
-// hint says what to do about the first error that we know.
+// hint returns the remedy for the first known error.
 func (p *packages) hint(ctx context.Context, f failure) string {
 	for _, e := range f.errors {
 		switch {
@@ -318,7 +318,7 @@ func (p *packages) unknownVersion(ctx context.Context, e string) string {
 	return knownVersions(versions)
 }
 
-// knownVersions says which versions of a package apt knows, the newest first.
+// knownVersions lists the versions of a package that apt offers, the newest first.
 func knownVersions(versions []string) string {
 	const update = "If the version is new in the archive, run apt-get update, then fettle again"
 	switch n := len(versions); {

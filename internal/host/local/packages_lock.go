@@ -94,8 +94,8 @@ func (h *Host) lockHolder(files []string) (string, error) {
 	return "", nil
 }
 
-// locked gives the process that holds a lock on the file; 0 is one of another
-// namespace, which has no number here.
+// locked returns the process that holds a lock on the file; 0 is a process of another namespace,
+// which has no number here.
 func (h *Host) locked(file string) (pid int, held bool, err error) {
 	pl, err := h.reading("look at", file)
 	if errors.Is(err, fs.ErrNotExist) {

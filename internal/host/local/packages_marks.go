@@ -101,7 +101,7 @@ func (p *packages) unfinishedStay(ctx context.Context, inv inventory) error {
 	return p.choose(ctx, want)
 }
 
-// choose sets what dpkg calls the selections of packages.
+// choose sets dpkg's selections of packages.
 func (p *packages) choose(ctx context.Context, want map[string]string) error {
 	if len(want) == 0 {
 		return nil

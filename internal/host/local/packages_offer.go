@@ -136,7 +136,7 @@ func parsePolicies(out string) map[string]policy {
 	return all
 }
 
-// instead says which name or versions there are.
+// instead lists the available name or versions.
 func (p *packages) instead(ctx context.Context, c host.PackageChange, known policy) string {
 	if known.candidate == "" {
 		return ". " + p.unknownPackage(ctx, c.Name)
@@ -145,7 +145,7 @@ func (p *packages) instead(ctx context.Context, c host.PackageChange, known poli
 	return ". " + knownVersions(known.versions)
 }
 
-// hasLists tells whether apt has package lists to look into.
+// hasLists reports whether apt has package lists.
 func (p *packages) hasLists() bool {
 	names, err := p.h.ReadDir(aptLists)
 	return err == nil && slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "_Packages") })

@@ -168,8 +168,8 @@ func (p *packages) filled(dirs []string, own map[string]bool) []string {
 	return out
 }
 
-// foreign tells whether a directory holds what is not in own. left is how many
-// entries may still be looked at.
+// foreign reports whether a directory contains files outside of own. left is the remaining number
+// of entries to check.
 func (p *packages) foreign(dir string, own map[string]bool, left *int) bool {
 	names, err := p.h.ReadDir(dir)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// updatesDir holds what a dpkg that was interrupted had not yet merged into its
-// status.
+// updatesDir contains updates that an interrupted dpkg has not merged into its status.
 const updatesDir = "/var/lib/dpkg/updates"
 
 // Audit implements host.Packages: a scan of the states, the remains of an interrupted dpkg, and the
@@ -42,7 +41,7 @@ func (p *packages) Audit(ctx context.Context) (string, error) {
 	return strings.Join(strings.Fields(string(r.Stdout)), " "), nil
 }
 
-// interrupted tells whether dpkg left numbered updates behind.
+// interrupted reports whether dpkg left numbered updates.
 func (p *packages) interrupted() (bool, error) {
 	names, err := p.h.ReadDir(updatesDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,8 +126,8 @@ func configure() []string {
 	return []string{"dpkg", "--force-confdef", "--force-confold", "--configure", "-a"}
 }
 
-// repair configures what is unpacked, installs again what is broken, and lets
-// apt complete dependencies, which may bring what the first needs: hence twice.
+// repair configures unpacked packages, installs broken packages again, and lets apt complete
+// dependencies. These can be needed to configure packages, so it repeats a failed configuration.
 func (p *packages) repair(ctx context.Context, inv inventory) error {
 	if err := p.unfinishedStay(ctx, inv); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (p *packages) repair(ctx context.Context, inv inventory) error {
 	return p.apt(ctx, inv, configure())
 }
 
-// reinstall lists what is not whole on disk.
+// reinstall returns packages that are incomplete on disk.
 func reinstall(inv inventory) []string {
 	var out []string
 	for name, i := range inv.packages {

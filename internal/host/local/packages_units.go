@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// leftLimit is how long one unit may take to stop that its package left behind.
+// leftLimit is the time limit for stopping one remaining unit of a removed package.
 const leftLimit = 2 * time.Minute
 
 // unitFiles are the names of the unit files of packages, nothing if no change removes a package
@@ -61,8 +61,8 @@ func (p *packages) endUnits(ctx context.Context, before map[string]bool) {
 	}
 }
 
-// unitFileElsewhere tells whether the administrator, or a generator, has a unit file of this name.
-// deb-systemd-helper masks units of removed packages by a link, which does not count.
+// unitFileElsewhere reports whether the administrator, or a generator, has a unit file of this
+// name. deb-systemd-helper masks units of removed packages with a link, which does not count.
 func (p *packages) unitFileElsewhere(name string) bool {
 	for _, dir := range []string{"/etc/systemd/system", "/run/systemd/system"} {
 		if st, err := p.h.Lstat(path.Join(dir, name)); err == nil && st.Type == image.Regular {
@@ -106,8 +106,8 @@ func serviceLast(name string) int {
 	return 0
 }
 
-// leftRunning tells whether a unit has processes, or waits for something to start. Stopping a
-// service that has done its work would undo that work, such as a network that it brought up.
+// leftRunning reports whether a unit has processes, or waits to start something. Stopping a service
+// that has finished its work would revert that work, such as a configured network.
 func leftRunning(u dbus.UnitStatus) bool {
 	if u.ActiveState != "active" && u.ActiveState != "activating" && u.ActiveState != "reloading" {
 		return false
@@ -139,7 +139,7 @@ func (p *packages) endUnit(ctx context.Context, u dbus.UnitStatus) {
 	p.notes = append(p.notes, fmt.Sprintf("stopped %s: its unit file went with a package that was removed, and the package did not stop it", u.Name))
 }
 
-// runsIn tells whether this process belongs to a unit.
+// runsIn reports whether this process belongs to a unit.
 func (p *packages) runsIn(unit string) bool {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	return err == nil && strings.Contains(string(b)+"\n", "/"+unit+"\n")

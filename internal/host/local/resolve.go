@@ -169,7 +169,7 @@ func (w *walker) top() {
 
 func (w *walker) close() { w.top() }
 
-// take gives away the directory that the walk reached.
+// take returns the directory that the walk reached; the caller owns it.
 func (w *walker) take() (int, error) {
 	return openRetry(w.here(), ".", dirFlags, 0)
 }

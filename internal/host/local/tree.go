@@ -185,9 +185,8 @@ func (t *tree) members(all []process) []process {
 	return out
 }
 
-// orphan tells whether an adopted process must be the tree's own although it
-// shed both session and environment. Children that this process started for
-// other ends share its session.
+// orphan reports whether an adopted process must belong to the tree although it changed both
+// session and environment. Children that this process started for other purposes share its session.
 func (t *tree) orphan(p process, self int) bool {
 	own, err := unix.Getsid(0)
 	return t.alone && t.main != 0 && err == nil && p.parent == self && p.session != own
@@ -228,8 +227,8 @@ func processes() []process {
 	return out
 }
 
-// readProcess reads /proc/PID/stat. The name in it may hold anything, so that
-// only what follows the last ')' has a form.
+// readProcess reads /proc/PID/stat. The name in it can contain any text, so parsing starts after
+// the last ')'.
 func readProcess(pid int) (process, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

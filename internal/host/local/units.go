@@ -23,8 +23,7 @@ func (h *Host) Units() (host.Units, error) {
 	return &h.svc, nil
 }
 
-// units is systemd over D-Bus. The mutex guards what is below it and no call:
-// calls run side by side.
+// units is systemd over D-Bus. The mutex guards the fields below it; calls are concurrent.
 type units struct {
 	h    *Host
 	mu   sync.Mutex
@@ -33,7 +32,7 @@ type units struct {
 	launched map[string]launch
 }
 
-// bus gives the connection. It outlives the call that makes it.
+// bus returns the connection. It outlives the call that creates it.
 func (u *units) bus() (*dbus.Conn, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -69,7 +68,8 @@ func unitName(name string) string {
 	return name + ".service"
 }
 
-// isTemplate tells foo@.service, which can be enabled but never runs itself.
+// isTemplate reports whether a name is a template such as foo@.service, which can be enabled but
+// never runs itself.
 func isTemplate(name string) bool { return strings.Contains(name, "@.") }
 
 // Unit implements host.Units.
@@ -123,8 +123,8 @@ func (u *units) template(ctx context.Context, name string) (image.Unit, error) {
 	return image.Unit{Active: "inactive"}, nil
 }
 
-// sysvState tells whether an init script is started in a runlevel that
-// systemd's multi-user targets stand for.
+// sysvState reports whether an init script is started in a runlevel that corresponds to systemd's
+// multi-user targets.
 func (u *units) sysvState(script string) string {
 	for _, level := range []string{"2", "3", "4", "5"} {
 		names, err := u.h.ReadDir("/etc/rc" + level + ".d")

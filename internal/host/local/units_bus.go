@@ -13,8 +13,8 @@ import (
 const (
 	managerSocket = "/run/systemd/private"
 	busSocket     = "/run/dbus/system_bus_socket"
-	// callLimit bounds what systemd answers from memory, so that a manager
-	// that hangs is an error.
+	// callLimit is the time limit of calls that systemd answers from memory, so that a hanging
+	// manager is an error.
 	callLimit = 30 * time.Second
 	// reloadLimit is for a daemon-reload, which runs generators.
 	reloadLimit = 2 * time.Minute
@@ -34,7 +34,7 @@ func dial() (*dbus.Conn, error) {
 	return dbus.NewConnection(func() (*godbus.Conn, error) { return connect(busSocket, true) })
 }
 
-// connect opens a socket and introduces itself; a message bus wants a hello too.
+// connect opens a socket and authenticates; a message bus also needs a hello.
 func connect(socket string, hello bool) (*godbus.Conn, error) {
 	sock, err := net.DialTimeout("unix", socket, greetLimit)
 	if err != nil {
@@ -66,7 +66,7 @@ func pin(ctx context.Context, name string) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, greetLimit)
 	defer cancel()
 	manager := c.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
-	// A unit that cannot be loaded cannot be pinned; its start says why.
+	// A unit that cannot be loaded cannot be pinned; its start reports the reason.
 	_ = manager.CallWithContext(ctx, "org.freedesktop.systemd1.Manager.RefUnit", 0, name).Err
 	return func() { _ = c.Close() }
 }

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// SetEnabled implements host.Units. It fails when the unit does not end up as
-// asked, for example because it has no [Install] section.
+// SetEnabled implements host.Units. It fails if the unit does not reach the desired state, for
+// example without an [Install] section.
 func (u *units) SetEnabled(ctx context.Context, name string, on bool) error {
 	name = unitName(name)
 	verb := map[bool]string{true: "enable", false: "disable"}[on]

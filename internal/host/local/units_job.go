@@ -134,7 +134,7 @@ func jobCall(c *dbus.Conn, verb string) (startJob, error) {
 	return nil, fmt.Errorf("there is no job %q; use start, stop, restart, reload, try-restart or reload-or-restart", verb)
 }
 
-// jobGone tells whether the unit has no job of this number any more.
+// jobGone reports whether the unit no longer has a job with this number.
 func (u *units) jobGone(ctx context.Context, name string, id int) bool {
 	p, err := u.props(ctx, name)
 	if err != nil {
@@ -175,7 +175,7 @@ func (u *units) settled(ctx context.Context, verb, name string) error {
 	}
 }
 
-// skipped tells whether the last start was kept off by a condition.
+// skipped reports whether a condition prevented the last start.
 func skipped(p props) bool {
 	at, _ := p["ConditionTimestamp"].(uint64)
 	ok, known := p["ConditionResult"].(bool)
@@ -227,7 +227,7 @@ func (u *units) exit(ctx context.Context, name string) string {
 	return exitText(p)
 }
 
-// exitText says how the main process ended, "" when there is nothing to say.
+// exitText describes the end of the main process, "" if there is nothing to report.
 func exitText(p props) string {
 	result := p.text("Result")
 	if result == "" || result == "success" {

@@ -45,8 +45,8 @@ func readXattrs(path string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// twin tells whether an attribute is another view of an access list that the
-// host has under its own name already: XFS shows both.
+// twin reports whether an attribute is a second view of an ACL that is also listed under its own
+// name: XFS shows both.
 func twin(name string) bool {
 	return name == "trusted.SGI_ACL_FILE" || name == "trusted.SGI_ACL_DEFAULT"
 }

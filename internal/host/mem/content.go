@@ -37,14 +37,14 @@ func (c *content) truncate(size int64) {
 	c.late = append(c.late, extent{at: size})
 }
 
-// own makes what is behind a place a memory that may be changed.
+// own makes the content after a place a private copy that can be changed.
 func (c *content) own(at int64) {
 	if at < int64(c.fixed) {
 		c.data, c.fixed = slices.Clone(c.data), 0
 	}
 }
 
-// sync makes durable what no earlier sync has failed to.
+// sync makes content durable, except content of a failed sync.
 func (c *content) sync() {
 	i := slices.IndexFunc(c.late, func(e extent) bool { return e.lost })
 	if i < 0 {
@@ -61,8 +61,8 @@ func (c *content) sync() {
 	c.late = slices.DeleteFunc(c.late, func(e extent) bool { return !e.lost })
 }
 
-// lose is a sync that failed: as on Linux, what it should have written counts as
-// written, can be read, and is never written.
+// lose simulates a failed sync: as on Linux, its data counts as written and can be read, but is
+// never written.
 func (c *content) lose() {
 	for i := range c.late {
 		c.late[i].lost = true

@@ -128,7 +128,7 @@ func (p *Packages) halves() string {
 	return strings.Join(out, "; ")
 }
 
-// Configure configures what is unpacked and has what it needs.
+// Configure configures unpacked packages whose dependencies are installed.
 func (p *Packages) Configure(context.Context, func(string)) error {
 	if err := p.op(host.OpRun, "dpkg"); err != nil {
 		return err

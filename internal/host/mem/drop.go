@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// dropDependents removes what cannot be without a package. As with apt, that fails
-// where it would remove a held package.
+// dropDependents removes packages that depend on a package. As with apt, this fails if it would
+// remove a held package.
 func (p *Packages) dropDependents(next map[string]image.Package, gone string) error {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		r, ok := p.find(name, next[name].Version)
@@ -53,7 +53,7 @@ func (p *Packages) dropConflicts(next map[string]image.Package, changes []host.P
 	return nil
 }
 
-// conflict tells whether two packages cannot be installed at the same time.
+// conflict reports whether two packages cannot be installed together.
 func (p *Packages) conflict(next map[string]image.Package, one, other string) bool {
 	a, _ := p.find(one, next[one].Version)
 	b, _ := p.find(other, next[other].Version)

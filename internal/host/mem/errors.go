@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// The errors of a real file system, so that callers cannot tell the two apart.
+// The errors of a real file system, so that callers see no difference.
 var (
 	errNoEntry     error = syscall.ENOENT
 	errExists      error = syscall.EEXIST

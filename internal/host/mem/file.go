@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// maxSize bounds what a mistake in an offset can allocate.
+// maxSize limits the allocation after a wrong offset.
 const maxSize = 1 << 32
 
 // file is an open regular file.

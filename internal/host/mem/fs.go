@@ -61,8 +61,7 @@ func counterClock() func() int64 {
 // Counted returns another view of the same file system, which reports its operations to count.
 func (f *FS) Counted(count host.Counter) *FS { return &FS{disk: f.disk, count: count} }
 
-// op announces a mutating operation, outside the lock: a counter may look at
-// the file system.
+// op reports a mutating operation, outside the lock, because a counter can read the file system.
 func (f *FS) op(name, path string) error {
 	if f.count == nil {
 		return nil

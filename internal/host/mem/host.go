@@ -1,13 +1,12 @@
-// Package mem is a host in memory: files, accounts, packages, units and
-// programs that a test sets up, and a power cut that it can call.
+// Package mem is a host in memory: files, accounts, packages, units and programs that a test sets
+// up, and simulated power cuts.
 //
 //	h := mem.New(mem.Options{})
 //	h.Repository().Publish(mem.Release{Name: "nginx", Version: "1.22"})
 //	… use h as a host.Host …
 //	after := h.Crash(rand.New(rand.NewPCG(1, 2))) // what was not synced is diced
 //
-// The file system keeps to the rules of a Linux one, errnos included, for a
-// caller who is root.
+// The file system follows the rules of Linux, including errnos, for a caller that is root.
 package mem
 
 import (
@@ -26,7 +25,7 @@ import (
 // counted.
 type Runner func(ctx context.Context, h *Host, c host.Command) (host.CommandResult, error)
 
-// Host is a machine in memory. It is safe for concurrent use.
+// Host is a host in memory. It is safe for concurrent use.
 type Host struct {
 	*FS
 	opts     Options
@@ -56,9 +55,9 @@ func assemble(f *FS, opts Options, boot int, p *Packages, u *Units) *Host {
 	return h
 }
 
-// Crash is the machine after a power cut and a boot: CrashClone of the files,
-// packages and units as they are, and units that run only if they are enabled.
-// The clone counts like the original. The original stays as it is.
+// Crash returns the host after a power cut and a boot: CrashClone of the files, the same packages
+// and units, and only enabled units run. The clone counts like the original. The original is not
+// changed.
 func (h *Host) Crash(rng *rand.Rand) *Host {
 	f := h.CrashClone(rng).Counted(h.opts.Count)
 	return assemble(f, h.opts, h.boot+1, h.packages.clone(), h.units.rebooted())

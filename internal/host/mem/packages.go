@@ -27,7 +27,7 @@ type Release struct {
 	Data map[string]string
 }
 
-// leaves tells whether dpkg still knows of the package after its removal.
+// leaves reports whether dpkg keeps a record of the package after its removal.
 func (r Release) leaves() bool { return len(r.Conffiles)+len(r.Data) > 0 }
 
 // Packages simulates apt and dpkg. The candidate is the release published last. As with dpkg, a
@@ -72,7 +72,7 @@ func (p *Packages) Withdraw(name, version string) {
 	p.releases = slices.DeleteFunc(p.releases, func(r Release) bool { return r.Name == name && r.Version == version })
 }
 
-// Break makes Audit tell text, until Repair; "" makes all well.
+// Break makes Audit return text, until Repair; "" clears the error.
 func (p *Packages) Break(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,7 +340,7 @@ func makeParents(f *FS, dir string) error {
 	return f.Mkdir(dir, 0o755)
 }
 
-// Keep implements host.Packages: the repository keeps what it has.
+// Keep implements host.Packages: the repository keeps all its packages.
 func (p *Packages) Keep(_ context.Context, name, version string) (string, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,8 +67,7 @@ func (f *FS) Open(path string) (host.File, error) {
 	return f.openRegular(path, file{})
 }
 
-// openRegular opens what is there like the handle given. The caller holds the
-// lock.
+// openRegular opens an existing regular file like the given handle. The caller must hold the lock.
 func (f *FS) openRegular(path string, like file) (host.File, error) {
 	n, err := f.get("open", path)
 	if err != nil {
@@ -118,8 +117,8 @@ func (f *FS) SameMount(path string) (bool, error) {
 	return err == nil && !n.mount, err
 }
 
-// BindMount makes what is at path a mount of its own, as /etc/hosts is in a
-// container: it can be written in place, and neither replaced nor removed.
+// BindMount makes the path a separate mount, like /etc/hosts in a container: it can be written, but
+// neither replaced nor removed.
 func (f *FS) BindMount(path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -70,8 +70,8 @@ func (p *Packages) data(r Release) error {
 	return nil
 }
 
-// edited tells whether a configuration file stays as it is: it is there, and no
-// release of the package has it so.
+// edited reports whether a configuration file stays unchanged: it exists, and differs from all
+// releases of the package.
 func (p *Packages) edited(name string, fresh Release, file string) (bool, error) {
 	if !slices.Contains(fresh.Conffiles, file) {
 		return false, nil

@@ -70,7 +70,7 @@ func (u *Units) Late(name string, unit image.Unit) {
 	u.late = map[string]image.Unit{name: unit}
 }
 
-// Jobs lists what was done, "VERB NAME" each, "daemon-reload" included.
+// Jobs lists the jobs so far, "VERB NAME" each, including "daemon-reload".
 func (u *Units) Jobs() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -150,8 +150,8 @@ func (u *Units) NeedsReload(_ context.Context, name string) (bool, error) {
 	return known && u.fileTime(name) != u.files[name], nil
 }
 
-// SetEnabled implements host.Units. As with systemd, what is masked cannot be
-// enabled, and disabling it changes nothing.
+// SetEnabled implements host.Units. As with systemd, a masked unit cannot be enabled, and disabling
+// it changes nothing.
 func (u *Units) SetEnabled(_ context.Context, name string, on bool) error {
 	u.mu.Lock()
 	masked := u.get(name).Masked

@@ -48,7 +48,7 @@ func (f *FS) add(op, what, path string, make func() *inode) (*inode, error) {
 	return n, nil
 }
 
-// free tells why no entry can be made at a place.
+// free returns the reason if no entry can be created at a place.
 func free(s spot) error {
 	switch {
 	case s.get() != nil:
@@ -227,7 +227,7 @@ func (f *FS) mayRename(from, to spot, fresh bool) error {
 	return nil
 }
 
-// within tells whether a directory is another or below it.
+// within reports whether a directory is another or below it.
 func within(dir, top *inode) bool {
 	for ; dir != top; dir = dir.parent {
 		if dir == dir.parent {

@@ -35,7 +35,7 @@ type Keys interface {
 	Masker() *secret.Masker
 }
 
-// Host is another host, behind a veil. It is safe for concurrent use.
+// Host is another host with sealing. It is safe for concurrent use.
 type Host struct {
 	host.Host
 	keys Keys
@@ -153,8 +153,8 @@ func (u under) Sealing(path string) string {
 
 func (u under) Open(path string) (host.File, error) { return u.Host.open(path, u.Sealing(path)) }
 
-// Run implements host.Host: a reference in the environment becomes the secret,
-// and the output loses what is secret.
+// Run implements host.Host: a reference in the environment is replaced by the secret, and secrets
+// in the output are masked.
 func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
 	return h.run(ctx, c, h.Host.Run)
 }
@@ -214,7 +214,7 @@ type lasting interface {
 	Lasts(ctx context.Context, name string) error
 }
 
-// lastingUnits can do what those behind the veil can.
+// lastingUnits has the abilities of the wrapped units.
 type lastingUnits struct {
 	units
 	lasting lasting
@@ -244,7 +244,7 @@ func masked(err error, keys Keys) error {
 	return err
 }
 
-// maskedError says less than the error that it is.
+// maskedError hides the secrets in the text of an error.
 type maskedError struct {
 	text string
 	err  error
@@ -258,7 +258,7 @@ func (h *Host) LstatEach(dir string, names []string, each func(i int, st host.St
 	host.LstatEach(h.Host, dir, names, each)
 }
 
-// Find implements host.Finder where the host does; elsewhere every program is there.
+// Find implements host.Finder if the host does; otherwise every program counts as existing.
 func (h *Host) Find(name, dir string) error {
 	if f, ok := h.Host.(host.Finder); ok {
 		return f.Find(name, dir)

@@ -58,7 +58,7 @@ type Pair struct{ Key, Value *Node }
 // Range returns the place of the node.
 func (n *Node) Range() diag.Range { return n.Src.Range(n.Start, n.End) }
 
-// Error is a mistake in a document, at a place.
+// Error is an error in a document, at a place.
 type Error struct {
 	Src             *Source
 	Start, End      int

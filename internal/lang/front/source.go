@@ -91,8 +91,8 @@ func (s *Source) pos(at int) diag.Pos {
 	return diag.Pos{Line: line + 1, Column: s.characters(at) - s.characters(s.lines[line]) + 1, Byte: at}
 }
 
-// Offset is the byte at a line and a column, both from 1, the column in
-// characters. Places outside of the text give its nearest end.
+// Offset returns the byte at a line and a column, both from 1, the column in characters. Places
+// outside of the text are clamped to its ends.
 func (s *Source) Offset(line, column int) int {
 	switch {
 	case line < 1:

@@ -246,7 +246,7 @@ func expectAttrs() []kind.Attr {
 	}
 }
 
-// partAttrs stand on blocks alone.
+// partAttrs are allowed only on blocks.
 func partAttrs() []kind.Attr {
 	return []kind.Attr{
 		{Name: "rescue", Type: reference, Doc: "actions that run if a state in it failed"},

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// Part says which files a schema is about.
+// Part is the part of a repository that a schema describes.
 type Part string
 
 // The parts of a repository. They differ in their content outside of any block.
@@ -31,9 +31,9 @@ func Parts() []Part { return []Part{Repository, Module, Tests} }
 // object is one schema.
 type object = map[string]any
 
-// Document gives the JSON Schema, of the draft 2020-12, of the files of a part,
-// for states of these kinds. Kinds of one name are alternatives. The same kinds
-// in the same order give the same bytes. It ends with a newline.
+// Document returns the JSON Schema, of the draft 2020-12, for the files of a part and states of
+// these kinds. Kinds with the same name are alternatives. The same kinds in the same order give the
+// same bytes. It ends with a newline.
 func Document(part Part, kinds []kind.Kind) []byte {
 	w := &writer{defs: object{"references": references()}, states: object{}}
 	if part != Tests {

@@ -68,8 +68,8 @@ func state(k kind.Kind) object {
 	return s
 }
 
-// labelled maps labels to bodies; alone tells that a label may stand without
-// one. Several are a list.
+// labelled maps labels to bodies; alone is set if a label is allowed without a body. Several bodies
+// are a list.
 func labelled(body string, alone bool) object {
 	one := func() object {
 		s := object{"type": []string{"object"}, "propertyNames": label(), "additionalProperties": object{"$ref": body}}
@@ -115,7 +115,8 @@ func (w *writer) body(name string, b Block, states bool) {
 	}
 }
 
-// whole is a body: a mapping, or a list of them where that can be told apart.
+// whole returns the schema of a body: a mapping, or a list of mappings if the two can be
+// distinguished.
 func whole(name string, b Block) object {
 	ref := object{"$ref": "#/$defs/in." + name}
 	need := append([]string{}, b.needs...)

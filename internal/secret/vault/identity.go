@@ -11,8 +11,8 @@ import (
 // Identities are private keys that are tried in turn.
 type Identities []age.Identity
 
-// ParseIdentities reads a file of identities: age's own, or an SSH key without
-// passphrase. from is for the error, which never repeats what is in it.
+// ParseIdentities reads a file of identities: age's own, or an SSH key without passphrase. from is
+// for the error, which never repeats the content.
 func ParseIdentities(text []byte, from string) (Identities, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("-----BEGIN")) {
 		id, err := agessh.ParseIdentity(text)

@@ -60,7 +60,7 @@ type Vault struct {
 	opened  bool
 }
 
-// New opens nothing yet, and asks for identities when it does.
+// New returns a Vault that decrypts nothing yet, and calls ids only when it does.
 func New(tree repo.Tree, ids func() (Identities, error)) *Vault { return &Vault{tree: tree, ids: ids} }
 
 // Secret is the content of one. fs.ErrNotExist is in the chain where there is no

@@ -21,14 +21,13 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Prober asks the network.
+// Prober makes requests over the network.
 type Prober interface {
 	HTTP(ctx context.Context, url string) (status int, body []byte, err error)
 	TCP(ctx context.Context, address string) error
 }
 
-// How long a CHECK and a WAIT are tried when they do not say; pause is the time
-// between two tries.
+// The default time limits of CHECK and WAIT; pause is the time between two attempts.
 const (
 	within  = 10 * time.Second
 	timeout = 5 * time.Minute

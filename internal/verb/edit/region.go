@@ -124,8 +124,8 @@ func separator(s step.Step) string {
 	return "="
 }
 
-// valueIn gives the value in a line that is the key's; blanks around key, value
-// and separator do not matter.
+// valueIn returns the value in a line with the key; blanks around key, value and separator are
+// ignored.
 func valueIn(line string, s step.Step) (value string, ok bool) {
 	rest, ok := strings.CutPrefix(trim(line), trim(s.Get("key")))
 	if !ok {
@@ -142,8 +142,7 @@ func valueIn(line string, s step.Step) (value string, ok bool) {
 func trim(s string) string     { return strings.Trim(s, " \t") }
 func trimLeft(s string) string { return strings.TrimLeft(s, " \t") }
 
-// refuse tells why a step's region would not be found again once it is written,
-// "" when it would.
+// refuse explains why a step's region would not be found again after it is written, "" if it would.
 func refuse(s step.Step) string {
 	switch {
 	case s.Absent():
@@ -188,7 +187,7 @@ func place(text string, sp span) image.Place {
 	return image.Place{Text: text[sp.inner:sp.outer], Line: 1 + strings.Count(text[:sp.start], "\n")}
 }
 
-// wanted is the region that the step asks for where now was found.
+// wanted returns the desired region of the step, starting from now.
 func wanted(s step.Step, now image.Region) image.Region {
 	if s.Absent() {
 		return image.Region{FileAbsent: now.FileAbsent}
@@ -213,7 +212,7 @@ func wanted(s step.Step, now image.Region) image.Region {
 	return image.Region{Present: true, Text: text, Line: now.Line}
 }
 
-// put gives the file's text with the step's region as in to.
+// put returns the file's text with the step's region as in to.
 func put(text string, s step.Step, to image.Region) string {
 	if !to.Present {
 		return without(text, s, to)

@@ -105,8 +105,8 @@ func payloadOf(plain step.Step) string {
 	return ""
 }
 
-// payload is the value in a region as kinds seal one, so that what an older value
-// has left is known again.
+// payload returns the value in a region in the form that kinds seal, so that a remaining older
+// value is recognized.
 func payload(s step.Step, r image.Region) string {
 	if s.Get("format") != "" || s.Get("block") != "" {
 		return r.Text
@@ -118,8 +118,7 @@ func payload(s step.Step, r image.Region) string {
 	return line
 }
 
-// secretTarget is the region that a step with a secret asks for where now was
-// found.
+// secretTarget returns the desired region of a step with a secret, starting from now.
 func secretTarget(ref secret.Ref, now image.Region) image.Region {
 	if now.Present && now.Text == ref.String() {
 		return now
@@ -162,8 +161,8 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 	return to, nil
 }
 
-// written keeps the new content of the file, and gives its image. A file that is
-// made for a secret is for root alone.
+// written stores the new content of the file, and returns its image. A new file with a secret is
+// readable only by root.
 func written(e verb.Env, s step.Step, f image.File, next string) (image.File, error) {
 	_, is := s.Secret()
 	switch {

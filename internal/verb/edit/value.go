@@ -34,7 +34,7 @@ func look(text string, s step.Step) (image.Region, error) {
 	return r, nil
 }
 
-// target is the region that the step asks for where now was found.
+// target returns the desired region of the step, starting from now.
 func target(s step.Step, now image.Region) (image.Region, error) {
 	d, _, ok := inside(s)
 	if !ok {
@@ -50,7 +50,7 @@ func target(s step.Step, now image.Region) (image.Region, error) {
 	return image.Region{Present: true, Text: text, Line: now.Line}, nil
 }
 
-// change gives the file's text with the step's region as in to.
+// change returns the file's text with the step's region as in to.
 func change(text string, s step.Step, to image.Region) (string, error) {
 	d, key, ok := inside(s)
 	if !ok {
@@ -63,7 +63,7 @@ func change(text string, s step.Step, to image.Region) (string, error) {
 	return next, nil
 }
 
-// empty tells whether a text has nothing in it, or no value where the step is about one.
+// empty reports whether a text is empty or, if the step is about a value, has no value.
 func empty(s step.Step, text string) bool {
 	if _, _, ok := inside(s); ok {
 		return strings.Trim(text, "{} \t\r\n") == ""

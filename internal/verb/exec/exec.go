@@ -64,7 +64,7 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 	return image.Image{Exec: &image.Exec{Known: guarded, Lacks: lacks(e.Host, s)}}, nil
 }
 
-// lacks is the program of the command if the host can tell that it does not have it.
+// lacks returns the program of the command if the host can report that it does not have it.
 func lacks(h host.Host, s step.Step) string {
 	f, ok := h.(host.Finder)
 	if !ok {
@@ -89,7 +89,7 @@ func program(s step.Step, name string) addr.Addr {
 
 func done(d bool) image.Image { return image.Image{Exec: &image.Exec{Known: true, Done: d}} }
 
-// guard tells whether a guard succeeds.
+// guard reports whether a guard succeeds.
 func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (bool, error) {
 	argv, err := step.SplitWords(words)
 	if err != nil {
@@ -117,7 +117,7 @@ func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (boo
 	return res.ExitCode == 0, nil
 }
 
-// ask runs a guard as the look wants it, on the host by default.
+// ask runs a guard through e.Guard, or by default on the host.
 func ask(ctx context.Context, e verb.Env, s step.Step, argv []string) (host.CommandResult, error) {
 	c := command(s, argv, false)
 	if e.Guard == nil {
@@ -160,7 +160,7 @@ func (Exec) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 	return nil
 }
 
-// MaxOutput is how many bytes a command can give to later steps.
+// MaxOutput is the maximum number of bytes that a command can pass to later steps.
 const MaxOutput = 64 << 10
 
 // Output returns the text of b for later steps: without trailing line ends, like a shell's $(…).

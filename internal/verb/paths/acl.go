@@ -32,10 +32,9 @@ type aclEntry struct {
 	id        uint32
 }
 
-// setACL gives f the ACL of text: entries such as u:bob:rw or g:adm:r joined by
-// commas, see setfacl(1). The owner, group and other entries come from the
-// mode unless text has them; the mask is computed unless it is given. "-" or
-// "" removes the ACL.
+// setACL sets the ACL of f to text: entries such as u:bob:rw or g:adm:r joined by commas, see
+// setfacl(1). The owner, group and other entries are taken from the mode unless text has them; the
+// mask is computed unless it is given. "-" or "" removes the ACL.
 func setACL(f *image.File, text string, modeGiven bool, n verb.Names) error {
 	f.Xattrs = maps.Clone(f.Xattrs)
 	group := uint16(f.Mode >> 3 & 7)

@@ -17,7 +17,7 @@ import (
 // never changed, also during undo.
 type Meta struct{}
 
-// Observe reads metadata only; the content is not ours to look at.
+// Observe reads only metadata; the content is unmanaged.
 func (Meta) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, error) {
 	t, err := capture.Metadata(e.Host, s.Path())
 	if err != nil {
@@ -68,7 +68,7 @@ func metaOwners(s step.Step, to *image.File, n verb.Names) (err error) {
 	return err
 }
 
-// PathTarget puts the metadata of to on the content that is there now.
+// PathTarget puts the metadata of to on the current content.
 func (Meta) PathTarget(_ context.Context, _ verb.Env, s step.Step, now capture.Taken, to image.Image) (image.File, error) {
 	if now.Type == image.Absent || to.File.Type == image.Absent {
 		return now.File, nil // it was removed, and was never managed

@@ -60,7 +60,7 @@ func mode(s step.Step, otherwise uint32) uint32 {
 	return otherwise
 }
 
-// keepUnsaid leaves what a step does not say of owner, group and mode as it is found.
+// keepUnsaid keeps the owner, group and mode that a step does not set.
 func keepUnsaid(s step.Step, to *image.File, now image.File) {
 	if s.Get("owner") == "" {
 		to.UID = now.UID
@@ -73,9 +73,8 @@ func keepUnsaid(s step.Step, to *image.File, now image.File) {
 	}
 }
 
-// keepExtras takes over what a step does not speak of from the thing of the
-// same type that is there. File capabilities go with the content they were for, and
-// an ACL's mask follows the mode.
+// keepExtras keeps properties that a step does not set from an existing file of the same type. File
+// capabilities are dropped with their content, and an ACL's mask follows the mode.
 func keepExtras(to *image.File, now image.File) {
 	if now.Type != to.Type {
 		return

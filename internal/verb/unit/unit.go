@@ -32,7 +32,7 @@ func (Unit) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 	return image.Image{Unit: &u}, err
 }
 
-// Running tells whether the manager counts a unit as active or on its way.
+// Running reports whether the manager counts a unit as active or activating.
 func Running(active string) bool {
 	return active == "active" || active == "reloading" || active == "activating" || active == "refreshing"
 }
@@ -41,7 +41,7 @@ func Running(active string) bool {
 // repeatedly.
 func Started(active string) bool { return Running(active) || active == image.Restarting }
 
-// inState tells whether a unit is as active=… asks for.
+// inState reports whether a unit matches active=….
 func inState(active string, wanted bool) bool {
 	if wanted {
 		return Running(active)
@@ -132,17 +132,16 @@ func reached(ctx context.Context, units host.Units, name string, was, to image.U
 	return nil
 }
 
-// Lasting is a service manager that can tell whether what it started lasts.
+// Lasting is a service manager that can report whether a started unit keeps running.
 type Lasting interface {
-	// Lasts waits until a unit that was started with Job has had a moment to
-	// show that it can live. The error says how it ended, with its last log
-	// lines; it is nil for a unit that Job did not start.
+	// Lasts waits until a unit that was started with Job has run for a moment. The error describes
+	// how it ended, with its last log lines; it is nil for a unit that Job did not start.
 	Lasts(ctx context.Context, name string) error
 }
 
-// Lasts tells whether a unit that was started a moment ago, by a step or an
-// action, still runs. wanted says that it has to; otherwise it may end well.
-// Where the manager of h cannot tell it is taken to last.
+// Lasts checks that a unit that a step or an action has just started still runs. If wanted is
+// false, the unit may also have ended successfully. If the manager of h does not support the check,
+// it passes.
 func Lasts(ctx context.Context, h host.Host, name string, wanted bool) error {
 	units, err := h.Units()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package jsonfront reads JSON for the language, strictly as RFC 8259 has it.
+// Package jsonfront reads JSON for the language, strictly by RFC 8259.
 //
 //	doc, err := jsonfront.Parse(front.NewSource("fettle.json", text))
 //
-// Comments, trailing commas, keys that come twice and halves of surrogate pairs
-// are refused, each at its place.
+// Comments, trailing commas, duplicate keys and halves of surrogate pairs are refused, each at its
+// place.
 package jsonfront
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// Parse reads a document. An empty text is a mistake.
+// Parse reads a document. An empty text is an error.
 func Parse(src *front.Source) (*front.Node, *front.Error) {
 	p := &parser{src: src, text: src.Text}
 	p.blanks()

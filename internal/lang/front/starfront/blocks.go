@@ -82,7 +82,7 @@ func (r *run) labelled(kind string, args starlark.Tuple, kwargs []starlark.Tuple
 	return reference(kind, label), nil
 }
 
-// reference is how other expressions name what was declared.
+// reference returns the name of a declaration for other expressions.
 func reference(kind, label string) starlark.Value {
 	switch kind {
 	case "variable":

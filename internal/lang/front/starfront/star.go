@@ -26,11 +26,11 @@ const (
 	MaxFile = 128 << 10
 	// MaxSteps is how many steps a program may take.
 	MaxSteps = 10_000_000
-	// maxRange is how many numbers range gives at most: built-in functions walk
-	// through them without counting steps.
+	// maxRange is the maximum number of elements that range returns: built-in functions iterate
+	// over them without counting steps.
 	maxRange = 100_000
-	// maxValues is how many values all declarations hold: a list may hold
-	// another one many times.
+	// maxValues is the maximum number of values in all declarations: a list can contain another
+	// list many times.
 	maxValues = 500_000
 	// maxCalls is how deep functions may call each other.
 	maxCalls = 200
@@ -39,8 +39,8 @@ const (
 // Loader returns the text of a file that a program loads. It is called once for each name.
 type Loader func(name string) (*front.Source, error)
 
-// Run executes a program and gives what it declared: a list of mappings with one
-// pair each, in the order of the calls.
+// Run executes a program and returns its declarations: a list of mappings with one pair each, in
+// the order of the calls.
 func Run(src *front.Source, load Loader) (*front.Node, *front.Error) {
 	r := &run{load: load, loaded: map[string]starlark.StringDict{}, sources: map[string]*front.Source{}, calls: map[syntax.Position]*syntax.CallExpr{},
 		out: &front.Node{Kind: front.List, Src: src}}

@@ -72,7 +72,7 @@ func (w *walker) next() bool {
 	return true
 }
 
-// take gives the next bytes of the value the current place, and advances in the source.
+// take assigns the current place to the next bytes of the value, and advances in the source.
 func (w *walker) take(source, value int) {
 	for range min(value, len(w.value)-w.j) {
 		w.at[w.j] = w.i
@@ -83,8 +83,8 @@ func (w *walker) take(source, value int) {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// breaks tells whether the blanks from here hold a line break. A run that has
-// none is looked at once.
+// breaks reports whether the blanks from here contain a line break. A run without one is checked
+// once.
 func (w *walker) breaks() bool {
 	if w.i < w.unbroken {
 		return false

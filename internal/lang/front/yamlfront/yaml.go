@@ -160,7 +160,7 @@ func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 
 const ambiguous = "Ambiguous number"
 
-// decimal is what JSON calls a number.
+// decimal matches the numbers of JSON.
 var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`) })
 
 func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {

@@ -125,7 +125,7 @@ func fromJSON(canonical string) *node {
 	return nodeOf(v)
 }
 
-// spaced is a value as JSON with blanks behind commas and colons.
+// spaced returns a value as JSON with blanks after commas and colons.
 func spaced(n *node) string {
 	if n.kind == scalar {
 		return n.scalar

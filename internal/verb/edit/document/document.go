@@ -32,7 +32,7 @@ type Document struct {
 // Formats are the names of all formats.
 func Formats() []string { return []string{"json", "yaml", "toml", "ini", "xml"} }
 
-// For gives a format by its name. The second is false for a name of none.
+// For returns a format by its name. The second result is false for an unknown name.
 func For(name string) (Document, bool) {
 	all := map[string]syntax{"json": jsonSyntax{}, "yaml": yamlSyntax{}, "toml": tomlSyntax{}, "ini": iniSyntax{}, "xml": xmlSyntax{}}
 	s, ok := all[name]
@@ -102,8 +102,8 @@ type cut struct {
 
 func (c cut) of(text string) string { return text[:c.start] + c.with + text[c.end:] }
 
-// Canonical is the one form in which a value is compared; the error says what is
-// wrong with it.
+// Canonical returns the form of a value for comparison; the error explains why the value is
+// invalid.
 func (d Document) Canonical(value string) (string, error) { return d.canonical(value) }
 
 // Find looks up a value. absent means that it will be removed, so that the data to restore it is
@@ -131,8 +131,8 @@ func (d Document) Find(text string, key []step.KeyPart, absent bool) (image.Regi
 	return r, nil
 }
 
-// bare is how a mapping without anything in it is written: several ways come to
-// the same once something is put into it. A key without a value is a colon.
+// bare returns the source of an empty mapping: several forms become equal after an insertion. A key
+// without a value is a colon.
 func bare(text string, root *node, trail []hop, key []step.KeyPart) string {
 	const most = 1 << 10
 	in := root

@@ -220,7 +220,7 @@ func begins(root, in *node) int {
 	return in.start
 }
 
-// restored puts back what noted has noted.
+// restored restores the value that noted recorded.
 func (d Document) restored(text string, root *node, key []step.KeyPart, c *image.Cut) (string, bool) {
 	if c == nil || c.Depth >= len(key) {
 		return "", false

@@ -14,13 +14,13 @@ type section struct {
 	first       bool
 }
 
-// sectioned is what TOML and INI have in common: lines of keys and values below
-// headers.
+// sectioned has the common methods of TOML and INI: lines of keys and values below headers.
 type sectioned interface {
-	// line is a key, by its names, and a value; like is a line to be like, "".
+	// line returns a line with a key, by its names, and a value. It has the style of the line like,
+	// unless that is "".
 	line(names []string, source, like string) string
 	header(names []string) string
-	// whole tells whether a text begins with a header.
+	// isHeader reports whether a line is a header.
 	isHeader(line string) bool
 }
 
@@ -32,7 +32,7 @@ func names(key []step.KeyPart) []string {
 	return out
 }
 
-// insertLine puts a line into a section, behind its last one.
+// insertLine inserts a line into a section, after its last one.
 func insertLine(s sectioned, text string, sec *section, names []string, source string) string {
 	switch {
 	case sec.last >= 0:

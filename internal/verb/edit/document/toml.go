@@ -18,7 +18,7 @@ type tomlSyntax struct{}
 // tomlReader reads a text from its beginning.
 type tomlReader struct {
 	scanner
-	root, in *node // in is the table that keys go to
+	root, in *node // in is the table that receives keys
 }
 
 func (tomlSyntax) parse(text string) (*node, error) {

@@ -133,7 +133,7 @@ func (r *xmlReader) element(in *node, t xml.StartElement, begin, depth int) erro
 	}
 }
 
-// attributes finds where the values of a tag's attributes stand.
+// attributes finds the places of a tag's attribute values.
 func (r *xmlReader) attributes(n *node, t xml.StartElement, begin, end int) error {
 	at := begin + 1
 	for _, a := range t.Attr {

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// yamlSyntax is YAML, one document. The library says where values begin; where
-// they end is read from the text.
+// yamlSyntax is YAML, one document. The library returns where values begin; their ends are read
+// from the text.
 type yamlSyntax struct{}
 
 // yamlReader turns the library's nodes into ours.
@@ -47,7 +47,7 @@ func (yamlSyntax) parse(text string) (*node, error) {
 	return r.node(doc.Content[0], 0)
 }
 
-// nothing tells whether a node is a null of no letters, as of comments alone.
+// nothing reports whether a node is a null without text, for example only comments.
 func nothing(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Value == "" && n.Anchor == ""
 }

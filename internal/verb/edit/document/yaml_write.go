@@ -23,7 +23,7 @@ func (yamlSyntax) write(canonical string, n *node) string {
 	return text
 }
 
-// plainYAML are texts that need no quotes, wherever they stand.
+// plainYAML are texts that need no quotes in any place.
 var (
 	plainYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`) })
 	yamlWords = sync.OnceValue(func() *regexp.Regexp {
