@@ -281,7 +281,7 @@ func fleetToken(f *fleetOf) {
 	f.await("it has expired", func() bool { return strings.Contains(f.hub.Exec("fettle", "token", "list").Stdout, " expired ") })
 	for _, c := range []struct{ token, says string }{
 		{spent, "spent"},
-		{spent[:len(spent)-1] + "x", "cut off or mistyped"},
+		{mistyped(spent), "cut off or mistyped"},
 		{short, "expired"},
 		{other.token("role=web", "1"), "not of the fleet"},
 	} {
@@ -292,6 +292,15 @@ func fleetToken(f *fleetOf) {
 	}
 	other.hub.Run(f.t, "systemctl", "disable", "--now", "fettle-hub")
 	f.await("all agents are ready", func() bool { return strings.Contains(f.hub.Exec("fettle", "status", "--fleet").Stdout, "5 ready") })
+}
+
+// mistyped is the token with another last character.
+func mistyped(token string) string {
+	all, other := token[:len(token)-1], "x"
+	if strings.HasSuffix(token, other) {
+		other = "y"
+	}
+	return all + other
 }
 
 // fleetRevoked: who is revoked gets nothing any more, and keeps what it has.
