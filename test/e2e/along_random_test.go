@@ -74,6 +74,7 @@ func (m *machine) packagesSeen() seen {
 // removal takes along only what apt calls unneeded and nobody wants, marked or held, and
 // leaves nothing unneeded that fettle brought.
 func TestRandomDependencies(t *testing.T) {
+	t.Parallel()
 	graphs, rounds := 1, 8
 	if os.Getenv("FETTLE_LONG") != "" {
 		graphs, rounds = 12, 60

@@ -56,6 +56,7 @@ func buildDeb(dir string) (string, error) {
 
 // The same sources give the same bytes.
 func TestPackageReproducible(t *testing.T) {
+	t.Parallel()
 	hosts.Require(t)
 	one, err1 := os.ReadFile(sharedDeb(t))
 	again, err := buildDeb(t.TempDir())

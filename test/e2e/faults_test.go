@@ -71,6 +71,7 @@ func (m *machine) goOn()              { m.Run(m.t, "touch", "/run/go") }
 
 // TestFaults is one host to which everything happens that goes wrong.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	repo, old := faultRepo(t)
 	m := newMachine(t, hosts.NewWorld(t), "faulty", repo)
 	story := func(name string, f func(*machine)) {

@@ -25,7 +25,6 @@ file "/etc/motd" { content = "TEXT\n" }
 // accounts deleted, packages purged, the line is cut in both ways that lines are cut, the
 // disk is full, and the machine comes up without any hub.
 func TestFleetMachine(t *testing.T) {
-	t.Parallel()
 	eachRelease(t, fleetMachine)
 }
 

@@ -152,6 +152,7 @@ func checkedIn(t *testing.T) string {
 // TestEachKindAlone: a state of each kind of the standard library, alone on a host with
 // the base system only, is applied and taken back.
 func TestEachKindAlone(t *testing.T) {
+	t.Parallel()
 	m := bareHost(t, "bare")
 	states, not := alone(), notAlone()
 	for _, name := range stdlibKinds(t) {
@@ -247,6 +248,7 @@ file "/usr/share/demo-late/more" { content = "" }
 // TestFreshHostInAnyOrder: one run brings a fresh host to all of an unfavourable
 // repository, a second one finds nothing to do, and the way back takes all of it away.
 func TestFreshHostInAnyOrder(t *testing.T) {
+	t.Parallel()
 	m := bareHost(t, "fresh")
 	demo := hosts.NewRepo(t)
 	for _, name := range []string{"demo-early", "demo-late"} {

@@ -44,15 +44,17 @@ func newMachine(t *testing.T, w *hosts.World, name string, r *hosts.Repo) *machi
 }
 
 // eachRelease runs a test of the short set on every release, as subtests side by side, or
-// on the one that FETTLE_TEST_RELEASE names. The other tests run on the default release only.
+// on the one that FETTLE_TEST_RELEASE names. Tests run side by side, because they
+// mostly wait for their hosts. The other tests run on the default release only.
 func eachRelease(t *testing.T, f func(t *testing.T, r hosts.Release)) {
+	t.Parallel()
 	if r := hosts.ChosenRelease(); r != "" {
 		f(t, r)
 		return
 	}
 	for _, r := range hosts.Releases() {
 		t.Run(string(r), func(t *testing.T) {
-			t.Parallel() // both mostly wait for their hosts
+			t.Parallel()
 			f(t, r)
 		})
 	}

@@ -82,6 +82,7 @@ func lockouts() map[string]string {
 // TestLockedOut: who locks himself out of a host gets back without doing a thing,
 // and what is confirmed stays.
 func TestLockedOut(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

@@ -9,6 +9,7 @@ import (
 // TestPlanAsksApt: a plan knows versions and what comes along, and refuses what apt does not
 // know, unless an earlier step changes what apt offers.
 func TestPlanAsksApt(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.Add(t, hosts.Deb{Name: "weblib", Version: "1"})
 	repo.Add(t, hosts.Deb{Name: "webserver", Version: "1.0", Depends: "weblib"})

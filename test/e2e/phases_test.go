@@ -97,6 +97,7 @@ cat "$dir/paths.json"
 // configurations and two reloads in one apply, from nothing and from wherever it
 // was stopped.
 func TestCertificateInOneRun(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

@@ -23,6 +23,7 @@ func storeDeb(name, version string) hosts.Deb {
 // keeps its configuration and data; only ensure = "purged" deletes them, and only
 // with the operator's consent.
 func TestDataOfPackages(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.Add(t, storeDeb("redis-like", "1.0"))
 	repo.Add(t, storeDeb("postgres-like", "1.0"))

@@ -12,6 +12,7 @@ import (
 
 // TestRun runs commands on three hosts from a desk, copies to them and reboots one.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

@@ -34,6 +34,7 @@ exec "willing" {
 
 // TestManyHosts works on hosts side by side: five, and thirty in the long form.
 func TestManyHosts(t *testing.T) {
+	t.Parallel()
 	n := 5
 	if os.Getenv("FETTLE_LONG") != "" {
 		n = 30

@@ -35,6 +35,7 @@ func remains() []string {
 // first apply, an update, drift of every kind, modules that go, and the way
 // back to the host that it was.
 func TestWebServer(t *testing.T) {
+	t.Parallel()
 	repo := hosts.NewRepo(t)
 	repo.AddDebian(t)
 	repo.Publish(t)

@@ -69,6 +69,7 @@ const localHost = "fettle.dev/fettle/internal/host/local"
 // TestUnitsOfAHost drives systemd: jobs, failures with their log, enabling,
 // masking, templates, aliases, init scripts.
 func TestUnitsOfAHost(t *testing.T) {
+	t.Parallel()
 	h := hosts.NewWorld(t).Boot(t, "units", hosts.Options{})
 	inHost(t, h, "^(TestUnit|TestOneshot|TestMask|TestNeedsReload|TestSysV|TestJob)")
 }

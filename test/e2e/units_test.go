@@ -71,6 +71,7 @@ func (s sick) repository() string {
 
 // TestUnitsUnderFire is one host with units that fail in every way.
 func TestUnitsUnderFire(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t, hosts.NewWorld(t), "units", nil)
 	m.write(map[string]string{"fettle.hcl": ""})
 	story := func(name string, f func(*machine)) bool {
