@@ -37,11 +37,11 @@ deb:
 	packaging/build.sh dist
 
 # Packages with hosts take longer than go test's ten minutes on a small machine. What
-# waits for hosts comes first: meanwhile the others have the processors, one more than there
-# are, because many tests wait. The race detector would let each program wait for a second at
-# its end, and tests begin thousands. make vet has vetted all packages, and nobody debugs these
-# binaries: without debug information they are linked in half the time.
-testflags = -race -vet=off -ldflags=-w -p $(shell echo $$(($$(nproc) + 1)))
+# waits for hosts comes first: meanwhile the others have the processors. The race detector
+# would let each program wait for a second at its end, and tests begin thousands. make vet has
+# vetted all packages, and nobody debugs these binaries: without debug information they are
+# linked in half the time.
+testflags = -race -vet=off -ldflags=-w
 
 test: setup
 	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m ./test/e2e ./...
