@@ -24,6 +24,9 @@
 //   - A hub that runs answers read requests at any time.
 //   - No process panics.
 //
+// A run that fails prints what each hub reports, what each agent has, and the end of each log. With
+// -artifacts -outputdir DIR, it stores all logs with the goroutines of each process.
+//
 // The clock of a hub jumps in a binary whose package time adds an offset. A static binary reads the
 // clock of the kernel directly, so libfaketime cannot change it. A time namespace has no
 // offset for the real-time clock.

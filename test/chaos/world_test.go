@@ -223,17 +223,6 @@ func (w *world) eventually(do func(ctx context.Context) error) error {
 	}
 }
 
-// fail ends the run with what all nodes logged last.
-func (w *world) fail(format string, args ...any) {
-	w.t.Helper()
-	w.t.Errorf(format, args...)
-	for _, n := range w.nodes() {
-		text, _ := os.ReadFile(n.logFile())
-		w.t.Logf("%s (%s), ended by itself %v:\n%s", n.name, n.address, n.crashes, text[max(0, len(text)-6000):])
-	}
-	w.t.FailNow()
-}
-
 func (w *world) nodes() (all []*node) {
 	for _, h := range w.hubs {
 		all = append(all, h.node)
