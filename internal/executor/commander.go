@@ -12,17 +12,20 @@ import (
 // DefaultTimeout is how long a command may take that says nothing of it.
 const DefaultTimeout = 5 * time.Minute
 
-// Commander is an executor that runs what is no list. Nothing of it changes what is
-// applied, and nothing takes it back; the history keeps it all the same.
+// Commander is an executor that also runs commands outside of a step list. A command
+// changes no applied state and cannot be undone; the history records it.
 type Commander interface {
-	// Command runs commands one after the other until one fails. What changes
-	// something takes the lock and settles a crashed run first, as Apply does, and is
-	// refused on a frozen machine with ErrFrozen. show
-	// gets the output as it comes, in order of arrival and by lines where there is
-	// something to mask, from one goroutine at a time; it may hold the command up,
-	// and nil shows nothing. The result is valid beside an error that says why it was
-	// cut short; a command that failed is none. When ctx ends, or at the timeout, the
-	// whole process tree ends.
+	// Command runs commands one after the other until one fails. A command that changes
+	// something takes the lock and recovers a crashed run first, as Apply does. On a
+	// frozen machine it is refused with ErrFrozen.
+	//
+	// show receives the output in order of arrival, from one goroutine at a time. If
+	// texts must be masked, it receives whole lines. show may block the command; nil
+	// shows nothing.
+	//
+	// The result is valid even with an error, which then gives the reason why the command
+	// was cut short. A failed command is not an error. When ctx ends, or at the timeout,
+	// the whole process tree is killed.
 	Command(ctx context.Context, c Command, o Options, show func(Output)) (*CommandResult, error)
 	// Commands is the history of them, oldest first.
 	Commands(ctx context.Context) ([]journal.Command, error)
@@ -50,22 +53,23 @@ type Command struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
 	// Looks says that it changes nothing: it waits for no lock.
 	Looks bool `json:"looks,omitempty"`
-	// Stdin is what the first command reads; it is recorded nowhere.
+	// Stdin is the input of the first command. It is never recorded.
 	Stdin []byte `json:"stdin,omitempty"`
-	// Hide are texts that are shown and recorded nowhere: what was typed as a secret.
+	// Hide are texts that are masked in output and records, such as secrets that the user
+	// typed.
 	Hide []string `json:"hide,omitempty"`
-	// Secrets opens what Env refers to, and what is sealed in Blobs.
+	// Secrets decrypts the references in Env and the sealed content of Blobs.
 	Secrets secret.Bundle     `json:"secrets"`
 	Sealed  map[string][]byte `json:"sealed,omitempty"` // by digest
 }
 
-// Output is a piece of what a command says.
+// Output is a piece of the output of a command.
 type Output struct {
 	Stderr bool
 	Text   []byte // lent
 }
 
-// CommandResult is how commands ended. Exit and Signal are those of the last.
+// CommandResult is the end of the commands. Exit and Signal are the last command's.
 type CommandResult struct {
 	ID       int           `json:"id"`   // in the history of commands
 	Exit     int           `json:"exit"` // -1 when a signal or the timeout ended it
@@ -84,16 +88,16 @@ type File struct {
 	Path   string `json:"path"`   // absolute
 	Digest string `json:"digest"` // sha256:…
 	Size   int64  `json:"size"`
-	// Owner, Group and Mode: "" leaves those that are there, and is root, root and
-	// 0644 for a new file. Mode is octal.
+	// Owner, Group and Mode: "" keeps the value of an existing file. For a new file the
+	// defaults are root, root and 0644. Mode is octal.
 	Owner string `json:"owner,omitempty"`
 	Group string `json:"group,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 }
 
-// PutResult says what Put had to do.
+// PutResult describes the changes that Put made.
 type PutResult struct {
-	ID      int  `json:"id"` // in the history of commands, 0 where nothing was to be done
+	ID      int  `json:"id"` // in the history of commands, 0 if nothing changed
 	Changed bool `json:"changed"`
 	Sent    bool `json:"sent"` // the content, and not only owner or mode
 }

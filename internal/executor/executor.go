@@ -1,5 +1,5 @@
-// Package executor is the port for running lists on a target, and what every
-// way in uses: the command line, timers, later SSH and agents.
+// Package executor is the interface for running step lists on a target. The command line,
+// timers, SSH and agents all use it.
 //
 //	var x executor.Executor = …
 //	p, err := x.Plan(ctx, executor.Request{List: list, Blobs: blobs})
@@ -23,31 +23,31 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Errors that ui turns into exit codes. Each is wrapped by one that says what
-// happened and what to type.
+// Errors that ui turns into exit codes. The error that wraps one describes the problem and
+// the command to use next.
 var (
 	ErrLocked = errors.New("locked")
-	// ErrBlocked: all else is done, and some addresses stay as they are since they
-	// cannot go back now.
+	// ErrBlocked: some addresses stay as they are because they cannot be reverted now. The
+	// other changes are made.
 	ErrBlocked     = errors.New("some addresses cannot go back now")
 	ErrStale       = errors.New("the saved plan is stale")
 	ErrCheckFailed = errors.New("a check failed")
 	ErrRolledBack  = errors.New("rolled back")
 	ErrFrozen      = errors.New("frozen")
-	// ErrIrreversible: a rollback would have to cross steps that cannot be undone.
+	// ErrIrreversible: the rollback would include steps that cannot be undone.
 	ErrIrreversible = errors.New("irreversible steps are in the way")
-	// ErrForeign: the list is of another repository or target than what is applied.
+	// ErrForeign: the applied list is from a different repository or target.
 	ErrForeign = errors.New("the configuration of another repository or target is applied")
 )
 
-// NotConfirmed begins the Command of a run that takes back one which was armed.
+// NotConfirmed is the start of the Command of a run that reverts an armed run.
 const NotConfirmed = "not confirmed in time"
 
 // Request is a list that is wanted, with all that it needs.
 type Request struct {
 	Target   string
 	Revision repo.Revision
-	// Repository is where the list comes from; the zero value where that is not known.
+	// Repository is the origin of the list, the zero value if unknown.
 	Repository repo.Identity
 	// Adopt replaces what is applied even if it is of another repository or target.
 	Adopt  bool
@@ -58,18 +58,19 @@ type Request struct {
 	// is found as it was left never needs them. ListDigest is then the list's.
 	Load       func() (Loaded, error)
 	ListDigest string
-	// Outputs are the outputs of commands that the repository uses, and Known those
-	// that the list was made with. Next makes it with others; nil where Outputs is
-	// empty. An executor asks for it whenever the machine knows others.
+	// Outputs are the outputs of commands that the repository uses. Known are the outputs
+	// that the list was compiled with. An executor calls Next to compile the list with
+	// different outputs, whenever the machine has different ones. Next is nil if Outputs
+	// is empty.
 	Outputs []OutputRef
 	Known   Known
 	Next    func(known Known) (Request, error)
 	// Held are states that are left out until more outputs are known.
 	Held []Held
-	// Secrets is what sealed content of the list is opened with.
+	// Secrets decrypts the sealed content of the list.
 	Secrets secret.Bundle
-	// Policy is what the repository says about how to run it. Options overrule
-	// it; Repair says what has been decided about drift.
+	// Policy is the run policy of the repository. Options override it. Repair is the
+	// decision about drift.
 	Policy catalog.Policy
 	// Repair false reports drift instead of repairing it.
 	Repair bool
@@ -82,12 +83,12 @@ type Request struct {
 	Guards Guards
 }
 
-// Guards says how unless and only_if are asked while nothing is changed.
+// Guards selects how unless and only_if are evaluated while nothing is changed.
 type Guards string
 
 const (
-	// IsolatedGuards runs them so that they change no files and reach no network. One that
-	// cannot run there is not known.
+	// IsolatedGuards runs guards so that they cannot change files or reach the network.
+	// The result of a guard that cannot run this way is unknown.
 	IsolatedGuards Guards = ""
 	// HostGuards runs them on the host, as a run does.
 	HostGuards Guards = "host"
@@ -107,7 +108,7 @@ func (r *Request) Identity() repo.Identity {
 // OutputRef is the output of a command that a repository uses.
 type OutputRef struct {
 	Addr addr.Addr
-	// Step is the command's line; what another line gave does not count.
+	// Step is the text of the command's step. Outputs of a different text are ignored.
 	Step string
 }
 
@@ -115,14 +116,14 @@ type OutputRef struct {
 // facts are.
 type Known map[addr.Addr]string
 
-// Held is a state that waits for what only a run can tell.
+// Held is a deferred state: it waits for an output that only a run can determine.
 type Held struct {
 	ID     string
 	Source string // file:line
-	// Addr is what it writes, "" where that is not known either.
+	// Addr is the address that the state writes, "" if it is unknown too.
 	Addr addr.Addr
-	// Needs are the commands whose output it needs; empty for one that only comes
-	// after another which is held.
+	// Needs are the commands whose output the state needs. It is empty if the state only
+	// follows another deferred state.
 	Needs []addr.Addr
 	// Waits says which values of other targets it waits for, "" for none.
 	Waits string `json:",omitempty"`
@@ -133,11 +134,11 @@ type Loaded struct {
 	List   step.List
 	Blobs  map[string]kind.Blob
 	States []StateRef
-	// Secrets is that of the request.
+	// Secrets is Request.Secrets.
 	Secrets secret.Bundle
 }
 
-// Digest is that of the list, whether or not it has been loaded.
+// Digest is the digest of the list, loaded or not.
 func (r *Request) Digest() string {
 	if r.Load != nil {
 		return r.ListDigest
@@ -145,7 +146,7 @@ func (r *Request) Digest() string {
 	return r.List.Digest()
 }
 
-// Take fills r with what was loaded for the same request before.
+// Take copies the loaded content of an earlier, equal request into r.
 func (r *Request) Take(filled Request) {
 	r.List, r.Blobs, r.States, r.Secrets, r.Load = filled.List, filled.Blobs, filled.States, filled.Secrets, nil
 }
@@ -163,12 +164,13 @@ func (r *Request) Fill() error {
 	return nil
 }
 
-// StateRef ties addresses to the state that they came from, for explain.
+// StateRef ties addresses to the state that wrote them, for explain.
 type StateRef struct {
 	ID     string      `json:"id"`
 	Source string      `json:"source"` // file:line
 	Addrs  []addr.Addr `json:"addrs"`
-	// Phases are those in which it writes an address, where that is not the first.
+	// Phases are the phases in which the state writes an address. Addresses of the first
+	// phase are omitted.
 	Phases map[addr.Addr]int `json:"phases,omitempty"`
 	// Line is the text of the source line, for hosts that have no repository to read it
 	// from; "" if it was not recorded.
@@ -182,13 +184,13 @@ func (s StateRef) Phase(a addr.Addr) int { return max(1, s.Phases[a]) }
 type RollbackRequest struct {
 	// To is the run whose state is wanted; 0 is the origin, before fettle.
 	To int
-	// CrossIrreversible goes on although some steps cannot be undone.
+	// CrossIrreversible continues although some steps cannot be undone.
 	CrossIrreversible bool
 	// SkipBlocked leaves addresses as they are that cannot be restored now. The same
 	// rollback restores them later.
 	SkipBlocked bool
 	Diffs       bool
-	// Guards is that of Request.
+	// Guards is Request.Guards.
 	Guards Guards `json:",omitempty"`
 }
 
@@ -205,11 +207,11 @@ type Options struct {
 	// LockOut arms a run that may lock an operator out, and the phases that follow
 	// it, with this time. 0 is off.
 	LockOut time.Duration
-	// ChecksConfirm lets the checks confirm a run that LockOut armed: it stays if
-	// it has some and all hold, and goes back at once if one fails.
+	// ChecksConfirm lets the checks confirm a run that LockOut armed. The run is confirmed
+	// if it has checks and all hold, and reverted at once if one fails.
 	ChecksConfirm bool
-	// Unasked says that nobody was asked since the plan was made, so that it
-	// need not be made again where nothing else can have changed it.
+	// Unasked reports that no operator was prompted after the plan was made. The plan is
+	// then still valid if nothing outside could have changed it.
 	Unasked bool
 	// Exact refuses a later phase that would do what the plan given to Apply does
 	// not tell, with ErrStale; the phases before it stay.
@@ -222,40 +224,40 @@ type Options struct {
 	// FrozenToo lets commands and single files change a frozen machine. Runs do not
 	// look at it.
 	FrozenToo bool
-	User      string // who asks, for the history
+	User      string // the requesting user, for the history
 	From      string // from where
-	Command   string // what was typed
+	Command   string // the command line as the user typed it
 	Version   string
 }
 
-// Event is progress for people: what is being done now.
+// Event reports the progress of a run, for display.
 type Event = apply.Event
 
 // Report is how a run ended.
 type Report struct {
-	Run int `json:"run"` // 0 when nothing had to run
+	Run int `json:"run"` // 0 if no run was necessary
 	// Runs are all runs of one apply, when it took several phases.
 	Runs    []int           `json:"runs,omitempty"`
 	Outcome journal.Outcome `json:"outcome"`
 	Changed int             `json:"changed"`
 	Failed  *Failure        `json:"failed,omitempty"`
-	// Rescued are the failures after which the run went on without their blocks;
-	// Failed is one of them where nothing else failed.
+	// Rescued are the failures after which the run continued without the failed block. If
+	// nothing failed outside of rescued blocks, Failed is one of them.
 	Rescued []*Failure    `json:"rescued,omitempty"`
 	Checks  []CheckResult `json:"checks,omitempty"`
 	Notes   []string      `json:"notes,omitempty"` // kept foreign files, conflicts
 	Pending []addr.Addr   `json:"pending,omitempty"`
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr `json:"remaining,omitempty"`
-	// Stays are the changes that the undo of the run could not take back.
+	// Stays are the changes that the undo of the run could not revert.
 	Stays []addr.Addr `json:"stays,omitempty"`
 	// ConfirmBy is when an armed run undoes itself, ns since 1970; 0 is never.
 	ConfirmBy int64         `json:"confirm_by,omitempty"`
 	Duration  time.Duration `json:"duration_ns"`
 }
 
-// InPart tells whether a run that failed went on to its end, because each failure
-// was rescued.
+// InPart reports whether a failed run continued to its end, because each failure was
+// rescued.
 func (r *Report) InPart() bool {
 	return r.Outcome == journal.Failed && r.Failed != nil && slices.Contains(r.Rescued, r.Failed)
 }
@@ -269,7 +271,7 @@ type Failure = apply.Failure
 // CheckResult is one verification.
 type CheckResult = apply.CheckResult
 
-// Status is what a target is now, without looking at managed addresses.
+// Status is the state of a target, determined without reading managed addresses.
 type Status struct {
 	State journal.State    `json:"state"`
 	Last  *journal.RunInfo `json:"last,omitempty"`
@@ -282,25 +284,25 @@ type Status struct {
 type DriftOptions struct {
 	Diffs  bool `json:"diffs,omitempty"`  // show the differences of text
 	Verify bool `json:"verify,omitempty"` // read every byte and every attribute
-	// Attributes are those that count with Verify although no step speaks of them:
-	// names of AttributeKinds.
+	// Attributes are names of AttributeKinds that count with Verify although no step sets
+	// them.
 	Attributes []string `json:"attributes,omitempty"`
-	// Guards is that of Request.
+	// Guards is Request.Guards.
 	Guards Guards `json:"guards,omitempty"`
 }
 
 // AttributeKinds are the attributes of managed paths that drift can look at.
 func AttributeKinds() []string { return []string{"acl", "capability", "flags", "user", "other"} }
 
-// DefaultAttributes are those of AttributeKinds that change who may do what.
+// DefaultAttributes are the AttributeKinds that affect access rights.
 func DefaultAttributes() []string { return []string{"acl", "capability", "flags"} }
 
-// Condition is what stands in the way of a run.
+// Condition are the reasons that block a run.
 type Condition struct {
 	Unfinished int             `json:"unfinished,omitempty"` // a run that crashed
 	Frozen     *journal.Frozen `json:"frozen,omitempty"`
 	Armed      *journal.Arming `json:"armed,omitempty"`
-	Locked     string          `json:"locked,omitempty"` // who holds the lock
+	Locked     string          `json:"locked,omitempty"` // the holder of the lock
 }
 
 // Executor runs lists on one target. Every method takes the target's lock
@@ -315,15 +317,14 @@ type Executor interface {
 	Apply(ctx context.Context, r Request, p *plan.Plan, o Options, show func(Event)) (*Report, error)
 	PlanRollback(ctx context.Context, r RollbackRequest) (*plan.Plan, error)
 	Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan, o Options, show func(Event)) (*Report, error)
-	// Drift compares what is applied with what is there. The changes have
-	// the actions repair and drift.
+	// Drift compares the applied state with the machine. The changes have the actions
+	// repair and drift.
 	Drift(ctx context.Context, o DriftOptions) (*plan.Plan, error)
-	// Recover settles a run that crashed and reverts one whose confirmation
-	// did not come. It says what it did; the report is nil when there was
-	// nothing to do.
+	// Recover recovers a crashed run and reverts a run that was not confirmed in time. The
+	// report describes the result; it is nil if there was nothing to do.
 	Recover(ctx context.Context, o Options, show func(Event)) (*Report, error)
-	// Of the options of these, who asks and what was typed are told to whoever
-	// is refused meanwhile.
+	// If another client is refused because of the lock, its error shows the User and
+	// Command of these options.
 	Confirm(ctx context.Context, o Options) (run int, err error)
 	Freeze(ctx context.Context, f journal.Frozen, o Options) error
 	Unfreeze(ctx context.Context, o Options) error
@@ -335,8 +336,8 @@ type Executor interface {
 	Runs(ctx context.Context) ([]journal.RunInfo, error)
 	// Show is one run whole.
 	Show(ctx context.Context, run int) (Shown, error)
-	// RunOf finds the newest run whose state came from a commit; ok is false
-	// when there is none.
+	// RunOf finds the newest run whose state is from a commit. ok is false if there is
+	// none.
 	RunOf(ctx context.Context, commit string) (run int, ok bool, err error)
 	// List reads back the list that a run applied.
 	List(ctx context.Context, run int) (step.List, error)

@@ -9,9 +9,9 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// MayReplace refuses a list of another repository or target than what is applied. A
-// state without entries can be replaced by any list, and so can a state of an earlier
-// version, which recorded no repository.
+// MayReplace refuses a list if the applied list is from a different repository or target.
+// Any list can replace a state without entries, or a state of an earlier version that
+// recorded no repository.
 func MayReplace(r *Request, st journal.State) error {
 	if r.Adopt || st.Repository == nil || len(st.Entries) == 0 || ours(r, st) {
 		return nil

@@ -15,12 +15,12 @@ type Patience struct {
 	For time.Duration
 	// Pause is between two tries, 1 s where it is 0.
 	Pause time.Duration
-	// Told is told once, with the first refusal, that it waits; may be nil.
+	// Told is called once, with the first refusal; may be nil.
 	Told func(error)
 }
 
-// Patient is x where everything that finds the machine locked is tried again for a
-// while. What is refused after that is refused with the last reason.
+// Patient returns an executor that retries calls on a locked machine for a while. After
+// that it returns the last refusal.
 func Patient(x Executor, p Patience) Executor {
 	if p.For <= 0 {
 		return x
@@ -39,8 +39,8 @@ type patient struct {
 	told bool
 }
 
-// again tries f until it is not refused for the lock, or the time is over. The time
-// counts over all that is asked of the executor.
+// again retries f until f is not refused because of the lock, or the time is over. All
+// calls of the executor share that time.
 func (x *patient) again(ctx context.Context, f func() error) error {
 	if !x.told {
 		x.left = x.p.For

@@ -1,6 +1,7 @@
-// Package here is the machine that this program runs on: it opens its engine, serves it
-// to a fettle at another end, and takes back a run there that nobody confirmed. Programs
-// are made of it; what has to know no real machine is given its functions.
+// Package here opens the engine of the machine on which the process runs. It also serves
+// that engine to a fettle at another end of a connection, and reverts an armed run that
+// was not confirmed. Binaries use this package; packages that must not depend on a real
+// machine receive its functions as parameters.
 //
 //	m := here.Machine{Root: "/", State: "/var/lib/fettle", Identities: none}
 //	x, done, err := here.Open(m, version)
@@ -8,13 +9,12 @@ package here
 
 import "fettle.dev/fettle/internal/secret/vault"
 
-// Machine says which machine is meant, with absolute paths.
+// Machine identifies a machine by absolute paths.
 type Machine struct {
 	Root  string // its "/" on this machine
 	State string // the state directory
-	// Looks tells that nothing may be made: the state directory is missing, the
-	// machine counts as one that fettle has never touched, and what the engine
-	// would record is forgotten.
+	// Looks is true for read-only use: a missing state directory is not created. fettle
+	// then treats the machine as never changed, and discards records of the engine.
 	Looks bool
 	// Identities open what is secret on the machine, when something is; Identity
 	// is the file that was named for them, "" for none.

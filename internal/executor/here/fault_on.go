@@ -12,10 +12,10 @@ import (
 	"fettle.dev/fettle/internal/host/fault"
 )
 
-// counted is the one counter of the machine and of the state directory, for the
-// campaign that kills this program everywhere: FETTLE_KILL=N ends it just
-// before its N-th mutating operation, FETTLE_STOP=N stops it there until it is
-// continued, FETTLE_COUNT names a file that gets a line for each.
+// counted is the single counter of mutating operations on the machine and on the state
+// directory. The crash tests use it. FETTLE_KILL=N kills the process just before its N-th
+// mutating operation. FETTLE_STOP=N stops the process there until it is continued.
+// FETTLE_COUNT names a file that gets a line for each operation.
 var counted = sync.OnceValue(func() host.Counter {
 	n, _ := strconv.Atoi(os.Getenv("FETTLE_KILL"))
 	stop, _ := strconv.Atoi(os.Getenv("FETTLE_STOP"))

@@ -11,10 +11,10 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// guard starts the watcher that takes an armed run back at its deadline,
-// whatever happens to this process. Where systemd runs the machine it is a unit
-// of its own: neither the end of a login session nor that of the service which
-// called us ends it. Elsewhere it is a process in a session of its own.
+// guard starts the watcher, which reverts an armed run at its deadline even if this
+// process dies. If systemd runs the machine, the watcher is a separate unit: it survives
+// the end of the login session and of the calling service. Otherwise it is a process in a
+// separate session.
 func guard(h *local.Host, m Machine) func(context.Context, time.Time) error {
 	return func(ctx context.Context, deadline time.Time) error {
 		self, err := os.Executable()

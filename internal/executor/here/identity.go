@@ -14,8 +14,8 @@ import (
 // IdentityFile is where a machine has its own identity, below its root.
 const IdentityFile = "etc/fettle/identity"
 
-// ReadIdentity reads a file of private keys. From then on this process can be dumped by
-// nobody. fs.ErrNotExist where there is none.
+// ReadIdentity reads a file of private keys, and excludes the memory of this process from
+// core dumps from then on. The error wraps fs.ErrNotExist if the file is missing.
 func ReadIdentity(file string) (vault.Identities, error) {
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -58,9 +58,10 @@ func MakeIdentity(file string) (public string, made bool, err error) {
 	return public, true, nil
 }
 
-// Identities are the private keys of whoever runs this process: of the file named, else
-// the person's and the machine's. One that only somebody else may read is as if it were
-// not there; fs.ErrNotExist if the file that is named is not. env is the environment.
+// Identities returns the private keys that this process can use: the keys in the file
+// named, or otherwise the keys of the user and of the machine. Without a file name,
+// unreadable files are skipped. The error wraps fs.ErrNotExist if the named file is
+// missing. env reads the environment.
 func Identities(named string, env func(string) string, root string) (vault.Identities, error) {
 	if named != "" {
 		return ReadIdentity(named)
@@ -79,8 +80,8 @@ func Identities(named string, env func(string) string, root string) (vault.Ident
 	return out, nil
 }
 
-// identityPlaces are looked at where no identity is named: the person's, then
-// that of the machine which is managed.
+// identityPlaces are the files to try if no identity is named: the user's file first,
+// then the file of the managed machine.
 func identityPlaces(env func(string) string, root string) []string {
 	var out []string
 	if p := PersonalIdentity(env); p != "" {
@@ -93,7 +94,7 @@ func identityPlaces(env func(string) string, root string) []string {
 	return out
 }
 
-// PersonalIdentity is where a person has an identity, "" for nobody's home.
+// PersonalIdentity is the path of the user's identity file, "" without a home directory.
 func PersonalIdentity(env func(string) string) string {
 	if dir := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "fettle", "identity")

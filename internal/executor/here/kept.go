@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 )
 
-// Kept is what an agent keeps a machine as, by what it has written down; nil where none
-// does, or nobody may see it.
+// Kept describes the assignment that an agent applies to this machine, from the agent's
+// state file. It is nil if the file is missing, unreadable or has no accepted assignment.
 func Kept(m Machine) *wire.Kept {
 	text, err := os.ReadFile(filepath.Join(m.State, "agent", "state.json"))
 	if err != nil {

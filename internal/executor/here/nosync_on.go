@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// unsyncedMachine and unsyncedState leave out syncs, so that the power-cut
-// campaign can show that it would notice. FETTLE_NOSYNC says which: with
-// "machine" those of the machine, with "barriers" all but those of the journals,
-// else every one.
+// unsyncedMachine and unsyncedState omit syncs, so that the power-cut test can show that
+// it detects missing syncs. FETTLE_NOSYNC selects the omitted syncs: "machine" omits the
+// syncs of the machine, "barriers" all syncs except the journals', and any other value
+// all syncs.
 func unsyncedMachine(string, string) bool { return true }
 
 func unsyncedState(_, path string) bool {

@@ -18,10 +18,10 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// Open opens the engine of a machine: its root and its state directory, which is made
-// where it is missing. A machine that is only looked at and has none gets one in memory.
-// program names the build of this program, for what is cached. The function frees what
-// is held.
+// Open opens the engine of a machine, from its root and its state directory. It creates a
+// missing state directory; if m is read-only, it uses one in memory instead. program
+// identifies the build of this binary: caches of a different build are not used. The
+// returned function releases the resources.
 func Open(m Machine, program string) (executor.Executor, func() error, error) {
 	h, err := Root(m.Root)
 	if err != nil {
@@ -64,11 +64,11 @@ func State(m Machine) (host.FS, func() error, error) {
 	return st, st.Close, nil
 }
 
-// makeState makes the state directory for its owner alone. Folders above it
-// that are missing, as in the root of a new image, are for everybody to pass.
+// makeState creates the state directory, accessible to its owner only. Missing parent
+// directories, as in the root of a new image, are accessible to all users.
 func makeState(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
-		return tighten(dir) // nothing is asked of the kernel that it would refuse
+		return tighten(dir) // an existing directory: avoid system calls that the kernel could refuse
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -79,8 +79,8 @@ func makeState(dir string) error {
 	return tighten(dir)
 }
 
-// tighten takes the rights of others away from a state directory that
-// somebody made before, and from no other folder.
+// tighten removes the permissions of group and others from an existing state directory.
+// It changes no other directory.
 func tighten(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
@@ -96,8 +96,8 @@ func tighten(dir string) error {
 	return nil
 }
 
-// Beside opens the state directory, which is there, for what is kept beside the journal.
-// The function closes it.
+// Beside opens the existing state directory, for files that are stored next to the
+// journal. The returned function closes it.
 func Beside(m Machine) (host.FS, func() error, error) {
 	st, err := local.Open(m.State, local.Options{Count: counted()})
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// OwnFolder makes a folder of this user's own where it is missing, and gives its path
-// without links. Nobody but this user and root can have put anything there, or put another
-// folder in its place: what is above belongs to these two as well. Else the error is
-// local.ErrForeign, and nothing is made.
+// OwnFolder creates a directory of this user if it is missing, and returns its path
+// without symbolic links. All parent directories belong to this user or to root, so no
+// other user can place files there or replace the directory. Otherwise the error wraps
+// local.ErrForeign, and nothing is created.
 func OwnFolder(path string) (string, error) {
 	there, missing := path, ""
 	for {

@@ -14,28 +14,27 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// silence is how long the other end may say nothing before it is asked for a sign of
-// life.
+// silence is the time without traffic after which the server pings the other end.
 const silence = 20 * time.Second
 
 // Server serves a machine to another end. All but Beside must be set.
 type Server struct {
 	Machine Machine
 	Version string // of this program
-	User    string // who it runs as
-	From    string // how the connection came here, for the history
+	User    string // the account that runs the process
+	From    string // the origin of the connection, for the history
 	Now     func() time.Time
 
 	Hostname func() (string, error)
 	Open     func(ctx context.Context, m Machine) (executor.Executor, func() error, error)
 	Facts    func(ctx context.Context, m Machine) (map[string]cty.Value, error)
-	// Beside opens the state directory for the reports that nobody was there to hear;
-	// nil keeps none.
+	// Beside opens the state directory for reports that no client received. With nil such
+	// reports are not stored.
 	Beside func(m Machine) (host.FS, func() error, error)
 }
 
-// Served is the machine as the protocol of executors wants it. What the machine cannot
-// tell of itself is said in its greeting.
+// Served adapts the machine to the protocol of executors. The hello message contains the
+// facts that the machine cannot determine itself.
 func (s Server) Served(ctx context.Context) wire.Served {
 	return wire.Served{
 		Hello: s.hello(ctx), From: s.From, Silence: silence, Now: s.Now,

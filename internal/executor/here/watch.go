@@ -9,15 +9,16 @@ import (
 	"fettle.dev/fettle/internal/executor"
 )
 
-// WatchCommand is the hidden command of a program that takes back a run which nobody
-// confirmed. A run that is armed starts it in the background before anything changes.
+// WatchCommand is the hidden command that reverts an unconfirmed run. Arming a run starts
+// this command in the background before the first change.
 const WatchCommand = "watch-confirmation"
 
 // watchPause is how long a held lock is given before the next try.
 const watchPause = time.Second
 
-// Watch waits for the deadline of an armed run, which moves while the run goes on, and
-// then takes it back. It looks first at the moment next, and ends when no run is armed.
+// Watch waits for the deadline of an armed run and then reverts the run. The deadline
+// moves while the run is active, so Watch rereads it, first at the time next. Watch
+// returns when no run is armed.
 func Watch(ctx context.Context, x executor.Executor, o executor.Options, next time.Time, now func() time.Time) error {
 	for {
 		if err := sleep(ctx, next.Sub(now())); err != nil {

@@ -2,8 +2,9 @@ package here
 
 import "strings"
 
-// User is the login name of whoever runs this process, with the one who called sudo in
-// front. env is the environment; login looks the name up, and may be nil.
+// User returns the login name of the user that runs this process. If the user called
+// sudo, the name of the caller is in front. env is the environment. login looks up the
+// name; it may be nil.
 func User(env func(string) string, login func() string) string {
 	name := env("USER")
 	if name == "" {
@@ -21,8 +22,8 @@ func User(env func(string) string, login func() string) string {
 	return name
 }
 
-// From is how a connection of SSH came to this process, for the history: from the address
-// that is given, and else from that which sshd tells.
+// From describes, for the history, the origin of an SSH connection: the given address, or
+// otherwise the address in SSH_CONNECTION.
 func From(given string, env func(string) string) string {
 	if given == "" {
 		given, _, _ = strings.Cut(env("SSH_CONNECTION"), " ")

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/lang/builtin"
 )
 
-// Command is what an action of a repository comes to. It shares the call's memory.
+// Command converts a compiled action of a repository. The result shares memory with call.
 func Command(call compile.ActionCall) executor.Command {
 	cmd := executor.Command{Action: call.Action.ID(), Looks: !call.Action.Changes, Secrets: call.Result.Secrets, Sealed: map[string][]byte{}}
 	for _, st := range call.Result.List {
@@ -27,7 +27,7 @@ func Command(call compile.ActionCall) executor.Command {
 	return cmd
 }
 
-// Builtin is what an action comes to that is built in, on every target.
+// Builtin converts a built-in action, which every target has.
 func Builtin(a builtin.Action, params map[string]string) (executor.Command, error) {
 	if err := a.Check(params).Err(); err != nil {
 		return executor.Command{}, err

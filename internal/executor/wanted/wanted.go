@@ -1,5 +1,5 @@
-// Package wanted makes requests for executors of what the compiler gave: for the command
-// line and for agents alike.
+// Package wanted converts results of the compiler to requests for executors. The command
+// line and agents use it.
 //
 //	req := wanted.Request(result, revision)
 //	wanted.GoesOn(&req, result.Outputs, result.Held, in.Outputs, again)
@@ -21,7 +21,7 @@ func Request(res compile.Result, rev repo.Revision) executor.Request {
 	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs, States: States(res), Secrets: res.Secrets, Repair: true}
 }
 
-// States tie the addresses of a list to the states that they came from.
+// States returns, for each state, the addresses that it wrote in the list.
 func States(res compile.Result) []executor.StateRef {
 	var out []executor.StateRef
 	for _, st := range res.States {
