@@ -128,8 +128,7 @@ func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
 	return executor.NewOwner(&r, st) || st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
 }
 
-// verify runs the checks when nothing else is to be done. It leaves no run in
-// the history.
+// verify runs the checks if no change is necessary. It adds no run to the history.
 func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.Event)) (*executor.Report, error) {
 	rep := &executor.Report{Outcome: journal.Succeeded}
 	began := x.now()
@@ -164,8 +163,8 @@ func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.
 	return rep, bad
 }
 
-// run does a job and says how it went. A run whose journal could not be written
-// any more is settled at once where that is possible.
+// run executes a job and reports the result. If the journal of the run became unwritable,
+// run recovers the run at once where possible.
 func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
 	began := x.now()
 	h, err := x.header(job.Plan, o)
@@ -206,7 +205,8 @@ const (
 	keepWithin   = 90 * 24 * time.Hour
 )
 
-// collect is best effort: what it leaves, the next time or fettle gc takes.
+// collect runs the garbage collection on a best-effort basis. The next collection or
+// fettle gc removes the rest.
 func (x *Executor) collect(run int) {
 	if run%collectEvery != 0 {
 		return
@@ -241,7 +241,7 @@ func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, res apply.Resu
 	if err != nil {
 		return res, errors.Join(cause, fmt.Errorf("and it could not be settled yet; free the disk, then type: fettle recover: %w", err))
 	}
-	if !ok { // it had ended when the error came
+	if !ok { // the run had ended when the error occurred
 		return res, cause
 	}
 	return settled, fmt.Errorf("%w; it is settled now: %s", cause, settled.Outcome)
@@ -290,7 +290,7 @@ func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r
 	return x.run(ctx, x.runner(o, show), job, nil, o)
 }
 
-// backTo goes back to the state after a run, whatever cannot be undone.
+// backTo reverts to the state after a run, and skips changes that cannot be undone.
 func (x *Executor) backTo(ctx context.Context, run int, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	r := executor.RollbackRequest{To: run, CrossIrreversible: true, SkipBlocked: true}
 	p, g, err := x.planRollback(ctx, r)

@@ -13,7 +13,8 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// guard has somebody else watch the deadline before anything changes.
+// guard starts the watcher of the deadline before anything changes. The watcher is
+// outside of this process.
 func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Time) error {
 	if o.ConfirmWithin <= 0 {
 		return nil
@@ -27,8 +28,8 @@ func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Tim
 	return nil
 }
 
-// rearm counts the time to confirm from the end of a run that stays. One that changed
-// nothing needs no confirmation; the phase before it still does.
+// rearm starts the confirmation time at the end of a run that stays applied. A run
+// without changes needs no confirmation; the phase before it still does.
 func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int64, error) {
 	if res.Outcome == journal.RolledBack || res.Run == 0 {
 		return 0, errors.Join(cause, x.store.Disarm())
@@ -43,8 +44,8 @@ func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int
 	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: run, Deadline: deadline}))
 }
 
-// changedNothing tells whether a run left the machine as it was. What a command did that
-// failed is not known.
+// changedNothing reports whether a run left the machine unchanged. The effects of a
+// failed command are unknown, so they count as a change.
 func changedNothing(res apply.Result) bool {
 	for _, f := range append(slices.Clone(res.Rescued), res.Failed) {
 		if f != nil && (f.Addr.Kind() == addr.KindExec || f.Addr.Kind() == addr.KindAct) {
@@ -54,7 +55,7 @@ func changedNothing(res apply.Result) bool {
 	return res.Changed == 0
 }
 
-// confirmed lets the checks of an apply that went well confirm it where they may.
+// confirmed lets the checks of a successful apply confirm it, if the options allow that.
 func (x *Executor) confirmed(rep *executor.Report, cause error, o executor.Options) (*executor.Report, error) {
 	if cause != nil || !o.ChecksConfirm || rep.ConfirmBy == 0 || len(rep.Checks) == 0 {
 		return rep, cause
@@ -69,8 +70,8 @@ func (x *Executor) confirmed(rep *executor.Report, cause error, o executor.Optio
 	return rep, x.store.Disarm()
 }
 
-// armedBefore is what is left to confirm of an armed run that was taken back: the
-// phase before it, or nothing.
+// armedBefore is the arming that remains after an armed run was reverted: the phase
+// before it, or nil.
 func (x *Executor) armedBefore(a journal.Arming) (*journal.Arming, error) {
 	recs, err := x.store.Read(a.Run)
 	if err != nil {
@@ -83,7 +84,7 @@ func (x *Executor) armedBefore(a journal.Arming) (*journal.Arming, error) {
 	return &a, x.store.Arm(a)
 }
 
-// revert goes back to the state from before an armed run.
+// revert restores the state from before an armed run.
 func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	base, err := x.baseOf(a.Run)
 	if err != nil {

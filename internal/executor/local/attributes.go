@@ -15,9 +15,9 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// driftedAttributes adds to a drift what has changed of the attributes of managed
-// paths that no step speaks of, such as an access control list that was added by
-// hand. Apply leaves these as they are, so they are only reported.
+// driftedAttributes adds changed attributes of managed paths to a drift plan, such as an
+// access control list that was added by hand. No step sets these attributes and Apply
+// does not change them, so they are only reported.
 func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []string) {
 	known := map[string]bool{}
 	for _, c := range p.Changes {
@@ -31,7 +31,7 @@ func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []str
 		}
 		now, err := capture.Metadata(x.host, at)
 		if err != nil || now.Type == image.Absent || now.Type == image.Symlink {
-			continue // what cannot be looked at is drift already
+			continue // an unreadable path is already drift
 		}
 		left, ok := x.leftAt(at, st.Entries, recs)
 		if !ok {
@@ -46,8 +46,9 @@ func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []str
 	}
 }
 
-// leftAt is what the last run that changed a path left there, as far as it is known:
-// from the journal of that run, or from what was found when the path was adopted.
+// leftAt is the state in which the last run that changed a path left it. It is read from
+// the journal of that run, or from the image that was recorded at adoption. ok is false
+// if it is unknown.
 func (x *Executor) leftAt(at string, entries []journal.Entry, read map[int]map[string]image.File) (image.File, bool) {
 	var last journal.Entry
 	for _, e := range entries {
@@ -67,8 +68,8 @@ func (x *Executor) leftAt(at string, entries []journal.Entry, read map[int]map[s
 	return fromOrigin(last)
 }
 
-// fromOrigin is what an entry must have left of attributes if its journal is gone:
-// what was there at first is kept, but for capabilities of other content.
+// fromOrigin returns the attributes that an entry must have if its journal is removed.
+// The original attributes are kept, except capabilities of different content.
 func fromOrigin(e journal.Entry) (image.File, bool) {
 	if e.Origin == nil || e.Origin.File == nil || e.Addr.Kind() != addr.KindFile {
 		return image.File{}, false
@@ -99,7 +100,7 @@ func (x *Executor) left(run int) map[string]image.File {
 	return out
 }
 
-// flags are the inode flags that count: those that META can set.
+// flags are the compared inode flags: the flags that META can set.
 const flags = host.AttrImmutable | host.AttrAppend | 0x8 | 0x40 | 0x80
 
 // differentAttributes compares the attributes of the kinds that were asked for.
@@ -142,7 +143,8 @@ func attributeKind(name string) string {
 	return "other"
 }
 
-// named lists attributes by name; those that are in both and differ are marked.
+// named lists attributes by name. It marks attributes that are in both maps with
+// different values.
 func named(a, other map[string][]byte) string {
 	if len(a) == 0 {
 		return "none"

@@ -49,7 +49,7 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 	return res, joinRecord(err, x.store.EndCommand(x.ended(rec, res, err)))
 }
 
-// joinRecord says both what went wrong and that nobody will read of it.
+// joinRecord combines the error of a command with the error of its record in the history.
 func joinRecord(err, record error) error {
 	switch {
 	case record == nil:
@@ -86,8 +86,8 @@ func blobsOf(sealed map[string][]byte) map[string]kind.Blob {
 	return out
 }
 
-// record is what the history keeps of a command. The environment may hold what is
-// nobody's business and stays out.
+// record is the entry of a command in the history. It omits the environment, which may
+// contain private data.
 func (x *Executor) record(c executor.Command, o executor.Options) journal.Command {
 	now := x.now()
 	rec := journal.Command{Action: c.Action, Dir: c.Dir, As: c.User, Looks: c.Looks, User: o.User, From: o.From, Typed: x.keys.mask(o.Command),

@@ -16,7 +16,7 @@ import (
 // diffLimit is up to which size content is compared line by line, in bytes.
 const diffLimit = 256 << 10
 
-// diffs fills in what changes in the text of files.
+// diffs adds the text differences of files to a plan.
 func (x *Executor) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -41,7 +41,8 @@ func (x *Executor) diff(c *plan.Change, blobs map[string]kind.Blob) {
 	c.Diff = udiff.Unified("a"+path, "b"+path, before, after)
 }
 
-// onHost is the text of a file on the host; false when it is no text, or large.
+// onHost returns the text of a file on the host. It returns false if the file is large or
+// not text.
 func (x *Executor) onHost(path string, f image.File) (string, bool) {
 	if f.Type != image.Regular {
 		return "", true
@@ -92,8 +93,8 @@ func text(r io.Reader) (string, bool) {
 	return string(b), true
 }
 
-// Diffs fills in the differences of a plan that was made without. Content that the
-// store lacks is read from the request. It looks at the machine as it is now.
+// Diffs adds the differences to a plan that was made without them. It reads content that
+// the store lacks from the request. It compares with the machine as it is now.
 func (x *Executor) Diffs(p *plan.Plan, r executor.Request) { x.diffs(p, r.Blobs) }
 
 // Content gives content that the store has, by digest; ok is false where it has
@@ -106,7 +107,8 @@ func (x *Executor) Content(digest string) (r io.ReadCloser, ok bool) {
 	return r, err == nil
 }
 
-// Part gives what came of content whose transfer broke off; see journal.Store.Part.
+// Part returns the part of content that arrived before its transfer broke off; see
+// journal.Store.Part.
 func (x *Executor) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
 	return x.store.Part(digest)
 }

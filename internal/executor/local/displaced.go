@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/verb/pkg"
 )
 
-// displaced asks which packages apt removes for those that come. Where apt cannot make the
-// changes, nothing is known, and the offers say why.
+// displaced simulates with apt which packages the installations of a plan remove. If apt
+// cannot make the changes, the result is empty, and the offers contain the reason.
 func displaced(ctx context.Context, h host.Packages, p *plan.Plan, a plan.PackageAnswers) []plan.Displaced {
 	known := p.Arriving()
 	var going, come []*verb.GroupMove
@@ -36,7 +36,8 @@ func displaced(ctx context.Context, h host.Packages, p *plan.Plan, a plan.Packag
 	return byConflict(ctx, h, come, gone)
 }
 
-// byConflict finds for each package that goes the first one that makes it go.
+// byConflict returns, for each removed package, the first package whose installation
+// removes it.
 func byConflict(ctx context.Context, h host.Packages, come []*verb.GroupMove, gone []string) []plan.Displaced {
 	by := map[string]string{}
 	for _, m := range come {

@@ -59,10 +59,11 @@ func (x *Executor) Put(ctx context.Context, f executor.File, from func() (io.Rea
 	return &executor.PutResult{ID: rec.ID, Changed: err == nil, Sent: !same}, err
 }
 
-// ownership is what a file has besides its content.
+// ownership is the owner, group and mode of a file.
 type ownership struct{ uid, gid, mode uint32 }
 
-// wantedFile reads what stands at the path, nil for nothing, and what it should be.
+// wantedFile returns the desired ownership of a file, and the present status of its path,
+// nil if nothing is there.
 func (x *Executor) wantedFile(f executor.File) (ownership, *host.Stat, error) {
 	want := ownership{mode: 0o644}
 	st, err := x.host.Lstat(f.Path)
@@ -129,8 +130,8 @@ func (x *Executor) own(path string, want ownership) error {
 	return err
 }
 
-// replaceFile stages the content beside the path and renames it into place. What an
-// earlier copy left there when it was cut short goes first.
+// replaceFile stages the content beside the path and renames it into place. It first
+// removes the temporary file of an earlier, interrupted copy.
 func (x *Executor) replaceFile(ctx context.Context, f executor.File, want ownership, from func() (io.ReadCloser, error)) error {
 	dir, base := host.SplitPath(f.Path)
 	temp := host.JoinPath(dir, ".fettle-copy-"+journal.DigestOf([]byte(base))[7:23]+"~")
@@ -174,8 +175,8 @@ func (w *watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// keepPart keeps what has come of a file for the next attempt to copy it. Where that
-// cannot be, the next one begins anew.
+// keepPart stores the received part of a file for the next attempt to copy it. If storing
+// fails, the next attempt starts from the beginning.
 func (x *Executor) keepPart(temp, digest string) {
 	f, err := x.host.Open(temp)
 	if err != nil {

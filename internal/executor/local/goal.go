@@ -34,9 +34,9 @@ func (x *Executor) goalList(st journal.State) (goal step.List, unreached []strin
 	return g.out, unreached, g.err
 }
 
-// goalSteps puts the steps of the entries of a state in order. After a run that failed,
-// there are entries that its list does not have. They come first, but one in a
-// directory that the list has comes after that directory.
+// goalSteps sorts the steps of the entries of a state. After a failed run there are
+// entries that its list does not have. These entries are first, but an entry in a
+// directory of the list follows that directory.
 type goalSteps struct {
 	list    step.List
 	entries map[addr.Addr]journal.Entry

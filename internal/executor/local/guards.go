@@ -43,7 +43,7 @@ func (g *guards) ask(ctx context.Context, c host.Command, network bool) (host.Co
 	}
 	if f, ok := g.h.(host.Finder); ok {
 		if err := f.Find(c.Argv[0], c.Dir); errors.Is(err, fs.ErrNotExist) {
-			return host.CommandResult{}, err // whatever keeps it from being asked
+			return host.CommandResult{}, err // the guard cannot run
 		}
 	}
 	if g.how == executor.NoGuards {
@@ -80,7 +80,7 @@ func (g *guards) view(network bool) *view {
 	return v
 }
 
-// close ends the views. What guards wrote in them is gone.
+// close removes the views, with the files that guards wrote in them.
 func (g *guards) close() {
 	for _, v := range g.views {
 		if v.err == nil {
@@ -89,9 +89,9 @@ func (g *guards) close() {
 	}
 }
 
-// networkState is the word of a command by which it looks at the state of the network, ""
-// for none. Such a program sends nothing, so its use of the network is not noticed, and in
-// a network of its own it gives another answer.
+// networkState returns the word of a command that reads the state of the network, "" for
+// none. Such a program sends nothing, so its use of the network is not detected. In a
+// separate network it would give a different answer.
 func networkState(argv []string) string {
 	for _, arg := range argv {
 		for _, word := range strings.FieldsFunc(arg, separates) {
@@ -143,8 +143,9 @@ func unasked(c plan.Change) string {
 	return c.From.Exec.Unasked
 }
 
-// asked asks guards on the host that the plan could not ask, if nothing else is to be done.
-// A run would ask them at their turn, and would be recorded although it changes nothing.
+// asked runs the guards that the plan could not run, on the host, if no other change is
+// planned. A run would otherwise run them in order, and would be recorded although it changes
+// nothing.
 func (x *Executor) asked(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool) (*plan.Plan, journal.State, bool, error) {
 	if !todo || !onlyUnasked(p) {
 		return p, st, todo, nil

@@ -47,7 +47,7 @@ func (x *Executor) Condition(context.Context) (c executor.Condition, err error) 
 	return c, err
 }
 
-// holder says who holds the lock, "" when nobody does.
+// holder identifies the holder of the lock, "" for none.
 func (x *Executor) holder() (string, error) {
 	by, err := x.store.LockHolder()
 	if err != nil {
@@ -116,7 +116,7 @@ func (x *Executor) object(digest string, into any) error {
 // outcome of a part, by change.
 type outcome struct{ text, err string }
 
-// outcomes reads from the journal how each change went.
+// outcomes reads the outcome of each change from the journal.
 func outcomes(p *plan.Plan, recs []journal.Record) map[int]outcome {
 	out := map[int]outcome{}
 	batches := map[int][]int{}

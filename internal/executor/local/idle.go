@@ -24,7 +24,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// looked is the last look of this process, with what it was made from.
+// looked is the last observation of this process, with its inputs.
 type looked struct {
 	request executor.Request // filled, where there is something to do
 	plan    *plan.Plan
@@ -91,10 +91,9 @@ func nothingToDo(p *plan.Plan) bool {
 	return true
 }
 
-// lookAgain is look, which need not be done twice: where p was made here, nobody
-// has run anything since, and there is nothing to do or nobody was asked in
-// between, it is as good as one that is made now. What a run changes it looks
-// at once more in any case.
+// lookAgain is look, but reuses an observation where that is safe. The plan p must be
+// from this process, without a run since. In addition, either there is nothing to do, or
+// no operator was prompted in between. A run observes again each address that it changes.
 func (x *Executor) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
 	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
 		if key, ok := x.lookKey(r); ok && key.Same(x.last.key) {
@@ -118,7 +117,7 @@ func withoutDiffs(p *plan.Plan) *plan.Plan {
 	return &q
 }
 
-// lookKey is what a plan for r depends on besides what is observed.
+// lookKey contains the inputs of a plan for r, other than the observed addresses.
 func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
 	run, file, err := x.store.StateMark()
 	if err != nil || run == 0 {
@@ -218,7 +217,7 @@ func (x *Executor) witnesses(v step.Verb) []string {
 	switch v {
 	case step.User, step.Group, step.Member:
 		files = []string{accountfile.Passwd, accountfile.Shadow, accountfile.Group, accountfile.GShadow, accountfile.SubUID, accountfile.SubGID}
-	case step.Pkg: // dpkg replaces status whole, and keeps what is to be merged into it in updates
+	case step.Pkg: // dpkg replaces the file status as a whole, and stores pending changes in updates
 		files = []string{"/var/lib/dpkg/status", "/var/lib/dpkg/updates", "/var/lib/apt/extended_states"}
 	default:
 		return nil
@@ -229,8 +228,8 @@ func (x *Executor) witnesses(v step.Verb) []string {
 	return files
 }
 
-// byLstat tells whether what a step observes is told by an lstat of its path,
-// given that it was observed once. Regions and metadata are read otherwise.
+// byLstat reports whether an lstat of its path detects each change of a step's address,
+// once it was observed. Regions and metadata need more than an lstat.
 func byLstat(s step.Step, img image.Image) bool {
 	switch s.Verb {
 	case step.Mkdir, step.Copy, step.Link, step.Rm:
@@ -239,9 +238,9 @@ func byLstat(s step.Step, img image.Image) bool {
 	return false
 }
 
-// sure tells whether the stat is that of what was observed there. A change time
-// before the look shows that the inode has not changed since; the rest shows
-// that it is the same one.
+// sure reports whether the stat is the stat of the observed file. A change time before
+// the observation shows that the inode did not change since. The other fields show that
+// the inode is the same.
 func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, began time.Time) bool {
 	if p.Witness {
 		return x.witnessed(p, began)
@@ -271,8 +270,8 @@ func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, beg
 	return true
 }
 
-// witnessed fills in what is known of a witness. That it has not changed since
-// the look began shows that the look saw it so.
+// witnessed fills in the stat of a witness. If the witness did not change since the
+// observation began, the observation is based on it.
 func (x *Executor) witnessed(p *lookcache.Path, began time.Time) bool {
 	if p.Racy(began) {
 		return false

@@ -1,6 +1,5 @@
-// Package local is the executor for the machine, or the root on it, that the
-// process itself can reach. Whatever else runs lists, does it through this one
-// on the target.
+// Package local is the executor for the machine, or a root directory on it, that the
+// process can access directly. Every other executor uses this one on the target.
 //
 //	x, err := local.New(h, stateFS, local.Options{})
 //	p, err := x.Plan(ctx, request)
@@ -32,18 +31,18 @@ import (
 type Options struct {
 	Now func() time.Time
 	Net check.Prober
-	// Guard starts whatever will call Recover at or after the deadline even if
-	// this process dies. It runs before anything changes. Without it no run can
-	// be armed.
+	// Guard starts a process that calls Recover at or after the deadline, even if this
+	// process dies. It runs before anything changes. If Guard is nil, no run can be
+	// armed.
 	Guard func(ctx context.Context, deadline time.Time) error
 	// Ballast is the room kept for taking a run back, in bytes; 0 is
 	// journal.DefaultBallast, negative is none.
 	Ballast int64
-	// Program names this build: what it remembers of a look counts for itself
-	// only. "" remembers none.
+	// Program identifies this build of the binary. Cached observations are valid for the
+	// same build only. "" disables the cache.
 	Program string
-	// Identities open what is sealed. They are asked for when something is; nil
-	// opens nothing.
+	// Identities returns the private keys that decrypt sealed content. It is called on
+	// first use; nil decrypts nothing.
 	Identities func() (vault.Identities, error)
 }
 
@@ -56,7 +55,7 @@ type Executor struct {
 	net     check.Prober
 	now     func() time.Time
 	watch   func(ctx context.Context, deadline time.Time) error
-	cache   *statcache.Cache // nil until somebody asks it
+	cache   *statcache.Cache // nil until its first use
 	loading sync.Once
 	program string // Options.Program
 	last    looked
@@ -89,7 +88,7 @@ func (x *Executor) digests() *statcache.Cache {
 	return x.cache
 }
 
-// lazily is the stat cache, read when somebody first asks it.
+// lazily is the stat cache, read on first use.
 type lazily struct{ x *Executor }
 
 // Digest implements capture.Digests.
@@ -143,8 +142,8 @@ func (x *Executor) header(p *plan.Plan, o executor.Options) (journal.Header, err
 		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID(), Continues: o.Continues, Partial: p.More()}, nil
 }
 
-// report turns a result into what people are told, and its outcome into an
-// error that ui turns into an exit code.
+// report converts a result to the report for users, and its outcome to an error that ui
+// turns into an exit code.
 func report(res apply.Result, began, ended time.Time, err error) (*executor.Report, error) {
 	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Rescued: res.Rescued, Checks: res.Checks,
 		Notes: res.Notes, Remaining: res.Remaining, Stays: res.Stays, Duration: ended.Sub(began)}

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// namesLike are the names that the host has of the sort that is needed. What cannot be read
-// is left out, since they are only for suggestions.
+// namesLike returns the names on the host that are of the same kind as need. Unreadable
+// names are omitted, since the names are only suggestions.
 func (x *Executor) namesLike(need addr.Addr) []string {
 	dirs := plan.Dirs(need.Kind())
 	switch need.Kind() {

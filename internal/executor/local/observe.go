@@ -22,12 +22,12 @@ import (
 // observers is how many addresses are looked at side by side.
 const observers = 4
 
-// observed is what a look at many addresses gave.
+// observed is the result of an observation of many addresses.
 type observed struct {
 	mu     sync.Mutex
 	images map[addr.Addr]image.Image
 	failed map[addr.Addr]error
-	moved  bool // what is applied has moved to other paths, which a run records
+	moved  bool // applied addresses have moved to different paths, which a run records
 }
 
 func (o *observed) put(a addr.Addr, i image.Image, err error) {
@@ -40,8 +40,8 @@ func (o *observed) put(a addr.Addr, i image.Image, err error) {
 	o.images[a] = i
 }
 
-// observe looks at every address of the steps. With verify every byte is read,
-// whatever the stat cache knows. The error is the context's.
+// observe reads every address of the steps. With verify it reads every byte and ignores
+// the stat cache. The error is the context's.
 func (x *Executor) observe(ctx context.Context, steps step.List, verify bool, how executor.Guards) (*observed, error) {
 	o := &observed{images: make(map[addr.Addr]image.Image, len(steps)), failed: map[addr.Addr]error{}}
 	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(string) {}, Note: func(string) {}}
@@ -106,8 +106,8 @@ func (o *observed) lookPackages(ctx context.Context, env verb.Env, steps []step.
 	return nil
 }
 
-// trusted is the stat cache, or one that is only written when every byte shall
-// be read.
+// trusted is the stat cache. With verify, the cache is only written, so that every byte
+// is read.
 func (x *Executor) trusted(verify bool) capture.Digests {
 	if verify {
 		return blind{lazily{x}}
@@ -139,8 +139,8 @@ func (r rules) Irreversible(s step.Step, from, to image.Image) string {
 	return ""
 }
 
-// toLookAt is every step whose address a plan needs: those wanted, and those
-// applied that are wanted no more.
+// toLookAt returns every step whose address a plan needs: the desired steps, and the
+// applied steps that are no longer desired.
 func toLookAt(wanted step.List, entries []journal.Entry) step.List {
 	seen := make(map[addr.Addr]bool, len(wanted))
 	out := make(step.List, 0, len(wanted))

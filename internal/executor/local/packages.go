@@ -53,8 +53,8 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.St
 	return problems
 }
 
-// tellOffers asks apt about the packages that a plan installs. Where apt does not answer,
-// the plan says why and goes on: the run may do better.
+// tellOffers adds apt's offers for the packages that a plan installs. If apt fails, the
+// plan contains the reason and stays valid: the run may succeed.
 func (x *Executor) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan) diag.List {
 	var changes []host.PackageChange
 	coming := p.Coming()
@@ -74,7 +74,7 @@ func (x *Executor) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan
 		if o, err = h.Offers(ctx, changes); err != nil {
 			o.Failure = err.Error()
 		} else if len(p.Going()) > 0 {
-			o.Failure = "" // what goes may be in the way of what comes
+			o.Failure = "" // a package to remove may conflict with a package to install
 		}
 	}
 	return p.Offered(o)
@@ -98,8 +98,9 @@ func packageMoves(p *plan.Plan) []*verb.GroupMove {
 	return out
 }
 
-// foretell asks what goes along with moves. A package that others need is taken out,
-// and so is then what it needs itself, until apt would take along nothing else.
+// foretell simulates which dependencies are removed together with the packages of moves.
+// A package that other packages need is omitted, and then also its own dependencies. This
+// repeats until apt would remove no further package.
 func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, a *plan.PackageAnswers) {
 	env := verb.Env{Host: x.host, Names: x.names, Claimed: a.Claimed, Brought: brought, Progress: func(string) {}, Note: func(string) {}}
 	a.Needed, a.Along = map[string][]string{}, map[string]plan.Along{}
@@ -143,9 +144,9 @@ func possible(ctx context.Context, h host.Packages, moves []*verb.GroupMove) boo
 	return err == nil
 }
 
-// feasible are the packages to ask about that come together with the removals. When
-// apt can do neither that nor what comes by itself, they are those of which earlier
-// transactions brought something.
+// feasible are the installations to simulate together with the removals. If apt can make
+// them neither with the removals nor alone, they are the packages for which earlier
+// transactions installed dependencies.
 func feasible(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove) []*verb.GroupMove {
 	if len(coming) == 0 || possible(ctx, h, slices.Concat(going, coming)) || possible(ctx, h, coming) {
 		return coming
@@ -153,9 +154,9 @@ func feasible(ctx context.Context, h host.Packages, going, coming []*verb.GroupM
 	return slices.DeleteFunc(slices.Clone(coming), func(m *verb.GroupMove) bool { return len(m.To.Package.Also) == 0 })
 }
 
-// stayFor takes out the removals without which a package of the same plan cannot come,
-// and notes which. What can only come together with others, or with the removal, says
-// nothing by itself.
+// stayFor omits each removal that makes an installation of the same plan impossible, and
+// records the reason. A package that can only be installed with others, or with the
+// removal, proves nothing alone.
 func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMove, needed map[string][]string) []*verb.GroupMove {
 	tied := len(coming) > 0 && possible(ctx, h, coming)
 	return slices.DeleteFunc(slices.Clone(going), func(g *verb.GroupMove) bool {
@@ -172,7 +173,7 @@ func stayFor(ctx context.Context, h host.Packages, going, coming []*verb.GroupMo
 	})
 }
 
-// stay takes out the removals that would take along some of by, and notes which.
+// stay omits the removals that would also remove some of by, and records the reason.
 func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []string, needed map[string][]string) []*verb.GroupMove {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *verb.GroupMove) bool {
 		if m.To.Package.Version != "" || m.From.Package.Version == "" {
@@ -195,8 +196,8 @@ func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []st
 	})
 }
 
-// mayPurge refuses a run that deletes configuration or data of packages for good
-// unless the operator consented to just that.
+// mayPurge refuses a run that permanently deletes configuration or data of packages,
+// unless the operator consented to that.
 func mayPurge(p *plan.Plan, o executor.Options) error {
 	all := p.Purges()
 	if len(all) == 0 || o.CrossIrreversible {

@@ -30,10 +30,10 @@ func newPast(kept func(string) []plan.Kept) *past {
 	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, parts: edited{}, kept: kept}
 }
 
-// move takes in one change of a path, in the order in which runs made them. The
-// change of a home directory belongs to its account. A repair brought back what
-// was applied, so that counts and not what it found. A path that a run released,
-// and that is as it was found, is no concern of later runs.
+// move adds one change of a path, in the order in which runs made the changes. The change
+// of a home directory belongs to its account. A repair restored the applied image, so the
+// applied image counts and not the image that the repair found. A path that a run
+// released, and that has its original image, does not concern later runs.
 func (p *past) move(rec journal.Record, did plan.Action) {
 	k := rec.Addr.Kind()
 	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File != nil {
@@ -83,8 +83,8 @@ func (p *past) add(at string, f image.File, whole bool) {
 	}
 }
 
-// covered tells whether what was at a path follows from what is known of the
-// directories above it.
+// covered reports whether the original image of a path follows from the known images of
+// the directories above it.
 func (p *past) covered(at string) bool {
 	if _, known := p.found[at]; known {
 		return false
@@ -97,9 +97,9 @@ func (p *past) covered(at string) bool {
 	return false
 }
 
-// wanted is what a rollback restores, by path. A kept directory is restored in
-// one piece where no directory is now and no earlier run had changed anything in
-// it; otherwise path by path.
+// wanted returns, by path, the images that a rollback restores. A stored directory tree
+// is restored as a whole if no directory is there now and no earlier run changed anything
+// in it; otherwise path by path.
 func (p *past) wanted(isDir func(string) bool) map[string]image.File {
 	out := map[string]image.File{}
 	for at, f := range p.found {
@@ -150,8 +150,9 @@ func (p *past) inTree(at string) bool {
 // same compares two images of a path, with the time of a file.
 func same(a, b image.File) bool { return a.Same(b) && (a.Type != image.Regular || a.MTime == b.MTime) }
 
-// overruled tells whether something between a kept directory and a path in it was
-// changed before the directory was kept, so that the path follows from that.
+// overruled reports whether a directory between a stored directory and a path in it was
+// changed before the directory was stored. Then the image of the path follows from that
+// change.
 func (p *past) overruled(top, at string) bool {
 	for d := path.Dir(at); d != top; d = path.Dir(d) {
 		if f, ok := p.found[d]; ok && (p.trees[d] != "" || f.Type != image.Directory) {
@@ -219,7 +220,7 @@ func (x *Executor) history(after, last int) (map[addr.Addr]image.Image, *past, e
 	return before, p, nil
 }
 
-// ownsPart tells whether an address is a part of what is at a path.
+// ownsPart reports whether an address is a part of the file at a path.
 func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
 
 // actions tells what a run did with each change of its plan.
@@ -252,13 +253,13 @@ func tellsPath(rec journal.Record) bool {
 	return rec.Kind == journal.Move || rec.Kind == journal.Intent
 }
 
-// kept lists a kept tree. One that cannot be read is reported when it is restored.
+// kept lists a stored tree. An unreadable tree is reported when it is restored.
 func (x *Executor) kept(tree string) []plan.Kept {
 	var out []plan.Kept
 	first := map[string]image.File{}
 	_ = capture.ReadTree(x.store, tree, func(e capture.TreeEntry) error {
 		f := e.File
-		if len(e.Same) > 0 { // a second name of one inode, which stands under its first
+		if len(e.Same) > 0 { // another hard link of an inode, which is listed under its first name
 			f = first[string(e.Same)]
 		}
 		f.Nlink = 0
@@ -298,8 +299,8 @@ func (x *Executor) lookWhole(seen *observed, paths []string) {
 	}
 }
 
-// inOrigins lists the paths below kept directories that a plan may restore one by
-// one: those of entries that are no longer wanted, or were purged.
+// inOrigins lists the paths below stored directories that a plan may restore one by one.
+// They belong to entries that are no longer desired, or were purged.
 func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string {
 	var out []string
 	keep := addrsOf(wanted)
@@ -325,8 +326,9 @@ func addrsOf(l step.List) map[addr.Addr]bool {
 	return out
 }
 
-// lookInto lists the directories that must become what is no directory, or go, in which
-// others may have files, and looks for the directories that what comes back is in.
+// lookInto reads the directories that the plan removes or replaces by another type of
+// file, since they may contain files of other owners. It also reads the parent
+// directories of restored paths.
 func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step.List) {
 	keep := addrsOf(wanted)
 	for _, e := range entries {
@@ -346,7 +348,8 @@ func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step
 	}
 }
 
-// lookAbove notes what is no directory any more above a path that may come back.
+// lookAbove records which parents of a path that may be restored are no longer
+// directories.
 func (x *Executor) lookAbove(seen *observed, e journal.Entry) {
 	file := e.Addr.Kind() == addr.KindFile && e.Origin != nil && e.Origin.File != nil && e.Origin.File.Type != image.Absent
 	if !file && e.Addr.Kind() != addr.KindEdit {

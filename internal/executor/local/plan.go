@@ -44,7 +44,7 @@ func (x *Executor) quiet() error {
 	return fmt.Errorf("run %d was cut short and is not settled; type: fettle recover", run)
 }
 
-// plan compares a request with what is applied and what is there.
+// plan compares a request with the applied state and with the machine.
 func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, *observed, error) {
 	st, err := x.store.State()
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	return p, st, seen, nil
 }
 
-// listOf reads back the list that a state came from; empty for none.
+// listOf reads the list of a state; it is empty if the state has none.
 func (x *Executor) listOf(st journal.State) (step.List, error) {
 	text, err := x.listText(st)
 	if err != nil {
@@ -107,8 +107,8 @@ func (x *Executor) listText(st journal.State) ([]byte, error) {
 	return text, nil
 }
 
-// actsOf reads back the actions of the list that a state came from, which are
-// all that a plan wants to know of it. A kept list has one step a line.
+// actsOf reads the actions from the list of a state; a plan needs no other steps of it. A
+// stored list has one step per line.
 func (x *Executor) actsOf(st journal.State) (step.List, error) {
 	text, err := x.listText(st)
 	if err != nil {
@@ -154,7 +154,7 @@ func (x *Executor) PlanRollback(ctx context.Context, r executor.RollbackRequest)
 	return p, err
 }
 
-// rollbackGoal is what a rollback needs besides the plan.
+// rollbackGoal are the inputs of a rollback, in addition to the plan.
 type rollbackGoal struct {
 	now, then journal.State
 	list      step.List
@@ -215,7 +215,8 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	return p, g, nil
 }
 
-// withHome adds a home directory that went later to what the account was first.
+// withHome adds the image of a later removed home directory to the first image of an
+// account.
 func withHome(first, later image.Image) image.Image {
 	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil || later.User.Home != first.User.Home {
 		return first
@@ -225,9 +226,9 @@ func withHome(first, later image.Image) image.Image {
 	return image.Image{User: &u}
 }
 
-// tellsBefore tells whether a record has the before-image of an address that is
-// no file. The moves of a region or of metadata have that of the whole path, their
-// intents that of the address.
+// tellsBefore reports whether a record has the before-image of an address other than a
+// file. Moves of a region or of metadata have the before-image of the whole path; their
+// intents have the before-image of the address.
 func tellsBefore(rec journal.Record) bool {
 	if rec.From == nil || rec.Back {
 		return false
@@ -243,7 +244,7 @@ func tellsBefore(rec journal.Record) bool {
 	return false
 }
 
-// Drift implements executor.Executor: what is applied against what is there.
+// Drift implements executor.Executor: it compares the applied state with the machine.
 func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Plan, error) {
 	if err := x.quiet(); err != nil {
 		return nil, err

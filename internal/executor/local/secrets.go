@@ -15,10 +15,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// keyring implements sealed.Keys: keys of the request at hand, and those that
-// runs have left in the state directory. There they are encrypted to the
-// recipients of the repository, and the values to be masked are sealed, so that
-// the state directory opens nothing without an identity.
+// keyring implements sealed.Keys. It has the keys of the current request, and the keys
+// that runs stored in the state directory. Stored keys are encrypted to the recipients of
+// the repository, and stored values to be masked are sealed. So the state directory
+// reveals nothing without an identity.
 type keyring struct {
 	store *journal.Store
 	ids   func() (vault.Identities, error)
@@ -40,7 +40,7 @@ func newKeyring(store *journal.Store, ids func() (vault.Identities, error)) *key
 	return &keyring{store: store, ids: ids, keys: map[string]secret.Key{}, files: map[string][]byte{}, values: map[string]bool{}}
 }
 
-// hide keeps texts out of everything that is shown and recorded from now on.
+// hide masks texts in all output and records from now on.
 func (k *keyring) hide(texts []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,7 +101,8 @@ func (k *keyring) keep(b secret.Bundle) error {
 	return nil
 }
 
-// valuesOf stands behind the ID of a key in the name of the values that it seals.
+// valuesOf is the suffix after a key's ID in the file name of the values that the key
+// seals.
 const valuesOf = ".values"
 
 // Key implements sealed.Keys.
@@ -214,8 +215,8 @@ func (k *keyring) masked(err error) error {
 	return err
 }
 
-// unseal has the secrets of a list and of what is applied read sealed, and
-// refuses a list whose secrets this machine cannot open.
+// unseal opens the secrets of a list and of the applied state. It refuses a list if this
+// machine cannot decrypt its secrets.
 func (x *Executor) unseal(b secret.Bundle, blobs map[string]kind.Blob, list step.List, entries ...[]journal.Entry) error {
 	if err := x.keys.offer(b, blobs); err != nil {
 		return err

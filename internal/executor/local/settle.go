@@ -51,8 +51,7 @@ func (x *Executor) mendAfter(p *plan.Plan) error {
 	return x.mend(nil)
 }
 
-// settle ends a run that crashed, then takes back one that was not confirmed in
-// time.
+// settle recovers a crashed run, then reverts a run that was not confirmed in time.
 func (x *Executor) settle(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	began := x.now()
 	res, crashed, err := x.runner(o, show).Recover(ctx)

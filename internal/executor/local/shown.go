@@ -2,9 +2,9 @@ package local
 
 import "fettle.dev/fettle/internal/journal"
 
-// shown tells of a run which of its records are moves that became visible and stayed so. The
-// others found what somebody else has changed since, were never made, or were taken
-// back by the run itself.
+// shown returns a function that reports whether a record of a run is a move that became
+// visible and stayed visible. Other records are moves that were prevented by an outside
+// change, were never made, or were reverted by the run itself.
 func shown(recs []journal.Record) func(i int) bool {
 	type at struct {
 		change int

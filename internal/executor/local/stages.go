@@ -94,8 +94,8 @@ func addresses(list []addr.Addr) string {
 	return strings.Join(s, ", ")
 }
 
-// informed makes the request again with the outputs that the machine knows by
-// now, until no more come to light.
+// informed compiles the request again with the outputs that the machine has by now, until
+// no further outputs are found.
 func (x *Executor) informed(r *executor.Request) error {
 	for range step.MaxPhases {
 		if r.Next == nil {
@@ -116,8 +116,8 @@ func (x *Executor) informed(r *executor.Request) error {
 	return errors.New("the outputs of commands lead to other commands without end; look at the states that use .result")
 }
 
-// known gives the outputs that are known: what a command of just this line
-// printed, or the file that it writes as it is now.
+// known returns the known outputs: the text that a command with exactly this step
+// printed, or the present content of the file that it writes.
 func (x *Executor) known(refs []executor.OutputRef) (executor.Known, error) {
 	st, err := x.store.State()
 	if err != nil {
@@ -206,8 +206,8 @@ func statesIn(states []executor.StateRef, list step.List) []executor.StateRef {
 	return out
 }
 
-// follow runs what comes after a run that went well, each phase a run of its own,
-// until nothing is left to do. What was done before is in rep.
+// follow runs the remaining phases after a successful run, each phase as a separate run,
+// until no change is necessary. rep is the report of the runs before.
 func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Plan, rep *executor.Report, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	first, waits, told := rep.Run, "", done.Later
 	seen := map[string]bool{unbased(done): true}
@@ -262,14 +262,14 @@ func untold(now *plan.Plan, told []plan.Later) error {
 	return nil
 }
 
-// unbased names a plan whatever run it starts from.
+// unbased is the digest of a plan without the run that it starts from.
 func unbased(p *plan.Plan) string {
 	q := *p
 	q.Base = 0
 	return q.Digest()
 }
 
-// waiting says why states are held for ever, "" when none is.
+// waiting explains why states are deferred permanently, "" for none.
 func waiting(held []executor.Held) string {
 	for _, h := range held {
 		if len(h.Needs) > 0 {
@@ -297,8 +297,8 @@ func joined(a, b *executor.Report) *executor.Report {
 	return &out
 }
 
-// afterPhase ends an apply of which a later phase went wrong: where that phase
-// was taken back, so are those before it.
+// afterPhase ends an apply in which a later phase failed. If that phase was undone, the
+// phases before it are undone too.
 func (x *Executor) afterPhase(ctx context.Context, first int, rep *executor.Report, cause error, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	if rep.Outcome != journal.RolledBack || first == 0 {
 		return rep, cause
@@ -316,8 +316,7 @@ func (x *Executor) afterPhase(ctx context.Context, first int, rep *executor.Repo
 	return rep, errors.Join(cause, x.store.Disarm())
 }
 
-// baseOf is the run from whose state an apply started, whichever of its phases a
-// run is.
+// baseOf is the run from whose state an apply started. run may be any phase of the apply.
 func (x *Executor) baseOf(run int) (int, error) {
 	for {
 		recs, err := x.store.Read(run)

@@ -10,10 +10,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// successors are files that a release of Debian has moved, with the place that they
-// have since. A link at the old path leads there, and the system makes it again when it
-// is missing. An edit of the old file that an earlier release was given goes on in the
-// new one: there it is removed and restored.
+// successors are files that a release of Debian has moved, with the new path. The old
+// path is a link to the new one, and the system creates it again if it is missing. An
+// edit of the old file, made under an earlier release, continues in the new file and is
+// removed and restored there.
 func successors() [][2]string {
 	return [][2]string{
 		{"/etc/default/locale", "/etc/locale.conf"}, // Debian 13, by systemd-tmpfiles
@@ -73,9 +73,9 @@ func (x *Executor) movedEntry(e journal.Entry) (step.Step, bool) {
 	return x.moved(l[0])
 }
 
-// followed returns what is applied with the paths that the host has today, and whether
-// any has changed. What a part of a file was before fettle is known from the older of
-// two entries.
+// followed returns the applied entries with the paths that the host has today, and
+// whether a path has changed. If two entries become one, the older entry determines the
+// original content of a part of a file.
 func (x *Executor) followed(entries []journal.Entry) ([]journal.Entry, bool) {
 	var out []journal.Entry
 	at := map[addr.Addr]int{}
@@ -111,8 +111,8 @@ func oneOf(old, now journal.Entry) journal.Entry {
 	return now
 }
 
-// followedSteps is followed for the list that a state came from. A step whose new
-// address the list has already is left out.
+// followedSteps is followed for the list of a state. A step is omitted if the list
+// already has its new address.
 func (x *Executor) followedSteps(list step.List) step.List {
 	out := make(step.List, 0, len(list))
 	for _, s := range list {

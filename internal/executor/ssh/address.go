@@ -23,7 +23,7 @@ type Address struct {
 	Options map[string]string
 }
 
-// String is the address as people write it.
+// String formats the address as a user writes it.
 func (a Address) String() string {
 	s := a.Host
 	if a.User != "" {
@@ -45,15 +45,16 @@ type Options struct {
 	// AcceptNew trusts the key of a host that is not known, and remembers it. A key
 	// that changed is refused all the same.
 	AcceptNew bool
-	// SudoPassword is asked when sudo asks; nil or "": there is none.
+	// SudoPassword returns the password if sudo prompts for one; nil or "": there is
+	// none.
 	SudoPassword func() (string, error)
 	// Control is a folder of the user's own, for the sockets of connections that are
 	// kept for the next contact; "" keeps none.
 	Control string
 	// Keep is how long one is kept, 60 s where it is 0.
 	Keep time.Duration
-	// Login runs a command line of ssh on the terminal, where it can ask for a
-	// passphrase; nil: nobody is there. It wants Control.
+	// Login runs an ssh command line on the terminal, where ssh can prompt for a
+	// passphrase. nil: there is no terminal. It requires Control.
 	Login func(ctx context.Context, argv []string) error
 	// Connect is how long the connection may take, Start how long the program there;
 	// 0 for 10 s and 60 s.
@@ -64,9 +65,8 @@ type Options struct {
 	Jitter func(most time.Duration) time.Duration
 	// Binary is the ssh to run, "" for the one on the path.
 	Binary string
-	// Env is the environment that ssh gets, which is this process's own. It has to be
-	// known for connections that are kept to be used without starting ssh; nil: ssh is
-	// started each time.
+	// Env is the environment of ssh, which is this process's own. It is required to reuse
+	// kept connections without starting ssh. nil: ssh is started each time.
 	Env  []string
 	Wire wire.Options
 }
@@ -96,9 +96,9 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// argv is the command line of ssh for one remote command, which may ask a person, with
-// the connection kept or taken from there. The first value of an option counts, so that
-// what this package insists on stands before the address's own.
+// argv is the ssh command line for one remote command. With asks, ssh may prompt. k is
+// the kept connection to use or to create. ssh uses the first value of an option, so the
+// options that this package requires precede the options of the address.
 func (o Options) argv(a Address, command string, asks bool, k kept) []string {
 	argv := []string{o.Binary, "-T", "-a", "-x"}
 	option := func(k, v string) { argv = append(argv, "-o", k+"="+v) }
@@ -155,7 +155,7 @@ func (o Options) serveArgs() []string {
 // on to its standard streams.
 const ServeCommand = "serve-stdio"
 
-// check refuses what ssh would take for something else.
+// check refuses an address that ssh would interpret differently, such as an option.
 func (a Address) check() error {
 	if a.Host == "" || a.Host[0] == '-' {
 		return fmt.Errorf("cannot connect to %q: it is no host", a.Host)

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// config reads the files of ssh_config without knowing what they mean: as bytes into
-// sum, with what they include. It is on the safe side: whether a part counts for the host
-// at hand is not asked.
+// config adds the bytes of ssh_config files and of their included files to sum, without
+// interpreting them. It includes all parts, whether or not they apply to the host: a
+// change can only cause an unnecessary new connection.
 type config struct {
 	sum  io.Writer
 	env  map[string]string
@@ -44,7 +44,7 @@ func (c *config) files(etc ...string) error {
 	return nil
 }
 
-// file reads one file. What it includes by a relative name is in dir.
+// file reads one file. dir is the base of relative names that it includes.
 func (c *config) file(name, dir string, depth int) error {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,18 +1,18 @@
-// Package ssh reaches executors over OpenSSH: it starts the user's own ssh, brings
-// this program to the target if it is not there yet, starts it, and speaks the
-// protocol of package wire over its standard streams.
+// Package ssh reaches executors over OpenSSH. It starts the user's own ssh, uploads the
+// binary to the target if it is missing there, and starts it. Then it uses the protocol
+// of package wire over the standard streams.
 //
 //	s, err := ssh.Open(ctx, ssh.Address{Host: "web1", Sudo: true}, ssh.Options{Programs: programs})
 //	defer s.Close()
 //	p, err := s.Plan(ctx, request)
 //
-// Because it is OpenSSH that connects, everything in ssh_config holds: Match,
-// ProxyJump, certificates, agents, hardware keys. What this package sets itself is in
-// Options and never weakens the check of host keys. A connection that OpenSSH keeps is
-// used again by package mux, without starting ssh.
+// Because OpenSSH connects, everything in ssh_config applies: Match, ProxyJump,
+// certificates, agents, hardware keys. The settings of this package are in Options and
+// never weaken the check of host keys. Package mux reuses connections that OpenSSH keeps,
+// without starting ssh.
 //
-// All that is asked of the target's shell is one line that starts sh with a short
-// script (start.sh), which verifies the program and starts it, or goes on with a longer
-// one (boot.sh) until the program has come. That needs a POSIX shell, find and sha256sum,
-// and base64, head and gzip for the first contact.
+// The target's shell receives one line, which starts sh with a short script (start.sh).
+// The script verifies the binary and starts it. If the binary is missing, a longer script
+// (boot.sh) receives it first. That needs a POSIX shell, find and sha256sum, and base64,
+// head and gzip for the first contact.
 package ssh

@@ -16,7 +16,7 @@ type Class string
 
 // The classes.
 const (
-	Unreachable   Class = "unreachable"    // no such name, nobody listens, no answer
+	Unreachable   Class = "unreachable"    // the name does not resolve, the port is closed, or there is no answer
 	HostUnknown   Class = "host-unknown"   // its key was never seen
 	HostChanged   Class = "host-changed"   // it shows another key than before
 	Denied        Class = "denied"         // it does not let us in
@@ -27,7 +27,7 @@ const (
 	NoRoom        Class = "no-room"        // its disk is full, or not to be written
 	NotRun        Class = "not-run"        // it runs no program from where ours can be
 	Interrupted   Class = "interrupted"    // we gave it up
-	NotUnderstood Class = "not-understood" // something else answered
+	NotUnderstood Class = "not-understood" // a service other than fettle answered
 )
 
 // Error is why a target could not be reached.
@@ -35,17 +35,17 @@ type Error struct {
 	Address Address
 	Class   Class
 	Text    string // the reason, without the address
-	Advice  string // what to type, or to do
-	Said    string // what OpenSSH said, as it said it
+	Advice  string // the next command or action
+	Said    string // the unchanged output of OpenSSH
 	Cause   error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("cannot reach %s: %s", e.Address, e.Text) }
 
-// Hint is what to type.
+// Hint returns the next command or action.
 func (e *Error) Hint() string { return e.Advice }
 
-// Unwrap is what went wrong underneath.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // rule tells one way to fail by what OpenSSH or sudo says.
@@ -92,8 +92,8 @@ func rules() []rule {
 var fingerprint = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(SHA256:[A-Za-z0-9+/=]+)`) })
 var offending = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Offending (\S+) key in (\S+:\d+)`) })
 
-// explain makes what happened into an *Error. ssh has a moment to end by itself, for
-// that is when it says why.
+// explain converts a failure to an *Error. It waits a moment for ssh to end, because ssh
+// prints the reason only then.
 func (p *process) explain(a Address, err error) error {
 	if e := explainBoot(a, err); e != nil {
 		return e
@@ -128,7 +128,7 @@ func (p *process) explain(a Address, err error) error {
 	return e
 }
 
-// keys adds which key it shows, and where another one stands.
+// keys adds the fingerprint of the presented host key, and the place of the recorded one.
 func (e *Error) keys(text string) {
 	if e.Class != HostChanged {
 		return
@@ -141,7 +141,7 @@ func (e *Error) keys(text string) {
 	}
 }
 
-// rest is for what no rule knows.
+// rest describes failures that match no rule.
 func (e *Error) rest(p *process, err error, text string) {
 	e.Class = Unreachable
 	e.Advice = "Try: ssh -v " + e.Address.Host
@@ -173,7 +173,7 @@ func (e *Error) rest(p *process, err error, text string) {
 	}
 }
 
-// explainBoot is for what the script said.
+// explainBoot describes failures that the script reported.
 func explainBoot(a Address, err error) *Error {
 	var b *bootError
 	if !errors.As(err, &b) {
@@ -208,7 +208,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// code is what ssh ended with, -1 while it runs or when it was killed.
+// code is the exit code of ssh, -1 while it runs or if it was killed.
 func (p *process) code() int {
 	select {
 	case <-p.Ended:

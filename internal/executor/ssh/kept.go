@@ -25,9 +25,9 @@ type kept struct {
 	ours bool
 }
 
-// keep finds where the connection to a target is kept. Its name is made of all that ssh
-// would make the connection from. Where that is not known it is ssh's own name for the
-// host, port, user and jump hosts that it finds, and only ssh can say it.
+// keep returns the socket of the kept connection to a target. Its name is a digest of all
+// inputs of the connection. If these inputs are unknown, only ssh can determine the name:
+// its %C, made from the host, port, user and jump hosts.
 func (o Options) keep(a Address) kept {
 	if o.Control == "" {
 		return kept{}
@@ -42,8 +42,9 @@ func (o Options) keep(a Address) kept {
 // nameLen is how long ssh's own names are, so that both fit where one does.
 const nameLen = 40
 
-// nameOf is a digest of what decides how a target is reached: what ssh is told, its
-// configuration, and this machine, whose folder others may share.
+// nameOf is a digest of the inputs that decide how ssh reaches a target. These are the
+// options, the configuration of ssh, and this machine, because several machines may share
+// the directory.
 func (o Options) nameOf(a Address) (string, error) {
 	if o.Env == nil {
 		return "", errors.New("the environment of ssh is not known")

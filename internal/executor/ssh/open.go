@@ -14,10 +14,10 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 )
 
-// startScript verifies the program in the cache and starts it. The program runs only if
-// its digest is right, and if no user but the account and root can change the program or
-// a directory above it, so that nothing can change between the check and the start.
-// bootScript is what startScript continues with if there is no such program.
+// startScript verifies the binary in the cache and starts it. The binary runs only if its digest is
+// right. In addition, only the account and root may be able to change the binary or a directory above
+// it. So nothing can change between the check and the start. bootScript continues if there is no such
+// binary.
 var (
 	//go:embed start.sh
 	startScript string
@@ -29,7 +29,7 @@ var (
 type Session struct {
 	*wire.Client
 	proc *process
-	// Uploaded is how many bytes of program had to travel, 0 where it was there.
+	// Uploaded is the number of bytes of the binary that were transferred, 0 if it was present.
 	Uploaded int64
 }
 
@@ -81,7 +81,7 @@ func openBy(ctx context.Context, a Address, o Options, script func() string) (*S
 // modePlain tells the script to start the program.
 const modePlain = "plain"
 
-// bootArgs are those of the script.
+// bootArgs are the arguments of the script.
 func (o Options) bootArgs() func() ([]string, error) {
 	return func() ([]string, error) { return o.scriptArgs(modePlain, o.serveArgs()) }
 }
@@ -102,9 +102,9 @@ func (o Options) scriptArgs(mode string, rest []string) ([]string, error) {
 	return append(append(args, mode), rest...), nil
 }
 
-// commandLine starts a script, as root if that is asked for: then everything that the
-// script checks, and the program, belong to root, and the account itself cannot change
-// them either. It is one line without an exclamation mark, which is what csh takes as well.
+// commandLine starts a script, with sudo if the address requires that. With sudo, the binary and all
+// files that the script checks belong to root, so the account itself cannot change them. The result is
+// one line without an exclamation mark, so that csh accepts it too.
 func (a Address) commandLine(script string, words []string) string {
 	line := "exec sh -c "
 	if a.Sudo {
@@ -121,7 +121,7 @@ func (a Address) commandLine(script string, words []string) string {
 // SSH_CONNECTION, so the address of the client is handed over here.
 const sudoScript = `exec sudo -H -S -p ` + prompt + ` -u root -- /bin/sh -c "$@" --from "${SSH_CONNECTION%% *}"`
 
-// absent is what the short script says where it cannot start the program.
+// absent is the output of the short script if it cannot start the binary.
 const absent = "absent"
 
 // whole is both scripts as one line.
@@ -140,7 +140,7 @@ func scriptWith(boot string) string {
 	return strings.ReplaceAll(strings.Replace(strings.TrimSpace(startScript), "BOOT", boot, 1), "\n", " ")
 }
 
-// quote makes one word for any shell that people log in with.
+// quote makes one word for any common login shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // start has a command line of the script run there: in a connection that is kept where one is at hand, and
@@ -152,7 +152,7 @@ func (o Options) start(ctx context.Context, a Address, script func() string, arg
 	}
 	password := o.SudoPassword
 	if !a.Sudo {
-		password = nil // whatever asks, it is not sudo
+		password = nil // a later prompt is not from sudo
 	}
 	k, command := o.keep(a), a.commandLine(script(), words)
 	s, err := o.session(ctx, k, command)
@@ -190,7 +190,7 @@ func (s *Session) boot(ctx context.Context, a Address, o Options) error {
 	}
 }
 
-// whyNot is what the script said before it would take no more, or the error.
+// whyNot is the message of the script before it stopped reading, or the error.
 func (s *Session) whyNot(err error) error {
 	if said, lerr := s.proc.bootLine(); lerr == nil && said != "" {
 		return &bootError{said}
@@ -219,10 +219,10 @@ func (s *Session) upload(arch string, o Options) error {
 	return err
 }
 
-// Close ends the connection. What runs on the target goes on as wire.Options say.
+// Close ends the connection. Work on the target continues as set in wire.Options.
 func (s *Session) Close() error {
 	err := s.Client.Close()
-	select { // what was written last is still on its way, such as that a report was heard
+	select { // the last message may still be in transit, such as the confirmation of a report
 	case <-s.proc.Ended:
 	case <-time.After(grace):
 	}
@@ -268,7 +268,7 @@ func forget(ctx context.Context, a Address, o Options, script func() string) err
 	return nil
 }
 
-// bootError is what the script could not do.
+// bootError is a failure that the script reported.
 type bootError struct{ said string }
 
 func (e *bootError) Error() string { return e.said }

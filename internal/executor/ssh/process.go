@@ -15,14 +15,14 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// process is a running ssh, or a session in one that runs already. It is the stream to
-// what runs on the target.
+// process is a running ssh, or a session in a kept connection. It is the stream to the
+// binary on the target.
 type process struct {
 	carrier
 	In    io.WriteCloser
 	Ended <-chan struct{}
 	line  *bufio.Reader
-	out   io.Reader // what comes, once the script has nothing to say any more
+	out   io.Reader // the output after the last line of the script
 
 	password func() (string, error)
 	errs     said
@@ -31,12 +31,12 @@ type process struct {
 	noise    strings.Builder
 }
 
-// carrier is what ends a process, and how it ended.
+// carrier ends a process and returns its exit code.
 type carrier interface {
 	// Kill may be called again, and when all is over.
 	Kill()
-	// Code waits for the end. It is -1 for one that was killed, and 255 where the
-	// connection is the reason.
+	// Code waits for the end. It is -1 if the process was killed, and 255 if the
+	// connection failed.
 	Code() int
 }
 
@@ -83,7 +83,7 @@ func (p *process) lastWords() {
 	}
 }
 
-// said is what came on the error stream.
+// said collects the error stream.
 type said struct {
 	mu      sync.Mutex
 	text    strings.Builder
@@ -173,7 +173,7 @@ func (p *process) answer(time int) bool {
 	return err == nil
 }
 
-// bootLine is what the script says next, "" when the program speaks instead.
+// bootLine is the next line of the script, "" if the binary has started.
 func (p *process) bootLine() (string, error) {
 	for p.noise.Len() < maxSaid {
 		b, err := p.line.ReadSlice('\n')
@@ -220,8 +220,7 @@ func (p *process) Read(b []byte) (int, error) { return p.out.Read(b) }
 // Write implements io.Writer.
 func (p *process) Write(b []byte) (int, error) { return p.In.Write(b) }
 
-// Close lets the other end know that nothing more comes, and ends ssh if that is not
-// enough.
+// Close closes the input of the process, and kills ssh if it does not end in time.
 func (p *process) Close() error {
 	err := p.In.Close()
 	go func() {

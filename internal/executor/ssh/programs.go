@@ -15,11 +15,11 @@ import (
 	"sync"
 )
 
-// Programs are what can be brought to a target, for each kind of processor. It is safe
-// for concurrent use; a file is read once.
+// Programs are the binaries that can be uploaded to a target, one for each architecture.
+// It is safe for concurrent use; each file is read once.
 type Programs struct {
 	self    string // this program
-	carried fs.FS  // what it carries
+	carried fs.FS  // the embedded binaries
 	mu      sync.Mutex
 	found   map[string]*Program
 }
@@ -30,9 +30,10 @@ type Program struct {
 	Packed func() ([]byte, error) // gzip of it
 }
 
-// NewPrograms knows the programs that this one carries, as fettle-ARCH.gz with the digest
-// of what is in it, in hex, in fettle-ARCH.sha256. Where there is none for this machine's
-// own processor the program that runs is brought itself.
+// NewPrograms returns the binaries embedded in carried. For each architecture,
+// fettle-ARCH.gz is the binary and fettle-ARCH.sha256 the digest of its uncompressed
+// content, in hex. If the architecture of this machine is not among them, the running
+// binary itself is uploaded.
 func NewPrograms(self string, carried fs.FS) *Programs {
 	return &Programs{self: self, carried: carried, found: map[string]*Program{}}
 }
@@ -72,7 +73,7 @@ func (p *Programs) find(arch string) (*Program, error) {
 	}, nil
 }
 
-// read digests a program, and packs it when somebody wants that.
+// read computes the digest of a binary; the binary is compressed on first use.
 func read(file string) (*Program, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -15,8 +15,8 @@ const tries = 5
 // backoff is the longest pause before the second try; it doubles with each.
 const backoff = 500 * time.Millisecond
 
-// openPatiently begins again when the other end broke off before it said anything.
-// Nothing that was started is ever started twice.
+// openPatiently tries again if the other end disconnected before its first message.
+// Nothing that was started is started a second time.
 func openPatiently(ctx context.Context, a Address, o Options) (*Session, error) {
 	for try := 1; ; try++ {
 		s, err := open(ctx, a, o)
@@ -32,8 +32,8 @@ func brokeOff(err error) bool {
 	return errors.As(err, &e) && e.Class == Unreachable && strings.Contains(e.Said, turnedAway)
 }
 
-// pause waits a random part of the longest pause, so that those who were turned away
-// together do not come back together; false when ctx ends before that.
+// pause waits for a random part of the longest pause, so that clients refused at the same
+// time do not return at the same time. It returns false if ctx ends first.
 func (o Options) pause(ctx context.Context, try int) bool {
 	wait := time.NewTimer(o.Jitter(backoff << (try - 1)))
 	defer wait.Stop()

@@ -1,5 +1,5 @@
-// Package mux asks an OpenSSH that keeps a connection (ControlMaster in ssh_config(5))
-// for a session in it, as ssh itself would, without starting ssh for that.
+// Package mux opens a session in a connection that OpenSSH keeps (ControlMaster in
+// ssh_config(5)). It does so as ssh itself would, but without starting ssh.
 //
 //	conn, err := local.DialOwn(ctx, path)
 //	s, err := mux.Open(ctx, conn, mux.Request{Command: "uname -a", Env: os.Environ()})
@@ -17,7 +17,7 @@
 //	three open files, each with a byte  ended    session, exit code
 //
 // The files are the session's standard streams: the master reads and writes them
-// itself, and the socket has nothing more to say until it tells the exit code. Closing
-// the socket ends the session. All that comes is bounded, and taken only where the
-// protocol has it.
+// directly. After that, the socket carries only the exit code. Closing the socket ends
+// the session. All received data is bounded, and accepted only where the protocol allows
+// it.
 package mux

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// version is that of the protocol.
+// version is the version of the protocol.
 const version = 4
 
-// kind says what a message is.
+// kind is the type of a message.
 type kind uint32
 
 const (
@@ -23,18 +23,18 @@ const (
 )
 
 const (
-	maxReply   = 16 << 10  // of what a master has to say
+	maxReply   = 16 << 10  // maximum length of a message from the master, in bytes
 	maxRequest = 200 << 10 // a master takes 256 KiB
 )
 
-// message is what a master says.
+// message is a message from the master.
 type message struct {
 	kind kind
 	// id is the version of a hello, the session of an end, and the request that
 	// is answered otherwise.
 	id     uint32
-	value  uint32 // the session of one that was opened, the exit code of one that ended
-	reason string // of one that failed or was denied
+	value  uint32 // the session of an opened message, the exit code of an ended message
+	reason string // the reason of a failed or denied message
 }
 
 var errMalformed = errors.New("what came is no message of the protocol")

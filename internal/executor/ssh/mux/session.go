@@ -17,10 +17,11 @@ type Socket interface {
 	Pass(*os.File) error
 }
 
-// Request is what runs in a session.
+// Request is a command to run in a session.
 type Request struct {
 	Command string
-	// Env is the environment. A master hands on what its SendEnv names, and no more.
+	// Env is the environment. The master forwards only the variables that its SendEnv
+	// names.
 	Env []string
 }
 
@@ -29,8 +30,8 @@ type Session struct {
 	In io.WriteCloser
 	// Out and Err end when the session has.
 	Out, Err io.Reader
-	// Ended is closed when the session has ended, with all it said in Out and Err; Code
-	// may be asked then.
+	// Ended is closed when the session has ended and Out and Err have all its output.
+	// Code is valid after that.
 	Ended <-chan struct{}
 
 	conn     Socket
@@ -47,9 +48,9 @@ const request = 0
 // lost is the code of a session whose connection was lost, as ssh has it.
 const lost = 255
 
-// Open asks for a session. It takes over the connection, also where it fails; then
-// either nothing was started, or what was started has had no input and loses its
-// session. When ctx ends first that is the error; afterwards ctx has no say.
+// Open starts a session. It takes ownership of the connection, also if it fails. After a
+// failure, either nothing was started, or the started command received no input and loses
+// its session. If ctx ends first, its cause is the error; afterwards ctx has no effect.
 func Open(ctx context.Context, conn Socket, r Request) (*Session, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	s, err := open(conn, r)
@@ -158,7 +159,7 @@ const unheard = 2 * time.Second
 func (s *Session) Kill() {
 	s.kill.Do(func() {
 		select {
-		case <-s.Ended: // what it said may still be read
+		case <-s.Ended: // its output can still be read
 		default:
 			close(s.killed)
 			// A master that hangs would never close them.
@@ -200,8 +201,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// stream is one that a session writes to. It ends when the session has, as that of a
-// program does, so that who reads the end may ask for the exit code.
+// stream receives output of a session. Like the output of a local process, it ends when
+// the session has ended, so that the reader can then call Code.
 type stream struct {
 	file  *os.File
 	ended <-chan struct{}
