@@ -26,7 +26,7 @@ type Catalog struct {
 	Target string
 	Labels map[string]string
 	Policy Policy
-	// Nodes are states and groups. A group stands before its members.
+	// Nodes are states and groups. A group precedes its members.
 	Nodes    []Node
 	Edges    []Edge
 	Triggers []Trigger
@@ -36,21 +36,21 @@ type Catalog struct {
 	FactsUsed []string
 	// Files are the paths of the repository that took part, sorted.
 	Files []string
-	// Exports are what its modules export, sorted.
+	// Exports are the exported values of its modules, sorted.
 	Exports []exported.Own
 	// Waits are why values of others are not known yet.
 	Waits []Wait
 }
 
-// Wait is a value that other targets have to report first.
+// Wait is a value that other targets must report first.
 type Wait struct {
 	Prefix string // of the IDs of the states of the module that uses it
-	Text   string // for people: "known when …"
+	Text   string // for users: "known when …"
 }
 
-// Node is a state, or a group: a module, a block, an invocation of a defined
-// kind, or all the states of one for_each. What is ordered after a group is
-// ordered after everything in it.
+// Node is a state, or a group: a module, a block, an invocation of a defined kind, or all
+// states of one for_each. A node that is ordered after a group is ordered after every
+// member.
 type Node struct {
 	ID     string
 	Parent int // index of the group it is in, -1 at the top
@@ -71,7 +71,7 @@ type Node struct {
 	Needs   []addr.Addr
 }
 
-// Edge says that one node comes before another.
+// Edge orders one node before another.
 type Edge struct {
 	Before, After int
 	// Why is how the author said it: "reference", "after", "before".
@@ -85,7 +85,7 @@ type Trigger struct {
 	Action   string
 	// Immediate runs it right behind From, once for each notifier.
 	Immediate bool
-	// Failure runs it when From fails, in place of when it changes.
+	// Failure triggers the action when From fails, instead of when it changes.
 	Failure bool
 	// Rescue: From is a block, and the action rescues it. Failure is set too.
 	Rescue bool

@@ -7,7 +7,7 @@ import "slices"
 type Strength uint8
 
 const (
-	// Hard is what the author or the machine demands.
+	// Hard is an order that the author or the machine requires.
 	Hard Strength = iota
 	// Strong gives way only to Hard.
 	Strong
@@ -17,7 +17,7 @@ const (
 	Faint
 )
 
-// Arc says that From comes before To.
+// Arc orders From before To.
 type Arc struct {
 	From, To int
 	Strength Strength

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Rank says which of the nodes that may come next comes next.
+// Rank decides which of the ready nodes is next.
 type Rank struct {
 	// Of is the place a node would like to have, lower first; equal places go
 	// by number. nil: the number itself.
 	Of func(n int) int
-	// Together marks nodes that are kept adjacent where the arcs allow it. Such a
-	// node is moved forward for that, never back: a node with a later place comes
-	// before it only if one of the marked nodes up to that place needs it.
+	// Together marks nodes that are kept adjacent where the arcs allow it. Such a node is
+	// only moved forward for that, never back. A node with a later place precedes it only
+	// if one of the marked nodes up to that place needs it.
 	Together func(n int) bool
 	// Free marks nodes that stand for no step: they come as soon as they may,
 	// and interrupt nothing.
@@ -111,8 +111,8 @@ func (g *Graph) forward() []int {
 	return order
 }
 
-// pick chooses the queue: a run of joint nodes goes on while there are any, and
-// one that has its turn is not behind a node that is only brought forward.
+// pick chooses the queue. A sequence of joint nodes continues while joint nodes are
+// ready. A joint node whose turn it is precedes a node that was only moved forward.
 func (r Rank) pick(single, joint *queue, last bool) *queue {
 	switch {
 	case joint.Len() == 0:

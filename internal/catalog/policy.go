@@ -18,7 +18,8 @@ type Policy struct {
 	ConfirmWithin string `json:"confirm_within,omitempty"`
 	// RequireUndo refuses commands that have no undo.
 	RequireUndo bool `json:"require_undo,omitempty"`
-	// Repository is the name by which hosts know the repository, wherever it is cloned.
+	// Repository is the name by which hosts identify the repository, independent of its
+	// clone URL.
 	Repository string `json:"repository,omitempty"`
 }
 
@@ -28,7 +29,7 @@ const (
 	MaxConfirm = 24 * time.Hour
 )
 
-// ConfirmTime reads a ConfirmWithin; ok is false for what is no time from
+// ConfirmTime parses a ConfirmWithin; ok is false if text is not a duration from
 // MinConfirm to MaxConfirm.
 func ConfirmTime(text string) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(text)

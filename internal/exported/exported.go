@@ -1,8 +1,8 @@
-// Package exported holds the values that targets give each other: what a module exports
-// on one target, and what another is given of it. It is words alone; who gives what to
-// whom is decided by hubs, and what it means by the language.
+// Package exported defines the values that targets exchange: the exports of a module on
+// one target, and the exports that another target receives. It contains only data. Hubs
+// decide the recipients, and the language interprets the values.
 //
-//	tables, err := exported.Parse(text)      // of the file that stands at the top of a tree
+//	tables, err := exported.Parse(text)      // of the file in the root directory of a tree
 //	text = exported.Text(tables)             // the same tables give the same bytes
 package exported
 
@@ -23,7 +23,7 @@ const File = "exported.json"
 
 const format = "fettle.exported/1"
 
-// The bounds of what is exported, in numbers and bytes.
+// The limits of exported values, in numbers and bytes.
 const (
 	MaxOwn      = 64        // values of one target
 	MaxValue    = 8 << 10   // bytes of one value
@@ -40,7 +40,7 @@ type Own struct {
 	Value  string `json:"value"` // JSON, of the output's type, without blanks
 }
 
-// Table is what targets export under one output of one module.
+// Table contains the values that targets export under one output of one module.
 type Table struct {
 	Module string          `json:"module"`
 	Output string          `json:"output"`
@@ -48,11 +48,11 @@ type Table struct {
 	Values []Value         `json:"values"`
 }
 
-// Value is that of one target.
+// Value is the value of one target.
 type Value struct {
 	Target string `json:"target"` // its name
 	As     string `json:"as,omitempty"`
-	// Labels are those of the target by which anybody selects.
+	// Labels are the labels of the target, for selections.
 	Labels map[string]string `json:"labels,omitempty"`
 	Value  json.RawMessage   `json:"value"`
 }
@@ -110,12 +110,13 @@ func Text(tables []Table) []byte {
 	}
 	b, err := json.MarshalIndent(document{format, tables}, "", "  ")
 	if err != nil {
-		panic(err) // its raw parts were JSON when they came in
+		panic(err) // its raw parts were valid JSON when they were read
 	}
 	return append(b, '\n')
 }
 
-// Parse reads File strictly: what is unknown, twice or too much is refused.
+// Parse reads File strictly: it refuses unknown fields, duplicates and values beyond the
+// limits.
 func Parse(text []byte) ([]Table, error) {
 	var d document
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -129,8 +130,8 @@ func Parse(text []byte) ([]Table, error) {
 	return d.Tables, Check(d.Tables)
 }
 
-// Check says what is wrong with tables that somebody gave. The values of compact JSON are
-// left as they are; others are made so.
+// Check returns an error for invalid tables. It converts the values to compact JSON in
+// place.
 func Check(tables []Table) error {
 	size := 0
 	seen := map[[2]string]bool{}
@@ -177,8 +178,8 @@ func Size(tables []Table) int {
 	return n
 }
 
-// CheckOwn says what is wrong with what somebody says that a target exports, and puts it
-// into its order.
+// CheckOwn returns an error for an invalid list of a target's exports, and sorts the list
+// in place.
 func CheckOwn(list []Own) error {
 	if len(list) > MaxOwn {
 		return fmt.Errorf("cannot export %d values: %d are the most", len(list), MaxOwn)

@@ -27,13 +27,15 @@ func TypeOf(text json.RawMessage) (cty.Type, error) {
 	return t, nil
 }
 
-// ValueText is a value as Own has it. It has to be known, and to come of no secret.
+// ValueText encodes a value for Own. The value must be known, and must not contain a
+// secret.
 func ValueText(v cty.Value) (string, error) {
 	text, err := ctyjson.Marshal(v, v.Type())
 	return string(text), err
 }
 
-// ValueOf reads a value that has to be of a type, and gives an error for any other.
+// ValueOf decodes a value and converts it to type t. It returns an error for any other
+// type, and for null.
 func ValueOf(text json.RawMessage, t cty.Type) (cty.Value, error) {
 	v, err := ctyjson.Unmarshal(text, t)
 	if err == nil {

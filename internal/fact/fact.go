@@ -1,12 +1,12 @@
-// Package fact observes targets: what operating system, which addresses, how
-// much memory. A repository declares the facts that it uses as inputs and
-// refers to them as fact.os_codename.
+// Package fact observes targets: the operating system, the addresses, the amount of
+// memory. A repository declares the facts that it uses as inputs and refers to them as
+// fact.os_codename.
 //
 //	values, err := fact.Gather(ctx, h, []string{"os_codename", "cpus"})
 //
-// Facts are typed values, never evaluated as expressions. One that a host
-// cannot tell is null: an image has no kernel. All is read from the host's own
-// files; no program runs and nothing is asked over a network.
+// Facts are typed values, never evaluated as expressions. A fact that a host cannot
+// determine is null: an image has no kernel. All facts are read from the host's own
+// files, without programs or network access.
 package fact
 
 import (
@@ -24,9 +24,9 @@ import (
 type Fact struct {
 	// Name is used in the language behind "fact.".
 	Name string
-	// Type is what the value is converted to; any fact may be null.
+	// Type is the type of the value; any fact may be null.
 	Type cty.Type
-	// Doc is one or more sentences for people.
+	// Doc is one or more sentences for users.
 	Doc string
 	// Running tells that only a running machine has it: null for images.
 	Running bool

@@ -71,8 +71,8 @@ func arch(column int) func(*source) (cty.Value, error) {
 	}
 }
 
-// elf reads no more of a program than its header. Text would spoil it: it is
-// made UTF-8.
+// elf reads only the header of a binary. It does not use text, which converts to UTF-8
+// and would change the bytes.
 func (s *source) elf(p string) ([3]string, error) {
 	p, err := s.follow(p)
 	if errors.Is(err, fs.ErrNotExist) {

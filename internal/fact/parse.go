@@ -39,7 +39,8 @@ func unquote(s string) string {
 	return b.String()
 }
 
-// parseCPUList counts "0-3,5"; ok is false for anything else.
+// parseCPUList returns the number of CPUs in a list such as "0-3,5"; ok is false for any
+// other text.
 func parseCPUList(s string) (n int64, ok bool) {
 	for part := range strings.SplitSeq(strings.TrimSpace(s), ",") {
 		from, to, isRange := strings.Cut(part, "-")

@@ -93,7 +93,7 @@ func (s *source) follow(p string) (string, error) {
 	return "", fmt.Errorf("cannot read %s: too many symbolic links", p)
 }
 
-// exists tells whether something is at p; what cannot be looked at is not.
+// exists reports whether a file exists at p; unreadable paths count as missing.
 func (s *source) exists(p string) bool {
 	ok, err := host.Exists(s.h, p)
 	return ok && err == nil
@@ -114,7 +114,8 @@ func word(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// interfaces are those of this machine, sorted by name, loopbacks left out.
+// interfaces are the network interfaces of this machine, sorted by name, without
+// loopbacks.
 func interfaces() ([]iface, error) {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -127,7 +128,7 @@ func interfaces() ([]iface, error) {
 		}
 		addrs, err := n.Addrs()
 		if err != nil {
-			continue // it went away since it was listed
+			continue // it was removed after it was listed
 		}
 		i := iface{name: n.Name, mac: n.HardwareAddr.String()}
 		for _, a := range addrs {

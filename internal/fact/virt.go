@@ -33,8 +33,8 @@ func virtualization(s *source) (cty.Value, error) {
 	return str(vm), err
 }
 
-// container is the kind of container that this is, "" for none. What an
-// engine leaves inside comes first: /proc/1/environ may be closed to us.
+// container is the type of the container that this machine is, "" for none. Files that an
+// engine creates inside are checked first, because /proc/1/environ may be inaccessible.
 func (s *source) container() string {
 	if t, err := s.text("/run/systemd/container"); err == nil && word(t) != "" {
 		return word(t)

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// beginner is an executor that keeps what came of content whose transfer broke off,
-// for who reads it again.
+// beginner is an executor that stores the received part of content whose transfer broke
+// off, to continue it later.
 type beginner interface {
 	Part(digest string) (r io.ReadCloser, size int64, ok bool)
 }
@@ -22,9 +22,10 @@ type begun struct {
 	size int64
 }
 
-// begun gives what has come of content, if the other end has the same: a part is
-// never durable, and a power cut may have spoilt it. Whatever goes wrong, content
-// that comes as a whole is right as well.
+// begun returns the stored part of content, if the other end's content starts with the
+// same bytes. The comparison is necessary because a part is not durable, and a power cut
+// may have damaged it. On any error the part is empty, and the whole content is
+// transferred.
 func (c *content) begun(ctx context.Context, digest string) begun {
 	if c.part == nil {
 		return begun{}
@@ -63,7 +64,7 @@ func (c *content) sumOfPart(digest string) (sum string, size int64) {
 	return hex.EncodeToString(h.Sum(nil)), size
 }
 
-// with is the whole content: rest comes behind the part.
+// with returns the whole content: the part, followed by rest.
 func (b begun) with(rest io.ReadCloser, digest string) io.ReadCloser {
 	if b.part == nil {
 		return breakable{rest, rest, digest}
@@ -85,7 +86,7 @@ type both [2]io.Closer
 
 func (b both) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
 
-// begins answers whether content begins with what the target has of it.
+// begins answers whether content starts with the part that the target has.
 func (x *Client) begins(_ context.Context, c *incoming) (any, error) {
 	var b beginning
 	if err := c.params(&b); err != nil {
@@ -101,7 +102,7 @@ func (x *Client) begins(_ context.Context, c *incoming) (any, error) {
 	return n == b.Bytes && hex.EncodeToString(h.Sum(nil)) == b.Sum, err
 }
 
-// openContent opens what is being copied, or what the list at hand names.
+// openContent opens the file that is being copied, or content of the current list.
 func (x *Client) openContent(digest string) (io.ReadCloser, error) {
 	x.mu.Lock()
 	p := x.putting

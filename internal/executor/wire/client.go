@@ -21,11 +21,11 @@ import (
 
 // Options say how this end behaves. The zero value is right for a pipe.
 type Options struct {
-	// OnDisconnect is what happens to a run when the connection is lost: Finish (the
-	// default), Stop or Revert.
+	// OnDisconnect decides about a run when the connection is lost: Finish (the default),
+	// Stop or Revert.
 	OnDisconnect string
-	// Silence is how long nothing may be heard before the other end is asked for a
-	// sign of life, and the same again until it is given up; 0: for ever.
+	// Silence is the time without traffic after which the other end is pinged. After the
+	// same time again the connection is closed. 0 disables both.
 	Silence time.Duration
 	// Identities open the sealing key of a list's secrets, which is then handed over
 	// sealed to the target's own identity. nil, or none that fits, leaves it as it is.
@@ -81,7 +81,7 @@ func (x *Client) Hello() Hello { return x.hello }
 // Facts are all facts of the target, as they were when the connection was made.
 func (x *Client) Facts() map[string]cty.Value { return x.facts }
 
-// Close ends the connection. What runs on the target goes on as OnDisconnect says.
+// Close ends the connection. OnDisconnect decides about work on the target.
 func (x *Client) Close() error {
 	x.conn.lose(nil)
 	<-x.ended
@@ -93,7 +93,7 @@ func (x *Client) Collected(ctx context.Context, names []string) error {
 	return x.conn.call(ctx, "collected", names, nil, nil, nil)
 }
 
-// take makes a request the one that the target asks back about.
+// take makes r the current request, about which the target may ask.
 func (x *Client) take(r executor.Request) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -103,8 +103,8 @@ func (x *Client) take(r executor.Request) {
 	}
 }
 
-// pushed is up to which number of steps a list comes along unasked, which costs less
-// than to be asked for it.
+// pushed is the maximum number of steps of a list that is sent with its request. This
+// saves the target a round trip.
 const pushed = 2000
 
 // send encodes a request.
@@ -119,8 +119,8 @@ func (x *Client) send(ctx context.Context, r executor.Request) (request, error) 
 	return w, err
 }
 
-// resealer hands the sealing key over to the target's own identity. Who cannot open
-// it leaves it: the target may be one of those it was sealed to.
+// resealer encrypts the sealing key to the target's own identity. A client that cannot
+// decrypt the key leaves it unchanged: the target may be one of its recipients.
 func (x *Client) resealer(ctx context.Context) func(secret.Bundle) (secret.Bundle, error) {
 	return func(b secret.Bundle) (secret.Bundle, error) {
 		if b.Key == "" || x.options.Identities == nil {

@@ -15,7 +15,7 @@ type commanded struct {
 	Command      executor.Command `json:"command"`
 	Options      executor.Options `json:"options"`
 	OnDisconnect string           `json:"on_disconnect,omitempty"`
-	Shows        bool             `json:"shows,omitempty"` // the output is wanted while it comes
+	Shows        bool             `json:"shows,omitempty"` // stream the output while the command runs
 }
 
 // errNoCommander is of a target whose executor runs lists only.
@@ -23,8 +23,8 @@ func errNoCommander() error {
 	return fmt.Errorf("cannot run commands on the target: it runs lists only")
 }
 
-// command runs commands for the other end. Their output is content of the call, so
-// that a slow reader holds up the command and nothing else.
+// command runs commands for the other end. Their output is content of the call, so that a
+// slow reader blocks only the command.
 func (v *server) command(ctx context.Context, c *incoming) (any, error) {
 	if v.ReadOnly {
 		return nil, v.readOnly()
@@ -48,7 +48,7 @@ func (v *server) command(ctx context.Context, c *incoming) (any, error) {
 	defer c.stopWriting(ctx)()
 	var show func(executor.Output)
 	if in.Shows {
-		show = func(o executor.Output) { _ = sendOutput(c, o) } // who left hears no more
+		show = func(o executor.Output) { _ = sendOutput(c, o) } // a client that left receives nothing
 	}
 	return cx.Command(run, in.Command, v.options(in.Options), show)
 }
@@ -105,8 +105,8 @@ var (
 	_ executor.Files     = (*Client)(nil)
 )
 
-// Command implements executor.Commander. When the connection is lost the command
-// goes on as OnDisconnect says; what cannot be undone is only stopped.
+// Command implements executor.Commander. If the connection is lost, OnDisconnect decides
+// about the command. With Revert, a command is only stopped, since it cannot be undone.
 func (x *Client) Command(ctx context.Context, c executor.Command, o executor.Options, show func(executor.Output)) (*executor.CommandResult, error) {
 	var err error
 	if c.Secrets, err = x.resealer(ctx)(c.Secrets); err != nil {

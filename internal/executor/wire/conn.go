@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// ErrLost: the connection ended before the answer came. What was asked for may
-// have been done all the same.
+// ErrLost: the connection ended before the answer. The call may have succeeded
+// nevertheless.
 var ErrLost = errors.New("the connection was lost")
 
 // maxMessage bounds a call or an answer, in bytes: a plan for 100,000 files has a
@@ -42,12 +42,12 @@ type conn struct {
 	held  int                  // bytes of parts
 	most  int                  // of held
 	err   error
-	heard chan struct{} // something came; of one
+	heard chan struct{} // a frame arrived; capacity 1
 
 	pong atomic.Bool   // one is being sent
 	gone chan struct{} // closed when the connection is lost
 	busy sync.WaitGroup
-	note func([]byte) // gets what the other end says by the way; nil: nobody does
+	note func([]byte) // receives notes of the other end; nil discards them
 }
 
 // newConn makes a connection whose own calls count from first in steps of two.
@@ -77,10 +77,10 @@ type incoming struct {
 	Params json.RawMessage `json:"params,omitempty"`
 	cancel context.CancelCauseFunc
 	window *window
-	events *queue // what is still to be told before the answer
+	events *queue // events to deliver before the answer
 }
 
-// params reads what the call came with, strictly.
+// params decodes the parameters of the call. Unknown fields are errors.
 func (c *incoming) params(into any) error {
 	if err := journal.UnmarshalStrict(c.Params, into); err != nil {
 		return fmt.Errorf("cannot read the call %q: %w", c.Method, err)
@@ -125,7 +125,7 @@ func (c *conn) read(ctx context.Context, r *reader) error {
 	}
 }
 
-// take does what a frame says. It never waits for anybody.
+// take handles a frame. It never blocks on another party.
 func (c *conn) take(ctx context.Context, f frame) error {
 	switch f.kind {
 	case typePing:
@@ -196,8 +196,8 @@ func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
 	return nil
 }
 
-// serve works at one call and sends its answer. Sending is nothing that the end of
-// the connection waits for: it can hang for ever when nobody reads.
+// serve handles one call and sends its answer. The end of the connection does not wait
+// for the sending, which can hang permanently if the other end does not read.
 func (c *conn) serve(ctx context.Context, in *incoming) {
 	result, err := c.answer(ctx, in)
 	in.cancel(nil)
@@ -237,7 +237,7 @@ func (c *conn) answered(f frame, text []byte) error {
 	}
 	c.mu.Unlock()
 	if out == nil {
-		return nil // of a call that nobody waits for any more
+		return nil // an answer to a call without a waiting caller
 	}
 	switch f.kind {
 	case typeEvent:
@@ -319,8 +319,8 @@ func (c *conn) call(ctx context.Context, method string, params, result any, show
 	return c.await(ctx, id, out, result)
 }
 
-// await waits for the answer. When ctx ends it asks the other end to stop and goes
-// on waiting: what has begun ends in its own way, and says how.
+// await waits for the answer. When ctx ends, it requests the other end to stop and
+// continues to wait: the call ends in an orderly way and returns its result.
 func (c *conn) await(ctx context.Context, id uint32, out *outgoing, result any) error {
 	asked := ctx.Done()
 	for {

@@ -43,7 +43,7 @@ func (w *window) close() {
 	w.more.Broadcast()
 }
 
-// take waits for room and takes at most n of it; 0 when nobody reads any more.
+// take waits for room and takes at most n of it; 0 if there is no reader any longer.
 func (w *window) take(n int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (b *inbox) put(p []byte) error {
 	return nil
 }
 
-// end has Read give err when all that was held is read.
+// end makes Read return err after all buffered data is read.
 func (b *inbox) end(err error) {
 	b.mu.Lock()
 	if b.ended == nil {
@@ -161,7 +161,7 @@ func (c *conn) takeData(f frame) error {
 	return out.data.put(f.payload)
 }
 
-// receive reads the content of a call as it comes. The answer comes behind it.
+// receive reads the content of a call while it arrives. The answer follows it.
 func (c *conn) receive(ctx context.Context, id uint32, out *outgoing, result any, read func(io.Reader) error) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -184,7 +184,7 @@ func (c *conn) receive(ctx context.Context, id uint32, out *outgoing, result any
 	return err
 }
 
-// maxQueue bounds the events that wait for who looks at them, in bytes.
+// maxQueue is the maximum size of undelivered events, in bytes.
 const maxQueue = 64 << 20
 
 // queue hands events on, in order, without ever making the one who puts them wait.
@@ -197,7 +197,7 @@ type queue struct {
 	done  chan struct{}
 }
 
-// newQueue gives nil, which takes everything, where nobody looks.
+// newQueue returns nil if show is nil. A nil queue discards all events.
 func newQueue(show func([]byte)) *queue {
 	if show == nil {
 		return nil

@@ -20,11 +20,11 @@ type fault struct {
 	Text  string    `json:"text"`
 	Is    []string  `json:"is,omitempty"`
 	Diags diag.List `json:"diags,omitempty"`
-	// Result is what is valid beside the error: the report of a run that failed.
+	// Result is valid beside the error: the report of a failed run.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// classes are the errors that people above tell apart, by name.
+// classes are the errors that callers distinguish, by name.
 func classes() map[string]error {
 	return map[string]error{
 		"locked": executor.ErrLocked, "stale": executor.ErrStale, "blocked": executor.ErrBlocked, "check-failed": executor.ErrCheckFailed, "rolled-back": executor.ErrRolledBack,
@@ -57,7 +57,7 @@ func isNil(v any) bool {
 
 func classNames() []string { return slices.Sorted(maps.Keys(classes())) }
 
-// remoteError is an error of the other end, with its text and what it counts as.
+// remoteError is an error of the other end, with its text and its class.
 type remoteError struct {
 	text   string
 	is     []error

@@ -31,13 +31,13 @@ const (
 	headSize = 10
 	// maxFrame bounds the payload of a frame, as it is sent and as it is meant.
 	maxFrame = 256 << 10
-	// worthwhile is from which size on compressing is tried, in bytes. To begin with it
-	// costs a target more than all else of a contact that changes nothing, and saves no
-	// turn of the line below this.
+	// worthwhile is the minimum size for compression, in bytes. On a contact that changes
+	// nothing, the first use of the compressor is the target's largest cost. Below this
+	// size it saves no round trip.
 	worthwhile = 16 << 10
 )
 
-// frame is one piece of a message. Its payload belongs to whoever got it.
+// frame is one piece of a message. The receiver owns its payload.
 type frame struct {
 	kind    byte
 	more    bool
@@ -171,7 +171,7 @@ func (w *writer) tries() bool {
 
 func (w *writer) deflate(p []byte) {
 	if w.def == nil {
-		w.def, _ = flate.NewWriter(&w.buf, flate.BestSpeed) // the level is one that there is
+		w.def, _ = flate.NewWriter(&w.buf, flate.BestSpeed) // the level is valid
 	} else {
 		w.def.Reset(&w.buf)
 	}

@@ -16,22 +16,22 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// Magic is the line with which the served end begins. What comes before it, from
-// login scripts, is noise.
+// Magic is the first line of the served end. Earlier output, from login scripts, is
+// noise.
 const Magic = "fettle-wire 1"
 
 // maxNoise is how much may come before the magic line, in bytes.
 const maxNoise = 64 << 10
 
-// Hello is what the served end says of itself first.
+// Hello is the first message of the served end, which describes itself.
 type Hello struct {
 	Version string `json:"version"`
 	Host    string `json:"host"`           // how the machine calls itself
-	User    string `json:"user,omitempty"` // who the process runs as
+	User    string `json:"user,omitempty"` // the account that runs the process
 	// Public is the key of the machine's own identity, to which secrets are handed
 	// over; "" for none yet.
 	Public string `json:"public,omitempty"`
-	// Facts are those of the machine, in JSON with their types.
+	// Facts are the facts of the machine, in JSON with their types.
 	Facts map[string]json.RawMessage `json:"facts,omitempty"`
 	// Ended are runs that ended after the connection that began them was lost.
 	Ended []Ended `json:"ended,omitempty"`
@@ -41,23 +41,24 @@ type Hello struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Kept is what an agent keeps a machine as: it takes back what is otherwise.
+// Kept describes the assignment that an agent applies to the machine. The agent reverts
+// deviating changes.
 type Kept struct {
-	// Commit is that of all that is no module, Branch what it was resolved from.
+	// Commit is the commit of the root bundle, Branch the branch that resolved to it.
 	Commit string `json:"commit,omitempty"`
 	Branch string `json:"branch,omitempty"`
-	// Generation is that of the assignment, 0 for none yet.
+	// Generation is the generation of the assignment, 0 if there is none yet.
 	Generation uint64 `json:"generation"`
 	// Frozen is why the fleet keeps the agent from changing anything, "" for no freeze.
 	Frozen string `json:"frozen,omitempty"`
 }
 
-// Ended is a run whose report nobody was there to hear.
+// Ended is a run whose report no client received.
 type Ended struct {
 	Name    string           `json:"name"` // of the kept report
 	Report  *executor.Report `json:"report,omitempty"`
 	Error   string           `json:"error,omitempty"`
-	Command string           `json:"command,omitempty"` // what was typed
+	Command string           `json:"command,omitempty"` // the command line as the user typed it
 	User    string           `json:"user,omitempty"`
 	Started int64            `json:"started"` // ns since 1970
 	Ended   int64            `json:"ended"`
@@ -88,8 +89,8 @@ func decodeFacts(facts map[string]json.RawMessage) (map[string]cty.Value, error)
 	return out, nil
 }
 
-// greet is the served end's beginning. What a login script printed may lack its line
-// break, so that the magic line brings its own.
+// greet sends the start of the protocol. The output of a login script may lack its final
+// newline, so the magic line is preceded by a newline.
 func (c *conn) greet(h Hello) error {
 	text, err := journal.Marshal(h)
 	if err != nil {
@@ -101,7 +102,7 @@ func (c *conn) greet(h Hello) error {
 	return c.w.sendMessage(typeEvent, 0, text)
 }
 
-// NoiseError: what came is not fettle. Text is what it said instead.
+// NoiseError: the other end is not fettle. Text is its output.
 type NoiseError struct{ Text string }
 
 func (e *NoiseError) Error() string {

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// smallContent is up to which size content comes in batches, in bytes.
+	// smallContent is the maximum size of content that is sent in batches, in bytes.
 	smallContent = 256 << 10
-	// batchContent is how much of it comes at once, and is held in memory.
+	// batchContent is the maximum size of a batch, in bytes. A batch is in memory.
 	batchContent = 16 << 20
 )
 
-// content is what lists name, as the target sees it: its own store first, then the
-// other end, which is asked for many small files at once.
+// content opens the content of lists on the target. It reads the target's own store
+// first, then requests the content from the other end, many small files at once.
 type content struct {
 	conn *conn
 	kept func(digest string) (io.ReadCloser, bool)
@@ -35,7 +35,7 @@ type content struct {
 
 	mu    sync.Mutex
 	sizes map[string]int64
-	want  []string // what the plan at hand will write, in order
+	want  []string // the content that the current plan will write, in order
 	held  map[string][]byte
 	size  int
 }
@@ -69,7 +69,7 @@ func (c *content) expect(p *plan.Plan) {
 	c.mu.Unlock()
 }
 
-// blobs are all that is known, as files of a tree.
+// blobs returns all known content, as files of a tree.
 func (c *content) blobs() map[string]kind.Blob {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *content) open(digest string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-// batch is a digest with what is wanted next and lacking.
+// batch returns first and the next missing digests of the plan.
 func (c *content) batch(first string) []string {
 	out, size := []string{first}, c.sizes[first]
 	taken := map[string]bool{first: true}
@@ -152,8 +152,8 @@ func (c *content) has(digest string) bool {
 	return ok
 }
 
-// fetch brings a batch into memory, in the place of what is there when that would
-// be too much.
+// fetch loads a batch into memory. If the total would be too large, it first discards the
+// earlier batches.
 func (c *content) fetch(digests []string) error {
 	var size int64
 	for _, d := range digests {
@@ -178,8 +178,8 @@ func (c *content) fetch(digests []string) error {
 	})
 }
 
-// stream gives large content as it comes, behind what has come already. Who reads it
-// checks its digest.
+// stream returns large content while it arrives, after the part that is already stored.
+// The reader checks its digest.
 func (c *content) stream(digest string) io.ReadCloser {
 	p := c.begun(context.Background(), digest)
 	r, w := io.Pipe()
@@ -225,7 +225,7 @@ func (t tree) Digest(path string) (string, int64, error) {
 	return path, n, nil
 }
 
-// request makes what came into what executors take.
+// request converts a received request to an executor.Request.
 func (v *server) request(ctx context.Context, in request) executor.Request {
 	r := executor.Request{Target: in.Target, Revision: in.Revision, Adopt: in.Adopt, ListDigest: in.Digest, Outputs: in.Outputs, Known: in.Known,
 		Held: in.Held, Policy: in.Policy, Repair: in.Repair, Diffs: in.Diffs, Verify: in.Verify, Guards: in.Guards}
@@ -248,7 +248,7 @@ func (v *server) request(ctx context.Context, in request) executor.Request {
 	return r
 }
 
-// load gives the list that came, or asks for it.
+// load returns the received list, or requests it.
 func (v *server) load(ctx context.Context, digest string) (executor.Loaded, error) {
 	l := v.lists[digest]
 	if l == nil {

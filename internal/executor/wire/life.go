@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// answerPing sends a sign of life. Where one is on its way, because nobody reads, that
-// one will do.
+// answerPing sends a pong. If an earlier pong is still being sent, because the other end
+// does not read, that pong is enough.
 func (c *conn) answerPing() {
 	if !c.pong.CompareAndSwap(false, true) {
 		return
@@ -17,9 +17,8 @@ func (c *conn) answerPing() {
 	}()
 }
 
-// watch asks for a sign of life when nothing came for every, and gives the
-// connection up when nothing came for dead after that. It returns when the
-// connection is gone.
+// watch pings the other end if no frame arrived for every. It closes the connection if no
+// frame arrived for dead after that. It returns when the connection has ended.
 func (c *conn) watch(every, dead time.Duration) {
 	silent := time.NewTimer(every)
 	defer silent.Stop()

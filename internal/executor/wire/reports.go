@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// Reports keeps, in a state directory, the reports of runs that nobody was there to
-// hear. The journal has the runs themselves: what is lost here is only the telling.
+// Reports stores the reports that no client received, in a state directory. The runs
+// themselves are in the journal: only the delivery of a report can be lost here.
 type Reports struct{ FS host.FS }
 
 const (
@@ -59,7 +59,7 @@ func (r Reports) prune() error {
 	return nil
 }
 
-// List gives what is kept, oldest first. What cannot be read is left out.
+// List returns the stored reports, oldest first. Unreadable reports are omitted.
 func (r Reports) List() []Ended {
 	names, err := r.FS.ReadDir(reportsDir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r Reports) read(name string) (Ended, error) {
 	return e, err
 }
 
-// Forget removes reports by name. One that is not there is no error.
+// Forget removes reports by name. It ignores missing reports.
 func (r Reports) Forget(names []string) error {
 	for _, name := range names {
 		if path.Base(name) != name || !strings.HasSuffix(name, ".json") {

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// request is executor.Request under way: what it does is asked back for.
+// request is an executor.Request in transit. Data that it only names is requested later.
 type request struct {
 	Target     string               `json:"target,omitempty"`
 	Revision   repo.Revision        `json:"revision"`
@@ -32,7 +32,8 @@ type request struct {
 	Diffs      bool                 `json:"diffs,omitempty"`
 	Verify     bool                 `json:"verify,omitempty"`
 	Guards     executor.Guards      `json:"guards,omitempty"`
-	// Loaded comes along where the target will want it; else it is asked for.
+	// Loaded is sent if the target will probably need it; otherwise the target requests
+	// it.
 	Loaded *loaded `json:"loaded,omitempty"`
 }
 
@@ -71,8 +72,8 @@ func encodeList(l step.List) (string, error) {
 	return b.String(), nil
 }
 
-// decodeList reads a list that was compiled at the other end: its places are those
-// of the repository, not lines of what came.
+// decodeList reads a list that the other end compiled. Its positions are positions in the
+// repository, not lines of the received text.
 func decodeList(text string) (step.List, error) {
 	l, ds := step.Parse("list", []byte(text))
 	if err := ds.Err(); err != nil {
@@ -87,7 +88,7 @@ func decodeList(text string) (step.List, error) {
 	return l, nil
 }
 
-// What calls come with and give.
+// The parameters and results of calls.
 type (
 	planned struct {
 		Request request `json:"request"`
@@ -126,7 +127,7 @@ type (
 	wantedFile struct {
 		From int64 `json:"from,omitempty"`
 	}
-	// beginning asks whether content begins with what the target has of it.
+	// beginning asks whether content starts with the part that the target has.
 	beginning struct {
 		Digest string `json:"digest"` // of all the content
 		Bytes  int64  `json:"bytes"`
@@ -137,12 +138,13 @@ type (
 	}
 )
 
-// What happens to a run that is under way when the connection is lost.
+// The values of OnDisconnect, which decide about an active run when the connection is
+// lost.
 const (
 	// Finish lets it go on to its end.
 	Finish = "finish"
 	// Stop ends it cleanly, as an interrupt does.
 	Stop = "stop"
-	// Revert ends it cleanly and takes back what it did.
+	// Revert ends the run in an orderly way and undoes its changes.
 	Revert = "undo"
 )

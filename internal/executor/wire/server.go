@@ -17,28 +17,28 @@ import (
 // Served is what Serve needs of the target's side.
 type Served struct {
 	Hello Hello
-	// Open opens the executor; the function with it frees it. looks tells that
-	// nothing may be made: a machine without a state directory counts as one that
-	// fettle has never touched.
+	// Open opens the executor; the function releases it. With looks, nothing may be
+	// created: without a state directory, fettle treats the machine as never changed.
 	Open func(ctx context.Context, looks bool) (executor.Executor, func() error, error)
 	// Identity makes the machine's own identity if there is none, and gives its
 	// public key.
 	Identity func() (string, error)
-	// Keep keeps the report of a run that nobody was there to hear, durably; Forget
-	// removes some by name. nil keeps none.
+	// Keep durably stores the report of a run that no client received; Forget removes
+	// reports by name. nil stores none.
 	Keep   func(Ended) error
 	Forget func(names []string) error
-	// ReadOnly serves nothing but what the target tells of itself: its state, its
-	// history and what has drifted, without differences of content. A plan, a command and
-	// a file are refused as changes are: whoever says what is to be looked at, and with
-	// which program, can look at everything.
+	// ReadOnly serves only the target's own data: its state, its history and its drift,
+	// without differences of content. Changes are refused. Plans, commands and files are
+	// refused too: with them the caller chooses the file to read or the program to run,
+	// and could read everything.
 	ReadOnly bool
-	// Refused says why, in place of the right of who asks; nil: it is the right.
+	// Refused is the reason of a refusal, if it is not the caller's permission; nil: it
+	// is the permission.
 	Refused error
-	// Proof is asked before a run is confirmed: an error lets it go back. nil: that
-	// somebody could ask is proof enough, as over a new connection of SSH.
+	// Proof is called before a run is confirmed: an error prevents the confirmation. nil:
+	// the call itself is sufficient proof of access, as over a new SSH connection.
 	Proof func(ctx context.Context) error
-	// From says where the connection comes from, for the history.
+	// From is the origin of the connection, for the history.
 	From string
 	// Silence is as in Options.
 	Silence time.Duration
@@ -61,9 +61,10 @@ type server struct {
 	kept   *Ended // a run that ended, until the other end has heard it
 }
 
-// Serve serves executors to the other end of a stream until it closes the stream or
-// the connection is lost, and until what was begun has ended. It owns the stream.
-// The error says why the connection ended, nil for good order.
+// Serve serves executors to the other end of a stream. It returns when the other end
+// closed the stream or the connection is lost, and the calls in progress have ended. It
+// owns the stream. The error is the reason why the connection ended, nil if it was closed
+// in order.
 func Serve(ctx context.Context, stream io.ReadWriteCloser, s Served) error {
 	v := &server{Served: s, lists: map[string]*loaded{}}
 	v.conn = newConn(stream, 2, v.methods())
@@ -102,8 +103,8 @@ func (v *server) heard() {
 	v.states.Unlock()
 }
 
-// open gives the executor. One that may only look is exchanged when something is to
-// be recorded. The caller holds mu.
+// open returns the executor. A read-only executor is replaced when a call must record
+// something. The caller holds mu.
 func (v *server) open(ctx context.Context, looks bool) (executor.Executor, error) {
 	if v.x != nil && (!v.looks || looks) {
 		return v.x, nil
@@ -216,7 +217,7 @@ func (v *server) collected(c *incoming) error {
 	return v.Forget(names)
 }
 
-// options marks where a command came from.
+// options sets the origin of a command.
 func (v *server) options(o executor.Options) executor.Options {
 	if o.From = v.From; o.From == "" {
 		o.From = "remote"
@@ -233,8 +234,8 @@ func (v *server) makePlan(ctx context.Context, x executor.Executor, c *incoming)
 	return planAnswer{p}, err
 }
 
-// planOf plans, and compares content only once it is known what differs: only that
-// has to come from the other end.
+// planOf makes a plan first, and compares content only afterwards, so that only content
+// that differs is requested from the other end.
 func (v *server) planOf(ctx context.Context, x executor.Executor, in request) (*plan.Plan, error) {
 	r := v.request(ctx, in)
 	d, can := x.(differ)
@@ -284,8 +285,9 @@ func (v *server) planOrStale(digest, hint string, again func() (*plan.Plan, erro
 	return p, err
 }
 
-// runContext is what a run lives in: it outlives the connection where it is to
-// finish, and ends cleanly when the other end says so.
+// runContext is the context of a run. With Finish it survives the loss of the connection.
+// Otherwise the run ends in an orderly way with the connection or at a request of the
+// other end.
 func (v *server) runContext(ctx context.Context, onDisconnect string) (context.Context, context.CancelFunc) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -298,9 +300,9 @@ func (v *server) runContext(ctx context.Context, onDisconnect string) (context.C
 	return run, func() { stop(); cancel(nil) }
 }
 
-// ran takes back what a lost connection has left half done, where that is asked for,
-// and notes the report until it is heard. ctx is the run's: a step that was ended with
-// it counts as one that failed, so the error does not tell.
+// ran undoes a run that the loss of the connection interrupted, if onDisconnect requires
+// that, and stores the report until it is received. ctx is the run's context: the error
+// does not show the interruption, because an interrupted step counts as failed.
 func (v *server) ran(ctx context.Context, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
 	if onDisconnect == Revert && v.isGone() && ctx.Err() != nil && err != nil && !errors.Is(err, executor.ErrRolledBack) {
 		back, berr := v.takeBack(context.WithoutCancel(ctx), x, o, base)
@@ -347,7 +349,7 @@ func (v *server) shower(c *incoming) func(executor.Event) {
 	c.events = q
 	return func(e executor.Event) {
 		if text, err := journal.Marshal(e); err == nil {
-			_ = q.put(text) // what nobody reads is not worth the memory
+			_ = q.put(text) // an event without a reader may be lost
 		}
 	}
 }

@@ -14,15 +14,17 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// Along is what happens to the packages that came with others, when those others go.
+// Along are the effects of removals on packages that were installed as dependencies.
 type Along struct {
-	// Goes are the packages that go along, with their versions now.
+	// The dependencies that are removed too, with their present versions.
 	Goes map[string]string
-	// Stays are those of the packages of the moves that stay, with the reason.
+	// Stays are the packages of the moves that stay installed, with the reason.
 	Stays map[string]string
-	// Others are those of Goes that came with another package of fettle's.
+	// Others are the removed dependencies that were installed with a different package of
+	// fettle.
 	Others map[string]bool
-	// changes are what apt must be told for Goes, for what comes back, and for marks.
+	// changes are the changes for apt: removals of dependencies, restored packages, and
+	// marks.
 	changes []host.PackageChange
 }
 
@@ -86,7 +88,8 @@ func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.Pack
 	return a, ctx.Err()
 }
 
-// split tells the dependencies that were not there before from those that were.
+// split separates the dependencies that were absent before from the dependencies that
+// were present.
 func split(deps []host.PackageChange, now map[string]image.Package) (going, back []host.PackageChange) {
 	for _, d := range deps {
 		switch one := now[d.Name]; {
@@ -99,17 +102,18 @@ func split(deps []host.PackageChange, now map[string]image.Package) (going, back
 	return going, back
 }
 
-// leaver has the one rule for dependencies, for all removals: those go that apt would
-// remove as unneeded, that no step wants, and that no administrator marked or held.
+// leaver contains the only rule for dependencies, for all removals. A dependency is
+// removed if apt would remove it as unneeded, no step needs it, and no administrator
+// marked or held it.
 type leaver struct {
 	p       host.Packages
 	now     map[string]image.Package
-	own     []string          // that came with what goes
+	own     []string          // installed with the removed packages
 	claimed func(string) bool // may be nil
 	undo    bool
 }
 
-// stays says why a package stays whatever apt says, "" where apt decides.
+// stays is the reason why a package stays regardless of apt, "" if apt decides.
 func (l leaver) stays(name string) string {
 	one := l.now[name]
 	switch {
@@ -142,7 +146,7 @@ func (l leaver) leave(ctx context.Context, changes, going []host.PackageChange) 
 		if slices.Contains(l.own, d.Name) {
 			a.Stays[d.Name] = why
 		}
-		if one := l.now[d.Name]; one.Auto && !one.Held { // autoremove must leave what the list wants
+		if one := l.now[d.Name]; one.Auto && !one.Held { // autoremove must keep packages of the list
 			keep = append(keep, d.Name)
 			manual := false
 			a.changes = append(a.changes, host.PackageChange{Name: d.Name, Version: one.Version, Auto: &manual})
@@ -169,8 +173,8 @@ func (l leaver) leave(ctx context.Context, changes, going []host.PackageChange) 
 	return a
 }
 
-// unneeded are those of ask that apt would remove. What has no mark that counts goes
-// if nothing else goes with it.
+// unneeded are the packages of ask that apt would remove. A package without a valid mark
+// is removed if that removes no other package.
 func (l leaver) unneeded(ctx context.Context, changes, ask []host.PackageChange, keep []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	var open []host.PackageChange
@@ -225,8 +229,8 @@ func brought(e verb.Env, changes []host.PackageChange, own []string) []host.Pack
 	return out
 }
 
-// othersStay is an error when removals would take along what nobody named. What an
-// installation conflicts with is for displaced.
+// othersStay returns an error if removals would also remove a package that no step names.
+// Conflicts of an installation are handled by displaced.
 func othersStay(ctx context.Context, p host.Packages, changes []host.PackageChange) error {
 	var gone []host.PackageChange
 	for _, c := range changes {
@@ -252,8 +256,8 @@ func othersStay(ctx context.Context, p host.Packages, changes []host.PackageChan
 	return &NeededError{By: by}
 }
 
-// heldStay is an error if a removal would take along held packages. apt does not say so
-// where the removal is together with an installation: it fails.
+// heldStay returns an error if a removal would also remove held packages. If a removal is
+// combined with an installation, apt does not report this reason: it fails.
 func heldStay(ctx context.Context, p host.Packages, leaves []string) error {
 	now, err := p.Installed(ctx, leaves)
 	if err != nil {
@@ -266,7 +270,8 @@ func heldStay(ctx context.Context, p host.Packages, leaves []string) error {
 	return &NeededError{By: held}
 }
 
-// together are those of more that go with changes and bring nothing else.
+// together are the changes of more that can be combined with changes without any further
+// change.
 func together(ctx context.Context, p host.Packages, changes, more []host.PackageChange) []host.PackageChange {
 	if len(more) == 0 || alone(ctx, p, slices.Concat(changes, more)) {
 		return more
@@ -282,13 +287,14 @@ func together(ctx context.Context, p host.Packages, changes, more []host.Package
 	})
 }
 
-// alone tells whether changes go together, and bring nothing besides.
+// alone reports whether apt can make the changes without any further change.
 func alone(ctx context.Context, p host.Packages, changes []host.PackageChange) bool {
 	others, err := p.Simulate(ctx, changes)
 	return err == nil && len(others) == 0
 }
 
-// asDependencies marks those that come back and were dependencies before.
+// asDependencies marks restored packages as dependencies if they were dependencies
+// before.
 func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
 	for i, d := range deps {
 		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return slices.Contains(m.To.Package.Autos, d.Name) }) {
@@ -298,8 +304,8 @@ func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
 	}
 }
 
-// markCame marks what came with the packages of moves as dependencies, where an apt
-// that was interrupted did not come to do it.
+// markCame marks the dependencies of the packages of moves as automatically installed, in
+// case apt was interrupted before it did so.
 func markCame(ctx context.Context, e verb.Env, p host.Packages, moves []*verb.GroupMove) error {
 	named := map[string]bool{}
 	var came []string
@@ -339,8 +345,8 @@ func names(changes []host.PackageChange) []string {
 	return out
 }
 
-// dependencies are what the transactions of the packages of moves changed besides,
-// without what a move is about.
+// dependencies are the further packages that the transactions of the packages of moves
+// changed, without the packages that have a move.
 func dependencies(moves []*verb.GroupMove) []host.PackageChange {
 	named := map[string]bool{}
 	for _, m := range moves {
@@ -360,7 +366,8 @@ func dependencies(moves []*verb.GroupMove) []host.PackageChange {
 	return out
 }
 
-// Wanted are the packages that steps want on the host.
+// Wanted are the packages of PKG steps; the value is true if the package must be
+// installed.
 func Wanted(steps step.List) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range steps {

@@ -10,9 +10,10 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// displaced are the packages that apt removes, since they conflict with what comes. It is
-// an error if the list wants one of them, which a plan cannot always know: an earlier step
-// may have changed what apt offers. An undo is not refused: it restores what was there.
+// displaced are the packages that apt removes because they conflict with an installation.
+// It is an error if the list contains such a package. A plan cannot always detect this,
+// because an earlier step may have changed apt's offers. An undo is not refused: it
+// restores the earlier state.
 func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) ([]string, error) {
 	comes := func(m *verb.GroupMove) bool {
 		return m.To.Package.Version != "" && m.To.Package.Version != m.From.Package.Version

@@ -19,7 +19,7 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// Candidate stands for "whichever version apt chooses" in a target.
+// Candidate means "the version that apt chooses" in a target image.
 const Candidate = "(candidate)"
 
 // Pkg is PKG.
@@ -59,25 +59,25 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 	return out, nil
 }
 
-// goes tells whether a step takes the installed version away.
+// It reports whether a step removes or replaces the installed version.
 func goes(s step.Step, now image.Package) bool {
 	v := s.Get("version")
 	return now.Version != "" && (s.Absent() || v != "" && v != now.Version)
 }
 
-// keeper is what packages may be able to tell: whether Keep would find the file
+// keeper is an optional ability of packages: it reports whether Keep would find the file
 // of a version, without fetching it.
 type keeper interface {
 	CanKeep(ctx context.Context, name, version string) bool
 }
 
-// noter is what packages may be able to tell: what their last change or repair
-// left that a person should know of.
+// noter is an optional ability of packages: the notes for the user about the last change
+// or repair.
 type noter interface {
 	Notes() []string
 }
 
-// Notes are what a person should know of the last change or repair by p.
+// Notes are the notes for the user about the last change or repair by p.
 func Notes(p host.Packages) []string {
 	if n, ok := p.(noter); ok {
 		return n.Notes()
@@ -123,8 +123,8 @@ func (v Pkg) Move(ctx context.Context, e verb.Env, s step.Step, from, to image.I
 	return v.MoveAll(ctx, e, []*verb.GroupMove{{Step: s, From: from, To: to}})
 }
 
-// MoveAll implements verb.Group: one transaction. What a transaction brought
-// besides (dependencies) is taken away again with it.
+// MoveAll implements verb.Group with one transaction. Its undo also removes the
+// dependencies that the transaction installed.
 func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) error {
 	p, err := e.Host.Packages()
 	if err != nil {
@@ -169,7 +169,7 @@ func named(moves []*verb.GroupMove) string {
 	return strings.Join(names, ", ")
 }
 
-// Command is what a person types for MoveAll, "" where nobody can tell.
+// Command is the shell command that does the same as MoveAll, "" if it is unknown.
 func (v Pkg) Command(ctx context.Context, e verb.Env, moves []*verb.GroupMove) string {
 	p, err := e.Host.Packages()
 	if err != nil {
@@ -182,12 +182,12 @@ func (v Pkg) Command(ctx context.Context, e verb.Env, moves []*verb.GroupMove) s
 	return t.Command(ctx, append(changesFor(moves), dependencies(moves)...))
 }
 
-// typist is what packages may be able to tell: the command of a change.
+// typist is an optional ability of packages: the shell command of a change.
 type typist interface {
 	Command(ctx context.Context, changes []host.PackageChange) string
 }
 
-// Foresee tells what MoveAll will change besides: name to version before.
+// Foresee returns the further packages that MoveAll will change: name to present version.
 func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (map[string]string, error) {
 	p, err := e.Host.Packages()
 	if err != nil {
@@ -202,8 +202,8 @@ func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (
 	return both(also, a.Goes), err
 }
 
-// refused is err if it is a NeededError. Where apt cannot simulate a change, it says
-// more when it is told to make it.
+// refused returns err if it is a NeededError, and nil otherwise. If apt cannot simulate a
+// change, the real attempt gives a better error.
 func refused(err error) error {
 	if needed := (*NeededError)(nil); errors.As(err, &needed) {
 		return err
@@ -211,8 +211,8 @@ func refused(err error) error {
 	return nil
 }
 
-// both are what a transaction changes besides what it was told: dependencies
-// that it was told to take along count.
+// both merges the further changes of a transaction with the dependencies that apt was
+// requested to remove.
 func both(also, along map[string]string) map[string]string {
 	if len(along) == 0 {
 		return also
@@ -222,7 +222,7 @@ func both(also, along map[string]string) map[string]string {
 	return out
 }
 
-// Changes are what apt must be told for moves, without what goes along.
+// Changes are the changes for apt that moves require, without dependencies.
 func Changes(moves []*verb.GroupMove) []host.PackageChange { return changesFor(moves) }
 
 func changesFor(moves []*verb.GroupMove) []host.PackageChange {
