@@ -16,7 +16,11 @@ import (
 // Gate finds who asks. Fields are not to be changed while it is used; its methods may be
 // called from any goroutine.
 type Gate struct {
-	People fleet.Store
+	People Records
+	// Last gives the last value of a key in the memory of this hub, for a store that does not
+	// answer; nil gives none.
+	// A user who is found only there may only read.
+	Last func(key string) (value []byte, ok bool)
 	// Trust judges certificates of people; nil takes none.
 	Trust *pki.Trust
 	// OIDC judges ID tokens; nil takes none.
@@ -24,6 +28,11 @@ type Gate struct {
 	// Limit bounds failures by address; nil bounds none.
 	Limit *pki.Limit
 	Now   func() time.Time
+}
+
+// Records gives records of users and tokens by their keys, as a fleet.Store does.
+type Records interface {
+	Get(ctx context.Context, key string) (fleet.Entry, error)
 }
 
 // errProof is all that somebody learns whose proof is no good.
@@ -92,16 +101,16 @@ func (g *Gate) bearer(ctx context.Context, text string) (Who, error) {
 	if !ok {
 		return Who{}, errProof()
 	}
-	b, ok, err := load[Bearer](ctx, g.People, BearerKey(id))
+	b, is, err := load[Bearer](ctx, g, BearerKey(id))
 	if err != nil {
 		return Who{}, err
 	}
-	if !ok || !b.good(secret, g.Now()) {
+	if is == absent || !b.good(secret, g.Now()) {
 		return Who{}, errProof()
 	}
 	who, err := g.person(ctx, b.Person, "token "+b.Prefix())
 	who.rights, who.Until = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
-	return who, err
+	return who.knownAs(is), err
 }
 
 func (g *Gate) certificate(r *http.Request) (Who, error) {
@@ -116,14 +125,14 @@ func (g *Gate) certificate(r *http.Request) (Who, error) {
 
 // person is somebody of the store, by what they proved.
 func (g *Gate) person(ctx context.Context, name, how string) (Who, error) {
-	p, ok, err := load[Person](ctx, g.People, PersonKey(name))
+	p, is, err := load[Person](ctx, g, PersonKey(name))
 	if err != nil {
 		return Who{}, err
 	}
-	if !ok || p.Locked || p.Name != name {
+	if is == absent || p.Locked || p.Name != name {
 		return Who{}, errProof()
 	}
-	return Who{Name: name, How: how, rights: rightsOf(p.Roles)}, nil
+	return Who{Name: name, How: how, rights: rightsOf(p.Roles)}.knownAs(is), nil
 }
 
 // idToken takes somebody for whom another says who they are. Their roles come from the
@@ -136,11 +145,11 @@ func (g *Gate) idToken(ctx context.Context, text string) (Who, error) {
 	if err != nil {
 		return Who{}, err
 	}
-	p, ok, err := load[Person](ctx, g.People, PersonKey(who.Name))
-	if err == nil && ok && p.Locked {
+	p, is, err := load[Person](ctx, g, PersonKey(who.Name))
+	if err == nil && is != absent && p.Locked {
 		err = errProof()
 	}
-	return who, err
+	return who.knownAs(is), err
 }
 
 // addressOf is who is at the other end; the zero address where that cannot be told.

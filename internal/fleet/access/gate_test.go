@@ -318,3 +318,38 @@ func TestBearersThatAreNotMade(t *testing.T) {
 		t.Errorf("a token of the longest life: %v", err)
 	}
 }
+
+// deaf is a store that does not answer.
+type deaf struct{}
+
+func (deaf) Get(context.Context, string) (fleet.Entry, error) {
+	return fleet.Entry{}, fleet.ErrNoAnswer
+}
+
+// While the store does not answer, a user who was known last may read, and nothing more. Tokens
+// that are wrong, withdrawn or not known here stay out.
+func TestGateWithoutTheStore(t *testing.T) {
+	d := newDoor(t)
+	d.person("kim", access.Admins)
+	d.put(access.PersonKey("lee"), access.Person{Name: "lee", Roles: []access.Role{access.Admins}, Locked: true})
+	kim, lee := d.bearer("kim", time.Hour, access.Admins), d.bearer("lee", time.Hour, access.Admins)
+	d.gate.People = deaf{}
+	if who, err := d.ask("Bearer " + kim); !errors.Is(err, fleet.ErrNoAnswer) {
+		t.Errorf("without a last record: %v, %v", who, err)
+	}
+	d.gate.Last = func(key string) ([]byte, bool) {
+		e, err := d.people.Get(t.Context(), key)
+		return e.Value, err == nil
+	}
+	who, err := d.ask("Bearer " + kim)
+	if err != nil || !who.Unconfirmed || !slices.Equal(who.Rights(), []access.Right{access.Read}) {
+		t.Errorf("%v, %v, %v", who, who.Rights(), err)
+	}
+	if who, err := d.ask("Bearer " + lee); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("a user who was locked: %v, %v", who, err)
+	}
+	other := d.bearer("kim", time.Hour, access.Admins)
+	if who, err := d.ask("Bearer " + kim[:19] + other[19:]); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("a wrong secret: %v, %v", who, err)
+	}
+}

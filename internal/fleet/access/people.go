@@ -1,19 +1,16 @@
 package access
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
@@ -112,19 +109,4 @@ func parseBearer(text string) (id string, secret []byte, ok bool) {
 func (b Bearer) good(secret []byte, now time.Time) bool {
 	same := subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(b.Hash)) == 1
 	return same && b.Withdrawn == 0 && now.Unix() < b.Expires
-}
-
-// load reads what a store has; ok is false where it has nothing.
-func load[T any](ctx context.Context, s fleet.Store, key string) (v T, ok bool, err error) {
-	e, err := s.Get(ctx, key)
-	if errors.Is(err, fleet.ErrNotFound) {
-		return v, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(e.Value, &v)
-	}
-	if err != nil {
-		return v, false, fmt.Errorf("cannot read %s of the store of people: %w", key, err)
-	}
-	return v, true, nil
 }

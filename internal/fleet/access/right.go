@@ -65,6 +65,9 @@ type Who struct {
 	How string
 	// Until is when the proof ends, and with it all that was opened with it; zero has no end.
 	Until time.Time
+	// Unconfirmed tells that the rights come from the last known record, because the store does
+	// not answer. They are reduced to reading.
+	Unconfirmed bool
 
 	rights []Right
 }

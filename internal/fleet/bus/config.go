@@ -154,7 +154,7 @@ func (c Config) cluster(o *server.Options) error {
 	o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
 	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.Cluster.TLS, c.Cluster.Identify), true, true, true
 	o.LameDuckDuration, o.LameDuckGracePeriod = time.Second, -time.Millisecond
-	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 5 * time.Second, TLSConfig: strict(c.Cluster.TLS, c.Cluster.Identify)}
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 3 * time.Second, TLSConfig: strict(c.Cluster.TLS, c.Cluster.Identify)}
 	routes := c.Cluster.Routes
 	if len(routes) == 0 {
 		// One that is to be a cluster has to have a route: its own, which it finds out.

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,6 +19,8 @@ const (
 	storeWait = 100 * time.Millisecond // between two
 	// stillWriting is the server's error about a write that it has and has not finished.
 	stillWriting jetstream.ErrorCode = 10158
+	// noQuorum is the server's error about a request that needs more hubs than there are.
+	noQuorum jetstream.ErrorCode = 10008
 )
 
 // Headers of what a bucket keeps.
@@ -45,10 +46,19 @@ func insist(ctx context.Context, cut *renewals, ask func(context.Context) error)
 			return ctx.Err()
 		}
 		if !waits {
-			return fmt.Errorf("%w in time: %w", fleet.ErrNoAnswer, err)
+			return noAnswer{err}
 		}
 	}
 }
+
+// noAnswer is fleet.ErrNoAnswer because of an error of the store. Its text does not contain that
+// error: operators cannot use "nats: timeout".
+type noAnswer struct{ cause error }
+
+func (noAnswer) Error() string { return fleet.ErrNoAnswer.Error() + " in time" }
+
+// Unwrap gives the kind of the error and its cause.
+func (e noAnswer) Unwrap() []error { return []error{fleet.ErrNoAnswer, e.cause} }
 
 func askOnce(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
 	ctx, stop := context.WithTimeout(ctx, storeTry)
@@ -60,7 +70,7 @@ func askOnce(ctx context.Context, cut *renewals, ask func(context.Context) error
 // unanswered tells whether an error is that no answer came, so that nobody knows what became
 // of the question.
 func unanswered(err error) bool {
-	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && e.ErrorCode == stillWriting {
+	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && (e.ErrorCode == stillWriting || e.ErrorCode == noQuorum) {
 		return true
 	}
 	for _, none := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, ErrLost} {

@@ -198,7 +198,10 @@ func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
 func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
 	ctx, done := asking(ctx, s.cut)
 	out, err := s.all(ctx)
-	return out, s.explain("read", "all", done(err))
+	if err = done(err); err != nil && unanswered(err) {
+		err = noAnswer{err}
+	}
+	return out, s.explain("read", "all", err)
 }
 
 func (s *store) all(ctx context.Context) ([]fleet.Entry, error) {

@@ -316,12 +316,14 @@ func (h *Hub) nextRule(value []byte) ([]byte, error) {
 	return json.Marshal(rule{Epoch: max(was.Epoch+1, uint64(max(now, 1))), Begun: now, Why: "the store was restored from a backup"})
 }
 
-// backupAge is how long ago the last backup was; ok is false when there was none.
-func (h *Hub) backupAge(ctx context.Context) (age time.Duration, ok bool) {
+// backupAge is how long ago the last backup was; the error is fleet.ErrNotFound if there is none.
+func (h *Hub) backupAge(ctx context.Context) (time.Duration, error) {
+	ctx, stop := context.WithTimeout(ctx, lookFor/2)
+	defer stop()
 	e, err := h.stores["settings"].Get(ctx, lastBackup)
 	var at int64
-	if err != nil || json.Unmarshal(e.Value, &at) != nil {
-		return 0, false
+	if err == nil {
+		err = json.Unmarshal(e.Value, &at)
 	}
-	return h.now().Sub(time.Unix(0, at)), true
+	return h.now().Sub(time.Unix(0, at)), err
 }

@@ -40,16 +40,24 @@ func (h *Hub) Check(ctx context.Context) document.HubCheck {
 	h.checkLeader(ctx, &f)
 	h.checkHubs(ctx, &f)
 	h.checkRepository(&f)
-	if age, ok := h.backupAge(ctx); !ok {
-		f.say("backup", false, "Make one: fettle hub backup FILE", "there is none")
-	} else {
-		f.say("backup", age < oldBackup, "Make one: fettle hub backup FILE", "%s old", age.Round(time.Minute))
-	}
+	h.checkBackup(ctx, &f)
 	d := document.HubCheck{Format: document.HubCheckFormat, Hub: h.set.Name, Well: true, Checks: f}
 	for _, c := range f {
 		d.Well = d.Well && c.Well
 	}
 	return d
+}
+
+func (h *Hub) checkBackup(ctx context.Context, f *findings) {
+	age, err := h.backupAge(ctx)
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		f.say("backup", false, "Make one: fettle hub backup FILE", "there is none")
+	case err != nil:
+		f.say("backup", false, h.mostHint(), "its age is not known: %v", err)
+	default:
+		f.say("backup", age < oldBackup, "Make one: fettle hub backup FILE", "%s old", age.Round(time.Minute))
+	}
 }
 
 func orWell(text string) string {
@@ -96,6 +104,8 @@ func (h *Hub) checkCertificates(f *findings) {
 }
 
 func (h *Hub) checkLeader(ctx context.Context, f *findings) {
+	ctx, stop := context.WithTimeout(ctx, lookFor/2)
+	defer stop()
 	e, err := h.stores["leases"].Get(ctx, "leader")
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):

@@ -120,10 +120,11 @@ type Hub struct {
 
 	remembered
 
-	notifications *mirror[document.Notification]
-	notices       *mirror[notify.State]
-	alarms        *mirror[[]assign.Alarm]
-	incompatible  *mirror[incompatible]
+	notifications  *mirror[document.Notification]
+	people, tokens lastKnown
+	notices        *mirror[notify.State]
+	alarms         *mirror[[]assign.Alarm]
+	incompatible   *mirror[incompatible]
 
 	mu     sync.Mutex
 	leader *leader
@@ -187,7 +188,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.gate = &access.Gate{People: h.stores["people"], Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
+	h.gate = &access.Gate{People: h.people, Last: h.people.value, Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
 	h.records = &access.File{FS: h.conf.Files, Path: h.dir("audit.log")}
 	h.trail, err = access.OpenTrail(h.records, h.set.Name, h.now)
 	return err
@@ -272,6 +273,7 @@ func (h *Hub) makeMirrors() {
 	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.incompatible = newMirror[incompatible](h.stores["notices"], "protocol/", nil)
+	h.people, h.tokens = newLastKnown(h.stores["people"], h.MayChange), newLastKnown(h.stores["tokens"], h.MayChange)
 	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
@@ -306,7 +308,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.people, h.tokens}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

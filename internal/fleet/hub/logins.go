@@ -23,7 +23,7 @@ const DefaultLoginLife = 90 * 24 * time.Hour
 
 // People are those whom the hub knows, by name.
 func (h *Hub) People(ctx context.Context) ([]document.Known, error) {
-	entries, err := h.stores["people"].All(ctx)
+	entries, err := h.people.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (h *Hub) SetPerson(ctx context.Context, by access.Who, r document.PersonReq
 
 // Logins are the tokens of somebody, the newest first.
 func (h *Hub) Logins(ctx context.Context, name string) ([]document.Login, error) {
-	entries, err := h.stores["people"].All(ctx)
+	entries, err := h.people.entries(ctx)
 	if err != nil {
 		return nil, err
 	}

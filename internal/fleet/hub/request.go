@@ -36,7 +36,7 @@ type Answer struct {
 	Said   bool                 `json:"said,omitempty"`
 }
 
-// answerOf is what an agent said, without what its program did.
+// answerOf is the answer of an agent, without the output of its program.
 func answerOf(d fleet.Done, at time.Time) Answer {
 	a := Answer{At: at.Unix(), Error: d.Error, Taken: d.Taken, Withdrawn: d.Withdrawn, Interrupted: d.Interrupted}
 	if d.Result != nil {

@@ -89,6 +89,7 @@ const mostSaid = 100
 
 // addSaid adds what programs said.
 func (h *Hub) addSaid(ctx context.Context, r Request, d *document.Request) error {
+	unread := false // the store does not answer: outputs are left out, the rest is known
 	var order []int
 	for i, a := range d.Targets {
 		if r.Answers[a.ID].Said {
@@ -100,22 +101,29 @@ func (h *Hub) addSaid(ctx context.Context, r Request, d *document.Request) error
 	})
 	for n, i := range order {
 		t := &d.Targets[i]
-		if n >= mostSaid {
+		if n >= mostSaid || unread {
 			t.Cut = true
 			continue
 		}
-		e, err := h.stores["results"].Get(ctx, resultKey(r.ID, t.ID))
+		e, err := h.resultOf(ctx, r, t.ID)
+		unread = errors.Is(err, fleet.ErrNoAnswer)
 		var s said
 		if err == nil {
 			err = json.Unmarshal(e.Value, &s)
 		}
-		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) && !unread {
 			return fmt.Errorf("cannot read what was said: %w", err)
 		}
 		t.Cut = err != nil
 		t.Result.Stdout, t.Result.Stderr = s.Stdout, s.Stderr
 	}
 	return nil
+}
+
+func (h *Hub) resultOf(ctx context.Context, r Request, id fleet.TargetID) (fleet.Entry, error) {
+	ctx, stop := context.WithTimeout(ctx, lookFor/2)
+	defer stop()
+	return h.stores["results"].Get(ctx, resultKey(r.ID, id))
 }
 
 func isWell(is document.AcknowledgementIs) int {

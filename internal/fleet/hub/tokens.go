@@ -67,7 +67,7 @@ func tokenDoc(t pki.StoredToken) document.Token {
 
 // Tokens are those that are kept, the newest first.
 func (h *Hub) Tokens(ctx context.Context) ([]document.Token, error) {
-	entries, err := h.stores["tokens"].All(ctx)
+	entries, err := h.tokens.entries(ctx)
 	if err != nil {
 		return nil, err
 	}

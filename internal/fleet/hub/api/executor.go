@@ -115,7 +115,7 @@ func (c *call) still(ctx context.Context, end func()) error {
 		case <-t.C:
 		}
 		who, err := c.h.Authenticate(c.r)
-		if err == nil && who.May(c.route.Right) || err != nil && !errors.Is(err, fleet.ErrDenied) {
+		if err == nil && (who.May(c.route.Right) || who.Unconfirmed) || err != nil && !errors.Is(err, fleet.ErrDenied) {
 			continue
 		}
 		end()

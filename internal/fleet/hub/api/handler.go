@@ -92,6 +92,8 @@ func (c *call) serve() (any, error) {
 	}
 	who, aerr := c.h.Authenticate(c.r)
 	switch {
+	case errors.Is(aerr, fleet.ErrNoAnswer):
+		return nil, aerr
 	case aerr != nil || who.Name == "":
 		return nil, fail(http.StatusUnauthorized, "Who asks is not known", why(aerr), "Log in: fettle login URL")
 	case err != nil:
@@ -103,9 +105,24 @@ func (c *call) serve() (any, error) {
 	c.who = who
 	if !who.May(c.route.Right) {
 		c.audit(access.Denied, "")
+		if who.Unconfirmed {
+			return nil, c.unconfirmed()
+		}
 		return nil, fail(http.StatusForbidden, "Not allowed", fmt.Sprintf("%s needs the right %q, which %s has not", c.route.Name(), c.route.Right, who.Name), "Ask somebody with the right admin for it")
 	}
 	return c.run()
+}
+
+// unconfirmed refuses a user whose rights this hub cannot confirm, because the store does not
+// answer.
+func (c *call) unconfirmed() error {
+	text := fmt.Sprintf("%s needs the right %q, and the hub cannot confirm now that %s has it", c.route.Name(), c.route.Right, c.who.Name)
+	if c.h.MayChange != nil {
+		if err := c.h.MayChange(); err != nil {
+			text += ". " + err.Error()
+		}
+	}
+	return fail(http.StatusServiceUnavailable, "Your rights cannot be confirmed now", text, "See which hubs are away: fettle hub list. Root on the host of the hub needs no such right")
 }
 
 func why(err error) string {

@@ -1,0 +1,64 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// known tells how a record of a user or token was found.
+type known int
+
+const (
+	// absent is a record that does not exist.
+	absent known = iota
+	// current is a record that the store gave.
+	current
+	// stale is a record in the memory of this hub: the store does not answer.
+	stale
+)
+
+// storePatience is how long the store of users is waited for before the last known record is
+// used. A request to a hub without a quorum must be answered within seconds.
+const storePatience = 3 * time.Second
+
+// load reads a record of the store of users, or the last known one if the store does not answer.
+func load[T any](ctx context.Context, g *Gate, key string) (v T, is known, err error) {
+	once, stop := context.WithTimeout(ctx, storePatience)
+	e, err := g.People.Get(once, key)
+	stop()
+	is = current
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		return v, absent, nil
+	case errors.Is(err, fleet.ErrNoAnswer) && g.Last != nil && ctx.Err() == nil:
+		value, ok := g.Last(key)
+		if !ok {
+			return v, absent, fmt.Errorf("cannot find out who asks: %w", err)
+		}
+		is, e.Value, err = stale, value, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value, &v)
+	}
+	if err != nil {
+		return v, absent, fmt.Errorf("cannot read %s of the store of people: %w", key, err)
+	}
+	return v, is, nil
+}
+
+// knownAs leaves only the right to read if a record is stale: another hub may have withdrawn the
+// other rights.
+func (w Who) knownAs(is known) Who {
+	if is != stale {
+		return w
+	}
+	w.Unconfirmed = true
+	w.rights = slices.DeleteFunc(slices.Clone(w.rights), func(r Right) bool { return r != Read })
+	return w
+}
