@@ -4,18 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -83,24 +79,6 @@ func (w *world) commit(files map[string]string) {
 	}
 	w.git("-C", w.repo, "add", "-A")
 	w.git("-C", w.repo, "commit", "-q", "-m", "change")
-}
-
-// free gives an address at which nothing listens. It is below the ports that the kernel gives to
-// clients: a hub that restarts needs the same port again.
-func free(t *testing.T) string {
-	t.Helper()
-	for {
-		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(10000+rand.IntN(22000)))
-		l, err := net.Listen("tcp", at)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = l.Close()
-		return at
-	}
 }
 
 // birth makes the hub.
