@@ -152,6 +152,7 @@ func (p *process) count() int {
 // again. The others go on, it comes back, and nothing that any of them acknowledged is
 // missing, or seen out of order by who follows.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	rounds := 1
 	if os.Getenv("FETTLE_LONG") != "" {
 		rounds = 10

@@ -53,6 +53,7 @@ func (a *authority) tryOver(ctx context.Context, t testing.TB, name string, f *b
 
 // TestForeign: a bus that others keep is one like any other.
 func TestForeign(t *testing.T) {
+	t.Parallel()
 	others, a := newOthers(t, 3), newAuthority(t)
 	fleets := 0
 	bustest.Conform(t, func(t *testing.T) bustest.Bus {
@@ -149,6 +150,7 @@ func TestTwoHubsOfForeign(t *testing.T) {
 // acknowledged is there, those who follow go on, and another holds the lease of one who is
 // gone.
 func TestForeignLeaves(t *testing.T) {
+	t.Parallel()
 	others, a := newOthers(t, 3), newAuthority(t)
 	one, two := a.over(t, "hub1", others.Foreign("acme")), a.over(t, "hub2", others.Foreign("acme"))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -156,6 +156,7 @@ func (g *growing) all(i int, writers ...*writer) {
 // A hub alone becomes a cluster of one with all that it had, at the same revisions; of
 // three each has everything, one may go, and at last there is one again.
 func TestGrowAndShrink(t *testing.T) {
+	t.Parallel()
 	g := newGrowing(t)
 	ctx := context.Background()
 	alone, err := bus.Start(ctx, bus.Config{Dir: g.seats[0].Dir, Name: g.seats[0].Name, DontListen: true})
@@ -253,6 +254,7 @@ func (g *growing) same(i int, want []fleet.Entry) {
 // A hub that is gone for good is taken out by the others, whatever it was asked to tell
 // when it went, and nothing that was acknowledged is lost.
 func TestShrinkWithoutTheOneThatGoes(t *testing.T) {
+	t.Parallel()
 	g := newGrowing(t)
 	g.begin(0)
 	w := g.write(0, "all")

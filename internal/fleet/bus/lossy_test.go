@@ -15,8 +15,12 @@ import (
 // One answer of the store is lost, after it did what it was asked. The question is asked again, the
 // store does it once, and whoever asked hears that it is done, soon.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	for _, hubs := range []int{1, 3} {
-		t.Run(fmt.Sprint(hubs, " hubs"), func(t *testing.T) { lostAnswers(t, startHubs(t, hubs)) })
+		t.Run(fmt.Sprint(hubs, " hubs"), func(t *testing.T) {
+			t.Parallel()
+			lostAnswers(t, startHubs(t, hubs))
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // A hub that is lost comes back from an old backup: who was enrolled still is, who was known
 // still is, and agents that are ahead of the backup are given numbers that nobody ever gave.
 func TestOldBackup(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	module := func(text string) map[string]string {
 		return map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels = {}\n  modules = [\"web\"]\n}\n", "modules/web/module.hcl": "file \"/etc/motd\" { content = \"" + text + "\" }\n"}

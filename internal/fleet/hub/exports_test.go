@@ -89,6 +89,7 @@ func (s *sharer) wants(text string) uint64 {
 // What targets export reaches those who use it and nobody else, lies about others count for
 // nothing, and who is retired is gone.
 func TestExportedValues(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.commit(map[string]string{
 		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\ntarget_group \"lb\" {\n  labels = { role = \"lb\" }\n  modules = [\"lb\"]\n}\n",

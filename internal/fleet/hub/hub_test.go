@@ -276,6 +276,7 @@ func (w *world) people() {
 
 // From git to the agent, and back to the views.
 func TestFromGitToAnAgent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.commit(map[string]string{
 		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n",

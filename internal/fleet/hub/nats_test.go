@@ -40,6 +40,7 @@ func (w *several) module(text string) {
 // another leads when the leading one is gone, and the whole cluster may be away for a while.
 // One is retired, and the other goes on.
 func TestHubsOfNats(t *testing.T) {
+	t.Parallel()
 	others := newOthers(t, 3)
 	w := newSeveralOver(t, overOthers(others))
 	var tok document.NewToken

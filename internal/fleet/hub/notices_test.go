@@ -17,6 +17,7 @@ import (
 // What is wrong is told once, also by a hub that began anew meanwhile, and that it is over.
 // What nobody takes is sent again with the same identity.
 func TestNotifications(t *testing.T) {
+	t.Parallel()
 	told := make(chan document.Notice, 100)
 	refuse := make(chan bool, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
