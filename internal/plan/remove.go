@@ -112,7 +112,7 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	c.From, c.To = &from, &to
 	others := m.holdsOthers(e.Addr.Path(), from)
-	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && (to.File.Type != image.Absent || others) {
+	if dir := m.purgedBy(e.Addr); dir != "" && !m.paths[e.Addr.Path()] && to.File != nil && (to.File.Type != image.Absent || others) {
 		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
