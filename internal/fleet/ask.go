@@ -93,4 +93,11 @@ type Suspicion struct {
 	Because string `json:"because"`
 	By      string `json:"by"`    // who said so: a person, or the target itself
 	Since   int64  `json:"since"` // seconds since 1970
+	// Copies are the hosts that have the identity of the target. There are two or more if a
+	// hub proved that the target was cloned. Otherwise there are none.
+	Copies []Copy `json:"copies,omitempty"`
 }
+
+// Cloned tells whether it is proved that several hosts have the identity of this target. Then
+// hubs trust none of them until an operator decides.
+func (t *Target) Cloned() bool { return t.Suspect != nil && len(t.Suspect.Copies) > 0 }

@@ -120,6 +120,7 @@ const (
 	WordDone       = "done"       // body: Done, how a request ended that it had taken; the answer is empty, and it is durable
 	WordContent    = "content"    // body: the digest of content that the target is assigned; the answer is small content, compressed, see content.Server
 	WordLists      = "lists"      // asked without a body; the answer is Lists
+	WordClaim      = "claim"      // body: a Claim; the answer is a Claimed, and durable. Hubs send agents the same word, without a body, to request a claim
 )
 
 // The words that hubs ask agents under.
