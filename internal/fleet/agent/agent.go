@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// Config is what an agent is made of. All but Certificate, Renew, Forbid, Programs, Serve, Calm,
-// Warn and Notify are needed.
+// Config is what an agent is made of. All but Certificate, Renew, Forbid, Programs, Serve, Claims,
+// Calm, Warn and Notify are needed.
 type Config struct {
 	Machine machine.Config
 	Dir     *durable.Dir
@@ -36,7 +36,10 @@ type Config struct {
 	// Serve serves the executor of this machine over a stream that a hub opened, and
 	// closes it. nil: nobody is served.
 	Serve func(ctx context.Context, header []byte, stream io.ReadWriteCloser)
-	Now   func() time.Time
+	// Claims shows to hubs that this host is not a clone, until ctx ends. It calls numbered with the
+	// number of the newest report that a hub has. nil makes no claims.
+	Claims func(ctx context.Context, numbered func(seq uint64)) error
+	Now    func() time.Time
 	// Warn is told, in a sentence, what people may want to know of this process.
 	Warn func(text string)
 	// Calm is called when nothing was to be done for some time: what only work needs can be
@@ -113,6 +116,13 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.post(ctx, machine.Watched{Why: err.Error()})
 		}
 	})
+	if a.cfg.Claims != nil {
+		a.spawn(func() {
+			if err := a.cfg.Claims(ctx, func(seq uint64) { a.post(ctx, machine.Numbered{Seq: seq}) }); err != nil && ctx.Err() == nil {
+				a.cfg.Warn(err.Error())
+			}
+		})
+	}
 	a.step(ctx, machine.Started{})
 	a.certified(ctx)
 	a.rewatch(ctx)

@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/claim"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
@@ -112,11 +113,26 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 		defer end()
 		conf.Forbid = forbid
 	}
+	claims := &claim.Claimer{Files: files, Dir: agentDir, Link: link, Copy: fleet.Copy{Boot: conf.Machine.Boot}, Warn: warn}
+	conf.Claims = func(ctx context.Context, numbered func(uint64)) error {
+		s.describe(ctx, m, &claims.Copy)
+		return claims.Run(ctx, numbered)
+	}
 	a, err := agent.New(conf)
 	if err != nil {
 		return err
 	}
 	return a.Run(ctx)
+}
+
+// describe sets the properties by which operators recognize this host among others that have its
+// identity. Properties that cannot be read stay empty.
+func (s *session) describe(ctx context.Context, m Machine, c *fleet.Copy) {
+	c.Host, _ = s.app.Hostname()
+	facts, err := s.app.Facts(ctx, m)
+	if id := facts["machine_id"]; err == nil && id.Type() == cty.String && id.IsKnown() && !id.IsNull() {
+		c.Machine = id.AsString()
+	}
 }
 
 func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {

@@ -25,6 +25,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -177,6 +178,11 @@ func (d *Dir) Append(r fleet.Report) error {
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep report %d: %w", r.Seq, err)
+	}
+	if before := d.newest; r.Seq > before+1 {
+		err = d.Drop(before) // no report below a gap is sent
+		d.newest, d.oldest = r.Seq, r.Seq
+		return errors.Join(err, smallfile.Remove(d.files, d.report(before)))
 	}
 	d.newest = max(d.newest, r.Seq)
 	if d.oldest == 0 {

@@ -164,3 +164,32 @@ func TestSaveAgain(t *testing.T) {
 		}
 	}
 }
+
+// Numbers may be skipped. Then no earlier report is stored, before and after a power cut.
+func TestSkippedNumbers(t *testing.T) {
+	files := mem.NewFS(mem.Options{})
+	d, err := durable.Open(files, "/agent")
+	for _, seq := range []uint64{1, 2, 3, 1 << 53, 1<<53 + 1} {
+		if err == nil {
+			err = d.Append(fleet.Report{Seq: seq})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := durable.Open(files.CrashClone(rand.New(rand.NewPCG(1, 1))), "/agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*durable.Dir{d, after} {
+		if newest, dropped := d.Reports(); newest != 1<<53+1 || dropped != 1<<53-1 {
+			t.Errorf("the newest is %d, and %d were dropped", newest, dropped)
+		}
+		if _, err := d.Report(3); err == nil {
+			t.Error("a report below the skipped numbers is still there")
+		}
+	}
+	if err := d.Drop(1 << 53); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -202,4 +203,8 @@ func (m *Machine) waitsForTime() bool {
 		}
 	}
 	return false
+}
+
+func generation(a *fleet.Assignment) string {
+	return fmt.Sprintf("%d.%d", a.Epoch, a.Generation)
 }

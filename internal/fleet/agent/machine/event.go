@@ -58,6 +58,9 @@ type Acked struct {
 	Error string
 }
 
+// Numbered reports the number of the newest report that a hub has of this target.
+type Numbered struct{ Seq uint64 }
+
 // Requested is a request from a hub.
 type Requested struct{ Do fleet.Do }
 
@@ -89,6 +92,7 @@ func (Touched) event()     {}
 func (Watched) event()     {}
 func (Tick) event()        {}
 func (Acked) event()       {}
+func (Numbered) event()    {}
 func (Requested) event()   {}
 func (Frost) event()       {}
 func (Certificate) event() {}

@@ -142,6 +142,8 @@ func (m *Machine) take(e Event) {
 		m.watched(e.Why)
 	case Acked:
 		m.ackedReport(e)
+	case Numbered:
+		m.numberedAt(e.Seq)
 	case Requested:
 		m.requested(e.Do)
 	case Acted:

@@ -54,6 +54,20 @@ func rank(a Action) int {
 	return 1
 }
 
+// maxNumber bounds the numbers of reports that a hub can make an agent skip.
+const maxNumber = 1 << 53
+
+// numberedAt skips numbers of reports that hubs already have. This host has an old state, or
+// another host reported as this target. Hubs would ignore the reports until their numbers are
+// higher. Reports that wait have such numbers, so that nothing is lost if they are dropped.
+func (m *Machine) numberedAt(seq uint64) {
+	if seq <= m.seq || seq > maxNumber {
+		return
+	}
+	m.seq, m.acked = seq, seq
+	m.report(fleet.Event{Kind: fleet.Told, Text: "hubs have newer reports of this target, from a later state of this host or from another host"})
+}
+
 func (m *Machine) number(e fleet.Event) fleet.Report {
 	if m.seq-m.acked < MaxOutbox {
 		m.seq++
