@@ -120,8 +120,7 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 	o := e.Origin
 	switch {
 	case o == nil && e.Adopted != nil:
-		now := r.keptAbove(entries, c.Addr, *e.Adopted)
-		o = withVersions(&now, from)
+		o = withVersions(e.Adopted, from)
 	case o == nil && !had:
 		o = origin(r.keptAbove(entries, c.Addr, from))
 	case o == nil:

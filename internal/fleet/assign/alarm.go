@@ -26,6 +26,7 @@ const (
 	WrongValue    AlarmKind = "wrong_value"       // exported, and of another type than the output
 	Behind        AlarmKind = "behind"            // an agent has a newer assignment than this hub knows of
 	Incompatible  AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
+	Cloned        AlarmKind = "cloned"            // several hosts have the identity of a target
 	Redundancy    AlarmKind = "redundancy"        // not everything is on as many hubs as it is to be
 )
 

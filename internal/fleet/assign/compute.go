@@ -152,6 +152,10 @@ func (c *computing) decide(d *decision) {
 		d.kept = "nobody has approved it yet"
 		return
 	}
+	if d.kept == "" && d.target.Cloned() {
+		d.keep("several hosts have its identity")
+		c.alarms.add(Cloned, d.target.ID, "Several hosts have the identity of one target: it was cloned. None of them is trusted until an operator decides. See: fettle target show NAME")
+	}
 	if d.kept == "" {
 		if want, why := c.wanted(d); why != "" {
 			d.keep(why)

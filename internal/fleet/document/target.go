@@ -14,6 +14,7 @@ type State string
 
 // States of targets, the worst first. Those that are not active have their standing.
 const (
+	Cloned     State = "cloned"     // several hosts have its identity, so that its reports do not count
 	Failed     State = "failed"     // a run or a module failed
 	Silent     State = "silent"     // it should be heard of, and is not
 	Drifted    State = "drifted"    // something is other than applied
@@ -29,7 +30,7 @@ const (
 
 // States are all of them, the worst first.
 func States() []State {
-	return []State{Failed, Silent, Drifted, Unknown, Held, Applying, Blocked, Unassigned, Pending, Ready, Outside}
+	return []State{Cloned, Failed, Silent, Drifted, Unknown, Held, Applying, Blocked, Unassigned, Pending, Ready, Outside}
 }
 
 // Order is a place in the order of assignments.

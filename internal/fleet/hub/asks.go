@@ -49,7 +49,7 @@ func askKey(id fleet.TargetID, a fleet.Ask) string {
 // onAsk answers what an agent asks for itself. It is in the audit log before anything is
 // done, as it is where people ask.
 func (h *Hub) onAsk(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
-	t, err := h.active(ctx, from)
+	t, err := h.trusted(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (h *Hub) DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, w
 	if refuse {
 		h.note(ctx, fleet.HubEvent{Kind: fleet.Asked, Target: id, By: by.Name, Text: askWhat(a.Ask) + " was refused", Error: reason})
 	} else {
-		t, err := h.active(ctx, id)
+		t, err := h.trusted(ctx, id)
 		if err == nil {
 			err = h.grantAsk(ctx, by, t, a.Ask)
 		}
@@ -220,8 +220,12 @@ func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, bec
 	return h.did(ctx, by, fleet.Suspected, id, "", because, err)
 }
 
-// Trust takes the mark away. One that has none is no error.
+// Trust takes the mark away. One that has none is no error. If several hosts still have
+// its identity, their next claims prove it again.
 func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	if err := h.claims.forget(ctx, id); err != nil {
+		return err
+	}
 	err := h.edit(ctx, by, id, func(t *fleet.Target) error { t.Suspect = nil; return nil })
 	return h.did(ctx, by, fleet.Trusted, id, "", reason, err)
 }

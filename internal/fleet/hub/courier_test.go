@@ -70,7 +70,7 @@ func TestRequestsReachEverybodyOnce(t *testing.T) {
 		var failed []error
 		store := bustest.NewStore()
 		m := newMirror[Request](store, "", nil)
-		c := newCourier(m, far, time.Now, func(err error) { failed = append(failed, err) })
+		c := newCourier(m, far, time.Now, func(fleet.TargetID) bool { return false }, func(err error) { failed = append(failed, err) })
 		ctx, stop := context.WithCancel(t.Context())
 		m.changed = func(_ string, r Request, _ uint64, _ bool) { c.offer(ctx, r) }
 		var ends sync.WaitGroup

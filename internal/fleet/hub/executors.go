@@ -25,7 +25,7 @@ const (
 // matter which hub the agent is connected to. What the stream may do was decided by the
 // right of who asks, and stands in its header; agents believe hubs alone.
 func (h *Hub) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
-	t, err := h.active(ctx, id)
+	t, err := h.trusted(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -109,6 +109,7 @@ type Hub struct {
 	members     *mirror[Member]
 	leaving     *mirror[leaving]
 	lost        *mirror[Member] // that were in the fleet before it was restored
+	claims      *claims
 
 	circling    sync.Mutex // of the file of the circle
 	circle      *circle    // whom this hub knew when it began, nil for one that is alone
@@ -274,7 +275,8 @@ func (h *Hub) makeMirrors() {
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.incompatible = newMirror[incompatible](h.stores["notices"], "protocol/", nil)
 	h.people, h.tokens = newLastKnown(h.stores["people"], h.MayChange), newLastKnown(h.stores["tokens"], h.MayChange)
-	h.courier = newCourier(h.requests, h.exchange, h.now, func(err error) { h.warn(err.Error()) })
+	h.claims = newClaims(h)
+	h.courier = newCourier(h.requests, h.exchange, h.now, h.claims.isCloned, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
 	h.assignments.changed = h.onGiven
@@ -308,7 +310,7 @@ func (h *Hub) makeMirrors() {
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.people, h.tokens}
+	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.people, h.tokens, h.claims}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.

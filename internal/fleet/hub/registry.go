@@ -85,12 +85,14 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	if h.pins.changed(key, t) {
 		h.refollow()
 	}
+	h.claims.onTarget(fleet.TargetID(key), t)
 	if gone || t.Standing == fleet.Retired || t.Standing == fleet.Revoked {
 		h.exchange.Kick(fleet.TargetID(key))
 		if _, _, exports := h.exports.get(key); exports {
 			go h.forgetExports(key)
 		}
 		go h.forgetAsks(fleet.TargetID(key))
+		go h.forgetClaims(fleet.TargetID(key))
 		if !gone {
 			go h.forbidOf(fleet.TargetID(key), t)
 		}

@@ -18,6 +18,7 @@ type courier struct {
 	exchange fleet.Exchange
 	now      func() time.Time
 	failed   func(error)
+	skips    func(id fleet.TargetID) bool // tells whether a target gets no jobs
 
 	mu      sync.Mutex
 	answers map[string]map[fleet.TargetID]Answer // by request, not yet written
@@ -26,8 +27,8 @@ type courier struct {
 	wake    chan struct{}
 }
 
-func newCourier(requests *mirror[Request], x fleet.Exchange, now func() time.Time, failed func(error)) *courier {
-	return &courier{requests: requests, exchange: x, now: now, failed: failed,
+func newCourier(requests *mirror[Request], x fleet.Exchange, now func() time.Time, skips func(fleet.TargetID) bool, failed func(error)) *courier {
+	return &courier{requests: requests, exchange: x, now: now, skips: skips, failed: failed,
 		answers: map[string]map[fleet.TargetID]Answer{}, running: map[string]bool{}, writing: map[string]*flush{}, wake: make(chan struct{}, 1)}
 }
 
@@ -95,6 +96,9 @@ func (c *courier) ask(ctx context.Context, do fleet.Do, id fleet.TargetID) {
 		return
 	}
 	defer leave()
+	if c.skips(id) {
+		return
+	}
 	c.mu.Lock()
 	busy := !missing(c.answers[do.ID], id)
 	c.mu.Unlock()

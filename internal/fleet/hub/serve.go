@@ -21,6 +21,7 @@ func (h *Hub) serve() error {
 		fleet.WordHubs:       h.onHubs,
 		fleet.WordLists:      h.onLists,
 		fleet.WordContent:    h.onContent,
+		fleet.WordClaim:      h.claims.answer,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err
@@ -54,7 +55,7 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	if h.mayBeBehind(have, g.assignment) {
 		h.checkFloor(from)
 	}
-	if !ok || g.assignment.Newer(was) <= 0 {
+	if !ok || g.assignment.Newer(was) <= 0 || h.claims.isCloned(from) {
 		return nil, nil
 	}
 	return g.envelope()
@@ -144,6 +145,9 @@ func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
 }
 
 func (h *Hub) push(g given) {
+	if h.claims.isCloned(g.assignment.Target) {
+		return
+	}
 	envelope, err := g.envelope()
 	if err == nil {
 		err = h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, envelope)

@@ -15,6 +15,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/claim"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	"fettle.dev/fettle/internal/fleet/agent/member"
@@ -28,6 +29,7 @@ type simAgent struct {
 	ran    map[string]bool // the requests that something was run for
 	sim    *sim
 	name   string
+	host   string // the machine, for clones
 	labels map[string]string
 	id     *pki.Identity
 	disk   *mem.FS
@@ -50,7 +52,7 @@ type simAgent struct {
 }
 
 func newSimAgent(s *sim, name string, labels map[string]string) *simAgent {
-	a := &simAgent{sim: s, name: name, labels: labels, stands: map[string]fleet.Bundle{}, dice: rand.New(rand.NewPCG(uint64(len(s.agents)), 7))}
+	a := &simAgent{sim: s, name: name, host: name, labels: labels, stands: map[string]fleet.Bundle{}, dice: rand.New(rand.NewPCG(uint64(len(s.agents)), 7))}
 	a.disk = mem.NewFS(mem.Options{Count: a.count})
 	if err := errors.Join(a.disk.Mkdir("/agent", 0o700), a.disk.SyncDir("/")); err != nil {
 		panic(err)
@@ -164,6 +166,7 @@ func (a *simAgent) once(ctx context.Context) error {
 		Machine: machine.Config{Target: m.ID(), Version: "1", Boot: fmt.Sprint(a.boot)}, Dir: dir, Link: simLink{link, a}, Runner: a, Content: m, Watcher: sightless{},
 		Verify: func(envelope []byte) (fleet.Assignment, error) { return a.verify(m, envelope) }, Certificate: m.Certificate, Renew: m.Renew,
 		Now: a.now, Warn: warn, Notify: a.notified,
+		Claims: (&claim.Claimer{Files: a.disk, Dir: "/agent", Link: link, Copy: fleet.Copy{Host: a.host, Boot: fmt.Sprint(a.boot)}, Warn: warn}).Run,
 	})
 	if err != nil {
 		return err

@@ -197,8 +197,8 @@ func (r *revision) tree() repo.Tree {
 	return repo.MapTree(all)
 }
 
-// clone is a hub's side of the site: its sources.
-type clone struct {
+// cloneOfSite is a hub's side of the site: its sources.
+type cloneOfSite struct {
 	*content.Sources
 	site *site
 
@@ -208,10 +208,10 @@ type clone struct {
 }
 
 func (s *site) clone(of *content.Sources) sources {
-	return &clone{Sources: of, site: s, more: make(chan struct{}, 1)}
+	return &cloneOfSite{Sources: of, site: s, more: make(chan struct{}, 1)}
 }
 
-func (c *clone) Set(list []content.Source) error {
+func (c *cloneOfSite) Set(list []content.Source) error {
 	c.mu.Lock()
 	c.refs = nil
 	for _, s := range list {
@@ -222,14 +222,14 @@ func (c *clone) Set(list []content.Source) error {
 	return nil
 }
 
-func (c *clone) Poke(string) {
+func (c *cloneOfSite) Poke(string) {
 	select {
 	case c.more <- struct{}{}:
 	default:
 	}
 }
 
-func (c *clone) Run(ctx context.Context) {
+func (c *cloneOfSite) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.site.mu.Lock()
 		moved := c.site.moved
@@ -244,7 +244,7 @@ func (c *clone) Run(ctx context.Context) {
 	}
 }
 
-func (c *clone) ask() {
+func (c *cloneOfSite) ask() {
 	c.mu.Lock()
 	refs := slices.Clone(c.refs)
 	c.mu.Unlock()
@@ -277,7 +277,7 @@ func (c *clone) ask() {
 	}
 }
 
-func (c *clone) Pack(_ context.Context, rev fleet.Revision, store *content.Store) ([]fleet.Assigned, error) {
+func (c *cloneOfSite) Pack(_ context.Context, rev fleet.Revision, store *content.Store) ([]fleet.Assigned, error) {
 	r := c.site.of(rev.Commit)
 	if r == nil {
 		return nil, errors.New("there is no such commit")

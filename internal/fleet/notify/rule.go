@@ -34,7 +34,7 @@ func States() []document.State {
 
 func alarms() []assign.AlarmKind {
 	return []assign.AlarmKind{assign.Unreadable, assign.Suspect, assign.Unknown, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
-		assign.Mistaken, assign.NoBundle, assign.TooMuchGiven, assign.WrongValue, assign.Behind, assign.Incompatible, assign.Redundancy}
+		assign.Mistaken, assign.NoBundle, assign.TooMuchGiven, assign.WrongValue, assign.Behind, assign.Incompatible, assign.Cloned, assign.Redundancy}
 }
 
 // Events are the kinds of events that can be told: all that are no condition besides.

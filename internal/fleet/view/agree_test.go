@@ -31,7 +31,8 @@ func reportOf(t *rapid.T, target, seq, revision int, sent time.Time) []byte {
 }
 
 // Whatever happened, lists, details, counts and modules say the same, unknown is not ready,
-// and a target is ready only if all its modules are, as assigned, and it was heard of lately.
+// and a target is ready only if all its modules are, as assigned, it was heard of lately, and it
+// is one host.
 func TestViewsAgree(t *testing.T) {
 	fewChecks(t, "30")
 	rapid.Check(t, func(rt *rapid.T) {
@@ -43,7 +44,7 @@ func TestViewsAgree(t *testing.T) {
 		}
 		for range rapid.IntRange(5, 30).Draw(rt, "length") {
 			n := rapid.IntRange(0, 2).Draw(rt, "target")
-			switch rapid.IntRange(0, 5).Draw(rt, "event") {
+			switch rapid.IntRange(0, 6).Draw(rt, "event") {
 			case 0:
 				revisions[n]++
 				if err := v.PutAssignment(t.Context(), assignment(n, revisions[n], 2)); err != nil {
@@ -61,6 +62,10 @@ func TestViewsAgree(t *testing.T) {
 				v.Heard(id(n), now)
 			case 5:
 				v.Connected(id(n), rapid.Bool().Draw(rt, "connected"))
+			case 6:
+				one := member(n)
+				one.Suspect = &fleet.Suspicion{Because: "b", Copies: make([]fleet.Copy, rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}
+				put(t, v, one)
 			}
 			agree(t, rt, v, now)
 		}
@@ -94,10 +99,16 @@ func agree(t *testing.T, rt *rapid.T, v *view.View, now time.Time) {
 			if m.State != fleet.ModuleReady {
 				unready++
 			}
+			if target.State == document.Cloned && m.State != view.Unreported {
+				rt.Fatalf("%s on %s is %s, and several hosts report as that target", m.Module, target.Name, m.State)
+			}
 			late := !target.Connected && now.Sub(time.Unix(0, target.Contact)) > quiet
 			if m.State == fleet.ModuleReady && (m.Behind || late) {
 				rt.Fatalf("%s on %s is ready; behind: %v, silent: %v", m.Module, target.Name, m.Behind, late)
 			}
+		}
+		if cloned := target.Suspect != nil && len(target.Suspect.Copies) > 0; cloned != (target.State == document.Cloned) {
+			rt.Fatalf("%s is %s with %+v", target.Name, target.State, target.Suspect)
 		}
 		if target.State == document.Ready && (unready > 0 || target.Accepted != target.Assigned) {
 			rt.Fatalf("%s is ready, and %d of its modules are not; %v, %v", target.Name, unready, target.Accepted, target.Assigned)

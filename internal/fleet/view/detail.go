@@ -43,7 +43,7 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		return d, v.unread(err)
 	}
 	v.serve(&d)
-	d.Modules, err = v.modulesOn(ctx, n, v.silentSince(d.Target, now))
+	d.Modules, err = v.modulesOn(ctx, n, onTarget{silent: v.silentSince(d.Target, now), cloned: d.Target.State == document.Cloned})
 	return d, err
 }
 
@@ -87,6 +87,16 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 	return damaged(err)
 }
 
+// Newest is the number of the newest report of a target, 0 for none.
+func (v *View) Newest(ctx context.Context, id fleet.TargetID) (uint64, error) {
+	var seq int64
+	err := v.read.QueryRowContext(ctx, "SELECT s.seq FROM statuses s JOIN words w ON w.n = s.target WHERE w.text = ?", string(id)).Scan(&seq)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, v.unread(err)
+	}
+	return uint64(max(seq, 0)), nil
+}
+
 func (v *View) serve(d *document.TargetDetail) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -97,15 +107,15 @@ func (v *View) serve(d *document.TargetDetail) {
 
 // modulesOn are the modules that are assigned, in order, and then those that are only
 // applied, by name.
-func (v *View) modulesOn(ctx context.Context, target int64, silent bool) (out []document.ModuleOnTarget, err error) {
+func (v *View) modulesOn(ctx context.Context, target int64, on onTarget) (out []document.ModuleOnTarget, err error) {
 	err = v.look(ctx, func(s *sight) error {
-		out, err = s.modulesOn(target, silent)
+		out, err = s.modulesOn(target, on)
 		return err
 	})
 	return out, err
 }
 
-func (s *sight) modulesOn(target int64, silent bool) ([]document.ModuleOnTarget, error) {
+func (s *sight) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget, error) {
 	has, err := s.rows(target)
 	if err != nil {
 		return nil, err
@@ -121,7 +131,7 @@ func (s *sight) modulesOn(target int64, silent bool) ([]document.ModuleOnTarget,
 			if err == nil {
 				err = s.assign(&m, want, has[want.module])
 			}
-			m.State = onTarget{m.State, silent, m.Behind}.state()
+			m.State = onTarget{m.State, on.silent, on.cloned, m.Behind}.state()
 			if err != nil {
 				return nil, err
 			}
@@ -135,7 +145,7 @@ func (s *sight) modulesOn(target int64, silent bool) ([]document.ModuleOnTarget,
 		if err != nil {
 			return nil, err
 		}
-		m.State = onTarget{m.State, silent, false}.state()
+		m.State = onTarget{m.State, on.silent, on.cloned, false}.state()
 		out = append(out, m)
 	}
 	slices.SortFunc(out[assigned:], func(a, b document.ModuleOnTarget) int { return cmp.Compare(a.Module, b.Module) })

@@ -53,6 +53,7 @@ func (c *counting) document() document.Module {
 type group struct {
 	part, commit, state int64
 	behind, silent      bool
+	cloned              bool
 }
 
 // tally is how many are in a group, and with how many of them the module has an error.
@@ -65,7 +66,7 @@ func (v *View) modules(ctx context.Context, only int64, now time.Time) (map[stri
 	out := map[string]*counting{}
 	err := v.look(ctx, func(s *sight) error {
 		err := s.each(only, func(at stand, want wanted, has row) error {
-			g := group{want.n, has.commit, has.state, want.one.behind(has.one()), v.silent(at, now)}
+			g := group{want.n, has.commit, has.state, want.one.behind(has.one()), v.silent(at, now), at.cloned}
 			n := groups[g]
 			n.targets++
 			if has.failure != "" {
@@ -99,7 +100,7 @@ func (s *sight) count(out map[string]*counting, g group, n tally) error {
 	}
 	var applied, state string
 	err = s.fill(map[*string]int64{&applied: g.commit, &state: g.state})
-	c.add(a.Revision, applied, onTarget{fleet.Readiness(state), g.silent, g.behind}, n.targets, n.failed)
+	c.add(a.Revision, applied, onTarget{fleet.Readiness(state), g.silent, g.cloned, g.behind}, n.targets, n.failed)
 	return err
 }
 
@@ -162,7 +163,7 @@ func (v *View) targetsOf(ctx context.Context, module int64, now time.Time) (out 
 			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()), Since: has.since, Waits: has.waits, Error: has.failure}
 			var said string
 			err := s.fill(map[*string]int64{&said: has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
-			t.State = onTarget{fleet.Readiness(said), v.silent(at, now), t.Behind}.state()
+			t.State = onTarget{fleet.Readiness(said), v.silent(at, now), at.cloned, t.Behind}.state()
 			out = append(out, t)
 			return err
 		})

@@ -129,6 +129,7 @@ func (s *sight) rows(target int64) (map[int64]row, error) {
 type stand struct {
 	id, name string
 	at       int64
+	cloned   bool
 }
 
 // silent tells whether a target has said nothing for too long.
@@ -150,7 +151,7 @@ func (s *sight) each(only int64, each func(stand, wanted, row) error) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.QueryContext(s.ctx, "SELECT w.text, t.name, COALESCE(s.at, 0), a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active")
+	found, err := s.QueryContext(s.ctx, "SELECT w.text, t.name, COALESCE(s.at, 0), COALESCE(json_array_length(t.doc, '$.suspect.copies'), 0) > 0, a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active")
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (s *sight) each(only int64, each func(stand, wanted, row) error) error {
 	for found.Next() {
 		var at stand
 		var list int64
-		if err := found.Scan(&at.id, &at.name, &at.at, &list, &packed); err != nil {
+		if err := found.Scan(&at.id, &at.name, &at.at, &at.cloned, &list, &packed); err != nil {
 			return err
 		}
 		if err := unpackRows(packed, has); err != nil {

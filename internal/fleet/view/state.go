@@ -16,6 +16,7 @@ const Unreported fleet.Readiness = "unknown"
 type onTarget struct {
 	reported fleet.Readiness // what the target said last; "" for nothing
 	silent   bool            // the target has said nothing for too long
+	cloned   bool            // several hosts report as this target, so that no report counts
 	behind   bool            // other content is assigned than is applied
 }
 
@@ -24,6 +25,8 @@ type onTarget struct {
 // assigned is what is applied.
 func (m onTarget) state() fleet.Readiness {
 	switch {
+	case m.cloned:
+		return Unreported
 	case m.reported == fleet.ModuleFailed:
 		return m.reported
 	case m.reported == "" || m.silent:
@@ -65,6 +68,7 @@ func severity(r fleet.Readiness) int {
 // known is what a target's state follows from.
 type known struct {
 	active, reported bool
+	cloned           bool // several hosts report as this target
 	silent           bool
 	held             bool // frozen, or nothing is given
 	failed           bool
@@ -88,6 +92,8 @@ func (k known) state() document.State {
 	switch {
 	case !k.active:
 		return document.Outside
+	case k.cloned:
+		return document.Cloned
 	case k.failed || has(document.Failed):
 		return document.Failed
 	case k.reported && k.silent:

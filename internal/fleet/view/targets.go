@@ -176,6 +176,7 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
 	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
 	t.Error = cmp.Or(t.Error, failure)
+	k.cloned = stored.Cloned()
 	k.active, k.reported = t.Standing == fleet.Active, seq > 0
 	k.held, k.failed, k.drift, k.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
 	k.assigned, k.accepted = t.Assigned, t.Accepted

@@ -83,7 +83,8 @@ func newTargetSuspect(s *session) *cobra.Command {
 		Short: "Mark targets as not to be relied on",
 		Long: `A suspect is shown as one, counted in the metrics, and told by notifications. What it exports
 is given to others only where nobody else exports it. Otherwise it stays what it is: it is
-applied to and may export, until fettle target trust.`,
+applied to and may export, until fettle target trust. A hub marks a target itself if several hosts
+have its identity; such a target gets nothing new and does not count as ready.`,
 		Example: "  fettle target suspect web3 --reason 'disk errors'\n  fettle target trust web3",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -101,6 +102,7 @@ func newTargetTrust(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:     "trust [TARGET…]",
 		Short:   "Rely on targets again that were suspect",
+		Long:    "If several hosts have the identity of a target, leave only one of them running before you trust\nthe target. Otherwise a hub marks it as suspect again.",
 		Example: "  fettle target trust web3 --reason 'new disk'",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -35,10 +35,10 @@ func newTargetList(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "list",
 		Short: "List the targets of the fleet, as the hub knows them",
-		Long: `Shows each target in one word, the worst that is true of it: failed, silent (not heard of),
-drifted, unknown (it never reported), held (frozen), applying, blocked (a module waits for
-another), unassigned (it has no assignment yet), pending, ready; outside is one that is not
-active.`,
+		Long: `Shows each target in one word, the worst that is true of it: cloned (several hosts have its
+identity), failed, silent (not heard of), drifted, unknown (it never reported), held (frozen),
+applying, blocked (a module waits for another), unassigned (it has no assignment yet), pending,
+ready; outside is one that is not active.`,
 		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -130,6 +130,18 @@ func suspectOf(s *session, p *fleet.Suspicion) string {
 	return join(p.Because, "by", p.By) + parted(", ", s.moment(p.Since*1e9))
 }
 
+// copiesText lists the hosts that have the identity of a target, one in each line.
+func copiesText(s *session, p *fleet.Suspicion) string {
+	if p == nil {
+		return ""
+	}
+	var lines []string
+	for _, c := range p.Copies {
+		lines = append(lines, join(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",", "machine_id", cmp.Or(c.Machine, "unknown"))+parted(", claimed ", s.moment(c.Seen*1e9)))
+	}
+	return strings.Join(lines, "\n")
+}
+
 func newTargetShow(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
@@ -162,6 +174,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		{Name: "state", Value: string(t.State)},
 		{Name: "error", Value: t.Error},
 		{Name: "suspect", Value: suspectOf(s, t.Suspect)},
+		{Name: "hosts", Value: copiesText(s, t.Suspect)},
 		{Name: "frozen", Value: t.Frozen},
 		{Name: "pin", Value: pin},
 		{Name: "labels", Value: labelText(t.Labels)},

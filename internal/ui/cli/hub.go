@@ -51,16 +51,7 @@ func (s *session) hub() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.clientOf(l)
-}
-
-// clientOf is a client that reports on standard error while a hub does not answer.
-func (s *session) clientOf(l client.Login) (*client.Client, error) {
-	c, err := client.New(l)
-	if err == nil {
-		c.OnWait(func() func() { return s.whileWaiting("waiting for an answer of the hub at " + l.Hub) })
-	}
-	return c, err
+	return client.New(l)
 }
 
 func (s *session) login() (client.Login, error) {
@@ -124,7 +115,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	if l.Token == "" && !strings.HasPrefix(hub, "unix:") {
 		return refuse("Give it on standard input: fettle login "+hub+" … <FILE", "cannot log in without a token")
 	}
-	c, err := s.clientOf(l)
+	c, err := client.New(l)
 	if err != nil {
 		return err
 	}
