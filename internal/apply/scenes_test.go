@@ -227,7 +227,7 @@ func TestSomebodyElseAfterACrash(t *testing.T) {
 			t.Errorf("%s: %s, %v", policy, how, err)
 		}
 		late.holds(t, "/srv/updated", "theirs")
-		if policy == "undo" && !strings.Contains(how, "cannot take back /srv/updated: it was changed by somebody else since") {
+		if policy == "undo" && !strings.Contains(how, "cannot take back /srv/updated: others have changed it since") {
 			t.Errorf("undo: %s", how)
 		}
 		there, _ := host.Exists(late.h, "/srv/new")

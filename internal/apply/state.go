@@ -120,7 +120,8 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 	o := e.Origin
 	switch {
 	case o == nil && e.Adopted != nil:
-		o = withVersions(e.Adopted, from)
+		now := r.keptAbove(entries, c.Addr, *e.Adopted)
+		o = withVersions(&now, from)
 	case o == nil && !had:
 		o = origin(r.keptAbove(entries, c.Addr, from))
 	case o == nil:

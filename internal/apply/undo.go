@@ -80,7 +80,7 @@ func (r *run) undo(op Op, indexes []int) error {
 }
 
 // back undoes path changes as one batch. A path that is not as the run left it
-// was changed by somebody else since: it stays and is reported.
+// was changed by others since: it stays and is reported.
 func (r *run) back(indexes []int) error {
 	return r.tryBack(indexes, true)
 }
@@ -155,7 +155,7 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 	case now.File.Same(pm.from) && !pm.touched(now.File):
 		return nil, nil
 	case !now.File.Same(pm.to) && !pm.torn(now.File):
-		return nil, errors.New("it was changed by somebody else since; it stays as it is")
+		return nil, errors.New("others have changed it since; it stays as it is")
 	}
 	if err := r.content(pm.from.Digest); err != nil {
 		return nil, fmt.Errorf("its before-image is not at hand: %w", err)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -67,6 +68,15 @@ func (p *Plan) Blocked() []addr.Addr {
 		}
 	}
 	return out
+}
+
+// prevented is an error for a step that the run cannot perform. A list declares the directories
+// of its paths. A rollback may leave them as others changed them.
+func (m *maker) prevented(c Change) error {
+	if m.in.Goal == nil {
+		return m.separates(c)
+	}
+	return errors.Join(m.separates(c), m.occupied(c))
 }
 
 // separates is an error for a change that would part a file from its hard links.

@@ -57,7 +57,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 			c.Action = Drift
 		}
 	}
-	if err := m.separates(c); err != nil && c.Action.Mutates() {
+	if err := m.prevented(c); err != nil && c.Action.Mutates() {
 		m.refuse(s, c.By, err)
 		return
 	}

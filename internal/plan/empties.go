@@ -14,7 +14,7 @@ import (
 // step, and a directory that is not empty stays and is released.
 func (m *maker) postponed(e journal.Entry) bool {
 	o := e.Origin.File
-	if m.changed[e.Addr] || e.Addr.Kind() != addr.KindFile || o == nil || o.Type != image.Absent || m.purgedBy(e.Addr) != "" {
+	if m.changed[e.Addr] || e.Addr.Kind() != addr.KindFile || o == nil || o.Type != image.Absent {
 		return false
 	}
 	by := ""

@@ -199,15 +199,20 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 // untouched passes over a path that no run since the goal of a rollback has
 // changed: what others made of it is not the rollback's concern.
 func (m *maker) untouched(s step.Step) bool {
-	a := s.Addr()
-	e, applied := m.now[a]
-	if m.in.Goal == nil || !isPath(a) || !applied || e.Step != s.String() || e.Run > m.in.Goal.To || m.then(a) != nil ||
-		m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) || m.rearranged(s) {
+	if !m.passesOver(s) {
 		return false
 	}
 	m.p.Unchanged++
 	m.below(s.Path())
 	return true
+}
+
+// passesOver tells whether untouched applies to a step.
+func (m *maker) passesOver(s step.Step) bool {
+	a := s.Addr()
+	e, applied := m.now[a]
+	return m.in.Goal != nil && isPath(a) && applied && e.Step == s.String() && e.Run <= m.in.Goal.To && m.then(a) == nil &&
+		!m.underneath(s) && !m.renumbered(s) && !m.holdsFound(s.Path()) && !m.rearranged(s)
 }
 
 func (m *maker) addUnlessSame(c Change, same bool) {
@@ -296,11 +301,17 @@ func (m *maker) keptBelow(dir, tree string) {
 	}
 	for _, k := range m.in.Kept(tree) {
 		p := path.Join(dir, k.Rel)
-		_, now := m.now[addr.File(p)]
-		if _, _, found := m.foundAt(p); !now && !found && !m.paths[p] && !m.ownedAbove(dir, p) {
+		e, now := m.now[addr.File(p)]
+		if _, _, found := m.foundAt(p); (!now || goneBefore(e)) && !found && !m.paths[p] && !m.wanted[addr.File(p)] && !m.ownedAbove(dir, p) {
 			m.restore(p, k.File, "as it was before fettle removed "+dir)
 		}
 	}
+}
+
+// goneBefore tells whether nothing was at a path when it became managed, and no run has
+// changed it since. If fettle had removed it with a directory, it is in the kept tree.
+func goneBefore(e journal.Entry) bool {
+	return e.Origin == nil && e.Adopted != nil && absent(*e.Adopted)
 }
 
 // ownedAbove tells whether between dir and p there is a path that has another

@@ -159,13 +159,19 @@ func (m *maker) comesBack(dir string) bool {
 	if m.in.Goal == nil {
 		return m.makes(dir)
 	}
-	f, found := m.in.Goal.Found[dir]
-	return found && f.Type == image.Directory || m.makes(dir) && (m.now[addr.File(dir)].Step == "" || m.holdsFound(dir))
+	if f, found := m.in.Goal.Found[dir]; found {
+		return f.Type == image.Directory
+	}
+	i := m.making(dir)
+	return i >= 0 && !m.passesOver(m.in.Wanted[i]) && !m.onlyManages(m.in.Wanted[i], "")
 }
 
 // makes tells whether a step of the list makes a directory.
-func (m *maker) makes(dir string) bool {
-	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool { return s.Verb == step.Mkdir && s.Path() == dir })
+func (m *maker) makes(dir string) bool { return m.making(dir) >= 0 }
+
+// making is the index of the step that makes a directory, or -1.
+func (m *maker) making(dir string) int {
+	return slices.IndexFunc(m.in.Wanted, func(s step.Step) bool { return s.Verb == step.Mkdir && s.Path() == dir })
 }
 
 // awaits tells whether a path that comes back needs a directory that a step makes.
@@ -174,7 +180,7 @@ func (m *maker) awaits(c Change) bool {
 		return false
 	}
 	for d := path.Dir(c.Addr.Path()); d != "/" && d != "."; d = path.Dir(d) {
-		if now := m.in.Observed[addr.File(d)].File; now != nil && now.Type == image.Absent && m.makes(d) {
+		if now := m.in.Observed[addr.File(d)].File; now != nil && now.Type != image.Directory && m.makes(d) {
 			return true
 		}
 	}

@@ -15,10 +15,7 @@ import (
 // that no run has touched.
 func (m *maker) released(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
-	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
-		return false
-	}
-	if by != "" || !m.differsByOthers(s) { // what was purged goes with its directory
+	if !m.onlyManages(s, by) {
 		return false
 	}
 	c := Change{Action: Adopt, Addr: a, Step: s.String(), Source: s.Source,
@@ -29,6 +26,15 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 	m.add(c)
 	m.below(s.Path())
 	return true
+}
+
+// onlyManages tells whether released applies to a step.
+func (m *maker) onlyManages(s step.Step, by addr.Addr) bool {
+	a := s.Addr()
+	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
+		return false
+	}
+	return by == "" && m.differsByOthers(s) // a purged path belongs to its directory
 }
 
 // differsByOthers tells whether a path that no run since the goal has changed is not as

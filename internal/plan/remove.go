@@ -112,7 +112,7 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	c.From, c.To = &from, &to
 	others := m.holdsOthers(e.Addr.Path(), from)
-	if dir := m.purgedBy(e.Addr); dir != "" && to.File != nil && (to.File.Type != image.Absent || others) {
+	if dir := m.purgedBy(e.Addr); dir != "" && !m.paths[e.Addr.Path()] && to.File != nil && (to.File.Type != image.Absent || others) {
 		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
@@ -165,6 +165,9 @@ func (m *maker) holdsOthers(p string, now image.Image) bool {
 // before fettle only if nothing that fettle installed or ran until then can have
 // brought it, such as a package its unit.
 func (m *maker) untouchedSince(e journal.Entry) string {
+	if goneBefore(e) && m.goneWithTree(e.Addr.Path()) {
+		return "fettle removed it with a directory above it"
+	}
 	for _, o := range m.in.Applied.Entries {
 		installed := o.Origin != nil && o.Origin.Package != nil && o.Origin.Package.Version == ""
 		if o.First <= e.First && (installed || o.Addr.Kind() == addr.KindExec) {
@@ -172,6 +175,16 @@ func (m *maker) untouchedSince(e journal.Entry) string {
 		}
 	}
 	return "it was like this before fettle, so it stays"
+}
+
+// goneWithTree tells whether fettle removed a directory above a path, with its content.
+func (m *maker) goneWithTree(p string) bool {
+	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+		if o := m.now[addr.File(d)].Origin; o != nil && o.File != nil && o.File.Tree != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // putBack tells whether what is there is what was captured then, to the time of

@@ -36,8 +36,8 @@ import (
 // maxAnswer bounds what is read of one answer, in bytes.
 const maxAnswer = 64 << 20
 
-// patience is how long an answer may take, but for streams.
-const patience = time.Minute
+// patience is how long an answer may take, except for streams. A hub answers within 30 seconds.
+const patience = 35 * time.Second
 
 // Login is what a person needs to ask a hub. It holds a secret.
 type Login struct {
@@ -59,6 +59,7 @@ type Client struct {
 	http  *http.Client
 	// streams is for what is more than a question: HTTP/1.1 alone.
 	streams *http.Client
+	onWait  func() (end func())
 }
 
 // ErrStopped is in the chain where the socket of a hub on this machine is there, and nobody listens.
@@ -70,7 +71,7 @@ func New(l Login) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the address of the hub: %w", err)
 	}
-	transport := &http.Transport{TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: patience, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSHandshakeTimeout: reachWithin, DialContext: (&net.Dialer{Timeout: reachWithin}).DialContext, ResponseHeaderTimeout: patience, ForceAttemptHTTP2: true}
 	c := &Client{token: l.Token, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	switch {
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
@@ -200,13 +201,9 @@ func (c *Client) send(r *http.Request) (*http.Response, error) {
 
 // answer is that of a hub by one of the two ways to ask it, when it is the one wanted.
 func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Response, error) {
-	answer, err := by.Do(r)
+	answer, err := c.do(by, r)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err // without the address, which is said already
-		}
-		return nil, fmt.Errorf("cannot ask the hub at %s: %w", c.base, err)
+		return nil, err
 	}
 	if answer.StatusCode == want {
 		return answer, nil

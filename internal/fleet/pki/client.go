@@ -270,7 +270,7 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 		return 0, nil, fmt.Errorf("cannot ask %.200q: the address of a hub is https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
 	}
 	client := &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin, ResponseHeaderTimeout: answerWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
@@ -283,6 +283,10 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 		var u *url.Error
 		if errors.As(err, &u) {
 			err = u.Err // the path says nothing to who reads it
+		}
+		var late net.Error
+		if errors.As(err, &late) && late.Timeout() {
+			err = fmt.Errorf("it does not answer: %w. Check the address, that a hub runs there, and that no packet filter drops its port", err)
 		}
 		return 0, nil, fmt.Errorf("cannot ask the hub at %s: %w", q.URL.Host, err)
 	}
@@ -317,6 +321,9 @@ func readAnswer(status int, b []byte) (Answer, error) {
 
 // reachWithin is how long a hub may take until it is connected.
 const reachWithin = 8 * time.Second
+
+// answerWithin is how long a connected hub may take until its answer begins.
+const answerWithin = 30 * time.Second
 
 func (c Client) dial() func(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.Dial != nil {

@@ -19,7 +19,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -101,4 +104,26 @@ func toyEnrolled(t repo.Tree, all []lang.Target) []lang.Target {
 		all[i].Labels, all[i].Enrolled = doc.Enrolled[name].Labels, true
 	}
 	return all
+}
+
+// cmdSilent listens at an address and never answers, and makes a token for it: silent.
+func cmdSilent(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() }) // the kernel accepts for it
+	token, _, err := pki.NewToken(pki.Terms{Hub: true, Uses: 1, Expires: time.Now().Add(time.Hour).Unix()}, [32]byte{}, "root", time.Now())
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(token.Text()), 0o600))
+	ts.Setenv("SILENT", "https://"+l.Addr().String())
+}
+
+// joinHub makes the directory of a hub as the binary does.
+func joinHub(ctx context.Context, j hub.Joining) (hub.Settings, error) {
+	files, err := local.Open("/", local.Options{})
+	if err != nil {
+		return hub.Settings{}, err
+	}
+	defer files.Close()
+	j.Files = files
+	return hub.Join(ctx, j)
 }

@@ -51,7 +51,16 @@ func (s *session) hub() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(l)
+	return s.clientOf(l)
+}
+
+// clientOf is a client that reports on standard error while a hub does not answer.
+func (s *session) clientOf(l client.Login) (*client.Client, error) {
+	c, err := client.New(l)
+	if err == nil {
+		c.OnWait(func() func() { return s.whileWaiting("waiting for an answer of the hub at " + l.Hub) })
+	}
+	return c, err
 }
 
 func (s *session) login() (client.Login, error) {
@@ -115,7 +124,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	if l.Token == "" && !strings.HasPrefix(hub, "unix:") {
 		return refuse("Give it on standard input: fettle login "+hub+" … <FILE", "cannot log in without a token")
 	}
-	c, err := client.New(l)
+	c, err := s.clientOf(l)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 	b.Repository = hub.Repository{Key: f.key, Known: f.known}
 	ctx, stop := context.WithTimeout(ctx, joinWithin)
 	defer stop()
-	defer s.whileWaiting("waiting for " + at + " to take this hub in")()
+	defer s.whileWaiting("waiting for an answer of the hub at " + at + ", which this hub joins")()
 	set, err := s.app.Hub.Join(ctx, hub.Joining{Birth: b, At: strings.TrimSuffix(at, "/"), Token: string(token)})
 	if errors.Is(err, hub.ErrExists) {
 		return withHint(err, "Run it: fettle hub run --dir "+b.Dir)
@@ -114,28 +114,6 @@ Next:
   fettle hub list
 `, set.Name, set.Fleet, b.Dir, set.Hubs[0], set.Buses[0], b.Dir)
 	return nil
-}
-
-// sayWaiting is how often it is said that something is waited for.
-const sayWaiting = 5 * time.Second
-
-// whileWaiting says again and again what is waited for, until it is ended.
-func (s *session) whileWaiting(what string) (end func()) {
-	stop, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		t := time.NewTicker(sayWaiting)
-		defer t.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-t.C:
-				fmt.Fprintln(s.app.Stderr, what)
-			}
-		}
-	}()
-	return func() { close(stop); <-ended }
 }
 
 func newHubLeave(s *session) *cobra.Command {

@@ -75,7 +75,7 @@ and shows what apply would do. Nothing is changed.
 Each line begins with what happens:
   +  create    nothing is there yet
   ~  update    something else is there, or an older version of ours
-  !  repair    it was changed by somebody else since it was applied
+  !  repair    others have changed it since it was applied
   <  restore   rollback: back to what an earlier run left
   -  remove    no longer wanted: back to what was there before fettle
   >  run       a command, or an action that a change notifies

@@ -48,6 +48,7 @@ func runFake() {
 		Env:       os.Getenv,
 		Version:   "test",
 		Connect:   connectFake,
+		Hub:       &cli.Hub{Join: joinHub},
 		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
 	if dir := os.Getenv("FETTLE_CACHE"); dir != "" {
@@ -171,6 +172,7 @@ func TestScripts(t *testing.T) {
 			"code":    cmdCode,
 			"hub":     cmdHub,
 			"deadhub": cmdDeadHub,
+			"silent":  cmdSilent,
 			"schema":  func(ts *testscript.TestScript, neg bool, args []string) { cmdSchema(ts, schemas, args) },
 		},
 	})

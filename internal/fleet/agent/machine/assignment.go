@@ -40,7 +40,7 @@ func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 	m.due[fetchTimer] = m.now.Mono
 	m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono) // a newer assignment is tried at once
 	m.failures[fetchTimer] = 0
-	m.report(fleet.Event{Kind: fleet.Accepted, Text: fmt.Sprintf("generation %d.%d", a.Epoch, a.Generation)})
+	m.report(fleet.Event{Kind: fleet.Accepted, Text: m.acceptedText(&a)})
 }
 
 // refuse reports what was refused, once where it comes again and again.

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -203,8 +202,4 @@ func (m *Machine) waitsForTime() bool {
 		}
 	}
 	return false
-}
-
-func generation(a *fleet.Assignment) string {
-	return fmt.Sprintf("%d.%d", a.Epoch, a.Generation)
 }

@@ -27,7 +27,7 @@ func (m *Machine) failed(r *Run, o Outcome) {
 	m.backOff(coolTimer, m.Try.N, firstRetry, longest)
 	givenUp := m.judge(r, o, final)
 	m.retry(r, o, final, givenUp)
-	m.tell(o)
+	m.tell(r, o)
 }
 
 // setTrouble writes down what is wrong with the whole.
@@ -143,12 +143,12 @@ func (m *Machine) superseded(r *Run) bool {
 	return ok && m.runFor != orderOf(m.Accepted) && !alike(&c.want, &r.Want)
 }
 
-func (m *Machine) tell(o Outcome) {
+func (m *Machine) tell(r *Run, o Outcome) {
 	kind := fleet.Failed
 	if o.Result == RolledBack {
 		kind = fleet.RolledBack
 	}
-	e := fleet.Event{Kind: kind, Run: o.Run, Changes: o.Changes, Error: o.Error}
+	e := fleet.Event{Kind: kind, Run: o.Run, Changes: o.Changes, Text: m.runText(r), Error: o.Error}
 	if names := culprits(o); len(names) > 0 {
 		e.Module, e.Error = names[0], o.Parts[names[0]].Error
 	}

@@ -251,7 +251,7 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 	m.drift(r, o, true)
 	switch {
 	case fresh || tried || o.Changes > 0 && o.Repaired == 0:
-		m.report(fleet.Event{Kind: fleet.Applied, Run: o.Run, Changes: o.Changes, Text: "generation " + generation(&r.Want)})
+		m.report(fleet.Event{Kind: fleet.Applied, Run: o.Run, Changes: o.Changes, Text: m.runText(r)})
 	case o.Repaired > 0:
 		m.report(fleet.Event{Kind: fleet.Repaired, Run: o.Run, Changes: o.Repaired})
 	}

@@ -1,0 +1,52 @@
+package client_test
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// A hub that breaks the connection after it received a request may have done it: the error of a
+// change tells that, the error of a question does not.
+func TestAnswersThatAreLost(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "hub.sock")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1<<16)) // the whole request
+			_ = conn.Close()
+		}
+	}()
+	c, err := client.New(client.Login{Hub: "unix://" + socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, ended := 0, 0
+	c.OnWait(func() func() { begun++; return func() { ended++ } })
+	const unknown = "it is not known whether it was done"
+	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{}); err == nil || !strings.Contains(err.Error(), unknown) {
+		t.Errorf("a change: %v", err)
+	}
+	if _, err := c.Status(t.Context()); err == nil || strings.Contains(err.Error(), unknown) {
+		t.Errorf("a question: %v", err)
+	}
+	if begun != 2 || ended != 2 {
+		t.Errorf("%d waits begun, %d ended", begun, ended)
+	}
+	_ = l.Close()
+	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{}); err == nil || strings.Contains(err.Error(), unknown) {
+		t.Errorf("a hub that does not run: %v", err)
+	}
+}
