@@ -25,8 +25,8 @@ type LinkConfig struct {
 	// TLS gives the settings of each new connection, so that a certificate that was
 	// renewed is used from then on. It is asked again for every attempt.
 	TLS func() (*tls.Config, error)
-	// Ping is how often is looked whether anything came. A hub that is silent is asked, and
-	// given up when the third look finds nothing; 0 is 30 seconds.
+	// Ping is the time between two checks whether anything was received. The agent pings a silent
+	// hub, and ends the connection when the third check finds nothing; 0 is 15 seconds.
 	Ping    time.Duration
 	Timeout time.Duration // of one attempt; 0 is 20 seconds
 	Backoff Backoff
@@ -141,7 +141,7 @@ func (c LinkConfig) connect(ctx context.Context) (*line.Joined, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	return line.JoinAs(conn, c.ID, line.Watch{Every: orElse(c.Ping, 30*time.Second), Most: 3}, c.versions())
+	return line.JoinAs(conn, c.ID, line.Watch{Every: orElse(c.Ping, 15*time.Second), Most: 3}, c.versions())
 }
 
 func (c LinkConfig) versions() Versions {

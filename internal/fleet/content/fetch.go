@@ -38,6 +38,8 @@ type Fetcher struct {
 	Pause    time.Duration
 	// Stall is how long nothing may come, 0 for 30 s.
 	Stall time.Duration
+
+	silent silentBases
 }
 
 // Fetch gets what is not there yet. It goes on where an earlier one stopped. The memory
@@ -67,10 +69,11 @@ const MaxAsked = 256 << 10
 
 // asked gets content by one question, and tells whether it is in the store then.
 func (f *Fetcher) asked(ctx context.Context, p *Partial) bool {
-	if f.Ask == nil || p.want.Size > MaxAsked || p.Offset() > 0 {
+	if f.Ask == nil || p.want.Size > MaxAsked || p.Offset() > 0 || f.silent.is(byAsk) {
 		return false
 	}
 	answer, err := f.Ask(ctx, p.want.Digest)
+	f.silent.note(byAsk, errors.Is(err, context.DeadlineExceeded))
 	if err != nil {
 		return false
 	}
@@ -95,7 +98,7 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 	var said error
 	for range cmp.Or(f.Attempts, 5) {
 		said = nil
-		for _, base := range f.Bases() {
+		for _, base := range f.silent.last(f.Bases()) {
 			if bad[base] {
 				continue
 			}
@@ -107,6 +110,7 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 					err = errors.Join(err, p.Restart())
 				}
 			}
+			f.silent.note(base, errors.Is(err, errStalled))
 			if err == nil {
 				return nil
 			}
