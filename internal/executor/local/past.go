@@ -24,10 +24,12 @@ type past struct {
 	files map[string]bool       // the same, also those released again
 	parts edited
 	kept  func(tree string) []plan.Kept
+	names map[string]map[string]bool // the paths in a stored tree, by tree
 }
 
 func newPast(kept func(string) []plan.Kept) *past {
-	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, parts: edited{}, kept: kept}
+	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, parts: edited{}, kept: kept,
+		names: map[string]map[string]bool{}}
 }
 
 // move adds one change of a path, in the order in which runs made the changes. The change
@@ -67,7 +69,8 @@ func (p *past) returned(at string, to image.File) bool {
 }
 
 func (p *past) add(at string, f image.File, whole bool) {
-	if p.covered(at) {
+	if top := p.covered(at); top != "" {
+		p.addAbsent(top, at)
 		return
 	}
 	p.whole[at] = p.whole[at] || whole
@@ -83,18 +86,37 @@ func (p *past) add(at string, f image.File, whole bool) {
 	}
 }
 
-// covered reports whether the original image of a path follows from the known images of
-// the directories above it.
-func (p *past) covered(at string) bool {
+// addAbsent adds a path that a run created in a directory which was stored before. If the
+// stored tree does not have the path, it did not exist.
+func (p *past) addAbsent(top, at string) {
+	if tree := p.trees[top]; tree != "" && !p.treeHas(tree, strings.TrimPrefix(at, top+"/")) {
+		p.found[at], p.whole[at] = image.File{Type: image.Absent}, true
+	}
+}
+
+// treeHas reports whether a stored tree has a path. It reads each tree once.
+func (p *past) treeHas(tree, rel string) bool {
+	if p.names[tree] == nil {
+		p.names[tree] = map[string]bool{}
+		for _, k := range p.kept(tree) {
+			p.names[tree][k.Rel] = true
+		}
+	}
+	return p.names[tree][rel]
+}
+
+// covered returns the nearest directory above a path from whose known image the original image
+// of the path follows. The result is empty if there is none.
+func (p *past) covered(at string) string {
 	if _, known := p.found[at]; known {
-		return false
+		return ""
 	}
 	for d := path.Dir(at); d != "/" && d != "."; d = path.Dir(d) {
 		if f, ok := p.found[d]; ok && (p.trees[d] != "" || f.Type != image.Directory) {
-			return true
+			return d
 		}
 	}
-	return false
+	return ""
 }
 
 // wanted returns, by path, the images that a rollback restores. A stored directory tree
