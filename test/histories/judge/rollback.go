@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 )
@@ -21,6 +22,9 @@ func (h *History) Restored(to int, found, left Tree) []string {
 		if left[p].Type == 'd' && h.holdsOthers(p, 0, left) {
 			any = true // what others have in it is restored, or stays
 		}
+		if h.belowOthers(to, p, left) {
+			allowed = append(allowed, Leaf{})
+		}
 		if any || slices.ContainsFunc(allowed, func(l Leaf) bool { return h.alike(to, p, l, left[p]) }) {
 			continue
 		}
@@ -32,6 +36,21 @@ func (h *History) Restored(to int, found, left Tree) []string {
 	}
 	sort.Strings(wrong)
 	return wrong
+}
+
+// belowOthers tells whether a path cannot exist, since above it is a file that others made and
+// that the rollback restored or left.
+func (h *History) belowOthers(to int, p string, left Tree) bool {
+	first := 0
+	if to > 0 {
+		first = h.at(to) + 1
+	}
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		if t := left[d].Type; t != 0 && t != 'd' {
+			return h.handsAt(d, first)
+		}
+	}
+	return false
 }
 
 // goal is the tree that a run left; number 0 is the origin.
@@ -117,7 +136,7 @@ func (h *History) inPart(p string) bool {
 // finds an edited file with the right content leaves its time, and what was repaired has
 // that of the repair. Names of one file that are restored become files of their own.
 func (h *History) alike(to int, p string, must, is Leaf) bool {
-	if to > 0 && (h.inPart(p) || h.handsAt(p, h.at(to)+1)) {
+	if to > 0 && (h.inPart(p) || h.handsAt(p, h.at(to)+1) || len(h.repaired(p, h.at(to)+1)) > 0) {
 		must.Mtime, is.Mtime = 0, 0
 	}
 	must.Links, is.Links = "", ""
