@@ -36,7 +36,7 @@ func TestKindsPage(t *testing.T) {
 func page(b *strings.Builder, k kind.Kind) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n", k.Name, strings.TrimSpace(k.Doc))
 	if k.Main != "" {
-		fmt.Fprintf(b, "\nThe label stands for `%s`.\n", k.Main)
+		fmt.Fprintf(b, "\nThe label sets `%s`.\n", k.Main)
 	}
 	if len(k.Attrs) > 0 {
 		b.WriteString("\n| attribute | type | |\n|---|---|---|\n")

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Alarms are what is wrong now with what targets are to be.
+// Alarms returns the current alarms about assignments.
 func (c *Client) Alarms(ctx context.Context) (document.AlarmPage, error) {
 	return ask[document.AlarmPage](ctx, c, http.MethodGet, "/v1/alarms", nil, nil)
 }

@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Programs is what was said of the programs of agents.
+// Programs returns the settings for the binaries of agents.
 func (c *Client) Programs(ctx context.Context) (document.ProgramPage, error) {
 	return ask[document.ProgramPage](ctx, c, http.MethodGet, "/v1/programs", nil, nil)
 }

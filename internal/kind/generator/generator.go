@@ -35,9 +35,9 @@ func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "generator",
 		Doc: `Steps, or states as JSON, that a program of the repository prints.
-The program prints them when somebody runs "fettle generate", in a sandbox that has its inputs and nothing else; what
-it printed is a file of the repository, and nothing runs when the repository is compiled. A file of the inputs that has
-changed since is a mistake that says so. All of its steps are taken back like those of other states.`,
+"fettle generate" runs the program, in a sandbox that contains only its inputs, and stores the output in a file of the
+repository. Compiling the repository runs no program. If an input has changed since, the compiler reports an error. Undo
+treats all of its steps like the steps of other states.`,
 		Main: "name",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Required: true, Doc: "name of its files in generated/", Check: checkName},

@@ -22,7 +22,7 @@ define "apt_source" {
   variable "suites" {
     type        = list(string)
     default     = []
-    description = "suites, such as bookworm; one that ends in / is a path, and then there are no components"
+    description = "suites, such as bookworm; a suite that ends in / is a path and has no components"
   }
   variable "components" {
     type        = list(string)

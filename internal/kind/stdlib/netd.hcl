@@ -1,6 +1,6 @@
 # Addresses of the machine, and whom it asks for names.
 define "resolver" {
-  description = "Whom the machine asks for names: /etc/resolv.conf, written as a file in place of a link; or with resolved a file in /etc/systemd/resolved.conf.d and systemd-resolved restarted, whose package is installed for it and owns /etc/resolv.conf. One state a host. Undone completely."
+  description = "The name servers of the machine: /etc/resolv.conf, written as a file instead of a link; or with resolved a file in /etc/systemd/resolved.conf.d and systemd-resolved restarted, whose package is installed for it and owns /etc/resolv.conf. One state a host. Undone completely."
   main        = "name"
 
   variable "name" {

@@ -171,7 +171,7 @@ define "locale" {
 }
 
 define "alternative" {
-  description = "The program of a name in /etc/alternatives, selected as with update-alternatives --set. With ensure = \"absent\" the choice is automatic again. Undone partly: previous, or the automatic choice, is selected; the former choice is not restored."
+  description = "The program of a name in /etc/alternatives, selected as with update-alternatives --set. With ensure = \"absent\" the choice is automatic again. Undone partly: previous, or the automatic choice, is selected; an earlier choice is not restored."
   main        = "name"
 
   variable "name" {
@@ -185,7 +185,7 @@ define "alternative" {
   variable "path" {
     type        = string
     default     = null
-    description = "the program, one that update-alternatives --list NAME prints"
+    description = "the program, from the output of update-alternatives --list NAME"
     validation {
       condition     = var.path == null || can(regex("^/[^\\n]+$", var.path))
       error_message = "path is the absolute path of a program."

@@ -26,7 +26,7 @@ func Kind() kind.Kind {
 	home.Required, shell.Required = false, false
 	return kind.Kind{
 		Name: "user", Main: "name", Steps: steps,
-		Doc: "An account. Memberships in other groups than those in groups do not change. With ensure = \"absent\" the account is removed, and its home directory stays.",
+		Doc: "An account. Memberships in groups that \"groups\" does not list do not change. With ensure = \"absent\" the account is removed, and its home directory stays.",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Required: true, Doc: "name of the account; default: the label", Check: kind.CheckName},
 			{Name: "uid", Type: cty.Number, Doc: "user id; default: the next free id", Check: kind.CheckID},

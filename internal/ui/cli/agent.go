@@ -35,7 +35,7 @@ the repository has an empty file fleet-sha256-DIGEST, named by the fleet CA.`
 func newAgent(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "agent",
-		Short:   "Keep this machine as a fleet's hubs assign",
+		Short:   "Run this machine as a target of a fleet",
 		Long:    agentLong,
 		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file token\n  sudo fettle agent status",
 		Args:    args(0, 0),
@@ -70,7 +70,7 @@ func newAgentEnrol(s *session) *cobra.Command {
 	var f enrolFlags
 	c := &cobra.Command{
 		Use:   "enrol --hub URL --token-file FILE",
-		Short: "Make this machine a target of a fleet",
+		Short: "Enrol this machine in a fleet",
 		Long: `Makes a key on this machine, which never leaves it, and has a hub vouch for it.
 The hub is believed only if the authority behind it is the one that the token
 names. It may be called again after any error, and goes on where it was; while
@@ -192,7 +192,7 @@ type agentDoc struct {
 func newAgentStatus(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
-		Short:   "What the agent of this machine was told, and where its modules stand",
+		Short:   "Show the assignment of this machine's agent, and the state of its modules",
 		Long:    "Shows what the agent has written down. It asks no hub, and works whether or not the\nagent runs.",
 		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
 		Args:    args(0, 0),

@@ -33,7 +33,7 @@ import (
 func newAgentRun(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "run",
-		Short:   "Be the agent of this machine, until told to stop",
+		Short:   "Run the agent of this machine in the foreground",
 		Long:    "What the service fettle-agent runs. A signal ends a run that is under way cleanly:\nthe step is finished or taken back, and the next start goes on.",
 		Example: "  sudo systemctl start fettle-agent\n  sudo fettle agent run",
 		Args:    args(0, 0),

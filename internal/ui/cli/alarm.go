@@ -16,7 +16,7 @@ import (
 func newAlarm(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alarm",
-		Short: "What keeps targets as they were, and the word that lets it go on",
+		Short: "List and approve blocked changes",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -28,7 +28,7 @@ func newAlarmList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List what is wrong with assignments",
+		Short:   "List the alarms about assignments",
 		Example: "  fettle alarm list\n  fettle alarm list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -82,7 +82,7 @@ func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
 func newAlarmApprove(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "approve DIGEST",
-		Short: "Let happen what an alarm keeps from happening",
+		Short: "Approve a change that an alarm blocks",
 		Long: `The digest names exactly the targets that it is about: when these have changed by then, it
 is another alarm. An approval counts for a day.`,
 		Example: "  fettle alarm approve sha256:2f5c…",

@@ -64,7 +64,7 @@ func newApply(s *session) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
-		Short: "Put the machine in the state that is wanted",
+		Short: "Apply the repository to the machine",
 		Long: `Shows the plan, asks, and runs it. With a saved plan it does exactly what the
 plan says, or ends with 5 because the machine has changed since. Plans that were saved
 for many targets are done on all of them, or on those that -t selects.

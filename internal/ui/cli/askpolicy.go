@@ -16,7 +16,7 @@ func newAskPolicy(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:   "policy",
-		Short: "Show what becomes of what agents ask for",
+		Short: "Show the policies for requests of agents",
 		Long: `What agents ask for is held until somebody approves or refuses it, allowed at once, or
 refused always. The policy is the fleet's: all hubs answer by it, and it is in their backup.`,
 		Example: "  fettle ask policy\n  fettle ask policy set suspect allow",
@@ -64,7 +64,7 @@ func newAskPolicySet(s *session) *cobra.Command {
 	remove := false
 	c := selectMany(&cobra.Command{
 		Use:     "set freeze|suspect|certificate hold|allow|refuse [-t SELECTION --name PATTERN…]",
-		Short:   "Say what becomes of what agents ask for, at all hubs",
+		Short:   "Set a policy for requests of agents, on all hubs",
 		Long:    askPolicySetLong,
 		Example: "  fettle ask policy set suspect allow\n  fettle ask policy set certificate allow -t label:role=web --name '*.web.example.org'\n  fettle ask policy set certificate --remove -t label:role=web --name '*.web.example.org'",
 		Args:    args(1, 2),

@@ -19,7 +19,7 @@ import (
 func newAsk(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ask",
-		Short: "What agents ask for, and the word that lets it happen",
+		Short: "Requests from agents, and their approval",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -31,7 +31,7 @@ func newAskList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List what agents asked for and nobody has decided",
+		Short: "List the requests of agents that wait for a decision",
 		Long: `An agent can ask to be frozen, to be marked as suspect, and for certificates for its services,
 for nobody but itself. Who approves a certificate does so for these names of this target, until
 that is taken back: it is renewed without asking again. What
@@ -80,7 +80,7 @@ func newTargetSuspect(s *session) *cobra.Command {
 	reason := ""
 	c := selectMany(&cobra.Command{
 		Use:   "suspect [TARGET…]",
-		Short: "Mark targets as not to be relied on",
+		Short: "Mark targets as suspect",
 		Long: `A suspect is shown as one, counted in the metrics, and told by notifications. What it exports
 is given to others only where nobody else exports it. Otherwise it stays what it is: it is
 applied to and may export, until fettle target trust. A hub marks a target itself if several hosts
@@ -101,7 +101,7 @@ func newTargetTrust(s *session) *cobra.Command {
 	reason := ""
 	c := selectMany(&cobra.Command{
 		Use:     "trust [TARGET…]",
-		Short:   "Rely on targets again that were suspect",
+		Short:   "Trust suspect targets again",
 		Long:    "If several hosts have the identity of a target, leave only one of them running before you trust\nthe target. Otherwise a hub marks it as suspect again.",
 		Example: "  fettle target trust web3 --reason 'new disk'",
 		Args:    args(0, -1),
@@ -137,7 +137,7 @@ func newAgentAsk(s *session) *cobra.Command {
 	var f agentAskFlags
 	c := &cobra.Command{
 		Use:   "ask certificate --name NAME… | freeze|suspect --because TEXT",
-		Short: "Ask the hubs for something for this machine",
+		Short: "Send a request of this machine to the hubs",
 		Long: `Asks a hub for a certificate for a service of this machine, to freeze this machine, so that
 nothing changes it until somebody has looked, or to mark it as suspect, one that others should
 not rely on. A machine can ask for nobody but itself, and only people of the fleet take it

@@ -20,7 +20,7 @@ import (
 func newAudit(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "Who asked a hub for what, and whether that record was touched",
+		Short: "Show and verify the audit log of a hub",
 		Long: `Each hub writes down who asks it for what before it does it. Every record has the digest of
 the one before, so that one which is edited, removed or moved breaks all behind it. Who is
 root on a hub can still write all of it anew, or cut off its end: a copy on another machine
@@ -36,7 +36,7 @@ func newAuditList(s *session) *cobra.Command {
 	limit := 0
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "Show the last records of the hub",
+		Short:   "Show the last records of the audit log",
 		Example: "  fettle audit list\n  fettle audit list --limit 1000",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -73,7 +73,7 @@ func (s *session) showAudit(p document.AuditPage) {
 func newAuditCopy(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy FILE",
-		Short: "Bring a copy of the hub's log up to date, and see whether the log was touched",
+		Short: "Update a copy of the audit log, and verify the log",
 		Long: `Adds to FILE what the hub wrote since the copy was made, or makes it. What is there already is
 checked, and what comes has to go on where it ends: a log that was edited or cut off on the
 hub since then is told, and the copy stays as it is. Run it from time to time on a machine
@@ -135,7 +135,7 @@ func newAuditCheck(s *session) *cobra.Command {
 	behind := ""
 	c := &cobra.Command{
 		Use:   "check FILE",
-		Short: "See whether a log, or a copy of one, is as it was written",
+		Short: "Verify an audit log, or a copy",
 		Long: `Checks each record against the one before. With --behind the log has to begin with all that
 an older copy has. The first record that was edited, removed or moved is named.`,
 		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --behind copy.audit",

@@ -14,7 +14,7 @@ import (
 func newCertificate(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "certificate",
-		Short: "The certificates of services that hubs made",
+		Short: "Certificates of services",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -26,7 +26,7 @@ func newCertificateList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the certificates of services, and who approved which names",
+		Short: "List the certificates of services, with the approvals of their names",
 		Long: `Lists those that have not ended. A target that renewed one has two of it for a time. Below
 them stand the names for which somebody approved certificates, which are renewed without asking
 again.`,
@@ -72,7 +72,7 @@ func newCertificateForbid(s *session) *cobra.Command {
 	var r document.CertificateForbidding
 	c := &cobra.Command{
 		Use:   "forbid SERIAL | --of TARGET [--name NAME]",
-		Short: "Have nobody believe certificates of services any more",
+		Short: "Revoke certificates of services",
 		Long: `Forbids one certificate by its serial, or those of a target. All agents are asked to get the
 list of what is forbidden, and the request is kept for those that are away; fettle request show
 tells who has it. Services read it in /etc/fettle/certificates/crl.pem: ssl_crl of nginx,

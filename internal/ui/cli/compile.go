@@ -29,7 +29,7 @@ func newCompile(s *session) *cobra.Command {
 	bare := false
 	c := &cobra.Command{
 		Use:   "compile",
-		Short: "Print the list of a target",
+		Short: "Print the step list of a target",
 		Long: `Prints the list of atomic steps that the repository comes to for one target, each
 with the place that it comes from. The same revision, facts and variables give
 the same bytes on any machine. States that need the output of a command are named

@@ -11,7 +11,7 @@ import (
 func newConfirm(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "confirm",
-		Short:   "Keep a run that would undo itself",
+		Short:   "Confirm a run that would undo itself",
 		Long:    "Confirms the run that waits for it, so that it stays: one that may lock you out, or\nthat was started with --confirm-within. Type it over a new connection: an old one may\nlive on although nobody can log in any more.",
 		Example: "  sudo fettle apply --yes --confirm-within 60s\n  sudo fettle confirm",
 		Args:    args(0, 0),

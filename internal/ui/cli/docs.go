@@ -65,7 +65,7 @@ type verbDoc struct {
 func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "docs [KIND|BLOCK|VERB|ACTION|COMMAND]",
-		Short: "Explain kinds, the other blocks, verbs, actions and commands",
+		Short: "Show the reference of kinds, blocks, verbs, actions and commands",
 		Long: `In a repository it knows the kinds that the repository defines too, each with the
 descriptions that stand in its variables and outputs, and the actions and commands
 that fettle run can be asked for, with their parameters. "fettle docs targets" tells
@@ -274,7 +274,7 @@ func (s *session) showDoc(all docsDoc, name string) error {
 func (s *session) showKind(k kindDoc) {
 	s.printf("%s\n\n%s\n", k.Name, k.Doc)
 	if k.Main != "" {
-		s.printf("\nThe label stands for %q when it is not given.\n", k.Main)
+		s.printf("\nThe label sets %q by default.\n", k.Main)
 	}
 	s.showAttrs("Attributes:", k.Attrs)
 	s.showAttrs("Gives:", k.Outputs)

@@ -18,7 +18,7 @@ func newDrift(s *session) *cobra.Command {
 	attributes := executor.DefaultAttributes()
 	c := &cobra.Command{
 		Use:   "drift",
-		Short: "Show what is not as it was applied",
+		Short: "Show differences between the machine and the applied state",
 		Long: `Compares what is applied with what is there, and changes nothing. It needs no
 repository. --verify reads every byte; without it a file whose size, times and
 inode are unchanged counts as unchanged. --verify also reports attributes of

@@ -53,7 +53,7 @@ func newTargetEnrol(s *session) *cobra.Command {
 	var many manyFlags
 	c := &cobra.Command{
 		Use:   "enrol -t TARGETS",
-		Short: "Make machines that are reached over SSH targets of the fleet, with an agent each",
+		Short: "Enrol machines in the fleet over SSH, each with an agent",
 		Long: `Logs in over SSH, as the repository says, and there installs the program, enrols the
 machine with a token of its own, starts the agent, and waits until the hub sees it. The
 target has the name and the labels that the repository gives it.

@@ -19,7 +19,7 @@ import (
 func newEvents(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happened in the fleet, and what happens",
+		Short: "Show the events of the fleet",
 		Long: `Shows what agents reported and what hubs and people did, oldest first: the newest, or all
 since a time. With -f it goes on as things happen, through lost connections too, until you
 stop it; with --json there is a document on each line then.`,
@@ -33,14 +33,14 @@ stop it; with --json there is a document on each line then.`,
 
 func newTargetHistory(s *session) *cobra.Command {
 	return s.telling(&cobra.Command{
-		Use: "history TARGET", Short: "Show what happened on a target, and what people did to it", Args: args(1, 1),
+		Use: "history TARGET", Short: "Show the history of a target", Args: args(1, 1),
 		Example: "  fettle target history web1\n  fettle target history web1 --since 7d --kind failed",
 	}, func(q *client.EventQuery, a []string) { q.Target = a[0] })
 }
 
 func newModuleHistory(s *session) *cobra.Command {
 	return s.telling(&cobra.Command{
-		Use: "history MODULE", Short: "Show what happened with a module, on all targets", Args: args(1, 1),
+		Use: "history MODULE", Short: "Show the history of a module on all targets", Args: args(1, 1),
 		Example: "  fettle module history web --since 2h\n  fettle module history web -f",
 	}, func(q *client.EventQuery, a []string) { q.Module = a[0] })
 }

@@ -29,7 +29,7 @@ type explainDoc struct {
 func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain WHAT | explain var NAME | explain module NAME | explain TARGET MODULE",
-		Short: "Lead from a path, state or step to its source line, commit and run; and back",
+		Short: "Find the source line, commit and run of a path, state or step",
 		Long: `WHAT is
   a path          /etc/motd: what manages it, from where, since which run
   an address      pkg:nginx, unit:nginx.service (as plans show them)

@@ -16,7 +16,7 @@ import (
 func newExport(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Values that targets of the fleet give each other",
+		Short: "Values that targets export to each other",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -29,7 +29,7 @@ func newExportList(s *session) *cobra.Command {
 	snapshot := false
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List what targets export, and how many others use it",
+		Short: "List the exported values, and their number of users",
 		Long: `Lists the values that targets of the fleet export: outputs of their modules that say
 exported = true. USERS is how many targets are given a value, since modules of theirs
 declare it with an exported block.

@@ -26,7 +26,7 @@ func newFacts(s *session) *cobra.Command {
 	var many manyFlags
 	c := &cobra.Command{
 		Use:   "facts [NAME…]",
-		Short: "Show what is observed of a machine",
+		Short: "Show the facts of a machine",
 		Long: `Shows the facts of this machine, or of those that -t names. A repository that uses
 one declares it: fact "hostname" { type = string }. What each means is in
 docs/language.md.`,

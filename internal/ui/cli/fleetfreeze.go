@@ -17,7 +17,7 @@ func newTargetFreeze(s *session) *cobra.Command {
 	all, span := false, ""
 	c := selectMany(&cobra.Command{
 		Use:   "freeze [TARGET…]",
-		Short: "Keep the agents of targets from changing anything",
+		Short: "Freeze targets: their agents change nothing",
 		Long: `An agent with a freeze applies nothing new and repairs no drift; it still reports drift. A
 run that has begun is not interrupted, and work that an operator orders is not stopped. A second freeze replaces the reason and the end of the first.
 
@@ -55,7 +55,7 @@ func newTargetUnfreeze(s *session) *cobra.Command {
 	all := false
 	c := selectMany(&cobra.Command{
 		Use:   "unfreeze [TARGET…]",
-		Short: "Let the agents of targets change them again",
+		Short: "Unfreeze targets",
 		Long: `Removes the freezes of these targets. A target stays frozen while the whole fleet is; --all
 ends the freeze of the whole fleet, and leaves the freezes of single targets.`,
 		Example: "  fettle target unfreeze db1\n  fettle target unfreeze --all",

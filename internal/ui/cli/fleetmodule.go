@@ -50,7 +50,7 @@ func newModuleShow(s *session) *cobra.Command {
 	limit := 0
 	c := &cobra.Command{
 		Use:     "show MODULE",
-		Short:   "Show which targets of the fleet have which revision of a module, the worst first",
+		Short:   "Show the revisions of a module on the targets, failures first",
 		Example: "  fettle module show web\n  fettle module show web --limit 10 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

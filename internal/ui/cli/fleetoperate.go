@@ -16,7 +16,7 @@ import (
 func newTargetApprove(s *session) *cobra.Command {
 	return selectMany(&cobra.Command{
 		Use:     "approve [TARGET…]",
-		Short:   "Let targets into the fleet that wait for it",
+		Short:   "Approve targets that wait to join the fleet",
 		Example: "  fettle target approve web7\n  fettle target approve -t 'web*'",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -30,7 +30,7 @@ func newTargetApprove(s *session) *cobra.Command {
 func newTargetLabel(s *session) *cobra.Command {
 	return selectMany(&cobra.Command{
 		Use:   "label [TARGET] KEY=VALUE|KEY-…",
-		Short: "Set labels of a target, or remove them with a - behind",
+		Short: "Set or remove labels of a target",
 		Long: `Labels say which target groups a target is in, and with that what it gets and may read.
 Agents cannot give themselves any.`,
 		Example: "  fettle target label web1 env=prod canary-\n  fettle target label -t 'web*' tier=1",
@@ -78,7 +78,7 @@ func newTargetPin(s *session) *cobra.Command {
 	span, permitFile, permitNow := "", "", false
 	c := selectMany(&cobra.Command{
 		Use:   "pin [TARGET…] --branch REF",
-		Short: "Keep targets on a branch, tag or commit of their own",
+		Short: "Pin targets to a branch, tag or commit",
 		Long: `A target that is pinned follows the branch, or stays at the tag or commit, until the pin
 ends or is taken away. With --module it is that module alone.
 
@@ -123,7 +123,7 @@ func newTargetUnpin(s *session) *cobra.Command {
 	module := ""
 	c := selectMany(&cobra.Command{
 		Use:     "unpin [TARGET…]",
-		Short:   "Let targets follow the others again",
+		Short:   "Unpin targets",
 		Example: "  fettle target unpin web3\n  fettle target unpin web3 --module web",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -160,7 +160,7 @@ func (s *session) ending(c *cobra.Command, question string, f func(ctx context.C
 func newTargetRetire(s *session) *cobra.Command {
 	return s.ending(&cobra.Command{
 		Use:     "retire [TARGET…]",
-		Short:   "Take targets out of the fleet that are gone on purpose",
+		Short:   "Retire targets that have left the fleet",
 		Long:    `What a target did stays to be seen. The host can come back with a new token, as a new target.`,
 		Example: "  fettle target retire web9 --reason 'the machine was returned'",
 	}, "Retire %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
@@ -171,7 +171,7 @@ func newTargetRetire(s *session) *cobra.Command {
 func newTargetRevoke(s *session) *cobra.Command {
 	return s.ending(&cobra.Command{
 		Use:     "revoke [TARGET…]",
-		Short:   "Believe targets no more, at once: their certificates may be stolen",
+		Short:   "Revoke the certificates of targets, at once",
 		Long:    `Every hub closes their connections and takes them no more; this cannot be taken back. The host can come back with a new token, as a new target.`,
 		Example: "  fettle target revoke web9 --reason stolen --yes",
 	}, "Believe %s no more?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {

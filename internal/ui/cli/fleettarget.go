@@ -34,11 +34,11 @@ func newTargetList(s *session) *cobra.Command {
 	var w watching
 	c := selectMany(&cobra.Command{
 		Use:   "list",
-		Short: "List the targets of the fleet, as the hub knows them",
-		Long: `Shows each target in one word, the worst that is true of it: cloned (several hosts have its
-identity), failed, silent (not heard of), drifted, unknown (it never reported), held (frozen),
-applying, blocked (a module waits for another), unassigned (it has no assignment yet), pending,
-ready; outside is one that is not active.`,
+		Short: "List the targets of the fleet",
+		Long: `Shows the state of each target, the worst if several apply. From worst to best: cloned (several
+hosts have its identity), failed, silent (no contact), drifted, unknown (no report yet), held
+(frozen), applying, blocked. Then unassigned (no assignment yet), pending and ready. A module
+of a blocked target waits for another module. The state outside means that a target is not active.`,
 		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -146,7 +146,7 @@ func newTargetShow(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "show TARGET",
-		Short:   "Show all that the hub knows of a target: what is assigned, what is applied, what it waits for",
+		Short:   "Show a target: its assignment, its applied modules, and waits",
 		Example: "  fettle target show web1\n  fettle target show web1 --json",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

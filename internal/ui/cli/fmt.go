@@ -25,7 +25,7 @@ func newFmt(s *session) *cobra.Command {
 	check := false
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
-		Short: "Bring source files into canonical form",
+		Short: "Format source files",
 		Long: `Rewrites the .hcl files of the repository, or of the paths that are named, and
 prints the names of those that changed. Files in the other forms of the language
 are left alone. - formats standard input. Comments and

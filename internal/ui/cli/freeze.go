@@ -12,7 +12,7 @@ import (
 func newFreeze(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "freeze [WHY…]",
-		Short: "Refuse every change until somebody unfreezes",
+		Short: "Refuse all changes until fettle unfreeze",
 		Long: `Refuses apply and rollback on this machine until "fettle unfreeze", and what
 run, copy and reboot would change without --frozen-too. What you write behind it
 is shown to whoever is refused. Looking is always allowed.`,

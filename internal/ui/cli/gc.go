@@ -23,7 +23,7 @@ func newGC(s *session) *cobra.Command {
 	keep := journal.Keep{Runs: 50, Within: 90 * 24 * time.Hour}
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove what no rollback needs any more",
+		Short: "Delete old runs and their content",
 		Long: `Forgets old runs and removes the content that only they need. The state that is
 applied, its way back to the origin, and a run that waits for its confirmation
 always stay. A run stays when either rule keeps it.`,

@@ -44,7 +44,7 @@ func newGenerate(s *session) *cobra.Command {
 	g := &generation{session: s, done: map[string]bool{}, doc: generateDoc{Format: "fettle.generate/1", Generators: []generatedDoc{}}}
 	c := &cobra.Command{
 		Use:   "generate [NAME…]",
-		Short: "Run the repository's generators, and record what they print",
+		Short: "Run the repository's generators, and record their output",
 		Long: `Runs the programs of all generators whose command, input or files have changed, or
 of those that are given, for every target (or the one that -t names) with the facts
 of this machine. A program runs twice, in a sandbox: it has a copy of its inputs and the

@@ -88,7 +88,7 @@ func newLogin(s *session) *cobra.Command {
 	authority := ""
 	c := &cobra.Command{
 		Use:   "login HUB",
-		Short: "Say to which hub fleet commands go, and as whom",
+		Short: "Set the hub and the user for fleet commands",
 		Long: `Reads a token from standard input and keeps it, with the address of the hub and the
 digest of its authority, in fettle/hub.json of your configuration, readable by you
 alone. The hub is asked before anything is kept.

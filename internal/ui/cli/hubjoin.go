@@ -24,7 +24,7 @@ func newHubToken(s *session) *cobra.Command {
 	expires, note := "", ""
 	c := &cobra.Command{
 		Use:   "token",
-		Short: "Make a token with which one more hub joins",
+		Short: "Create a token for a new hub",
 		Long: `Prints the token, once. It is good for one hub, which then knows all that the others
 know and signs what targets are to be: give it to nobody else, and soon. It is made on
 the hub that has the authority's key.`,
@@ -48,7 +48,7 @@ func newHubJoin(s *session) *cobra.Command {
 	file := ""
 	c := &cobra.Command{
 		Use:   "join HUB",
-		Short: "Make one more hub of a fleet",
+		Short: "Make this machine a hub of an existing fleet",
 		Long: `Makes the folder of a hub on this machine: keys of its own, which the fleet's
 authority vouches for, and what it has to know of the other hubs. HUB is the one that has
 the authority's key; it is believed only if the token is of its fleet.
@@ -119,7 +119,7 @@ Next:
 func newHubLeave(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "leave",
-		Short: "Take the hub of this machine out of its fleet",
+		Short: "Retire the hub of this machine",
 		Long: `Asks the hub that runs on this machine to leave: the others get all that it keeps,
 agents go to them, and then it stops for good. Its folder can be removed afterwards. A
 hub that does not run any more is taken out at another one: fettle hub retire NAME.`,
@@ -147,7 +147,7 @@ func newHubRetire(s *session) *cobra.Command {
 	var r document.HubRetirement
 	c := &cobra.Command{
 		Use:   "retire NAME",
-		Short: "Take a hub out of the fleet",
+		Short: "Retire a hub",
 		Long: `The other hubs get all that it keeps, and then it stops for good. Nobody believes it any
 more, nor what its keys signed; targets whose certificates it made get others. One that is
 gone can be retired too, as long as most of the hubs are there. Its name is not given

@@ -25,7 +25,7 @@ func newHubBackup(s *session) *cobra.Command {
 	dir := hubDir
 	c := &cobra.Command{
 		Use:   "backup FILE|-",
-		Short: "Save all of a hub that cannot be made again",
+		Short: "Back up a hub",
 		Long: `Saves the settings, keys and authority in the folder of the hub that runs on this machine, and
 what hubs share: targets, people, tokens, revocations, pins, rules. Assignments, reports and
 content are made again of the repository and the agents.
@@ -101,7 +101,7 @@ func newHubRestore(s *session) *cobra.Command {
 	var nats natsFlags
 	c := &cobra.Command{
 		Use:   "restore FILE|-",
-		Short: "Make a hub of a backup, where there is none",
+		Short: "Restore a hub from a backup",
 		Long: `Makes the folder of a hub of what fettle hub backup saved. When it is run it begins an epoch
 above all that were before: agents that are ahead of the backup take what it says, and no
 number is given twice. What was revoked since the backup has to be revoked again.
@@ -155,7 +155,7 @@ func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 func newHubCheck(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "check",
-		Short:   "Look at a hub closely: disk, certificates, bus, repository, backup",
+		Short:   "Check a hub: disk, certificates, bus, repository, backup",
 		Long:    `Asks the hub how it is, and ends with 3 when something is not well.`,
 		Example: "  fettle hub check\n  fettle hub check --json",
 		Args:    args(0, 0),

@@ -17,7 +17,7 @@ func newHubList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the hubs of the fleet, and what holds when one is lost",
+		Short: "List the hubs of the fleet, and their redundancy",
 		Long: `Shows each hub, whether it is there and has what the others have, which one leads, and
 which one has the authority's key. Everything is kept on up to three of them. A hub is lost
 if the fleet was restored from a backup since: it does not count any more.`,

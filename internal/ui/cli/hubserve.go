@@ -52,7 +52,7 @@ type HubRun struct {
 func newHub(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hub",
-		Short: "Be the hub of a fleet",
+		Short: "Run and manage hubs",
 		Long: `A hub follows a repository, says what each target of a fleet is to be, and shows what
 they are. Everything that it needs is in this program, and everything that it keeps in
 one folder. Targets get what they are to be from it and then go on by themselves.`,
@@ -79,7 +79,7 @@ func newHubInit(s *session) *cobra.Command {
 	var f hubFlags
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Make a hub, and the authority of its fleet",
+		Short: "Create a hub and a fleet with its CA",
 		Long: `Makes the folder of a hub: its settings, its keys, and the authority that all
 certificates of the fleet come from. Nothing listens yet, and what is there already is
 never touched.
@@ -197,7 +197,7 @@ func newHubRun(s *session) *cobra.Command {
 	r := HubRun{}
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Run the hub of a folder until it is told to stop",
+		Short: "Run a hub in the foreground",
 		Long: `Serves agents and people until SIGTERM or SIGINT. On this machine root needs no
 login: what fettle asks goes through a socket that only root can open.
 

@@ -32,7 +32,7 @@ type initDoc struct {
 func newInit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Make a new repository that works",
+		Short: "Create a new repository with an example",
 		Long: `Writes a small repository that can be applied as it is: a target, a module with a
 directory and a file below /srv/hello, and a README. Where git is installed it
 is committed. A file that is already there is never overwritten: init refuses.`,

@@ -39,7 +39,7 @@ type lookupDoc struct {
 func newLookup(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lookup",
-		Short: "Ask what the repository's lookups name, and record the answers",
+		Short: "Run the repository's lookups, and record the answers",
 		Long: `A lookup is a value from outside of the repository: what a URL or a command
 answers. Its answer stands in a snapshot in the repository, next to the module that
 declares it. Compiling reads the snapshot alone; only these commands ask.`,
@@ -49,7 +49,7 @@ declares it. Compiling reads the snapshot alone; only these commands ask.`,
 	yes := false
 	refresh := &cobra.Command{
 		Use:   "refresh [NAME…]",
-		Short: "Ask, and write the snapshots that changed",
+		Short: "Run lookups, and write changed snapshots",
 		Long: `Asks what all lookups name, or those that are given, and shows what changed.
 Commands run on this machine with your rights, so they are shown first, and it
 asks before it runs them; --yes answers. A lookup that fails keeps its
@@ -61,7 +61,7 @@ old snapshot, the others are written. Look at the difference and commit it.`,
 	refresh.Flags().BoolVarP(&yes, "yes", "y", false, "run the commands without asking")
 	status := &cobra.Command{
 		Use:   "status [NAME…]",
-		Short: "Tell how old the snapshots are",
+		Short: "Show the age of the snapshots",
 		Long: `Asks nobody. Ends with 2 when a snapshot is missing, cannot be used, or is older than
 the max_age of its lookup.`,
 		Example: "  fettle lookup status\n  fettle lookup status --json",

@@ -14,7 +14,7 @@ import (
 func newMan(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages to a folder",
+		Short:  "Write the manual pages to a directory",
 		Hidden: true,
 		Args:   args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -45,7 +45,7 @@ type moduleDoc struct {
 func newModule(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "module",
-		Short: "Modules: of other repositories at a version, and on the fleet",
+		Short: "Modules of other repositories, and modules of the fleet",
 		Long: `A module of another git repository is copied into modules/NAME, with a lock that
 says from where, which version and commit, and the digest of each file. It is a part of this
 repository from then on: compiling reads it here, and refuses one that was edited.
@@ -68,7 +68,7 @@ the user's own, with its keys and credentials.`,
 	}
 	update := &cobra.Command{
 		Use:   "update [NAME…]",
-		Short: "Bring modules to their highest version, or the one that is given",
+		Short: "Update modules to the newest or to a named version",
 		Long: `Asks where each module came from. Files that somebody edited here are written anew,
 so what they were is told first; git keeps what was committed. Look at
 the difference of the lists before you commit: fettle diff.`,
@@ -88,7 +88,7 @@ func newModuleList(s *session) *cobra.Command {
 	onFleet := false
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the modules with their versions, and what was changed here",
+		Short: "List the modules with their versions and local changes",
 		Long: `Lists the modules of the repository. With --fleet it is those that targets of the fleet
 have, by way of the hub: on how many, how many are behind, and in which states.`,
 		Example: "  fettle module list\n  fettle module list --fleet --watch", Args: args(0, 0),

@@ -20,7 +20,7 @@ import (
 func newNotify(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "notify",
-		Short: "Who is told of what happens, and which reactions wait for a word",
+		Short: "Notifications, and reactions that wait for approval",
 		Long: `The hub tells of what is wrong when it begins and when it is over, each once, by webhook, by
 mail or to a program. What nobody takes is tried again for a day, also by another hub.`,
 		Args: args(0, 0),
@@ -71,7 +71,7 @@ func newNotifyList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the rules, and the notices that were not sent yet",
+		Short:   "List the rules, and unsent notices",
 		Example: "  fettle notify list\n  fettle notify list --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -134,7 +134,7 @@ func newNotifySet(s *session) *cobra.Command {
 	var f notifyFlags
 	c := selectMany(&cobra.Command{
 		Use:   "set RULE [-- ARGUMENT…]",
-		Short: "Make a rule: of what is told, and to whom",
+		Short: "Create a rule: events, and their recipients",
 		Long: `A rule tells one webhook, some mail addresses, or one program. Secrets are files in the folder
 notify of the hub, which its root writes; rules name them. Programs are in that folder too, and
 no others run: they get the notice as JSON on standard input, and the arguments behind --.

@@ -46,7 +46,7 @@ type permitDoc struct {
 func newPermit(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "permit",
-		Short: "The way back to an older commit, for targets that believe signed ones",
+		Short: "Permits to return to an older commit, for targets with signed commits",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -54,7 +54,7 @@ func newPermit(s *session) *cobra.Command {
 	commit := ""
 	sign := &cobra.Command{
 		Use:   "sign TARGET… --commit REV",
-		Short: "Sign a permit to go back to a commit",
+		Short: "Sign a permit to return to a commit",
 		Long: `Targets that take signed commits alone take none that is older than what they had, whatever
 a hub says, unless somebody permits it whose key they believe. The permit is signed here, on
 your own machine; the hub carries it: fettle target pin … --permit-file FILE.

@@ -15,7 +15,7 @@ import (
 func newPerson(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "person",
-		Short: "People and programs that may ask the hub",
+		Short: "Users of the hub",
 		Long: `Who may log in to the hub from elsewhere, and what they may do there. Roles are read,
 operate (pin, freeze, ask agents), approve (let targets in) and admin (all of it, tokens
 and people too). Root on the hub's own machine needs none of this.`,
@@ -31,7 +31,7 @@ func newPersonSet(s *session) *cobra.Command {
 	var r document.PersonRequest
 	c := &cobra.Command{
 		Use:     "set NAME",
-		Short:   "Make somebody known to the hub, or change what they may do",
+		Short:   "Create a user, or change the rights of a user",
 		Long:    "What is given replaces what was there before, at once and for every login that they have.",
 		Example: "  fettle person set ann --role operate,approve\n  fettle person set ann --role read --locked",
 		Args:    args(1, 1),
@@ -49,7 +49,7 @@ func newPersonLogin(s *session) *cobra.Command {
 	expires, note := "", ""
 	c := &cobra.Command{
 		Use:     "login NAME",
-		Short:   "Make a token with which somebody logs in",
+		Short:   "Create a login token for a user",
 		Long:    "Prints the token, once: no hub keeps it. They give it to fettle login on their own machine.",
 		Example: "  fettle person login ann --expires 30d >token",
 		Args:    args(1, 1),
@@ -83,7 +83,7 @@ func newPersonLogins(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "logins NAME",
-		Short:   "List the tokens with which somebody logs in",
+		Short:   "List the login tokens of a user",
 		Example: "  fettle person logins ann",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -113,7 +113,7 @@ func newPersonWithdraw(s *session) *cobra.Command {
 	reason := ""
 	c := &cobra.Command{
 		Use:     "withdraw NAME LOGIN…",
-		Short:   "End single tokens of somebody",
+		Short:   "Revoke login tokens of a user",
 		Long:    "They open nothing any more, at any hub, at once; the others stay good. A login is named by how\nits token begins. To keep somebody out with all of them: fettle person set NAME --locked.",
 		Example: "  fettle person withdraw ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
 		Args:    args(2, -1),
@@ -131,7 +131,7 @@ func newPersonList(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List whom the hub knows",
+		Short:   "List the users of the hub",
 		Example: "  fettle person list",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

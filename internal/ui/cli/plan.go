@@ -68,7 +68,7 @@ func newPlan(s *session) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
 		Use:   "plan",
-		Short: "Show what apply would do now",
+		Short: "Show the changes that apply would make",
 		Long: `Compares the list that is wanted with what is applied and with what is there,
 and shows what apply would do. Nothing is changed.
 

@@ -10,7 +10,7 @@ func newRecover(s *session) *cobra.Command {
 	onCrash := choice{value: "undo", of: []string{"undo", "finish"}}
 	c := &cobra.Command{
 		Use:   "recover",
-		Short: "Settle a run that crashed",
+		Short: "Recover a run that crashed",
 		Long: `Finishes or undoes a run that a crash, a kill or a power cut ended, and takes
 back one whose confirmation did not come in time. Every apply and rollback does
 this first by itself; recover is for a timer at boot, or for peace of mind.

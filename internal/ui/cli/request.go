@@ -18,7 +18,7 @@ import (
 func newRequest(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "request",
-		Short: "Ask agents to do something now",
+		Short: "Requests to agents: apply, verify, run",
 		Long: `Asks the agents of the targets that -t selects, through the hub. A request is kept for
 agents that are away until they acknowledge it.`,
 		Args: args(0, 0),
@@ -112,7 +112,7 @@ func newRequestList(s *session) *cobra.Command {
 	limit := 0
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List what agents were asked, the newest first",
+		Short:   "List the requests to agents, newest first",
 		Example: "  fettle request list\n  fettle request list --limit 500",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -154,7 +154,7 @@ func newRequestShow(s *session) *cobra.Command {
 	var w watching
 	c := &cobra.Command{
 		Use:     "show REQUEST",
-		Short:   "Show which agents acknowledged a request",
+		Short:   "Show the progress of a request on each target",
 		Example: "  fettle request show q1 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

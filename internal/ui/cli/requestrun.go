@@ -22,7 +22,7 @@ func newRequestRun(s *session) *cobra.Command {
 	var expires string
 	c := selectMany(&cobra.Command{
 		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
-		Short: "Have agents run a program or an action, as soon as each can be reached",
+		Short: "Run a program or an action on each target when it connects",
 		Long: `Has the agents of the targets that -t selects run a program with its words, or an action
 with its parameters, as fettle run does. The request is kept for those that are away, until
 --expires. Each agent runs it once: one that is ended in the middle says "interrupted", and
@@ -143,7 +143,7 @@ func secretGiven(found []lang.Declared, params map[string]string) string {
 func newRequestWithdraw(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "withdraw REQUEST",
-		Short:   "Take a request back from those who have not begun it",
+		Short:   "Cancel a request for targets that have not begun it",
 		Long:    "Who was away is not asked any more, and an agent that waits for its turn leaves it. What has\nbegun goes on, and is told as ever.",
 		Example: "  fettle request withdraw q1",
 		Args:    args(1, 1),

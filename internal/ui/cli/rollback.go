@@ -29,7 +29,7 @@ func newRollback(s *session) *cobra.Command {
 	var f rollbackFlags
 	c := &cobra.Command{
 		Use:   "rollback [TO]",
-		Short: "Take the machine back to an earlier run",
+		Short: "Restore the machine to an earlier run",
 		Long: `Takes everything back to what it was after an earlier run: content, owners,
 modes, packages, units. It needs neither git nor the repository, for lists and
 content are kept on the machine.

@@ -49,7 +49,7 @@ Every command says which files it has written: commit them.`,
 func newSecretInit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Begin to keep secrets in a repository",
+		Short: "Set up secrets in a repository",
 		Long: `Makes the sealing key of the repository and its first recipient: you. Where you
 have no identity, a private key of your own, one is made first.`,
 		Example: "  fettle secret init",
@@ -100,7 +100,7 @@ func (s *session) personName() string {
 func newSecretIdentity(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "identity [FILE]",
-		Short: "Show this machine's public key, making its identity if there is none",
+		Short: "Show this machine's public key",
 		Long: `An identity is a private key that opens secrets. That of a host is
 /etc/fettle/identity below --root, for root alone; it never leaves the host.
 Prints the public key, with which somebody who can open the secrets lets the

@@ -22,7 +22,7 @@ func newSecretSet(s *session) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Give a secret a value, from standard input or a file",
+		Short: "Set the value of a secret, from standard input or a file",
 		Long: `Encrypts what it reads to the recipients of the secret. Any bytes are a value; at
 most 1 MiB. secret("NAME") leaves a newline at the end out. Nothing has to be
 opened for it: whoever can read the repository can set a secret.`,
@@ -124,7 +124,7 @@ func newSecretShow(s *session) *cobra.Command {
 func newSecretEdit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit NAME",
-		Short: "Change a secret in an editor",
+		Short: "Edit a secret",
 		Long: `Opens the value in $VISUAL or $EDITOR, in a file that only you can read and that
 is in memory where the machine has a folder for that, and encrypts what you save.
 The file is removed. A secret that is not there yet begins empty.`,

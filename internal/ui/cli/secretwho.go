@@ -34,7 +34,7 @@ type secretRecipient struct {
 func newSecretList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the secrets, and who can open them",
+		Short:   "List the secrets and their readers",
 		Example: "  fettle secret list",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return s.secretList() },
@@ -95,7 +95,7 @@ func newSecretAdd(s *session) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
 		Use:   "add-recipient person|host NAME KEY",
-		Short: "Let somebody open the secrets",
+		Short: "Grant access to the secrets",
 		Long: `Adds a person or a host by the public key, which begins with age1 or is the line of
 an id_ed25519.pub, and encrypts the secrets anew. Whoever types it can open them.
 The name of a host is that of its target. With --only they can open the secrets
@@ -115,7 +115,7 @@ whose names fit a pattern, and no others.`,
 func newSecretRemove(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove-recipient NAME",
-		Short: "Let somebody open the secrets no more",
+		Short: "Withdraw access to the secrets",
 		Long: `Encrypts the secrets anew without the one that goes. What the history of the
 repository holds they can open as before, so the values have to be changed where
 they are used: it lists the secrets.`,
@@ -158,7 +158,7 @@ func newSecretRekey(s *session) *cobra.Command {
 	var key bool
 	c := &cobra.Command{
 		Use:   "rekey",
-		Short: "Encrypt all secrets anew",
+		Short: "Encrypt all secrets again",
 		Long: `Encrypts every secret to those whom secrets/recipients names now, after the file was
 edited or merged. With --sealing-key there is a new key for what lists name and
 hosts keep, too: for when somebody has it who should not. Every file with a

@@ -38,7 +38,7 @@ func newStatus(s *session) *cobra.Command {
 	onFleet := false
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show what is applied on this machine",
+		Short: "Show the applied state of this machine",
 		Long: `Shows which revision is applied, how the last run ended, and what waits for you:
 a freeze, a run to confirm, a crashed run. It does not look at what is managed;
 "fettle drift" does. With --fleet it is the whole fleet in numbers, as its hub knows it.`,

@@ -19,7 +19,7 @@ import (
 func newSteps(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "steps",
-		Short: "Work with step files: the low-level language by itself",
+		Short: "Check, compare and apply step files",
 		Long: `A step file is a list of atomic steps, one a line. Sources of COPY and files of
 INCLUDE are read from the folder of the file, or below.
 
@@ -200,7 +200,7 @@ func newStepsPlan(s *session) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
 		Use:     "plan FILE",
-		Short:   "Show what applying a step file would do now",
+		Short:   "Show the changes that a step file would make",
 		Example: "  fettle steps plan web1.steps",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -36,7 +36,7 @@ func newSupportBundle(s *session) *cobra.Command {
 	file := ""
 	c := &cobra.Command{
 		Use:   "support-bundle",
-		Short: "Collect what helps to find a fault, without secrets",
+		Short: "Collect data for support, without secrets",
 		Long: `Writes a tar.gz, readable by you alone, with the version, the status, the history,
 what the last runs changed, the kinds of the journals' records, facts, disk space
 and the state of the package database.

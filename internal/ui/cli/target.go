@@ -13,13 +13,13 @@ import (
 func newTarget(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "target",
-		Short: "The targets of the fleet, and the connection to one",
+		Short: "Targets of the fleet, and hosts over SSH",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "forget",
-		Short: "Remove this program from a target that is reached over SSH",
+		Short: "Remove fettle's binary from a host that is reached over SSH",
 		Long: `Removes what the first contact brought there: this program, in the cache of the
 account. What was done stays recorded in the state directory, so that it can still be
 taken back: the next contact brings the program again.`,

@@ -17,7 +17,7 @@ import (
 func newToken(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
-		Short: "Tokens that let hosts into the fleet",
+		Short: "Tokens with which hosts join the fleet",
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -31,7 +31,7 @@ func newTokenCreate(s *session) *cobra.Command {
 	expires := ""
 	c := &cobra.Command{
 		Use:   "create",
-		Short: "Make a token with which hosts enrol",
+		Short: "Create a token",
 		Long: `Prints the token, once: no hub keeps it. Targets that it lets in get its labels, which
 say what they get and may read. It is a secret until it is spent.`,
 		Example: "  fettle token create --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
@@ -134,7 +134,7 @@ func gives(t document.Token) string {
 func newTokenRevoke(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke TOKEN…",
-		Short:   "Let nobody in with tokens any more; those that are in stay",
+		Short:   "Revoke tokens; enrolled targets stay",
 		Example: "  fettle token revoke k7",
 		Args:    args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -14,7 +14,7 @@ func newWatch(s *session) *cobra.Command {
 	var from int64
 	c := &cobra.Command{
 		Use:    here.WatchCommand,
-		Short:  "Take back a run that is not confirmed in time",
+		Short:  "Undo a run that is not confirmed in time",
 		Hidden: true,
 		Args:   args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
