@@ -65,14 +65,37 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 		one.FileAbsent = false
 		to = image.Image{Region: &one}
 	}
-	for _, e := range r.base.Entries {
-		if e.Addr == s.Addr() && e.Origin != nil && e.Origin.Region != nil && !e.Origin.Region.Present {
-			one := *to.Region
-			one.Source, one.Was = e.Origin.Region.Source, e.Origin.Region.Was
-			return image.Image{Region: &one}
-		}
+	if first := r.foundFirst(s); first != nil && !first.Present {
+		one := *to.Region
+		one.Source, one.Was = first.Source, first.Was
+		return image.Image{Region: &one}
 	}
 	return to
+}
+
+// inOldPlace puts a region that this step's address made absent and that returns to the
+// place in which it was found before. There, the removal of the step needs only the old words.
+func (r *run) inOldPlace(s step.Step, now, to image.Image) image.Image {
+	if s.Verb != step.Edit || now.Region == nil || now.Region.Present || to.Region == nil || !to.Region.Present || len(to.Region.Words) > 0 {
+		return to
+	}
+	first := r.foundFirst(s)
+	if first == nil || !first.Present || len(first.Words) > 0 {
+		return to
+	}
+	one := *to.Region
+	one.Line, one.CutEnd, one.Source, one.Was = first.Line, first.CutEnd, first.Source, first.Was
+	return image.Image{Region: &one}
+}
+
+// foundFirst is the region that was found before this step's address changed it, nil if it never did.
+func (r *run) foundFirst(s step.Step) *image.Region {
+	for _, e := range r.base.Entries {
+		if e.Addr == s.Addr() && e.Origin != nil {
+			return e.Origin.Region
+		}
+	}
+	return nil
 }
 
 // dressed tells whether the list has metadata for a path, which needs the file.

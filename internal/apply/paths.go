@@ -226,7 +226,7 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 		now = image.Image{File: &g}
 	}
 	to, err := v.Target(s, r.forTarget(s, now), r.Names)
-	return r.asFoundFirst(s, to), err
+	return r.inOldPlace(s, now, r.asFoundFirst(s, to)), err
 }
 
 // stillAsksFor tells whether a step wants just what was there then.

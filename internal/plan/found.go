@@ -79,6 +79,27 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 	return true
 }
 
+// unmoved tells whether an entry is a part of a file that no run since the goal of a rollback
+// has changed: a rollback only managed it again. Its origin is older than the goal.
+func (m *maker) unmoved(e journal.Entry) bool {
+	return m.in.Goal != nil && m.in.Goal.To > 0 && ownsPart(e.Addr) && !m.in.Goal.Moved[e.Addr.Path()]
+}
+
+// originOf returns the image that the removal of an entry restores. For a part of a file, a rollback
+// to a run prefers the image that the next run found: the origin can be older than changes of others.
+func (m *maker) originOf(e journal.Entry) image.Image {
+	to := *e.Origin
+	if before := m.then(e.Addr); before != nil && ownsPart(e.Addr) && (before.Region != nil) == (to.Region != nil) {
+		to = *before
+	}
+	if e.Addr.Kind() == addr.KindMeta && to.File != nil { // the time belongs to the content
+		f := *to.File
+		f.MTime = 0
+		to = image.Image{File: &f}
+	}
+	return to
+}
+
 func (m *maker) comesWith(a addr.Addr, with string) string {
 	if with == "" {
 		with = a.Path()

@@ -86,6 +86,8 @@ type Goal struct {
 	// runs have changed as a whole since, also as a part of a directory. One with
 	// a Tree stands for everything below it.
 	Found map[string]image.File
+	// Moved has the paths that runs have changed since, also those restored again.
+	Moved map[string]bool
 	// Edited has, by path, the files of which runs have changed only parts since, and
 	// that nothing else has changed.
 	Edited map[string]Whole

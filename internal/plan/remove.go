@@ -91,6 +91,11 @@ func (m *maker) remove(e journal.Entry) {
 	if isPath(e.Addr) && m.removeFound(c, e) {
 		return
 	}
+	if m.unmoved(e) {
+		c.Action, c.Why = Forget, c.Why+"; no run has changed it since, so it stays"
+		m.add(c)
+		return
+	}
 	if e.Origin == nil {
 		c.Action, c.Why = Forget, c.Why+"; "+m.untouchedSince(e)
 		m.add(c)
@@ -104,7 +109,7 @@ func (m *maker) remove(e journal.Entry) {
 	if m.stays(c, e) || m.postponed(e) {
 		return
 	}
-	from, to := m.in.Observed[e.Addr], *e.Origin
+	from, to := m.in.Observed[e.Addr], m.originOf(e)
 	if e.Addr.Kind() == addr.KindMeta && from.File != nil && from.File.Type == image.Absent {
 		c.Action, c.Why = Forget, c.Why+"; nothing is at its path any more"
 		m.add(c)
@@ -213,9 +218,10 @@ func (m *maker) restorePurged(e journal.Entry) {
 	m.stepBy(s, e.By)
 }
 
-// purge removes what nobody wants from a directory that says so.
+// purge removes what nobody wants from a directory that says so. A rollback purges nothing: it restores
+// each path that runs have changed since to the image that they found, and no other path changes.
 func (m *maker) purge(s step.Step, now image.Image) {
-	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil {
+	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil || m.in.Goal != nil {
 		return
 	}
 	for _, name := range m.entries(s.Path(), *now.File) {

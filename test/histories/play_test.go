@@ -234,7 +234,7 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string,
 		if blocked {
 			p.saw["apply blocked"]++
 		}
-		return first(p.stoppedFor(r, failed, blocked), p.common(list, before), wrong("commands", p.h.Commands(list, ran, !blocked)))
+		return first(p.stoppedFor(r, failed, blocked), p.common(list, before), wrong("commands", p.h.Commands(list, ran, !blocked || r.Failed.Addr != "")))
 	}
 	p.saw["apply ok"]++
 	p.planned(r.Changes)

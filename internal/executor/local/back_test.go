@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"fettle.dev/fettle/internal/executor"
 )
 
 func (m *machine) time(p string) int64 {
@@ -86,5 +88,24 @@ func TestBackToAFileWithSeveralParts(t *testing.T) {
 		}
 		m.rollback(1)
 		m.want("/etc/conf", c.want)
+	}
+}
+
+// A run failed before it reached a file in a purged directory. The rollback to a rollback to this
+// run does not purge the file: no run since has changed it.
+func TestBackToARollbackToAFailedRunPurgesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.h.Mkdir("/t", 0o755))
+	w.must(w.h.Mkdir("/t/d", 0o755))
+	w.write("/t/d/theirs", "kept\n")
+	list := "MKDIR /t/d mode=0700 purge=true\nEXEC fails false\nEDIT /t/d/theirs line=b ensure=absent\n"
+	if _, err := w.x.Apply(t.Context(), request(t, list), nil, executor.Options{}, nil); err == nil {
+		t.Fatal("the run did not fail")
+	}
+	for _, to := range []int{0, 1, 2, 3} {
+		w.goBack(to)
+	}
+	if got := w.lines("/t/d/theirs"); got != "\nkept" {
+		t.Errorf("the file of others holds %q", got)
 	}
 }

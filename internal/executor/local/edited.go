@@ -33,6 +33,15 @@ func (e edited) move(rec journal.Record, did plan.Action) {
 	f.From = *rec.To.File
 }
 
+// paths are all paths that runs changed.
+func (e edited) paths() map[string]bool {
+	out := make(map[string]bool, len(e))
+	for p := range e {
+		out[p] = true
+	}
+	return out
+}
+
 // sameContent compares two images of a path, but for metadata.
 func sameContent(a, b image.File) bool { return a.Type == b.Type && a.Digest == b.Digest }
 

@@ -201,7 +201,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	x.lookInto(seen, g.now.Entries, g.list)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Edited: past.parts.unchanged(x.lookFile)}})
+		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err

@@ -125,10 +125,10 @@ func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.T
 		return image.File{}, err
 	}
 	switch {
-	case next == text && there:
-		return now.File, nil
-	case next == "" && (to.Region.FileAbsent || !there):
+	case next == "" && (to.Region.FileAbsent || !there): // also an empty file that metadata kept
 		return image.File{Type: image.Absent}, nil
+	case next == text:
+		return now.File, nil
 	}
 	f := now.File
 	if !there {

@@ -74,6 +74,16 @@ func (h *History) ActsAfter(list List, failed []string, succeeded bool) {
 	}
 }
 
+// ActsBack notes that a rollback to a run forgets the actions that are due and not in its list.
+func (h *History) ActsBack(to int) {
+	list := h.ListAt(to)
+	for name, line := range h.Acts.Due {
+		if !slices.ContainsFunc(list, func(s Step) bool { return s.Line == line }) {
+			delete(h.Acts.Due, name)
+		}
+	}
+}
+
 // Making compares the commands with creates that ran in an apply that succeeded with what
 // existed before it, by the name of the command.
 func Making(list List, existed map[string]bool, ran []string) []string {

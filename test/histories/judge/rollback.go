@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // Restored says what a rollback to a run got wrong, from the tree that it found to the
@@ -139,8 +140,18 @@ func (h *History) alike(to int, p string, must, is Leaf) bool {
 	if to > 0 && (h.inPart(p) || h.handsAt(p, h.at(to)+1) || len(h.repaired(p, h.at(to)+1)) > 0) {
 		must.Mtime, is.Mtime = 0, 0
 	}
+	if is.Links == "" && h.dressedByName(must) {
+		must.Mode, must.UID, must.GID = is.Mode, is.UID, is.GID
+	}
 	must.Links, is.Links = "", ""
 	return must == is
+}
+
+// dressedByName tells whether a step was ever about the metadata of another name of a file.
+func (h *History) dressedByName(l Leaf) bool {
+	return slices.ContainsFunc(h.ever, func(s Step) bool {
+		return s.Verb == "META" && slices.Contains(strings.Fields(l.Links), s.Path())
+	})
 }
 
 // ListAt is what is declared after a run; nothing at the origin.

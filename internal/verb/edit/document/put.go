@@ -54,15 +54,16 @@ func (d Document) replaced(text string, root *node, trail []hop, key []step.KeyP
 // added inserts a missing value: at its old place if that is known, otherwise at the place of a new
 // value.
 func (d Document) added(text string, root *node, trail []hop, key []step.KeyPart, to image.Region) (string, error) {
-	source := ""
+	source := d.write(to.Text, nil)
 	if to.Source != nil {
 		if old, ok := d.restored(text, root, key, to.Source.Cut); ok {
-			if after, err := d.checked(root, d.reworded(old, key, to.Source.Text), key, to.Text); err == nil {
-				return after, nil
+			for _, words := range []string{to.Source.Text, source} { // the value can be a new one in its old place
+				if after, err := d.checked(root, d.reworded(old, key, words), key, to.Text); err == nil {
+					return after, nil
+				}
 			}
 		}
 	}
-	source = d.write(to.Text, nil)
 	after, err := d.insert(text, root, trail, key, source)
 	if err != nil {
 		return "", err
