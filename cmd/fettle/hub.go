@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
 	"fettle.dev/fettle/internal/compile/limited"
+	"fettle.dev/fettle/internal/fleet/bus/line"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/notify"
@@ -75,14 +78,41 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			}
 			defer func() { _ = h.Close() }()
 			go new(thrift).keep(ctx)
+			log.SetOutput(&seldomLog{warn: r.Warn}) // net/http reports each failed handshake
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
-				Free:    freeAt,
-				Program: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
-				Ready:   func(api, bus net.Addr) { r.Ready(api, bus) },
+				Free: freeAt, Descriptors: descriptors(), Program: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
+				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
 	}
+}
+
+// descriptors returns how many files this process may have open, or 0 if that is unknown.
+func descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return int(min(limit.Cur, 1<<20))
+}
+
+// seldomLog is the output of the standard logger, which libraries use for errors that any client
+// can cause.
+type seldomLog struct {
+	warn   func(string)
+	mu     sync.Mutex
+	seldom line.Seldom
+}
+
+// Write logs one message a minute.
+func (l *seldomLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text := l.seldom.Next(string(bytes.TrimSpace(p)), time.Now()); text != "" {
+		l.warn(text)
+	}
+	return len(p), nil
 }
 
 // freeAt returns the space on the file system of a directory, in bytes.

@@ -50,6 +50,10 @@ type Config struct {
 	// have the same one; nil is one of its own.
 	Turnstile *Turnstile
 
+	// Budget limits the connections of agents, those included that have not authenticated; the
+	// zero value has no limit.
+	Budget line.Budget
+
 	MaxConnections int           // 0 is 50,000
 	Ping           time.Duration // how often is looked whether an agent said anything, which is gone when the fourth look finds nothing; 0 is 20 s
 	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once

@@ -98,7 +98,7 @@ func (s *Server) open() (err error) {
 		return fmt.Errorf("cannot listen for agents: %w", err)
 	}
 	go func() {
-		_ = s.door.Serve(tls.NewListener(s.listener, s.versions().Accept(strict(s.config.TLS, nil))))
+		_ = s.door.Serve(tls.NewListener(s.config.Budget.Limit(s.listener, s.warn), s.versions().Accept(strict(s.config.TLS, nil))))
 	}()
 	return nil
 }

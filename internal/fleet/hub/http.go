@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/bus/line"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/smallfile"
@@ -36,11 +37,13 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	far := api.Server(h.routes())
+	far := api.Server(limited(h.routes()))
+	far.ConnContext = line.InContext
 	far.TLSConfig = trust.ServerTLS(h.keys.TLS, h.now)
 	far.TLSConfig.GetConfigForClient = h.turnstile.Admit
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return far.ServeTLS(l, "", "") })
+	https, _ := budgets(h.conf.Descriptors)
+	g.Go(func() error { return far.ServeTLS(https.Limit(l, h.warn), "", "") })
 	servers := []*http.Server{far}
 	if h.conf.Socket != "" {
 		near := api.Server(h.routes())
@@ -82,7 +85,7 @@ func (h *Hub) routes() http.Handler {
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, h.giver)
-	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.gate.Authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID, MayChange: h.MayChange})
+	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID, MayChange: h.MayChange})
 	return mux
 }
 

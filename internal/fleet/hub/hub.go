@@ -48,6 +48,8 @@ type Config struct {
 	// Free tells how many bytes are free where a folder is, and how many there are. nil
 	// is not known.
 	Free func(dir string) (free, all uint64, err error)
+	// Descriptors is how many files this process may have open; 0 is 65,536.
+	Descriptors int
 	// Version is that of this program.
 	Version string
 	// Warn is told what went wrong and goes on; Ready once, when agents are served.
@@ -207,9 +209,10 @@ func (h *Hub) startBus(ctx context.Context) error {
 		return err
 	}
 	conf := trust.BusTLS(h.keys.TLS, h.now)
+	_, agents := budgets(h.conf.Descriptors)
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.conf.Warn,
-		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile,
+		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile, Budget: agents,
 		Broke: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)

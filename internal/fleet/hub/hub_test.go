@@ -41,6 +41,8 @@ type world struct {
 	stop func()
 	api  string
 	warn []string
+
+	descriptors int // that the hub may have open; 0 is many
 }
 
 func newWorld(t *testing.T) *world {
@@ -105,7 +107,7 @@ func (w *world) start() {
 			Files: w.host, Dir: filepath.Join(w.dir, "hub"), Compile: compiler{}, Now: time.Now,
 			Socket: filepath.Join(w.dir, "hub.sock"), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Warn:  func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) },
-			Ready: func(net.Addr, net.Addr) { close(ready) },
+			Ready: func(net.Addr, net.Addr) { close(ready) }, Descriptors: w.descriptors,
 		})
 	}()
 	select {

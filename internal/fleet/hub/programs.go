@@ -65,7 +65,7 @@ func (h *Hub) onProgrammed(key string, p assign.Programmed, rev uint64, gone boo
 
 // takeFile keeps a file of a program, for an administrator, and tells its name.
 func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
-	who, err := h.gate.Authenticate(r)
+	who, err := h.authenticate(r)
 	if err != nil || who.Name == "" {
 		refuseFile(w, http.StatusUnauthorized, "Who asks is not known", "a login says it", "Log in: fettle login URL")
 		return

@@ -114,14 +114,13 @@ func (d *Door) Serve(l net.Listener) error {
 		}
 	}
 	for wait := time.Duration(0); ; {
-		begin, free, ok := d.config.Turnstile.enter(d.done)
+		free, ok := d.config.Turnstile.enter(d.done)
 		if !ok {
 			return nil
 		}
 		c, err := l.Accept()
 		if err == nil {
 			wait = 0
-			begin()
 			d.came.Add(1)
 			go d.greet(c, free)
 			continue
@@ -139,9 +138,14 @@ func (d *Door) Serve(l net.Listener) error {
 
 // greet is the handshake. It has a goroutine of its own, so that what reads on is a new one
 // whose stack never had to be large. Who gave up while it waited is not worth one.
-func (d *Door) greet(c net.Conn, free func()) {
-	defer free()
+func (d *Door) greet(c net.Conn, had func()) {
 	defer d.came.Add(-1)
+	free, err := d.config.Turnstile.turn(c, had)
+	if err != nil {
+		_ = c.Close()
+		return
+	}
+	defer free()
 	if epoll.HungUp(socketOf(c)) || d.config.Most > 0 && d.Open()+int(d.came.Load()) > d.config.Most {
 		_ = c.Close()
 		return
@@ -150,6 +154,9 @@ func (d *Door) greet(c net.Conn, free func()) {
 	if err != nil {
 		_ = c.Close()
 		return
+	}
+	if b := BoundedOf(c); b != nil {
+		b.Authenticated()
 	}
 	d.letIn(c, id)
 }

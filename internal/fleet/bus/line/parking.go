@@ -18,7 +18,11 @@ func socketOf(c net.Conn) epoll.Socket {
 	if !ok {
 		return nil
 	}
-	file, ok := t.NetConn().(*net.TCPConn)
+	below := t.NetConn()
+	if b, ok := below.(*Bounded); ok {
+		below = b.Conn
+	}
+	file, ok := below.(*net.TCPConn)
 	if !ok {
 		return nil
 	}

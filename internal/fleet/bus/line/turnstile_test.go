@@ -1,6 +1,7 @@
 package line
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -33,7 +34,7 @@ func TestTurnstile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
 		close(over)
-		s := &Turnstile{make(chan struct{}, 2), 100 * time.Millisecond}
+		s := newTurnstile(2, 100*time.Millisecond)
 		for range 5 {
 			if _, err := try(s, over); !errors.Is(err, errOver) {
 				t.Fatal(err)
@@ -55,5 +56,33 @@ func TestTurnstile(t *testing.T) {
 		}
 		close(stuck)
 		synctest.Wait()
+	})
+}
+
+// One address has a quarter of the handshakes; another address finds a slot at once.
+func TestTurnstileOfOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTurnstile(8, time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		admitted := 0
+		for range 8 {
+			if _, err := s.admit(ctx, place("192.0.2.1")); err == nil {
+				admitted++
+			}
+		}
+		if admitted != 2 {
+			t.Errorf("one address has %d of 8 handshakes", admitted)
+		}
+		free, err := s.admit(t.Context(), place("192.0.2.2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		free()
+		time.Sleep(passFor)
+		synctest.Wait()
+		if len(s.all) != 0 || len(s.slots) != 0 {
+			t.Errorf("all have ended, and %d addresses and %d slots remain", len(s.all), len(s.slots))
+		}
 	})
 }

@@ -1,0 +1,137 @@
+package hub_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// idle opens n connections from an address, which send nothing, and returns those that the hub
+// keeps. A connection above a limit ends at once.
+func (w *world) idle(from, to string, n int) (kept []net.Conn) {
+	w.t.Helper()
+	for range n {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: time.Minute}).DialContext(w.t.Context(), "tcp", to)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() { _ = c.Close() })
+		_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		if _, err := c.Read(make([]byte, 1)); isTimeout(err) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+func isTimeout(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
+}
+
+// login returns a client of a new user, with an open connection that has authenticated.
+func (w *world) login(name string) *client.Client {
+	w.t.Helper()
+	w.ask("POST", "/v1/people", document.PersonRequest{Name: name, Roles: []string{"read"}}, &document.Done{})
+	var login document.NewLogin
+	w.ask("POST", "/v1/people/"+name+"/login", document.LoginRequest{}, &login)
+	authority, err := client.Authority(w.t.Context(), w.api)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c, err := client.New(client.Login{Hub: w.api, Token: login.Secret, Authority: authority})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := c.WhoAmI(w.t.Context()); err != nil {
+		w.t.Fatalf("%s cannot log in: %v", name, err)
+	}
+	return c
+}
+
+// Idle connections from one address get a quarter of the connections for strangers, so a new
+// client of another address is served. From many addresses they get all of these; a connection
+// that has authenticated, the socket and git are not affected, and after a while idle connections
+// end.
+func TestIdleConnections(t *testing.T) {
+	w := newWorld(t)
+	w.descriptors = 130 // 24 for HTTPS, 12 of them for strangers, 3 of them for one address
+	w.commit(map[string]string{"fettle.hcl": "target_group \"all\" { labels = {} }\n"})
+	w.birth()
+	w.start()
+	ann := w.login("ann")
+	api := strings.TrimPrefix(w.api, "https://")
+	if n := len(w.idle("127.0.0.2", api, 8)); n != 3 {
+		t.Errorf("one address has %d idle connections", n)
+	}
+	w.login("bob") // from 127.0.0.1, with new connections
+	for i := 3; i < 9; i++ {
+		w.idle(fmt.Sprintf("127.0.0.%d", i), api, 4)
+	}
+	if _, err := ann.WhoAmI(t.Context()); err != nil {
+		t.Errorf("a connection that has authenticated: %v", err)
+	}
+	w.ask("GET", "/v1/status", nil, &struct{}{})
+	w.commit(map[string]string{"fettle.hcl": "target_group \"all\" { labels = {} }\n# new\n"})
+	w.awaitCommit()
+	until(t, "a new connection after the idle ones have ended", func() (error, bool) {
+		_, err := client.Authority(t.Context(), w.api)
+		return err, err == nil
+	})
+}
+
+// awaitCommit waits until the hub has fetched the newest commit.
+func (w *world) awaitCommit() {
+	w.t.Helper()
+	head, err := exec.CommandContext(w.t.Context(), "git", "-C", w.repo, "rev-parse", "HEAD").Output()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	until(w.t, "the newest commit", func() (string, bool) {
+		mirrors, _ := filepath.Glob(filepath.Join(w.dir, "hub", "mirror", "*"))
+		return fmt.Sprint(mirrors), slices.ContainsFunc(mirrors, func(dir string) bool {
+			return exec.CommandContext(w.t.Context(), "git", "--git-dir", dir, "cat-file", "-e", strings.TrimSpace(string(head))).Run() == nil
+		})
+	})
+}
+
+// A connection without authentication answers one request; a connection with a token answers many.
+func TestStrangersKeepNoConnection(t *testing.T) {
+	w := newWorld(t)
+	w.commit(map[string]string{"fettle.hcl": "\n"})
+	w.birth()
+	w.start()
+	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
+	var login document.NewLogin
+	w.ask("POST", "/v1/people/ann/login", document.LoginRequest{}, &login)
+	for header, want := range map[string]bool{"": true, "Bearer wrong": true, "Bearer " + login.Secret: false} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.api+"/v1/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header != "" {
+			r.Header.Set("Authorization", header)
+		}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		answer, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		transport.CloseIdleConnections()
+		if answer.Close != want {
+			t.Errorf("after %s with %d bytes of a header the connection ends: %v", answer.Status, len(header), answer.Close)
+		}
+	}
+}
