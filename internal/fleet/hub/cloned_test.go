@@ -216,7 +216,9 @@ func TestARestoredHostReports(t *testing.T) {
 		}
 		a.start()
 		s.wait(10 * time.Minute)
+		a.mu.Lock()
 		backup, stood := a.disk.CrashClone(rand.New(rand.NewPCG(1, 1))), maps.Clone(a.stands)
+		a.mu.Unlock()
 		for i := range 5 {
 			s.site.commit("main", s.site.believed, simple(fmt.Sprint("more ", i)))
 			s.wait(10 * time.Minute)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +25,8 @@ type hub struct {
 	mu      sync.Mutex
 	shown   []int
 	given   int
-	lost    bool // its answers do not arrive
-	older   bool // it does not know claims
+	lost    atomic.Bool // its answers do not arrive
+	older   atomic.Bool // it does not know claims
 	request func(context.Context, []byte) ([]byte, error)
 	changes func(up bool)
 }
@@ -46,11 +47,11 @@ func (h *hub) Ask(_ context.Context, _ string, body []byte) ([]byte, error) {
 	}
 	n, _ := strconv.Atoi(c.Value)
 	h.shown = append(h.shown, n)
-	if h.older {
+	if h.older.Load() {
 		return nil, fleet.ErrNoHub
 	}
 	h.given++
-	if h.lost {
+	if h.lost.Load() {
 		return nil, errors.New("no answer")
 	}
 	return json.Marshal(fleet.Claimed{Value: strconv.Itoa(h.given)})
@@ -95,10 +96,10 @@ func TestOnlyTheNewestValueIsShown(t *testing.T) {
 			h, files := &hub{}, newDisk(t)
 			for range 4 {
 				kill := process(h, files.Counted(failsAt(1+dice.IntN(12), dice.IntN(2) == 0)))
-				h.lost = dice.IntN(4) == 0
+				h.lost.Store(dice.IntN(4) == 0)
 				time.Sleep(time.Duration(dice.IntN(4)) * time.Hour)
 				kill()
-				h.lost = false
+				h.lost.Store(false)
 				if dice.IntN(2) == 0 { // else the process was killed, and the host is as before
 					files = files.CrashClone(dice)
 				}
@@ -127,6 +128,8 @@ func TestWhenAnAgentClaims(t *testing.T) {
 		check := func(what string, least, most int) {
 			t.Helper()
 			synctest.Wait()
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			if n := len(h.shown); n < least || n > most {
 				t.Errorf("%s: %d claims: %v", what, n, h.shown)
 			}
@@ -145,7 +148,7 @@ func TestWhenAnAgentClaims(t *testing.T) {
 		h.changes(true)
 		time.Sleep(10 * time.Minute)
 		check("after a connection was lost", 1, 1)
-		h.older = true
+		h.older.Store(true)
 		time.Sleep(24 * time.Hour)
 		check("of a hub that is older", 19, 40)
 	})
@@ -154,13 +157,16 @@ func TestWhenAnAgentClaims(t *testing.T) {
 // An answer that was lost is asked for again, with the same value.
 func TestLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hub{lost: true}
+		h := &hub{}
+		h.lost.Store(true)
 		kill := process(h, newDisk(t))
 		defer func() { kill() }()
 		time.Sleep(time.Minute)
-		h.lost = false
+		h.lost.Store(false)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if n := len(h.shown); n < 3 || h.shown[1] != 0 || h.shown[n-1] == 0 {
 			t.Errorf("shown were %v", h.shown)
 		}
