@@ -344,7 +344,7 @@ func (l sayings) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	if why, route := strings.CutPrefix(text, "Error trying to connect to route ("); route {
 		_, why, _ = strings.Cut(why, "): ")
-		text = "another hub cannot be reached: " + why
+		text = "another hub cannot be reached: " + why + refusedHint(why)
 	}
 	l.s.heard(text)
 	l.once(text)

@@ -53,6 +53,16 @@ func (s *Server) heard(text string) {
 	}
 }
 
+// refusedHint explains the alert of another hub that does not accept the certificate of this hub.
+func refusedHint(why string) string {
+	for _, alert := range []string{"bad certificate", "revoked certificate", "certificate revoked", "expired certificate", "certificate expired"} {
+		if strings.Contains(why, "remote error: tls: ") && strings.Contains(why, alert) {
+			return ". The other hub refuses the certificate of this hub. See at the other hub whether this one was retired: fettle hub list. A retired hub can be removed: systemctl disable --now fettle-hub"
+		}
+	}
+	return ""
+}
+
 // plain says in plain words what the server says of a disk that is full or may not be written.
 // All buckets and logs say the same then.
 func plain(text string) string {
@@ -61,8 +71,20 @@ func plain(text string) string {
 			return "the store cannot write its files: " + why
 		}
 	}
-	if strings.Contains(text, "will be DISABLED") {
-		return "the store cannot write its files, and stops"
+	for _, e := range explained {
+		if strings.Contains(text, e.has) {
+			return e.means
+		}
 	}
 	return text
+}
+
+// explained are messages of the NATS server with their meaning for an operator.
+var explained = [...]struct{ has, means string }{
+	{"will be DISABLED", "the store cannot write its files, and stops"},
+	{"JetStream cluster no metadata leader", "the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
+	{"has NO quorum", "the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
+	{"has no quorum", "the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
+	{"Slow Consumer", "another hub or this hub reads too slowly and was disconnected. It connects again by itself"},
+	{"Stale Connection", "another hub did not answer for several seconds and was disconnected. It connects again by itself"},
 }

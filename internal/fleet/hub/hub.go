@@ -144,6 +144,16 @@ func (h *Hub) warn(text string) {
 	}
 }
 
+// warnOfBus logs a message of the bus, except on a retired hub: the other hubs disconnect a
+// retired hub, and many messages result.
+func (h *Hub) warnOfBus(text string) {
+	select {
+	case <-h.dismissed:
+	default:
+		h.warn(text)
+	}
+}
+
 // open opens the folder and starts the bus. Agents that connect from then on are
 // answered when serve has been called.
 func (h *Hub) open(ctx context.Context) (err error) {
@@ -211,7 +221,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	conf := trust.BusTLS(h.keys.TLS, h.now)
 	_, agents := budgets(h.conf.Descriptors)
 	h.bus, err = h.edge.bus(ctx, bus.Config{
-		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.conf.Warn,
+		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warnOfBus,
 		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile, Budget: agents,
 		Broke: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {

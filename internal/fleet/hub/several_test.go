@@ -221,6 +221,7 @@ func TestSeveralHubs(t *testing.T) {
 			return d, err == nil && d.Target.Connected
 		})
 	}
+	w.agree("/v1/modules")
 	// The leader goes while a commit is given out.
 	web := &sharer{t: t, id: id2, link: link2}
 	rule := document.AskPolicyRequest{What: fleet.AskCertificate, Answer: fleet.Allow, Select: []string{"web*"}, Names: []string{"*.example.org"}}
