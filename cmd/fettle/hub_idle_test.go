@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -114,8 +115,8 @@ func (h *idleHub) answers() error {
 
 // socket asks through root's socket.
 func (h *idleHub) socket() error {
-	c := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, Dial: func(string, string) (net.Conn, error) {
-		return net.Dial("unix", filepath.Join(h.dir, "socket"))
+	c := http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(h.dir, "socket"))
 	}}}
 	answer, err := c.Get("http://hub/v1/status")
 	if err != nil {
