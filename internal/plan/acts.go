@@ -25,7 +25,7 @@ func (m *maker) act(s step.Step) {
 	}
 	why := "notified by " + names(cause)
 	if p, ok := m.pending(a); ok && !m.acted[a] {
-		due := m.stillTold(a, p.Cause)
+		due := m.stillTold(p)
 		if len(cause) == 0 {
 			why = "still pending from run " + strconv.Itoa(p.Run)
 		}
@@ -92,24 +92,23 @@ func (m *maker) pending(a addr.Addr) (journal.PendingAct, bool) {
 	return journal.PendingAct{}, false
 }
 
-// stillTold are those of the causes of a pending action that notify it in the wanted
-// list too. With more of the list to come they are all that were.
-func (m *maker) stillTold(a addr.Addr, causes []addr.Addr) []addr.Addr {
+// stillTold are the causes of a pending action without those whose edge was removed from the
+// repository since. A run that removed an edge itself still notified the action through it:
+// the recorded step has no such edge, and the cause remains. With more of the list to come
+// all causes remain.
+func (m *maker) stillTold(p journal.PendingAct) []addr.Addr {
 	if m.in.More {
-		return causes
+		return p.Cause
 	}
-	var out []addr.Addr
+	then, now := parse(p.Step).All("on"), []string{}
 	for _, s := range m.in.Wanted {
-		if s.Verb != step.Act || s.Addr() != a {
-			continue
-		}
-		for _, on := range s.All("on") {
-			if contains(causes, addr.Addr(on)) {
-				out = union(out, []addr.Addr{addr.Addr(on)})
-			}
+		if s.Verb == step.Act && s.Addr() == p.Addr {
+			now = append(now, s.All("on")...)
 		}
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(p.Cause), func(a addr.Addr) bool {
+		return slices.Contains(then, string(a)) && !slices.Contains(now, string(a))
+	})
 }
 
 // untoldActs drops what is pending and nothing notifies any more: its edge was taken

@@ -68,7 +68,7 @@ func (r rules) Irreversible(s step.Step, from, to image.Image) string {
 //	-- NAME/acts --      ACT steps of the list in force
 //	-- NAME/observed --  ADDRESS blank IMAGE as JSON
 //	-- NAME/failed --    ADDRESS blank text
-//	-- NAME/pending --   ADDRESS blank CAUSE
+//	-- NAME/pending --   ADDRESS blank CAUSE; its step is the one of acts
 //	-- NAME/goal --      as applied; a rollback to run 1
 //	-- NAME/before --    as observed: what runs after the goal found
 //	-- NAME/has --       ADDRESS: what the host has, for suggestions
@@ -135,7 +135,13 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 		in.Failed[addr.Addr(a)] = fmt.Errorf("%s", text)
 	}
 	for a, cause := range pairs(get("pending")) {
-		in.Applied.Pending = append(in.Applied.Pending, journal.PendingAct{Addr: addr.Addr(a), Run: 2, Cause: []addr.Addr{addr.Addr(cause)}})
+		p := journal.PendingAct{Addr: addr.Addr(a), Run: 2, Cause: []addr.Addr{addr.Addr(cause)}}
+		for _, s := range in.AppliedList {
+			if s.Addr() == p.Addr {
+				p.Step = s.String()
+			}
+		}
+		in.Applied.Pending = append(in.Applied.Pending, p)
 	}
 	if goal, ok := parts[name+"/goal"]; ok {
 		in.Operation = journal.OpRollback
