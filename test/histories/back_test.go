@@ -16,10 +16,11 @@ func (p *player) rollback(word string) *verdict {
 		return nil
 	}
 	before := p.tree
+	p.ran()
 	r := p.fettle(0, "rollback", strconv.Itoa(to), "--yes", "--cross-irreversible")
 	p.tree = p.look()
 	if r.Run > 0 {
-		p.h.ActsBack(to)
+		p.h.ActsBack(to, p.ran())
 	}
 	if r.Exit == 0 && r.Run == 0 {
 		return first(wrong("a rollback that had nothing to do", judge.Same("rollback", before, p.tree)), wrong("rollback", p.h.Restored(to, before, p.tree)))
@@ -64,7 +65,7 @@ func (p *player) skipping(to int, was report) *verdict {
 		return first(wrong("a refusal changes nothing", judge.Same("refused", before, p.tree)), &verdict{rule: "a rollback that skips is refused", text: was.text + r.text})
 	}
 	p.saw["rollback skipping"]++
-	p.h.ActsBack(to)
+	p.h.ActsBack(to, p.ran())
 	p.h.Add(judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to), Plan: r.Changes})
 	return p.common(nil, before)
 }

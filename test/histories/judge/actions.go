@@ -74,11 +74,12 @@ func (h *History) ActsAfter(list List, failed []string, succeeded bool) {
 	}
 }
 
-// ActsBack notes that a rollback to a run forgets the actions that are due and not in its list.
-func (h *History) ActsBack(to int) {
+// ActsBack removes due actions that a rollback to a run executed, and due actions that are not
+// in the list of that run.
+func (h *History) ActsBack(to int, ran []string) {
 	list := h.ListAt(to)
 	for name, line := range h.Acts.Due {
-		if !slices.ContainsFunc(list, func(s Step) bool { return s.Line == line }) {
+		if slices.Contains(ran, name) || !slices.ContainsFunc(list, func(s Step) bool { return s.Line == line }) {
 			delete(h.Acts.Due, name)
 		}
 	}

@@ -97,6 +97,27 @@ func (l List) Reaches(p string) bool {
 	return false
 }
 
+// decides returns true if the list defines the content of a path. The purge of a directory
+// does not include the content of a directory in it that has its own step.
+func (l List) decides(p string) bool {
+	for _, s := range l {
+		q := s.Path()
+		if q == "" || p != q && !(s.whole() && below(p, q)) {
+			continue
+		}
+		if p == q || s.Attr["purge"] != "true" || !l.declares(childOn(q, p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// childOn is the path directly in dir on the way to p.
+func childOn(dir, p string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(p, dir+"/"), "/")
+	return path.Join(dir, name)
+}
+
 // declares tells whether the list has a step for a path or for something in it.
 func (l List) declares(p string) bool {
 	for _, s := range l {

@@ -91,7 +91,7 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 // and failed before it changed the path makes no difference.
 func (h *History) released(p string) bool {
 	for _, r := range slices.Backward(h.Runs) {
-		if !r.List.Reaches(p) {
+		if !r.List.decides(p) {
 			return true
 		}
 		if r.Before[p] != r.After[p] {
