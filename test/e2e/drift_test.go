@@ -14,6 +14,22 @@ nftables "main" {
     table inet fettle {
       set blocked {
         type ipv4_addr
+        elements = { 198.51.100.1, 198.51.100.2 }
+      }
+      set networks {
+        type ipv4_addr
+        flags interval
+        auto-merge
+        elements = { 10.0.0.0/24, 10.2.0.1-10.2.0.9 }
+      }
+      set recent {
+        type ipv4_addr
+        timeout 1h
+        elements = { 198.51.100.9 }
+      }
+      map targets {
+        type inet_service : ipv4_addr
+        elements = { 80 : 192.0.2.1, 443 : 192.0.2.2 }
       }
       chain input {
         type filter hook input priority filter; policy accept;
@@ -50,6 +66,9 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 		{"nft insert rule inet fettle input accept", "exec:load-nftables"},
 		{"nft delete table ip other", "exec:load-nftables"},
 		{"nft flush chain inet fettle input", "exec:load-nftables"},
+		{"nft delete element inet fettle blocked '{ 198.51.100.2 }'", "exec:load-nftables"},
+		{"nft flush set inet fettle networks", "exec:load-nftables"},
+		{"nft delete element inet fettle targets '{ 443 : 192.0.2.2 }'", "exec:load-nftables"},
 	} {
 		m.Run(t, "sh", "-c", hand.command)
 		m.says(m.fettle(changes, "drift"), hand.shown)
@@ -60,8 +79,8 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 	m.want("drift1", "hostname")
 	m.want("1", "sh", "-c", "nft list ruleset | grep -c blocked.counter")
 
-	// What counts packets, elements that programs add, and tables of other programs are no drift.
-	m.Run(t, "sh", "-c", "nft add element inet fettle blocked '{ 192.0.2.1 }'; nft add table inet foreign; ping -c1 127.0.0.1 >/dev/null 2>&1; true")
+	// What counts packets, elements that programs add or that expire, and tables of other programs are no drift.
+	m.Run(t, "sh", "-c", "nft add element inet fettle blocked '{ 192.0.2.1 }'; nft add element inet fettle networks '{ 10.0.1.0/24 }'; nft flush set inet fettle recent; nft add table inet foreign; ping -c1 127.0.0.1 >/dev/null 2>&1; true")
 	m.fettle(asWanted, "drift")
 
 	m.ruleThatLoadsOnlyHere()

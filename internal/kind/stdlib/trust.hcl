@@ -1,6 +1,6 @@
 # What is trusted and what is let through.
 define "nftables" {
-  description = "The firewall: /etc/nftables.conf, which nft must accept before it is in place, loaded at once and at each boot. Declare one state for each host. An error can lock you out, so a run that changes it is undone unless you confirm it. A ruleset that was flushed or changed by hand is drift and is loaded again: the tables of the file are compared without counters and without the elements of named sets; tables of other programs are not compared. Undone partly: the file, the package, and the rules of the file; rules that were loaded by hand before are not restored."
+  description = "The firewall: /etc/nftables.conf, which nft must accept before it is in place, loaded at once and at each boot. Declare one state for each host. An error can lock you out, so a run that changes it is undone unless you confirm it. A ruleset that was flushed or changed by hand is drift and is loaded again: the tables of the file are compared without counters, and the named sets and maps of the file must contain its elements. Elements that programs add, sets with timeouts or the flag dynamic, and tables of other programs are not compared. Undone partly: the file, the package, and the rules of the file; rules that were loaded by hand before are not restored."
   main        = "name"
 
   variable "name" {
@@ -45,7 +45,8 @@ define "nftables" {
   # The guard only reads the host, and it needs the host's network namespace: it loads the file
   # in a network namespace of its own and compares the tables that result. Where the file cannot
   # be loaded there, such as with iif of an interface that only the host has, or without the right to make
-  # a namespace, it only asks for the tables that the file names.
+  # a namespace, it only asks for the tables that the file names. The awk program prints a command for each
+  # named set and map, which fails if one of its elements is missing.
   exec "load" {
     name    = "load-nftables"
     command = ["systemctl", "reload", "nftables.service"]
@@ -59,7 +60,16 @@ define "nftables" {
       fi
       test -n "$tables" || exit 0
       have=$(printf '%s\n' "$tables" | eval "$all" 2>/dev/null) || exit 1
-      test -z "$want" || test "$want" = "$have"
+      test -z "$want" && exit 0
+      test "$want" = "$have" || exit 1
+      unshare --net sh -c 'nft -f "$1" && nft -s list ruleset' load "$1" | awk '
+        /^table / { table = $2 " " $3 }
+        /^\t(set|map) / { name = $2; all = ""; on = 0; skip = 0 }
+        /^\t\t(flags .*(dynamic|timeout)|timeout )/ { skip = 1 }
+        /^\t\telements = / { on = 1; sub(/^\t\telements = /, "") }
+        /^\t}/ { if (on && !skip) print "get element " table " " name " " all; on = 0 }
+        on { all = all $0 " " }
+      ' | nft -f - >/dev/null 2>&1
     EOT
     , "load", "/etc/nftables.conf"]
     guard_network = true
