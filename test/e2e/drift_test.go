@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/test/hosts"
@@ -131,8 +133,34 @@ func (m *machine) restartLoop() {
 		m.says(m.fettle(changes, "plan"), "restarting -> active", "journalctl -u shop.service")
 		m.says(m.fettle(asWanted, "apply", "--yes"), "unit:shop.service")
 	}
+	if os.Getenv("FETTLE_LONG") != "" {
+		m.slowLoop()
+	}
 	m.Run(m.t, "rm", "/run/broken")
 	m.fettle(asWanted, "apply", "--yes")
 	m.fettle(asWanted, "drift")
 	m.want("active", "systemctl", "is-active", "shop.service")
+}
+
+// slowLoop has failures that are more than half a minute apart. The loop is still found after the
+// unit has run for more than a minute.
+func (m *machine) slowLoop() {
+	m.t.Helper()
+	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", strings.Replace(loops, "sleep 2.2", "sleep 35; test ! -e /run/slow || sleep 100", 1), 0o755)
+	m.Run(m.t, "systemctl", "daemon-reload")
+	m.Run(m.t, "systemctl", "restart", "shop.service")
+	shown := func(property string) string {
+		return strings.TrimSpace(m.Run(m.t, "systemctl", "show", "-P", property, "shop.service"))
+	}
+	m.awaitLong("three slow restarts", func() bool { return shown("NRestarts") == "3" })
+	m.Run(m.t, "touch", "/run/slow")
+	m.awaitLong("a minute without a restart", func() bool {
+		up := "test $(($(cut -d. -f1 /proc/uptime) * 1000000 - $(systemctl show -P InactiveExitTimestampMonotonic shop.service))) -gt 61000000"
+		return m.Exec("sh", "-c", up).ExitCode == 0
+	})
+	if shown("NRestarts") != "3" {
+		m.t.Fatal("it restarted once more")
+	}
+	m.says(m.fettle(changes, "drift"), "found restarting -> expected active", "journalctl -u shop.service")
+	m.says(m.fettle(asWanted, "apply", "--yes"), "unit:shop.service")
 }

@@ -82,7 +82,9 @@ func (u *units) Unit(ctx context.Context, name string) (image.Unit, error) {
 	if err != nil {
 		return image.Unit{}, err
 	}
-	return u.image(name, p), nil
+	i := u.image(name, p)
+	i.Restarting = i.Restarting || u.failsSlowly(ctx, name, p)
+	return i, nil
 }
 
 func (u *units) image(name string, p props) image.Unit {
