@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,11 +15,12 @@ const claimsFile = "docs/fleet-security.md"
 
 var (
 	namedTest = regexp.MustCompile("`([a-z0-9]+)\\.(Test[A-Za-z0-9]+)(/[a-z0-9-]+)?`")
+	partOf    = regexp.MustCompile(`(?m)^- \*\*([A-Z][a-z]+):\*\*`)
 	declared  = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
 )
 
-// TestSecurityClaims: each row about a threat names tests, and each named test exists in the
-// package of that name.
+// TestSecurityClaims: each threat has its protection, its limits and tests, and each named test
+// exists in the package of that name.
 func TestSecurityClaims(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("../..", claimsFile))
 	if err != nil {
@@ -60,36 +62,71 @@ func declaredTests(root string) (map[string]bool, error) {
 	return out, err
 }
 
-// claimProblems returns the rows without a test, and the named tests that do not exist.
+// threatParts are the parts of each threat, in this order.
+var threatParts = []string{"Protection", "Limits", "Tests"}
+
+// claimProblems returns the threats without protection, limits or tests, and the named tests
+// that do not exist. A section is a threat if its heading has four marks or it has one of the parts.
 func claimProblems(text string, tests map[string]bool) (out []string) {
-	shown := false // the present table has a column of tests
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "|") {
-			shown = false
+	threats := 0
+	for _, section := range strings.Split("\n"+text, "\n#") {
+		heading, body, _ := strings.Cut(section, "\n")
+		name, threat := strings.TrimLeft(heading, "# "), strings.HasPrefix(heading, "### ")
+		parts := partOf.FindAllStringSubmatchIndex(body, -1)
+		if !threat && len(parts) == 0 {
 			continue
 		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		last := strings.TrimSpace(cells[len(cells)-1])
-		switch {
-		case last == "shown by":
-			shown = true
-		case !shown || strings.Trim(last, "-: ") == "":
-		case !namedTest.MatchString(last):
-			out = append(out, "no test shows this: "+strings.TrimSpace(cells[0]))
+		threats++
+		var names []string
+		for _, p := range parts {
+			names = append(names, body[p[2]:p[3]])
 		}
-		for _, m := range namedTest.FindAllStringSubmatch(line, -1) {
-			if name := m[1] + "." + m[2]; !tests[name+m[3]] && !slices.Contains(out, name) {
-				out = append(out, "this test does not exist: "+name+m[3])
-			}
+		switch {
+		case !slices.Equal(names, threatParts):
+			out = append(out, fmt.Sprintf("%s: the parts are %q instead of %q", name, names, threatParts))
+		case strings.TrimSpace(body[parts[0][1]:parts[1][0]]) == "" || strings.TrimSpace(body[parts[1][1]:parts[2][0]]) == "":
+			out = append(out, "a part is empty: "+name)
+		case !namedTest.MatchString(body[parts[2][1]:]):
+			out = append(out, "no test shows this: "+name)
+		}
+	}
+	if threats == 0 {
+		out = append(out, "the page describes no threat")
+	}
+	return append(out, missingTests(text, tests)...)
+}
+
+// missingTests returns a problem for each named test that does not exist.
+func missingTests(text string, tests map[string]bool) (out []string) {
+	for _, m := range namedTest.FindAllStringSubmatch(text, -1) {
+		if name := m[1] + "." + m[2] + m[3]; !tests[name] {
+			out = append(out, "this test does not exist: "+name)
 		}
 	}
 	return out
 }
 
 func TestClaimProblems(t *testing.T) {
-	text := "| threat | shown by |\n|---|---|\n| a | `x.TestA` |\n| b | none |\n| c | `x.TestC`, `x.TestScripts/s` |\n\n| who | can |\n|---|---|\n| d | e |\n"
-	got := claimProblems(text, map[string]bool{"x.TestA": true, "y.TestC": true, "x.TestScripts/s": true})
-	if want := []string{"no test shows this: b", "this test does not exist: x.TestC"}; !slices.Equal(got, want) {
-		t.Errorf("%q instead of %q", got, want)
+	threat := func(name, protection, limits, tests string) string {
+		return "#### " + name + "\n\n- **Protection:** " + protection + "\n- **Limits:** " + limits + "\n- **Tests:** " + tests + "\n\n"
+	}
+	exist := map[string]bool{"x.TestA": true, "y.TestC": true, "x.TestScripts/s": true}
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"# page\n\n" + threat("a", "p", "l", "`x.TestA`,\n  `x.TestScripts/s`") + "## other\n\ntext\n", nil},
+		{threat("a", "p", "l", "`x.TestA`") + threat("b", "p", "l", "none"), []string{"no test shows this: b"}},
+		{threat("b", "p `x.TestA`", "l", ""), []string{"no test shows this: b"}},
+		{threat("b", "p", "", "`x.TestA`"), []string{"a part is empty: b"}},
+		{threat("c", "p", "l", "`x.TestA`, `x.TestC`, `x.TestScripts/t`"), []string{"this test does not exist: x.TestC", "this test does not exist: x.TestScripts/t"}},
+		{"#### d\n\n- **Protection:** p\n- **Limits:** l\n", []string{`d: the parts are ["Protection" "Limits"] instead of ["Protection" "Limits" "Tests"]`}},
+		{"#### e\n\ntext\n", []string{`e: the parts are [] instead of ["Protection" "Limits" "Tests"]`}},
+		{"## f\n\n- **Protection:** p\n", []string{`f: the parts are ["Protection"] instead of ["Protection" "Limits" "Tests"]`}},
+		{"# page\n\n| threat | shown by |\n", []string{"the page describes no threat"}},
+	} {
+		if got := claimProblems(c.text, exist); !slices.Equal(got, c.want) {
+			t.Errorf("%q: found %q, want %q", c.text, got, c.want)
+		}
 	}
 }
