@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"fettle.dev/fettle/internal/repo"
-	"fettle.dev/fettle/test/needs"
 )
 
 // rawTree writes a tree object that git itself would refuse to make.
@@ -263,35 +261,6 @@ func TestInTree(t *testing.T) {
 			t.Errorf("%s -> %s: %v", c.path, c.target, got)
 		}
 	}
-}
-
-func TestForeignOwner(t *testing.T) {
-	needs.Root(t)
-	t.Setenv("SUDO_UID", "")
-	g, first, _ := twoCommits(t)
-	err := filepath.Walk(g.dir, func(p string, _ os.FileInfo, err error) error {
-		return joinErr(err, os.Lchown(p, 4242, 4242))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Named outright, it is trusted as it is; git's own check is not asked.
-	r := g.open()
-	if _, info := at(t, r, "v1"); info.Commit != first {
-		t.Errorf("%+v", info)
-	}
-	if _, info := workTree(t, r); info.Dirty {
-		t.Error("dirty")
-	}
-	// Above a directory of another user, it is not found.
-	mine := g.dir + "/mine"
-	if err := os.Mkdir(mine, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	_, err = repo.Open(context.Background(), mine)
-	wantErr(t, err, "belongs to user 4242", "-C "+g.dir)
-	t.Setenv("SUDO_UID", "4242")
-	open(t, mine)
 }
 
 func TestSubStaysInItsFolder(t *testing.T) {

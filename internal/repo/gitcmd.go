@@ -14,7 +14,7 @@ import (
 // git runs git on one repository. It runs nothing that the repository or its configuration names:
 // no hooks, monitors, filters, helpers, pagers or transports. It uses no configuration of the
 // system or the user, no prompt and no network. The directory is explicit, so git neither searches
-// for it nor checks its owner; findRepository does both.
+// for it nor checks its owner; findRepository and checkOwner do.
 type git struct {
 	exe      string // path of the git program
 	gitDir   string

@@ -61,12 +61,12 @@ func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
 	if err != nil || gitDir == "" {
 		return r, err
 	}
-	if err := checkOwner(gitDir, abs); err != nil {
-		return nil, err
-	}
 	exe, err := exec.LookPath("git")
 	if err != nil {
 		return nil, fmt.Errorf("cannot open repository %q: git is not installed; run: apt-get install git", abs)
+	}
+	if err := checkOwner(exe, gitDir, workTree); err != nil {
+		return nil, err
 	}
 	r.git = &git{exe: exe, gitDir: gitDir, workTree: workTree, silence: r.limits.Silence}
 	r.bare = workTree == ""
@@ -208,11 +208,4 @@ func readShort(file string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, 2*maxPath))
-}
-
-func trimGitDir(gitDir string) string {
-	if filepath.Base(gitDir) == ".git" {
-		return filepath.Dir(gitDir)
-	}
-	return gitDir
 }
