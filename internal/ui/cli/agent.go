@@ -19,18 +19,21 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-const agentLong = `An agent keeps this machine as the hubs of its fleet assign, and goes on doing
-so without them: it fetches, compiles, plans, applies, checks, repairs what
-drifts, and reports. It works on the machine as fettle apply does, with the same
-journal and the same lock, so that fettle status, log, rollback and freeze are
-all there is to know.
+const agentLong = `Runs this machine as a target of a fleet. Its agent applies the configuration
+that the hubs of the fleet assign: it fetches, compiles, plans, applies and
+checks it, repairs drift, and reports. It continues without the hubs.
+
+The agent uses the same journal and the same lock as fettle apply. Therefore
+fettle status, log, rollback and freeze work as without an agent.
 
   fettle agent enrol --hub https://hub.example.org:7440 --token-file -
   systemctl enable --now fettle-agent
 
-Where /etc/fettle/allowed_signers is, in the form of OpenSSH's file of that name,
-nothing is taken but commits that one of its keys signed for this fleet: the top of
-the repository has an empty file fleet-sha256-DIGEST, named by the fleet CA.`
+If /etc/fettle/allowed_signers exists, the agent accepts only commits that a key
+in this file signed for this fleet. The file has the format of the OpenSSH file
+with the same name. A commit is for this fleet if the root directory of the
+repository contains an empty file fleet-sha256-DIGEST. DIGEST is the SHA-256
+digest of the certificate of the fleet CA.`
 
 func newAgent(s *session) *cobra.Command {
 	c := &cobra.Command{
@@ -71,28 +74,28 @@ func newAgentEnrol(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrol --hub URL --token-file FILE",
 		Short: "Enrol this machine in a fleet",
-		Long: `Makes a key on this machine, which never leaves it, and has a hub vouch for it.
-The hub is believed only if the authority behind it is the one that the token
-names. It may be called again after any error, and goes on where it was; while
-somebody has to approve the machine it ends with an error that says so.
+		Long: `Creates a key on this machine, which never leaves it, and requests a certificate
+for the key from a hub. The command trusts the hub only if the token names its
+fleet CA. After any error, run the command again: it continues. Until an
+operator approves the machine, it ends with an error about the missing approval.
 
-A machine on which another repository or target is applied, for example over SSH, is
-not changed: its agent raises an alarm and waits. With --adopt, the first run of the
-agent replaces what is applied. Without --hub, --adopt does so for a machine that is
-enrolled.
+If another repository or target is applied here, for example over SSH, the agent
+does not change the machine: it raises an alarm and waits. With --adopt, the
+first run of the agent replaces the applied state. Without --hub, --adopt does
+this for a machine that is already enrolled.
 
---token-file - reads the token from the standard input. --token puts it where
-every account of the machine can read it.`,
+--token-file - reads the token from standard input. With --token, every account
+of the machine can read the token.`,
 		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file - <token",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.enrol(c.Context(), f) },
 	}
 	c.Flags().StringVar(&f.hub, "hub", "", "the `URL` of a hub")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for the standard input")
-	c.Flags().StringVar(&f.token, "token", "", "the `TOKEN` itself; others can see it while this runs")
-	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the target (default: this host's)")
-	c.Flags().BoolVar(&f.adopt, "adopt", false, "let the agent replace what another repository or target applied here")
-	c.Flags().BoolVar(&f.again, "again", false, "enrol a machine that is enrolled, with a new key and as a new target")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for standard input")
+	c.Flags().StringVar(&f.token, "token", "", "the `TOKEN` itself; other accounts can read it while the command runs")
+	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the target (default: the name of this host)")
+	c.Flags().BoolVar(&f.adopt, "adopt", false, "let the agent replace the applied state of another repository or target")
+	c.Flags().BoolVar(&f.again, "again", false, "enrol an enrolled machine again, with a new key and as a new target")
 	return c
 }
 
@@ -193,7 +196,7 @@ func newAgentStatus(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "Show the assignment of this machine's agent, and the state of its modules",
-		Long:    "Shows what the agent has written down. It asks no hub, and works whether or not the\nagent runs.",
+		Long:    "Shows the state that the agent recorded on this machine. The command does not\ncontact a hub, and the agent does not need to run.",
 		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return s.agentStatus() },

@@ -141,9 +141,9 @@ func newAgentForget(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove a certificate of a service of this machine, with its key",
-		Long: `Removes /etc/fettle/certificates/NAME, and has the agent ask for it no more. The certificate
-is good until it ends all the same: who may have copied it has others refuse it with
-fettle certificate forbid.`,
+		Long: `Removes /etc/fettle/certificates/NAME. The agent no longer requests or renews
+this certificate. The certificate itself remains valid until it expires. If its
+key may have been copied, revoke it with fettle certificate forbid.`,
 		Example: "  sudo fettle agent forget web3.example.org",
 		Args:    args(1, 1),
 		RunE:    func(_ *cobra.Command, a []string) error { return s.agentForget(a[0]) },

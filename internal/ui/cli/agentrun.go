@@ -34,7 +34,7 @@ func newAgentRun(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "run",
 		Short:   "Run the agent of this machine in the foreground",
-		Long:    "What the service fettle-agent runs. A signal ends a run that is under way cleanly:\nthe step is finished or taken back, and the next start goes on.",
+		Long:    "Runs the agent in the foreground, as the service fettle-agent does. A signal\nends a current run cleanly: the agent finishes or undoes the current step. After\nthe next start, the agent continues.",
 		Example: "  sudo systemctl start fettle-agent\n  sudo fettle agent run",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.agentRun(c.Context()) },

@@ -83,8 +83,10 @@ func newAlarmApprove(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "approve DIGEST",
 		Short: "Approve a change that an alarm blocks",
-		Long: `The digest names exactly the targets that it is about: when these have changed by then, it
-is another alarm. An approval counts for a day.`,
+		Long: `Approves the change of an alarm that fettle alarm list shows. The digest
+identifies exactly the targets of the alarm. If these targets change, the alarm
+has a different digest and needs another approval. An approval is valid for one
+day.`,
 		Example: "  fettle alarm approve sha256:2f5c…",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

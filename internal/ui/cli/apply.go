@@ -26,15 +26,15 @@ func (f *runFlags) flags(c *cobra.Command) {
 	f.onFailure = choice{value: "stop", of: []string{"stop", "undo"}}
 	f.onCrash = choice{value: "undo", of: []string{"undo", "finish"}}
 	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "rollback"}}
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
 	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
 	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
-	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep what was done, or rollback")
+	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or rollback")
 }
 
 // arms adds what only a command has whose runs can be armed.
 func (f *runFlags) arms(c *cobra.Command) {
-	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run by itself unless \"fettle confirm\" comes within this `TIME`, for example 60s; 0s never, even if it may lock you out")
+	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run automatically unless \"fettle confirm\" confirms it within this `TIME`, for example 60s; 0s: never undo, even if the run may lock you out")
 	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
 }
 
@@ -65,21 +65,23 @@ func newApply(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
 		Short: "Apply the repository to the machine",
-		Long: `Shows the plan, asks, and runs it. With a saved plan it does exactly what the
-plan says, or ends with 5 because the machine has changed since. Plans that were saved
-for many targets are done on all of them, or on those that -t selects.
+		Long: `Shows the plan, asks for confirmation, and applies the plan. With a saved plan,
+the command applies exactly this plan. If the machine changed since then, the
+command exits with code 5. Plans that were saved for many targets are applied to
+all these targets, or to the targets that -t selects.
 
-What a run does can be taken back: fettle rollback. A run that fails stops, and
-what it did stays, unless --on-failure undo says otherwise.
+To undo a run, use fettle rollback. If a step fails, the run stops and its
+changes remain. With --on-failure undo, the run is undone.
 
-A run that may lock you out (sshd, sudo, PAM, the firewall, the network, keys and
-accounts) undoes itself unless you confirm it within 60s: answer the question
-after it, or type fettle confirm, over a new connection. The policy of the repository sets another
-time, or lets the checks confirm. --confirm-within TIME does the same for any run,
---confirm-within 0s for none.
+A run may lock you out if it changes sshd, sudo, PAM, the firewall, the network,
+keys or accounts. Such a run undoes itself unless you confirm it within 60s: log
+in over a new connection, and answer the question after the run, or type fettle
+confirm. The policy of the repository can set another time, or let the checks
+confirm the run. --confirm-within TIME sets the time for any run, and
+--confirm-within 0s disables the automatic undo.
 
-The files must be committed, so that every run has a revision; --dirty allows
-uncommitted changes. Without a terminal, --yes is needed.`,
+All files must be committed, so that every run has a revision; --dirty allows
+uncommitted changes. Without a terminal, --yes is required.`,
 		Example: `  sudo fettle apply
   sudo fettle apply --yes --on-failure undo --on-check-failure rollback
   sudo fettle apply --yes --confirm-within 5m
@@ -93,7 +95,7 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 	f.arms(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
-	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "apply to machines that an agent keeps otherwise as well, until it takes that back")
+	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "also apply to machines whose agent has another assignment; the agent undoes it later")
 	s.adoptFlag(c)
 	crossPurges(c, &f.cross)
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
@@ -103,12 +105,12 @@ uncommitted changes. Without a terminal, --yes is needed.`,
 // adoptFlag adds the operator's consent to replacing what another repository or target
 // applied.
 func (s *session) adoptFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.adopt, "adopt", false, "replace what another repository or target applied, and remove what is not in the list")
+	c.Flags().BoolVar(&s.adopt, "adopt", false, "replace the applied state of another repository or target, and remove what the list does not contain")
 }
 
 // crossPurges adds the operator's consent to purges.
 func crossPurges(c *cobra.Command, consent *bool) {
-	c.Flags().BoolVar(consent, "cross-irreversible", false, "purge packages although their configuration and data do not come back")
+	c.Flags().BoolVar(consent, "cross-irreversible", false, "purge packages although their configuration and data cannot be restored")
 }
 
 func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {

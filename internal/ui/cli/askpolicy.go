@@ -17,8 +17,10 @@ func newAskPolicy(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
 		Short: "Show the policies for requests of agents",
-		Long: `What agents ask for is held until somebody approves or refuses it, allowed at once, or
-refused always. The policy is the fleet's: all hubs answer by it, and it is in their backup.`,
+		Long: `Shows how hubs answer requests of agents. hold: a request waits until an
+operator approves or refuses it. allow: it is allowed immediately. refuse: it is
+always refused. All hubs of the fleet use the same policy, and backups contain
+it.`,
 		Example: "  fettle ask policy\n  fettle ask policy set suspect allow",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -48,16 +50,25 @@ func (s *session) showAskPolicy(p document.AskPolicy) {
 	}
 }
 
-const askPolicySetLong = `For certificates of services there are rules: -t selects targets by name and label, and --name
-gives names in DNS, with * for a whole label, addresses, networks as 192.0.2.0/24, or @own for
-the target's own name. Of each name that a target asks for, the first rule that means both says
-what becomes of it, and the worst of all names counts. Without a rule a target's own name is
-held, and everything else is refused.
+const askPolicySetLong = `Sets how hubs answer requests of agents to be frozen, to be marked as suspect,
+or to get certificates for services.
 
-What is held and approved by a person is allowed for exactly these names of that target from
-then on, until it is taken back. The same selection and names again change the answer of the
-rule; --remove takes it away. Select by labels: they come from tokens and from people, while a
-host chooses its name within what its token allows.`
+Certificates have rules. -t selects targets by name and label. Each --name is
+one of these patterns:
+  - a DNS name, in which * matches one label;
+  - an address, or a network such as 192.0.2.0/24;
+  - @own, the name of the target itself.
+
+For each requested name, the first rule that matches the target and the name
+decides. The strictest answer of all requested names counts. Without a rule, a
+request for the target's own name is held, and any other name is refused.
+
+If a user approves a held request, exactly these names of this target are
+allowed until the approval is withdrawn. To change the answer of a rule, set it
+again with the same selection and names. --remove deletes the rule.
+
+Select targets by labels: tokens and users assign labels, but a host chooses its
+name within the limits of its token.`
 
 func newAskPolicySet(s *session) *cobra.Command {
 	var r document.AskPolicyRequest
@@ -92,8 +103,8 @@ func newAskPolicySet(s *session) *cobra.Command {
 			return s.done("ask policy set", 0, d.Text)
 		},
 	})
-	c.Flags().StringArrayVar(&r.Names, "name", nil, "the names of certificates, as a `PATTERN`; may be repeated")
-	c.Flags().BoolVar(&r.First, "first", false, "put the rule before the others")
-	c.Flags().BoolVar(&remove, "remove", false, "take the rule away")
+	c.Flags().StringArrayVar(&r.Names, "name", nil, "the names of certificates that match this `PATTERN`; may be repeated")
+	c.Flags().BoolVar(&r.First, "first", false, "put the rule before all other rules")
+	c.Flags().BoolVar(&remove, "remove", false, "delete the rule")
 	return c
 }

@@ -32,10 +32,16 @@ func newAskList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the requests of agents that wait for a decision",
-		Long: `An agent can ask to be frozen, to be marked as suspect, and for certificates for its services,
-for nobody but itself. Who approves a certificate does so for these names of this target, until
-that is taken back: it is renewed without asking again. What
-becomes of that says fettle ask policy; without a word there it waits here.`,
+		Long: `Lists the requests of agents that wait for approval. An agent can request to be
+frozen, to be marked as suspect, or to get certificates for its services. It can
+request this only for its own target.
+
+The approval of a certificate is valid for exactly these names of this target,
+until the approval is withdrawn. Until then, renewals need no new approval.
+
+The policy decides which requests wait: see fettle ask policy. Without a
+setting, requests wait, except for certificates with names that are not the
+target's own: hubs refuse these requests.`,
 		Example: "  fettle ask list\n  fettle ask list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -71,8 +77,8 @@ func newAskDecide(s *session, how, short string) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&d.Name, "name", "", "the certificate that has this `NAME`, where the target asks for several")
-	c.Flags().StringVar(&d.Reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&d.Name, "name", "", "the certificate with this `NAME`, if the target requests several")
+	c.Flags().StringVar(&d.Reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
@@ -81,10 +87,13 @@ func newTargetSuspect(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "suspect [TARGET…]",
 		Short: "Mark targets as suspect",
-		Long: `A suspect is shown as one, counted in the metrics, and told by notifications. What it exports
-is given to others only where nobody else exports it. Otherwise it stays what it is: it is
-applied to and may export, until fettle target trust. A hub marks a target itself if several hosts
-have its identity; such a target gets nothing new and does not count as ready.`,
+		Long: `Marks targets as suspect, until fettle target trust removes the mark. Lists of
+targets show the mark, metrics count it, and notifications report it. Other
+targets receive the exported values of a suspect target only if no other target
+exports the same output. The suspect target is still applied and may export.
+
+A hub marks a target itself if several hosts have its identity. Such a target
+gets nothing new and does not count as ready.`,
 		Example: "  fettle target suspect web3 --reason 'disk errors'\n  fettle target trust web3",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -93,7 +102,7 @@ have its identity; such a target gets nothing new and does not count as ready.`,
 			})
 		},
 	})
-	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
@@ -102,7 +111,7 @@ func newTargetTrust(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:     "trust [TARGET…]",
 		Short:   "Trust suspect targets again",
-		Long:    "If several hosts have the identity of a target, leave only one of them running before you trust\nthe target. Otherwise a hub marks it as suspect again.",
+		Long:    "Removes the mark of suspect targets. If several hosts have the identity of a\ntarget, leave only one of these hosts running before you trust the target.\nOtherwise a hub marks the target as suspect again.",
 		Example: "  fettle target trust web3 --reason 'new disk'",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -111,7 +120,7 @@ func newTargetTrust(s *session) *cobra.Command {
 			})
 		},
 	})
-	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
@@ -138,21 +147,31 @@ func newAgentAsk(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ask certificate --name NAME… | freeze|suspect --because TEXT",
 		Short: "Send a request of this machine to the hubs",
-		Long: `Asks a hub for a certificate for a service of this machine, to freeze this machine, so that
-nothing changes it until somebody has looked, or to mark it as suspect, one that others should
-not rely on. A machine can ask for nobody but itself, and only people of the fleet take it
-back. Whether it is done at once, waits for somebody or is refused says the policy of the
-fleet; it is in the audit log.
+		Long: `Sends one of these requests to a hub:
+  - certificate: issue a certificate for a service of this machine.
+  - freeze: freeze this machine, so that nothing changes it until an operator
+    unfreezes it.
+  - suspect: mark this machine as suspect, so that other machines do not rely
+    on it.
 
-A certificate is for the names in DNS and the addresses of --name, and lies in
-/etc/fettle/certificates/NAME, of the first of them: key.pem, certificate.pem, chain.pem and
-fullchain.pem. The key is made here and never leaves. authority.pem beside it is what those who
-connect have to trust. The agent renews it at two thirds of its life, as long as that is
-allowed, and has the unit of --reload read it then. What is held comes by itself when somebody
-approved it.
+A machine can request this only for itself, and only users of the fleet can undo
+it. The policy of the fleet decides whether a request is allowed immediately,
+waits for approval, or is refused. The audit log records the decision.
 
-Asking for the same again changes nothing. A machine that asks again and again is heard
-once in ten minutes.`,
+A certificate is valid for the DNS names and addresses of --name. It is stored
+in /etc/fettle/certificates/NAME, where NAME is the first --name. This directory
+contains key.pem, certificate.pem, chain.pem and fullchain.pem. The key is
+created here and never leaves this machine. Clients of the service must trust
+/etc/fettle/certificates/authority.pem.
+
+The agent renews the certificate after two thirds of its lifetime, as long as
+the policy or an approval allows it. Then the unit of --reload is reloaded.
+After the approval of a held request, the agent fetches the certificate
+automatically.
+
+A repeated request has no further effect. After several requests in a short
+time, a hub limits the machine: for freeze and suspect to one request in ten
+minutes, and for certificates to one request in five minutes.`,
 		Example: "  sudo fettle agent ask certificate --name web3.example.org --reload nginx.service\n  sudo fettle agent ask suspect --because 'disk errors'\n  sudo fettle agent ask freeze --because 'I am being examined'",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -162,9 +181,9 @@ once in ten minutes.`,
 			return s.agentAskCertificate(c.Context(), f)
 		},
 	}
-	c.Flags().StringVar(&f.because, "because", "", "say why, in a `TEXT` of one line")
-	c.Flags().StringArrayVar(&f.names, "name", nil, "a `NAME` in DNS or an address for the certificate; may be repeated")
-	c.Flags().StringVar(&f.reload, "reload", "", "the `UNIT` that is to read a renewed certificate")
+	c.Flags().StringVar(&f.because, "because", "", "the reason, as a `TEXT` of one line")
+	c.Flags().StringArrayVar(&f.names, "name", nil, "a DNS `NAME` or an address for the certificate; may be repeated")
+	c.Flags().StringVar(&f.reload, "reload", "", "the `UNIT` to reload after the certificate is renewed")
 	return c
 }
 

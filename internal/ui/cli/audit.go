@@ -21,10 +21,13 @@ func newAudit(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Show and verify the audit log of a hub",
-		Long: `Each hub writes down who asks it for what before it does it. Every record has the digest of
-the one before, so that one which is edited, removed or moved breaks all behind it. Who is
-root on a hub can still write all of it anew, or cut off its end: a copy on another machine
-shows that.`,
+		Long: `Shows, copies and verifies the audit log of a hub. A hub records each operation
+that changes something, and the name of its user, before it performs the
+operation. Each record contains the digest of the record before. If a record is
+edited, removed or moved, the records after it do not match.
+
+A user who is root on the hub can still write the complete log again, or remove
+its end. A copy on another machine reveals this: see fettle audit copy.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -51,7 +54,7 @@ func newAuditList(s *session) *cobra.Command {
 			return s.shown(p, func() { s.showAudit(p) })
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 100, "show at most this `NUMBER`")
+	c.Flags().IntVar(&limit, "limit", 100, "show at most `NUMBER` records")
 	return c
 }
 
@@ -74,10 +77,11 @@ func newAuditCopy(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy FILE",
 		Short: "Update a copy of the audit log, and verify the log",
-		Long: `Adds to FILE what the hub wrote since the copy was made, or makes it. What is there already is
-checked, and what comes has to go on where it ends: a log that was edited or cut off on the
-hub since then is told, and the copy stays as it is. Run it from time to time on a machine
-where whoever is root on the hub is nobody.`,
+		Long: `Adds the new records of the hub's audit log to FILE, or creates FILE. The
+command verifies the records in FILE, and that the new records continue them. If
+the log was edited or cut off on the hub since the last copy, the command fails,
+and the copied records remain. Run it regularly on a machine to which the
+administrators of the hub have no access.`,
 		Example: "  fettle audit copy /var/log/fettle-hub1.audit",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.auditCopy(c.Context(), a[0]) },
@@ -136,13 +140,14 @@ func newAuditCheck(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Verify an audit log, or a copy",
-		Long: `Checks each record against the one before. With --behind the log has to begin with all that
-an older copy has. The first record that was edited, removed or moved is named.`,
+		Long: `Verifies each record against the record before, and reports the first record
+that was edited, removed or moved. With --behind, the log must also begin with
+all records of an older copy.`,
 		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --behind copy.audit",
 		Args:    args(1, 1),
 		RunE:    func(_ *cobra.Command, a []string) error { return s.auditCheck(a[0], behind) },
 	}
-	c.Flags().StringVar(&behind, "behind", "", "it has to go on behind this older `COPY`")
+	c.Flags().StringVar(&behind, "behind", "", "verify that the log continues this older `COPY`")
 	return c
 }
 

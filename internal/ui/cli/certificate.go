@@ -27,9 +27,10 @@ func newCertificateList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the certificates of services, with the approvals of their names",
-		Long: `Lists those that have not ended. A target that renewed one has two of it for a time. Below
-them stand the names for which somebody approved certificates, which are renewed without asking
-again.`,
+		Long: `Lists the certificates that have not expired. After a renewal, a target has two
+certificates for the same names until the old certificate expires. A second
+table lists the names with an approval. Certificates for these names are renewed
+without a new approval.`,
 		Example: "  fettle certificate list\n  fettle certificate list --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -73,13 +74,15 @@ func newCertificateForbid(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forbid SERIAL | --of TARGET [--name NAME]",
 		Short: "Revoke certificates of services",
-		Long: `Forbids one certificate by its serial, or those of a target. All agents are asked to get the
-list of what is forbidden, and the request is kept for those that are away; fettle request show
-tells who has it. Services read it in /etc/fettle/certificates/crl.pem: ssl_crl of nginx,
+		Long: `Revokes one certificate by its serial, or the certificates of a target. The hub
+starts a job that makes all agents fetch the revocation list, also agents that
+connect later. fettle request show lists the targets that have the new list.
+Services read it from /etc/fettle/certificates/crl.pem: ssl_crl of nginx,
 --crlfile of curl.
 
-The target has no other one of these names without a person: approvals are taken back, and what
-a rule would allow is held. To retire or revoke a target forbids all of its certificates.`,
+The target gets another certificate for these names only if a user approves it:
+approvals are withdrawn, and requests that a rule would allow are held. If you
+retire or revoke a target, all its certificates are revoked.`,
 		Example: "  fettle certificate forbid 5f3a9c --reason 'the key was copied'\n  fettle certificate forbid --of web3 --name shop.example.org",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -100,8 +103,8 @@ a rule would allow is held. To retire or revoke a target forbids all of its cert
 			return s.shown(d, func() { s.showRequest(d) })
 		},
 	}
-	c.Flags().StringVar(&r.Target, "of", "", "those of this `TARGET`")
-	c.Flags().StringVar(&r.Name, "name", "", "those that have this `NAME`")
-	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&r.Target, "of", "", "revoke the certificates of this `TARGET`")
+	c.Flags().StringVar(&r.Name, "name", "", "only certificates with this `NAME`")
+	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }

@@ -30,15 +30,16 @@ func newCompile(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compile",
 		Short: "Print the step list of a target",
-		Long: `Prints the list of atomic steps that the repository comes to for one target, each
-with the place that it comes from. The same revision, facts and variables give
-the same bytes on any machine. States that need the output of a command are named
-at the end, for only a run can tell it.`,
+		Long: `Compiles the repository for one target, and prints the list of atomic steps.
+Each step has its place in the source. The same revision, facts and variables
+produce the same bytes on any machine. States that need the output of a command
+are deferred and listed at the end, because only a run can determine this
+output.`,
 		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --bare > web1.steps",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.printList(c.Context(), bare) },
 	}
-	c.Flags().BoolVar(&bare, "bare", false, "leave out where each step comes from")
+	c.Flags().BoolVar(&bare, "bare", false, "omit the source of each step")
 	return c
 }
 

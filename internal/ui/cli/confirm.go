@@ -12,7 +12,7 @@ func newConfirm(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "confirm",
 		Short:   "Confirm a run that would undo itself",
-		Long:    "Confirms the run that waits for it, so that it stays: one that may lock you out, or\nthat was started with --confirm-within. Type it over a new connection: an old one may\nlive on although nobody can log in any more.",
+		Long:    "Confirms the run that waits for confirmation, so that its changes remain. A run\nwaits if it may lock you out, or if it was started with --confirm-within. Use a\nnew connection: an old connection may continue to work although new logins fail.",
 		Example: "  sudo fettle apply --yes --confirm-within 60s\n  sudo fettle confirm",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -31,17 +31,20 @@ func newCopy(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "copy FILE… DEST",
 		Short: "Copy files to targets, or from them",
-		Long: `Copies files to a path on each target; where several are copied, or DEST ends with a
-slash, it is a folder that is there. A file is exchanged whole, and only where its
-content, owner or mode differs; of a large one that is there already nothing is
-sent. Without --owner, --group and --mode a file keeps those that it has there,
-and a new one is root's with 0644.
+		Long: `Copies files to a path on each target. If there are several files, or DEST ends
+with a slash, DEST must be an existing directory. A file is replaced as a whole,
+and changed only if its content, owner, group or mode differs. If the target
+already has the content, it is not sent.
 
-With --from a file of the targets is copied to this machine: to DEST from one
-target, to DEST/TARGET/NAME from many.
+Without --owner, --group and --mode, a file keeps its owner, group and mode on
+the target. A new file belongs to root and has mode 0644.
 
-What is copied is no part of what is applied: neither a plan nor a rollback sees it.
-What should stay belongs into the repository.`,
+With --from, files of the targets are copied to this machine. Files of many
+targets are copied to DEST/TARGET/NAME. A file of one target is copied to DEST,
+or to DEST/NAME if there are several files or DEST ends with a slash.
+
+Copied files are not part of the applied state: plans and rollbacks ignore them.
+Put files that must be kept into the repository.`,
 		Example: "  fettle copy -t 'web*' motd /etc/motd\n  fettle copy -t web1 --mode 0755 a.sh b.sh /usr/local/bin/\n  fettle copy -t 'web*' --from /var/log/dpkg.log logs",
 		Args:    args(2, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.copy(c.Context(), f, a[:len(a)-1], a[len(a)-1]) },
@@ -50,10 +53,10 @@ What should stay belongs into the repository.`,
 	s.frozenFlag(c)
 	fl := c.Flags()
 	fl.BoolVar(&f.from, "from", false, "copy from the targets to this machine")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be copied, and where to")
-	fl.StringVar(&f.owner, "owner", "", "`USER` that owns the file there")
-	fl.StringVar(&f.group, "group", "", "`GROUP` of the file there")
-	fl.StringVar(&f.mode, "mode", "", "octal `MODE` of the file there")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the files and their destinations, and copy nothing")
+	fl.StringVar(&f.owner, "owner", "", "`USER` that owns the file on the target")
+	fl.StringVar(&f.group, "group", "", "`GROUP` of the file on the target")
+	fl.StringVar(&f.mode, "mode", "", "octal `MODE` of the file on the target")
 	return c
 }
 

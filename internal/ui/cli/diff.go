@@ -32,22 +32,28 @@ func newDiff(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff [REV [REV]]",
 		Short: "Show the steps that differ between two revisions",
-		Long: `Compiles a target at two revisions and prints the steps that went (-) and came
-(+). With one revision the other is the files as they are; with none the
-comparison is with the last commit. --all compares every target of either
-revision, and --fleet too: it shows once what is the same for several, however
-many they are. Both include the targets of the fleet if you have a login, or on
-the hub itself. Otherwise each group that selects by label, and in which no target
-is declared, has one example with its labels; the command says so. --via ssh
-leaves the fleet out. No machine is looked at, but for its facts.
+		Long: `Compiles a target at two revisions, and prints the removed (-) and the added (+)
+steps. With one revision, the command compares it with the current files.
+Without a revision, it compares the last commit with the current files.
 
-Ends with 2 when there are differences.`,
+--all and --fleet compare every target of either revision. --fleet prints a
+difference that several targets share only once. Both options include the
+targets of the fleet if you have a login, or if you run the command on the hub.
+--via ssh excludes these targets.
+
+Without the targets of the fleet, a group that selects by label may have no
+declared target. The command then compares one example with the labels of the
+group, and lists the examples.
+
+The command reads only the facts of machines, and not their state.
+
+Exits with code 2 if there are differences.`,
 		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",
 		Args:    args(0, 2),
 		RunE:    func(c *cobra.Command, a []string) error { return s.diff(c.Context(), a, all, fleet) },
 	}
-	c.Flags().BoolVar(&all, "all", false, "every target")
-	c.Flags().BoolVar(&fleet, "fleet", false, "every target; those with the same difference are told together")
+	c.Flags().BoolVar(&all, "all", false, "compare every target")
+	c.Flags().BoolVar(&fleet, "fleet", false, "compare every target; show targets with the same difference together")
 	return c
 }
 

@@ -66,10 +66,11 @@ func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "docs [KIND|BLOCK|VERB|ACTION|COMMAND]",
 		Short: "Show the reference of kinds, blocks, verbs, actions and commands",
-		Long: `In a repository it knows the kinds that the repository defines too, each with the
-descriptions that stand in its variables and outputs, and the actions and commands
-that fettle run can be asked for, with their parameters. "fettle docs targets" tells
-what -t takes.`,
+		Long: `Shows the reference of kinds, blocks, verbs, actions and commands. In a
+repository, it also contains the kinds that the repository defines, with the
+descriptions of their variables and outputs. It also contains the actions and
+commands of fettle run, with their parameters. "fettle docs targets" describes
+the argument of -t.`,
 		Example: "  fettle docs\n  fettle docs file\n  fettle docs target_group\n  fettle docs COPY\n  fettle docs targets",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {

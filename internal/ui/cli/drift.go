@@ -19,17 +19,20 @@ func newDrift(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drift",
 		Short: "Show differences between the machine and the applied state",
-		Long: `Compares what is applied with what is there, and changes nothing. It needs no
-repository. --verify reads every byte; without it a file whose size, times and
-inode are unchanged counts as unchanged. --verify also reports attributes of
-managed files and directories that no state declares and that were changed since:
-access control lists (acl), file capabilities (capability) and inode flags (flags);
-with --attributes also user and other extended attributes, or none.
+		Long: `Compares the applied state with the current state of the machine, and changes
+nothing. It does not need a repository.
 
-The guards of commands are run as "fettle plan" runs them. A command whose guards give no
-answer is a warning, and no drift.
+--verify reads every byte. Without it, a file with the same size, times and
+inode counts as unchanged. --verify also reports attributes of managed files and
+directories that no state declares and that changed since they were applied:
+access control lists (acl), file capabilities (capability) and inode flags
+(flags). --attributes selects the reported attributes: also user and other
+extended attributes (user, other), or none.
 
-Ends with 2 when something differs.`,
+The guards of commands run as in "fettle plan". If the guards of a command give
+no result, fettle prints a warning and does not report drift of this command.
+
+Exits with code 2 if there are differences.`,
 		Example: "  fettle drift\n  fettle drift --verify --json\n  fettle drift --no-guards\n  fettle drift --verify --attributes acl,user",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -52,7 +55,7 @@ Ends with 2 when something differs.`,
 	}
 	f.flags(c)
 	many.flags(c)
-	c.Flags().StringSliceVar(&attributes, "attributes", attributes, "with --verify: which attributes count that no state declares: "+strings.Join(executor.AttributeKinds(), ", ")+", or none")
+	c.Flags().StringSliceVar(&attributes, "attributes", attributes, "with --verify: the attributes to report although no state declares them: "+strings.Join(executor.AttributeKinds(), ", ")+", or none")
 	return c
 }
 
