@@ -23,7 +23,7 @@ func newAsk(s *session) *cobra.Command {
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newAskList(s), newAskDecide(s, "approve", "Do what a target asked for"), newAskDecide(s, "refuse", "Do not what a target asked for"), newAskPolicy(s))
+	c.AddCommand(newAskList(s), newAskDecide(s, "approve", "Approve a target's request"), newAskDecide(s, "refuse", "Reject a target's request"), newAskPolicy(s))
 	return c
 }
 

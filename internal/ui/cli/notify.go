@@ -31,16 +31,16 @@ mail or to a program. What nobody takes is tried again for a day, also by anothe
 		use, short, example string
 		do                  func(context.Context, *client.Client, string) (document.Done, error)
 	}{
-		{"test RULE", "Send something by a rule at once", "  fettle notify test ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		{"test RULE", "Send a test notice through a rule", "  fettle notify test ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.TestNotification(ctx, n)
 		}},
-		{"remove RULE", "End a rule", "  fettle notify remove ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		{"remove RULE", "Remove a rule", "  fettle notify remove ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.RemoveNotification(ctx, n)
 		}},
-		{"approve NOTICE", "Let a program run that waits for somebody's word", "  fettle notify approve 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		{"approve NOTICE", "Approve a reaction that waits for approval", "  fettle notify approve 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.DecideNotice(ctx, n, false)
 		}},
-		{"deny NOTICE", "Throw away a notice that waits", "  fettle notify deny 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		{"deny NOTICE", "Reject a notice that waits for approval", "  fettle notify deny 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.DecideNotice(ctx, n, true)
 		}},
 	} {
