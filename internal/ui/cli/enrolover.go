@@ -54,29 +54,32 @@ func newTargetEnrol(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrol -t TARGETS",
 		Short: "Enrol machines in the fleet over SSH, each with an agent",
-		Long: `Logs in over SSH, as the repository says, and there installs the program, enrols the
-machine with a token of its own, starts the agent, and waits until the hub sees it. The
-target has the name and the labels that the repository gives it.
+		Long: `Enrols hosts in the fleet over SSH. On each host it logs in as the repository
+configures, and installs fettle. It then enrols the host with its own token,
+starts the agent, and waits until the agent connects to the hub. The target gets
+the name and the labels that the repository declares.
 
-The machine needs nothing but sshd. --package installs fettle's Debian package; without
-it this program is put into /usr/bin/fettle, with the units in /usr/lib/systemd/system,
-where a package that comes later replaces them. A machine that has the package keeps it.
+A host needs only sshd. With --package, the Debian package of fettle is
+installed. Otherwise a host that has the package keeps it. On every other host
+this binary is copied to /usr/bin/fettle, and the units to
+/usr/lib/systemd/system. A package that is installed later replaces these files.
 
-It may be typed again at any time, and goes on where it was: who is in the fleet already
-stays as it is. It takes a login with the right admin, since labels grant access.
+You can run the command again at any time. It then continues where it stopped,
+and hosts that are in the fleet already keep their identity and their labels. It
+requires a login with the right admin, since labels grant access.
 
-The agent of a machine on which another repository or target is applied, for example
-over SSH by name, raises an alarm and waits. With --adopt, its first run replaces what is
-applied there; that works on a machine that is enrolled, too.`,
+If another repository or target is applied on a host, for example over SSH with
+its name, the agent raises an alarm and waits. With --adopt, the first run of
+the agent replaces the applied state. --adopt also works on an enrolled host.`,
 		Example: "  fettle target enrol -t 'web*'\n  fettle target enrol -t web1 --hub https://hub.example.org:7440\n  fettle target enrol -t 'label:env=prod' --package fettle_1.0_amd64.deb",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.enrolMany(c.Context(), e, many) },
 	}
 	many.flags(c)
-	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: that of the login)")
-	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of the program alone")
+	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: the URL of the login)")
+	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of only the binary")
 	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace what another repository or target applied")
-	c.Flags().DurationVar(&e.within, "timeout", e.within, "wait this `TIME` for the hub to see a target")
+	c.Flags().DurationVar(&e.within, "timeout", e.within, "wait at most this `TIME` until the agent of a target connects to the hub")
 	return c
 }
 

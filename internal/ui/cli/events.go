@@ -20,14 +20,17 @@ func newEvents(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show the events of the fleet",
-		Long: `Shows what agents reported and what hubs and people did, oldest first: the newest, or all
-since a time. With -f it goes on as things happen, through lost connections too, until you
-stop it; with --json there is a document on each line then.`,
+		Long: `Shows reports of agents and actions of hubs and users, oldest first. By default
+it shows the newest events. With --since it shows the first events after that
+time. The number of events is limited by --limit.
+
+With -f it also shows new events until you stop it, and reconnects after a lost
+connection. With -f and --json it prints one document on each line.`,
 		Example: "  fettle events\n  fettle events -f -t web1\n  fettle events --since 2h --kind failed --kind drifted\n  fettle events --since 3d --until 2d --limit 1000",
 		Args:    args(0, 0),
 	}
 	module := ""
-	c.Flags().StringVar(&module, "module", "", "of this `MODULE` only")
+	c.Flags().StringVar(&module, "module", "", "show only events of this `MODULE`")
 	return s.telling(c, func(q *client.EventQuery, _ []string) { q.Target, q.Module = s.target, module })
 }
 
@@ -83,11 +86,11 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 		})
 	}
 	f := c.Flags()
-	f.BoolVarP(&follow, "follow", "f", false, "go on as things happen")
-	f.StringSliceVar(&q.Kinds, "kind", nil, "of this `KIND` only, such as failed, drifted or enrolled; may be repeated")
-	f.StringVar(&since, "since", "", "begin so long ago, or at this `TIME`: 2h, 3d, 2026-11-21T20:00:00Z")
-	f.StringVar(&until, "until", "", "end so long ago, or at this `TIME`")
-	f.StringVar(&q.After, "after", "", "go on behind this `CURSOR`, as --json shows it")
+	f.BoolVarP(&follow, "follow", "f", false, "also show new events until you stop the command")
+	f.StringSliceVar(&q.Kinds, "kind", nil, "show only events of this `KIND`, such as failed, drifted or enrolled; may be repeated")
+	f.StringVar(&since, "since", "", "begin at this `TIME`, or this long ago: 2h, 3d, 2026-11-21T20:00:00Z")
+	f.StringVar(&until, "until", "", "end at this `TIME`, or this long ago")
+	f.StringVar(&q.After, "after", "", "begin after the event with this `CURSOR`, as --json shows it")
 	f.IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER` (default: 100)")
 	return c
 }

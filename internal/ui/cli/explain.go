@@ -30,20 +30,22 @@ func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain WHAT | explain var NAME | explain module NAME | explain TARGET MODULE",
 		Short: "Find the source line, commit and run of a path, state or step",
-		Long: `WHAT is
-  a path          /etc/motd: what manages it, from where, since which run
-  an address      pkg:nginx, unit:nginx.service (as plans show them)
-  a state         file.motd
-  FILE:LINE       modules/base/module.hcl:9: what this line comes to
-  var NAME        the value of a variable for a target, and every layer of it
-  module NAME     what gives a target a module, what it needs and what needs it
-  TARGET MODULE   why a module on a target of the fleet is as it is, as the hub knows it
+		Long: `Shows the source of the argument, which is one of:
 
-What is applied is told from the journal. The repository adds the source line
-and the commit that last wrote it, and what is wanted but not applied yet. On a host
-with an agent, the journal has the source line and the commit of its part. Of an
-address with phases each is shown with the state that it comes from; a state that
-waits for what a run gives says for which command.`,
+  a path          /etc/motd: the state that manages it, its source and its run.
+  an address      pkg:nginx, unit:nginx.service (as plans show them).
+  a state         file.motd.
+  FILE:LINE       modules/base/module.hcl:9: the steps of this source line.
+  var NAME        The value of a variable for a target, and each of its layers.
+  module NAME     Why a target has a module, and its dependencies both ways.
+  TARGET MODULE   Why a module on a target of the fleet has its state. This
+                  information comes from the hub.
+
+The journal contains the applied steps. The repository adds the source line, the
+commit that last changed it, and steps that are not applied yet. On a host with
+an agent, the journal has the source line and the commit of each part. If an
+address has phases, each phase is shown with its state. A state that waits for a
+value from a run is shown with the command that provides the value.`,
 		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",
 		Args:    args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {

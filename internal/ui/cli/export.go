@@ -30,13 +30,13 @@ func newExportList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the exported values, and their number of users",
-		Long: `Lists the values that targets of the fleet export: outputs of their modules that say
-exported = true. USERS is how many targets are given a value, since modules of theirs
-declare it with an exported block.
+		Long: `Lists the values that targets of the fleet export: outputs of their modules with
+exported = true. USERS is the number of targets that receive a value because one
+of their modules declares it with an exported block.
 
-With --snapshot it prints the values that are used in the form of exported.json. That file
-at the top of a repository is what fettle compile, plan and apply know of other targets
-where no hub and agent is at work.`,
+With --snapshot, prints the values in use in the form of exported.json. Put this
+file at the top of a repository. Without a hub and an agent, fettle compile,
+plan and apply read the values of other targets only from this file.`,
 		Example: "  fettle export list\n  fettle export list --watch\n  fettle export list --snapshot >exported.json", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ask := func(hub *client.Client) (document.Exports, error) { return hub.Exports(c.Context()) }

@@ -27,9 +27,9 @@ func newFacts(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "facts [NAME…]",
 		Short: "Show the facts of a machine",
-		Long: `Shows the facts of this machine, or of those that -t names. A repository that uses
-one declares it: fact "hostname" { type = string }. What each means is in
-docs/language.md.`,
+		Long: `Shows the facts of this host, or of the targets that -t selects. A repository
+declares each fact that it uses: fact "hostname" { type = string }.
+docs/facts.md explains each fact.`,
 		Example: "  fettle facts\n  fettle facts hostname memory_bytes\n  fettle facts -t 'web*' kernel --json",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.runFacts(c.Context(), many, a) },

@@ -18,12 +18,15 @@ func newTargetFreeze(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "freeze [TARGET…]",
 		Short: "Freeze targets: their agents change nothing",
-		Long: `An agent with a freeze applies nothing new and repairs no drift; it still reports drift. A
-run that has begun is not interrupted, and work that an operator orders is not stopped. A second freeze replaces the reason and the end of the first.
+		Long: `Freezes targets. The agent of a frozen target applies nothing new and repairs no
+drift; it still reports drift. A run that has begun is not interrupted, and work
+that an operator orders is not stopped. A second freeze replaces the reason and
+the end of the first.
 
---all is the emergency stop: one record that applies to every target, also to those that join
-later. It needs a reason, is shown first by "fettle status --fleet", and ends with "fettle target
-unfreeze --all". Freezes of single targets are separate: a target is frozen as long as one applies.`,
+--all is the emergency stop: one freeze for every target, including targets that
+join later. It requires a reason, and "fettle status --fleet" shows it first. It
+ends with "fettle target unfreeze --all". Freezes of single targets are
+separate: a target is frozen as long as one freeze applies.`,
 		Example: "  fettle target freeze db1 --reason 'migration until noon'\n  fettle target freeze -t 'label:env=prod' --for 2h\n  fettle target freeze --all --reason 'the last commit stops nginx'",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) (err error) {
@@ -39,8 +42,8 @@ unfreeze --all". Freezes of single targets are separate: a target is frozen as l
 		},
 	})
 	c.Flags().BoolVar(&all, "all", false, "freeze the whole fleet, also targets that join later")
-	c.Flags().StringVar(&span, "for", "", "end after this `TIME`, such as 12h or 2d (default: it has no end)")
-	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&span, "for", "", "end the freeze after this `TIME`, such as 12h or 2d (default: no end)")
+	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
@@ -56,8 +59,9 @@ func newTargetUnfreeze(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "unfreeze [TARGET…]",
 		Short: "Unfreeze targets",
-		Long: `Removes the freezes of these targets. A target stays frozen while the whole fleet is; --all
-ends the freeze of the whole fleet, and leaves the freezes of single targets.`,
+		Long: `Removes the freezes of these targets. A target stays frozen while the whole
+fleet is frozen. --all ends the freeze of the whole fleet, and keeps the freezes
+of single targets.`,
 		Example: "  fettle target unfreeze db1\n  fettle target unfreeze --all",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {

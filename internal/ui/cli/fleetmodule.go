@@ -57,7 +57,7 @@ func newModuleShow(s *session) *cobra.Command {
 			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, s.showFleetModule)
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER` of targets; 0 is all")
+	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER` of targets; 0 shows all")
 	w.flag(c)
 	return c
 }

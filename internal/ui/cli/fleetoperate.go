@@ -31,8 +31,9 @@ func newTargetLabel(s *session) *cobra.Command {
 	return selectMany(&cobra.Command{
 		Use:   "label [TARGET] KEY=VALUE|KEY-…",
 		Short: "Set or remove labels of a target",
-		Long: `Labels say which target groups a target is in, and with that what it gets and may read.
-Agents cannot give themselves any.`,
+		Long: `Sets or removes labels of targets. Labels determine the target groups of a
+target, and so its assignment and the data that it may read. Agents cannot set
+their own labels.`,
 		Example: "  fettle target label web1 env=prod canary-\n  fettle target label -t 'web*' tier=1",
 		Args:    args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -79,11 +80,13 @@ func newTargetPin(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "pin [TARGET…] --branch REF",
 		Short: "Pin targets to a branch, tag or commit",
-		Long: `A target that is pinned follows the branch, or stays at the tag or commit, until the pin
-ends or is taken away. With --module it is that module alone.
+		Long: `Pins targets to a branch, tag or commit. A pinned target follows the branch, or
+stays at the tag or commit, until the pin ends or is removed. With --module,
+only that module is pinned.
 
-Targets that take signed commits alone go back to an older one with a permit only: --permit
-signs it here, with a key that they believe, and the pin carries it.`,
+Targets that accept only signed commits require a permit to return to an older
+commit. --permit signs the permit here, with a key that the targets trust, and
+adds it to the pin.`,
 		Example: "  fettle target pin web3 --branch fix-tls --for 2d\n  fettle target pin -t label:canary --branch next --module web\n  fettle target pin web3 --branch v1.4 --permit",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -110,12 +113,12 @@ signs it here, with a key that they believe, and the pin carries it.`,
 		},
 	})
 	c.Flags().StringVar(&r.Ref, "branch", "", "follow this branch, or stay at this tag or commit: `REF`")
-	c.Flags().StringVar(&r.Module, "module", "", "pin this `MODULE` alone")
-	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit to go back to it")
-	c.Flags().StringVar(&permitFile, "permit-file", "", "pin to the commit of the permit in this `FILE`, and carry it: see fettle permit sign")
+	c.Flags().StringVar(&r.Module, "module", "", "pin only this `MODULE`")
+	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit to return to the commit of --branch, and add it to the pin")
+	c.Flags().StringVar(&permitFile, "permit-file", "", "pin to the commit of the permit in this `FILE`, and add the permit: see fettle permit sign")
 	permit.flags(c)
-	c.Flags().StringVar(&span, "for", "", "end after this `TIME`, such as 12h or 2d (default: it has no end)")
-	c.Flags().StringVar(&r.Reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&span, "for", "", "end the pin after this `TIME`, such as 12h or 2d (default: no end)")
+	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
@@ -132,7 +135,7 @@ func newTargetUnpin(s *session) *cobra.Command {
 			})
 		},
 	})
-	c.Flags().StringVar(&module, "module", "", "take away the pin of this `MODULE`")
+	c.Flags().StringVar(&module, "module", "", "remove the pin of this `MODULE`")
 	return c
 }
 
@@ -152,16 +155,17 @@ func (s *session) ending(c *cobra.Command, question string, f func(ctx context.C
 			return f(ctx, hub, name, reason)
 		})
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
 	return selectMany(c)
 }
 
 func newTargetRetire(s *session) *cobra.Command {
 	return s.ending(&cobra.Command{
-		Use:     "retire [TARGET…]",
-		Short:   "Retire targets that have left the fleet",
-		Long:    `What a target did stays to be seen. The host can come back with a new token, as a new target.`,
+		Use:   "retire [TARGET…]",
+		Short: "Retire targets that have left the fleet",
+		Long: `Ends the membership of targets in the fleet. The history of each target is kept.
+The host can join again with a new token, as a new target.`,
 		Example: "  fettle target retire web9 --reason 'the machine was returned'",
 	}, "Retire %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
 		return hub.Retire(ctx, name, reason)
@@ -170,9 +174,11 @@ func newTargetRetire(s *session) *cobra.Command {
 
 func newTargetRevoke(s *session) *cobra.Command {
 	return s.ending(&cobra.Command{
-		Use:     "revoke [TARGET…]",
-		Short:   "Revoke the certificates of targets, at once",
-		Long:    `Every hub closes their connections and takes them no more; this cannot be taken back. The host can come back with a new token, as a new target.`,
+		Use:   "revoke [TARGET…]",
+		Short: "Revoke the certificates of targets, at once",
+		Long: `Revokes the certificates of targets. Every hub closes the connections of these
+targets and no longer accepts them. This cannot be undone. The host can join
+again with a new token, as a new target.`,
 		Example: "  fettle target revoke web9 --reason stolen --yes",
 	}, "Believe %s no more?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
 		return hub.Revoke(ctx, name, reason)

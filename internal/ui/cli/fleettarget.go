@@ -35,10 +35,11 @@ func newTargetList(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "list",
 		Short: "List the targets of the fleet",
-		Long: `Shows the state of each target, the worst if several apply. From worst to best: cloned (several
-hosts have its identity), failed, silent (no contact), drifted, unknown (no report yet), held
-(frozen), applying, blocked. Then unassigned (no assignment yet), pending and ready. A module
-of a blocked target waits for another module. The state outside means that a target is not active.`,
+		Long: `Shows the state of each target, the worst if several apply. From worst to best:
+cloned (several hosts have its identity), failed, silent (no contact), drifted,
+unknown (no report yet), held (frozen), applying, blocked. Then unassigned (no
+assignment yet), pending and ready. A module of a blocked target waits for
+another module. The state outside means that a target is not active.`,
 		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,9 +58,9 @@ of a blocked target waits for another module. The state outside means that a tar
 			}, func(p document.TargetPage) { s.showTargets(p, alarms.Alarms) })
 		},
 	})
-	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; - before it turns it round")
-	c.Flags().BoolVar(&q.All, "all", false, "show those that are retired or revoked too")
-	c.Flags().IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER`")
+	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; a - before the name reverses the order")
+	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
+	c.Flags().IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER` of targets")
 	w.flag(c)
 	return c
 }

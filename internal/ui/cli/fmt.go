@@ -26,11 +26,12 @@ func newFmt(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format source files",
-		Long: `Rewrites the .hcl files of the repository, or of the paths that are named, and
-prints the names of those that changed. Files in the other forms of the language
-are left alone. - formats standard input. Comments and
-meaning stay. With --check nothing is written, and it ends with 2 when a file
-is not in canonical form.`,
+		Long: `Formats the .hcl files of the repository, or of the given paths, and prints the
+names of changed files. Comments and meaning are preserved. Files in the other
+forms of the language are not changed. - formats standard input.
+
+With --check it writes nothing, and exits with 2 if a file is not in canonical
+form.`,
 		Example: "  fettle fmt\n  fettle fmt --check\n  fettle fmt - < module.hcl",
 		Args:    args(0, -1),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -43,7 +44,7 @@ is not in canonical form.`,
 			return s.format(a, check)
 		},
 	}
-	c.Flags().BoolVar(&check, "check", false, "only tell which files would change")
+	c.Flags().BoolVar(&check, "check", false, "only list the files that would change")
 	return c
 }
 

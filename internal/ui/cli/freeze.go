@@ -13,9 +13,10 @@ func newFreeze(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "freeze [WHY…]",
 		Short: "Refuse all changes until fettle unfreeze",
-		Long: `Refuses apply and rollback on this machine until "fettle unfreeze", and what
-run, copy and reboot would change without --frozen-too. What you write behind it
-is shown to whoever is refused. Looking is always allowed.`,
+		Long: `Freezes this machine: apply and rollback are refused until "fettle unfreeze".
+Commands and actions of run, copy and reboot that would change something are
+refused too, unless --frozen-too is given. Each refusal shows the text WHY.
+Read-only commands are always allowed.`,
 		Example: "  sudo fettle freeze database migration until noon",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -24,9 +24,9 @@ func newGC(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete old runs and their content",
-		Long: `Forgets old runs and removes the content that only they need. The state that is
-applied, its way back to the origin, and a run that waits for its confirmation
-always stay. A run stays when either rule keeps it.`,
+		Long: `Deletes old runs, and the content that only these runs need. The applied state,
+its way back to the origin, and a run that waits for its confirmation are always
+kept. A run is kept if --keep-runs or --keep-within applies to it.`,
 		Example: "  sudo fettle gc --dry-run\n  sudo fettle gc --keep-runs 10 --keep-within 168h",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -42,9 +42,9 @@ always stay. A run stays when either rule keeps it.`,
 			})
 		},
 	}
-	c.Flags().IntVar(&keep.Runs, "keep-runs", keep.Runs, "keep the newest this many runs")
-	c.Flags().DurationVar(&keep.Within, "keep-within", keep.Within, "and all that are younger")
-	c.Flags().BoolVar(&keep.DryRun, "dry-run", false, "only tell what would go")
+	c.Flags().IntVar(&keep.Runs, "keep-runs", keep.Runs, "keep this many of the newest runs")
+	c.Flags().DurationVar(&keep.Within, "keep-within", keep.Within, "also keep all runs that are younger than this")
+	c.Flags().BoolVar(&keep.DryRun, "dry-run", false, "delete nothing, and report how much would be deleted")
 	return c
 }
 

@@ -45,16 +45,19 @@ func newGenerate(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate [NAME…]",
 		Short: "Run the repository's generators, and record their output",
-		Long: `Runs the programs of all generators whose command, input or files have changed, or
-of those that are given, for every target (or the one that -t names) with the facts
-of this machine. A program runs twice, in a sandbox: it has a copy of its inputs and the
-programs below /usr, standard input and output, a time limit, and nothing else: no
-network, no other files, no place to write to. What it printed is shown as a
-difference and written to generated/ in the module's folder, to be committed.
-Nothing else ever runs them: a repository compiles from what is recorded.
+		Long: `Runs the programs of all generators whose command, input or files have changed.
+With NAME, only these generators are considered. It runs them for every target
+(or the target of -t), with the facts of this machine.
 
-With --check all of them run and nothing is written; it ends with 2 when one has
-to run or prints something else than is recorded.`,
+A program runs twice, in a sandbox. It has a copy of its inputs, the programs
+below /usr, standard input and output, and a time limit. It has no network, no
+other files, and no place to write to. The output is shown as a diff and written
+to generated/ in the directory of the module; commit it. No other command runs
+generators: a repository compiles from the recorded output.
+
+With --check, unchanged generators run too, and nothing is written. It exits
+with 2 if a generator has changed, or if its output differs from the recorded
+output.`,
 		Example: "  fettle generate\n  fettle generate users --force\n  fettle generate --check",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -62,8 +65,8 @@ to run or prints something else than is recorded.`,
 			return g.run(c.Context())
 		},
 	}
-	c.Flags().BoolVar(&g.force, "force", false, "run those too whose inputs are as they were")
-	c.Flags().BoolVar(&g.check, "check", false, "write nothing, tell whether something would change")
+	c.Flags().BoolVar(&g.force, "force", false, "also run generators whose inputs have not changed")
+	c.Flags().BoolVar(&g.check, "check", false, "write nothing, and report whether something would change")
 	return c
 }
 

@@ -10,7 +10,7 @@ func groups() []group {
 	type list = []func(*session) *cobra.Command
 	return []group{
 		{"machine", "The machine:", list{newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
-		{"history", "What was done, and why:", list{newStatus, newFacts, newLog, newShow}},
+		{"history", "Status and history:", list{newStatus, newFacts, newLog, newShow}},
 		{"more", "More:", list{newVersion}},
 	}
 }

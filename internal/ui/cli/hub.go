@@ -89,18 +89,20 @@ func newLogin(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login HUB",
 		Short: "Set the hub and the user for fleet commands",
-		Long: `Reads a token from standard input and keeps it, with the address of the hub and the
-digest of its authority, in fettle/hub.json of your configuration, readable by you
-alone. The hub is asked before anything is kept.
+		Long: `Logs in to a hub. It reads a token from standard input, and checks it with the
+hub. It then stores the token, the address of the hub and the digest of its
+fleet CA in fettle/hub.json of your configuration directory. Only you can read
+this file.
 
-A hub is believed by its authority. Give the digest that the hub shows on its own
-machine; without it you are told which one answers, to compare the two. From then on
-only hubs of that authority are believed, at whatever address.`,
+A hub is identified by its fleet CA. Give --authority with the digest that the
+hub shows on its own machine. Without --authority, the login to an https address
+is refused, and the digest of the hub that answered is shown: compare the two.
+After the login, only hubs of that fleet CA are trusted, at any address.`,
 		Example: "  fettle login https://hub.example.org:7440 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle/hub.sock </dev/null",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
 	}
-	c.Flags().StringVar(&authority, "authority", "", "the `DIGEST` of the authority's certificate, as the hub shows it")
+	c.Flags().StringVar(&authority, "authority", "", "the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
 	return c
 }
 
@@ -192,7 +194,7 @@ const watchEvery = 2 * time.Second
 type watching struct{ on bool }
 
 func (w *watching) flag(c *cobra.Command) {
-	c.Flags().BoolVar(&w.on, "watch", false, "show it again whenever it has changed, until you stop it")
+	c.Flags().BoolVar(&w.on, "watch", false, "show the result again after each change, until you stop the command")
 }
 
 // showing asks a hub for a document and shows it, once or whenever it is another one.

@@ -25,9 +25,10 @@ func newHubToken(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Create a token for a new hub",
-		Long: `Prints the token, once. It is good for one hub, which then knows all that the others
-know and signs what targets are to be: give it to nobody else, and soon. It is made on
-the hub that has the authority's key.`,
+		Long: `Creates a token for one new hub, and prints it once. That hub then has all data
+of the other hubs and signs assignments of targets. Give the token only to that
+hub, and use it soon. Only the hub with the key of the fleet CA creates tokens
+for hubs.`,
 		Example: "  fettle hub token >token\n  fettle hub token --expires 10m",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -38,8 +39,8 @@ the hub that has the authority's key.`,
 			return s.createToken(c.Context(), document.TokenRequest{Hub: true, Expires: int64(d), Note: note})
 		},
 	}
-	c.Flags().StringVar(&expires, "expires", "15m", "end after this `TIME`, such as 15m or 2d")
-	c.Flags().StringVar(&note, "note", "", "say what it is for: `TEXT`")
+	c.Flags().StringVar(&expires, "expires", "15m", "the token expires after this `TIME`, such as 15m or 2d")
+	c.Flags().StringVar(&note, "note", "", "the purpose of the token: `TEXT`")
 	return c
 }
 
@@ -49,13 +50,15 @@ func newHubJoin(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join HUB",
 		Short: "Make this machine a hub of an existing fleet",
-		Long: `Makes the folder of a hub on this machine: keys of its own, which the fleet's
-authority vouches for, and what it has to know of the other hubs. HUB is the one that has
-the authority's key; it is believed only if the token is of its fleet.
+		Long: `Creates the directory of a hub on this machine. It contains the hub's own keys,
+certified by the fleet CA, and data about the other hubs. HUB is the hub that
+has the key of the fleet CA; it is trusted only if the token belongs to its
+fleet.
 
-The fleet's settings are shared by all hubs. A key for the repository is not: give one
-with --key, or put it where the first hub has it. Where the fleet keeps everything on a
-NATS cluster, this hub is told of it, and needs --nats-creds: credentials of its own.`,
+All hubs share the settings of the fleet, but not the key for the repository.
+Give a key with --key, or put it where the first hub has it. If the fleet stores
+its data on a NATS cluster, this hub gets the address of the cluster, and needs
+its own credentials: --nats-creds.`,
 		Example: "  fettle hub join https://hub1.example.org:7440 --token-file token\n  fettle hub join https://hub1.example.org:7440 --token-file - --address hub2.example.org --name hub2 <token\n  fettle hub join https://hub1.example.org:7440 --token-file token --nats-creds hub2.creds",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.hubJoin(c.Context(), a[0], file, f) },
@@ -120,9 +123,11 @@ func newHubLeave(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "leave",
 		Short: "Retire the hub of this machine",
-		Long: `Asks the hub that runs on this machine to leave: the others get all that it keeps,
-agents go to them, and then it stops for good. Its folder can be removed afterwards. A
-hub that does not run any more is taken out at another one: fettle hub retire NAME.`,
+		Long: `Retires the hub that answers fettle commands here: the hub of your login, or
+without a login the hub on this machine. The other hubs copy its data, its
+agents connect to other hubs, and then it stops permanently. Its directory can
+be removed afterwards. To retire a hub that no longer runs, use another hub:
+fettle hub retire NAME.`,
 		Example: "  fettle hub leave",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -148,13 +153,13 @@ func newHubRetire(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retire NAME",
 		Short: "Retire a hub",
-		Long: `The other hubs get all that it keeps, and then it stops for good. Nobody believes it any
-more, nor what its keys signed; targets whose certificates it made get others. One that is
-gone can be retired too, as long as most of the hubs are there. Its name is not given
-again.
+		Long: `Retires a hub. The other hubs copy its data, and then it stops permanently. The
+fleet no longer trusts the hub, or anything that its keys signed. Targets with a
+certificate from this hub get a new one. A hub that no longer runs can be
+retired too, while most of the hubs are available. Its name is not used again.
 
-With --lost nobody waits for it: it is out at once. That is for a hub whose machine or
-backup may be in other hands.`,
+With --lost, the fleet does not wait for the hub: it is removed at once. Use it
+for a hub whose machine or backup may be in the hands of others.`,
 		Example: "  fettle hub retire hub3 --reason 'its machine is old'\n  fettle hub retire hub3 --lost --reason stolen",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -173,7 +178,7 @@ backup may be in other hands.`,
 			return s.done("retire", 0, d.Text+withdrawn(page))
 		},
 	}
-	c.Flags().StringVar(&r.Reason, "reason", "", "say why: `TEXT`")
-	c.Flags().BoolVar(&r.Lost, "lost", false, "it is gone for good, or stolen: believe it no more, at once")
+	c.Flags().StringVar(&r.Reason, "reason", "", "the reason: `TEXT`")
+	c.Flags().BoolVar(&r.Lost, "lost", false, "the hub is lost permanently, or stolen: end the trust in it at once")
 	return c
 }

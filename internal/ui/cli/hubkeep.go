@@ -26,16 +26,18 @@ func newHubBackup(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Back up a hub",
-		Long: `Saves the settings, keys and authority in the folder of the hub that runs on this machine, and
-what hubs share: targets, people, tokens, revocations, pins, rules. Assignments, reports and
-content are made again of the repository and the agents.
+		Long: `Saves the settings, the keys and the fleet CA from the directory of the hub that
+runs on this machine. It also saves data that hubs share: targets, users,
+tokens, revocations, pins and rules. The backup has no assignments, reports and
+content: the hub gets these again from the repository and the agents.
 
-The file is as secret as the authority's key, which is in it. It is written for you alone.`,
+The file contains the key of the fleet CA, and is as secret as this key. Only
+you can read the file.`,
 		Example: "  fettle hub backup /srv/backup/hub.json\n  fettle hub backup - | age -r age1… >hub.age",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.hubBackup(c.Context(), dir, a[0]) },
 	}
-	c.Flags().StringVar(&dir, "dir", hubDir, "the `DIR` of fettle hub init")
+	c.Flags().StringVar(&dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
 	return c
 }
 
@@ -102,20 +104,21 @@ func newHubRestore(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore FILE|-",
 		Short: "Restore a hub from a backup",
-		Long: `Makes the folder of a hub of what fettle hub backup saved. When it is run it begins an epoch
-above all that were before: agents that are ahead of the backup take what it says, and no
-number is given twice. What was revoked since the backup has to be revoked again.
+		Long: `Restores the directory of a hub from a file of fettle hub backup. When the hub
+starts, it begins an epoch above all earlier epochs. Agents that are ahead of
+the backup accept its assignments, and no number is used twice. Repeat all
+revocations that were made after the backup.
 
-Never run the hub that was saved and the one that was restored at once.
+Never run the saved hub and the restored hub at the same time.
 
-What a NATS cluster still has is newer than the backup, and stays. With --nats a hub that
-kept everything itself keeps it there from then on.`,
+Data that a NATS cluster still has is newer than the backup, and is kept. With
+--nats, a hub that stored all data itself stores it on the cluster from then on.`,
 		Example: "  fettle hub restore /srv/backup/hub.json\n  age -d -i key hub.age | fettle hub restore -\n  fettle hub restore /srv/backup/hub.json --nats tls://nats1.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(1, 1),
 		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, a[0], nats) },
 	}
 	nats.flag(c.Flags())
-	c.Flags().StringVar(&dir, "dir", hubDir, "make it in `DIR`")
+	c.Flags().StringVar(&dir, "dir", hubDir, "restore the hub in `DIR`")
 	return c
 }
 
@@ -156,7 +159,7 @@ func newHubCheck(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "check",
 		Short:   "Check a hub: disk, certificates, bus, repository, backup",
-		Long:    `Asks the hub how it is, and ends with 3 when something is not well.`,
+		Long:    `Checks the hub and shows each result. It exits with 3 if a check fails.`,
 		Example: "  fettle hub check\n  fettle hub check --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -18,9 +18,10 @@ func newHubList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the hubs of the fleet, and their redundancy",
-		Long: `Shows each hub, whether it is there and has what the others have, which one leads, and
-which one has the authority's key. Everything is kept on up to three of them. A hub is lost
-if the fleet was restored from a backup since: it does not count any more.`,
+		Long: `Shows for each hub whether it is available and up to date. It also shows the
+leader, and the hub with the key of the fleet CA. All data is stored on up to
+three hubs. A hub is lost if the fleet was restored from a backup that lists the
+hub. A lost hub is no longer part of the fleet.`,
 		Example: "  fettle hub list\n  fettle hub list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -23,10 +23,10 @@ type natsFlags struct {
 }
 
 func (f *natsFlags) flag(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.urls, "nats", nil, "keep everything on the NATS cluster at `URL`, tls://HOST:PORT, in place of this folder; may be repeated for more of its servers")
-	flags.StringVar(&f.creds, "nats-creds", "", "with the credentials in this `FILE`: one of nsc, the line USER:PASSWORD, or a certificate with its key. It is copied")
-	flags.StringVar(&f.ca, "nats-ca", "", "and believe its certificates by those in this `FILE` (default: the system's). It is copied")
-	flags.IntVar(&f.replicas, "nats-replicas", 0, "keep each thing on `N` of its servers (default 3)")
+	flags.StringArrayVar(&f.urls, "nats", nil, "store all data on the NATS cluster at `URL`, tls://HOST:PORT, instead of in the directory of the hub; may be repeated for more of its servers")
+	flags.StringVar(&f.creds, "nats-creds", "", "use the credentials in this `FILE`: a credentials file of nsc, the line USER:PASSWORD, or a certificate with its key. The file is copied")
+	flags.StringVar(&f.ca, "nats-ca", "", "verify the NATS cluster with the CA certificates in this `FILE` (default: the system's). The file is copied")
+	flags.IntVar(&f.replicas, "nats-replicas", 0, "store each item on `N` servers of the NATS cluster (default 3)")
 }
 
 // given reads what the flags name.

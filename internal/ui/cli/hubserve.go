@@ -53,9 +53,10 @@ func newHub(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hub",
 		Short: "Run and manage hubs",
-		Long: `A hub follows a repository, says what each target of a fleet is to be, and shows what
-they are. Everything that it needs is in this program, and everything that it keeps in
-one folder. Targets get what they are to be from it and then go on by themselves.`,
+		Long: `Runs and manages hubs. A hub follows a repository, assigns the desired state to
+each target of a fleet, and shows the state of the targets. The fettle binary
+contains everything that a hub needs, and one directory contains all its data.
+Targets get their assignments from the hub, and then work without it.`,
 		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub run",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -80,36 +81,37 @@ func newHubInit(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create a hub and a fleet with its CA",
-		Long: `Makes the folder of a hub: its settings, its keys, and the authority that all
-certificates of the fleet come from. Nothing listens yet, and what is there already is
-never touched.
+		Long: `Creates the directory of a hub: its settings, its keys, and the fleet CA that
+issues all certificates of the fleet. It starts no server, and never changes
+existing files.
 
-A hub keeps everything in this folder, and several hubs on each other. With --nats it is
-kept on a NATS cluster that there is already, sealed, so that who runs it can withhold it
-and read nothing. Agents connect to the hub all the same.`,
-		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub init --fleet acme --address hub.example.org --address 192.0.2.7 --dir /srv/hub\n  fettle hub init --fleet acme --nats tls://nats1.example.org:4222 --nats tls://nats2.example.org:4222 --nats-creds fettle.creds",
+A hub stores all data in this directory, and several hubs store it on each
+other. With --nats, the data is stored on an existing NATS cluster, encrypted:
+operators of the cluster can withhold the data, but cannot read it. Agents still
+connect to the hub.`,
+		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub init --fleet acme --address hub.example.org --address 192.0.2.7 --dir /srv/hub\n\n  # With the data on a NATS cluster:\n  fettle hub init --fleet acme --nats tls://nats1.example.org:4222 --nats tls://nats2.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return s.hubInit(f) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.fleet, "fleet", "", "the `NAME` of the fleet")
 	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
-	flags.StringVar(&f.branch, "branch", "main", "and in it this `BRANCH`")
+	flags.StringVar(&f.branch, "branch", "main", "follow this `BRANCH` of the repository")
 	f.listening(flags)
-	flags.DurationVar(&f.poll, "poll", hub.Poll, "ask it this `OFTEN`")
+	flags.DurationVar(&f.poll, "poll", hub.Poll, "check the repository at this interval: `OFTEN`")
 	return c
 }
 
 // listening are the flags of every new hub.
 func (f *hubFlags) listening(flags *pflag.FlagSet) {
-	flags.StringVar(&f.dir, "dir", hubDir, "keep everything in `DIR`")
+	flags.StringVar(&f.dir, "dir", hubDir, "store the data of the hub in `DIR`")
 	flags.StringVar(&f.name, "name", "", "the `NAME` of this hub (default: this host's)")
-	flags.StringArrayVar(&f.addresses, "address", nil, "an `ADDRESS` or name that agents and people reach it by; may be repeated (default: this host's name)")
+	flags.StringArrayVar(&f.addresses, "address", nil, "an `ADDRESS` or name at which agents and users reach the hub; may be repeated (default: this host's name)")
 	flags.StringVar(&f.api, "api", ":"+strconv.Itoa(hub.DefaultAPI), "serve enrolment, content and the API on `HOST:PORT`")
 	flags.StringVar(&f.bus, "bus", ":"+strconv.Itoa(hub.DefaultBus), "serve agents on `HOST:PORT`")
-	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster), "serve other hubs, where there are any, on `HOST:PORT`")
+	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster), "serve other hubs of the fleet, if any, on `HOST:PORT`")
 	flags.StringVar(&f.key, "key", "", "read the repository over ssh with the private key in this `FILE`")
-	flags.StringVar(&f.known, "known-hosts", "", "and believe the host keys in this `FILE`")
+	flags.StringVar(&f.known, "known-hosts", "", "trust the host keys in this `FILE` when reading the repository over ssh")
 	f.nats.flag(flags)
 }
 
@@ -198,17 +200,18 @@ func newHubRun(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Run a hub in the foreground",
-		Long: `Serves agents and people until SIGTERM or SIGINT. On this machine root needs no
-login: what fettle asks goes through a socket that only root can open.
+		Long: `Runs a hub in the foreground: serves agents and users until SIGTERM or SIGINT.
+On this machine root needs no login: commands use a socket that only root can
+open.
 
-The NATS cluster of a hub that was made with --nats may be given other addresses and
-credentials, which are kept in its folder from then on.`,
+For a hub that was created with --nats, you can give other addresses and
+credentials of the NATS cluster. They are stored in the directory of the hub.`,
 		Example: "  fettle hub run\n  fettle hub run --dir /srv/hub\n  fettle hub run --nats tls://nats4.example.org:4222 --nats-creds new.creds",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.hubRun(c.Context(), r) },
 	}
-	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the `DIR` of fettle hub init")
-	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "take commands of this machine's root at `FILE`")
+	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
+	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "accept commands of root on this machine at the socket `FILE`")
 	r.nats.flag(c.Flags())
 	return c
 }

@@ -26,16 +26,18 @@ import (
 )
 
 const upgradeLong = `Upgrades agents: gives the hub a fettle binary for the agents that -t selects,
-including agents that join later. The hub itself is not upgraded. If several settings
-select an agent, the most recent one wins, so begin with some agents and continue with
-all. Without --program it shows the settings.
+including agents that join later. The hub itself is not upgraded. If several
+settings select an agent, the most recent one wins, so begin with some agents
+and continue with all. Without --program it shows the settings.
 
-An agent fetches the binary, has it check itself, and runs it beside the old one. If the
-new binary does not reach the hub within --within, the old one continues, reports that in
-an event, and does not try that binary again until an operator requests it with
-fettle request apply. An agent never takes a binary that is older than the host's package.
+An agent fetches the binary, has it check itself, and runs it beside the old
+one. If the new binary does not reach the hub within --within, the old one
+continues and reports that in an event. It does not try that binary again until
+an operator requests it with fettle request apply. An agent never takes a binary
+that is older than the host's package.
 
-If agents require signed commits, such a key must sign the binary too:
+If agents require signed commits, one of their trusted keys must also sign the
+binary:
 
   fettle hub upgrade --program fettle --text >program.json
   ssh-keygen -Y sign -n fettle-program -f KEY program.json
@@ -60,11 +62,11 @@ func newHubUpgrade(s *session) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return s.upgrade(c.Context(), f) },
 	})
 	flags := c.Flags()
-	flags.StringArrayVar(&f.files, "program", nil, "the program for one architecture, in this `FILE`; may be repeated")
-	flags.StringVar(&f.version, "as", "", "its `VERSION` (default: what it says, where it runs on this machine)")
-	flags.StringVar(&f.signature, "signature", "", "the signature by ssh-keygen, in this `FILE`")
-	flags.BoolVar(&f.text, "text", false, "print what has to be signed, and ask no hub")
-	flags.DurationVar(&f.within, "within", fleet.ProgramTry, "how `LONG` a new one has to reach a hub")
+	flags.StringArrayVar(&f.files, "program", nil, "the binary for one architecture, in this `FILE`; may be repeated")
+	flags.StringVar(&f.version, "as", "", "the `VERSION` of the binary (default: the version that it reports, if it runs on this machine)")
+	flags.StringVar(&f.signature, "signature", "", "the signature from ssh-keygen, in this `FILE`")
+	flags.BoolVar(&f.text, "text", false, "print the text to sign, and contact no hub")
+	flags.DurationVar(&f.within, "within", fleet.ProgramTry, "the time in which a new binary must reach a hub: `LONG`")
 	return c
 }
 
