@@ -54,6 +54,14 @@ func (s *session) hub() (*client.Client, error) {
 	return s.clientOf(l)
 }
 
+// ownHub returns a client of the hub on this machine, also if the user has a login at another hub.
+func (s *session) ownHub() (*client.Client, error) {
+	if !fileExists(s.hubSocket()) {
+		return nil, refuse("Retire a hub of another machine by its name: fettle hub retire NAME", "cannot retire the hub of this machine: no hub runs here")
+	}
+	return s.clientOf(client.Login{Hub: "unix://" + s.hubSocket()})
+}
+
 // clientOf is a client that reports on standard error while a hub does not answer.
 func (s *session) clientOf(l client.Login) (*client.Client, error) {
 	c, err := client.New(l)

@@ -123,15 +123,14 @@ func newHubLeave(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "leave",
 		Short: "Retire the hub of this machine",
-		Long: `Retires the hub that answers fettle commands here: the hub of your login, or
-without a login the hub on this machine. The other hubs copy its data, its
+		Long: `Retires the hub that runs on this machine. The other hubs copy its data, its
 agents connect to other hubs, and then it stops permanently. Its directory can
 be removed afterwards. To retire a hub that no longer runs, use another hub:
 fettle hub retire NAME.`,
 		Example: "  fettle hub leave",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			hub, err := s.hub()
+			hub, err := s.ownHub()
 			if err != nil {
 				return err
 			}

@@ -123,7 +123,7 @@ func newPersonWithdraw(s *session) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "say `WHY`, for the others")
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
