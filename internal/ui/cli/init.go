@@ -33,9 +33,10 @@ func newInit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Create a new repository with an example",
-		Long: `Writes a small repository that can be applied as it is: a target, a module with a
-directory and a file below /srv/hello, and a README. Where git is installed it
-is committed. A file that is already there is never overwritten: init refuses.`,
+		Long: `Writes a small repository that can be applied without changes: a target, a
+README, and a module with a directory and a file below /srv/hello. If git is
+installed, init commits the files. If a file already exists, init refuses and
+does not overwrite it.`,
 		Example: "  fettle init hello\n  cd hello && fettle plan",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {

@@ -24,7 +24,7 @@ func newLog(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "log [RUN]",
 		Short:   "List the runs, newest first",
-		Long:    "Lists who ran what, when, and how it ended. Commands that\nfettle run and the like ran are among the runs, as c1, c2, … With a number it shows\nthat run, as \"fettle show\" does.\n\nWith --here it lists what was done on targets from this workstation: commands, and\napply and rollback on many targets.",
+		Long:    "Lists the runs: user, operation, time and outcome. Commands of fettle run and\nsimilar commands are listed too, as c1, c2, … With a number it shows\nthat run, as \"fettle show\" does.\n\nWith --here it lists operations on targets from this workstation: commands, and\napply and rollback on many targets.",
 		Example: "  fettle log\n  fettle log -n 0 --json\n  fettle log 12\n  fettle log --here",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -50,8 +50,8 @@ func newLog(s *session) *cobra.Command {
 		},
 	}
 	many.flags(c)
-	c.Flags().BoolVar(&here, "here", false, "list what was done on targets from this workstation")
-	c.Flags().IntVarP(&limit, "number", "n", limit, "show this many; 0 is all")
+	c.Flags().BoolVar(&here, "here", false, "list the operations on targets from this workstation")
+	c.Flags().IntVarP(&limit, "number", "n", limit, "show at most this many; 0 shows all")
 	return c
 }
 

@@ -40,9 +40,10 @@ func newLookup(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lookup",
 		Short: "Run the repository's lookups, and record the answers",
-		Long: `A lookup is a value from outside of the repository: what a URL or a command
-answers. Its answer stands in a snapshot in the repository, next to the module that
-declares it. Compiling reads the snapshot alone; only these commands ask.`,
+		Long: `Manages lookups: values from outside of the repository. A URL or a command
+returns the value. It is stored in a snapshot in the repository, next to the
+module that declares the lookup. Compiling reads only the snapshot; only these
+commands fetch a new value.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -50,20 +51,20 @@ declares it. Compiling reads the snapshot alone; only these commands ask.`,
 	refresh := &cobra.Command{
 		Use:   "refresh [NAME…]",
 		Short: "Run lookups, and write changed snapshots",
-		Long: `Asks what all lookups name, or those that are given, and shows what changed.
-Commands run on this machine with your rights, so they are shown first, and it
-asks before it runs them; --yes answers. A lookup that fails keeps its
-old snapshot, the others are written. Look at the difference and commit it.`,
+		Long: `Runs all lookups, or the named lookups, and shows the changed values. Commands
+run on this machine with your rights. Therefore refresh first shows them and
+asks for confirmation; --yes confirms. If a lookup fails, its old snapshot
+stays, and the other snapshots are written. Review the difference and commit it.`,
 		Example: "  fettle lookup refresh\n  fettle lookup refresh users --yes",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.refreshLookups(c.Context(), a, yes) },
 	}
-	refresh.Flags().BoolVarP(&yes, "yes", "y", false, "run the commands without asking")
+	refresh.Flags().BoolVarP(&yes, "yes", "y", false, "run the commands without confirmation")
 	status := &cobra.Command{
 		Use:   "status [NAME…]",
 		Short: "Show the age of the snapshots",
-		Long: `Asks nobody. Ends with 2 when a snapshot is missing, cannot be used, or is older than
-the max_age of its lookup.`,
+		Long: `Shows the age of the snapshots without running a lookup. Exits with 2 if a
+snapshot is missing, cannot be used, or is older than the max_age of its lookup.`,
 		Example: "  fettle lookup status\n  fettle lookup status --json",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.lookupStatus(c.Context(), a) },

@@ -46,12 +46,13 @@ func newModule(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "module",
 		Short: "Modules of other repositories, and modules of the fleet",
-		Long: `A module of another git repository is copied into modules/NAME, with a lock that
-says from where, which version and commit, and the digest of each file. It is a part of this
-repository from then on: compiling reads it here, and refuses one that was edited.
+		Long: `Manages modules. A module of another git repository is copied to modules/NAME.
+Its lock records the source, the version, the commit, and the digest of each
+file. The module is then a part of this repository: compiling reads the copy,
+and refuses an edited copy.
 
-A version is a tag, NAME/v1.2.0 or v1.2.0; the highest is taken when none is given, and
-where there are no such tags what the other side takes for its present.`,
+A version is a tag: NAME/v1.2.0 or v1.2.0. Without --version, the highest
+version is used. Without such tags, the default branch of the source is used.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -59,9 +60,10 @@ where there are no such tags what the other side takes for its present.`,
 	add := &cobra.Command{
 		Use:   "add NAME SOURCE",
 		Short: "Copy a module of another repository into modules/NAME",
-		Long: `SOURCE is a git repository: a URL, HOST:PATH or a path. The folder in it follows
-behind //; without, it is modules/NAME when that is there, else all of it. Git is
-the user's own, with its keys and credentials.`,
+		Long: `Copies a module of another repository. SOURCE is a git repository: a URL,
+HOST:PATH or a path. Append the directory of the module behind //. Without it,
+the directory is modules/NAME if that exists, otherwise the whole repository.
+fettle uses the git of the user, with its keys and credentials.`,
 		Example: "  fettle module add nginx https://git.example.org/modules.git//nginx\n  fettle module add web ../other --version v1.2.0",
 		Args:    args(2, 2),
 		RunE:    func(c *cobra.Command, a []string) error { return s.addModule(c.Context(), a[0], a[1], version) },
@@ -69,15 +71,16 @@ the user's own, with its keys and credentials.`,
 	update := &cobra.Command{
 		Use:   "update [NAME…]",
 		Short: "Update modules to the newest or to a named version",
-		Long: `Asks where each module came from. Files that somebody edited here are written anew,
-so what they were is told first; git keeps what was committed. Look at
-the difference of the lists before you commit: fettle diff.`,
+		Long: `Updates all modules of other repositories, or the named modules, from their
+sources. Files that were edited here are overwritten; update lists them. Git
+preserves committed edits. Before you commit, review the difference of the step
+lists: fettle diff.`,
 		Example: "  fettle module update\n  fettle module update nginx --version v1.3.0",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.updateModules(c.Context(), a, version) },
 	}
 	for _, sub := range []*cobra.Command{add, update} {
-		sub.Flags().StringVar(&version, "version", "", "the `VERSION`: a tag, branch or commit")
+		sub.Flags().StringVar(&version, "version", "", "use this `VERSION`: a tag, branch or commit")
 	}
 	c.AddCommand(add, update, newModuleList(s), newModuleShow(s), newModuleHistory(s))
 	return c
@@ -89,8 +92,9 @@ func newModuleList(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the modules with their versions and local changes",
-		Long: `Lists the modules of the repository. With --fleet it is those that targets of the fleet
-have, by way of the hub: on how many, how many are behind, and in which states.`,
+		Long: `Lists the modules of the repository. With --fleet it asks the hub, and lists the
+modules of all targets: the number of targets, how many of them are behind,
+and the states.`,
 		Example: "  fettle module list\n  fettle module list --fleet --watch", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if w.on && !onFleet {
@@ -104,7 +108,7 @@ have, by way of the hub: on how many, how many are behind, and in which states.`
 			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, s.showFleetModules)
 		},
 	}
-	c.Flags().BoolVar(&onFleet, "fleet", false, "show the modules of the fleet, by way of the hub")
+	c.Flags().BoolVar(&onFleet, "fleet", false, "show the modules of the fleet, through the hub")
 	w.flag(c)
 	return c
 }

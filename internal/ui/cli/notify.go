@@ -21,8 +21,9 @@ func newNotify(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "notify",
 		Short: "Notifications, and reactions that wait for approval",
-		Long: `The hub tells of what is wrong when it begins and when it is over, each once, by webhook, by
-mail or to a program. What nobody takes is tried again for a day, also by another hub.`,
+		Long: `Manages notifications. The hub sends a notice when a problem begins and when it
+is over, once each: by webhook, by mail, or to a program. If delivery fails, the
+hub or another hub tries again for a day.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -135,35 +136,39 @@ func newNotifySet(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "set RULE [-- ARGUMENT…]",
 		Short: "Create a rule: events, and their recipients",
-		Long: `A rule tells one webhook, some mail addresses, or one program. Secrets are files in the folder
-notify of the hub, which its root writes; rules name them. Programs are in that folder too, and
-no others run: they get the notice as JSON on standard input, and the arguments behind --.
-With --approve a program runs only after: fettle notify approve NOTICE.
+		Long: `Creates a rule. A rule sends notices to one webhook, to mail addresses, or to
+one program. Rules name secrets, which are files in the directory notify of the
+hub; root of the hub writes them. Programs must also be in that directory. A
+program receives the notice as JSON on standard input, and the arguments behind
+--. With --approve a program runs only after: fettle notify approve NOTICE.
 
-Without --on it is told of alarms, of targets that failed or are silent, and of the hub's own
-troubles. What begins is told once, and again when it is over. Other kinds are events, such as
-enrolled, revoked or refused. -t is whose: without it all, and what is about no target.
+Without --on a rule covers alarms, failed or unresponsive targets, and problems
+of the hub itself. A problem is sent once when it begins, and again when it is
+over. Other kinds are events, such as enrolled, revoked or refused. -t selects
+the targets of a rule. Without -t a rule covers all targets, and also notices
+that concern no target.
 
-A template is of Go's text/template, with .Fleet, .Rule, .ID, .At, .Summary, .More and .Items, each
-with .Kind, .Name, .Target, .Module, .Text, .At and .Resolved; its first line is the subject.`,
+A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
+.Summary, .More and .Items. Each item has .Kind, .Name, .Target, .Module, .Text,
+.At and .Resolved. The first line of the output is the subject.`,
 		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --sign hook-key\n  fettle notify set night --on failed,silent -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password mail-password\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
 		Args:    args(1, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.setNotification(c.Context(), f, a) },
 	})
 	flags := c.Flags()
-	flags.StringSliceVar(&f.rule.On, "on", nil, "tell of these `KINDS`")
-	flags.StringVar(&f.every, "every", "", "gather for this `TIME`, and send no oftener (default: 30s)")
-	flags.StringVar(&f.template, "template", "", "say it by the template in this `FILE`")
-	flags.StringVar(&f.hook.URL, "webhook", "", "send JSON to this `URL`, which is no secret")
-	flags.StringVar(&f.hook.File, "webhook-file", "", "send it to the URL that the hub's `FILE` holds")
-	flags.StringVar(&f.hook.Sign, "sign", "", "sign it with the secret in the hub's `FILE`")
+	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`")
+	flags.StringVar(&f.every, "every", "", "collect notices for this `TIME`, and send at most once in it (default: 30s)")
+	flags.StringVar(&f.template, "template", "", "format notices with the template in this `FILE`")
+	flags.StringVar(&f.hook.URL, "webhook", "", "send JSON to this `URL`, which is not secret")
+	flags.StringVar(&f.hook.File, "webhook-file", "", "send JSON to the URL in this `FILE` of the hub")
+	flags.StringVar(&f.hook.Sign, "sign", "", "sign the webhook with the secret in this `FILE` of the hub")
 	flags.StringSliceVar(&f.mail.To, "mail", nil, "send mail to this `ADDRESS`; may be repeated")
-	flags.StringVar(&f.mail.From, "from", "", "send it as this `ADDRESS`")
-	flags.StringVar(&f.mail.Server, "server", "localhost:25", "send it by this `HOST:PORT`")
-	flags.StringVar(&f.mail.User, "user", "", "log in there as this `USER`")
-	flags.StringVar(&f.mail.Password, "password", "", "with the password in the hub's `FILE`")
-	flags.StringVar(&f.command.Program, "command", "", "run this `PROGRAM` of the hub's folder notify")
-	flags.BoolVar(&f.command.Approve, "approve", false, "run it when somebody has approved the notice")
+	flags.StringVar(&f.mail.From, "from", "", "send mail from this `ADDRESS`")
+	flags.StringVar(&f.mail.Server, "server", "localhost:25", "send mail through this `HOST:PORT`")
+	flags.StringVar(&f.mail.User, "user", "", "log in to the mail server as this `USER`")
+	flags.StringVar(&f.mail.Password, "password", "", "log in with the password in this `FILE` of the hub")
+	flags.StringVar(&f.command.Program, "command", "", "run this `PROGRAM` in the directory notify of the hub")
+	flags.BoolVar(&f.command.Approve, "approve", false, "run the program only after an operator approves the notice")
 	return c
 }
 

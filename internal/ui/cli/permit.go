@@ -30,8 +30,8 @@ type permitFlags struct {
 }
 
 func (f *permitFlags) flags(c *cobra.Command) {
-	c.Flags().StringVar(&f.key, "key", "", "sign the permit with the private key in this `FILE`, or with that of the SSH agent whose .pub lies beside it (default: ~/.ssh/id_ed25519)")
-	c.Flags().StringVar(&f.life, "permit-for", "", "agents may take the permit for this `TIME` (default: 7d)")
+	c.Flags().StringVar(&f.key, "key", "", "sign the permit with the private key in this `FILE`, or with the key of the SSH agent whose .pub is stored beside it (default: ~/.ssh/id_ed25519)")
+	c.Flags().StringVar(&f.life, "permit-for", "", "let agents use the permit for this `TIME` (default: 7d)")
 }
 
 // permitDoc is a permit.
@@ -55,11 +55,13 @@ func newPermit(s *session) *cobra.Command {
 	sign := &cobra.Command{
 		Use:   "sign TARGET… --commit REV",
 		Short: "Sign a permit to return to a commit",
-		Long: `Targets that take signed commits alone take none that is older than what they had, whatever
-a hub says, unless somebody permits it whose key they believe. The permit is signed here, on
-your own machine; the hub carries it: fettle target pin … --permit-file FILE.
+		Long: `Signs a permit and prints it. Targets that require signed commits reject a
+commit that is older than their previous commit, even if a hub assigns it. A
+permit allows it, if the targets trust the key of its signature. The permit is
+signed here, on your own machine. To send it through the hub: fettle target pin
+… --permit-file FILE.
 
-TARGET is the name of one, in which * and ? stand for others, or label:KEY=VALUE.`,
+TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`,
 		Example: "  fettle permit sign web1 web2 --commit v1.4 >permit\n  fettle permit sign 'web*' --commit 2f5c… --repository site --permit-for 12h --key ~/.ssh/id_ecdsa >permit",
 		Args:    args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -73,8 +75,8 @@ TARGET is the name of one, in which * and ? stand for others, or label:KEY=VALUE
 			return s.shown(permitDoc{"fettle.permitted/1", p.Commit, p.Targets, p.Expires * 1e9, signed}, func() { fmt.Fprint(s.app.Stdout, signed) })
 		},
 	}
-	sign.Flags().StringVar(&commit, "commit", "", "the `REV` that may be gone back to: a commit, or what leads to one in the repository here (-C)")
-	sign.Flags().StringVar(&f.repository, "repository", "", "the `NAME` that the hub knows the repository by (default: ask the hub)")
+	sign.Flags().StringVar(&commit, "commit", "", "allow the return to this `REV`: a commit, or a branch or tag in the local repository (-C)")
+	sign.Flags().StringVar(&f.repository, "repository", "", "the `NAME` of the repository at the hub (default: ask the hub)")
 	f.flags(sign)
 	c.AddCommand(sign)
 	return c

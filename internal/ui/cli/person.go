@@ -16,9 +16,10 @@ func newPerson(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "person",
 		Short: "Users of the hub",
-		Long: `Who may log in to the hub from elsewhere, and what they may do there. Roles are read,
-operate (pin, freeze, ask agents), approve (let targets in) and admin (all of it, tokens
-and people too). Root on the hub's own machine needs none of this.`,
+		Long: `Manages users, who log in to the hub from other machines, and their roles. Roles
+are read, operate (pin, freeze, send requests to agents), approve (admit
+targets) and admin (all of these, also tokens and users). Root on the hub's own
+machine needs no user.`,
 		Example: "  fettle person set ann --role operate\n  fettle person login ann >token",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -32,7 +33,7 @@ func newPersonSet(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "set NAME",
 		Short:   "Create a user, or change the rights of a user",
-		Long:    "What is given replaces what was there before, at once and for every login that they have.",
+		Long:    "Creates a user, or changes one. The given settings replace all previous settings\nof the user, immediately and for every login.",
 		Example: "  fettle person set ann --role operate,approve\n  fettle person set ann --role read --locked",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -40,8 +41,8 @@ func newPersonSet(s *session) *cobra.Command {
 			return s.eachOnHub(c.Context(), "set", a, func(hub *client.Client, _ string) (document.Done, error) { return hub.SetPerson(c.Context(), r) })
 		},
 	}
-	c.Flags().StringSliceVar(&r.Roles, "role", nil, "let them do what this `ROLE` may: read, operate, approve or admin; with commas between several")
-	c.Flags().BoolVar(&r.Locked, "locked", false, "let them in no more")
+	c.Flags().StringSliceVar(&r.Roles, "role", nil, "give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
+	c.Flags().BoolVar(&r.Locked, "locked", false, "lock the user out")
 	return c
 }
 
@@ -50,7 +51,7 @@ func newPersonLogin(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "login NAME",
 		Short:   "Create a login token for a user",
-		Long:    "Prints the token, once: no hub keeps it. They give it to fettle login on their own machine.",
+		Long:    "Creates a login token and prints it once: no hub stores it. The user passes it\nto fettle login on their own machine.",
 		Example: "  fettle person login ann --expires 30d >token",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -74,8 +75,8 @@ func newPersonLogin(s *session) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&expires, "expires", "90d", "end after this `TIME`, such as 12h or 30d")
-	c.Flags().StringVar(&note, "note", "", "say what it is for: `TEXT`")
+	c.Flags().StringVar(&expires, "expires", "90d", "expire after this `TIME`, such as 12h or 30d")
+	c.Flags().StringVar(&note, "note", "", "record the purpose of the token: `TEXT`")
 	return c
 }
 
@@ -114,7 +115,7 @@ func newPersonWithdraw(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "withdraw NAME LOGIN…",
 		Short:   "Revoke login tokens of a user",
-		Long:    "They open nothing any more, at any hub, at once; the others stay good. A login is named by how\nits token begins. To keep somebody out with all of them: fettle person set NAME --locked.",
+		Long:    "Revokes login tokens, immediately and at every hub. Other logins of the user\nstay valid. The name of a login is the beginning of its token. To lock out a\nuser with all logins: fettle person set NAME --locked.",
 		Example: "  fettle person withdraw ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
 		Args:    args(2, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -123,7 +124,7 @@ func newPersonWithdraw(s *session) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	c.Flags().StringVar(&reason, "reason", "", "record the reason `WHY` for other users")
 	return c
 }
 

@@ -22,7 +22,7 @@ func (v *viewFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&v.noDiff, "no-diff", false, "do not show differences of content")
 	c.Flags().BoolVar(&v.verify, "verify", false, "read every byte instead of trusting times and sizes")
 	c.Flags().BoolVar(&v.runGuards, "run-guards", false, "run the guards of commands (unless, only_if) on the host, not isolated from it")
-	c.Flags().BoolVar(&v.noGuards, "no-guards", false, "run no guard to make the plan: their answers are not known")
+	c.Flags().BoolVar(&v.noGuards, "no-guards", false, "run no guards for the plan: their results are unknown")
 	c.MarkFlagsMutuallyExclusive("diff", "no-diff")
 	c.MarkFlagsMutuallyExclusive("run-guards", "no-guards")
 }
@@ -69,35 +69,37 @@ func newPlan(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show the changes that apply would make",
-		Long: `Compares the list that is wanted with what is applied and with what is there,
-and shows what apply would do. Nothing is changed.
+		Long: `Compares the desired step list with the applied state and with the machine, and
+shows what apply would do. Nothing is changed.
 
-Each line begins with what happens:
-  +  create    nothing is there yet
-  ~  update    something else is there, or an older version of ours
-  !  repair    others have changed it since it was applied
-  <  restore   rollback: back to what an earlier run left
-  -  remove    no longer wanted: back to what was there before fettle
+Each line begins with a sign:
+  +  create    does not exist yet
+  ~  update    something else exists, or an older version from fettle
+  !  repair    changed by others since it was applied
+  <  restore   rollback: the state after an earlier run
+  -  remove    no longer desired: back to the state before fettle
   >  run       a command, or an action that a change notifies
   ?  check     a verification, after the run
-  =  adopt     found as wanted: recorded, nothing runs
-  .  forget    no longer wanted and never changed by fettle: left as it is
-  x  blocked   it cannot go back now (a file became a link, say): left as it is
-  *  later     what only the run can tell: (known after apply)
+  =  adopt     already in sync: recorded, nothing runs
+  .  forget    no longer desired and never changed by fettle: left as it is
+  x  blocked   cannot be undone now (e.g. a file became a link): left as it is
+  *  later     known only during the run: (known after apply)
 
-A plan can be saved. "fettle apply FILE" then does exactly that, or ends with 5
-because the machine has changed since. Of later phases it does what this plan
-tells, and ends with 5 before one that would do more. The file holds all content that the plan
-needs, secret content too, and is readable by its owner alone. With a selection of
-targets it is a new folder, with a file for each target.
+A plan can be saved. "fettle apply FILE" then does exactly what the plan shows.
+If the machine has changed since, it exits with 5. In later phases it does what
+the saved plan contains, and exits with 5 before a phase that would do more. The
+file contains all content that the plan needs, secret content too. Only its
+owner can read it. With a selection of targets, -o creates a new directory, with
+a file for each target.
 
-The guards of commands (unless, only_if) are run isolated: they reach no network, and
-what they write is discarded. One that cannot run like that is not known before apply.
---run-guards runs them on the host; --no-guards runs none.
+The guards of commands (unless, only_if) run isolated: they have no network, and
+their writes are discarded. If a guard cannot run isolated, its result is
+unknown before apply. --run-guards runs guards on the host; --no-guards runs
+none.
 
-Where apply would be armed, because it may lock you out, the plan says so.
+If apply would be armed, because it may lock you out, the plan shows it.
 
-Ends with 2 when there are changes.`,
+Exits with 2 if there are changes.`,
 		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan --no-guards\n  fettle plan -t role:web -o monday && fettle apply monday",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
@@ -105,7 +107,7 @@ Ends with 2 when there are changes.`,
 	f.flags(c)
 	f.many.flags(c)
 	s.adoptFlag(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`, or those of many targets to a new folder")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`, or the plans of many targets to a new directory")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }

@@ -25,20 +25,20 @@ func newReboot(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reboot",
 		Short: "Reboot targets, and wait until they are back",
-		Long: `Reboots a machine and waits until it has booted anew and answers. With --batch so
-many are down at a time, and --max-failed ends it when too many do not come back.
-It asks first; --yes answers. Without -t this machine is rebooted, which cannot be
-waited for.`,
+		Long: `Reboots a machine, and waits until it has booted again and answers. With --batch
+only that many machines are down at a time. --max-failed stops if too many do
+not come back. Asks for confirmation; --yes confirms. Without -t this machine is
+rebooted, and reboot does not wait.`,
 		Example: "  fettle reboot -t web1\n  fettle reboot -t 'web*' --batch 1 --max-failed 0 --yes",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.reboot(c.Context(), f) },
 	}
 	f.many.flags(c)
-	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each is back")
-	c.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "give up waiting for one after this `TIME`")
-	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each machine is back")
+	c.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "stop waiting for a machine after this `TIME`")
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 	s.frozenFlag(c)
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be rebooted")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which machines would be rebooted")
 	return c
 }
 

@@ -11,10 +11,10 @@ func newRecover(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recover",
 		Short: "Recover a run that crashed",
-		Long: `Finishes or undoes a run that a crash, a kill or a power cut ended, and takes
-back one whose confirmation did not come in time. Every apply and rollback does
-this first by itself; recover is for a timer at boot, or for peace of mind.
-Where nothing is left over, it does nothing.`,
+		Long: `Finishes or undoes a run that a crash, a kill or a power cut ended. Also undoes
+a run that was not confirmed in time. Every apply and rollback first does this
+by itself; use recover in a timer at boot, or to be sure. If there is nothing to
+recover, it does nothing.`,
 		Example: "  sudo fettle recover\n  sudo fettle recover --on-crash finish",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -25,7 +25,7 @@ Where nothing is left over, it does nothing.`,
 			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.recover(c, x, o) })
 		},
 	}
-	c.Flags().Var(&onCrash, "on-crash", "undo the run, or finish it (default: what the run was started with)")
+	c.Flags().Var(&onCrash, "on-crash", "undo the run, or finish it (default: the setting of the run)")
 	return c
 }
 

@@ -212,12 +212,12 @@ func (s *session) readSudoPassword() (string, error) {
 func (r *reachFlags) flags(f *pflag.FlagSet) {
 	r.via = choice{value: viaAny, of: []string{viaAny, viaSSH, viaHub}}
 	r.onDisconnect = choice{value: wire.Finish, of: []string{wire.Finish, wire.Stop, wire.Revert}}
-	f.StringVar(&r.ssh, "ssh", "", "work on `[USER@]HOST` over SSH, whatever the repository says")
-	f.Var(&r.via, "via", "reach targets over SSH, through the hub, or as the repository says and else through the hub")
-	f.BoolVar(&r.sudo, "sudo", false, "over SSH: become root there by sudo")
-	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: ask for the password of sudo")
-	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: the password of sudo is the first line of this `FILE`")
-	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of a host that was never seen")
+	f.StringVar(&r.ssh, "ssh", "", "work on `[USER@]HOST` over SSH, regardless of the repository")
+	f.Var(&r.via, "via", "reach targets over SSH, through the hub, or as the repository declares, otherwise through the hub")
+	f.BoolVar(&r.sudo, "sudo", false, "over SSH: become root on the host with sudo")
+	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: prompt for the sudo password")
+	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: read the sudo password from the first line of this `FILE`")
+	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of an unknown host")
 	f.Var(&r.onDisconnect, "on-disconnect", "on another machine: when the connection is lost, finish the run, stop it, or undo it")
 }
 

@@ -19,15 +19,15 @@ func newRequest(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "request",
 		Short: "Requests to agents: apply, verify, run",
-		Long: `Asks the agents of the targets that -t selects, through the hub. A request is kept for
-agents that are away until they acknowledge it.`,
+		Long: `Sends requests to the agents of the targets that -t selects, through the hub.
+The hub stores a request for agents that are offline until they acknowledge it.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		s.requesting("apply", "Ask agents to apply what is assigned to them now", "Ask agents for an apply, whatever their schedule says. What is not assigned, frozen or waits is not applied."),
-		s.requesting("verify", "Ask agents to look at everything that is managed", "Every address is read, not only what may have changed."),
-		s.requesting("report", "Ask agents to report how they are", "They report as after a change."),
+		s.requesting("apply", "Ask agents to apply what is assigned to them now", "Requests an apply, regardless of the schedule of the agents. Nothing is applied on\ntargets without an assignment, on frozen targets, or on targets that must wait."),
+		s.requesting("verify", "Ask agents to look at everything that is managed", "Requests a verification. Agents read every address, not only addresses that may\nhave changed."),
+		s.requesting("report", "Ask agents to report how they are", "Requests a report. Agents report as they do after a change."),
 		newRequestRun(s), newRequestList(s), newRequestShow(s), newRequestWithdraw(s),
 	)
 	return c
@@ -119,7 +119,7 @@ func newRequestList(s *session) *cobra.Command {
 			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context(), 0, limit) }, s.showRequests)
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER`; 0 is all")
+	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER`; 0 shows all")
 	w.flag(c)
 	return c
 }

@@ -23,19 +23,20 @@ func newRequestRun(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
 		Short: "Run a program or an action on each target when it connects",
-		Long: `Has the agents of the targets that -t selects run a program with its words, or an action
-with its parameters, as fettle run does. The request is kept for those that are away, until
---expires. Each agent runs it once: one that is ended in the middle says "interrupted", and
-does not begin again. fettle request show tells the exit code of each, and the end of what
-it said; the target's history has it too (fettle log).
+		Long: `Requests that the agents of the targets that -t selects run a program or an
+action, as fettle run does. The hubs store the request for offline agents until
+--expires. Each agent runs it once. If a run ends early, its result is
+"interrupted", and it does not begin again. fettle request show prints each exit
+code and the end of the output. Both are in the target's history too (fettle
+log).
 
-An action is the one that stands on the target when it runs. The agent waits while somebody
-else changes the machine, and runs on a frozen machine only what looks, unless
---frozen-too is given.
+The agent uses the definition that the target has of an action when it runs. The
+agent waits while another process changes the machine. On a frozen machine it
+runs only read-only programs (--looks), unless --frozen-too is given.
 
-What is asked for is kept by the hubs, and everybody who may read sees it. So there is no
---env, and a parameter that is declared as secret is refused: fettle run takes those, on
-targets that are there.`,
+The hubs store the request, and every user with the role read can see it.
+Therefore there is no --env, and secret parameters are refused. To pass them to
+targets that are online, use fettle run.`,
 		Example: `  fettle request run -t 'web*' -- systemctl restart nginx
   fettle request run -t label:env=prod --expires 2d service-restart name=nginx
   fettle request run -t '*' --looks --timeout 10s -- df -h /`,
@@ -49,18 +50,18 @@ targets that are there.`,
 		},
 	})
 	fl := c.Flags()
-	fl.DurationVar(&f.timeout, "timeout", 0, "end it after this `TIME` (default: what the action says, or 5m0s)")
-	fl.StringVar(&f.dir, "dir", "", "start it in this `DIR` (default: /)")
-	fl.StringVar(&f.user, "user", "", "run it as this `USER`")
-	fl.BoolVar(&f.shell, "shell", false, "give the words to sh -c, joined by spaces")
-	fl.BoolVar(&f.looks, "looks", false, "it changes nothing, and need not wait for who does")
+	fl.DurationVar(&f.timeout, "timeout", 0, "stop the program after this `TIME` (default: the limit of the action, or 5m0s)")
+	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
+	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
+	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
+	fl.BoolVar(&f.looks, "looks", false, "the program changes nothing: it need not wait for other changes")
 	s.frozenFlag(c)
 	expiresFlag(c, &expires)
 	return c
 }
 
 func expiresFlag(c *cobra.Command, expires *string) {
-	c.Flags().StringVar(expires, "expires", "7d", "ask nobody any more who was away for this `TIME`, such as 12h or 2d")
+	c.Flags().StringVar(expires, "expires", "7d", "cancel the request for agents that were offline longer than this `TIME`, such as 12h or 2d")
 }
 
 // requested is what is to be run, after what can be said of it here.
@@ -144,7 +145,7 @@ func newRequestWithdraw(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "withdraw REQUEST",
 		Short:   "Cancel a request for targets that have not begun it",
-		Long:    "Who was away is not asked any more, and an agent that waits for its turn leaves it. What has\nbegun goes on, and is told as ever.",
+		Long:    "Cancels a request. Agents that were offline no longer receive it, and an agent\nthat waits to run it drops it. Runs that have begun continue, and their results\nare reported as before.",
 		Example: "  fettle request withdraw q1",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

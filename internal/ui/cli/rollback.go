@@ -30,27 +30,27 @@ func newRollback(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollback [TO]",
 		Short: "Restore the machine to an earlier run",
-		Long: `Takes everything back to what it was after an earlier run: content, owners,
-modes, packages, units. It needs neither git nor the repository, for lists and
-content are kept on the machine.
+		Long: `Restores the state after an earlier run: content, owners, modes, packages,
+units. Rollback needs neither git nor the repository, because step lists and
+content are stored on the machine.
 
 TO is
-  nothing            the state before the last apply; typed twice, it comes back
+  nothing            the state before the last apply; a second rollback undoes it
   a number           that run (see: fettle log)
-  0 or origin        before fettle first touched the machine
-  a commit           the newest run of it; the beginning of its hash is enough
-  a branch or tag    the newest run of the commit it names (asks git)
+  0 or origin        before fettle first changed the machine
+  a commit           its newest run; the beginning of its hash is enough
+  a branch or tag    the newest run of its commit (uses git)
 
-A rollback is a run of its own, and can be taken back too. Steps that have no
-inverse are listed first; it goes past them only with --cross-irreversible. Nothing
-takes a rollback back by itself, even if it may lock you out.
+A rollback is also a run, and can be undone. Steps that have no inverse are
+listed first; rollback passes them only with --cross-irreversible. A rollback is
+never undone automatically, even if it may lock you out.
 
-Through a hub (--via hub), a target is rolled back only if its agent does not undo that
-at once: it is frozen, or pinned to the commit of that run. Otherwise this is refused.
+Through a hub (--via hub), rollback is refused if the agent of a target would
+undo it at once. Freeze the target first, or pin it to the commit of that run.
 
-An address that cannot be restored now (a file that became a link, say) is an
-error, and nothing changes. --skip-blocked restores everything else and exits
-with 1; the same command restores the rest later.`,
+If an address cannot be restored now (a file became a link, for example), it is
+an error, and nothing changes. --skip-blocked restores everything else and exits
+with 1; the same command restores the remaining addresses later.`,
 		Example: "  sudo fettle rollback\n  sudo fettle rollback 12\n  sudo fettle rollback origin --yes\n  sudo fettle rollback v1.4",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -66,9 +66,9 @@ with 1; the same command restores the rest later.`,
 	}
 	f.flags(c)
 	f.many.flags(c)
-	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "go back although some steps cannot be undone")
-	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "roll back targets through the hub although their agents undo it")
-	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "leave addresses as they are that cannot be restored now")
+	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "roll back even if some steps cannot be undone")
+	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "roll back targets through the hub even if their agents undo it")
+	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "do not change addresses that cannot be restored now")
 	return c
 }
 

@@ -9,14 +9,14 @@ import (
 )
 
 const rootLong = `fettle keeps machines in the state that a git repository describes, and can
-always take them back.
+always undo its changes.
 
 A repository compiles to a list of atomic steps. fettle compares the list with
-what is applied and with what is there, shows the difference as a plan, and
+the applied state and with the machine, shows the difference as a plan, and
 runs it. Every step records its inverse before it acts.
 
 Exit codes:
-  0  as wanted
+  0  success, or in sync
   1  error
   2  there are changes or drift (plan, diff, drift, steps diff, steps plan)
   3  a check failed
@@ -24,9 +24,9 @@ Exit codes:
   5  the plan is stale: the machine has changed since
   6  the run was rolled back
 
-Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. The steps under way
-are finished or taken back, and the journal says which. A second one ends fettle
-at once; the next start settles what is left.`
+Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. Running steps are
+finished or undone, and the journal records the result. A second signal ends
+fettle at once; the next start recovers the run.`
 
 // newRoot builds the whole command tree. The list of commands is here and
 // nowhere else.

@@ -28,27 +28,27 @@ func newRun(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run {-- PROGRAM [WORD]… | NAME [NAME=VALUE]…}",
 		Short: "Run a program, an action or a command, here or on targets",
-		Long: `Runs a program with its words, as they are: no shell takes part unless --shell asks
-for one. On few targets what it says is shown line by line while it runs, behind
-the name of the target; on many it is shown when all have ended, once for those
-that said the same. -v shows the lines in any case.
+		Long: `Runs a program with its arguments, without a shell unless --shell is given. On
+few targets the output is shown line by line while it runs, with the name of the
+target. On many targets it is shown when all have ended, and equal outputs are
+shown once. -v always shows the lines.
 
-It ends with 0 if the command did so everywhere, with the command's own exit code
-where there is one target, and else with 1. When it is interrupted, or takes longer
-than --timeout, the whole process tree ends.
+Exits with 0 if the command exits with 0 everywhere. With one target, it exits
+with the exit code of the command, otherwise with 1. If it is interrupted, or
+takes longer than --timeout, the whole process tree is stopped.
 
-Without -- it runs an action or a command by its name, with its parameters: those that
-the repository declares, and those that are built in. --list tells which there are. An
-action runs on the targets of -t; a command says itself where its parts run, one part
-after the other, and -t makes that smaller. --dry-run runs what an action has for that,
-or says what would run, and where. What is given for a secret parameter is kept nowhere;
-@FILE reads it from a file, @- from a pipe.
+Without -- it runs an action or a command by its name, with its parameters.
+These are declared in the repository, or built in; --list lists them. An action
+runs on the targets of -t. A command defines where its parts run, one part after
+another, and -t restricts these targets. --dry-run runs the dry run of an action
+if it has one, or shows what would run, and where. Values of secret parameters
+are not stored; @FILE reads a value from a file, @- from a pipe.
 
-A command is no part of what is applied: no plan sees it and no rollback takes it
-back. The target's history has it (fettle log, fettle show c12), with the end of
-what it said. It waits for nobody: where an apply is at work it ends with 4. One
-that changes nothing may run beside it: --looks. A frozen machine runs only what looks;
---frozen-too runs the rest as well.`,
+A command is not part of the applied state: no plan contains it, and no rollback
+undoes it. The history of the target contains it (fettle log, fettle show c12),
+with the end of the output. If an apply is running, the command does not wait
+and exits with 4. A command that changes nothing may run beside it: --looks. On
+a frozen machine only these commands run; --frozen-too runs all commands.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
   fettle run -t 'web*' --looks --timeout 10s -- df -h /
@@ -62,21 +62,21 @@ that changes nothing may run beside it: --looks. A frozen machine runs only what
 	}
 	f.many.flags(c)
 	fl := c.Flags()
-	fl.DurationVar(&f.timeout, "timeout", executor.DefaultTimeout, "end it after this `TIME`")
-	fl.StringArrayVar(&f.env, "env", nil, "give it `NAME=VALUE` in its environment; may be repeated")
-	fl.StringVar(&f.dir, "dir", "", "start it in this `DIR` (default: /)")
-	fl.StringVar(&f.user, "user", "", "run it as this `USER`")
-	fl.BoolVar(&f.shell, "shell", false, "give the words to sh -c, joined by spaces")
-	fl.BoolVar(&f.looks, "looks", false, "it changes nothing, and need not wait for who does")
-	fl.BoolVar(&f.list, "list", false, "list the actions and commands, of all targets or of those of -t")
+	fl.DurationVar(&f.timeout, "timeout", executor.DefaultTimeout, "stop the program after this `TIME`")
+	fl.StringArrayVar(&f.env, "env", nil, "set `NAME=VALUE` in the environment of the program; may be repeated")
+	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
+	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
+	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
+	fl.BoolVar(&f.looks, "looks", false, "the program changes nothing: it need not wait for other changes")
+	fl.BoolVar(&f.list, "list", false, "list the actions and commands, of all targets or of the selected targets (-t)")
 	s.frozenFlag(c)
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would run, and where")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would run, and where")
 	return c
 }
 
 // frozenFlag is for what changes machines and is no run.
 func (s *session) frozenFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.frozenToo, "frozen-too", false, "do it on frozen machines as well")
+	c.Flags().BoolVar(&s.frozenToo, "frozen-too", false, "work on frozen machines as well")
 }
 
 func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {

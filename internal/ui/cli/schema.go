@@ -16,13 +16,13 @@ func newSchema(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [repository|module|tests]",
 		Short: "Print the JSON Schema of files in YAML and JSON, for editors",
-		Long: `Prints a JSON Schema (draft 2020-12) that says what a file may hold: one at the
-top of a repository, one of a module, or one of tests. It is made of the schemas
-that fettle itself checks with. Inside of a repository, or with -C, the kinds that
-the repository defines are in it too.
+		Long: `Prints a JSON Schema (draft 2020-12) of a file: at the top of a repository, of a
+module, or of tests. It is built from the schemas that fettle itself uses to
+check files. Inside of a repository, or with -C, it also contains the kinds that
+the repository defines.
 
-With it an editor completes and complains while you write. For one that speaks
-the YAML language server, a line at the top of a file is enough:
+With the schema an editor completes and checks while you write. If the editor
+uses the YAML language server, one line at the top of a file is enough:
 
   # yaml-language-server: $schema=../../.schema/module.json`,
 		Example: "  mkdir -p .schema\n  fettle schema > .schema/repository.json\n  fettle schema module > .schema/module.json\n  fettle schema tests > .schema/tests.json",

@@ -26,11 +26,12 @@ func newSecret(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "secret",
 		Short: "Keep secrets in the repository, encrypted",
-		Long: `Secrets are files below secrets/, encrypted with age for the people and hosts
-that secrets/recipients names. The language has them as secret("NAME"); a list,
-a plan, a log or the journal never does. See docs/secrets.md.
+		Long: `Manages the secrets of a repository. Secrets are files below secrets/, encrypted
+with age for the users and hosts in secrets/recipients. The language reads them
+with secret("NAME"). A step list, a plan, a log or the journal never contains
+them. See docs/secrets.md.
 
-Every command says which files it has written: commit them.`,
+Every command lists the files that it has written: commit them.`,
 		Example: `  fettle secret init
   fettle secret set db/password < password.txt
   sudo fettle secret identity
@@ -50,8 +51,8 @@ func newSecretInit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "Set up secrets in a repository",
-		Long: `Makes the sealing key of the repository and its first recipient: you. Where you
-have no identity, a private key of your own, one is made first.`,
+		Long: `Creates the sealing key of the repository and its first recipient: you. If you
+have no identity, which is your own private key, init creates it first.`,
 		Example: "  fettle secret init",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return s.secretInit() },
@@ -101,10 +102,11 @@ func newSecretIdentity(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "identity [FILE]",
 		Short: "Show this machine's public key",
-		Long: `An identity is a private key that opens secrets. That of a host is
-/etc/fettle/identity below --root, for root alone; it never leaves the host.
-Prints the public key, with which somebody who can open the secrets lets the
-host in. With FILE it is another file: for a person.`,
+		Long: `Prints the public key of an identity, and creates the identity if it does not
+exist. An identity is a private key that decrypts secrets. The identity of a
+host is /etc/fettle/identity below --root. Only root can read it, and it never
+leaves the host. With the public key, a user who can decrypt the secrets grants
+access to the host. With FILE it uses a different file: for a user.`,
 		Example: "  sudo fettle secret identity\n  fettle secret identity ~/.config/fettle/identity",
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, a []string) error {

@@ -23,9 +23,9 @@ func newSecretSet(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Set the value of a secret, from standard input or a file",
-		Long: `Encrypts what it reads to the recipients of the secret. Any bytes are a value; at
-most 1 MiB. secret("NAME") leaves a newline at the end out. Nothing has to be
-opened for it: whoever can read the repository can set a secret.`,
+		Long: `Sets a secret: encrypts the input to the recipients of the secret. A value is
+any bytes, at most 1 MiB. secret("NAME") omits a newline at the end. Set needs
+no private key: any user who can read the repository can set a secret.`,
 		Example: "  pwgen -s 32 1 | fettle secret set db/password\n  fettle secret set tls/key --file server.key",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -97,7 +97,7 @@ func newSecretShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show NAME",
 		Short:   "Print a secret",
-		Long:    "Prints the value as it is: the one command that shows a secret.",
+		Long:    "Prints the value without changes. No other command prints a secret.",
 		Example: "  fettle secret show db/password",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -125,9 +125,9 @@ func newSecretEdit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit NAME",
 		Short: "Edit a secret",
-		Long: `Opens the value in $VISUAL or $EDITOR, in a file that only you can read and that
-is in memory where the machine has a folder for that, and encrypts what you save.
-The file is removed. A secret that is not there yet begins empty.`,
+		Long: `Opens the value in $VISUAL or $EDITOR, and encrypts the saved file. Only you can
+read this file. It is in memory if the machine has a directory for that, and is
+removed afterwards. If the secret does not exist yet, the file is empty.`,
 		Example: "  fettle secret edit db/password",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.secretEdit(c.Context(), a[0]) },

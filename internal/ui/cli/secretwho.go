@@ -96,10 +96,10 @@ func newSecretAdd(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add-recipient person|host NAME KEY",
 		Short: "Grant access to the secrets",
-		Long: `Adds a person or a host by the public key, which begins with age1 or is the line of
-an id_ed25519.pub, and encrypts the secrets anew. Whoever types it can open them.
-The name of a host is that of its target. With --only they can open the secrets
-whose names fit a pattern, and no others.`,
+		Long: `Adds a user or a host with a public key, and encrypts the secrets again. The key
+begins with age1 or is the line of an id_ed25519.pub. You must be able to
+decrypt the secrets. The name of a host is the name of its target. With --only,
+the recipient can decrypt only secrets whose names match a pattern.`,
 		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient person kim \"$(cat kim.pub)\"",
 		Args:    args(3, 3),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -108,7 +108,7 @@ whose names fit a pattern, and no others.`,
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&only, "only", nil, "only secrets whose names fit this `PATTERN`; may be repeated")
+	c.Flags().StringSliceVar(&only, "only", nil, "grant only secrets whose names match this `PATTERN`; may be repeated")
 	return c
 }
 
@@ -116,9 +116,9 @@ func newSecretRemove(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove-recipient NAME",
 		Short: "Withdraw access to the secrets",
-		Long: `Encrypts the secrets anew without the one that goes. What the history of the
-repository holds they can open as before, so the values have to be changed where
-they are used: it lists the secrets.`,
+		Long: `Removes a recipient, encrypts the secrets again without it, and lists them. The
+recipient can still decrypt secrets in the history of the repository. Therefore
+change the listed secrets where they are used.`,
 		Example: "  fettle secret remove-recipient kim",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -159,11 +159,11 @@ func newSecretRekey(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rekey",
 		Short: "Encrypt all secrets again",
-		Long: `Encrypts every secret to those whom secrets/recipients names now, after the file was
-edited or merged. With --sealing-key there is a new key for what lists name and
-hosts keep, too: for when somebody has it who should not. Every file with a
-secret is then written once more by the next run; what hosts have kept before
-stays as it is.`,
+		Long: `Encrypts every secret to the current recipients in secrets/recipients, after
+this file was edited or merged. With --sealing-key it also creates a new key for
+secrets in step lists and on hosts: use this if the old key was exposed. The
+next run then writes every file with a secret again. Older content that hosts
+have stored stays as it is.`,
 		Example: "  fettle secret rekey",
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
@@ -178,7 +178,7 @@ stays as it is.`,
 			return s.writeSecrets(b.dir, files, secretDoc{Done: "Every secret is encrypted anew."})
 		},
 	}
-	c.Flags().BoolVar(&key, "sealing-key", false, "make a new sealing key, too")
+	c.Flags().BoolVar(&key, "sealing-key", false, "create a new sealing key, too")
 	return c
 }
 

@@ -22,7 +22,7 @@ func newServe(s *session) *cobra.Command {
 		Args:   args(0, 0),
 		RunE:   func(c *cobra.Command, _ []string) error { return s.serve(c.Context(), from) },
 	}
-	c.Flags().StringVar(&from, "from", "", "where the connection comes from")
+	c.Flags().StringVar(&from, "from", "", "the origin of the connection")
 	return c
 }
 

@@ -27,7 +27,7 @@ func newShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show [RUN]",
 		Short:   "Show one run: its states, their causes and parts",
-		Long:    "Shows a run as invocations: which states ran, what caused them, and what became of\neach part. Without a number it shows the last run. c3 is\na command that fettle run or the like ran, with the end of what it said.",
+		Long:    "Shows a run: which states ran, what caused them, and the result of each part.\nWithout a number it shows the last run. c3 is a command of fettle run or a\nsimilar command, with the end of its output.",
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {

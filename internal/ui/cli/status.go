@@ -39,9 +39,10 @@ func newStatus(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the applied state of this machine",
-		Long: `Shows which revision is applied, how the last run ended, and what waits for you:
-a freeze, a run to confirm, a crashed run. It does not look at what is managed;
-"fettle drift" does. With --fleet it is the whole fleet in numbers, as its hub knows it.`,
+		Long: `Shows the applied revision, the result of the last run, and pending tasks: a
+freeze, a run to confirm, a crashed run. It does not check the managed objects;
+"fettle drift" does. With --fleet it shows the counts of the whole fleet, from
+its hub.`,
 		Example: "  fettle status\n  fettle status --json\n  fettle status --fleet --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -71,7 +72,7 @@ a freeze, a run to confirm, a crashed run. It does not look at what is managed;
 		},
 	}
 	many.flags(c)
-	c.Flags().BoolVar(&onFleet, "fleet", false, "show the fleet, by way of the hub")
+	c.Flags().BoolVar(&onFleet, "fleet", false, "show the fleet, through the hub")
 	w.flag(c)
 	return c
 }

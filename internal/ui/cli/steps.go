@@ -20,8 +20,9 @@ func newSteps(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "steps",
 		Short: "Check, compare and apply step files",
-		Long: `A step file is a list of atomic steps, one a line. Sources of COPY and files of
-INCLUDE are read from the folder of the file, or below.
+		Long: `Checks, compares and applies step files. A step file is a list of atomic steps,
+one in each line. Sources of COPY and files of INCLUDE are read from the
+directory of the step file, or below it.
 
   MKDIR /srv/hello mode=0755
   COPY index.html /srv/hello/index.html`,
@@ -139,7 +140,7 @@ func newStepsFmt(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "fmt FILE",
 		Short:   "Print a step file in canonical form",
-		Long:    "Prints the steps in canonical form: keys in their order, quotes only where they\nare needed. Sources and includes stay as they are written; comments are left out.",
+		Long:    "Prints the steps in canonical form: keys in their order, quotes only if they are\nnecessary. Sources and includes are not changed; comments are omitted.",
 		Example: "  fettle steps fmt web1.steps\n  fettle steps fmt -w web1.steps",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -165,7 +166,7 @@ func newStepsFmt(s *session) *cobra.Command {
 			return replaceFile(a[0], []byte(b.String()))
 		},
 	}
-	c.Flags().BoolVarP(&write, "write", "w", false, "write the file instead")
+	c.Flags().BoolVarP(&write, "write", "w", false, "write the result to the file instead of printing it")
 	return c
 }
 
@@ -173,7 +174,7 @@ func newStepsDiff(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "diff OLD NEW",
 		Short:   "Show the steps that differ between two step files",
-		Long:    "Prints the steps that went (-) and came (+), as they were written. A source whose\ncontent changed is a changed step. Ends with 2 when there are differences.",
+		Long:    "Prints the removed (-) and added (+) steps, as in the files. A source whose\ncontent changed is a changed step. Exits with 2 if there are differences.",
 		Example: "  fettle steps diff old.steps new.steps",
 		Args:    args(2, 2),
 		RunE: func(_ *cobra.Command, a []string) error {
@@ -224,7 +225,7 @@ func newStepsApply(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "apply FILE",
 		Short:   "Apply a step file",
-		Long:    "Puts the machine in the state that a step file describes. What an earlier list\nhad and this one has not is taken back. Everything else is as with fettle apply.",
+		Long:    "Puts the machine in the state that a step file describes. Steps of the previous\nlist that are not in this list are undone. Everything else is as with fettle\napply.",
 		Example: "  sudo fettle steps apply web1.steps",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {

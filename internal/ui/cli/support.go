@@ -37,13 +37,13 @@ func newSupportBundle(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "support-bundle",
 		Short: "Collect data for support, without secrets",
-		Long: `Writes a tar.gz, readable by you alone, with the version, the status, the history,
-what the last runs changed, the kinds of the journals' records, facts, disk space
-and the state of the package database.
+		Long: `Writes a tar.gz that only you can read. It contains the version, the status, the
+history, the changes of the last runs, the kinds of journal records, facts,
+disk space and the state of the package database.
 
-Contents of files, before-images, lines of accounts, commands with their
-environment and output, and values of settings are never in it. Its README says
-all that is left out. Look through it before you hand it on.`,
+It never contains contents of files, before-images, lines of accounts, commands
+with their environment and output, or values of settings. Its README lists
+everything that is omitted. Review the file before you pass it on.`,
 		Example: "  sudo fettle support-bundle\n  sudo fettle support-bundle -o /tmp/case-17.tar.gz",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

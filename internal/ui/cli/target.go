@@ -20,9 +20,9 @@ func newTarget(s *session) *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:   "forget",
 		Short: "Remove fettle's binary from a host that is reached over SSH",
-		Long: `Removes what the first contact brought there: this program, in the cache of the
-account. What was done stays recorded in the state directory, so that it can still be
-taken back: the next contact brings the program again.`,
+		Long: `Removes the binary that the first contact stored on the host, in the cache of
+the account. The state directory still contains the records of all runs, so they
+can still be undone: the next contact copies the binary again.`,
 		Example: "  fettle target forget -t web1\n  fettle target forget --ssh ann@web1",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.forgetTarget(c.Context()) },

@@ -45,15 +45,15 @@ func newTest(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test [TEXT…]",
 		Short: "Run the tests that are written beside the modules",
-		Long: `Runs the test blocks in modules/NAME/tests/*.hcl and tests/*.hcl, or those whose
-file or name holds one of the texts. A test compiles a module, or a target, with
-the facts, labels and variables that it gives, and says what it expects of the
-list. Nothing of a machine is looked at. It ends with 1 when a test fails.`,
+		Long: `Runs the test blocks in modules/NAME/tests/*.hcl and tests/*.hcl, or the tests
+whose file or name contains one of the texts. A test compiles a module, or a
+target, with given facts, labels and variables, and checks the step list. It
+reads nothing from a machine. Exits with 1 if a test fails.`,
 		Example: "  fettle test\n  fettle test modules/web\n  fettle test --update\n  fettle test --junit report.xml",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.test(c.Context(), a, f) },
 	}
-	c.Flags().BoolVar(&f.update, "update", false, "write the files that hold whole lists, where they differ")
+	c.Flags().BoolVar(&f.update, "update", false, "write the files that contain whole step lists, if they differ")
 	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this file as JUnit XML too")
 	return c
 }

@@ -32,8 +32,9 @@ func newTokenCreate(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token",
-		Long: `Prints the token, once: no hub keeps it. Targets that it lets in get its labels, which
-say what they get and may read. It is a secret until it is spent.`,
+		Long: `Creates a token and prints it once: no hub stores it. Targets that enroll with
+it get its labels, which decide what they receive and may read. The token is a
+secret until it is used up.`,
 		Example: "  fettle token create --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -56,14 +57,14 @@ say what they get and may read. It is a secret until it is spent.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&r.Fleet, "fleet", "", "refuse unless the hub has this `FLEET`")
-	f.StringSliceVar(&labels, "labels", nil, "give targets these labels: `KEY=VALUE`, with commas between several")
-	f.StringVar(&r.Names, "names", "", "let in only targets whose name fits this `PATTERN`")
-	f.IntVar(&r.Uses, "uses", 1, "let in this `NUMBER` of targets")
-	f.StringVar(&expires, "expires", "1h", "end after this `TIME`, such as 15m or 2d")
-	f.BoolVar(&r.Approve, "approve", false, "let each target wait until somebody approves it")
-	f.StringSliceVar(&r.Network, "network", nil, "let in only targets from this `NETWORK`, such as 10.0.0.0/8")
-	f.StringVar(&r.Note, "note", "", "say what it is for: `TEXT`")
+	f.StringVar(&r.Fleet, "fleet", "", "refuse if the fleet of the hub is not this `FLEET`")
+	f.StringSliceVar(&labels, "labels", nil, "give targets these labels: `KEY=VALUE`; separate several with commas")
+	f.StringVar(&r.Names, "names", "", "admit only targets whose name matches this `PATTERN`")
+	f.IntVar(&r.Uses, "uses", 1, "admit this `NUMBER` of targets")
+	f.StringVar(&expires, "expires", "1h", "expire after this `TIME`, such as 15m or 2d")
+	f.BoolVar(&r.Approve, "approve", false, "hold each target until an operator approves it")
+	f.StringSliceVar(&r.Network, "network", nil, "admit only targets from this `NETWORK`, such as 10.0.0.0/8")
+	f.StringVar(&r.Note, "note", "", "record the purpose of the token: `TEXT`")
 	return c
 }
 

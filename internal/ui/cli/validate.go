@@ -34,10 +34,10 @@ func newValidate(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
 		Short: "Check the repository: parse, type, compile every target, lint",
-		Long: `Compiles every target (or the one that -t names) and shows all mistakes at once,
-each with its place. A target group that selects by label, and in which no target is
-declared, has an example: a target with its labels. Facts are those of the machine that
-it runs on. Nothing else of a machine is looked at.`,
+		Long: `Compiles every target (or the target of -t) and shows all configuration errors
+at once, each with its position. If no target is declared in a target group that
+selects by label, an example target with its labels is compiled. Facts are the
+facts of this machine. Nothing else is read from a machine.`,
 		Example: "  fettle validate\n  fettle validate --rev main --json",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.validate(c.Context()) },

@@ -32,7 +32,7 @@ func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Show the version of fettle",
-		Long:    "Shows the version of fettle, and with -v how the process is limited in which\nrepositories are compiled.",
+		Long:    "Shows the version of fettle. With -v it also shows the limits of the process\nthat compiles repositories.",
 		Example: "  fettle version\n  fettle version -v",
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {

@@ -21,14 +21,15 @@ func newWait(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wait",
 		Short: "Wait until targets are ready",
-		Long: `Waits until something holds on every target:
+		Long: `Waits until a condition is met on every target:
 
-  ssh               it can be reached
+  ssh               the target can be reached
   boot              it has booted: all its units were started
   unit=NAME         the unit is active
-  port=NUMBER       something answers on that TCP port of the target, asked from there
+  port=NUMBER       a program accepts connections on this TCP port of the target,
+                    tested on the target itself
 
-It ends with 1 if that is not so in time on one of them.`,
+Exits with 1 if a target does not meet the condition in time.`,
 		Example: "  fettle wait -t 'web*'\n  fettle wait -t web1 --for unit=nginx.service --timeout 30s\n  fettle wait -t db1 --for port=5432",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -43,8 +44,8 @@ It ends with 1 if that is not so in time on one of them.`,
 		},
 	}
 	many.flags(c)
-	c.Flags().StringVar(&what, "for", what, "`WHAT` to wait for: ssh, boot, unit=NAME or port=NUMBER")
-	c.Flags().DurationVar(&timeout, "timeout", timeout, "give up after this `TIME`")
+	c.Flags().StringVar(&what, "for", what, "wait for `WHAT`: ssh, boot, unit=NAME or port=NUMBER")
+	c.Flags().DurationVar(&timeout, "timeout", timeout, "stop waiting after this `TIME`")
 	return c
 }
 
