@@ -35,7 +35,7 @@ func (f *manyFlags) flags(c *cobra.Command) {
 	c.Annotations = map[string]string{manyMark: "yes"}
 	c.Flags().IntVar(&f.parallel, "parallel", 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this machine if that is less)")
 	c.Flags().StringVar(&f.batch, "batch", "", "finish this `AMOUNT` of targets before the next targets begin, such as 5 or 10%")
-	c.Flags().StringVar(&f.maxFailed, "max-failed", "", "begin no more targets if more than this `AMOUNT` failed, such as 0 or 10%")
+	c.Flags().StringVar(&f.maxFailed, "max-failed", "", "do not begin further targets if more than this `AMOUNT` failed, such as 0 or 10%")
 }
 
 func (f *manyFlags) options() (fanout.Options, error) {

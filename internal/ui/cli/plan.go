@@ -74,7 +74,7 @@ shows what apply would do. Nothing is changed.
 
 Each line begins with a sign:
   +  create    does not exist yet
-  ~  update    something else exists, or an older version from fettle
+  ~  update    a different object exists, or an older version by fettle
   !  repair    changed by others since it was applied
   <  restore   rollback: the state after an earlier run
   -  remove    no longer desired: back to the state before fettle

@@ -34,7 +34,7 @@ The agent uses the definition that the target has of an action when it runs. The
 agent waits while another process changes the machine. On a frozen machine it
 runs only read-only programs (--looks), unless --frozen-too is given.
 
-The hubs store the request, and every user with the role read can see it.
+The hubs store the request, and every user with read access can see it.
 Therefore there is no --env, and secret parameters are refused. To pass them to
 targets that are online, use fettle run.`,
 		Example: `  fettle request run -t 'web*' -- systemctl restart nginx

@@ -35,7 +35,7 @@ units. Rollback needs neither git nor the repository, because step lists and
 content are stored on the machine.
 
 TO is
-  nothing            the state before the last apply; a second rollback undoes it
+  nothing            the state before the last apply; repeat it to go back
   a number           that run (see: fettle log)
   0 or origin        before fettle first changed the machine
   a commit           its newest run; the beginning of its hash is enough
@@ -49,8 +49,8 @@ Through a hub (--via hub), rollback is refused if the agent of a target would
 undo it at once. Freeze the target first, or pin it to the commit of that run.
 
 If an address cannot be restored now (a file became a link, for example), it is
-an error, and nothing changes. --skip-blocked restores everything else and exits
-with 1; the same command restores the remaining addresses later.`,
+an error, and nothing changes. --skip-blocked restores all other addresses, and
+exits with 1; the same command restores the remaining addresses later.`,
 		Example: "  sudo fettle rollback\n  sudo fettle rollback 12\n  sudo fettle rollback origin --yes\n  sudo fettle rollback v1.4",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {

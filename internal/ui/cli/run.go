@@ -33,9 +33,10 @@ few targets the output is shown line by line while it runs, with the name of the
 target. On many targets it is shown when all have ended, and equal outputs are
 shown once. -v always shows the lines.
 
-Exits with 0 if the command exits with 0 everywhere. With one target, it exits
-with the exit code of the command, otherwise with 1. If it is interrupted, or
-takes longer than --timeout, the whole process tree is stopped.
+Exits with 0 if the command exits with 0 everywhere. Otherwise it exits with the
+exit code of the command on a single target, and with 1 on several targets. If
+the run is interrupted, or takes longer than --timeout, the whole process tree
+is stopped.
 
 Without -- it runs an action or a command by its name, with its parameters.
 These are declared in the repository, or built in; --list lists them. An action

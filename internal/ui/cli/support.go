@@ -38,12 +38,12 @@ func newSupportBundle(s *session) *cobra.Command {
 		Use:   "support-bundle",
 		Short: "Collect data for support, without secrets",
 		Long: `Writes a tar.gz that only you can read. It contains the version, the status, the
-history, the changes of the last runs, the kinds of journal records, facts,
-disk space and the state of the package database.
+history, and the changes of the last runs. It also contains the kinds of journal
+records, facts, disk space and the state of the package database.
 
 It never contains contents of files, before-images, lines of accounts, commands
 with their environment and output, or values of settings. Its README lists
-everything that is omitted. Review the file before you pass it on.`,
+all omitted data. Review the file before you pass it on.`,
 		Example: "  sudo fettle support-bundle\n  sudo fettle support-bundle -o /tmp/case-17.tar.gz",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -62,7 +62,7 @@ secret until it is used up.`,
 	f.StringVar(&r.Names, "names", "", "admit only targets whose name matches this `PATTERN`")
 	f.IntVar(&r.Uses, "uses", 1, "admit this `NUMBER` of targets")
 	f.StringVar(&expires, "expires", "1h", "expire after this `TIME`, such as 15m or 2d")
-	f.BoolVar(&r.Approve, "approve", false, "hold each target until an operator approves it")
+	f.BoolVar(&r.Approve, "approve", false, "keep each target pending until an operator approves it")
 	f.StringSliceVar(&r.Network, "network", nil, "admit only targets from this `NETWORK`, such as 10.0.0.0/8")
 	f.StringVar(&r.Note, "note", "", "record the purpose of the token: `TEXT`")
 	return c

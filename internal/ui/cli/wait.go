@@ -26,8 +26,8 @@ func newWait(s *session) *cobra.Command {
   ssh               the target can be reached
   boot              it has booted: all its units were started
   unit=NAME         the unit is active
-  port=NUMBER       a program accepts connections on this TCP port of the target,
-                    tested on the target itself
+  port=NUMBER       a program accepts connections on this TCP port,
+                    tested on the target itself (127.0.0.1)
 
 Exits with 1 if a target does not meet the condition in time.`,
 		Example: "  fettle wait -t 'web*'\n  fettle wait -t web1 --for unit=nginx.service --timeout 30s\n  fettle wait -t db1 --for port=5432",
