@@ -124,7 +124,7 @@ func newPersonWithdraw(s *session) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "record the reason `WHY` for other users")
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
 }
 
