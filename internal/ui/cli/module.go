@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -357,48 +356,4 @@ func writeRecords(src *source, tree repo.Tree, to, from string) error {
 		}
 	}
 	return nil
-}
-
-// chooseVersion is the tag that is meant: NAME/VERSION or VERSION where there is
-// one, else what was given, a branch or a commit. Without a version it is the
-// highest tag of the module, else of the repository, else "".
-func chooseVersion(tags []string, name, version string) string {
-	if version != "" {
-		for _, t := range []string{name + "/" + version, version} {
-			if slices.Contains(tags, t) {
-				return t
-			}
-		}
-		return version
-	}
-	for _, prefix := range []string{name + "/v", "v"} {
-		best, high := "", []int(nil)
-		for _, t := range tags {
-			if n := versionNumbers(t, prefix); n != nil && slices.Compare(n, high) > 0 {
-				best, high = t, n
-			}
-		}
-		if best != "" {
-			return best
-		}
-	}
-	return ""
-}
-
-// versionNumbers are the numbers of v1.2.3; nil for what is no version, or one
-// that is not ready, such as v2.0.0-rc1.
-func versionNumbers(tag, prefix string) []int {
-	text, ok := strings.CutPrefix(tag, prefix)
-	if !ok {
-		return nil
-	}
-	var out []int
-	for part := range strings.SplitSeq(text, ".") {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 0 {
-			return nil
-		}
-		out = append(out, n)
-	}
-	return out
 }
