@@ -19,7 +19,7 @@ type Gate struct {
 	People Records
 	// Last gives the last value of a key in the memory of this hub, for a store that does not
 	// answer; nil gives none.
-	// A user who is found only there may only read.
+	// A user from that record may only read.
 	Last func(key string) (value []byte, ok bool)
 	// Trust judges certificates of people; nil takes none.
 	Trust *pki.Trust

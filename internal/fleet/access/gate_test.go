@@ -326,7 +326,7 @@ func (deaf) Get(context.Context, string) (fleet.Entry, error) {
 	return fleet.Entry{}, fleet.ErrNoAnswer
 }
 
-// While the store does not answer, a user who was known last may read, and nothing more. Tokens
+// While the store does not answer, the users of the last known record may read, but not change. Tokens
 // that are wrong, withdrawn or not known here stay out.
 func TestGateWithoutTheStore(t *testing.T) {
 	d := newDoor(t)

@@ -18,7 +18,7 @@ const reachWithin = 8 * time.Second
 // called when the answer begins or the request fails. OnWait must be called before any request.
 func (c *Client) OnWait(begin func() (end func())) { c.onWait = begin }
 
-// do sends a request. Its error tells whether the hub may have done what was requested.
+// do sends a request. Without an answer, it returns an error that contains whether the hub may have executed it.
 func (c *Client) do(by *http.Client, r *http.Request) (*http.Response, error) {
 	if c.onWait != nil {
 		defer c.onWait()()

@@ -28,7 +28,7 @@ func (s *sim) copyOf(a *simAgent) *simAgent {
 	return b
 }
 
-// detail is what the hubs show of a target.
+// detail returns the hub's description of a target.
 func (s *sim) detail(name string) document.TargetDetail {
 	d, err := s.any().view.Target(context.Background(), name, time.Now())
 	if err != nil {

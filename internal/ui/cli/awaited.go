@@ -14,7 +14,7 @@ const (
 	nextWaiting  = 5 * time.Second
 )
 
-// whileWaiting prints on standard error what is waited for, until end is called.
+// whileWaiting prints the reason of a wait on standard error, until the caller calls end.
 func (s *session) whileWaiting(what string) (end func()) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
