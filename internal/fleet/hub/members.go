@@ -100,44 +100,6 @@ func (h *Hub) self() (Member, error) {
 	return m, err
 }
 
-// enlist lists this hub among those of the fleet. Where the store knows none it was lost or
-// is new: then whom this one knew is listed again. Who is not listed where others are was
-// retired.
-func (h *Hub) enlist(ctx context.Context) error {
-	own, err := h.self()
-	if err != nil {
-		return err
-	}
-	was, rev, listed := h.members.get(own.Name)
-	if listed {
-		own.Key, own.Joined, own.By = was.Key, was.Joined, was.By
-		if same(was, own) {
-			return nil
-		}
-		return h.members.put(ctx, own.Name, own, rev)
-	}
-	if h.circle != nil && len(h.members.values()) > 0 {
-		h.dismiss()
-		return fmt.Errorf("cannot serve: %w", ErrRetired)
-	}
-	if h.circle != nil {
-		for _, m := range h.circle.Members {
-			if m.Name != own.Name {
-				if err := h.members.put(ctx, m.Name, m, 0); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return h.members.put(ctx, own.Name, own, 0)
-}
-
-func same(a, b Member) bool {
-	x, err1 := json.Marshal(a)
-	y, err2 := json.Marshal(b)
-	return err1 == nil && err2 == nil && bytes.Equal(x, y)
-}
-
 // onMember keeps whom this hub knows, and tells agents where hubs are.
 func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
 	select {

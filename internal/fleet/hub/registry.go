@@ -49,11 +49,11 @@ func (h *Hub) introduce(ctx context.Context) error {
 	if _, _, there := h.sources.get(sourceKey); there || h.set.Repository.URL == "" {
 		return nil
 	}
-	text, err := json.Marshal(h.set.Repository)
-	if err == nil {
-		_, err = h.stores["settings"].Put(ctx, "repository/"+sourceKey, text)
+	// Only if no hub was faster: the mirror may not have the latest writes.
+	if err := h.sources.put(ctx, sourceKey, h.set.Repository, 0); !errors.Is(err, fleet.ErrConflict) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // sourceKey is the one repository that a fleet follows.
