@@ -25,7 +25,9 @@ type Limit struct {
 	all buckets
 }
 
+// network is the IPv4 address, also of an IPv6 form of it, or the network of an IPv6 address.
 func network(a netip.Addr) string {
+	a = a.Unmap()
 	bits := 64
 	if a.Is4() {
 		bits = 32
