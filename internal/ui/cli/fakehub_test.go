@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/pki"
@@ -126,4 +127,9 @@ func joinHub(ctx context.Context, j hub.Joining) (hub.Settings, error) {
 	defer files.Close()
 	j.Files = files
 	return hub.Join(ctx, j)
+}
+
+// saveFake writes a backup without files.
+func saveFake(dir string, state document.HubState, out io.Writer) error {
+	return json.NewEncoder(out).Encode(map[string]any{"dir": dir, "state": state})
 }

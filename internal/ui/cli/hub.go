@@ -54,10 +54,14 @@ func (s *session) hub() (*client.Client, error) {
 	return s.clientOf(l)
 }
 
-// ownHub returns a client of the hub on this machine, also if the user has a login at another hub.
-func (s *session) ownHub() (*client.Client, error) {
+// ownHub returns a client of the hub on this machine, also if the user has a login at another hub. A
+// socket is always on this machine. hint is for the case that no hub runs here.
+func (s *session) ownHub(do, hint string) (*client.Client, error) {
+	if l, err := s.login(); err == nil && strings.HasPrefix(l.Hub, "unix://") {
+		return s.clientOf(l)
+	}
 	if !fileExists(s.hubSocket()) {
-		return nil, refuse("Retire a hub of another machine by its name: fettle hub retire NAME", "cannot retire the hub of this machine: no hub runs here")
+		return nil, refuse(hint, "cannot "+do+" the hub of this machine: no hub runs here")
 	}
 	return s.clientOf(client.Login{Hub: "unix://" + s.hubSocket()})
 }

@@ -130,7 +130,7 @@ fettle hub retire NAME.`,
 		Example: "  fettle hub leave",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			hub, err := s.ownHub()
+			hub, err := s.ownHub("retire", "Retire a hub of another machine by its name: fettle hub retire NAME")
 			if err != nil {
 				return err
 			}

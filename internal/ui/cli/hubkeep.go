@@ -26,10 +26,11 @@ func newHubBackup(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Back up a hub",
-		Long: `Saves the settings, the keys and the fleet CA from the directory of the hub that
-runs on this machine. It also saves data that hubs share: targets, users,
-tokens, revocations, pins and rules. The backup has no assignments, reports and
-content: the hub gets these again from the repository and the agents.
+		Long: `Saves the hub that runs on this machine: the settings, the keys and the fleet CA
+from its directory, and data that hubs share: targets, users, tokens,
+revocations, pins and rules. A login at another hub is not used. The backup has
+no assignments, reports and content: the hub gets these again from the
+repository and the agents.
 
 The file contains the key of the fleet CA, and is as secret as this key. Only
 you can read the file.`,
@@ -45,15 +46,16 @@ func (s *session) hubBackup(ctx context.Context, dir, file string) error {
 	if s.app.Hub == nil || s.app.Hub.Backup == nil {
 		return errors.New("cannot be a hub: this program was built without")
 	}
-	at, err := s.hub()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	at, err := s.ownHub("save", "Start it: fettle hub run --dir "+dir+". If it uses another socket, log in there: fettle login unix://SOCKET")
 	if err != nil {
 		return err
 	}
 	state, err := at.SaveState(ctx)
 	if err != nil {
-		return err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
 	if file == "-" {

@@ -48,7 +48,7 @@ func runFake() {
 		Env:       os.Getenv,
 		Version:   "test",
 		Connect:   connectFake,
-		Hub:       &cli.Hub{Join: joinHub},
+		Hub:       &cli.Hub{Join: joinHub, Backup: saveFake},
 		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
 	if dir := os.Getenv("FETTLE_CACHE"); dir != "" {
