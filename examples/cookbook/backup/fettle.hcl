@@ -1,0 +1,4 @@
+target "db1" {
+  modules = ["backup"]
+  vars    = { paths = ["/etc", "/srv"] }
+}

@@ -1,0 +1,4 @@
+target "web1" {
+  modules = ["site"]
+  vars    = { domain = "www.example.org" }
+}

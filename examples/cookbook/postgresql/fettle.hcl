@@ -1,0 +1,4 @@
+target "db1" {
+  modules = ["postgresql"]
+  vars    = { databases = { shop = "shop", reports = "reports" } }
+}

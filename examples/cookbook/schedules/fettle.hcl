@@ -1,0 +1,3 @@
+target "app1" {
+  modules = ["schedules"]
+}

@@ -1,0 +1,3 @@
+target "web1" {
+  modules = ["ssh"]
+}
