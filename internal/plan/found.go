@@ -52,6 +52,10 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 	if !known {
 		return false
 	}
+	if err := m.stuckWith(with); err != nil {
+		m.blocked(c, err)
+		return true
+	}
 	if with != "" || e.Addr.Kind() != addr.KindFile {
 		c.Action, c.Why = Forget, c.Why+"; "+m.comesWith(e.Addr, with)
 		m.add(c)
@@ -182,6 +186,10 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	if applied {
 		c.Applied = e.Step
 	}
+	if err := m.stuckWith(with); err != nil {
+		m.refuse(s, by, err)
+		return true
+	}
 	if with != "" || a.Kind() != addr.KindFile {
 		c.Action, c.Why = Adopt, m.comesWith(a, with)
 		m.changed[a] = m.changed[a] || m.changed[addr.File(s.Path())] || with != "" && m.changed[addr.File(with)]
@@ -302,6 +310,12 @@ func (m *maker) restore(p string, to image.File, why string) {
 // is restored in it, and what is wanted, or others put there, stays.
 func (m *maker) removeAround(c Change, e journal.Entry) {
 	tree := c.To.File.Tree
+	for _, k := range m.missingOf(c.Addr.Path(), tree) {
+		if err := m.displaces(k.File, path.Join(c.Addr.Path(), k.Rel)); err != nil {
+			m.blocked(c, err)
+			return
+		}
+	}
 	alone := *c.To.File
 	alone.Tree = ""
 	c.To = &image.Image{File: &alone}
@@ -314,19 +328,25 @@ func (m *maker) removeAround(c Change, e journal.Entry) {
 	m.keptBelow(c.Addr.Path(), tree)
 }
 
-// keptBelow restores what a kept tree has below a directory, but for what has an
-// address of its own, or goes back to what a run found there.
+// keptBelow restores the paths of a kept tree below a directory. It leaves out a path that has
+// an address, and a path that is restored as a run found it.
 func (m *maker) keptBelow(dir, tree string) {
-	if m.in.Kept == nil || m.replacedAbove(dir) {
-		return
+	for _, k := range m.missingOf(dir, tree) {
+		m.restore(path.Join(dir, k.Rel), k.File, "as it was before fettle removed "+dir)
 	}
-	for _, k := range m.in.Kept(tree) {
+}
+
+// missingOf lists the paths of a kept tree that keptBelow restores.
+func (m *maker) missingOf(dir, tree string) []Kept {
+	if m.in.Kept == nil || m.replacedAbove(dir) {
+		return nil
+	}
+	return slices.DeleteFunc(m.in.Kept(tree), func(k Kept) bool {
 		p := path.Join(dir, k.Rel)
 		e, now := m.now[addr.File(p)]
-		if _, _, found := m.foundAt(p); (!now || goneBefore(e)) && !found && !m.paths[p] && !m.wanted[addr.File(p)] && !m.ownedAbove(dir, p) {
-			m.restore(p, k.File, "as it was before fettle removed "+dir)
-		}
-	}
+		_, _, found := m.foundAt(p)
+		return now && !goneBefore(e) || found || m.paths[p] || m.wanted[addr.File(p)] || m.ownedAbove(dir, p)
+	})
 }
 
 // goneBefore tells whether nothing was at a path when it became managed, and no run has

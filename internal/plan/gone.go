@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -118,7 +119,7 @@ func (m *maker) occupied(c Change) error {
 	p := c.Addr.Path()
 	if now := c.From; c.To.File.Type != image.Directory && now.File != nil && now.File.Type == image.Directory {
 		if left := m.withoutOurs(step.Step{Verb: step.Rm, Args: []string{p}}, *now); len(left.File.Entries) > 0 {
-			return fmt.Errorf("cannot replace the directory %q: it has files of others, such as %q; move them away first", p, left.File.Entries[0])
+			return holdsForeign(p, left.File.Entries[0])
 		}
 	}
 	return m.lacksDirectory(p)
@@ -146,12 +147,35 @@ func (m *maker) lacksDirectory(p string) error {
 	return nil
 }
 
-// lacks is lacksDirectory for what becomes to.
+// lacks is an error for a path that becomes to where files of others prevent that, or where its
+// directory does not exist.
 func (m *maker) lacks(to image.File, p string) error {
 	if to.Type == image.Absent {
 		return nil
 	}
-	return m.lacksDirectory(p)
+	return errors.Join(m.displaces(to, p), m.lacksDirectory(p))
+}
+
+// displaces is an error for a path that becomes to where a directory with files of others is.
+func (m *maker) displaces(to image.File, p string) error {
+	if first := m.in.Foreign[p]; first != "" && to.Type != image.Directory {
+		return holdsForeign(p, first)
+	}
+	return nil
+}
+
+// holdsForeign is the error for a directory that would be replaced although others have files in it.
+func holdsForeign(dir, name string) error {
+	return fmt.Errorf("cannot replace the directory %q: it has files of others, such as %q; move them away first", dir, name)
+}
+
+// stuckWith is an error for a path in a directory that cannot be replaced, if blocked addresses
+// stay as they are.
+func (m *maker) stuckWith(dir string) error {
+	if first := m.in.Foreign[dir]; dir != "" && first != "" && m.in.SkipBlocked {
+		return holdsForeign(dir, first)
+	}
+	return nil
 }
 
 // comesBack tells whether a later change of this plan makes a directory.

@@ -59,6 +59,9 @@ type Input struct {
 	Missing func(need addr.Addr) bool
 	// Repair false reports drift instead of repairing it.
 	Repair bool
+	// Foreign contains directories that the plan may replace by a file. The value is the first
+	// path in the directory that fettle did not create, relative to the directory.
+	Foreign map[string]string
 	// Goal is set for a rollback.
 	Goal *Goal
 	// SkipBlocked leaves addresses as they are that a rollback cannot restore now.

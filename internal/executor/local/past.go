@@ -23,6 +23,7 @@ type past struct {
 	whole map[string]bool       // paths that a run changed as a whole
 	files map[string]bool       // the same, also those released again
 	parts edited
+	moves []displacement // all changes of paths, in order
 	kept  func(tree string) []plan.Kept
 	names map[string]map[string]bool // the paths in a stored tree, by tree
 }
@@ -46,6 +47,7 @@ func (p *past) move(rec journal.Record, did plan.Action) {
 		return
 	}
 	p.parts.move(rec, did)
+	p.moves = append(p.moves, displacement{rec.Path, *rec.From.File, *rec.To.File})
 	p.files[rec.Path] = p.files[rec.Path] || k == addr.KindFile
 	if did == plan.Remove && p.returned(rec.Path, *rec.To.File) {
 		delete(p.found, rec.Path)
@@ -321,10 +323,10 @@ func (x *Executor) lookWhole(seen *observed, paths []string) {
 	}
 }
 
-// inOrigins lists the paths below stored directories that a plan may restore one by one.
-// They belong to entries that are no longer desired, or were purged.
-func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string {
-	var out []string
+// inOrigins returns the images below stored directories that a plan may restore one by one, by
+// path. They belong to entries that are no longer desired, or were purged.
+func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) map[string]image.File {
+	out := map[string]image.File{}
 	keep := addrsOf(wanted)
 	for _, e := range entries {
 		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Tree == "" || keep[e.Addr] && e.By == "" {
@@ -334,7 +336,7 @@ func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) []string
 			continue // it is restored in one piece
 		}
 		for _, k := range x.kept(e.Origin.File.Tree) {
-			out = append(out, path.Join(e.Addr.Path(), k.Rel))
+			out[path.Join(e.Addr.Path(), k.Rel)] = k.File
 		}
 	}
 	return out

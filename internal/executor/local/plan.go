@@ -64,7 +64,8 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 		return nil, st, nil, err
 	}
 	seen.moved = moved
-	x.lookWhole(seen, x.inOrigins(st.Entries, r.List.Final()))
+	stored := x.inOrigins(st.Entries, r.List.Final())
+	x.lookWhole(seen, slices.Sorted(maps.Keys(stored)))
 	x.lookInto(seen, st.Entries, r.List.Final())
 	old, err := x.actsOf(st)
 	if err != nil {
@@ -72,7 +73,8 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	}
 	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
-		Rules: rules{x.names}, Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: r.Repair})
+		Rules: rules{x.names}, Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: r.Repair,
+		Foreign: x.foreign(seen, stored, st.Entries, newPast(x.kept).madeIn)})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
@@ -197,11 +199,14 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err != nil {
 		return nil, g, err
 	}
-	x.lookWhole(seen, append(slices.Sorted(maps.Keys(found)), x.inOrigins(g.now.Entries, g.list)...))
+	restored := x.inOrigins(g.now.Entries, g.list)
+	maps.Copy(restored, found)
+	x.lookWhole(seen, slices.Sorted(maps.Keys(restored)))
 	x.lookInto(seen, g.now.Entries, g.list)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
+		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
+		Foreign: x.foreign(seen, restored, g.now.Entries, past.madeIn), Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err

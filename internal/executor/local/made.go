@@ -1,0 +1,133 @@
+package local
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// displacement is one change of a path by a run.
+type displacement struct {
+	path     string
+	from, to image.File
+}
+
+// made follows which paths below a directory exist because of runs. At first nothing is there,
+// since the directory was not a directory.
+type made struct {
+	top    string
+	ours   map[string]bool
+	others map[string]image.File // content of others that runs removed or replaced
+	kept   func(tree string) []plan.Kept
+}
+
+// madeIn returns the paths below a directory that runs since the goal made, or restored from a
+// directory that was stored before the goal.
+func (p *past) madeIn(top string) map[string]bool {
+	m := made{top, map[string]bool{}, map[string]image.File{}, p.kept}
+	for _, d := range p.moves {
+		m.lose(d.path, d.from)
+		if d.from.Type != image.Directory || d.to.Type != image.Directory {
+			maps.DeleteFunc(m.ours, func(at string, _ bool) bool { return isBelow(at, d.path) })
+		}
+		switch {
+		case d.to.Type == image.Absent:
+			delete(m.ours, d.path)
+		case d.from.Type == image.Absent:
+			m.restore(d.path, d.to)
+		}
+		m.each(d.path, d.to.Tree, m.restore)
+	}
+	return m.ours
+}
+
+// lose notes the content of others at a path that a run changes.
+func (m *made) lose(at string, f image.File) {
+	note := func(at string, f image.File) {
+		if f.Type != image.Absent && !m.ours[at] {
+			m.others[at] = f
+		}
+	}
+	note(at, f)
+	m.each(at, f.Tree, note)
+}
+
+// restore adds a path that a run made. Content of others that returns is still theirs.
+func (m *made) restore(at string, f image.File) {
+	was, known := m.others[at]
+	if isBelow(at, m.top) && !(known && same(was, f)) {
+		m.ours[at] = true
+	}
+}
+
+// each calls a function with the paths of a stored tree that are below the directory.
+func (m *made) each(at, tree string, do func(at string, f image.File)) {
+	if tree == "" || !isBelow(at, m.top) && !isBelow(m.top, at) && at != m.top {
+		return
+	}
+	for _, k := range m.kept(tree) {
+		if sub := path.Join(at, k.Rel); isBelow(sub, m.top) {
+			do(sub, k.File)
+		}
+	}
+}
+
+// isBelow reports whether a path is in a directory, at any depth.
+func isBelow(at, dir string) bool { return strings.HasPrefix(at, dir+"/") }
+
+// foreign returns, for each directory that a plan may replace by a file, the first path in it
+// that fettle did not create. images are the restored images by path.
+func (x *Executor) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, madeIn func(top string) map[string]bool) map[string]string {
+	out := map[string]string{}
+	for at, f := range images {
+		if f.Type == image.Directory || f.Type == image.Absent || !x.isDir(at) {
+			continue
+		}
+		ours := madeIn(at)
+		for _, e := range entries {
+			if p := e.Addr.Path(); isBelow(p, at) && created(e) {
+				ours[p] = true
+			}
+		}
+		first, err := x.firstOther(at, ours)
+		if err != nil {
+			seen.failed[addr.File(at)] = err
+		} else if first != "" {
+			out[at] = first
+		}
+	}
+	return out
+}
+
+// created reports whether nothing was at the path of an entry before fettle.
+func created(e journal.Entry) bool {
+	o := e.Origin
+	return o != nil && (o.File != nil && o.File.Type == image.Absent || o.Region != nil && o.Region.FileAbsent)
+}
+
+// firstOther returns the first path in a directory that is not one of ours, relative to it.
+func (x *Executor) firstOther(dir string, ours map[string]bool) (string, error) {
+	names, err := x.host.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		p := path.Join(dir, name)
+		if !ours[p] {
+			return name, nil
+		}
+		if !x.isDir(p) {
+			continue
+		}
+		if in, err := x.firstOther(p, ours); err != nil || in != "" {
+			return path.Join(name, in), err
+		}
+	}
+	return "", nil
+}
