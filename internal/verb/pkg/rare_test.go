@@ -1,0 +1,183 @@
+package pkg
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/step"
+	"fettle.dev/fettle/internal/verb"
+)
+
+// typing is apt with the shell command of a change, and with notes.
+type typing struct{ host.Packages }
+
+func (typing) Command(_ context.Context, changes []host.PackageChange) string { return show(changes) }
+func (typing) Notes() []string                                                { return []string{"apt repaired something"} }
+
+type typingHost struct {
+	host.Host
+	p host.Packages
+}
+
+func (h typingHost) Packages() (host.Packages, error) { return h.p, nil }
+
+// TestCommandText: the command has the change and the dependencies; without apt or a text there is none.
+func TestCommandText(t *testing.T) {
+	h, e := machine(t)
+	moves := []*verb.GroupMove{gone(t, "web", "lib")}
+	if got := (Pkg{}).Command(t.Context(), e, moves); got != "" {
+		t.Errorf("without a text: %q", got)
+	}
+	if got := (Pkg{}).Command(t.Context(), verb.Env{Host: none{h}}, moves); got != "" {
+		t.Errorf("without apt: %q", got)
+	}
+	e.Host = typingHost{h, typing{h.Repository()}}
+	want := `web version="" absent=true purge=falselib version="" absent=true purge=false`
+	if got := (Pkg{}).Command(t.Context(), e, moves); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestNotesOfApt reach the user after a change.
+func TestNotesOfApt(t *testing.T) {
+	h, e := machine(t)
+	var notes []string
+	e.Note = func(text string) { notes = append(notes, text) }
+	e.Host = typingHost{h, typing{h.Repository()}}
+	m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}}
+	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil || !slices.Equal(notes, []string{"apt repaired something"}) {
+		t.Errorf("%q, %v", notes, err)
+	}
+	if Notes(h.Repository()) != nil {
+		t.Error("an apt without notes has some")
+	}
+}
+
+// TestErrorsOfForetell: if apt cannot be asked, nothing is foretold.
+func TestErrorsOfForetell(t *testing.T) {
+	h, e := machine(t)
+	moves := []*verb.GroupMove{gone(t, "web", "lib")}
+	if _, err := (Pkg{}).Foretell(t.Context(), verb.Env{Host: none{h}}, moves); !errors.Is(err, errNone) {
+		t.Errorf("without apt: %v", err)
+	}
+	e.Host = mute{h}
+	_, ferr := Pkg{}.Foretell(t.Context(), e, moves)
+	_, serr := Pkg{}.Foresee(t.Context(), e, moves)
+	for _, err := range []error{ferr, serr, (Pkg{}).MoveAll(t.Context(), e, moves)} {
+		if !errors.Is(err, errNone) {
+			t.Errorf("what is installed is unknown: %v", err)
+		}
+	}
+	_, e = machine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (Pkg{}).Foretell(ctx, e, moves); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	h, e = machine(t)
+	h.Repository().Fail(errApt)
+	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "9"}}}
+	if _, err := (Pkg{}).Foresee(t.Context(), e, []*verb.GroupMove{m}); err == nil {
+		t.Error("apt cannot simulate, and no error is returned")
+	}
+}
+
+// TestForeseeDependencies: also the dependencies that apt only removes on request, with their present versions.
+func TestForeseeDependencies(t *testing.T) {
+	h, e := machine(t)
+	has(t, h, "lib?", "web")
+	also, err := Pkg{}.Foresee(t.Context(), e, []*verb.GroupMove{gone(t, "web", "lib")})
+	if err != nil || !maps.Equal(also, map[string]string{"lib": "1"}) {
+		t.Errorf("%v, %v", also, err)
+	}
+	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &image.Package{Version: "1", Also: map[string]string{"tool": "1"}}}}}
+	if also, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil || !maps.Equal(also, map[string]string{"tool": ""}) {
+		t.Errorf("a dependency that comes back: %v, %v", also, err)
+	}
+	if got := both(map[string]string{"a": "1", "b": "2"}, map[string]string{"b": "3", "c": "4"}); !maps.Equal(got, map[string]string{"a": "1", "b": "2", "c": "4"}) {
+		t.Errorf("both: %v", got)
+	}
+}
+
+// TestTargetOfHalfDone: a package that dpkg has in the middle becomes installed. What came with it before is no
+// part of a target.
+func TestTargetOfHalfDone(t *testing.T) {
+	for status, want := range map[string]string{"rH": "ii", "iF": "ii", "hF": "hi", "ii": "ii", "rc": "ii", "ri": "ii"} {
+		now := image.Package{Version: "1", Status: status, Also: map[string]string{"lib": ""}, Autos: []string{"lib"}}
+		if status == "rc" {
+			now.Version = ""
+		}
+		to, err := Pkg{}.Target(parse(t, "PKG web"), image.Image{Package: &now}, nil)
+		if err != nil || to.Package.Status != want || to.Package.Also != nil || to.Package.Autos != nil {
+			t.Errorf("%s: %+v, %v", status, to.Package, err)
+		}
+	}
+}
+
+// TestWhatTakesPartStays: a package in sync that takes part in a transaction is named with its version.
+func TestWhatTakesPartStays(t *testing.T) {
+	for version, want := range map[string]string{"1": `web version="1" absent=false purge=false`, "": `web version="" absent=true purge=false`} {
+		one := image.Image{Package: &image.Package{Version: version, Held: true}}
+		got := show(Changes([]*verb.GroupMove{{Step: parse(t, "PKG web"), From: one, To: one, Stays: true}}))
+		if got != want {
+			t.Errorf("%q: %s", version, got)
+		}
+	}
+}
+
+// TestIrreversibleOfUnknown: nothing is said about an unknown package.
+func TestIrreversibleOfUnknown(t *testing.T) {
+	if got := (Pkg{}).Irreversible(step.Step{}, image.Image{Package: &image.Package{Version: "1"}}, image.Image{}); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestDisplacedOnlyByWhatComes: apt is asked about conflicts if a version comes, and only then.
+func TestDisplacedOnlyByWhatComes(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		asked    bool
+	}{{"", "1", true}, {"1", "2", true}, {"1", "1", false}, {"1", "", false}, {"", "", false}} {
+		p := &scripted{}
+		m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: c.from}}, To: image.Image{Package: &image.Package{Version: c.to}}}
+		if _, err := displaced(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{m}); err != nil || (p.requests["outlook"] == 1) != c.asked {
+			t.Errorf("%q to %q: asked %v, %v", c.from, c.to, p.requests, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}}
+	if _, err := displaced(ctx, verb.Env{}, &scripted{fails: errApt}, nil, []*verb.GroupMove{m}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := displaced(t.Context(), verb.Env{}, &scripted{fails: errApt}, nil, []*verb.GroupMove{m}); err != nil {
+		t.Errorf("the change itself says more: %v", err)
+	}
+}
+
+// TestAptIsAskedOnlyIfNeeded: without a removal or a further package, apt answers no question.
+func TestAptIsAskedOnlyIfNeeded(t *testing.T) {
+	p := &scripted{}
+	if err := othersStay(t.Context(), p, []host.PackageChange{{Name: "web"}}); err != nil || len(p.requests) > 0 {
+		t.Errorf("an installation: %v, %v", p.requests, err)
+	}
+	if err := othersStay(t.Context(), p, changesOf("web")); err != nil || p.requests["outlook"] != 1 {
+		t.Errorf("a removal of one: %v, %v", p.requests, err)
+	}
+	p = &scripted{fails: errApt}
+	if got := remains(t.Context(), p, append(changesOf(), host.PackageChange{Name: "web"}, host.PackageChange{Name: "x", Absent: true, Purge: true})); got != nil || len(p.requests) > 0 {
+		t.Errorf("nothing remains: %v", got)
+	}
+	(leaver{p: p}).needed(t.Context(), nil, nil, nil)
+	if a, err := along(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{gone(t, "web")}); err != nil || len(a.changes) > 0 || len(p.requests) > 0 {
+		t.Errorf("nothing goes along: %v, %v", p.requests, err)
+	}
+	if err := heldStay(t.Context(), p, []string{"web"}); !errors.Is(err, errApt) {
+		t.Errorf("held packages are unknown: %v", err)
+	}
+}
