@@ -57,7 +57,7 @@ func (t *target) mutants() ([]mutant, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, find(t.pkg.Fset, t.pkg.TypesInfo, f, filepath.ToSlash(rel), src)...)
+		out = append(out, find(t.pkg, f, filepath.ToSlash(rel), src)...)
 	}
 	seen := map[string]int{}
 	for i, m := range out {
@@ -81,21 +81,46 @@ func (t *target) edited(m mutant) ([]byte, error) {
 	return append(append(out, m.text...), src[m.end:]...), nil
 }
 
-// compiles tells whether the package does with this text in the place of a file.
+// compiles returns true if the package compiles with this text instead of a file. Only the text is
+// checked in full, because an edit inside of a function changes nothing for other files.
 func (t *target) compiles(file string, text []byte) bool {
-	files := []*ast.File{}
-	for name, f := range t.files {
-		if name != file {
-			files = append(files, f)
-		}
-	}
 	broken, err := parser.ParseFile(t.pkg.Fset, filepath.Join(t.root, file), text, parser.SkipObjectResolution)
 	if err != nil {
 		return false
 	}
-	conf := types.Config{Importer: imported(t.pkg.Imports)}
-	_, err = conf.Check(t.pkg.PkgPath, t.pkg.Fset, append(files, broken), nil)
-	return err == nil
+	extra, err := t.stubFile()
+	if err != nil {
+		return false
+	}
+	files := []*ast.File{broken, extra}
+	for name, f := range t.files {
+		if name != file {
+			files = append(files, withoutBodies(f))
+		}
+	}
+	good := true
+	conf := types.Config{Importer: imported(t.pkg.Imports), Error: func(err error) {
+		var e types.Error
+		if !errors.As(err, &e) || broken.FileStart <= e.Pos && e.Pos <= broken.FileEnd {
+			good = false
+		}
+	}}
+	_, _ = conf.Check(t.pkg.PkgPath, t.pkg.Fset, files, nil)
+	return good
+}
+
+// withoutBodies returns a file whose functions are only declared.
+func withoutBodies(f *ast.File) *ast.File {
+	out := *f
+	out.Decls = nil
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			bare := *fn
+			bare.Body, d = nil, &bare
+		}
+		out.Decls = append(out.Decls, d)
+	}
+	return &out
 }
 
 // imported are packages by path.

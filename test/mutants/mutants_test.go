@@ -149,10 +149,10 @@ func TestEndless(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("MUTANTS_WAIT", "yes")
-	b := &bench{t: &target{root: t.TempDir()}, run: "^TestEndless$", limit: time.Second}
-	dead, _, err := b.execute(t.Context(), "", self, nil)
-	if err != nil || !dead {
-		t.Errorf("dead %v, error %v", dead, err)
+	b := &bench{t: &target{root: t.TempDir()}, limit: time.Second}
+	r, err := b.execute(t.Context(), job{binary: self, flags: []string{"-test.run=^TestEndless$"}})
+	if err != nil || !r.failed {
+		t.Errorf("failed %v, error %v", r.failed, err)
 	}
 }
 

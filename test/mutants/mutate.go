@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // mutant is one edit of one file.
@@ -18,6 +20,7 @@ type mutant struct {
 	text       string
 	old        string // what stood there
 	repeat     int    // how many mutants of the same text the function has before this one
+	place      place
 }
 
 // name is what the report and equivalent.txt call a mutant. It has no line
@@ -46,16 +49,19 @@ func oneLine(s string) string {
 type finder struct {
 	fset *token.FileSet
 	info *types.Info
+	pkg  *types.Package
 	file string
 	src  []byte
 	fn   string
 	out  []mutant
+	// imports has the names of the packages that the file imports, by path.
+	imports map[string]string
 }
 
 // find lists every mutant of a file, in the order of the source. Some may not
 // compile.
-func find(fset *token.FileSet, info *types.Info, f *ast.File, file string, src []byte) []mutant {
-	w := finder{fset: fset, info: info, file: file, src: src}
+func find(p *packages.Package, f *ast.File, file string, src []byte) []mutant {
+	w := finder{fset: p.Fset, info: p.TypesInfo, pkg: p.Types, file: file, src: src, imports: importsOf(p, f)}
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -82,12 +88,18 @@ func funcName(d *ast.FuncDecl) string {
 	return types.ExprString(t) + "." + d.Name.Name
 }
 
-// add notes the mutant that replaces the bytes of n by text.
+// add records the mutant that replaces the bytes of n by text.
 func (w *finder) add(operator string, n ast.Node, text string) {
+	w.addInside(operator, n, n, text)
+}
+
+// addInside records a mutant that replaces the bytes of n, a part of outer.
+func (w *finder) addInside(operator string, outer, n ast.Node, text string) {
 	start, end := w.fset.Position(n.Pos()), w.fset.Position(n.End())
 	w.out = append(w.out, mutant{
 		file: w.file, line: start.Line, fn: w.fn, operator: operator,
 		start: start.Offset, end: end.Offset, text: text, old: string(w.src[start.Offset:end.Offset]),
+		place: w.placeOf(outer),
 	})
 }
 

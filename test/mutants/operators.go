@@ -32,7 +32,7 @@ func (w *finder) widenCall(n *ast.CallExpr) {
 		return
 	}
 	list := sig.Params().At(sig.Params().Len() - 1).Type().(*types.Slice)
-	w.widen(n.Args[sig.Params().Len()-1:], list.Elem())
+	w.widen(n, n.Args[sig.Params().Len()-1:], list.Elem())
 }
 
 // list adds a value to a list that is written out, and leaves each of its elements out.
@@ -45,14 +45,14 @@ func (w *finder) list(n *ast.CompositeLit) {
 	if !ok {
 		return
 	}
-	w.widen(n.Elts, slice.Elem())
+	w.widen(n, n.Elts, slice.Elem())
 	for i, e := range n.Elts {
 		if !w.isConstant(e) || len(n.Elts) == 1 {
 			continue
 		}
 		rest := slices.Delete(slices.Clone(n.Elts), i, i+1)
 		all := span{n.Elts[0].Pos(), n.Elts[len(n.Elts)-1].End()}
-		w.add("shorten", all, w.joined(rest))
+		w.addInside("shorten", n, all, w.joined(rest))
 	}
 }
 
@@ -65,7 +65,7 @@ func (w *finder) joined(list []ast.Expr) string {
 }
 
 // widen adds to a list of constants of a named type others of that type.
-func (w *finder) widen(list []ast.Expr, t types.Type) {
+func (w *finder) widen(outer ast.Expr, list []ast.Expr, t types.Type) {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || named.Obj().Pkg() == nil {
 		return
@@ -84,7 +84,7 @@ func (w *finder) widen(list []ast.Expr, t types.Type) {
 			name = w.source(x.X) + "." + name
 		}
 		if !slices.ContainsFunc(list, func(e ast.Expr) bool { return w.source(e) == name }) {
-			w.add("widen", span{list[0].Pos(), last.End()}, w.joined(list)+", "+name)
+			w.addInside("widen", outer, span{list[0].Pos(), last.End()}, w.joined(list)+", "+name)
 			added++
 		}
 	}

@@ -3,132 +3,178 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// maxMemory is what a test may take: a loop that does not end must not take the
-// machine with it. In bytes of address space.
+// maxMemory limits the address space of a test, in bytes, because a mutant may allocate without end.
 const maxMemory = 8 << 30
 
-// bench builds and runs the tests of one package in a folder of its own.
+// bench builds and runs the tests that look at one package, in a directory of its own.
 type bench struct {
-	t     *target
-	tests []string // packages whose tests look, by folder
-	run   string   // the -run of the tests, "" for all
-	last  string   // which of them run only when the others have seen nothing
-	dir   string
-	limit time.Duration // for one run of the tests
-	// rapid tells that the tests know the flag that keeps pgregory.net/rapid
+	t      *target
+	tests  []string // packages whose tests look, by folder
+	run    string   // the -run of the tests, "" for all
+	chosen *regexp.Regexp
+	dir    string
+	limit  time.Duration // for one run of the tests, if the jobs have no limit
+	// rapid is true if the tests know the flag that keeps pgregory.net/rapid
 	// from leaving its findings in the tree.
-	rapid bool
+	rapid map[string]bool
+	// binaries has the tests of each folder with all woven mutants.
+	binaries map[string]string
+	trials   []trial
+	ids      map[string]int // the numbers of the woven mutants by name
 }
 
 // noFindings keeps rapid from writing into the tree.
 const noFindings = "-rapid.nofailfile"
 
-// prepare makes sure that the tests pass as things are, and learns how long
-// they take and what they know.
-func (b *bench) prepare(ctx context.Context) error {
-	b.limit = 10 * time.Minute
-	without, _, err := b.fails(ctx, [][]string{{"-test.list=.", noFindings}}, []byte("{}"))
+// prepare builds the tests with the woven mutants, makes sure that they pass without any, and learns what each costs.
+func (b *bench) prepare(ctx context.Context, ms []mutant) error {
+	var err error
+	if b.chosen, err = regexp.Compile(b.run); err != nil {
+		return err
+	}
+	ws, err := b.t.weave(ms)
 	if err != nil {
 		return err
 	}
-	b.rapid = !without
-	start := time.Now()
-	failed, out, err := b.fails(ctx, [][]string{nil}, []byte("{}"))
+	overlay, err := b.t.overlay(b.dir, ws)
 	if err != nil {
 		return err
 	}
-	if failed {
-		return fmt.Errorf("cannot begin: the tests fail without any mutant:\n%s", out)
+	b.ids, b.binaries, b.rapid, b.limit = idsOf(ws), map[string]string{}, map[string]bool{}, 10*time.Minute
+	for i, folder := range b.tests {
+		binary := filepath.Join(b.dir, "woven"+strconv.Itoa(i)+".test")
+		if err := b.t.compile(ctx, b.dir, folder, binary, overlay); err != nil {
+			return err
+		}
+		b.binaries[folder] = binary
+		r, err := b.execute(ctx, job{folder: folder, binary: binary, flags: []string{"-test.list=^$", noFindings}})
+		if err != nil {
+			return err
+		}
+		b.rapid[folder] = !r.failed
+		ts, err := b.learn(ctx, folder, binary)
+		if err != nil {
+			return err
+		}
+		b.trials = append(b.trials, ts...)
 	}
-	b.limit = 2*time.Since(start) + 10*time.Second
 	return nil
 }
 
-// kills tells whether a test notices the mutant.
+func idsOf(ws []woven) map[string]int {
+	out := map[string]int{}
+	for _, w := range ws {
+		for _, m := range w.ms {
+			out[m.name()] = w.ids[m.name()]
+		}
+	}
+	return out
+}
+
+// kills returns true if a test notices the mutant.
 func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
-	text, err := b.t.edited(m)
-	if err != nil {
-		return false, err
-	}
-	file := filepath.Join(b.dir, filepath.Base(m.file))
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return false, err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(b.t.root, m.file): file}})
-	if err != nil {
-		return false, err
-	}
-	failed, _, err := b.fails(ctx, b.rounds(), overlay)
-	return failed, err
-}
-
-// rounds are the flags of the runs of the tests, the cheapest first.
-func (b *bench) rounds() [][]string {
-	if b.last == "" {
-		return [][]string{{"-test.short"}, {}}
-	}
-	return [][]string{{"-test.short", "-test.skip=" + b.last}, {"-test.short"}, {}}
-}
-
-// fails builds the tests with an overlay and runs them, in each of the rounds, until one fails.
-func (b *bench) fails(ctx context.Context, rounds [][]string, overlay []byte) (failed bool, out []byte, err error) {
-	file := filepath.Join(b.dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
-		return false, nil, err
-	}
-	for _, folder := range b.tests {
-		binary := filepath.Join(b.dir, "mutant.test")
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", binary, "./"+folder)
-		build.Dir = b.t.root
-		if out, err := build.CombinedOutput(); err != nil {
-			return false, nil, fmt.Errorf("cannot build the tests of %s: %w\n%s", folder, err, out)
-		}
-		for _, flags := range rounds {
-			if failed, out, err = b.execute(ctx, folder, binary, flags); failed || err != nil {
-				return failed, out, err
-			}
+	number := b.ids[m.name()]
+	built := b.binaries
+	if number == 0 {
+		var err error
+		if built, err = b.alone(ctx, m); err != nil {
+			return false, err
 		}
 	}
-	return false, out, nil
+	for _, g := range groups(b.trials, number) {
+		j := job{folder: g[0].folder, binary: built[g[0].folder], flags: flags(g), env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
+		for _, t := range g {
+			j.took, j.cpu = j.took+t.took, j.cpu+t.cpu
+		}
+		if r, err := b.execute(ctx, j); r.failed || err != nil {
+			return r.failed, err
+		}
+	}
+	return false, nil
 }
 
-// execute runs a test binary in the folder of its package.
-func (b *bench) execute(ctx context.Context, folder, binary string, flags []string) (bool, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.limit)
+// alone builds the tests with one mutant.
+func (b *bench) alone(ctx context.Context, m mutant) (map[string]string, error) {
+	overlay, err := b.t.alone(b.dir, m)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for i, folder := range b.tests {
+		out[folder] = filepath.Join(b.dir, "alone"+strconv.Itoa(i)+".test")
+		if err := b.t.compile(ctx, b.dir, folder, out[folder], overlay); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// job is one run of a test binary in the directory of its package.
+type job struct {
+	folder, binary string
+	flags, env     []string
+	took, cpu      time.Duration // without a mutant, 0 if unknown
+}
+
+// result is the end of a job.
+type result struct {
+	failed bool
+	out    []byte
+	cpu    time.Duration
+}
+
+// execute runs a job. A job that takes much longer than without a mutant has failed. The limit of CPU
+// time ends loops; the limit of time allows for other load, and ends tests that wait.
+func (b *bench) execute(ctx context.Context, j job) (result, error) {
+	limit := b.limit
+	if j.took > 0 {
+		limit = 4*j.took + 10*time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	args := append([]string{"-test.failfast", "-test.timeout=0", "-test.run=" + b.run}, flags...)
-	if b.rapid {
+	args := append([]string{"-test.failfast", "-test.timeout=0"}, j.flags...)
+	if b.rapid[j.folder] {
 		args = append(args, noFindings)
 	}
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Dir = filepath.Join(b.t.root, folder)
+	cmd := exec.CommandContext(ctx, j.binary, args...)
+	cmd.Dir, cmd.Env = filepath.Join(b.t.root, j.folder), append(os.Environ(), j.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
-		return false, nil, err
+		return result{}, err
 	}
-	room := unix.Rlimit{Cur: maxMemory, Max: maxMemory}
-	if err := unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_AS, &room, nil); err != nil && !errors.Is(err, unix.ESRCH) {
-		return false, nil, errors.Join(err, cmd.Cancel(), cmd.Wait())
+	if err := restrict(cmd.Process.Pid, j.cpu); err != nil && !errors.Is(err, unix.ESRCH) {
+		return result{}, errors.Join(err, cmd.Cancel(), cmd.Wait())
 	}
 	err := cmd.Wait()
 	if err != nil && cmd.ProcessState == nil {
-		return false, nil, err
+		return result{}, err
 	}
-	return err != nil, out.Bytes(), nil
+	return result{failed: err != nil, out: out.Bytes(), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
+}
+
+// restrict limits the memory of a process, and its CPU time if cpu, the usual time, is known.
+func restrict(pid int, cpu time.Duration) error {
+	room := unix.Rlimit{Cur: maxMemory, Max: maxMemory}
+	err := unix.Prlimit(pid, unix.RLIMIT_AS, &room, nil)
+	if cpu > 0 {
+		seconds := uint64(3*cpu/time.Second) + 3
+		err = errors.Join(err, unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds + 1}, nil))
+	}
+	return err
 }

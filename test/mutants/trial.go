@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// trial is one test of one folder, and what is known of it.
+type trial struct {
+	folder string
+	test   string // "" for all tests, in their full form
+	took   time.Duration
+	cpu    time.Duration
+	// reached has the numbers of the woven mutants that the test runs, nil if unknown.
+	reached map[int]bool
+}
+
+// flags are the arguments of a test binary that runs some trials of one folder.
+func flags(ts []trial) []string {
+	if ts[0].test == "" {
+		return nil
+	}
+	var names []string
+	for _, t := range ts {
+		names = append(names, t.test)
+	}
+	return []string{"-test.short", "-test.run=^(" + strings.Join(names, "|") + ")$"}
+}
+
+// learn runs each test of a folder once, without a mutant, and returns what it costs and reaches.
+func (b *bench) learn(ctx context.Context, folder, binary string) ([]trial, error) {
+	list, err := b.execute(ctx, job{folder: folder, binary: binary, flags: []string{"-test.list=."}})
+	if err != nil {
+		return nil, err
+	}
+	var out []trial
+	for _, name := range strings.Fields(string(list.out)) {
+		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") || !b.chosen.MatchString(name) {
+			continue
+		}
+		t, err := b.once(ctx, trial{folder: folder, test: name}, binary)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	if b.run != "" || !usesShort(filepath.Join(b.t.root, folder)) {
+		return out, nil
+	}
+	full, err := b.once(ctx, trial{folder: folder}, binary)
+	return append(out, full), err
+}
+
+// usesShort returns true if a test of a folder has a short form.
+func usesShort(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), "testing.Short()")
+	})
+}
+
+// once runs a trial without a mutant. It must pass.
+func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error) {
+	file := filepath.Join(b.dir, "reached")
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return t, err
+	}
+	start := time.Now()
+	r, err := b.execute(ctx, job{folder: t.folder, binary: binary, flags: flags([]trial{t}), env: []string{reachedVariable + "=" + file}})
+	if err != nil {
+		return t, err
+	}
+	if r.failed {
+		return t, fmt.Errorf("cannot begin: the tests fail without any mutant:\n%s", r.out)
+	}
+	t.took, t.cpu = time.Since(start), r.cpu
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return t, err
+	}
+	t.reached = map[int]bool{}
+	for _, line := range strings.Fields(string(text)) {
+		n, err := strconv.Atoi(line)
+		if err != nil {
+			return t, err
+		}
+		t.reached[n] = true
+	}
+	return t, nil
+}
+
+// quick is the time of the first group of tests, in which most mutants die. Each further group takes longer.
+const quick = 300 * time.Millisecond
+
+// groups sorts the trials that reach a mutant by their time, and groups them for a process each.
+// Number 0 stands for a mutant that any trial may reach.
+func groups(ts []trial, number int) [][]trial {
+	ts = slices.DeleteFunc(slices.Clone(ts), func(t trial) bool { return number > 0 && !t.reached[number] })
+	slices.SortStableFunc(ts, func(a, b trial) int { return int(a.took - b.took) })
+	var out [][]trial
+	room, limit := time.Duration(0), quick
+	for _, t := range ts {
+		k := len(out) - 1
+		if k < 0 || t.took > room || t.folder != out[k][0].folder || t.test == "" || out[k][0].test == "" {
+			out, room = append(out, nil), limit
+			k, limit = k+1, 4*limit
+		}
+		out[k], room = append(out[k], t), room-t.took
+	}
+	return out
+}
