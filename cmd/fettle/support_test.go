@@ -92,12 +92,12 @@ func TestSupportBundle(t *testing.T) {
 			t.Errorf("there is no %s", name)
 		}
 	}
-	for name, says := range map[string]string{"runs/000001.json": "/srv/app.conf", "journals.json": `"begin": 1`, "README": "What is left out", "log.json": `"failed": true`} {
+	for name, says := range map[string]string{"runs/000001.json": "/srv/app.conf", "journals.json": `"begin": 1`, "README": "Omitted data", "log.json": `"failed": true`} {
 		if !strings.Contains(texts["fettle-support/"+name], says) {
 			t.Errorf("%s does not say %q:\n%s", name, says, texts["fettle-support/"+name])
 		}
 	}
-	if out := fettle("support-bundle", "-o", file); !strings.Contains(out, "something is there") {
+	if out := fettle("support-bundle", "-o", file); !strings.Contains(out, "it already exists") {
 		t.Errorf("it writes over a file: %s", out)
 	}
 }

@@ -126,7 +126,7 @@ func (b *bridge) login(name, role string) {
 // it again does nothing, and mends what is missing.
 func bridgeEnrol(b *bridge) {
 	out := b.fettle(asWanted, "target", "enrol", "-t", "label:role=web")
-	b.says(out, "2 targets enrolled: web1, web2", "with this program in /usr/bin/fettle")
+	b.says(out, "2 targets enrolled: web1, web2", "with this binary in /usr/bin/fettle")
 	b.fleet.motd("one")
 	b.fleet.ready()
 	for i := range b.fleet.agents {
@@ -181,8 +181,8 @@ func bridgeWork(b *bridge) {
 // insists the agent takes it back.
 func bridgeKept(b *bridge) {
 	b.site(motdOf("other"))
-	b.says(b.fettle(failed, "apply", "-t", "web1", "--via", "hub", "--yes"), "web1 is kept by its agent at", "fettle target pin web1")
-	b.says(b.fettle(failed, "apply", "-t", "web1", "--yes"), "web1 is kept by its agent at") // over SSH too
+	b.says(b.fettle(failed, "apply", "-t", "web1", "--via", "hub", "--yes"), "an agent manages web1 at", "fettle target pin web1")
+	b.says(b.fettle(failed, "apply", "-t", "web1", "--yes"), "an agent manages web1 at") // over SSH too
 	b.fettle(asWanted, "apply", "-t", "web1", "--via", "hub", "--yes", "--kept-too")
 	b.fleet.motd("one")
 	b.site(motdOf("one"))
@@ -240,7 +240,7 @@ func (b *bridge) told(texts ...string) {
 	var said string
 	b.fleet.await("the report of the run", func() bool {
 		out, _ := b.command(b.bin, "status", "-t", "web1", "--via", "hub").CombinedOutput()
-		if strings.Contains(string(out), "a run went on") {
+		if strings.Contains(string(out), "a run continued after its connection was lost") {
 			said = string(out)
 		}
 		return said != ""
@@ -258,7 +258,7 @@ func bridgeHubKilled(b *bridge) {
 	p, m := b.heldUp()
 	b.says(b.fettle(locked, "apply", "--yes", "--kept-too", "-t", "web1", "--via", "hub"), "apply")
 	b.fleet.hub.Run(b.t, "systemctl", "kill", "--signal=KILL", "fettle-hub")
-	if code := b.end(p); code != failed || !strings.Contains(p.out.String(), "A run that had begun there goes on") {
+	if code := b.end(p); code != failed || !strings.Contains(p.out.String(), "A run that had started there continues") {
 		b.t.Errorf("it ended with %d", code)
 	}
 	m.goOn()

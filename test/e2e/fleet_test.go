@@ -187,7 +187,7 @@ func fleetStopped(f *fleetOf) {
 	h.Run(f.t, "fettle", "target", "freeze", "--all", "--reason", "the next commit stops nginx")
 	f.await("all agents hold the freeze", func() bool {
 		out := h.Exec("fettle", "status", "--fleet").Stdout
-		return strings.HasPrefix(out, "frozen") && strings.Contains(out, "the next commit stops nginx") && strings.Contains(out, "5 of 5 agents hold it")
+		return strings.HasPrefix(out, "frozen") && strings.Contains(out, "the next commit stops nginx") && strings.Contains(out, "5 of 5 agents have applied it")
 	})
 	f.commit("stopped")
 	at := strings.TrimSpace(h.Run(f.t, "git", "-C", "/srv/site", "rev-parse", "--short=12", "HEAD"))

@@ -132,7 +132,7 @@ func (n *onNATS) begin() {
 	second.Run(n.t, "systemctl", "enable", "--now", "fettle-hub")
 	n.both()
 	n.arrived()
-	if out := second.Run(n.t, "fettle", "hub", "list"); !strings.Contains(out, "Everything is on one server of the NATS cluster") {
+	if out := second.Run(n.t, "fettle", "hub", "list"); !strings.Contains(out, "All data is stored on one server of the NATS cluster") {
 		n.t.Errorf("%s", out)
 	}
 }

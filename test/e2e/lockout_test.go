@@ -194,9 +194,9 @@ check "sshd" {
 // checksConfirm: what the checks confirm stays, whoever is locked out.
 func (a *ann) checksConfirm() {
 	a.only(strings.Replace(checked, "PORT", "2222", 1))
-	a.says(a.fettle(asWanted, "apply", "--yes"), "stays only if its checks hold", "confirmed by its checks")
+	a.says(a.fettle(asWanted, "apply", "--yes"), "is kept only if its checks pass", "confirmed by its checks")
 	a.stays("/etc/ssh/sshd_config.d/10-port.conf")
-	a.says(a.fettle(asWanted, "rollback", "--yes"), "Nothing takes a rollback back by itself")
+	a.says(a.fettle(asWanted, "rollback", "--yes"), "A rollback does not undo itself")
 	a.await("the old port", a.getsIn)
 }
 

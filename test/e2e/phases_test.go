@@ -122,8 +122,8 @@ func TestCertificateInOneRun(t *testing.T) {
 func certificateStory(m *machine) {
 	const conf = "/etc/nginx/sites-enabled/shop.example.org"
 	m.says(m.fettle(changes, "plan"), "+ file:"+conf, "> exec:certificate", "Then, when this is done:", "* file:"+conf, "(known after apply)", "needs the output of exec:certificate")
-	m.says(m.fettle(failed, "plan", "-o", "/root/later.plan"), "cannot save the plan: what becomes of site.tls/file.conf is known only after apply (needs the output of exec:certificate)")
-	m.says(m.fettle(asWanted, "compile"), "# held until a run has told more: site.tls/file.conf at fettle.hcl:")
+	m.says(m.fettle(failed, "plan", "-o", "/root/later.plan"), "cannot save the plan: the changes of site.tls/file.conf are known only after apply (needs the output of exec:certificate)")
+	m.says(m.fettle(asWanted, "compile"), "# deferred until a run provides a value: site.tls/file.conf at fettle.hcl:")
 	out := m.fettle(asWanted, "apply", "--yes")
 	m.says(out, "check:answers")
 	if n := strings.Count(out.all(), "file:"+conf+"\n"); n < 2 {

@@ -56,7 +56,7 @@ func runCommandOfParts(d *desk, ms []*machine) {
 	d.fettle(asWanted, "run", "rolling", "text=c")
 	ms[0].Run(d.t, "sh", "-c", "rm -r /srv/mark && touch /srv/mark") // a file where a folder would be
 	o = d.fettle(failed, "run", "rolling", "text=d")
-	d.says(o, "cannot go on with rolling behind part 1 of 3, mark: it failed on 1 target")
+	d.says(o, "cannot continue with rolling after part 1 of 3, mark: it failed on 1 target")
 	d.saysNot(o, "Part 2 of 3", "web2 |")
 	ms[0].Run(d.t, "rm", "/srv/mark")
 	d.says(d.fettle(asWanted, "log", "-t", "web2"), "ops.mark")

@@ -104,7 +104,7 @@ func runCopy(d *desk, ms []*machine) {
 // runReboot: it is waited for until the host has booted anew, and what is asked of it
 // then is answered.
 func runReboot(d *desk, ms []*machine) {
-	d.says(d.fettle(failed, "reboot", "-t", "web2"), "cannot ask without a terminal")
+	d.says(d.fettle(failed, "reboot", "-t", "web2"), "cannot ask for confirmation without a terminal")
 	before := ms[1].Boots()
 	d.says(d.fettle(asWanted, "reboot", "-t", "web2", "--yes", "--timeout", "3m"), "1 rebooted")
 	if ms[1].Boots() != before+1 {

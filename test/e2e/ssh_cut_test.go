@@ -80,7 +80,7 @@ func cutFinish(d *desk, m *machine) {
 		m.goOn()
 		m.awaitNobody()
 		m.want("new", "cat", "/etc/story/after")
-		d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
+		d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
 		d.saysNot(d.fettle(asWanted, "drift", "-t", "web1"), "connection was lost")
 		d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "Nothing had to change")
 		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
@@ -96,7 +96,7 @@ func (d *desk) cuts(m *machine) map[string]func(*process) {
 		"the death of sshd's session": func(p *process) {
 			m.Run(d.t, "pkill", "-KILL", "-f", "^sshd(-session)?: root@")
 			d.end(p)
-			if !strings.Contains(p.out.String(), "A run that had begun there goes on. The next contact tells how it ended: fettle status -t web1") || p.ProcessState.ExitCode() != failed {
+			if !strings.Contains(p.out.String(), "A run that had started there continues. See its result: fettle status -t web1") || p.ProcessState.ExitCode() != failed {
 				d.t.Error("it does not say that the connection was lost")
 			}
 		},
@@ -112,8 +112,8 @@ func cutStop(d *desk, m *machine) {
 	if !m.has("/etc/story/before") || m.has("/etc/story/after") {
 		d.t.Error("it did not stop in the middle")
 	}
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "run 1: interrupted")
-	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run went on", "did not end")
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost", "run 1: interrupted")
+	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after", "did not end")
 	m.goOn()
 	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
 	m.want("new", "cat", "/etc/story/after")
@@ -250,8 +250,8 @@ func cutSilentlyInARun(d *desk, m *machine) {
 	whole()
 	d.hangUp()
 	m.want("new", "cat", "/etc/story/after")
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run went on when its connection was lost", "succeeded")
-	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run went on")
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded")
+	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost")
 	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
 }
 

@@ -84,7 +84,7 @@ func TestManyHosts(t *testing.T) {
 
 	plans := filepath.Join(t.TempDir(), "plans")
 	// Plans that were saved for all of them are done as they are, and each once.
-	d.says(d.fettle(changes, "plan", "-t", "*", "--var", "text=saved", "-o", plans), fmt.Sprintf("Saved %d plans. To do exactly this: fettle apply %s", n, plans))
+	d.says(d.fettle(changes, "plan", "-t", "*", "--var", "text=saved", "-o", plans), fmt.Sprintf("Saved %d plans. To apply exactly these plans: fettle apply %s", n, plans))
 	off.WriteFile(t, "/srv/site/index.html", "other\n", 0o644)
 	o = d.fettle(stale, "apply", plans, "--yes")
 	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 failed", n, n-1), "1 target failed: "+off.Name, "the saved plan is stale")

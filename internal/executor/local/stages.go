@@ -273,7 +273,7 @@ func unbased(p *plan.Plan) string {
 func waiting(held []executor.Held) string {
 	for _, h := range held {
 		if len(h.Needs) > 0 {
-			return fmt.Sprintf("cannot go on: %s (%s) needs the output of %s, and no run gave it; see that the command is not lazy and that it writes what its output says", h.ID, h.Source, addresses(h.Needs))
+			return fmt.Sprintf("cannot continue: %s (%s) needs the output of %s, and no run gave it; see that the command is not lazy and that it writes what its output says", h.ID, h.Source, addresses(h.Needs))
 		}
 	}
 	return ""

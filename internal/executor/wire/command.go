@@ -20,7 +20,7 @@ type commanded struct {
 
 // errNoCommander is of a target whose executor runs lists only.
 func errNoCommander() error {
-	return fmt.Errorf("cannot run commands on the target: it runs lists only")
+	return fmt.Errorf("cannot run commands on the target: it only accepts step lists")
 }
 
 // command runs commands for the other end. Their output is content of the call, so that a

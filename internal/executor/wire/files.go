@@ -13,7 +13,9 @@ type putCall struct {
 	Options executor.Options `json:"options"`
 }
 
-func errNoFiles() error { return errors.New("cannot copy to or from the target: it runs lists only") }
+func errNoFiles() error {
+	return errors.New("cannot copy to or from the target: it only accepts step lists")
+}
 
 func (v *server) put(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
 	var in putCall

@@ -160,7 +160,7 @@ func OpenTrail(f *File, chain string, now func() time.Time) (*Trail, error) {
 	var c Checker
 	for _, r := range records {
 		if err := c.Next(r); err != nil {
-			return nil, fmt.Errorf("cannot go on with the audit log %s: %w", f.Path, err)
+			return nil, fmt.Errorf("cannot continue with the audit log %s: %w", f.Path, err)
 		}
 	}
 	return NewTrail(f, c.Head(chain), now), nil

@@ -110,7 +110,7 @@ func (h *Hub) WithdrawLogin(ctx context.Context, _ access.Who, name, id string) 
 			err = json.Unmarshal(e.Value, &b)
 		}
 		if errors.Is(err, fleet.ErrNotFound) || err == nil && b.Person != name {
-			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the login %.40q of %.60s", id, name), Hint: "See which there are: fettle person logins " + name}
+			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the login %.40q of %.60s", id, name), Hint: "List them: fettle person logins " + name}
 		}
 		if err != nil || b.Withdrawn > 0 {
 			return err

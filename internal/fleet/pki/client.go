@@ -85,7 +85,7 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 // beside what was known.
 func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, k Known) (*Identity, error) {
 	if a.Pending != "" {
-		return nil, fmt.Errorf("cannot go on yet: %s: %w", a.Pending, ErrPending)
+		return nil, fmt.Errorf("cannot continue yet: %s: %w", a.Pending, ErrPending)
 	}
 	i, err := identityOf(a, key)
 	if err != nil {

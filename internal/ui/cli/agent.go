@@ -55,7 +55,7 @@ const agentDir = "/agent"
 func (s *session) agentFiles() (Machine, host.FS, func() error, error) {
 	m, err := s.machine()
 	if err == nil && s.app.State == nil {
-		err = errors.New("cannot have an agent here: this program was made without")
+		err = errors.New("cannot run an agent: this binary was built without support for agents")
 	}
 	if err != nil {
 		return m, nil, nil, err
@@ -104,7 +104,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 		return s.adoptEnrolled()
 	}
 	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
-		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: it takes --hub and one of --token-file and --token")
+		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: --hub and either --token-file or --token are required")
 	}
 	text, err := s.tokenText(f)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	}
 	if f.name == "" {
 		if f.name, err = s.app.Hostname(); err != nil {
-			return fmt.Errorf("cannot tell the name of this host; give it with --name: %w", err)
+			return fmt.Errorf("cannot determine the name of this host; set it with --name: %w", err)
 		}
 	}
 	_, files, done, err := s.agentFiles()
@@ -130,7 +130,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	client := pki.Client{Folder: pki.Folder{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now, Again: f.again}
 	id, err := client.Enrol(ctx, f.hub, token, f.name)
 	if errors.Is(err, pki.ErrPending) {
-		return withHint(err, "Have it approved, then type the same again")
+		return withHint(err, "After an operator approves it, run the same command again")
 	}
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 
 func makeFolder(files host.FS, dir string) error {
 	if err := files.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("cannot make the agent's folder: %w", err)
+		return fmt.Errorf("cannot create the directory of the agent: %w", err)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func makeFolder(files host.FS, dir string) error {
 // tokenText reads the token, which is never repeated.
 func (s *session) tokenText(f enrolFlags) (string, error) {
 	if f.token != "" {
-		fmt.Fprintln(s.app.Stderr, "Other accounts of this machine can read a token of the command line while it runs: use --token-file -")
+		fmt.Fprintln(s.app.Stderr, "Other accounts on this machine can read a token on the command line while the command runs: use --token-file -")
 		return f.token, nil
 	}
 	var b []byte
@@ -214,7 +214,7 @@ func (s *session) openMember(m Machine, files host.FS, warn func(string)) (*join
 		case errors.Is(err, os.ErrNotExist):
 			return nil, nil
 		case err != nil:
-			return nil, fmt.Errorf("cannot read whose signatures count: %w", err)
+			return nil, fmt.Errorf("cannot read the allowed signers: %w", err)
 		}
 		return append([]byte{}, text...), nil
 	}

@@ -39,7 +39,7 @@ func (s *session) adoptEnrolled() error {
 	if s.json {
 		return s.document(agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs()})
 	}
-	s.printf("The next run of the agent replaces what is applied here.\nBegin it now: systemctl restart fettle-agent\n")
+	s.printf("The next run of the agent replaces the applied state.\nStart it now: systemctl restart fettle-agent\n")
 	return nil
 }
 

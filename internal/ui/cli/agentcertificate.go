@@ -47,7 +47,7 @@ func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
 // keeper keeps the certificates of services of a machine. Without a way to ask it only looks.
 func (s *session) keeper(m Machine, files host.FS, mb *joined.Member) (*service.Keeper, func() error, error) {
 	if s.app.Services == nil {
-		return nil, nil, errors.New("cannot have certificates of services here: this program was made without")
+		return nil, nil, errors.New("cannot request service certificates: this binary was built without support for them")
 	}
 	machine, reload, closing, err := s.app.Services(m)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb
 
 func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) error {
 	if len(f.names) == 0 {
-		return refuse("fettle agent ask certificate --name web3.example.org", "cannot ask for a certificate without a name")
+		return refuse("fettle agent ask certificate --name web3.example.org", "cannot request a certificate without a name")
 	}
 	w := service.Wish{Name: f.names[0], Names: slices.Compact(slices.Sorted(slices.Values(f.names))), Reload: f.reload, Because: f.because}
 	if err := w.Check(); err != nil {
@@ -113,13 +113,13 @@ func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) erro
 	defer cancel()
 	w, err = k.Get(ctx, w.Name)
 	if errors.Is(err, fleet.ErrNoHub) {
-		return withHint(fmt.Errorf("cannot ask for a certificate: %w. The agent goes on asking", err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+		return withHint(fmt.Errorf("cannot request a certificate: %w. The agent repeats the request", err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
 	}
 	if errors.Is(err, fleet.ErrDenied) {
-		return errors.Join(fmt.Errorf("cannot have a certificate: %w", err), k.Forget(w.Name))
+		return errors.Join(fmt.Errorf("cannot get a certificate: %w", err), k.Forget(w.Name))
 	}
 	if err != nil {
-		return fmt.Errorf("cannot have a certificate: %w", err)
+		return fmt.Errorf("cannot get a certificate: %w", err)
 	}
 	return s.askedCertificate(w, mb.Name())
 }
@@ -130,10 +130,10 @@ func (s *session) askedCertificate(w service.Wish, target string) error {
 		return s.document(askedDoc{Format: askedFormat, What: fleet.AskCertificate, Answer: map[bool]string{true: fleet.AskHeld, false: fleet.AskDone}[w.Held], Dir: dir})
 	}
 	if w.Held {
-		s.printf("The hub was asked for a certificate. It waits for somebody: fettle ask approve %s certificate --name %s\nThe agent puts it into %s then.\n", target, w.Name, dir)
+		s.printf("The request for a certificate waits for approval: fettle ask approve %s certificate --name %s\nAfter the approval, the agent stores the certificate in %s.\n", target, w.Name, dir)
 		return nil
 	}
-	s.printf("There is a certificate in %s, until %s.\n", dir, s.moment(w.Until*int64(time.Second)))
+	s.printf("The certificate is stored in %s, and is valid until %s.\n", dir, s.moment(w.Until*int64(time.Second)))
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (s *session) agentForget(name string) error {
 	defer func() { _ = closing() }()
 	err = k.Forget(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return refuse("See what there is: fettle agent status", fmt.Sprintf("cannot find a certificate that was asked for as %.80q", name))
+		return refuse("List them: fettle agent status", fmt.Sprintf("cannot find a requested certificate %.80q", name))
 	}
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (s *session) programs(m Machine, files host.FS, warn func(string)) *program
 	p.self.Version = s.app.Version
 	file, err := s.app.Program.File()
 	if err != nil {
-		warn("this program cannot be exchanged: " + err.Error())
+		warn("this binary cannot be replaced: " + err.Error())
 		return nil
 	}
 	if real, err := filepath.EvalSymlinks(filepath.Join(m.State, programDir)); err == nil && filepath.Dir(file) == real {
@@ -89,7 +89,7 @@ func (p *programs) become(b program.Build) {
 }
 
 func (p *programs) fail(b program.Build, why string) {
-	p.warn(fmt.Sprintf("not the program %s: %s", b.Version, why))
+	p.warn(fmt.Sprintf("the binary %s is rejected: %s", b.Version, why))
 	var is program.Kept
 	err := p.folder.Change(func(k program.Kept) program.Kept { is = k.Fail(b, why); return is })
 	if err == nil {
@@ -107,7 +107,7 @@ func (p *programs) try(ctx context.Context, t program.Trial) {
 		p.fail(t.Build, err.Error())
 		return
 	}
-	p.warn(fmt.Sprintf("the program %s is tried: it has %s to reach a hub", t.Version, t.Within))
+	p.warn(fmt.Sprintf("the binary %s is on trial: it must reach a hub within %s", t.Version, t.Within))
 	trying, stop := context.WithCancel(ctx)
 	defer stop()
 	late := make(chan struct{})
@@ -188,7 +188,7 @@ func (p *programs) takes(b program.Build) error {
 		return err
 	}
 	if debver.Compare(b.Version, k.Package.Version) < 0 {
-		return fmt.Errorf("%w: it is older than %s, which the package of this machine has", agent.ErrNever, k.Package.Version)
+		return fmt.Errorf("%w: it is older than %s, the version of the installed package", agent.ErrNever, k.Package.Version)
 	}
 	if p.self.Digest != "" {
 		return nil
@@ -213,13 +213,13 @@ func (p *programs) install(ctx context.Context, want fleet.Program, b program.Bu
 func (p *programs) check(ctx context.Context, b program.Build) error {
 	said, err := p.s.versionOf(ctx, p.path(b))
 	if err == nil && said != b.Version {
-		err = fmt.Errorf("it says that it is %s, and not %s", said, b.Version)
+		err = fmt.Errorf("it reports version %s instead of %s", said, b.Version)
 	}
 	if err == nil {
 		_, err = p.s.app.Program.Run(ctx, []string{p.path(b), "agent", "status", "--json", "--root", p.m.Root, "--state", p.m.State})
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w: it does not pass its own check: %w", agent.ErrNever, err)
+		return fmt.Errorf("%w: it fails its own check: %w", agent.ErrNever, err)
 	}
 	return err
 }

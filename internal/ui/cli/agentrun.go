@@ -200,7 +200,7 @@ func (s *session) serveHub(ctx context.Context, m Machine, mb *joined.Member, he
 func commandPolicy(m Machine) (agent.CommandPolicy, error) {
 	text, err := os.ReadFile(filepath.Join(m.Root, agent.CommandsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return agent.NoCommands, fmt.Errorf("cannot tell which commands this host accepts: %w", err)
+		return agent.NoCommands, fmt.Errorf("cannot read which commands this host accepts: %w", err)
 	}
 	return agent.ParseCommandPolicy(string(text))
 }

@@ -53,7 +53,7 @@ func (s *session) showAgent(d agentDoc) {
 		s.printf("Hubs refuse this agent: %s\n", d.Incompatible)
 	}
 	if d.Status.Generation == 0 {
-		s.printf("Nothing was assigned to it yet.\n")
+		s.printf("It has no assignment yet.\n")
 		return
 	}
 	s.printf("Generation %d.%d, run %d\n", d.Status.Epoch, d.Status.Generation, d.Status.Run)

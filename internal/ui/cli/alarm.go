@@ -74,7 +74,7 @@ func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
 		}
 		s.printf("%s%s\n  %s\n", a.Kind, render.Escape(about), render.Escape(a.Text))
 		if a.Digest != "" {
-			s.printf("  If it is meant: fettle alarm approve %s\n", a.Digest)
+			s.printf("  If this is intended: fettle alarm approve %s\n", a.Digest)
 		}
 	}
 }

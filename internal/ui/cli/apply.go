@@ -84,8 +84,10 @@ All files must be committed, so that every run has a revision; --dirty allows
 uncommitted changes. Without a terminal, --yes is required.`,
 		Example: `  sudo fettle apply
   sudo fettle apply --yes --on-failure undo --on-check-failure rollback
+
   sudo fettle apply --yes --confirm-within 5m
   sudo fettle apply --yes --confirm-within 0s
+
   sudo fettle apply monday.plan
   fettle plan -t role:web -o monday && fettle apply monday`,
 		Args: args(0, 1),
@@ -127,7 +129,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 			return err
 		}
 		if f.guards() != executor.IsolatedGuards {
-			return refuse("Leave --run-guards and --no-guards out, or save the plan with them", "cannot choose how guards are asked: a saved plan asks them as it did when it was made")
+			return refuse("Omit --run-guards and --no-guards, or save the plan with them", "cannot choose how guards run: a saved plan runs them as it did when it was created")
 		}
 		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.isMany()) {
 			return s.applySavedMany(ctx, f, a[0])
@@ -155,7 +157,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 	defer saved.closing()
 	req := saved.request
 	if s.target != "" && s.target != req.Target {
-		return refuse("Plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
+		return refuse("Create a plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
 	if saved.far {
 		if err := s.reachAgain(ctx, req.Target); err != nil {
@@ -173,7 +175,7 @@ func (s *session) reachAgain(ctx context.Context, target string) error {
 	s.target = target
 	r, err := s.connected(ctx, target)
 	if err == nil && r.here && !s.isThisHost(target) {
-		err = refuse("Say where it is: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot tell how to reach %q: the plan was saved for another machine than this", target))
+		err = refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot reach %q: the plan was saved for a different machine", target))
 	}
 	return err
 }
@@ -230,7 +232,7 @@ func (s *session) refusePurge(p *plan.Plan, f runFlags) error {
 	}
 	c := p.Purges()[0]
 	return withHint(fmt.Errorf("cannot apply: %s: %s: %w", c.Addr, c.Irreversible, executor.ErrIrreversible),
-		"Purge it all the same: add --cross-irreversible\nOr keep its configuration and data: ensure = \"absent\"")
+		"Purge it anyway: add --cross-irreversible\nOr keep its configuration and data: ensure = \"absent\"")
 }
 
 // approve shows a plan, with a warning if there is one, and asks. A plan that
@@ -303,9 +305,9 @@ func (s *session) afterFailure(r *executor.Report) string {
 	see, at := fmt.Sprintf("See what happened: fettle show %d%s\n", r.Run, s.there()), s.there()
 	switch {
 	case r.Changed == 0 && r.ConfirmBy == 0:
-		return see + "Mend the cause and try again: fettle apply" + at
+		return see + "Fix the cause and try again: fettle apply" + at
 	case r.ConfirmBy != 0:
-		return see + fmt.Sprintf("Take it back: fettle rollback%s\nOr keep what it did: fettle confirm%s, then mend the cause and go on: fettle apply%s", at, at, at)
+		return see + fmt.Sprintf("Undo it: fettle rollback%s\nOr keep its changes: fettle confirm%s. Then fix the cause and continue: fettle apply%s", at, at, at)
 	}
-	return see + fmt.Sprintf("Take it back: fettle rollback%s\nOr mend the cause and go on: fettle apply%s", at, at)
+	return see + fmt.Sprintf("Undo it: fettle rollback%s\nOr fix the cause and continue: fettle apply%s", at, at)
 }

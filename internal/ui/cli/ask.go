@@ -14,14 +14,14 @@ func (s *session) ask(ctx context.Context, yes bool, question string) error {
 		return nil
 	}
 	if s.json || !s.app.Terminal.In {
-		return refuse("Look at the plan, then type the same with --yes", "cannot ask without a terminal: nothing was changed")
+		return refuse("Read the plan, then run the same command with --yes", "cannot ask for confirmation without a terminal: nothing was changed")
 	}
 	answer, err := s.question(ctx, question)
 	if err != nil {
-		return withHint(fmt.Errorf("cannot go on: %w before the answer; nothing was changed", err), "")
+		return withHint(fmt.Errorf("cannot continue: %w before the answer; nothing was changed", err), "")
 	}
 	if !answer {
-		return refuse("Answer y to go on, or give --yes", "not confirmed: nothing was changed")
+		return refuse("Answer y to continue, or add --yes", "not confirmed: nothing was changed")
 	}
 	return nil
 }

@@ -77,12 +77,12 @@ func newAskPolicySet(s *session) *cobra.Command {
 		Use:     "set freeze|suspect|certificate hold|allow|refuse [-t SELECTION --name PATTERN…]",
 		Short:   "Set a policy for requests of agents, on all hubs",
 		Long:    askPolicySetLong,
-		Example: "  fettle ask policy set suspect allow\n  fettle ask policy set certificate allow -t label:role=web --name '*.web.example.org'\n  fettle ask policy set certificate --remove -t label:role=web --name '*.web.example.org'",
+		Example: "  fettle ask policy set suspect allow\n\n  fettle ask policy set certificate allow -t label:role=web --name '*.web.example.org'\n  fettle ask policy set certificate --remove -t label:role=web --name '*.web.example.org'",
 		Args:    args(1, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			r.What = fleet.AskKind(a[0])
 			if remove != (len(a) == 1) || remove && r.What != fleet.AskCertificate {
-				return refuse("See: fettle ask policy set --help", "cannot tell what is to become of it: say one of hold, allow and refuse, or --remove a rule for certificates")
+				return refuse("See: fettle ask policy set --help", "cannot set the policy: specify hold, allow or refuse, or --remove for a rule of certificates")
 			}
 			if len(a) == 2 {
 				r.Answer = fleet.Verdict(a[1])

@@ -54,7 +54,7 @@ target's own: hubs refuse these requests.`,
 
 func (s *session) showAsks(p document.AskPage) {
 	if len(p.Asks) == 0 {
-		s.printf("Nobody asks for anything.\n")
+		s.printf("There are no requests.\n")
 		return
 	}
 	rows := [][]string{}
@@ -172,7 +172,7 @@ automatically.
 A repeated request has no further effect. After several requests in a short
 time, a hub limits the machine: for freeze and suspect to one request in ten
 minutes, and for certificates to one request in five minutes.`,
-		Example: "  sudo fettle agent ask certificate --name web3.example.org --reload nginx.service\n  sudo fettle agent ask suspect --because 'disk errors'\n  sudo fettle agent ask freeze --because 'I am being examined'",
+		Example: "  sudo fettle agent ask certificate --name web3.example.org --reload nginx.service\n\n  sudo fettle agent ask suspect --because 'disk errors'\n  sudo fettle agent ask freeze --because 'I am being examined'",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if what := fleet.AskKind(a[0]); what != fleet.AskCertificate {
@@ -200,18 +200,18 @@ func (s *session) agentAsk(ctx context.Context, a fleet.Ask) error {
 	defer cancel()
 	answer, err := mb.Ask(ctx, a)
 	if errors.Is(err, fleet.ErrNoHub) {
-		return withHint(fmt.Errorf("cannot ask for %s: %w", a.What, err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+		return withHint(fmt.Errorf("cannot request %s: %w", a.What, err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
 	}
 	if err != nil {
-		return fmt.Errorf("cannot ask for %s: %w", a.What, err)
+		return fmt.Errorf("cannot request %s: %w", a.What, err)
 	}
 	if s.json {
 		return s.document(askedDoc{Format: askedFormat, What: a.What, Answer: answer.Answer})
 	}
 	if answer.Answer == fleet.AskHeld {
-		s.printf("The hub was asked for %s. It waits for somebody: fettle ask approve %s %s\n", a.What, mb.Name(), a.What)
+		s.printf("The request for %s waits for approval: fettle ask approve %s %s\n", a.What, mb.Name(), a.What)
 		return nil
 	}
-	s.printf("It is done: %s.\n", map[fleet.AskKind]string{fleet.AskFreeze: "this machine is frozen", fleet.AskSuspect: "this machine is marked as suspect"}[a.What])
+	s.printf("Done: %s.\n", map[fleet.AskKind]string{fleet.AskFreeze: "this machine is frozen", fleet.AskSuspect: "this machine is marked as suspect"}[a.What])
 	return nil
 }

@@ -103,20 +103,20 @@ func (s *session) auditCopy(ctx context.Context, file string) (err error) {
 		return err
 	}
 	if err := errors.Join(f.Truncate(k.size), seekTo(f, k.size)); err != nil { // a line that was cut off
-		return fmt.Errorf("cannot go on with the copy: %w", err)
+		return fmt.Errorf("cannot extend the copy: %w", err)
 	}
 	added := 0
 	for {
 		p, err := hub.Audit(ctx, k.size, 0)
 		if err != nil {
-			return refuse("See who is root there, and keep this copy", "cannot go on with the copy: "+err.Error())
+			return refuse("Find out who has root access to the hub, and keep this copy", "cannot extend the copy: "+err.Error())
 		}
 		if len(p.Records) == 0 {
 			break
 		}
 		for _, line := range p.Records {
 			if err := k.next([]byte(line)); err != nil {
-				return refuse("The log of the hub does not go on where the copy ends: it was touched. Keep the copy", err.Error())
+				return refuse("The log of the hub does not continue where the copy ends, so it was changed. Keep the copy", err.Error())
 			}
 			if _, err := fmt.Fprintln(f, line); err != nil {
 				return fmt.Errorf("cannot write the copy: %w", err)
@@ -162,9 +162,9 @@ func (s *session) auditCheck(file, behind string) error {
 	}
 	k, err := readLogFile(file, kept...)
 	if err != nil {
-		return refuse("Keep both, and see who was root on the hub", err.Error())
+		return refuse("Keep both files, and find out who had root access to the hub", err.Error())
 	}
-	return s.done("audit check", 0, k.String()+": as they were written.")
+	return s.done("audit check", 0, k.String()+": unchanged since they were written.")
 }
 
 // logRead is a log as far as it was read and found whole.
@@ -196,7 +196,7 @@ func (k *logRead) next(line []byte) error {
 	k.last, k.n, k.size = []access.Head{h}, k.n+1, k.size+int64(len(line))+1
 	for _, old := range k.kept {
 		if old.Chain == h.Chain && old.Seq == h.Seq && old.Hash != h.Hash {
-			return fmt.Errorf("cannot believe the audit log: record %d of %s is another one than in the copy", h.Seq, h.Chain)
+			return fmt.Errorf("cannot trust the audit log: record %d of %s differs from the copy", h.Seq, h.Chain)
 		}
 	}
 	return nil
@@ -229,7 +229,7 @@ func readLog(r io.Reader, kept ...access.Head) (*logRead, error) {
 	}
 	for _, old := range kept {
 		if h := k.Head(old.Chain); h.Seq < old.Seq {
-			return k, fmt.Errorf("cannot believe the audit log: it ends at record %d of %s, and the copy goes on to %d", h.Seq, old.Chain, old.Seq)
+			return k, fmt.Errorf("cannot trust the audit log: it ends at record %d of %s, but the copy continues to record %d", h.Seq, old.Chain, old.Seq)
 		}
 	}
 	return k, nil

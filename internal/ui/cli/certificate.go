@@ -66,7 +66,7 @@ func forbiddenBy(c document.Certificate) string {
 	if c.Forbidden == "" {
 		return "good"
 	}
-	return "forbidden by " + c.Forbidden
+	return "revoked by " + c.Forbidden
 }
 
 func newCertificateForbid(s *session) *cobra.Command {
@@ -87,7 +87,7 @@ retire or revoke a target, all its certificates are revoked.`,
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if (len(a) == 1) == (r.Target != "") {
-				return refuse("See: fettle certificate list", "cannot tell which certificates are meant: say a serial, or --of TARGET")
+				return refuse("See: fettle certificate list", "cannot select certificates: name a serial number, or --of TARGET")
 			}
 			if len(a) == 1 {
 				r.Serial = a[0]

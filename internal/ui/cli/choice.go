@@ -18,7 +18,7 @@ func (c *choice) String() string { return c.value }
 // Set refuses anything outside of the set, and names what there is.
 func (c *choice) Set(v string) error {
 	if !slices.Contains(c.of, v) {
-		return fmt.Errorf("it is one of %s", strings.Join(c.of, ", "))
+		return fmt.Errorf("it must be one of %s", strings.Join(c.of, ", "))
 	}
 	c.value, c.given = v, true
 	return nil

@@ -20,7 +20,7 @@ func (s *session) chooseOne(c *cobra.Command) error {
 	}
 	s.rootNamed = c.Root().PersistentFlags().Changed("root")
 	if s.reach.via.value == viaHub && (s.reach.ssh != "" || len(s.words) == 0) {
-		return refuse("Name the targets: -t TARGET", "cannot tell whom to reach through the hub")
+		return refuse("Name the targets: -t TARGET", "cannot connect through the hub: no target is named")
 	}
 	if len(s.words) == 0 {
 		return nil

@@ -156,7 +156,7 @@ func (s *session) showCommand(ctx context.Context, x executor.Executor, id int) 
 		s.printCommand(c)
 		return nil
 	}
-	return refuse("See which there are: fettle log", fmt.Sprintf("cannot find command c%d", id))
+	return refuse("List them: fettle log", fmt.Sprintf("cannot find command c%d", id))
 }
 
 func (s *session) printCommand(c journal.Command) {

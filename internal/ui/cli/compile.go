@@ -60,7 +60,7 @@ func (s *session) printList(ctx context.Context, bare bool) error {
 		return fmt.Errorf("cannot print the list: %w", err)
 	}
 	for _, h := range req.Held {
-		s.printf("# held until a run has told more: %s at %s\n", h.ID, h.Source)
+		s.printf("# deferred until a run provides a value: %s at %s\n", h.ID, h.Source)
 	}
 	return nil
 }

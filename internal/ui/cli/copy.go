@@ -65,7 +65,7 @@ func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest 
 		return s.copyFrom(ctx, f, sources, dest)
 	}
 	if !path.IsAbs(dest) {
-		return refuse("Write the path on the target from its root on, such as /etc/motd", fmt.Sprintf("cannot copy to %q: it is not absolute", dest))
+		return refuse("Use an absolute path on the target, such as /etc/motd", fmt.Sprintf("cannot copy to %q: it is not absolute", dest))
 	}
 	var files []executor.File
 	for _, src := range sources {
@@ -94,7 +94,7 @@ func describe(name string) (executor.File, error) {
 	var out executor.File
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file; name files", name)
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
 	if err != nil {
 		return out, fmt.Errorf("cannot copy: %w", err)
@@ -128,7 +128,7 @@ func (s *session) wouldCopy(ctx context.Context, f copyFlags, sources []string, 
 func (m *member) put(ctx context.Context, x executor.Executor, sources []string, files []executor.File) outcome {
 	fx, ok := x.(executor.Files)
 	if !ok {
-		return failed(errors.New("cannot copy there: it runs lists only"))
+		return failed(errors.New("cannot copy there: it only accepts step lists"))
 	}
 	changed := 0
 	for i, f := range files {
@@ -149,7 +149,7 @@ func (m *member) put(ctx context.Context, x executor.Executor, sources []string,
 func (s *session) copyFrom(ctx context.Context, f copyFlags, sources []string, dest string) error {
 	for _, src := range sources {
 		if !path.IsAbs(src) || path.Clean(src) != src {
-			return refuse("Write the path on the target from its root on, such as /etc/motd", fmt.Sprintf("cannot copy %q: it is not absolute", src))
+			return refuse("Use an absolute path on the target, such as /etc/motd", fmt.Sprintf("cannot copy %q: it is not absolute", src))
 		}
 	}
 	names, err := s.meant(ctx, f.many)
@@ -187,7 +187,7 @@ func (s *session) copyFrom(ctx context.Context, f copyFlags, sources []string, d
 func fetch(ctx context.Context, x executor.Executor, src, to string) error {
 	fx, ok := x.(executor.Files)
 	if !ok {
-		return errors.New("cannot copy from there: it runs lists only")
+		return errors.New("cannot copy from there: it only accepts step lists")
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

@@ -176,7 +176,7 @@ func (s *session) showExamples(all []exampleTarget) {
 	for _, e := range all {
 		names = append(names, e.Target)
 	}
-	fmt.Fprintf(s.app.Stderr, "No hub was asked, so groups without a declared target have one example each: %s.\n", folded(names))
+	fmt.Fprintf(s.app.Stderr, "Without a hub, each group without a declared target is shown with one example: %s.\n", folded(names))
 }
 
 // Bounds of what is shown of many names; all of them are in the JSON document.

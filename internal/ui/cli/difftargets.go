@@ -32,7 +32,7 @@ func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarg
 	case s.reach.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped):
 		return nil, withHint(err, "Compare examples instead of the fleet's targets: --via ssh")
 	}
-	fmt.Fprintf(s.app.Stderr, "Machines of the fleet are left out: %s.\n", render.Escape(err.Error()))
+	fmt.Fprintf(s.app.Stderr, "Enrolled targets are omitted: %s.\n", render.Escape(err.Error()))
 	return s.exampleSides(sides)
 }
 

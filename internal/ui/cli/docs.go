@@ -251,7 +251,7 @@ func (d docsDoc) about(name string) (out docsDoc, found bool) {
 func (s *session) showDoc(all docsDoc, name string) error {
 	doc, found := all.about(name)
 	if !found {
-		return refuse("See what there is: fettle docs", fmt.Sprintf("there is no kind, block, verb, action or command %q", name))
+		return refuse("List them: fettle docs", fmt.Sprintf("there is no kind, block, verb, action or command %q", name))
 	}
 	if s.json {
 		return s.document(doc)

@@ -56,7 +56,7 @@ func (s *session) alone(ctx context.Context, e errand) error {
 // again reaches the machine anew, which may have gone down since.
 func (m *member) again(ctx context.Context) (executor.Executor, error) {
 	if m.remote == nil && !m.at.far() {
-		return nil, errors.New("cannot wait for the machine that this runs on")
+		return nil, errors.New("cannot wait for the machine on which this command runs")
 	}
 	m.leave()
 	x, err := m.connect(ctx, m.at, false)
@@ -95,11 +95,11 @@ func (m *member) until(ctx context.Context, try func(executor.Executor) (bool, e
 func bootID(ctx context.Context, x executor.Executor) (string, error) {
 	f, ok := x.(executor.Files)
 	if !ok {
-		return "", errors.New("cannot tell when it has booted: it runs lists only")
+		return "", errors.New("cannot detect when it has booted: it only accepts step lists")
 	}
 	var b bytes.Buffer
 	if _, err := f.Get(ctx, "/proc/sys/kernel/random/boot_id", &b); err != nil {
-		return "", fmt.Errorf("cannot tell when it has booted: %w", err)
+		return "", fmt.Errorf("cannot detect when it has booted: %w", err)
 	}
 	return strings.TrimSpace(b.String()), nil
 }

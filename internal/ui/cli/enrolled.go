@@ -36,7 +36,7 @@ func (s *session) openChosen(ctx context.Context) (*source, error) {
 	case err != nil && s.withoutHub(src, err):
 		return src, nil
 	case err != nil:
-		return src, closedOn(src, withHint(err, "Leave the fleet out: --via ssh"))
+		return src, closedOn(src, withHint(err, "Do not use the hub: --via ssh"))
 	case none != nil:
 		return &source{none: none, tree: enrolledTree(nil, all)}, nil
 	}

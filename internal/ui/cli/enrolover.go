@@ -78,7 +78,7 @@ the agent replaces the applied state. --adopt also works on an enrolled host.`,
 	many.flags(c)
 	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: the URL of the login)")
 	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of only the binary")
-	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace what another repository or target applied")
+	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace the applied state of another repository or target")
 	c.Flags().DurationVar(&e.within, "timeout", e.within, "wait at most this `TIME` until the agent of a target connects to the hub")
 	return c
 }
@@ -86,16 +86,16 @@ the agent replaces the applied state. --adopt also works on an enrolled host.`,
 func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) error {
 	switch {
 	case len(s.words) == 0:
-		return refuse("Type: fettle target enrol -t TARGETS", "cannot enrol: no target is named")
+		return refuse("Run: fettle target enrol -t TARGETS", "cannot enrol: no target is named")
 	case s.reach.via.value == viaHub:
-		return refuse("Leave --via hub out", "cannot enrol through the hub: who has no agent is reached over SSH")
+		return refuse("Leave --via hub out", "cannot enrol through the hub: a host without an agent is reached over SSH")
 	}
 	login, err := s.login()
 	if err != nil {
 		return err
 	}
 	if e.url = cmp.Or(e.url, login.Hub); !strings.HasPrefix(e.url, "https://") {
-		return refuse("Say it: --hub https://HOST:7440", "cannot tell at which address targets reach the hub: the login goes through a socket")
+		return refuse("Add --hub https://HOST:7440", "cannot determine the address at which targets reach the hub: the login uses a socket")
 	}
 	if err := e.describe(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (e *enrolOver) describe() (err error) {
 	to, mode := packageOnItsWay, "0644"
 	if e.from = e.pkg; e.pkg == "" {
 		if e.from, err = os.Executable(); err != nil {
-			return fmt.Errorf("cannot find this program to bring it to targets: %w", err)
+			return fmt.Errorf("cannot find this binary to copy it to targets: %w", err)
 		}
 		to, mode = installedProgram, "0755"
 	}
@@ -153,14 +153,14 @@ func (e enrolOver) one(ctx context.Context, m *member, x executor.Executor) outc
 		return failed(err)
 	}
 	if !anew && !t.changed && e.adopt {
-		return outcome{status: fanout.Changed, line: "enrolled before; its agent replaces what is applied"}
+		return outcome{status: fanout.Changed, line: "enrolled before; its agent replaces the applied state"}
 	}
 	if !anew && !t.changed {
 		return outcome{status: fanout.OK, line: "enrolled before, as " + d.Target.Name}
 	}
 	what := "enrolled"
 	if !anew {
-		what = "enrolled before; its program is newer now"
+		what = "enrolled before; its binary is newer now"
 	}
 	return outcome{status: fanout.Changed, line: what + " with " + t.with}
 }
@@ -182,7 +182,7 @@ func (e enrolOver) begin(m *member, x executor.Executor) (*enrolling, error) {
 		t.fx, can = x.(executor.Files)
 	}
 	if !can {
-		return nil, errors.New("cannot enrol it: it runs lists only")
+		return nil, errors.New("cannot enrol it: it only accepts step lists")
 	}
 	return t, nil
 }
@@ -220,12 +220,12 @@ func (t *enrolling) install(ctx context.Context) error {
 		return err
 	}
 	if version, there := strings.CutPrefix(status, "installed "); there {
-		t.with = "the package " + version + " that it had"
+		t.with = "the package " + version + " that was installed"
 		return nil
 	}
-	t.with = "this program in " + installedProgram
+	t.with = "this binary in " + installedProgram
 	if arch := t.arch(); arch != "" && arch != runtime.GOARCH {
-		return refuse("Install a package that is made for it: --package FILE", fmt.Sprintf("cannot install this program there: it is for %s, and the machine is %s", runtime.GOARCH, arch))
+		return refuse("Install a package for its architecture: --package FILE", fmt.Sprintf("cannot install this binary there: it is for %s, and the architecture of the machine is %s", runtime.GOARCH, arch))
 	}
 	for _, name := range packaging.AgentUnits() {
 		if err := t.unit(ctx, name); err != nil {
@@ -311,14 +311,14 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 	}
 	var doc agentDoc
 	if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
-		return "", false, fmt.Errorf("cannot read how it was enrolled: %w", err)
+		return "", false, fmt.Errorf("cannot read the result of its enrolment: %w", err)
 	}
 	return doc.ID, true, nil
 }
 
 // adoptEnrolled lets the agent of a target replace what is applied there.
 func (t *enrolling) adoptEnrolled(ctx context.Context) error {
-	_, err := t.run(ctx, "let its agent replace what is applied", executor.Command{Argv: [][]string{{installedProgram, "agent", "enrol", "--adopt"}}})
+	_, err := t.run(ctx, "let its agent replace the applied state", executor.Command{Argv: [][]string{{installedProgram, "agent", "enrol", "--adopt"}}})
 	return err
 }
 
@@ -331,20 +331,20 @@ func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID
 	}
 	var doc agentDoc
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return false, "", fmt.Errorf("cannot read what its agent says: %w", err)
+		return false, "", fmt.Errorf("cannot read the status of its agent: %w", err)
 	}
 	d, err := t.hub.Target(ctx, string(doc.ID))
 	switch {
 	case client.Missing(err):
-		return false, "", refuse("If it is to leave that fleet, type there: fettle agent enrol --again --hub URL --token-file FILE",
-			fmt.Sprintf("cannot enrol it: it is a target of the fleet %q, which the hub does not know", doc.Fleet))
+		return false, "", refuse("If it must leave that fleet, run on the host: fettle agent enrol --again --hub URL --token-file FILE",
+			fmt.Sprintf("cannot enrol it: it is a target of the fleet %q, but not of this hub", doc.Fleet))
 	case err != nil:
 		return false, "", err
 	case d.Target.Standing == fleet.Retired || d.Target.Standing == fleet.Revoked:
 		return true, "", nil
 	case d.Target.Name != t.m.target:
-		return false, "", refuse("Name it so in the repository, or retire that target first: fettle target retire "+d.Target.Name,
-			fmt.Sprintf("cannot enrol it: it is in the fleet already, as %s", d.Target.Name))
+		return false, "", refuse("Use that name in the repository, or retire that target first: fettle target retire "+d.Target.Name,
+			fmt.Sprintf("cannot enrol it: it is already in the fleet, as %s", d.Target.Name))
 	}
 	return false, doc.ID, nil
 }
@@ -373,7 +373,7 @@ func (t *enrolling) seen(ctx context.Context, id fleet.TargetID) (document.Targe
 		}
 		select {
 		case <-ctx.Done():
-			return d, withHint(fmt.Errorf("cannot see it: its agent did not connect to the hub within %s", t.within), "See what it says there: journalctl -u fettle-agent\nIt has to reach the hub at "+t.url+" and at its bus, port 7441")
+			return d, withHint(fmt.Errorf("cannot confirm the enrolment: its agent did not connect to the hub within %s", t.within), "See its log on the host: journalctl -u fettle-agent\nIt must reach the hub at "+t.url+" and at its bus, port 7441")
 		case <-time.After(300 * time.Millisecond):
 		}
 	}

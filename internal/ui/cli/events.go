@@ -80,7 +80,7 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 		}
 		return s.shown(page, func() {
 			if len(page.Events) == 0 {
-				s.printf("Nothing of the kind happened, as far back as events are kept.\n")
+				s.printf("No stored event matches.\n")
 			}
 			s.showEvents(page.Events)
 		})
@@ -115,7 +115,9 @@ func (s *session) followEvents(ctx context.Context, hub *client.Client, q client
 		}
 		s.showEvents([]document.Event{e})
 		return nil
-	}, func(err error) { s.errStyle().Error(s.app.Stderr, err.Error(), "It goes on when the hub is back") })
+	}, func(err error) {
+		s.errStyle().Error(s.app.Stderr, err.Error(), "The command continues when the hub is available again")
+	})
 	if errors.Is(err, context.Canceled) {
 		return nil // it was stopped, as it has to be
 	}

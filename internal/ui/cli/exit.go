@@ -77,5 +77,5 @@ func byName(ctx context.Context, err error) error {
 	if cause == nil || !errors.Is(err, context.Canceled) || errors.Is(err, errReported) || strings.Contains(err.Error(), cause.Error()) {
 		return err
 	}
-	return fmt.Errorf("cannot go on: %w", cause)
+	return fmt.Errorf("cannot continue: %w", cause)
 }

@@ -97,7 +97,7 @@ func (s *session) explain(ctx context.Context, x executor.Executor, what string)
 		doc.Items = append(doc.Items, s.explainWaiting(ctx, k, h))
 	}
 	if len(doc.Items) == 0 {
-		return refuse("See what is managed: fettle compile\nSee what was done: fettle log", fmt.Sprintf("cannot explain %q: nothing that is applied or wanted here has to do with it", what))
+		return refuse("See what is managed: fettle compile\nSee what was done: fettle log", fmt.Sprintf("cannot explain %q: it is neither applied nor declared here", what))
 	}
 	if s.json {
 		return s.document(doc)

@@ -57,7 +57,7 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 			return s.showModules(t, name)
 		}
 	}
-	return refuse("See what there is: fettle validate", fmt.Sprintf("cannot explain the module %q: the repository has no target %q", name, target))
+	return refuse("List them: fettle validate", fmt.Sprintf("cannot explain the module %q: the repository has no target %q", name, target))
 }
 
 // showModules explains all modules of a target that go by a name: theirs, or that of

@@ -137,7 +137,7 @@ func (k *known) recordedLine(e *explanation, file string) bool {
 func originText(o *image.Image) string {
 	switch {
 	case o == nil:
-		return "found as wanted, never changed"
+		return "found in sync, never changed"
 	case o.File != nil && o.File.Type == image.Absent:
 		return "nothing was there"
 	case o.File != nil && o.File.Type == image.Regular:

@@ -53,7 +53,7 @@ plan and apply read the values of other targets only from this file.`,
 
 func (s *session) exportSnapshot(c *cobra.Command, ask func(*client.Client) (document.Exports, error), w watching) error {
 	if w.on {
-		return refuse("Leave --watch out", "cannot watch while a file is made")
+		return refuse("Leave --watch out", "cannot watch while a file is written")
 	}
 	hub, err := s.hub()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *session) exportSnapshot(c *cobra.Command, ask func(*client.Client) (doc
 
 func (s *session) showExports(all document.Exports) {
 	if len(all.Exports) == 0 {
-		fmt.Fprintln(s.app.Stdout, "Nobody exports anything.")
+		fmt.Fprintln(s.app.Stdout, "No target exports a value.")
 		return
 	}
 	rows := [][]string{}

@@ -86,7 +86,7 @@ func (s *session) facts(ctx context.Context, names []string) (factsDoc, error) {
 	for _, name := range names {
 		v, ok := all[name]
 		if !ok {
-			return doc, refuse("See which there are: fettle facts", fmt.Sprintf("cannot show the fact %q: there is none of that name", name))
+			return doc, refuse("List them: fettle facts", fmt.Sprintf("cannot show the fact %q: it does not exist", name))
 		}
 		text, err := ctyjson.Marshal(v, v.Type())
 		if err != nil {

@@ -51,7 +51,7 @@ func (s *session) fail(err error) {
 		hint = "Become root there: --sudo, or sudo = true in the ssh block of the target"
 	}
 	if s.remote != nil && s.at.hub != "" && errors.Is(err, fs.ErrPermission) {
-		hint = "Ask an admin of the fleet for the role operate, if you may only read there"
+		hint = "If you only have read access, ask an admin of the fleet for the role operate"
 	}
 	if s.remote != nil && errors.Is(err, wire.ErrLost) {
 		hint = s.lostHint()
@@ -64,7 +64,7 @@ func (s *session) fail(err error) {
 		}
 		doc := errorDoc{Format: "fettle.error/1", Exit: ExitCode(err), Error: err.Error(), Hint: hint}
 		if isList {
-			doc.Error, doc.Diagnostics = "the configuration has mistakes", diagnosticsJSON(list.List)
+			doc.Error, doc.Diagnostics = "the configuration has errors", diagnosticsJSON(list.List)
 		}
 		_ = s.document(doc)
 		return
@@ -79,12 +79,12 @@ func (s *session) fail(err error) {
 
 // lostHint says what becomes of a run whose connection was lost.
 func (s *session) lostHint() string {
-	how := map[string]string{wire.Finish: "goes on", wire.Stop: "stops", wire.Revert: "is taken back"}[s.reach.onDisconnect.value]
+	how := map[string]string{wire.Finish: "continues", wire.Stop: "stops", wire.Revert: "is undone"}[s.reach.onDisconnect.value]
 	where := ""
 	if s.target != "" {
 		where = " -t " + s.target
 	}
-	return fmt.Sprintf("A run that had begun there %s. The next contact tells how it ended: fettle status%s", how, where)
+	return fmt.Sprintf("A run that had started there %s. See its result: fettle status%s", how, where)
 }
 
 // errReported marks an error whose report has been shown: the exit code is all
@@ -115,14 +115,14 @@ func hintOf(err error) string {
 		return refused.Hint
 	}
 	if errors.Is(err, executor.ErrForeign) {
-		return "See what would happen: add --adopt to fettle plan\nReplace what is applied: add --adopt to fettle apply\nWithdraw what is applied first: fettle rollback origin"
+		return "See what would happen: add --adopt to fettle plan\nReplace the applied state: add --adopt to fettle apply\nOr undo the applied state first: fettle rollback origin"
 	}
 	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "type the command") {
 		return ""
 	}
 	switch {
 	case errors.Is(err, wire.ErrLost):
-		return "A run that had begun there goes on, stops or goes back, as --on-disconnect says. See how it ended: fettle status"
+		return "Depending on --on-disconnect, a run that had started there continues, stops or is undone. See its result: fettle status"
 	case errors.Is(err, executor.ErrLocked):
 		return "Wait until it has finished, or see what runs: fettle status"
 	case errors.Is(err, executor.ErrStale):
@@ -130,11 +130,11 @@ func hintOf(err error) string {
 	case errors.Is(err, executor.ErrFrozen):
 		return "Unfreeze it first: fettle unfreeze"
 	case errors.Is(err, executor.ErrIrreversible):
-		return "Go back all the same, leaving their effects: fettle rollback --cross-irreversible"
+		return "Roll back anyway, and keep their effects: fettle rollback --cross-irreversible"
 	case errors.Is(err, context.Canceled):
-		return "Nothing is half done. See what was changed: fettle status"
+		return "Each change is either complete or undone. See the changes: fettle status"
 	case errors.Is(err, fs.ErrPermission):
-		return "Run it as root: sudo fettle … — or on a folder of your own: --root DIR"
+		return "Run it as root: sudo fettle … — or on a directory of your own: --root DIR"
 	}
 	return ""
 }

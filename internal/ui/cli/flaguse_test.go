@@ -218,7 +218,7 @@ func TestTargetsToWhichNothingLeads(t *testing.T) {
 			return
 		}
 		code, said := l.run(c, words, "-C", l.dir, "-t", "web2")
-		if code != ExitError || !strings.Contains(said, "cannot reach web2: the repository does not say how") {
+		if code != ExitError || !strings.Contains(said, "cannot reach web2: the repository does not declare how") {
 			t.Errorf("fettle %s -t web2: %d, and not that nothing leads there:\n%s", strings.Join(words, " "), code, said)
 		}
 		l.untouched(words)

@@ -68,7 +68,7 @@ func labelRequest(words []string) (document.LabelRequest, error) {
 		}
 	}
 	if len(words) == 0 {
-		return r, refuse("Write KEY=VALUE, or KEY- to remove one", "cannot set no label")
+		return r, refuse("Write KEY=VALUE, or KEY- to remove one", "cannot set labels: none is given")
 	}
 	return r, nil
 }
@@ -91,7 +91,7 @@ adds it to the pin.`,
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if (r.Ref == "") == (permitFile == "") {
-				return refuse("Name it: --branch REF, or --permit-file FILE", "cannot pin to nothing, or to two things at once")
+				return refuse("Add either --branch REF or --permit-file FILE", "cannot pin: it needs exactly one commit to pin to")
 			}
 			var err error
 			if r.For, err = spanFlag(span); err != nil {
@@ -146,10 +146,10 @@ func (s *session) ending(c *cobra.Command, question string, f func(ctx context.C
 	c.RunE = func(c *cobra.Command, a []string) error {
 		what := strings.Join(a, ", ")
 		if len(a) == 0 {
-			what = "all that fit " + strings.Join(s.words, ",")
+			what = "all targets that match " + strings.Join(s.words, ",")
 		}
 		if err := s.ask(c.Context(), yes, fmt.Sprintf(question, what)); err != nil {
-			return withHint(err, "Answer y to go on, or give --yes")
+			return withHint(err, "Answer y to continue, or add --yes")
 		}
 		return s.onTargets(c, c.Name(), a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
 			return f(ctx, hub, name, reason)
@@ -180,7 +180,7 @@ func newTargetRevoke(s *session) *cobra.Command {
 targets and no longer accepts them. This cannot be undone. The host can join
 again with a new token, as a new target.`,
 		Example: "  fettle target revoke web9 --reason stolen --yes",
-	}, "Believe %s no more?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
+	}, "Revoke %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
 		return hub.Revoke(ctx, name, reason)
 	})
 }

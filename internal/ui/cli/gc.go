@@ -31,7 +31,7 @@ kept. A run is kept if --keep-runs or --keep-within applies to it.`,
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if keep.Runs < 1 || keep.Within < 0 {
-				return refuse("Keep at least the last: --keep-runs 1", "cannot keep fewer than 1 run or for less than no time")
+				return refuse("Keep at least the last: --keep-runs 1", "cannot keep fewer than 1 run, or runs of a negative age")
 			}
 			return s.withExecutor(c.Context(), func(x executor.Executor) error {
 				got, err := x.Collect(c.Context(), keep, s.runOptions())

@@ -80,7 +80,7 @@ func (g *generation) run(ctx context.Context) error {
 	}
 	for _, n := range g.names {
 		if !slices.ContainsFunc(g.doc.Generators, func(d generatedDoc) bool { return d.Name == n }) && !g.ds.HasErrors() {
-			return refuse("See what there is: fettle generate", fmt.Sprintf("no target has a generator %q", n))
+			return refuse("List them: fettle generate", fmt.Sprintf("no target has a generator %q", n))
 		}
 	}
 	g.ds = distinct(g.ds)

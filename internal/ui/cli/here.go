@@ -115,7 +115,7 @@ func (s *session) logHere(limit int) error {
 		return s.document(hereDoc{Format: "fettle.here/1", Deeds: newest})
 	}
 	if len(newest) == 0 {
-		s.printf("Nothing was done on targets from here yet.\n")
+		s.printf("No operation on targets was started from here yet.\n")
 		return nil
 	}
 	var rows [][]string

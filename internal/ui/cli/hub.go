@@ -83,7 +83,7 @@ func (s *session) login() (client.Login, error) {
 	case errors.Is(err, fs.ErrNotExist) && fileExists(s.hubSocket()):
 		return client.Login{Hub: "unix://" + s.hubSocket()}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot ask a hub: nobody has logged in here, and there is none on this machine")
+		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot connect to a hub: there is no login, and no hub on this machine")
 	case err == nil:
 		err = json.Unmarshal(text, &l)
 	}
@@ -121,14 +121,14 @@ After the login, only hubs of that fleet CA are trusted, at any address.`,
 func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	file := s.loginFile()
 	if file == "" {
-		return refuse("Set HOME to your own folder", "cannot keep a login: there is no HOME")
+		return refuse("Set HOME to your own directory", "cannot store a login: HOME is not set")
 	}
 	if authority == "" && strings.HasPrefix(hub, "https://") {
 		found, err := client.Authority(ctx, hub)
 		if err != nil {
 			return err
 		}
-		return refuse("If the hub shows the same on its own machine: fettle login "+hub+" --authority "+found, "cannot tell whether this is the hub that you mean: who answers has the authority "+found)
+		return refuse("If the hub shows the same digest on its own machine: fettle login "+hub+" --authority "+found, "cannot verify the identity of the hub: the digest of its fleet CA is "+found)
 	}
 	text, err := io.ReadAll(io.LimitReader(s.app.Stdin, 64<<10))
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	if s.json {
 		return s.document(loginDoc{"fettle.login/1", l.Hub, l.Authority, who.Name, who.Rights})
 	}
-	s.printf("Logged in to %s as %s, who may %s.\n", l.Hub, who.Name, strings.Join(who.Rights, ", "))
+	s.printf("Logged in to %s as %s, with these rights: %s.\n", l.Hub, who.Name, strings.Join(who.Rights, ", "))
 	return nil
 }
 
@@ -176,7 +176,7 @@ func keepLogin(file string, l client.Login) error {
 		err = os.Rename(temp, file)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep the login: %w", err)
+		return fmt.Errorf("cannot store the login: %w", err)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (s *session) selectedOnHub() ([]string, error) {
 		return nil, err
 	}
 	if files := sel.Files(); len(files) > 0 {
-		return nil, refuse("Write what the file says behind -t", fmt.Sprintf("cannot select @%s: a hub reads no files of this machine", files[0]))
+		return nil, refuse("Write the content of the file after -t", fmt.Sprintf("cannot select @%s: a hub cannot read files of this machine", files[0]))
 	}
 	return s.words, nil
 }
@@ -332,11 +332,11 @@ func (s *session) eachOnHub(ctx context.Context, did string, names []string, f f
 func (s *session) namedOnHub(ctx context.Context, hub *client.Client, names []string) ([]string, error) {
 	switch {
 	case len(names) > 0 && len(s.words) > 0:
-		return nil, refuse("Name them, or select them with -t", "cannot do it to targets that are named and selected at once")
+		return nil, refuse("Either name targets, or select them with -t", "cannot combine named targets with a selection")
 	case len(names) > 0:
 		return names, nil
 	case len(s.words) == 0:
-		return nil, refuse("Name it, or select some: -t SELECTION", "cannot do it to no target")
+		return nil, refuse("Name a target, or select several: -t SELECTION", "cannot run this command without a target")
 	}
 	words, err := s.selectedOnHub()
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 		return refuse("Make one on that hub: fettle hub token >token", "cannot join without a token")
 	}
 	if s.app.Hub == nil {
-		return errors.New("cannot be a hub: this program was built without")
+		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
 	in := s.app.Stdin
 	if file != "-" {
@@ -109,7 +109,7 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 	}
 	fmt.Fprintf(s.app.Stdout, `%s is a hub of %s, in %s.
 
-  people      %s
+  users       %s
   agents      %s
 
 Next:
@@ -130,7 +130,7 @@ fettle hub retire NAME.`,
 		Example: "  fettle hub leave",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			hub, err := s.ownHub("retire", "Retire a hub of another machine by its name: fettle hub retire NAME")
+			hub, err := s.ownHub("retire", "Retire a hub on another machine by its name: fettle hub retire NAME")
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 // errUnwell ends hub check where something is not well.
-var errUnwell = fmt.Errorf("something is not well: %w", executor.ErrCheckFailed)
+var errUnwell = fmt.Errorf("the hub has a problem: %w", executor.ErrCheckFailed)
 
 func newHubBackup(s *session) *cobra.Command {
 	dir := hubDir
@@ -44,7 +44,7 @@ you can read the file.`,
 
 func (s *session) hubBackup(ctx context.Context, dir, file string) error {
 	if s.app.Hub == nil || s.app.Hub.Backup == nil {
-		return errors.New("cannot be a hub: this program was built without")
+		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *session) hubBackup(ctx context.Context, dir, file string) error {
 	if err := backupSaved(ctx, at, state); err != nil {
 		return err
 	}
-	return s.done("backup", 0, fmt.Sprintf("%s has the keys of the fleet in it: keep it where nobody else reads it.", file))
+	return s.done("backup", 0, fmt.Sprintf("%s contains the keys of the fleet: store it where only you can read it.", file))
 }
 
 // backupSaved has the hub record a backup that is written: a backup that failed is none.
@@ -126,7 +126,7 @@ Data that a NATS cluster still has is newer than the backup, and is kept. With
 
 func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 	if s.app.Hub == nil || s.app.Hub.Restore == nil {
-		return errors.New("cannot be a hub: this program was built without")
+		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 	}
 	set, err := s.app.Hub.Restore(dir, in)
 	if errors.Is(err, hub.ErrExists) {
-		return withHint(err, "Move that folder away first, or name another one: --dir DIR")
+		return withHint(err, "Move that directory away first, or name a different one: --dir DIR")
 	}
 	if err != nil {
 		return err

@@ -65,50 +65,50 @@ func (s *session) showHubs(p document.HubPage) {
 	s.style().Table(s.app.Stdout, []string{"HUB", "IS", "DOES", "SINCE", "AT"}, rows)
 	s.printf("\n%s\n", assurance(p))
 	if len(p.Lost) > 0 {
-		s.printf("\nA lost hub is not in this fleet any more, since the fleet was restored from a backup: never start it again.\nEnd that it is trusted: fettle hub retire %s\n", p.Lost[0].Name)
+		s.printf("\nA lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never start it again.\nTo end the trust in it: fettle hub retire %s\n", p.Lost[0].Name)
 	}
 }
 
 // assurance is what a person has to know of how safe it all is.
 func assurance(p document.HubPage) string {
-	state := fmt.Sprintf("Everything is on %d hubs.", p.Copies)
+	state := fmt.Sprintf("All data is stored on %d hubs.", p.Copies)
 	switch {
 	case p.Nats:
 		return natsAssurance(p)
 	case len(p.Hubs) == 1:
-		return "Everything is on this hub alone: while it is away agents go on with what they have."
+		return "All data is stored on this hub only. If it is unavailable, agents continue with their assignments."
 	case !p.Whole && p.Copies == 0:
-		state = "What is kept where cannot be told: most hubs have to be there for that."
+		state = "The number of copies is unknown, because most hubs are unavailable."
 	case !p.Whole:
-		state = "Not everything is where it is to be yet."
+		state = "Some data does not have all of its copies yet."
 	}
 	switch {
 	case p.Spare == 1:
-		return state + " One hub may be lost, and all goes on."
+		return state + " One hub can fail without an interruption."
 	case p.Spare > 1:
-		return state + fmt.Sprintf(" %d hubs may be lost, and all goes on.", p.Spare)
+		return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.Spare)
 	case len(p.Hubs) == 2:
-		return state + " While either is away nothing can be changed, and agents go on with what they have: a third hub helps."
+		return state + " If one hub is unavailable, nothing can be changed, and agents continue with their assignments. A third hub prevents this."
 	}
-	return state + " While another is away nothing can be changed, and agents go on with what they have."
+	return state + " If another hub fails, nothing can be changed, and agents continue with their assignments."
 }
 
 // natsAssurance is assurance where everything is kept by others.
 func natsAssurance(p document.HubPage) string {
-	state := fmt.Sprintf("Everything is on %d servers of the NATS cluster.", p.Copies)
+	state := fmt.Sprintf("All data is stored on %d servers of the NATS cluster.", p.Copies)
 	switch {
 	case p.Copies == 0:
-		return "The NATS cluster does not say what it keeps: nothing can be changed while it is away, and agents go on with what they have."
+		return "The NATS cluster does not report the state of its data. While it is unavailable, nothing can be changed, and agents continue with their assignments."
 	case !p.Whole:
-		state = "Not everything is on as many servers of the NATS cluster as it is to be."
+		state = "Some data does not have all of its copies on the NATS cluster yet."
 	case p.Copies == 1:
-		state = "Everything is on one server of the NATS cluster: while that is away nothing can be changed, and agents go on with what they have."
+		state = "All data is stored on one server of the NATS cluster. If that server is unavailable, nothing can be changed, and agents continue with their assignments."
 	}
 	switch {
 	case p.Spare == 0:
-		return state + " No other hub is there: agents go on with what they have while this one is away."
+		return state + " There is no other hub: if this hub is unavailable, agents continue with their assignments."
 	case p.Spare == 1:
-		return state + " One hub may be lost, and all goes on."
+		return state + " One hub can fail without an interruption."
 	}
-	return state + fmt.Sprintf(" %d hubs may be lost, and all goes on.", p.Spare)
+	return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.Spare)
 }

@@ -46,13 +46,13 @@ func withdrawn(p document.HubPage) string {
 	if !p.Nats {
 		return ""
 	}
-	return " The NATS cluster does not know of that: take its credentials away there."
+	return " Also revoke its credentials on the NATS cluster."
 }
 
 // storedAt is where a new hub keeps everything, as people read it.
 func storedAt(b hub.Birth) string {
 	if len(b.NatsGiven.URLs) == 0 {
-		return "in that folder"
+		return "in that directory"
 	}
 	return "on the NATS cluster at " + strings.Join(b.NatsGiven.URLs, ", ") + ", sealed"
 }
@@ -64,7 +64,7 @@ func readGiven(file string) ([]byte, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what the NATS cluster needs: %w", err)
+		return nil, fmt.Errorf("cannot read the settings of the NATS cluster: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
@@ -84,11 +84,11 @@ func (s *session) useNats(dir string, f natsFlags, begin bool) error {
 		return err
 	}
 	if s.app.Hub.UseNats == nil {
-		return errors.New("cannot use a NATS cluster: this program was built without")
+		return errors.New("cannot use a NATS cluster: this binary was built without support for it")
 	}
 	err = s.app.Hub.UseNats(dir, g, begin)
 	if errors.Is(err, hub.ErrNoNats) {
-		return withHint(err, "Save it, and make it anew there:\n  fettle hub backup FILE\n  (stop it, and move its folder away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
+		return withHint(err, "Back it up, and restore it on the cluster:\n  fettle hub backup FILE\n  (stop the hub, and move its directory away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
 	}
 	return err
 }

@@ -117,10 +117,10 @@ func (f *hubFlags) listening(flags *pflag.FlagSet) {
 
 func (s *session) hubInit(f hubFlags) error {
 	if s.app.Hub == nil {
-		return errors.New("cannot be a hub: this program was built without")
+		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
 	if f.fleet == "" {
-		return refuse("Give it one: fettle hub init --fleet NAME", "cannot make a hub without the name of its fleet")
+		return refuse("Name it: fettle hub init --fleet NAME", "cannot create a hub without the name of its fleet")
 	}
 	b, err := s.birth(f)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *session) hubInit(f hubFlags) error {
 	}
 	digest, err := s.app.Hub.Init(b)
 	if errors.Is(err, hub.ErrExists) {
-		return withHint(err, "Run it: fettle hub run --dir "+b.Dir+"\nTo begin anew, move that folder away: every target has to be enrolled again then.")
+		return withHint(err, "Run it: fettle hub run --dir "+b.Dir+"\nTo start from scratch, move that directory away. Then every target must be enrolled again.")
 	}
 	if err != nil {
 		return err
@@ -139,11 +139,11 @@ func (s *session) hubInit(f hubFlags) error {
 	}
 	fmt.Fprintf(s.app.Stdout, `%s is the hub of %s, in %s.
 
-  authority   %s
-  people      %s
+  fleet CA    %s
+  users       %s
   agents      %s
   repository  %s
-  kept        %s
+  stored      %s
 
 Next:
   fettle hub run --dir %s
@@ -168,7 +168,7 @@ type hubDoc struct {
 func (s *session) birth(f hubFlags) (hub.Birth, error) {
 	host, err := s.app.Hostname()
 	if err != nil && (f.name == "" || len(f.addresses) == 0) {
-		return hub.Birth{}, withHint(fmt.Errorf("cannot tell this host's name: %w", err), "Give --name and --address")
+		return hub.Birth{}, withHint(fmt.Errorf("cannot determine the name of this host: %w", err), "Set --name and --address")
 	}
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
@@ -218,7 +218,7 @@ credentials of the NATS cluster. They are stored in the directory of the hub.`,
 
 func (s *session) hubRun(ctx context.Context, r HubRun) error {
 	if s.app.Hub == nil {
-		return errors.New("cannot be a hub: this program was built without")
+		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *session) hubRun(ctx context.Context, r HubRun) error {
 		return err
 	}
 	r.Ready = func(api, bus fmt.Stringer) {
-		fmt.Fprintf(s.app.Stdout, "serving people on %s and agents on %s; commands of root at %s\n", api, bus, r.Socket)
+		fmt.Fprintf(s.app.Stdout, "serving users on %s, agents on %s, and commands of root on %s\n", api, bus, r.Socket)
 	}
 	r.Warn = func(text string) { fmt.Fprintln(s.app.Stderr, "warning: "+text) }
 	return s.app.Hub.Run(ctx, r)

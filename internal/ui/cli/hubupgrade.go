@@ -94,7 +94,7 @@ func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
 		return err
 	}
 	if len(words) == 0 {
-		return refuse("Begin with some: -t label:canary=yes. All are: -t '*'", "cannot upgrade agents when none is selected")
+		return refuse("Start with a few: -t label:canary=yes. For all agents: -t '*'", "cannot upgrade agents: none is selected")
 	}
 	hub, err := s.hub()
 	if err != nil {
@@ -109,13 +109,13 @@ func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
 	if err != nil {
 		return err
 	}
-	return s.done("upgrade", 0, d.Text+"\nSee how they do: fettle events --kind upgraded -f")
+	return s.done("upgrade", 0, d.Text+"\nWatch the upgrades: fettle events --kind upgraded -f")
 }
 
 func (s *session) giveProgram(ctx context.Context, hub *client.Client, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("cannot read the program: %w", err)
+		return fmt.Errorf("cannot read the binary: %w", err)
 	}
 	defer file.Close()
 	_, err = hub.GiveProgram(ctx, file)
@@ -132,7 +132,7 @@ func (s *session) programOf(ctx context.Context, f upgradeFlags) (fleet.Program,
 			return p, err
 		}
 		if _, twice := p.Files[arch]; twice {
-			return p, refuse("Give one file for each architecture", fmt.Sprintf("cannot take two programs for %s", arch))
+			return p, refuse("Give one file for each architecture", fmt.Sprintf("cannot use two binaries for %s", arch))
 		}
 		p.Files[arch] = b
 		if s.app.Program != nil && arch == s.app.Program.Arch {
@@ -145,12 +145,12 @@ func (s *session) programOf(ctx context.Context, f upgradeFlags) (fleet.Program,
 			return p, err
 		}
 		if f.version != "" && f.version != said {
-			return p, refuse("Leave --as out, or give the file of that version", fmt.Sprintf("cannot call %s the version %s: it says that it is %s", own, f.version, said))
+			return p, refuse("Leave --as out, or give the file of that version", fmt.Sprintf("cannot use %s as version %s: it reports version %s", own, f.version, said))
 		}
 		p.Version = said
 	}
 	if p.Version == "" {
-		return p, refuse("Say it: --as VERSION", "cannot tell the version of a program that does not run on this machine")
+		return p, refuse("Add --as VERSION", "cannot determine the version of a binary that does not run on this machine")
 	}
 	return p, p.Check()
 }
@@ -159,7 +159,7 @@ func (s *session) programOf(ctx context.Context, f upgradeFlags) (fleet.Program,
 func (s *session) versionOf(ctx context.Context, file string) (string, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
-		return "", fmt.Errorf("cannot find the program: %w", err)
+		return "", fmt.Errorf("cannot find the binary: %w", err)
 	}
 	out, err := s.app.Program.Run(ctx, []string{file, "version", "--json"})
 	var v versionDoc
@@ -167,10 +167,10 @@ func (s *session) versionOf(ctx context.Context, file string) (string, error) {
 		err = json.Unmarshal(out, &v)
 	}
 	if err == nil && v.Version == "" {
-		err = fmt.Errorf("it does not tell its version")
+		err = fmt.Errorf("it does not report its version")
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot run the program %s: %w", file, err)
+		return "", fmt.Errorf("cannot run the binary %s: %w", file, err)
 	}
 	return v.Version, nil
 }
@@ -196,7 +196,7 @@ func architectureOf(m elf.Machine) string {
 func fileOf(name string) (arch string, b fleet.Bundle, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return "", b, fmt.Errorf("cannot read the program: %w", err)
+		return "", b, fmt.Errorf("cannot read the binary: %w", err)
 	}
 	defer file.Close()
 	e, err := elf.NewFile(file)
@@ -204,11 +204,11 @@ func fileOf(name string) (arch string, b fleet.Bundle, err error) {
 		arch = architectureOf(e.Machine)
 	}
 	if err != nil || arch == "" {
-		return "", b, refuse("Give the fettle of another release, as it is in its package at /usr/bin/fettle", fmt.Sprintf("cannot take %s: it is no program for a machine that fettle knows", name))
+		return "", b, refuse("Use /usr/bin/fettle from a package of the other release", fmt.Sprintf("cannot use %s: it is not a binary for a supported architecture", name))
 	}
 	sum := sha256.New()
 	if b.Size, err = io.Copy(sum, io.NewSectionReader(file, 0, fleet.MaxProgram+1)); err != nil {
-		return "", b, fmt.Errorf("cannot read the program: %w", err)
+		return "", b, fmt.Errorf("cannot read the binary: %w", err)
 	}
 	b.Digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	return arch, b, nil
@@ -226,7 +226,7 @@ func (s *session) upgrades(ctx context.Context) error {
 	}
 	return s.shown(page, func() {
 		if len(page.Programs) == 0 {
-			s.printf("Agents are the programs of their packages: nobody has said anything else.\n")
+			s.printf("Agents run the binaries of their packages: no other binary is set.\n")
 			return
 		}
 		var rows [][]string

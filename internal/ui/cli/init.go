@@ -59,19 +59,19 @@ func (s *session) init(ctx context.Context, dir string) error {
 	}
 	for _, f := range files {
 		if fileExists(filepath.Join(dir, f.path)) {
-			return refuse("Choose an empty or new folder: fettle init DIR", fmt.Sprintf("cannot make a repository in %q: it has a %s already", dir, f.path))
+			return refuse("Choose an empty or new directory: fettle init DIR", fmt.Sprintf("cannot create a repository in %q: it already contains %s", dir, f.path))
 		}
 	}
 	doc := initDoc{Format: "fettle.init/1", Dir: dir, Files: []string{}}
 	for _, f := range files {
 		if err := writeNew(filepath.Join(dir, f.path), f.text); err != nil {
-			return fmt.Errorf("cannot make a repository: %w", err)
+			return fmt.Errorf("cannot create a repository: %w", err)
 		}
 		doc.Files = append(doc.Files, f.path)
 	}
 	rev, err := repo.Init(ctx, dir, doc.Files, "Hello from fettle")
 	if err != nil && !errors.Is(err, repo.ErrNoGit) {
-		return withHint(err, "The files are written. Make it a repository yourself: git init "+dir)
+		return withHint(err, "The files are written. Create the git repository yourself: git init "+dir)
 	}
 	doc.Commit = rev.Commit
 	if s.json {
@@ -90,15 +90,15 @@ func (s *session) showInit(doc initDoc, gitErr error) {
 	case doc.Commit != "":
 		s.printf("Committed as %s.\n", render.Short(doc.Commit))
 	case gitErr != nil:
-		s.printf("git is not installed, so nothing is committed. It works without; runs have no revision then.\n")
+		s.printf("git is not installed, so nothing is committed. fettle works without git, but runs then have no revision.\n")
 	default:
-		s.printf("It is inside of a git repository: commit it there.\n")
+		s.printf("The directory is inside a git repository: commit the files there.\n")
 	}
 	cd := ""
 	if doc.Dir != "." {
 		cd = "  cd " + doc.Dir + "\n"
 	}
-	s.printf("\nNext:\n%s  fettle plan              what would be done\n  sudo fettle apply        do it\n  sudo fettle rollback     take it back\n\nOr try it on a folder, without root:\n  mkdir -p /tmp/hello/srv && fettle apply --root /tmp/hello\n", cd)
+	s.printf("\nNext:\n%s  fettle plan              show the changes\n  sudo fettle apply        make the changes\n  sudo fettle rollback     undo them\n\nOr try it on a directory, without root:\n  mkdir -p /tmp/hello/srv && fettle apply --root /tmp/hello\n", cd)
 }
 
 type starterFile struct{ path, text string }

@@ -36,12 +36,12 @@ func (s *session) mayKeep(ctx context.Context, x executor.Executor, p *plan.Plan
 	if st, err := x.Status(ctx); err != nil || st.State.List == p.List {
 		return err
 	}
-	hint := "Push it, and the agent applies it by itself\n"
+	hint := "Push the commit: the agent applies it automatically\n"
 	if s.target != "" {
-		hint += "Keep the target on a branch of its own for a while: fettle target pin " + s.target + " --branch BRANCH --for 2h\n"
+		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target + " --branch BRANCH --for 2h\n"
 	}
-	return refuse(hint+"Do it all the same, until the agent takes it back: --kept-too",
-		fmt.Sprintf("cannot apply this: %s is kept by its agent%s, which would take it back", s.keptName(), keptAt(k)))
+	return refuse(hint+"Apply it anyway, until the agent undoes it: --kept-too",
+		fmt.Sprintf("cannot apply this: an agent manages %s%s, and would undo the changes", s.keptName(), keptAt(k)))
 }
 
 // mayGoBack refuses a rollback through the hub that the agent would undo at once, and
@@ -53,15 +53,15 @@ func (s *session) mayGoBack(p *plan.Plan) error {
 		return nil
 	}
 	if s.at.hub == "" {
-		fmt.Fprintf(s.app.Stderr, "%s is kept by its agent%s, which applies that again when it notices.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", s.keptName(), keptAt(k))
+		fmt.Fprintf(s.app.Stderr, "An agent manages %s%s, and applies its assignment again when it detects the difference.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", s.keptName(), keptAt(k))
 		return nil
 	}
 	name, hint := s.keptName(), ""
 	if c := p.Revision.Commit; c != "" {
-		hint = fmt.Sprintf("Pin it to that version, and its agent goes back by itself: fettle target pin %s --branch %s --for 1d\nIf it takes signed commits alone: add --permit to that\n", name, c)
+		hint = fmt.Sprintf("Pin it to that commit, and its agent returns to it: fettle target pin %s --branch %s --for 1d\nIf the agent accepts only signed commits: add --permit\n", name, c)
 	}
-	return refuse(hint+fmt.Sprintf("Or keep its agent from changing it, then type this again: fettle target freeze %s\nDo it all the same, until the agent undoes it: --kept-too", name),
-		fmt.Sprintf("cannot roll back to %s: %s is kept by its agent%s, which would undo it at once", render.RunName(p.To), name, keptAt(k)))
+	return refuse(hint+fmt.Sprintf("Or freeze the target, then run this command again: fettle target freeze %s\nRoll back anyway, until the agent undoes it: --kept-too", name),
+		fmt.Sprintf("cannot roll back to %s: an agent manages %s%s, and would undo it immediately", render.RunName(p.To), name, keptAt(k)))
 }
 
 func (s *session) keptName() string {

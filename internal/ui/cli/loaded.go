@@ -38,7 +38,7 @@ type openedPlan struct {
 func loadPlan(path string) (openedPlan, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
 		return openedPlan{}, notSaved(path, err)
@@ -58,9 +58,9 @@ func loadPlan(path string) (openedPlan, error) {
 
 func notSaved(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return withHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path), "Write one: fettle plan -o "+path)
+		return withHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path), "Create it: fettle plan -o "+path)
 	}
-	return withHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err), "Write it again: fettle plan -o "+path)
+	return withHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err), "Create it again: fettle plan -o "+path)
 }
 
 func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
@@ -102,14 +102,14 @@ func parts(z *zip.Reader, size int64) (map[string]*zip.File, error) {
 			return nil, fmt.Errorf("it has %q twice", clip(f.Name))
 		case isBlob && step.IsDigest("sha256:"+name):
 			if f.Method != zip.Store || f.CompressedSize64 != f.UncompressedSize64 {
-				return nil, fmt.Errorf("%s is packed, and content is stored as it is", f.Name)
+				return nil, fmt.Errorf("%s is compressed, but content must be stored uncompressed", f.Name)
 			}
 			if f.CompressedSize64 > uint64(size) {
-				return nil, errors.New("it says that it holds more than its own size")
+				return nil, errors.New("its content is declared to be larger than the file")
 			}
 			size -= int64(f.CompressedSize64)
 		case f.Name != savedMain && f.Name != savedList:
-			return nil, fmt.Errorf("it has %q, which is no part of a plan", clip(f.Name))
+			return nil, fmt.Errorf("it contains %q, which is not part of a plan", clip(f.Name))
 		}
 		files[f.Name] = f
 	}
@@ -145,7 +145,7 @@ func readSavedList(f *zip.File) (step.List, error) {
 		return nil, err
 	}
 	if !bytes.Equal(again.Bytes(), text) {
-		return nil, errors.New("its list is not as fettle writes it")
+		return nil, errors.New("its list does not have the format that fettle writes")
 	}
 	return list, nil
 }
@@ -171,7 +171,7 @@ func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef,
 		return s, nil, fmt.Errorf("its %s is damaged: %w", savedMain, err)
 	}
 	if s.Format != savedFormat {
-		return s, nil, fmt.Errorf("it has format %q and this fettle reads %q", clip(s.Format), savedFormat)
+		return s, nil, fmt.Errorf("its format is %q, but this version of fettle reads %q", clip(s.Format), savedFormat)
 	}
 	states, err := readStates(s.States, list)
 	if err != nil {
@@ -182,11 +182,11 @@ func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef,
 	case err != nil:
 		return s, nil, err
 	case !bytes.Equal(again, text):
-		return s, nil, fmt.Errorf("its %s is not as fettle writes it", savedMain)
+		return s, nil, fmt.Errorf("its %s does not have the format that fettle writes", savedMain)
 	case list.Digest() != s.List:
 		return s, nil, errors.New("its list was changed after it was saved")
 	case !step.IsDigest(s.Plan):
-		return s, nil, errors.New("it does not say which plan it is")
+		return s, nil, errors.New("it does not contain the digest of its plan")
 	}
 	return s, states, validPolicy(s.Policy)
 }
@@ -226,7 +226,7 @@ func readStates(text []byte, list step.List) ([]executor.StateRef, error) {
 		}
 	}
 	if again, err := journal.Marshal(out); err != nil || !bytes.Equal(again, text) {
-		return nil, errors.New("its states are not as fettle writes them")
+		return nil, errors.New("its states do not have the format that fettle writes")
 	}
 	return out, nil
 }
@@ -236,7 +236,7 @@ func notStates(text []byte) error {
 	if string(text) == "null" {
 		return nil
 	}
-	return errors.New("its states are no list")
+	return errors.New("its states are not a list")
 }
 
 func readState(text []byte, known map[addr.Addr]bool) (st executor.StateRef, err error) {
@@ -245,7 +245,7 @@ func readState(text []byte, known map[addr.Addr]bool) (st executor.StateRef, err
 	}
 	for _, a := range st.Addrs {
 		if !known[a] {
-			return st, fmt.Errorf("its state %q is about %q, which is no step of its list", clip(st.ID), clip(string(a)))
+			return st, fmt.Errorf("its state %q refers to %q, which is not a step of its list", clip(st.ID), clip(string(a)))
 		}
 	}
 	return st, nil
@@ -264,14 +264,14 @@ func validPolicy(p catalog.Policy) error {
 		{"lockout", p.LockOut, []string{"", "confirm", "checks", "ignore"}},
 	} {
 		if !slices.Contains(x.of, x.value) {
-			return fmt.Errorf("its policy has %s %q, which there is not", x.name, clip(x.value))
+			return fmt.Errorf("its policy has %s %q, which is not a valid value", x.name, clip(x.value))
 		}
 	}
 	if p.Repository != "" && !catalog.IsRepositoryName(p.Repository) {
-		return fmt.Errorf("its policy has repository %q, which is no name", clip(p.Repository))
+		return fmt.Errorf("its policy has repository %q, which is not a valid name", clip(p.Repository))
 	}
 	if _, ok := catalog.ConfirmTime(p.ConfirmWithin); !ok && p.ConfirmWithin != "" {
-		return fmt.Errorf("its policy has confirm_within %q, which is no time", clip(p.ConfirmWithin))
+		return fmt.Errorf("its policy has confirm_within %q, which is not a valid time", clip(p.ConfirmWithin))
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func unplaced(l step.List) step.List {
 // readPart reads a file of the archive that has no more than most bytes.
 func readPart(f *zip.File, most int64) ([]byte, error) {
 	if f.UncompressedSize64 > uint64(most) {
-		return nil, fmt.Errorf("its %s has %d bytes, and what it belongs to needs no more than %d", f.Name, f.UncompressedSize64, most)
+		return nil, fmt.Errorf("its %s has %d bytes, but at most %d bytes are needed", f.Name, f.UncompressedSize64, most)
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -314,12 +314,12 @@ func orDamaged(err error) error {
 func savedContent(z *zip.Reader, files map[string]*zip.File, list step.List) (map[string]kind.Blob, error) {
 	blobs, digests := map[string]kind.Blob{}, blobsOf(list)
 	if extra := len(files) - 2 - len(digests); extra > 0 {
-		return nil, fmt.Errorf("it has content that no step names (%d files more than steps want)", extra)
+		return nil, fmt.Errorf("it contains files to which no step refers (%d)", extra)
 	}
 	for _, d := range digests {
 		f := files[blobName(d)]
 		if f == nil {
-			return nil, fmt.Errorf("it has no %s, which its list names", blobName(d))
+			return nil, fmt.Errorf("it has no %s, to which its list refers", blobName(d))
 		}
 		if err := isContent(f, d); err != nil {
 			return nil, err
@@ -341,7 +341,7 @@ func isContent(f *zip.File, digest string) error {
 		return fmt.Errorf("%s is damaged: %w", f.Name, err)
 	}
 	if "sha256:"+hex.EncodeToString(sum.Sum(nil)) != digest {
-		return fmt.Errorf("%s holds other content than its name says", f.Name)
+		return fmt.Errorf("the content of %s does not match its name", f.Name)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (a *arming) text(so string, checks bool) string {
 	}
 	text := fmt.Sprintf("This may lock you out: it changes %s.\n", some(a.Changes))
 	if a.ByChecks {
-		return text + so + " stays only if its checks hold, else it is taken back at once."
+		return text + so + " is kept only if its checks pass. Otherwise it is undone at once."
 	}
 	text += fmt.Sprintf("%s undoes itself unless you confirm it within %s; --confirm-within sets another time.", so, time.Duration(a.Within))
 	if checks {
@@ -71,13 +71,13 @@ func (s *session) warnsOf(p *plan.Plan, o executor.Options) string {
 	if a == nil || a.ByChecks || s.remote == nil {
 		return a.text("So it", o.ChecksConfirm)
 	}
-	return fmt.Sprintf("This may lock you out: it changes %s.\nSo it undoes itself unless a new connection reaches %s within %s of its end.", some(a.Changes), s.at, time.Duration(a.Within))
+	return fmt.Sprintf("This may lock you out: it changes %s.\nSo it undoes itself unless a new connection reaches %s within %s after its end.", some(a.Changes), s.at, time.Duration(a.Within))
 }
 
 // backMayLockOut warns of a rollback that may lock an operator out.
 func backMayLockOut(p *plan.Plan) string {
 	if out := plan.LockOut(p); len(out) > 0 {
-		return fmt.Sprintf("This may lock you out: it changes %s.\nNothing takes a rollback back by itself, so keep a session open until you have logged in anew.", some(out))
+		return fmt.Sprintf("This may lock you out: it changes %s.\nA rollback does not undo itself, so keep a session open until you have logged in again.", some(out))
 	}
 	return ""
 }
@@ -101,15 +101,15 @@ func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executo
 	if rep == nil || rep.ConfirmBy == 0 || s.json || !s.app.Terminal.In {
 		return nil
 	}
-	late := fmt.Errorf("%w: nobody confirmed run %d in time", executor.ErrRolledBack, rep.Run)
+	late := fmt.Errorf("%w: run %d was not confirmed in time", executor.ErrRolledBack, rep.Run)
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Unix(0, rep.ConfirmBy).Sub(s.app.Now()), late)
 	defer cancel()
-	yes, err := s.question(ctx, "Log in anew, from where you work. Can you still get in?")
+	yes, err := s.question(ctx, "Log in again, over a new connection. Can you still log in?")
 	if err != nil {
 		return err
 	}
 	if !yes {
-		s.printf("It goes back at %s. To keep it: fettle confirm. At once: fettle rollback\n", s.moment(rep.ConfirmBy))
+		s.printf("It is undone at %s. To keep it: fettle confirm. To undo it now: fettle rollback\n", s.moment(rep.ConfirmBy))
 		return nil
 	}
 	run, err := x.Confirm(ctx, s.runOptions())
@@ -129,7 +129,7 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 {
 		return nil
 	}
-	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d goes back at %s", executor.ErrRolledBack, s.at, rep.Run, s.moment(rep.ConfirmBy))
+	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d is undone at %s", executor.ErrRolledBack, s.at, rep.Run, s.moment(rep.ConfirmBy))
 	ctx, cancel := context.WithDeadlineCause(ctx, time.Unix(0, rep.ConfirmBy), late)
 	defer cancel()
 	for {

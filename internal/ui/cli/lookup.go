@@ -89,7 +89,7 @@ func (s *session) lookups(ctx context.Context, names []string) (*source, []lang.
 	}
 	for _, n := range names {
 		if err == nil && !slices.ContainsFunc(out, func(l lang.Lookup) bool { return l.Name == n || l.Snapshot() == n }) {
-			err = refuse("See what there is: fettle lookup status", fmt.Sprintf("the repository declares no lookup %q", n))
+			err = refuse("List them: fettle lookup status", fmt.Sprintf("the repository declares no lookup %q", n))
 		}
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *session) lookups(ctx context.Context, names []string) (*source, []lang.
 // openWorkTree is openSource for what writes into the repository.
 func (s *session) openWorkTree(ctx context.Context) (*source, error) {
 	if s.rev != "" {
-		return nil, refuse("Leave --rev out, and commit what was written", "cannot write into a revision: this is about the files as they are")
+		return nil, refuse("Omit --rev, and commit the written files", "cannot write into a revision: this is about the files as they are")
 	}
 	return s.openSource(ctx, "")
 }
@@ -282,7 +282,7 @@ func (s *session) showRefreshed(d lookupDoc) {
 		return
 	}
 	if d.State == "failed" {
-		s.errStyle().Error(s.app.Stderr, d.Name+": "+d.Error, "The old snapshot stays. Declared at "+d.Declared)
+		s.errStyle().Error(s.app.Stderr, d.Name+": "+d.Error, "The previous snapshot is kept. Declared at "+d.Declared)
 		return
 	}
 	s.printf("%s %s\n", d.Snapshot, d.State)

@@ -44,7 +44,7 @@ func (f *manyFlags) options() (fanout.Options, error) {
 		o.Parallel = min(fanout.DefaultParallel, perProcessor*runtime.NumCPU())
 	}
 	if f.parallel < 0 {
-		return o, refuse("Give 1 or more, or leave it out", fmt.Sprintf("cannot work on %d targets at once", f.parallel))
+		return o, refuse("Use 1 or more, or omit it", fmt.Sprintf("cannot work on %d targets at once", f.parallel))
 	}
 	var err error
 	if f.batch != "" {

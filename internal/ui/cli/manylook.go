@@ -28,16 +28,16 @@ func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string,
 }
 
 func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, look executor.DriftOptions) error {
-	return s.lookMany(ctx, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "as applied", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
+	return s.lookMany(ctx, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
 		p, err := x.Drift(ctx, look)
 		if err != nil {
 			return failed(err)
 		}
-		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d as applied", p.Unchanged), doc: planJSON("fettle.drift/1", p), notes: p.Notes}
+		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d in sync", p.Unchanged), doc: planJSON("fettle.drift/1", p), notes: p.Notes}
 		if len(p.Changes) > 0 {
 			var b bytes.Buffer
 			s.style().Drift(&b, p, f.options(s))
-			o.status, o.err, o.body, o.line = fanout.Changed, errChanges, b.String(), render.Count(len(p.Changes), "address")+" not as applied"
+			o.status, o.err, o.body, o.line = fanout.Changed, errChanges, b.String(), render.Count(len(p.Changes), "address")+" differ"
 		}
 		return o
 	})
@@ -100,7 +100,7 @@ func (s *session) statusRow(d statusDoc) []string {
 	add(d.Armed != nil, "to confirm")
 	add(d.Frozen != nil, "frozen")
 	add(len(d.Pending) > 0, "pending actions")
-	add(!d.Complete && d.Run > 0, "not done to its end")
+	add(!d.Complete && d.Run > 0, "incomplete")
 	return []string{applied, last, strings.Join(waits, ", ")}
 }
 
@@ -161,7 +161,7 @@ func (s *session) remember(src *source, all map[string]outcome) {
 		err = os.Rename(file+".new", file)
 	}
 	if err != nil {
-		fmt.Fprintf(s.app.Stderr, "warning: cannot remember which targets failed: %v\n", err)
+		fmt.Fprintf(s.app.Stderr, "warning: cannot record which targets failed: %v\n", err)
 	}
 }
 
@@ -170,7 +170,7 @@ func (s *session) lastFailed(src *source) ([]string, error) {
 	file := s.memoryFile(src)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, refuse("Name them: -t NAME,…", "cannot tell which targets failed: nothing was run on many targets of this repository from here")
+		return nil, refuse("Name them: -t NAME,…", "cannot determine the failed targets: no command on many targets of this repository was run from here")
 	}
 	var m memory
 	if err := json.Unmarshal(text, &m); err != nil {

@@ -112,7 +112,7 @@ func (cr *crowd) showWarned() {
 		n += m.warned
 	}
 	if n > 0 && !cr.s.json {
-		cr.s.errStyle().Warning(cr.s.app.Stderr, fmt.Sprintf("compiling told of %s; see them: fettle validate", render.Count(n, "warning")))
+		cr.s.errStyle().Warning(cr.s.app.Stderr, fmt.Sprintf("compiling reported %s; see them: fettle validate", render.Count(n, "warning")))
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		}
 		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s), Guards: f.guards()})
 		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
-			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Go back all the same, leaving their effects: add --cross-irreversible")
+			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Roll back anyway, and keep their effects: add --cross-irreversible")
 		}
 		if err == nil {
 			err = m.mayGoBack(p)

@@ -97,7 +97,7 @@ and the states.`,
 		Example: "  fettle module list\n  fettle module list --fleet --watch", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if w.on && !onFleet {
-				return refuse("Watch the fleet: fettle module list --fleet --watch", "cannot watch what is on this machine alone")
+				return refuse("Watch the modules of the fleet: fettle module list --fleet --watch", "cannot watch what is on this machine alone")
 			}
 			if !onFleet {
 				return s.listModules(c.Context())
@@ -162,7 +162,7 @@ func describeModule(t repo.Tree, name string) (moduleDoc, error) {
 
 func (s *session) addModule(ctx context.Context, name, source, version string) error {
 	if !generator.IsName(name) {
-		return refuse("Name it like a folder: fettle module add nginx SOURCE", fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
+		return refuse("Choose a name such as nginx: fettle module add nginx SOURCE", fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
 	}
 	src, err := s.openWorkTree(ctx)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *session) addModule(ctx context.Context, name, source, version string) e
 	}
 	defer src.repo.Close()
 	if _, err := src.tree.Stat(path.Join("modules", name)); err == nil {
-		return refuse("Bring it to another version: fettle module update "+name+"\nOr choose another name", fmt.Sprintf("cannot add the module %q: modules/%s is there already", name, name))
+		return refuse("Change its version: fettle module update "+name+"\nOr choose another name", fmt.Sprintf("cannot add the module %q: modules/%s already exists", name, name))
 	}
 	l := lang.ModuleLock{Source: source}
 	scheme := max(0, strings.Index(source, "://")+3)
@@ -205,7 +205,7 @@ func (s *session) updateModules(ctx context.Context, names []string, version str
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return refuse("See what there is: fettle module list", fmt.Sprintf("cannot update the module %q: it came from nowhere else", name))
+			return refuse("List them: fettle module list", fmt.Sprintf("cannot update the module %q: it was not copied from another repository", name))
 		}
 		if err != nil {
 			return err
@@ -239,11 +239,11 @@ func (s *session) tookModules(list []moduleDoc) error {
 		}
 		s.printf("modules/%s %s: %s%s\n", d.Name, d.State, cmp.Or(d.Version, d.Commit), was)
 		for _, f := range d.Changed {
-			s.printf("  %s was edited here, and is as it was there again\n", f)
+			s.printf("  %s was edited here; the edit was replaced\n", f)
 		}
 	}
 	if len(list) == 0 {
-		s.printf("No module came from elsewhere.\n")
+		s.printf("No module was copied from another repository.\n")
 	}
 	return nil
 }
@@ -302,10 +302,10 @@ func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) er
 		return err
 	}
 	if l.Files, err = lang.ModuleFiles(tree, l.Path); err != nil {
-		return withHint(err, "Name the folder behind the repository: SOURCE//FOLDER")
+		return withHint(err, "Append the directory to the repository: SOURCE//FOLDER")
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(l.Files)), lang.IsSource) {
-		return refuse("Name the folder behind the repository: SOURCE//FOLDER", fmt.Sprintf("cannot take %q of %s as a module: there is no file of the language in it", l.Path, l.Source))
+		return refuse("Append the directory to the repository: SOURCE//FOLDER", fmt.Sprintf("cannot use %q of %s as a module: it contains no configuration file", l.Path, l.Source))
 	}
 	for _, f := range slices.Sorted(maps.Keys(l.Files)) {
 		text, err := tree.ReadFile(path.Join(l.Path, f))

@@ -66,7 +66,7 @@ TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`
 		Args:    args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if commit == "" {
-				return refuse("Name it: --commit REV", "cannot permit to go back to nothing")
+				return refuse("Name it: --commit REV", "cannot sign a permit without a commit")
 			}
 			p, signed, err := s.signPermit(c.Context(), f, commit, a)
 			if err != nil {
@@ -118,11 +118,11 @@ func (s *session) wholeCommit(ctx context.Context, rev string) (string, error) {
 	}
 	r, err := repo.OpenWith(ctx, s.dir, s.limits())
 	if err != nil {
-		return "", withHint(fmt.Errorf("cannot tell which commit %q is: %w", rev, err), "Give all of its digits, or a repository that has it: -C DIR")
+		return "", withHint(fmt.Errorf("cannot resolve the commit %q: %w", rev, err), "Use its full hash, or a repository that contains it: -C DIR")
 	}
 	defer r.Close()
 	info, err := r.Resolve(ctx, rev)
-	return info.Commit, withHint(err, "Give all of its digits, or a repository that has it: -C DIR")
+	return info.Commit, withHint(err, "Use its full hash, or a repository that contains it: -C DIR")
 }
 
 func (s *session) repositoryOfHub(ctx context.Context) (string, error) {
@@ -135,7 +135,7 @@ func (s *session) repositoryOfHub(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(page.Repositories) == 0 {
-		return "", errors.New("cannot permit anything: the hub follows no repository")
+		return "", errors.New("cannot sign a permit: the hub follows no repository")
 	}
 	return page.Repositories[0].Name, nil
 }
@@ -155,7 +155,7 @@ func (s *session) permitKey(ctx context.Context, file string) (key content.Permi
 	}
 	socket := s.app.Env("SSH_AUTH_SOCK")
 	if err == nil || socket == "" {
-		return key, end, withHint(err, "Name the key: --key FILE; one with a passphrase has to be in the SSH agent: ssh-add FILE")
+		return key, end, withHint(err, "Name the key: --key FILE. A key with a passphrase must be in the SSH agent: ssh-add FILE")
 	}
 	public, perr := os.ReadFile(file + ".pub")
 	if perr != nil {

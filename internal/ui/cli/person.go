@@ -70,7 +70,7 @@ func newPersonLogin(s *session) *cobra.Command {
 			if s.json {
 				return s.document(l)
 			}
-			fmt.Fprintf(s.app.Stderr, "A login of %s, until %s. This is the only time that it is shown:\n", l.Name, s.moment(l.Expires))
+			fmt.Fprintf(s.app.Stderr, "Login token of %s, valid until %s. It is shown only once:\n", l.Name, s.moment(l.Expires))
 			s.printf("%s\n", l.Secret)
 			return nil
 		},

@@ -100,7 +100,7 @@ none.
 If apply would be armed, because it may lock you out, the plan shows it.
 
 Exits with 2 if there are changes.`,
-		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan --no-guards\n  fettle plan -t role:web -o monday && fettle apply monday",
+		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan --no-guards\n\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan -t role:web -o monday && fettle apply monday",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}
@@ -169,7 +169,7 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 			s.printf("\n%s\n", armed.text("Apply will be armed: it", o.ChecksConfirm))
 		}
 		if f.out != "" {
-			s.printf("\nSaved. To do exactly this: fettle apply %s\n", f.out)
+			s.printf("\nSaved. To apply exactly this plan: fettle apply %s\n", f.out)
 		}
 	}
 	if err != nil {
@@ -188,8 +188,8 @@ func savable(p *plan.Plan) error {
 		if what == "" {
 			what = "a later phase"
 		}
-		return refuse("Apply it as it comes: fettle apply\nOr save the rest when that is known: fettle apply, then fettle plan -o FILE",
-			fmt.Sprintf("cannot save the plan: what becomes of %s is known only after apply (%s), so that nobody could have seen it", what, l.Why))
+		return refuse("Apply it without a saved plan: fettle apply\nOr save the plan of the rest afterwards: fettle apply, then fettle plan -o FILE",
+			fmt.Sprintf("cannot save the plan: the changes of %s are known only after apply (%s), so they cannot be reviewed", what, l.Why))
 	}
 	return nil
 }

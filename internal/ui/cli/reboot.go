@@ -89,7 +89,7 @@ func (s *session) meant(ctx context.Context, many manyFlags) ([]string, error) {
 func (m *member) reboot(ctx context.Context, x executor.Executor, cmd executor.Command, f rebootFlags) outcome {
 	cx, ok := x.(executor.Commander)
 	if !ok {
-		return failed(fmt.Errorf("cannot reboot it: it runs lists only"))
+		return failed(fmt.Errorf("cannot reboot it: it only accepts step lists"))
 	}
 	before, err := bootID(ctx, x)
 	if err != nil {
@@ -106,7 +106,7 @@ func (m *member) reboot(ctx context.Context, x executor.Executor, cmd executor.C
 		return o
 	}
 	if !f.wait || m.remote == nil {
-		return outcome{status: fanout.Changed, line: "told to reboot"}
+		return outcome{status: fanout.Changed, line: "reboot requested"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -115,7 +115,7 @@ func (m *member) reboot(ctx context.Context, x executor.Executor, cmd executor.C
 		return err == nil && now != before, err
 	})
 	if err != nil {
-		return failed(fmt.Errorf("it was told to reboot and did not come back within %s: %w", f.timeout, err))
+		return failed(fmt.Errorf("it did not come back within %s after its reboot was requested: %w", f.timeout, err))
 	}
 	return outcome{status: fanout.Changed, line: "rebooted in " + render.Duration(m.app.Now().Sub(began))}
 }

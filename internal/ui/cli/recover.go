@@ -42,7 +42,7 @@ func (s *session) recover(c *cobra.Command, x executor.Executor, o executor.Opti
 		return nil
 	}
 	if err == nil && !settled {
-		return s.done("recover", 0, "Nothing is left over: the last run has ended.")
+		return s.done("recover", 0, "Nothing to recover: the last run has ended.")
 	}
 	return err
 }

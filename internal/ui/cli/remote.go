@@ -60,7 +60,7 @@ func (s *session) address(ctx context.Context, target string) (way, error) {
 	defer src.close()
 	w, err := s.declared(src, target)
 	if src.none != nil && errors.Is(err, errUnknownTarget) {
-		err = refuse("See which there are: fettle target list", fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
+		err = refuse("List them: fettle target list", fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
 	}
 	return w, err
 }
@@ -79,7 +79,7 @@ func (s *session) given() (way, error) {
 		a.User, a.Host = user, host
 	}
 	if err := (lang.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
-		return way{}, refuse("Write it as --ssh USER@HOST; a port and the like stand in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.reach.ssh, err))
+		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.reach.ssh, err))
 	}
 	return a, nil
 }
@@ -149,11 +149,11 @@ func (s *session) use(ctx context.Context, w way) (reached, error) {
 func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err error) {
 	switch {
 	case !w.far():
-		err = errors.New("cannot reach a machine: nothing leads to one")
+		err = errors.New("cannot reach another machine: no connection is declared")
 	case w.hub != "":
 		x, err = s.connectHub(ctx, w.hub)
 	case s.app.Connect == nil:
-		err = errors.New("cannot reach other machines: this fettle was built without SSH")
+		err = errors.New("cannot reach other machines: this binary was built without SSH")
 	default:
 		x, err = s.app.Connect(ctx, w.Address, s.sshOptions(), kept)
 	}
@@ -204,7 +204,7 @@ func (s *session) readSudoPassword() (string, error) {
 	case !s.reach.askSudo:
 		return "", nil
 	case s.app.Password == nil || !s.app.Terminal.In:
-		return "", refuse("Write it into a file of your own: --sudo-password-file FILE\nOr give sudo there a rule with NOPASSWD", "cannot ask for the password of sudo: there is no terminal")
+		return "", refuse("Write it to a file of your own: --sudo-password-file FILE\nOr allow sudo without a password there: NOPASSWD", "cannot prompt for the sudo password: there is no terminal")
 	}
 	return s.app.Password("Password for sudo: ")
 }
@@ -238,11 +238,11 @@ func (s *session) tellEnded(ctx context.Context, x Remote) error {
 
 func (s *session) endedText(host string, e wire.Ended) string {
 	var b strings.Builder
-	how := "nothing had to run"
+	how := "no run was needed"
 	if e.Report != nil && e.Report.Run > 0 {
 		how = fmt.Sprintf("run %d: %s, %d changed", e.Report.Run, e.Report.Outcome, e.Report.Changed)
 	}
-	fmt.Fprintf(&b, "On %s a run went on when its connection was lost at %s (%s).\n", render.Escape(host), s.moment(e.Started), render.Escape(e.Command))
+	fmt.Fprintf(&b, "On %s a run continued after its connection was lost. It started at %s (%s).\n", render.Escape(host), s.moment(e.Started), render.Escape(e.Command))
 	fmt.Fprintf(&b, "  It ended at %s: %s\n", s.moment(e.Ended), how)
 	if e.Error != "" {
 		fmt.Fprintf(&b, "  %s\n", render.Escape(e.Error))

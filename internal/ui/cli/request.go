@@ -25,9 +25,9 @@ The hub stores a request for agents that are offline until they acknowledge it.`
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		s.requesting("apply", "Ask agents to apply what is assigned to them now", "Requests an apply, regardless of the schedule of the agents. Nothing is applied on\ntargets without an assignment, on frozen targets, or on targets that must wait."),
-		s.requesting("verify", "Ask agents to look at everything that is managed", "Requests a verification. Agents read every address, not only addresses that may\nhave changed."),
-		s.requesting("report", "Ask agents to report how they are", "Requests a report. Agents report as they do after a change."),
+		s.requesting("apply", "Ask agents to apply their assignments now", "Requests an apply, regardless of the schedule of the agents. Nothing is applied on\ntargets without an assignment, on frozen targets, or on targets that must wait."),
+		s.requesting("verify", "Ask agents to verify all managed addresses", "Requests a verification. Agents read every address, not only addresses that may\nhave changed."),
+		s.requesting("report", "Ask agents to report their state", "Requests a report. It has the same content as the report after a change."),
 		newRequestRun(s), newRequestList(s), newRequestShow(s), newRequestWithdraw(s),
 	)
 	return c
@@ -58,7 +58,7 @@ func (s *session) request(ctx context.Context, do document.DoRequest, expires st
 		return err
 	}
 	if len(words) == 0 {
-		return refuse("Select them: -t SELECTION; for all of them -t '*'", "cannot ask agents when none is selected")
+		return refuse("Select agents: -t SELECTION. All agents: -t '*'", "cannot send a request: no agent is selected")
 	}
 	hub, err := s.hub()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *session) showRequest(r document.Request) {
 	s.style().Table(s.app.Stdout, []string{"TARGET", "IS", "AT", "WHY"}, rows)
 	s.showSaid(r)
 	if left > 0 {
-		s.printf("\n%d of %d have not acknowledged it yet. See who has: fettle request show %s\n", left, len(r.Targets), r.ID)
+		s.printf("\n%d of %d have not acknowledged it yet. See which: fettle request show %s\n", left, len(r.Targets), r.ID)
 	}
 }
 

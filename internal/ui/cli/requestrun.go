@@ -38,7 +38,9 @@ The hubs store the request, and every user with read access can see it.
 Therefore there is no --env, and secret parameters are refused. To pass them to
 targets that are online, use fettle run.`,
 		Example: `  fettle request run -t 'web*' -- systemctl restart nginx
+
   fettle request run -t label:env=prod --expires 2d service-restart name=nginx
+
   fettle request run -t '*' --looks --timeout 10s -- df -h /`,
 		Args: args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -71,10 +73,10 @@ func (s *session) requested(c *cobra.Command, f runningFlags, a []string) (fleet
 	case f.timeout < 0 || f.timeout > fleet.MaxCommandTime:
 		return cmd, refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
 	case dash > 0:
-		return cmd, refuse("Write: fettle request run -t SELECTION -- PROGRAM [WORD]…", "cannot tell what to run: a program stands behind --")
+		return cmd, refuse("Write: fettle request run -t SELECTION -- PROGRAM [WORD]…", "cannot determine the program: it must follow --")
 	case dash < 0:
 		if f.dir != "" || f.user != "" || f.shell || f.looks {
-			return cmd, refuse("Leave them out: the action says that itself", "cannot use --dir, --user, --shell or --looks with an action")
+			return cmd, refuse("Omit them: the action defines them", "cannot use --dir, --user, --shell or --looks with an action")
 		}
 		var err error
 		if cmd.Action, cmd.Params, err = namedCall(a); err != nil {
@@ -108,7 +110,7 @@ func (s *session) mayRequest(ctx context.Context, cmd fleet.Command) error {
 	}
 	defer src.close()
 	if src.none != nil {
-		return withHint(src.none, "Actions are looked up in the repository, so that no secret is kept by mistake. A program needs none: fettle request run -t SELECTION -- PROGRAM")
+		return withHint(src.none, "Actions are checked against the repository, so that no secret is stored by accident. A program needs no repository: fettle request run -t SELECTION -- PROGRAM")
 	}
 	command, found, err := s.find(src, cmd.Action)
 	if err != nil {
@@ -118,14 +120,14 @@ func (s *session) mayRequest(ctx context.Context, cmd fleet.Command) error {
 		return errParts(cmd.Action)
 	}
 	if name := secretGiven(found, cmd.Params); name != "" {
-		return refuse("Give it where it is kept nowhere: fettle run "+cmd.Action+" "+name+"=@FILE …",
-			fmt.Sprintf("cannot ask agents to run %q with a value for %q: it is a secret, and what is asked for is kept by the hubs and shown to whoever may read", cmd.Action, name))
+		return refuse("Pass it without storing it: fettle run "+cmd.Action+" "+name+"=@FILE …",
+			fmt.Sprintf("cannot ask agents to run %q with a value for %q: it is secret, but hubs store requests and show them to users with read access", cmd.Action, name))
 	}
 	return checkCalled(found, cmd.Params)
 }
 
 func errParts(name string) error {
-	return refuse("Run it on targets that are there: fettle run "+name, fmt.Sprintf("cannot ask agents for the command %q: it has parts that run one after the other, on targets that it chooses itself", name))
+	return refuse("Run it on connected targets: fettle run "+name, fmt.Sprintf("cannot ask agents for the command %q: its parts run one after another, on targets that the command chooses", name))
 }
 
 // secretGiven is a parameter that some action of the name declares as secret, and that has
@@ -180,7 +182,7 @@ func (s *session) ranText(a document.Acknowledgement) string {
 		out = append(out, a.Error)
 	}
 	if a.Cut {
-		out = append(out, "what it said is left out: see the target's history")
+		out = append(out, "its output is omitted: see the history of the target")
 	}
 	return strings.Join(out, "; ")
 }

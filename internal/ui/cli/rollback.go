@@ -108,7 +108,7 @@ func orSkip(err error) error {
 	if !errors.As(err, &list) {
 		return err
 	}
-	return withHint(err, "Repair what is in the way, or roll back everything else: add --skip-blocked. The same command restores the rest later.")
+	return withHint(err, "Remove the obstacle, or roll back all other addresses: add --skip-blocked. The same command restores the rest later.")
 }
 
 func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackFlags) error {
@@ -117,7 +117,7 @@ func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackF
 			s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
 		}
 		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(p.To), executor.ErrIrreversible),
-			"Go back all the same, leaving their effects: add --cross-irreversible")
+			"Roll back anyway, and keep their effects: add --cross-irreversible")
 	}
 	return s.approve(ctx, p, f.runFlags, backMayLockOut(p), fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
 }
@@ -141,7 +141,7 @@ func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (
 			}
 		}
 		if len(to) < minHash {
-			return 0, refuse("See which there are: fettle log", fmt.Sprintf("cannot find run %s", to))
+			return 0, refuse("List them: fettle log", fmt.Sprintf("cannot find run %s", to))
 		}
 	}
 	return s.runOfCommit(ctx, x, to)
@@ -187,13 +187,13 @@ func (s *session) runOfCommit(ctx context.Context, x executor.Executor, name str
 	}
 	commit, err := s.resolveCommit(ctx, name)
 	if err != nil {
-		return 0, withHint(fmt.Errorf("cannot find a run of %q: %w", name, err), "See which there are: fettle log")
+		return 0, withHint(fmt.Errorf("cannot find a run of %q: %w", name, err), "List them: fettle log")
 	}
 	run, ok, err := x.RunOf(ctx, commit)
 	if err != nil || ok {
 		return run, err
 	}
-	return 0, refuse("See which there are: fettle log\nTo apply it: fettle apply --rev "+name, fmt.Sprintf("cannot find a run of %q (%s): it was never applied here", name, render.Short(commit)))
+	return 0, refuse("List them: fettle log\nTo apply it: fettle apply --rev "+name, fmt.Sprintf("cannot find a run of %q (%s): it was never applied here", name, render.Short(commit)))
 }
 
 func (s *session) resolveCommit(ctx context.Context, name string) (string, error) {
@@ -203,7 +203,7 @@ func (s *session) resolveCommit(ctx context.Context, name string) (string, error
 	}
 	defer r.Close()
 	if !r.IsGit() {
-		return "", errors.New("no run here is of such a commit, and this folder is no git repository that could name one")
+		return "", errors.New("no run here applied such a commit, and this directory is not a git repository")
 	}
 	rev, err := r.Resolve(ctx, name)
 	return rev.Commit, err

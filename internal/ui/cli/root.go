@@ -16,13 +16,13 @@ the applied state and with the machine, shows the difference as a plan, and
 runs it. Every step records its inverse before it acts.
 
 Exit codes:
-  0  success, or in sync
-  1  error
-  2  there are changes or drift (plan, diff, drift, steps diff, steps plan)
-  3  a check failed
-  4  locked: another fettle works on this machine
-  5  the plan is stale: the machine has changed since
-  6  the run was rolled back
+    0  success, or in sync
+    1  error
+    2  there are changes or drift (plan, diff, drift, steps diff, steps plan)
+    3  a check failed
+    4  locked: another fettle works on this machine
+    5  the plan is stale: the machine has changed since
+    6  the run was rolled back
 
 Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. Running steps are
 finished or undone, and the journal records the result. A second signal ends

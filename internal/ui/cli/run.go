@@ -52,9 +52,12 @@ and exits with 4. A command that changes nothing may run beside it: --looks. On
 a frozen machine only these commands run; --frozen-too runs all commands.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
+
   fettle run -t 'web*' --looks --timeout 10s -- df -h /
+
   fettle run -t web1 --shell -- 'journalctl -u nginx | tail -n 3'
   fettle run -t 'web*' --dry-run -- systemctl restart nginx
+
   fettle run -t web1 --list
   fettle run -t 'web*' drain seconds=60
   fettle run -t 'web*' rolling-restart name=nginx batch=1`,
@@ -90,7 +93,7 @@ func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 	case f.timeout <= 0:
 		return refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
 	case len(a) == 0 || c.ArgsLenAtDash() > 0:
-		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…", "cannot tell what to run: a command stands behind --")
+		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…", "cannot determine the program: it must follow --")
 	case c.ArgsLenAtDash() < 0:
 		return s.runNamed(c.Context(), f, a)
 	}
@@ -131,7 +134,7 @@ func (f runningFlags) command(words []string) (executor.Command, error) {
 // errExit is the exit code of a command that ran on one target.
 type errExit int
 
-func (e errExit) Error() string { return fmt.Sprintf("the command ended with %d", int(e)) }
+func (e errExit) Error() string { return fmt.Sprintf("the command exited with %d", int(e)) }
 
 // commandDoc is a command that was run, or would be.
 type commandDoc struct {
@@ -194,7 +197,7 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 	return s.withNamed(ctx, cmd.Looks, func(x executor.Executor) error {
 		cx, ok := x.(executor.Commander)
 		if !ok {
-			return errors.New("cannot run commands there: it runs lists only")
+			return errors.New("cannot run commands there: it only accepts step lists")
 		}
 		show := s.passOn()
 		if json {
@@ -203,7 +206,7 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		res, err := cx.Command(ctx, cmd, s.runOptions(), show)
 		s.note(map[string]string{s.named(): outcomeOfCommand(res, err).status.String()})
 		if errors.Is(err, context.Canceled) {
-			return withHint(err, "What it did until then stays. See it: fettle log")
+			return withHint(err, "Its effects until then remain. See the history: fettle log")
 		}
 		if res == nil || err != nil {
 			return err
@@ -258,9 +261,9 @@ func (s *session) endOfOne(r *executor.CommandResult, c executor.Command) error 
 	case r.OK():
 		return nil
 	case r.TimedOut:
-		return refuse("Give it longer: --timeout TIME", fmt.Sprintf("cannot go on: the command took longer than %s, and was ended", render.Duration(c.Timeout)))
+		return refuse("Allow more time: --timeout TIME", fmt.Sprintf("cannot continue: the command took longer than %s, and was stopped", render.Duration(c.Timeout)))
 	case r.Exit < 0:
-		return fmt.Errorf("cannot go on: the command was ended by a signal: %s", r.Signal)
+		return fmt.Errorf("cannot continue: the command was stopped by a signal: %s", r.Signal)
 	}
 	return reported(errExit(r.Exit))
 }

@@ -22,7 +22,7 @@ func namedCall(words []string) (name string, params map[string]string, err error
 	for _, w := range words[1:] {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return "", nil, refuse("Write parameters as NAME=VALUE; a program stands behind --: fettle run -- "+strings.Join(words, " "), fmt.Sprintf("cannot read %q as a parameter of the action %q", w, words[0]))
+			return "", nil, refuse("Write parameters as NAME=VALUE. A program follows --: fettle run -- "+strings.Join(words, " "), fmt.Sprintf("cannot read %q as a parameter of the action %q", w, words[0]))
 		}
 		params[name] = value
 	}
@@ -36,7 +36,7 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 		return err
 	}
 	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.looks {
-		return refuse("Leave them out: the action says that itself", "cannot use --env, --dir, --user, --shell or --looks with an action")
+		return refuse("Omit them: the action defines them", "cannot use --env, --dir, --user, --shell or --looks with an action")
 	}
 	if b := builtin.ActionOf(name); b != nil {
 		cmd, err := builtinCall(*b, params, f)
@@ -147,7 +147,7 @@ func (cr *crowd) calls(f runningFlags, name string, params map[string]string) co
 // say what the action would do.
 func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, a lang.Action, real bool, err error) {
 	if s.app.Language.CallAction == nil {
-		return cmd, a, false, errors.New("cannot run actions: this fettle knows none")
+		return cmd, a, false, errors.New("cannot run actions: this binary was built without actions")
 	}
 	in.NeedSecrets = true
 	call, ds := s.app.Language.CallAction(in, name, params, f.dryRun)

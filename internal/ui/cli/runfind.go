@@ -47,7 +47,7 @@ func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared
 	if broken != nil {
 		return nil, nil, broken
 	}
-	return nil, nil, refuse("See what there is: fettle run --list\nA program stands behind --: fettle run -- "+name,
+	return nil, nil, refuse("List them: fettle run --list\nA program follows --: fettle run -- "+name,
 		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name, lang.Suggest(name, namesOf(all))))
 }
 
@@ -135,7 +135,7 @@ func (s *session) readSecrets(params []lang.Param, given map[string]string) erro
 			text, err = os.ReadFile(name)
 		}
 		if err != nil {
-			return withHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err), "Behind @ stands a file; @- is what is piped in")
+			return withHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err), "@FILE reads a file, and @- reads standard input")
 		}
 		given[p.Name] = strings.TrimSuffix(string(text), "\n")
 	}
@@ -161,15 +161,15 @@ func onAll(name string, found []lang.Declared, targets []string) error {
 			lacking = append(lacking, t)
 		case len(of[t]) > 1:
 			slices.Sort(of[t])
-			return refuse("Say which: fettle run "+strings.Join(of[t], " …, or fettle run ")+" …", fmt.Sprintf("cannot run %s on %s: several of its modules have an action of that name", name, t))
+			return refuse("Name the module: fettle run "+strings.Join(of[t], " …, or fettle run ")+" …", fmt.Sprintf("cannot run %s on %s: several of its modules have an action of that name", name, t))
 		}
 	}
 	if len(lacking) == 0 {
 		return nil
 	}
-	hint := "See who has what: fettle run --list"
+	hint := "List actions and their targets: fettle run --list"
 	if len(lacking) < len(targets) && len(lacking) <= fewTargets {
-		hint = "Leave them out with -t …,!" + strings.Join(lacking, ",!") + ", or give them the module"
+		hint = "Exclude them with -t …,!" + strings.Join(lacking, ",!") + ", or assign the module to them"
 	}
 	return refuse(hint, fmt.Sprintf("cannot run %s on %s: there is no such action there. %s", name, someNames(lacking), whereDeclared(found)))
 }

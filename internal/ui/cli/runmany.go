@@ -58,7 +58,7 @@ func (cr *crowd) command(ctx context.Context, names []string, json bool, of comm
 		}
 		cx, ok := x.(executor.Commander)
 		if !ok {
-			return failed(errors.New("cannot run commands there: it runs lists only"))
+			return failed(errors.New("cannot run commands there: it only accepts step lists"))
 		}
 		show, flush := lines.of(m.target)
 		res, err := cx.Command(ctx, cmd, m.runOptions(), show)

@@ -70,9 +70,9 @@ func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *
 func (s *session) legs(f runningFlags, src *source, c *foundCommand, params map[string]string) ([]leg, error) {
 	switch {
 	case s.reach.ssh != "":
-		return nil, refuse("Name its targets with -t, or leave that out", "cannot use --ssh with a command: it says itself where it runs")
+		return nil, refuse("Name its targets with -t, or omit --ssh", "cannot use --ssh with a command: the command defines where it runs")
 	case f.many.batch != "" || f.many.maxFailed != "":
-		return nil, refuse("Leave them out", "cannot use --batch or --max-failed with a command: its parts say that themselves")
+		return nil, refuse("Omit them", "cannot use --batch or --max-failed with a command: its parts define them")
 	}
 	parts, err := s.partsOf(src, c, params)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *session) legs(f runningFlags, src *source, c *foundCommand, params map[
 		out = append(out, l)
 	}
 	if !some {
-		return nil, refuse("See where they run: fettle run --dry-run "+c.Name+" …", fmt.Sprintf("cannot run %s on %s: none of its parts is for that", c.Name, strings.Join(s.words, ",")))
+		return nil, refuse("See where they run: fettle run --dry-run "+c.Name+" …", fmt.Sprintf("cannot run %s on %s: none of its parts selects these targets", c.Name, strings.Join(s.words, ",")))
 	}
 	return out, nil
 }
@@ -133,7 +133,7 @@ func (s *session) leg(f runningFlags, src *source, p lang.Part, narrow, hide []s
 	}
 	switch {
 	case len(p.Targets) == 0 && len(narrow) == 0:
-		return l, refuse("Say where: -t TARGET. To run something here alone, run its action: fettle run --list", "cannot tell where it runs: neither it nor you name targets")
+		return l, refuse("Name targets: -t TARGET. To run something on this machine only, run its action: fettle run --list", "cannot determine where it runs: neither the command nor -t names targets")
 	case len(p.Targets) == 0:
 		l.on = narrow
 	default:
@@ -183,7 +183,7 @@ func (s *session) legAction(f runningFlags, src *source, l *leg) error {
 func mayHide(a lang.Action, secret []string) error {
 	for _, p := range a.Params {
 		if slices.Contains(secret, p.Name) && !p.Secret {
-			return refuse(fmt.Sprintf("Write secret = true into the param %q of the action", p.Name), fmt.Sprintf("cannot hand a secret to the action %q: its parameter %q is shown", a.Name, p.Name))
+			return refuse(fmt.Sprintf("Set secret = true in the param %q of the action", p.Name), fmt.Sprintf("cannot pass a secret to the action %q: its parameter %q is not secret", a.Name, p.Name))
 		}
 	}
 	return nil
@@ -196,7 +196,7 @@ func (cr *crowd) parts(ctx context.Context, f runningFlags, name string, legs []
 	for i, l := range legs {
 		title := fmt.Sprintf("Part %d of %d, %s", i+1, len(legs), l.Name)
 		if len(l.on) == 0 {
-			cr.s.printf("%s: on none of these targets\n", title)
+			cr.s.printf("%s: on none of the selected targets\n", title)
 			continue
 		}
 		cr.s.printf("%s: %s\n", title, l.what())
@@ -210,7 +210,7 @@ func (cr *crowd) parts(ctx context.Context, f runningFlags, name string, legs []
 			ended = "it was interrupted"
 		}
 		if ended != "" {
-			ended = fmt.Sprintf("cannot go on with %s behind part %d of %d, %s: %s", name, i+1, len(legs), l.Name, ended)
+			ended = fmt.Sprintf("cannot continue with %s after part %d of %d, %s: %s", name, i+1, len(legs), l.Name, ended)
 			break
 		}
 	}

@@ -129,7 +129,7 @@ func writeBlobs(z *zip.Writer, list step.List, blobs map[string]kind.Blob) error
 	for _, d := range blobsOf(list) {
 		b, ok := blobs[d]
 		if !ok {
-			return fmt.Errorf("the content %s is not at hand", d)
+			return fmt.Errorf("the content %s is not available", d)
 		}
 		out, err := z.CreateHeader(&zip.FileHeader{Name: blobName(d), Method: zip.Store})
 		if err != nil {

@@ -34,7 +34,7 @@ type planFolder struct {
 func newPlanFolder(path, version string) (*planFolder, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return nil, refuse("Name a folder that is not there yet: -o DIR", fmt.Sprintf("cannot save the plans of many targets to %q: it exists", path))
+		return nil, refuse("Name a directory that does not exist yet: -o DIR", fmt.Sprintf("cannot save the plans of many targets to %q: it exists", path))
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(path), ".fettle-plans-*") // mode 0700
 	if err != nil {
@@ -85,9 +85,9 @@ func (s *session) planAndSave(c *cobra.Command, f planFlags) error {
 	if s.json || folder.saved == 0 {
 		return err
 	}
-	s.printf("\nSaved %s. To do exactly this: fettle apply %s\n", render.Count(folder.saved, "plan"), folder.path)
+	s.printf("\nSaved %s. To apply exactly these plans: fettle apply %s\n", render.Count(folder.saved, "plan"), folder.path)
 	if left > 0 {
-		s.printf("Without a plan there, and so left alone: %s\n", render.Count(left, "target"))
+		s.printf("Without a saved plan, and therefore unchanged: %s\n", render.Count(left, "target"))
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func planFiles(path string) ([]string, error) {
 	}
 	entries, err := os.ReadDir(path)
 	if err == nil && len(entries) == 0 {
-		err = errors.New("the folder is empty")
+		err = errors.New("the directory is empty")
 	}
 	if err != nil {
 		return nil, notSaved(path, err)
@@ -131,7 +131,7 @@ func planFiles(path string) ([]string, error) {
 	var files []string
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), savedSuffix) {
-			return nil, notSaved(path, fmt.Errorf("it has %q, which is no plan of a target", clip(e.Name())))
+			return nil, notSaved(path, fmt.Errorf("it contains %q, which is not the plan of a target", clip(e.Name())))
 		}
 		files = append(files, filepath.Join(path, e.Name()))
 	}
@@ -146,7 +146,7 @@ func (a *openedPlans) open(file string) error {
 	name := p.request.Target
 	if _, twice := a.plans[name]; twice || name == "" {
 		p.closing()
-		return notSaved(a.path, fmt.Errorf("%q is no plan of a target, or a second one of the same", clip(filepath.Base(file))))
+		return notSaved(a.path, fmt.Errorf("%q is not the plan of a target, or the second plan of the same target", clip(filepath.Base(file))))
 	}
 	a.plans[name] = p
 	return nil
@@ -171,7 +171,7 @@ func (a *openedPlans) words() []string {
 func (a *openedPlans) has(names []string) error {
 	for _, name := range names {
 		if _, ok := a.plans[name]; !ok {
-			return refuse("Plan for it: fettle plan -t "+name+" -o FILE\nOr leave it out: -t '…,!"+name+"'",
+			return refuse("Create a plan for it: fettle plan -t "+name+" -o FILE\nOr exclude it: -t '…,!"+name+"'",
 				fmt.Sprintf("cannot apply %q to %s: there is no plan for it", a.path, name))
 		}
 	}
@@ -220,7 +220,7 @@ func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string)
 
 // stale refuses a saved plan that would not come to what it says.
 func stale() error {
-	return fmt.Errorf("%w: this machine, or what is applied on it, has changed since", executor.ErrStale)
+	return fmt.Errorf("%w: this machine or its applied state has changed since", executor.ErrStale)
 }
 
 // unsaved are targets of which no plan could be made or saved.

@@ -33,7 +33,7 @@ uses the YAML language server, one line at the top of a file is enough:
 				part = schema.Part(a[0])
 			}
 			if !slices.Contains(schema.Parts(), part) {
-				return refuse("Say one of: repository, module, tests", fmt.Sprintf("there is no part %q of a repository", part))
+				return refuse("Name one of: repository, module, tests", fmt.Sprintf("there is no part %q of a repository", part))
 			}
 			return s.schema(c.Context(), part, c.Flags().Changed("chdir"))
 		},

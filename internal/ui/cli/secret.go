@@ -65,14 +65,14 @@ func (s *session) secretInit() error {
 		return err
 	}
 	if fileExists(filepath.Join(dir, vault.KeyFile)) {
-		return refuse("See who can open them: fettle secret list", "cannot begin: the repository keeps secrets already")
+		return refuse("See who can decrypt them: fettle secret list", "cannot set up secrets: the repository already contains secrets")
 	}
 	file := s.namedIdentity()
 	if file == "" {
 		file = here.PersonalIdentity(s.app.Env)
 	}
 	if file == "" {
-		return refuse("Name a file: --identity FILE", "cannot tell where your identity is to be: there is no HOME")
+		return refuse("Name a file: --identity FILE", "cannot create your identity: HOME is not set")
 	}
 	public, made, err := here.MakeIdentity(file)
 	if err != nil {
@@ -87,9 +87,9 @@ func (s *session) secretInit() error {
 		return err
 	}
 	if made {
-		s.printf("Made your identity %s. Keep a copy of it where nobody else has access: without it, or another recipient, the secrets are lost.\n", file)
+		s.printf("Created your identity %s. Keep a copy in a safe place: without it, or another recipient, the secrets are lost.\n", file)
 	}
-	return s.writeSecrets(dir, files, secretDoc{Done: "Secrets begin here, and " + rs[0].Name + " can open them.", Public: public})
+	return s.writeSecrets(dir, files, secretDoc{Done: "The repository can store secrets now, and " + rs[0].Name + " can decrypt them.", Public: public})
 }
 
 // personName is the login as a recipient's name.
@@ -126,19 +126,19 @@ access to the host. With FILE it uses a different file: for a user.`,
 func (s *session) secretIdentity(file, what string) error {
 	public, made, err := here.MakeIdentity(file)
 	if err != nil {
-		return withHint(err, "A host's identity is root's: sudo fettle secret identity — or name a file of your own")
+		return withHint(err, "The identity of a host belongs to root: sudo fettle secret identity — or name a file of your own")
 	}
 	name := s.personName()
 	if host, err := s.app.Hostname(); err == nil && what == "host" {
 		name, _, _ = strings.Cut(host, ".")
 	}
-	doc := secretDoc{Format: "fettle.secret/1", Done: "There is an identity in " + file + ".", Files: []string{}, Public: public}
+	doc := secretDoc{Format: "fettle.secret/1", Done: "There is already an identity in " + file + ".", Files: []string{}, Public: public}
 	if s.json {
 		return s.document(doc)
 	}
 	fmt.Fprintln(s.app.Stdout, public)
 	if made {
-		fmt.Fprintf(s.app.Stderr, "Made %s. Where the secrets can be opened, type:\n  fettle secret add-recipient %s %s %s\n", file, what, name, public)
+		fmt.Fprintf(s.app.Stderr, "Created %s. On a machine that can decrypt the secrets, run:\n  fettle secret add-recipient %s %s %s\n", file, what, name, public)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // main file, here or above.
 func (s *session) secretsDir() (string, error) {
 	if s.rev != "" {
-		return "", refuse("Leave --rev out", "cannot work on the secrets of a revision: they are files that you commit")
+		return "", refuse("Leave --rev out", "cannot change secrets of a revision: change the files, and commit them")
 	}
 	dir, err := filepath.Abs(s.dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *session) openSecrets() (*secretBox, error) {
 	b := &secretBox{dir: dir, tree: lang.FSTree(os.DirFS(dir))}
 	text, err := b.tree.ReadFile(vault.RecipientsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("Begin: fettle secret init", "cannot find any secrets: there is no "+vault.RecipientsFile)
+		return nil, refuse("Set them up: fettle secret init", "cannot find secrets: there is no "+vault.RecipientsFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", vault.RecipientsFile, err)
@@ -82,9 +82,9 @@ func opened(err error) error {
 	var closed *vault.NotOpenError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return withHint(errors.New("cannot open the secret: there is none of that name"), "See: fettle secret list")
+		return withHint(errors.New("cannot open the secret: it does not exist"), "List them: fettle secret list")
 	case errors.As(err, &closed):
-		return withHint(fmt.Errorf("cannot open it: %w", err), "Name the file of your private key: --identity FILE\nOr ask one of its recipients, whom this shows: fettle secret list")
+		return withHint(fmt.Errorf("cannot open it: %w", err), "Name the file of your private key: --identity FILE\nOr ask one of its recipients: fettle secret list")
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (s *session) writeSecrets(dir string, files map[string][]byte, doc secretDo
 		s.printf("Commit: git add %s && git commit\n", secret.Folder)
 	}
 	for _, name := range doc.Rotate {
-		s.printf("Give it a new value, since who is gone may have the old one: fettle secret set %s\n", name)
+		s.printf("Set a new value, because the removed recipient may know the old one: fettle secret set %s\n", name)
 	}
 	return nil
 }

@@ -52,23 +52,23 @@ func (s *session) secretInput(file string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	} else if s.app.Terminal.In {
-		fmt.Fprintln(s.app.Stderr, "Type or paste the value, then Ctrl-D on a line of its own. It is shown as you type; fettle secret edit does without.")
+		fmt.Fprintln(s.app.Stderr, "Type or paste the value, then press Ctrl-D on an empty line. The terminal shows the value; fettle secret edit does not.")
 	}
 	b, err := io.ReadAll(io.LimitReader(in, vault.Largest+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the value: %w", err)
 	case len(b) > vault.Largest:
-		return nil, errors.New("cannot keep the value: it has more than 1 MiB, and a secret has less; encrypt the data with a key that is the secret")
+		return nil, errors.New("cannot store the value: it is larger than 1 MiB. Encrypt the data with a key, and store the key as the secret")
 	case len(bytes.TrimSpace(b)) == 0:
-		return nil, refuse("Give it on standard input, or with --file FILE", "cannot keep the value: it is empty")
+		return nil, refuse("Pass it on standard input, or with --file FILE", "cannot store the value: it is empty")
 	}
 	return b, nil
 }
 
 func (s *session) secretSet(name string, content []byte) error {
 	if err := secret.CheckName(name); err != nil {
-		return fmt.Errorf("cannot keep the secret: %w", err)
+		return fmt.Errorf("cannot store the secret: %w", err)
 	}
 	b, err := s.openSecrets()
 	if err != nil {
@@ -80,9 +80,9 @@ func (s *session) secretSet(name string, content []byte) error {
 		return err
 	}
 	if n := len(bytes.TrimSpace(content)); n < secret.Shortest {
-		fmt.Fprintf(s.app.Stderr, "fettle: the value has %d bytes: so short a text is not taken out of what commands say.\n", n)
+		fmt.Fprintf(s.app.Stderr, "fettle: the value has only %d bytes, so it is not masked in the output of commands.\n", n)
 	}
-	return s.writeSecrets(b.dir, map[string][]byte{secret.PathOf(name): text}, secretDoc{Done: fmt.Sprintf("%s can be opened by %s.", name, whoOf(to))})
+	return s.writeSecrets(b.dir, map[string][]byte{secret.PathOf(name): text}, secretDoc{Done: fmt.Sprintf("%s can be decrypted by %s.", name, whoOf(to))})
 }
 
 func whoOf(rs vault.Recipients) string {
@@ -102,7 +102,7 @@ func newSecretShow(s *session) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
 			if s.json {
-				return refuse("Leave --json out", "cannot print a secret as a document: no document holds one")
+				return refuse("Leave --json out", "cannot print a secret as JSON")
 			}
 			b, err := s.openSecrets()
 			if err != nil {
@@ -157,7 +157,7 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 		s.printf("Nothing has changed.\n")
 		return nil
 	case len(bytes.TrimSpace(after)) == 0:
-		return errors.New("cannot keep the value: it is empty; the secret is as it was")
+		return errors.New("cannot store the value: it is empty; the secret is unchanged")
 	}
 	return s.secretSet(name, after)
 }
@@ -166,11 +166,11 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 func (s *session) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
 	dir, err := os.MkdirTemp(s.privateFolder(), "fettle-secret-*") // mode 0700
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a folder to edit in: %w", err)
+		return nil, fmt.Errorf("cannot create a directory to edit in: %w", err)
 	}
 	defer func() {
 		if rerr := os.RemoveAll(dir); rerr != nil {
-			err = errors.Join(err, fmt.Errorf("cannot remove %s, which has the secret in it; remove it yourself: %w", dir, rerr))
+			err = errors.Join(err, fmt.Errorf("cannot remove %s, which contains the secret; remove it yourself: %w", dir, rerr))
 		}
 	}()
 	file := filepath.Join(dir, name)
@@ -182,7 +182,7 @@ func (s *session) edited(ctx context.Context, name string, text []byte) (after [
 		return nil, err
 	}
 	if err := s.app.Interactive(ctx, append(argv, file)); err != nil {
-		return nil, fmt.Errorf("the editor failed, and the secret is as it was: %w", err)
+		return nil, fmt.Errorf("the editor failed, and the secret is unchanged: %w", err)
 	}
 	return os.ReadFile(file)
 }
@@ -197,7 +197,7 @@ func (s *session) editor() ([]string, error) {
 	}
 	argv, err := step.SplitWords(words)
 	if err != nil || len(argv) == 0 {
-		return nil, refuse("Set it to a program: EDITOR=nano", "cannot tell which editor is meant by $VISUAL or $EDITOR")
+		return nil, refuse("Set it to a program: EDITOR=nano", "cannot determine the editor from $VISUAL or $EDITOR")
 	}
 	return argv, nil
 }

@@ -74,12 +74,12 @@ func (s *session) showSecrets(doc secretListDoc) {
 	for _, e := range doc.Secrets {
 		closed := ""
 		if !e.Open {
-			closed = "   (not for the identity at hand)"
+			closed = "   (this identity cannot decrypt it)"
 		}
 		s.printf("%s  for %s%s\n", e.Name, strings.Join(e.For, ", "), closed)
 	}
 	if len(doc.Secrets) == 0 {
-		s.printf("There are no secrets yet. Make one: fettle secret set NAME\n")
+		s.printf("There are no secrets yet. Create one: fettle secret set NAME\n")
 	}
 	s.printf("\nRecipients:\n")
 	for _, r := range doc.Recipients {
@@ -103,7 +103,7 @@ the recipient can decrypt only secrets whose names match a pattern.`,
 		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient person kim \"$(cat kim.pub)\"",
 		Args:    args(3, 3),
 		RunE: func(_ *cobra.Command, a []string) error {
-			return s.secretRecipients(secretDoc{Done: a[1] + " can open them now."}, func(rs vault.Recipients) (vault.Recipients, error) {
+			return s.secretRecipients(secretDoc{Done: a[1] + " can decrypt them now."}, func(rs vault.Recipients) (vault.Recipients, error) {
 				return rs.With(vault.Recipient{Kind: a[0], Name: a[1], Key: a[2], Only: only})
 			})
 		},
@@ -122,7 +122,7 @@ change the listed secrets where they are used.`,
 		Example: "  fettle secret remove-recipient kim",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
-			doc := secretDoc{Done: a[0] + " can open what is kept from now on no more."}
+			doc := secretDoc{Done: a[0] + " can no longer decrypt new secret values."}
 			b, err := s.openSecrets()
 			if err != nil {
 				return err
@@ -175,7 +175,7 @@ have stored stays as it is.`,
 			if err != nil {
 				return err
 			}
-			return s.writeSecrets(b.dir, files, secretDoc{Done: "Every secret is encrypted anew."})
+			return s.writeSecrets(b.dir, files, secretDoc{Done: "All secrets are encrypted again."})
 		},
 	}
 	c.Flags().BoolVar(&key, "sealing-key", false, "create a new sealing key, too")

@@ -34,8 +34,8 @@ func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.
 		return err
 	}
 	if a := st.Armed; a != nil && st.Locked == "" && st.Unfinished == 0 && s.app.Now().Before(time.Unix(0, a.Deadline)) {
-		return refuse(fmt.Sprintf("Keep what it did: fettle confirm%s\nOr undo it: fettle rollback%s", s.there(), s.there()),
-			fmt.Sprintf("cannot apply: run %d waits until %s to be confirmed", a.Run, s.moment(a.Deadline)))
+		return refuse(fmt.Sprintf("Keep its changes: fettle confirm%s\nOr undo it: fettle rollback%s", s.there(), s.there()),
+			fmt.Sprintf("cannot apply: run %d waits for its confirmation until %s", a.Run, s.moment(a.Deadline)))
 	}
 	return s.settle(ctx, x, st, o)
 }
@@ -59,7 +59,7 @@ func (s *session) settle(ctx context.Context, x executor.Executor, st executor.C
 	o = executor.Options{User: o.User, From: o.From, Command: o.Command, Version: o.Version}
 	progress, show := s.progress()
 	if st.Locked == "" { // else nothing is settled: who works here is told of instead
-		s.printf("Settling an earlier run first:\n")
+		s.printf("Recovering an earlier run first:\n")
 	}
 	rep, err := x.Recover(ctx, o, show)
 	progress.Close()

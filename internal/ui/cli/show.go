@@ -71,7 +71,7 @@ func (s *session) runNumber(c *cobra.Command, x executor.Executor, a []string) (
 			return n, nil
 		}
 	}
-	return 0, refuse("See which there are: fettle log", fmt.Sprintf("cannot find run %q", a[0]))
+	return 0, refuse("List them: fettle log", fmt.Sprintf("cannot find run %q", a[0]))
 }
 
 func (s *session) showRun(shown executor.Shown) error {

@@ -113,7 +113,7 @@ func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, er
 
 func noMain(dir string) error {
 	err := fmt.Errorf("cannot find a repository: there is no %s in %q or above", strings.Join(lang.MainFiles(), ", "), dir)
-	return withHint(&noRepository{err}, "Name the repository's folder with -C DIR, or make a new one: fettle init DIR")
+	return withHint(&noRepository{err}, "Name the directory of the repository with -C DIR, or create one: fettle init DIR")
 }
 
 // readSource recalls a tree or reads it. The compiler is made ready only for one

@@ -104,7 +104,7 @@ func (s *session) showStatus(st executor.Status) {
 	if st.State.Run > 0 {
 		managed = addresses(len(st.State.Entries))
 		if !st.State.Complete {
-			managed += "; the list was not done to its end"
+			managed += "; the list was not completed"
 		}
 	}
 	s.style().Pairs(s.app.Stdout, []render.Pair{
@@ -162,9 +162,9 @@ func unfinishedText(st executor.Status) string {
 	case st.Unfinished == 0:
 		return ""
 	case st.Locked != "":
-		return fmt.Sprintf("run %d is under way", st.Unfinished)
+		return fmt.Sprintf("run %d is in progress", st.Unfinished)
 	}
-	return fmt.Sprintf("run %d did not end; the next run settles it, or type: fettle recover", st.Unfinished)
+	return fmt.Sprintf("run %d did not end; the next run recovers it, or run: fettle recover", st.Unfinished)
 }
 
 func (s *session) armedText(a *journal.Arming) string {

@@ -45,11 +45,11 @@ type stepFile struct {
 func (s *session) readSteps(path string) (*stepFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, withHint(fmt.Errorf("cannot read the step file: %w", err), "Name a file with one step a line")
+		return nil, withHint(fmt.Errorf("cannot read the step file: %w", err), "Name a file with one step per line")
 	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the folder of %q: %w", path, err)
+		return nil, fmt.Errorf("cannot open the directory of %q: %w", path, err)
 	}
 	list, ds := step.Parse(path, text)
 	folder := &folderSource{Folder: step.Folder{FS: root.FS()}, blobs: map[string]kind.Blob{}}

@@ -76,7 +76,7 @@ func (s *session) supportBundle(ctx context.Context, file string) error {
 	if err := b.save(file, s.app.Now().Unix()); err != nil {
 		return err
 	}
-	return s.done("support-bundle", 0, fmt.Sprintf("Wrote %s. Look through it before you hand it on: tar -xOzf %s | less", file, file))
+	return s.done("support-bundle", 0, fmt.Sprintf("Wrote %s. Review it before you share it: tar -xOzf %s | less", file, file))
 }
 
 // bundle gathers the files of a support bundle. What cannot be had is noted
@@ -176,7 +176,7 @@ func (b *bundle) machine(ctx context.Context, s *session) {
 func (b *bundle) save(file string, now int64) (err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return refuse("Name another: -o FILE", fmt.Sprintf("cannot write the bundle to %q: something is there", file))
+		return refuse("Name another: -o FILE", fmt.Sprintf("cannot write the bundle to %q: it already exists", file))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the bundle: %w", err)

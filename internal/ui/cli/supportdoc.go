@@ -19,31 +19,33 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-const supportReadme = `What is in here
-  version.json   the program, and how its compiler is limited on this machine
-  status.json    what is applied, and what waits
-  log.json       every run: when, who, how it ended
-  runs/N.json    the last runs: which addresses, which actions, which outcomes,
-                 and which aspects differed
-  journals.json  how many records of which kind each journal has
-  facts.json     what fettle observes of the machine: names, addresses, sizes
-  disk.txt       free space of the root and the state directory; inodes.txt: inodes
-  failed.txt     units that have failed
-  packages.txt   what dpkg says is half installed
-  missing.json   what could not be found out
+const supportReadme = `Files in this bundle
+    version.json   the version of fettle, and the limits of its compiler here
+    status.json    the applied state, and pending actions
+    log.json       every run: time, user, result
+    runs/N.json    the last runs: addresses, actions, results, and the aspects
+                   that differed
+    journals.json  the number of records of each kind in each journal
+    facts.json     facts of the machine: names, addresses, sizes
+    disk.txt       free space of the root and the state directory
+    inodes.txt     free inodes of both
+    failed.txt     failed units
+    packages.txt   packages that dpkg reports as half installed
+    missing.json   data that could not be collected
 
-What is left out
-  - contents of files, differences of contents, before-images, and their digests
-  - steps and lists, and with them commands, their arguments and environment
+Omitted data
+  - content of files, differences of content, before-images, and their digests
+  - steps and lists, and therefore commands, their arguments and environment
   - lines of accounts, password hashes, comments and homes of accounts
-  - values of settings; of what differed only mode, owner, group, type, version
-    and the state of units and packages are told
-  - what commands printed, texts of errors and notes: "fettle show RUN" has them
-  - the regions of edited files, and names of commands that are no plain words
-  - values of variables on the command line, reasons of a freeze
+  - values of settings; of a difference, the bundle contains only mode, owner,
+    group, type, version, and the state of units and packages
+  - output of commands, and texts of errors and notes: see "fettle show RUN"
+  - regions of edited files, and names of commands that contain special characters
+  - values of variables on the command line, and reasons of a freeze
   - subjects and authors of commits
 
-Look through it all the same: paths, host names, user names and addresses are in.
+Review the bundle before you share it: it contains paths, host names, user names
+and addresses.
 `
 
 type supportStatusDoc struct {

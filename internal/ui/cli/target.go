@@ -33,16 +33,16 @@ can still be undone: the next contact copies the binary again.`,
 
 func (s *session) forgetTarget(ctx context.Context) error {
 	if s.target == "" && s.reach.ssh == "" {
-		return refuse("Type: fettle target forget -t TARGET", "cannot forget a target: none is named")
+		return refuse("Run: fettle target forget -t TARGET", "cannot forget a target: none is named")
 	}
 	a, err := s.address(ctx, s.target)
 	switch {
 	case err != nil:
 		return err
 	case a.Host == "":
-		return refuse("See how targets are reached: docs/ssh.md", fmt.Sprintf("cannot forget %q: it is not reached over SSH", s.target))
+		return refuse("See how to reach targets: docs/ssh.md", fmt.Sprintf("cannot forget %q: it is not reached over SSH", s.target))
 	case s.app.Forget == nil:
-		return errors.New("cannot reach other machines: this fettle was built without SSH")
+		return errors.New("cannot reach other machines: this binary was built without SSH")
 	}
 	if err := s.app.Forget(ctx, a.Address, s.sshOptions()); err != nil {
 		return err
@@ -51,5 +51,5 @@ func (s *session) forgetTarget(ctx context.Context) error {
 	if state == "" {
 		state = "/var/lib/fettle"
 	}
-	return s.done("forget", 0, fmt.Sprintf("The program is gone from %s. What was done there, and the way back, stays in %s.", a, state))
+	return s.done("forget", 0, fmt.Sprintf("The binary was removed from %s. The history of the machine, and the data to undo its runs, remain in %s.", a, state))
 }

@@ -60,7 +60,7 @@ reads nothing from a machine. Exits with 1 if a test fails.`,
 
 func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
 	if f.update && s.rev != "" {
-		return refuse("Leave out --rev: what is written goes into the work tree", "cannot update the lists of a revision")
+		return refuse("Omit --rev: the lists are written to the work tree", "cannot update the lists of a revision")
 	}
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
@@ -188,9 +188,9 @@ func (s *session) showTests(doc testsDoc, verdicts []compile.Verdict, all int) e
 	}
 	switch {
 	case all == 0:
-		s.printf("The repository has no tests. They stand in modules/NAME/tests/*.hcl.\n")
+		s.printf("The repository has no tests. Write them in modules/NAME/tests/*.hcl.\n")
 	case len(doc.Tests) == 0:
-		return refuse("Name a part of a file or of a test's name, or nothing", "no test is called so")
+		return refuse("Use a part of the name of a file or of a test, or omit it", "no test has this name")
 	case err == nil:
 		s.printf("\n%s passed\n", render.Count(len(doc.Tests), "test"))
 	}

@@ -44,7 +44,7 @@ secret until it is used up.`,
 					return err
 				}
 				if len(set.Remove) > 0 {
-					return refuse("Write KEY=VALUE", "cannot make a token that removes labels")
+					return refuse("Write KEY=VALUE", "cannot create a token that removes labels")
 				}
 				r.Labels = set.Set
 			}
@@ -80,7 +80,7 @@ func (s *session) createToken(ctx context.Context, r document.TokenRequest) erro
 	if s.json {
 		return s.document(t)
 	}
-	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, until %s. This is the only time that it is shown:\n", t.Token.ID, lets(t.Token), s.moment(t.Token.Expires))
+	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, valid until %s. It is shown only once:\n", t.Token.ID, lets(t.Token), s.moment(t.Token.Expires))
 	s.printf("%s\n", t.Secret)
 	return nil
 }

@@ -82,7 +82,7 @@ func (m *member) wait(ctx context.Context, x executor.Executor, what string, arg
 	try := func(x executor.Executor) (bool, error) {
 		cx, ok := x.(executor.Commander)
 		if !ok {
-			return false, errors.New("it runs lists only")
+			return false, errors.New("it only accepts step lists")
 		}
 		left, _ := ctx.Deadline()
 		res, err := cx.Command(ctx, executor.Command{Action: "wait", Argv: [][]string{argv}, Timeout: max(time.Until(left), time.Millisecond), Looks: true}, m.runOptions(), nil)
@@ -103,7 +103,7 @@ func (m *member) wait(ctx context.Context, x executor.Executor, what string, arg
 		return ready()
 	}
 	if err == nil {
-		err = errors.New("it is not so yet")
+		err = errors.New("the condition is not met yet")
 	}
 	return failed(fmt.Errorf("cannot wait longer than %s for %s: %w", timeout, what, err))
 }

@@ -77,7 +77,7 @@ func waitsFor(h executor.Held) string {
 		return "waits: " + h.Waits
 	}
 	if len(h.Needs) == 0 {
-		return "comes after a state that waits for what a run gives"
+		return "depends on a state that waits for a value from a run"
 	}
 	names := make([]string, len(h.Needs))
 	for i, a := range h.Needs {

@@ -65,7 +65,7 @@ func (s *session) isHere(name string, all []lang.Target) bool {
 
 // noWay refuses a target that is not this machine and that nothing leads to.
 func noWay(target string) error {
-	return refuse("Say how, in the target or in a target_group: ssh {}\nIf it is this machine: --root /", fmt.Sprintf("cannot reach %s: the repository does not say how", target))
+	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this machine: --root /", fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
 }
 
 // errUnknownTarget marks the name of a target that nothing knows.
@@ -74,7 +74,7 @@ var errUnknownTarget = errors.New("there is no such target")
 // unknownTarget refuses a name that is not among those of all targets.
 func unknownTarget(name string, all []string) error {
 	err := fmt.Errorf("there is no target %q.%s", name, lang.Suggest(name, all))
-	return withHint(&noTarget{err}, "See which targets there are: fettle validate")
+	return withHint(&noTarget{err}, "List the targets: fettle validate")
 }
 
 // noTarget is errUnknownTarget with the name, and with names that are near.

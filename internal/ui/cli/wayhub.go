@@ -69,7 +69,7 @@ func (s *session) withoutHub(src *source, err error) bool {
 		return false
 	}
 	s.fleet.told.Do(func() {
-		fmt.Fprintf(s.app.Stderr, "Machines of the fleet are left out: %s.\n", render.Escape(err.Error()))
+		fmt.Fprintf(s.app.Stderr, "Enrolled targets are omitted: %s.\n", render.Escape(err.Error()))
 	})
 	return true
 }
@@ -95,7 +95,7 @@ func (s *session) standsHere(src *source) bool {
 // changes nothing.
 func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	if s.root != "/" || s.state != "" {
-		return nil, refuse("Leave --root and --state out", fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent says where it works", name))
+		return nil, refuse("Leave --root and --state out", fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent uses its own directories", name))
 	}
 	hub, changes, err := s.asHub(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 		return nil, &unreached{fmt.Errorf("cannot reach %s through the hub: %w", name, err)}
 	}
 	if v := x.Hello().Version; v != s.app.Version {
-		fmt.Fprintf(s.app.Stderr, "The agent of %s is fettle %s and this is %s: what only one of them knows is refused.\n", render.Escape(name), render.Escape(v), s.app.Version)
+		fmt.Fprintf(s.app.Stderr, "The agent of %s runs fettle %s, and this is fettle %s. Features that only one of the two versions has are refused.\n", render.Escape(name), render.Escape(v), s.app.Version)
 	}
 	return x, nil
 }
@@ -120,9 +120,9 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 func hubRefused(name string, err error) error {
 	switch {
 	case client.Away(err):
-		return &unreached{refuse("See when it was last heard of: fettle target show "+name+"\nWhere the repository says how: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
+		return &unreached{refuse("See its last contact: fettle target show "+name+"\nIf the repository declares SSH for it: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
 	case client.Missing(err):
-		return &unreached{refuse("See which there are: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
+		return &unreached{refuse("List them: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
 	case !client.Refused(err):
 		return &unreached{err}
 	}

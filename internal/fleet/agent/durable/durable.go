@@ -47,11 +47,11 @@ func Open(files host.FS, dir string) (*Dir, error) {
 	d := &Dir{files: files, dir: dir}
 	for _, p := range []string{dir, d.outbox()} {
 		if err := files.Mkdir(p, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("cannot make the agent's folder: %w", err)
+			return nil, fmt.Errorf("cannot create the directory of the agent: %w", err)
 		}
 	}
 	if err := errors.Join(files.SyncDir(dir), files.SyncDir(path.Dir(dir))); err != nil {
-		return nil, fmt.Errorf("cannot make the agent's folder: %w", err)
+		return nil, fmt.Errorf("cannot create the directory of the agent: %w", err)
 	}
 	return d, d.scan(true)
 }

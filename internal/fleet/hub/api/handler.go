@@ -208,7 +208,7 @@ func (c *call) read() error {
 	for name, values := range c.query {
 		i := slices.IndexFunc(c.route.Query, func(p Parameter) bool { return p.Name == name })
 		if i < 0 || len(values) > 1 && !c.route.Query[i].Many {
-			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot take %q, or not so often", name), "See what there is: GET /v1/openapi.json")
+			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot take %q, or not so often", name), "List them: GET /v1/openapi.json")
 		}
 	}
 	body := http.MaxBytesReader(c.w, c.r.Body, MaxBody)

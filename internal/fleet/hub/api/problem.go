@@ -27,7 +27,7 @@ func problemOf(err error) document.Problem {
 		hint   string
 	}{
 		{view.ErrSelection, http.StatusBadRequest, "What was asked for is wrong", "See what can be selected: fettle docs targets"},
-		{fleet.ErrNotFound, http.StatusNotFound, "It is not there", "See what there is: fettle target list, fettle module list --fleet"},
+		{fleet.ErrNotFound, http.StatusNotFound, "It is not there", "List them: fettle target list, fettle module list --fleet"},
 		{fleet.ErrConflict, http.StatusConflict, "Somebody else was faster", "Look at what it is now, and try again"},
 		{fleet.ErrDenied, http.StatusForbidden, "Not allowed", "Ask somebody with the right admin for it"},
 		{fleet.ErrOffline, http.StatusServiceUnavailable, "The target is away", "Try again when it is back; requests are kept for it"},

@@ -17,7 +17,7 @@ func (c *call) setProgram() (any, error) {
 		return nil, &Refusal{http.StatusBadRequest, err.Error(), "See: fettle hub upgrade --help"}
 	}
 	if len(r.Select) == 0 {
-		return nil, &Refusal{http.StatusBadRequest, "cannot upgrade agents when none is selected", "Begin with some: -t label:canary=yes. All are: -t '*'"}
+		return nil, &Refusal{http.StatusBadRequest, "cannot upgrade agents: none is selected", "Start with a few: -t label:canary=yes. For all agents: -t '*'"}
 	}
 	ids, err := c.active(r.Select, "upgrade")
 	if err != nil {

@@ -21,7 +21,7 @@ func checkDo(r document.DoRequest) error {
 	case !slices.Contains(kinds, r.What):
 		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify, report and run"}
 	case len(r.Select) == 0:
-		return &Refusal{http.StatusBadRequest, "cannot ask agents when none is selected", "For all of them say: -t '*'"}
+		return &Refusal{http.StatusBadRequest, "cannot send a request: no agent is selected", "For all of them say: -t '*'"}
 	case r.Expires < 0 || time.Duration(r.Expires) > longestRequest:
 		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot keep a request for %s", time.Duration(r.Expires)), "Leave it out for a week, or give up to 90 days"}
 	}
