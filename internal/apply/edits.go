@@ -53,11 +53,20 @@ func (r *run) forTarget(s step.Step, now image.Image) image.Image {
 	return image.Image{Region: &one}
 }
 
-// asFoundFirst adds to a value that becomes absent what was found before this step's
-// address set it, so that the mappings which were made for it go along, and a file which is
-// the same again gets its time back.
+// asFoundFirst adds to a region the image that was found before this step's address changed
+// it. A file that is the same again gets its time back. A value that becomes absent takes along
+// the mappings that were made for it.
 func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
-	if s.Verb != step.Edit || to.Region == nil || to.Region.Present {
+	if s.Verb != step.Edit || to.Region == nil {
+		return to
+	}
+	first := r.foundFirst(s)
+	if to.Region.Present && first != nil {
+		one := *to.Region
+		one.Was = append(slices.Clone(one.Was), first.Was...)
+		return image.Image{Region: &one}
+	}
+	if to.Region.Present {
 		return to
 	}
 	if to.Region.FileAbsent && r.dressed(s.Path()) {
@@ -65,7 +74,7 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 		one.FileAbsent = false
 		to = image.Image{Region: &one}
 	}
-	if first := r.foundFirst(s); first != nil && !first.Present {
+	if first != nil && !first.Present {
 		one := *to.Region
 		one.Source, one.Was = first.Source, first.Was
 		return image.Image{Region: &one}

@@ -254,14 +254,35 @@ func (r *run) content(digest string) error {
 	return fmt.Errorf("cannot find the content %s: it is neither in the repository nor kept on this host", digest)
 }
 
-// unchanged marks a change that turned out to have nothing to do.
+// unchanged marks a change that turned out to have nothing to do. If another change of this run
+// made its path so, the path is not as it was before the run, and its actions run.
 func (r *run) unchanged(i int) error {
 	if err := r.found(i, r.fx[i].from); err != nil {
 		return err
 	}
+	if r.doneByAnother(i) {
+		if err := r.log(r.settled(i)...); err != nil {
+			return err
+		}
+	}
 	r.m.Set(i, Done)
 	r.event("done", i, "already as wanted")
 	return nil
+}
+
+// doneByAnother tells whether a planned change of a path is already made, since this run
+// changed the path through another address.
+func (r *run) doneByAnother(i int) bool {
+	c, to := r.plan.Changes[i], r.fx[i].to
+	if c.Addr.Kind() != addr.KindFile || !c.Action.Mutates() || c.From == nil || c.From.Same(to) {
+		return false
+	}
+	for k := range r.fx[:i] {
+		if r.plan.Changes[k].Addr.Path() == c.Addr.Path() && r.fx[k].changed {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnitFile tells whether systemd reads the path when it reloads.

@@ -273,15 +273,20 @@ func (m *maker) others() {
 // that is no directory, or restored with everything below it.
 func (m *maker) swallowed(p string) bool {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
-		if f, ok := m.in.Goal.Found[d]; ok && (f.Type != image.Directory || f.Tree != "") {
+		stays := m.in.Foreign[d] != "" // the directory, for the files of others in it
+		if f, ok := m.in.Goal.Found[d]; ok && (f.Type != image.Directory && !(f.Type == image.Absent && stays) || f.Tree != "") {
 			return true // restored with it, or gone with it
 		}
 	}
 	return false
 }
 
-// restore puts a path that fettle does not manage back to an image.
+// restore puts a path that fettle does not manage back to an image. A directory that becomes
+// absent stays if others have files in it.
 func (m *maker) restore(p string, to image.File, why string) {
+	if to.Type == image.Absent && m.in.Foreign[p] != "" {
+		return
+	}
 	a := addr.File(p)
 	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Found: true}
 	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.String()

@@ -59,7 +59,7 @@ type Input struct {
 	Missing func(need addr.Addr) bool
 	// Repair false reports drift instead of repairing it.
 	Repair bool
-	// Foreign contains directories that the plan may replace by a file. The value is the first
+	// Foreign contains directories that the plan may remove or replace. The value is the first
 	// path in the directory that fettle did not create, relative to the directory.
 	Foreign map[string]string
 	// Goal is set for a rollback.

@@ -105,3 +105,18 @@ func TestRemovalKeepsFilesOfOthers(t *testing.T) {
 	w.applies("", nil)
 	w.holds("/t/d/f", "\nbefore")
 }
+
+// TestRollbackLeavesAnAdoptedLine: runs only adopt a line, and others remove it. No run changed
+// the file, so a rollback does not add the line.
+func TestRollbackLeavesAnAdoptedLine(t *testing.T) {
+	w := newWorld(t)
+	w.mkdirs("/t")
+	w.write("/t/lines", "a\nb\n")
+	const line = "EDIT /t/lines line=b\n"
+	w.applies(line+beside, nil)
+	w.applies("COPY 2 /t/x\n", nil)
+	w.applies(line+"COPY 2 /t/x\n", nil)
+	w.write("/t/lines", "theirs\n")
+	w.back(1, false, "")
+	w.holds("/t/lines", "\ntheirs")
+}

@@ -81,12 +81,12 @@ func (m *made) each(at, tree string, do func(at string, f image.File)) {
 // isBelow reports whether a path is in a directory, at any depth.
 func isBelow(at, dir string) bool { return strings.HasPrefix(at, dir+"/") }
 
-// foreign returns, for each directory that a plan may replace by a file, the first path in it
-// that fettle did not create. images are the restored images by path.
+// foreign returns, for each directory that a plan may remove or replace by a file, the first path
+// in it that fettle did not create. images are the restored images by path.
 func (x *Executor) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, madeIn func(top string) map[string]bool) map[string]string {
 	out := map[string]string{}
 	for at, f := range images {
-		if f.Type == image.Directory || f.Type == image.Absent || !x.isDir(at) {
+		if f.Type == image.Directory || !x.isDir(at) {
 			continue
 		}
 		ours := madeIn(at)

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -60,6 +59,11 @@ func (p *past) move(rec journal.Record, did plan.Action) {
 		was = *rec.To.File
 	}
 	p.add(rec.Path, was, k == addr.KindFile)
+	if tree := rec.To.File.Tree; tree != "" && rec.From.File.Type != image.Directory {
+		for _, in := range slices.Backward(p.kept(tree)) { // a directory after its content
+			p.add(path.Join(rec.Path, in.Rel), image.File{Type: image.Absent}, true)
+		}
+	}
 }
 
 // returned tells whether a path becomes just what was found at it. One in a kept
@@ -202,79 +206,6 @@ func (p *past) differs(top string, below map[string]image.File) bool {
 		}
 	}
 	return false
-}
-
-// history reads what the runs after one found: images of addresses, and paths.
-// Before the first run the origins tell everything, also when journals are gone.
-func (x *Executor) history(after, last int) (map[addr.Addr]image.Image, *past, error) {
-	before, p := map[addr.Addr]image.Image{}, newPast(x.kept)
-	if after == 0 {
-		return before, p, nil
-	}
-	for run := after + 1; run <= last; run++ {
-		recs, err := x.store.Read(run)
-		if err != nil {
-			return nil, nil, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
-		}
-		if n := len(recs); n > 0 && recs[n-1].Kind == journal.Undone {
-			continue
-		}
-		did, err := x.actions(recs)
-		if err != nil {
-			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
-		}
-		visible := shown(recs)
-		for i, rec := range recs {
-			if rec.Kind != journal.Move || visible(i) {
-				p.move(rec, did(rec.Change))
-			}
-			if !tellsBefore(rec) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()] {
-				continue // a part of a file that was another one before
-			}
-			first, ok := before[rec.Addr]
-			switch {
-			case !ok && did(rec.Change) == plan.Repair && ownsPart(rec.Addr) && rec.To != nil:
-				first = *rec.To
-			case !ok:
-				first = *rec.From
-			}
-			before[rec.Addr] = withHome(first, *rec.From)
-		}
-	}
-	return before, p, nil
-}
-
-// ownsPart reports whether an address is a part of the file at a path.
-func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
-
-// actions tells what a run did with each change of its plan.
-func (x *Executor) actions(recs []journal.Record) (func(change int) plan.Action, error) {
-	none := func(int) plan.Action { return "" }
-	if len(recs) == 0 || recs[0].Header == nil || !slices.ContainsFunc(recs, tellsPath) {
-		return none, nil
-	}
-	text, err := x.store.ReadObject(recs[0].Header.Plan)
-	if err != nil {
-		return none, err
-	}
-	var p struct {
-		Changes []struct {
-			Action plan.Action `json:"action"`
-		} `json:"changes"`
-	}
-	if err := journal.Unmarshal(text, &p); err != nil {
-		return none, err
-	}
-	return func(i int) plan.Action {
-		if i < 0 || i >= len(p.Changes) {
-			return ""
-		}
-		return p.Changes[i].Action
-	}, nil
-}
-
-func tellsPath(rec journal.Record) bool {
-	return rec.Kind == journal.Move || rec.Kind == journal.Intent
 }
 
 // kept lists a stored tree. An unreadable tree is reported when it is restored.

@@ -186,7 +186,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	if err != nil {
 		return nil, g, err
 	}
-	before, past, err := x.history(r.To, g.now.Run)
+	before, past, err := x.history(g.then, g.now.Run)
 	if err != nil {
 		return nil, g, err
 	}

@@ -1,0 +1,119 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// history reads what the runs after a goal found: images of addresses, and paths.
+// Before the first run the origins tell everything, also when journals are gone.
+func (x *Executor) history(goal journal.State, last int) (map[addr.Addr]image.Image, *past, error) {
+	before, p := befores{}, newPast(x.kept)
+	if goal.Run == 0 {
+		return before, p, nil
+	}
+	adopted, managed := befores{}, managedIn(goal)
+	for run := goal.Run + 1; run <= last; run++ {
+		recs, err := x.store.Read(run)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
+		}
+		if n := len(recs); n > 0 && recs[n-1].Kind == journal.Undone {
+			continue
+		}
+		did, err := x.actions(recs)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
+		}
+		visible := shown(recs)
+		for i, rec := range recs {
+			action := did(rec.Change)
+			if action == plan.Repair && !managed[rec.Addr] {
+				action = plan.Update // the applied state is newer than the goal
+			}
+			if rec.Kind != journal.Move || visible(i) {
+				p.move(rec, action)
+			}
+			switch {
+			case !tellsBefore(rec) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()]:
+				// a part of a file that was another one before
+			case rec.Kind == journal.Adopted && ownsPart(rec.Addr):
+				adopted.add(rec.Addr, *rec.From, *rec.From)
+			default:
+				before.add(rec.Addr, adopted.or(rec, action), *rec.From)
+			}
+		}
+	}
+	return before, p, nil
+}
+
+// befores are the first images that runs found, by address.
+type befores map[addr.Addr]image.Image
+
+// add adds an image that a run found, if no earlier run found one.
+func (b befores) add(a addr.Addr, first, found image.Image) {
+	if known, ok := b[a]; ok {
+		first = known
+	}
+	b[a] = withHome(first, found)
+}
+
+// or returns the adopted image of the part of a file that a run changes. If it was not adopted, the
+// result is the image that the run found, or for a repair the image that it restored. An adopted
+// part that no run changes has no image before.
+func (b befores) or(rec journal.Record, action plan.Action) image.Image {
+	if known, ok := b[rec.Addr]; ok {
+		return known
+	}
+	if action == plan.Repair && ownsPart(rec.Addr) && rec.To != nil {
+		return *rec.To
+	}
+	return *rec.From
+}
+
+// managedIn returns the addresses that a state manages.
+func managedIn(st journal.State) map[addr.Addr]bool {
+	out := make(map[addr.Addr]bool, len(st.Entries))
+	for _, e := range st.Entries {
+		out[e.Addr] = true
+	}
+	return out
+}
+
+// ownsPart reports whether an address is a part of the file at a path.
+func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
+
+// actions tells what a run did with each change of its plan.
+func (x *Executor) actions(recs []journal.Record) (func(change int) plan.Action, error) {
+	none := func(int) plan.Action { return "" }
+	if len(recs) == 0 || recs[0].Header == nil || !slices.ContainsFunc(recs, tellsPath) {
+		return none, nil
+	}
+	text, err := x.store.ReadObject(recs[0].Header.Plan)
+	if err != nil {
+		return none, err
+	}
+	var p struct {
+		Changes []struct {
+			Action plan.Action `json:"action"`
+		} `json:"changes"`
+	}
+	if err := journal.Unmarshal(text, &p); err != nil {
+		return none, err
+	}
+	return func(i int) plan.Action {
+		if i < 0 || i >= len(p.Changes) {
+			return ""
+		}
+		return p.Changes[i].Action
+	}, nil
+}
+
+func tellsPath(rec journal.Record) bool {
+	return rec.Kind == journal.Move || rec.Kind == journal.Intent
+}
