@@ -90,11 +90,12 @@ mutants:
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 90 internal/journal
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 $(guards)
+	go run ./test/mutants -floor 94 internal/verb/pkg
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 -tests internal/plan,internal/apply,internal/executor/local internal/plan
 
 # What decides whom a fleet believes and what a host may lose.
 guards = internal/fleet/access internal/fleet/pki internal/fleet/assign internal/fleet/agent/machine \
-	internal/fleet/content internal/fleet/hub/api internal/verb/pkg
+	internal/fleet/content internal/fleet/hub/api
 
 # As root on Debian it installs cfengine3, puppet and ansible-core when they are
 # missing. Some ten minutes; a part: make bench BENCHFLAGS="-works repair -tools 'limit|one tree'"
