@@ -1,0 +1,179 @@
+package content
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+func emptyStore(t *testing.T, limit int64) *Store {
+	t.Helper()
+	s, err := OpenStore(mem.NewFS(mem.Options{}), "/content", limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func named(digit string, size int64) fleet.Bundle {
+	return fleet.Bundle{Digest: "sha256:" + strings.Repeat(digit, 64), Size: size}
+}
+
+// TestRoomForContent: which sizes a store takes, and that a longer or an older beginning gives way.
+func TestRoomForContent(t *testing.T) {
+	for size, good := range map[int64]bool{-1: false, 0: true, 100: true, 101: false, MaxBundle + 1: false} {
+		s := emptyStore(t, 100)
+		p, err := s.Begin(named("a", size))
+		if (err == nil) != good || errors.Is(err, ErrFull) != (size == 101) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		if good && (s.Used() != size || p.Close() != nil) {
+			t.Errorf("%d bytes: %d are reserved", size, s.Used())
+		}
+	}
+	if s := emptyStore(t, 2*MaxBundle); s != nil {
+		if _, err := s.Begin(named("a", MaxBundle)); err != nil {
+			t.Errorf("the largest bundle: %v", err)
+		}
+	}
+	s := emptyStore(t, 100)
+	begin := func(b fleet.Bundle, text string) *Partial {
+		t.Helper()
+		p, err := s.Begin(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := begin(named("a", 50), "0123456789")
+	if _, err := s.Begin(named("a", 50)); !errors.Is(err, ErrBusy) {
+		t.Errorf("a second writer: %v", err)
+	}
+	if _, err := p.Write(make([]byte, 41)); !errors.Is(err, ErrWrong) || p.Offset() != 10 {
+		t.Errorf("more than was named: %v, %d", err, p.Offset())
+	}
+	if err := p.Close(); err != nil || s.Used() != 10 {
+		t.Errorf("%d bytes of a beginning, %v", s.Used(), err)
+	}
+	if p = begin(named("a", 10), ""); p.Offset() != 10 {
+		t.Errorf("it goes on at %d", p.Offset())
+	}
+	if err := errors.Join(p.Restart(), p.Close()); err != nil || s.Used() != 0 {
+		t.Errorf("%d bytes, %v", s.Used(), err)
+	}
+	if err := begin(named("a", 50), "0123456789").Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p = begin(named("a", 9), ""); p.Offset() != 0 || p.Close() != nil {
+		t.Errorf("a beginning that is longer than all counts: %d", p.Offset())
+	}
+	for _, digit := range "0123456789abcdef" {
+		if err := begin(named(string(digit), 2), "x").Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.partial) != maxPartial {
+		t.Errorf("%d beginnings", len(s.partial))
+	}
+	if err := begin(fleet.Bundle{Digest: "sha256:" + strings.Repeat("0", 63) + "1", Size: 2}, "x").Close(); err != nil || len(s.partial) > maxPartial {
+		t.Errorf("%d beginnings, %v", len(s.partial), err)
+	}
+	if err := s.Remove(fleet.Bundle{Digest: "../x"}); err == nil {
+		t.Error("a path is removed")
+	}
+}
+
+// TestSmallAnswers: content that is too large, or does not compress well, is left to HTTPS.
+func TestSmallAnswers(t *testing.T) {
+	s := &Server{Store: emptyStore(t, 0)}
+	add := func(text string) string {
+		t.Helper()
+		b, err := s.Store.Add(func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.Digest
+	}
+	for size, good := range map[int]bool{0: true, 1: true, MaxAsked: true, MaxAsked + 1: false} {
+		b, err := s.Answer(add(strings.Repeat("a", size)))
+		if good != (err == nil) || good != (b != nil) || err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("%d bytes: %d, %v", size, len(b), err)
+		}
+	}
+	if _, err := s.Answer(named("a", 1).Digest); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestHookOfNoSource: without a name after the path, no secret is asked for.
+func TestHookOfNoSource(t *testing.T) {
+	for _, path := range []string{HookPath, "/v1/other/site", "/"} {
+		asked := false
+		h := Hooks{Secret: func(string) []byte { asked = true; return []byte("s") }, Poke: func(string) { t.Error("a source is poked") }}
+		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r.Header.Set("X-Gitlab-Token", "s")
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusForbidden || asked {
+			t.Errorf("%s: %d, a secret is asked for: %t", path, w.Code, asked)
+		}
+	}
+}
+
+// TestSilentBasesComeLast, and those in one state stay in their order.
+func TestSilentBasesComeLast(t *testing.T) {
+	var s silentBases
+	for _, base := range []string{"b", "d"} {
+		s.note(base, true)
+	}
+	if got := s.last([]string{"a", "b", "c", "d", "e"}); !slices.Equal(got, []string{"a", "c", "e", "b", "d"}) || !s.is("b") || s.is("a") {
+		t.Errorf("%v", got)
+	}
+	s.note("b", false)
+	if got := s.last([]string{"d", "b", "a"}); !slices.Equal(got, []string{"b", "a", "d"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestSourcesAreSetAgain: other refs make a source due, each ref counts once, and a source that is gone is forgotten.
+func TestSourcesAreSetAgain(t *testing.T) {
+	s := &Sources{Dir: t.TempDir()}
+	set := func(list ...Source) {
+		t.Helper()
+		if err := s.Set(list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	site := func(refs ...string) Source {
+		return Source{Name: "site", URL: "file:///srv/site", Refs: refs, Every: time.Hour}
+	}
+	set(site("b", "a", "b"), Source{Name: "other", URL: "file:///srv/other"})
+	if got := s.sources["site"].Refs; !slices.Equal(got, []string{"a", "b"}) || s.sources["other"].Every != time.Minute {
+		t.Errorf("%v", got)
+	}
+	far := time.Now().Add(time.Hour)
+	for _, f := range s.follow.sources {
+		f.at = far
+	}
+	s.refs["other"] = map[string]fleet.Revision{"x": {}}
+	set(site("a", "b"))
+	if !s.follow.sources["site"].at.Equal(far) {
+		t.Error("the same refs make it due")
+	}
+	if _, known := s.refs["other"]; known || s.follow.sources["other"] != nil || s.follow.sources["site"] == nil {
+		t.Error("the wrong source is forgotten")
+	}
+	if set(site("a")); !s.follow.sources["site"].at.Before(far) {
+		t.Error("other refs do not make it due")
+	}
+}
