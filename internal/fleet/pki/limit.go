@@ -32,10 +32,7 @@ func network(a netip.Addr) string {
 	if a.Is4() {
 		bits = 32
 	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return ""
-	}
+	p, _ := a.Prefix(bits) // an address has that many bits
 	return p.String()
 }
 

@@ -1,0 +1,103 @@
+package pki
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+var errShelf = errors.New("the store does not answer")
+
+// locked is a store that cannot be read.
+type locked struct{ shelf }
+
+func (locked) Get(context.Context, string) (fleet.Entry, error) { return fleet.Entry{}, errShelf }
+
+// TestStoreThatCannotBeRead: an unknown state is an error of the store. It never means that something is missing,
+// and it is no refusal.
+func TestStoreThatCannotBeRead(t *testing.T) {
+	r, _ := newRegistrar(t)
+	r.Tokens, r.Targets = locked{}, locked{}
+	for what, err := range map[string]error{
+		"a standing":   func() error { _, err := r.Stand(t.Context(), "x", fleet.Retired, "ada", ""); return err }(),
+		"a withdrawal": r.WithdrawToken(t.Context(), "x", "ada"),
+		"a token":      func() error { _, err := r.token(t.Context(), "x"); return err }(),
+		"a name":       r.free(t.Context(), "web1", holder{"x", 0}, rulesNow),
+	} {
+		if _, refused := errors.AsType[*Refusal](err); !errors.Is(err, errShelf) || errors.Is(err, fleet.ErrNotFound) || refused {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestNoCertificateForABadEntry: a target whose entry has no valid name gets no certificate, and none is remembered.
+func TestNoCertificateForABadEntry(t *testing.T) {
+	r, a := newRegistrar(t)
+	key, err := newP256()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := TargetIDOf(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, good := range map[string]bool{"web1": true, "": false, "a b": false} {
+		target := fleet.Target{ID: id, Name: name, Standing: fleet.Active}
+		r.Targets = shelf{}
+		if err := store(t.Context(), r.Targets, string(id), target, 0); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := r.answer(t.Context(), entry[fleet.Target]{target, 1}, key.Public(), Noted{})
+		kept, lerr := load[fleet.Target](t.Context(), r.Targets, string(id))
+		if (err == nil) != good || lerr != nil || len(kept.value.Serials) == 1 != good || (answer.Certificates == "") == good {
+			t.Errorf("%q: %+v, %v, %v", name, kept.value, err, lerr)
+		}
+		if !good {
+			continue
+		}
+		other, err := newP256()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := identityOf(answer, key); err != nil {
+			t.Error(err)
+		}
+		if _, err := identityOf(answer, other); err == nil {
+			t.Error("an identity of another key is taken")
+		}
+	}
+	if c, err := a.sign(issuerTemplate("acme"), Name{"acme", HubKind, "A"}, key.Public(), rulesNow); err == nil || c != nil {
+		t.Error("a certificate for no name is made")
+	}
+}
+
+// TestAuthorityWithoutACertificate: a key alone is no fleet CA, and a caller can tell that a file is missing.
+func TestAuthorityWithoutACertificate(t *testing.T) {
+	files := mem.NewFS(mem.Options{})
+	if _, err := NewAuthority(files, "/a", "acme", rulesNow); err != nil {
+		t.Fatal(err)
+	}
+	if err := files.Remove("/a/" + authorityFile); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := OpenAuthority(files, "/a"); !errors.Is(err, fs.ErrNotExist) || a != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAllAddressesAreGuilty: if no address can be forgotten, all are.
+func TestAllAddressesAreGuilty(t *testing.T) {
+	full := buckets{}
+	for i := range 10_000 {
+		full.take(fmt.Sprint(i), time.Hour, rulesNow)
+	}
+	if full.take("one more", time.Hour, rulesNow); len(full) != 1 {
+		t.Errorf("%d addresses", len(full))
+	}
+}
