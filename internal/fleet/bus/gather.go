@@ -63,9 +63,26 @@ func (g *Gather) Append(ctx context.Context, records [][]byte) (uint64, error) {
 		return 0, fmt.Errorf("cannot append %d bytes at once: %d are the most", p.bytes, MaxBatch)
 	}
 	g.enqueue(p)
+	return p.wait(ctx)
+}
+
+// wait waits for the answer. Others may be first, so a caller with WithSilence does not wait longer
+// than that.
+func (p *parcel) wait(ctx context.Context) (uint64, error) {
+	var late <-chan time.Time
+	silence, began := silenceOf(ctx), time.Now()
+	if silence != nil {
+		late = time.After(silence.left())
+	}
 	select {
 	case <-p.done:
+		if unanswered(p.err) {
+			silence.add(time.Since(began))
+		}
 		return p.seq, p.err
+	case <-late:
+		silence.add(time.Since(began))
+		return 0, noAnswer{context.DeadlineExceeded}
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,6 +20,9 @@ const (
 	storeWait = 100 * time.Millisecond // between two
 	// stillWriting is the server's error about a write that it has and has not finished.
 	stillWriting jetstream.ErrorCode = 10158
+	// anotherWrite is its error about a key with another write that is not finished. Without a
+	// quorum that write does not finish.
+	anotherWrite = jetstream.JSErrCodeStreamWrongLastSequenceConstant
 	// noQuorum is the server's error about a request that needs more hubs than there are.
 	noQuorum jetstream.ErrorCode = 10008
 )
@@ -30,18 +34,23 @@ const (
 	markerHeader = "Nats-Marker-Reason"
 )
 
-// insist repeats ask until the store answers, for storeTime at most. ask must be idempotent. If
-// no answer arrives within this time or before the caller's deadline, the error is
-// fleet.ErrNoAnswer. If the caller cancels ctx, the error is that of ctx.
+// insist repeats ask until the store answers, for storeTime or the rest of WithSilence at most. ask
+// must be idempotent. If no answer arrives within this time or before the caller's deadline, the
+// error is fleet.ErrNoAnswer. If the caller cancels ctx, the error is that of ctx.
 func insist(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
-	all, stop := context.WithTimeout(ctx, storeTime)
+	silence := silenceOf(ctx)
+	all, stop := context.WithTimeout(ctx, silence.left())
 	defer stop()
 	for {
-		err := askOnce(all, cut, ask)
+		began, err := time.Now(), all.Err()
+		if err == nil {
+			err = askOnce(all, cut, ask)
+		}
 		if !unanswered(err) {
 			return err
 		}
 		waits := pause(all, storeWait)
+		silence.add(time.Since(began))
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err()
 		}
@@ -70,7 +79,8 @@ func askOnce(ctx context.Context, cut *renewals, ask func(context.Context) error
 // unanswered tells whether an error is that no answer came, so that nobody knows what became
 // of the question.
 func unanswered(err error) bool {
-	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && (e.ErrorCode == stillWriting || e.ErrorCode == noQuorum) {
+	waits := []jetstream.ErrorCode{stillWriting, anotherWrite, noQuorum}
+	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && slices.Contains(waits, e.ErrorCode) {
 		return true
 	}
 	for _, none := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, ErrLost} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -286,6 +287,10 @@ func (s *Server) Healthy() error {
 	}
 	if h := s.nats.Healthz(&server.HealthzOptions{JSEnabledOnly: s.config.Cluster == nil}); h.Status != "ok" {
 		return fmt.Errorf("the bus is not well: %s", h.Error)
+	}
+	// The server elects itself again and again, and reports that it is well meanwhile.
+	if s.config.Cluster != nil && len(s.reached()) <= s.Voters()/2 {
+		return errors.New("the bus is not well: most hubs cannot be reached")
 	}
 	return nil
 }

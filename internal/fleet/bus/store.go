@@ -115,11 +115,14 @@ func (s *store) explain(what, key string, err error) error {
 	return fmt.Errorf("cannot %s %s of %s: %w", what, key, s.name, err)
 }
 
-// conflicts tells whether a key was not at the revision that was asked for. Replicated
-// streams say so with a number of their own.
+// conflicts tells whether a key was not at the revision that was asked for, or has another write
+// that is not finished. A call that waited for that write in vain has no answer instead.
 func conflicts(err error) bool {
+	if errors.Is(err, fleet.ErrNoAnswer) {
+		return false
+	}
 	if e := (*jetstream.APIError)(nil); errors.As(err, &e) {
-		return e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+		return e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == anotherWrite
 	}
 	return errors.Is(err, jetstream.ErrKeyExists)
 }
@@ -197,14 +200,23 @@ func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
 
 func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {
 	ctx, done := asking(ctx, s.cut)
-	out, err := s.all(ctx)
+	silence := silenceOf(ctx)
+	left := silence.left()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(left, func() { silence.add(left); cancel(context.DeadlineExceeded) })
+	defer idle.Stop()
+	out, err := s.all(ctx, func() { idle.Reset(left) })
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = context.DeadlineExceeded
+	}
 	if err = done(err); err != nil && unanswered(err) {
 		err = noAnswer{err}
 	}
 	return out, s.explain("read", "all", err)
 }
 
-func (s *store) all(ctx context.Context) ([]fleet.Entry, error) {
+func (s *store) all(ctx context.Context, answered func()) ([]fleet.Entry, error) {
 	w, err := s.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, err
@@ -220,6 +232,7 @@ func (s *store) all(ctx context.Context) ([]fleet.Entry, error) {
 			if !more {
 				return nil, ErrLost
 			}
+			answered()
 			if entry, ok := s.entry(e); ok {
 				out = append(out, entry)
 			}

@@ -3,14 +3,12 @@ package bus
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -77,33 +75,16 @@ func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 }
 
 // metaOf asks another hub what it knows, nil where it does not say.
-func (s *Server) metaOf(ctx context.Context, name string) *server.MetaClusterInfo {
+func (s *Server) metaOf(ctx context.Context, name string) (meta *server.MetaClusterInfo) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	system, inbox := s.owned[0], nats.NewInbox()
-	sub, err := system.SubscribeSync(inbox)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if system.PublishRequest("$SYS.REQ.SERVER.PING.JSZ", inbox, []byte("{}")) != nil {
-		return nil
-	}
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil
+	s.ping(ctx, func(from string, info server.JSInfo) (more bool) {
+		if from == name {
+			meta = info.Meta
 		}
-		var a struct {
-			Server struct {
-				Name string `json:"name"`
-			} `json:"server"`
-			Data server.JSInfo `json:"data"`
-		}
-		if json.Unmarshal(m.Data, &a) == nil && a.Server.Name == name {
-			return a.Data.Meta
-		}
-	}
+		return from != name
+	})
+	return meta
 }
 
 func byName(a, b Peer) int { return cmp.Compare(a.Name, b.Name) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -54,13 +55,17 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 // has the batch that it came in. It is not sent twice, as the server would not know it.
 func (s *store) publishAll(ctx context.Context, all []fleet.Entry) (rev uint64, err error) {
 	id := newToken()
-	once, stop := context.WithTimeout(ctx, storeTime)
+	silence := silenceOf(ctx)
+	left := silence.left()
+	once, stop := context.WithTimeout(ctx, max(left-storeTry, left/2)) // the rest is for the question below
 	defer stop()
 	asked, done := asking(once, s.cut)
+	began := time.Now()
 	rev, err = s.publish(asked, id, all)
-	if err = done(err); !unanswered(err) || ctx.Err() != nil {
+	if err = done(err); conflicts(err) || !unanswered(err) || ctx.Err() != nil {
 		return rev, err
 	}
+	silence.add(time.Since(began))
 	unread := insist(ctx, s.cut, func(ctx context.Context) error {
 		m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(all[len(all)-1].Key))
 		if err == nil && m.Header.Get(batchHeader) == id {

@@ -1,0 +1,52 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Silent returns the named hubs that do not answer before ctx ends. A connection to a frozen hub
+// stays open for some seconds.
+func (s *Server) Silent(ctx context.Context, names []string) []string {
+	silent := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == s.config.Name })
+	if s.nats == nil || len(silent) == 0 {
+		return nil
+	}
+	s.ping(ctx, func(from string, _ server.JSInfo) (more bool) {
+		silent = slices.DeleteFunc(silent, func(n string) bool { return n == from })
+		return len(silent) > 0
+	})
+	return silent
+}
+
+// ping asks all hubs, and calls each for every answer, until ctx ends or each returns false.
+func (s *Server) ping(ctx context.Context, each func(from string, info server.JSInfo) (more bool)) {
+	system, inbox := s.owned[0], nats.NewInbox()
+	sub, err := system.SubscribeSync(inbox)
+	if err != nil {
+		return
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if system.PublishRequest("$SYS.REQ.SERVER.PING.JSZ", inbox, []byte("{}")) != nil {
+		return
+	}
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return
+		}
+		var a struct {
+			Server struct {
+				Name string `json:"name"`
+			} `json:"server"`
+			Data server.JSInfo `json:"data"`
+		}
+		if json.Unmarshal(m.Data, &a) == nil && !each(a.Server.Name, a.Data) {
+			return
+		}
+	}
+}
