@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/line"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
@@ -85,8 +86,20 @@ func (h *Hub) routes() http.Handler {
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, h.giver)
-	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID, MayChange: h.MayChange})
-	return mux
+	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID, MayChange: h.MayChange,
+		Missing: func(ctx context.Context) error { return missingHubs(ctx, h) }})
+	return patient(mux)
+}
+
+// silenceFor is how long the store may be silent during one request. With the question which hubs
+// are missing, a request that the store does not answer is answered within 10 seconds.
+const silenceFor = 8 * time.Second
+
+// patient limits the time that a request waits for a silent store.
+func patient(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(bus.WithSilence(r.Context(), silenceFor)))
+	})
 }
 
 // hookSecret is what a git server has to know, nil for a source that is not followed.

@@ -138,19 +138,19 @@ type Hub struct {
 
 func (h *Hub) now() time.Time { return h.conf.Now() }
 
+// warn logs a message. A retired hub logs only that it is retired: the other hubs disconnect it, and
+// many messages result from that.
 func (h *Hub) warn(text string) {
-	if h.conf.Warn != nil {
-		h.conf.Warn(text)
-	}
-}
-
-// warnOfBus logs a message of the bus, except on a retired hub: the other hubs disconnect a
-// retired hub, and many messages result.
-func (h *Hub) warnOfBus(text string) {
 	select {
 	case <-h.dismissed:
 	default:
-		h.warn(text)
+		h.conf.warn(text)
+	}
+}
+
+func (c Config) warn(text string) {
+	if c.Warn != nil {
+		c.Warn(text)
 	}
 }
 
@@ -221,7 +221,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	conf := trust.BusTLS(h.keys.TLS, h.now)
 	_, agents := budgets(h.conf.Descriptors)
 	h.bus, err = h.edge.bus(ctx, bus.Config{
-		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warnOfBus,
+		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warn,
 		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile, Budget: agents,
 		Broke: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,11 +82,13 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 // seePeers adds what the bus knows of the others.
 func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	peers, _ := h.joint().Peers(ctx)
+	silent := silentHubs(ctx, h)
 	here := 0
 	for i, m := range p.Hubs {
 		for _, q := range peers {
 			if q.Name == m.Name {
-				p.Hubs[i].Here, p.Hubs[i].Current, p.Hubs[i].Lag = q.Here, q.Current, q.Lag
+				answers := !slices.Contains(silent, m.Name)
+				p.Hubs[i].Here, p.Hubs[i].Current, p.Hubs[i].Lag = q.Here && answers, q.Current && answers, q.Lag
 			}
 		}
 		if p.Hubs[i].Here {
@@ -123,22 +126,50 @@ func (h *Hub) lacksMost(do string) error {
 		return nil
 	}
 	var away []string
-	here := 1
 	for _, m := range h.members.values() {
-		switch {
-		case m.Name == h.set.Name:
-		case h.joint().Reaches(m.Name):
-			here++
-		default:
+		if m.Name != h.set.Name && !h.joint().Reaches(m.Name) {
 			away = append(away, m.Name)
 		}
 	}
+	return withoutMost(h, do, "cannot reach", away)
+}
+
+// withoutMost refuses a change if the remaining hubs are not most of the voters.
+func withoutMost(h *Hub, do, cannot string, away []string) error {
 	// A hub that is listed and was never there has no vote yet.
-	if here > h.joint().Voters()/2 {
+	if len(h.members.values())-len(away) > h.joint().Voters()/2 {
 		return nil
 	}
-	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away. %s cannot reach %s. Agents go on with what they have, and what is known can be read at each hub that is left", do, h.set.Name, strings.Join(away, ", "))
+	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away. %s %s %s. Agents go on with what they have, and what is known can be read at each hub that is left", do, h.set.Name, cannot, strings.Join(away, ", "))
 	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.mostHint()}
+}
+
+// silentFor is the time in which another hub must answer. A healthy hub answers at once.
+const silentFor = time.Second
+
+// silentHubs are the hubs that do not answer, also if there is still a connection with them: a
+// connection with a frozen hub stays open for some seconds.
+func silentHubs(ctx context.Context, h *Hub) []string {
+	if h.circle == nil || h.isForeign() {
+		return nil
+	}
+	var names []string
+	for _, m := range h.members.values() {
+		names = append(names, m.Name)
+	}
+	ctx, stop := context.WithTimeout(ctx, silentFor)
+	defer stop()
+	return h.joint().Silent(ctx, names)
+}
+
+// missingHubs is an error that names the hubs that do not answer; nil if all answer.
+func missingHubs(ctx context.Context, h *Hub) error {
+	silent := silentHubs(ctx, h)
+	if len(silent) == 0 {
+		return nil
+	}
+	why := fmt.Errorf("%s gets no answer from %s", h.set.Name, strings.Join(silent, ", "))
+	return cmp.Or(withoutMost(h, "change anything now", "gets no answer from", silent), why)
 }
 
 // MayChange refuses changes that cannot be now: nothing was changed then.

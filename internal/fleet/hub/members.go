@@ -130,7 +130,7 @@ func (h *Hub) keepCircle() {
 // dismiss writes down that this hub is retired.
 func (h *Hub) dismiss() {
 	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: nobody believes it any more, and this folder can be removed\n")); err != nil {
-		h.warn(err.Error())
+		h.conf.warn(err.Error())
 	}
 }
 
@@ -179,11 +179,8 @@ const tendEvery = 2 * time.Second
 func (h *Hub) tend(ctx context.Context, fence uint64) error {
 	said := ""
 	for {
-		var names []string
-		for _, m := range h.members.values() {
-			names = append(names, m.Name)
-		}
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
+		names := staying(once, h)
 		done, err := h.circle == nil || h.isForeign(), error(nil) // nothing is kept on other hubs
 		if !done {
 			done, err = h.joint().Tend(once, names)
@@ -207,6 +204,25 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 	}
 }
 
+// staying returns the hubs that keep their vote: each listed hub, and each voter that was not
+// retired. A hub that has just joined may have a vote before this hub reads its listing, and the
+// store accepts a removed hub again only after five minutes.
+func staying(ctx context.Context, h *Hub) (names []string) {
+	for _, m := range h.members.values() {
+		names = append(names, m.Name)
+	}
+	if h.circle == nil || h.isForeign() {
+		return names
+	}
+	peers, _ := h.joint().Peers(ctx)
+	for _, p := range peers {
+		if _, _, leaves := h.leaving.get(p.Name); !leaves && !h.isDistrusted(p.Name) && !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // leaveWithin is how long a hub that was retired waits until it keeps nothing any more.
 const leaveWithin = 5 * time.Minute
 
@@ -218,7 +234,7 @@ func (h *Hub) leave(ctx context.Context) error {
 	case <-h.dismissed:
 	}
 	h.dismiss()
-	h.warn("this hub was retired: it stops when the others have everything")
+	h.conf.warn("this hub was retired: it stops when the others have everything")
 	for end := time.Now().Add(leaveWithin); time.Now().Before(end) && !h.joint().Left(); {
 		select {
 		case <-ctx.Done():
@@ -269,6 +285,7 @@ type joint interface {
 	Tend(ctx context.Context, names []string) (done bool, err error)
 	Left() bool
 	Reaches(name string) bool
+	Silent(ctx context.Context, names []string) []string
 	Voters() int
 	Exchange() *bus.Exchange
 }

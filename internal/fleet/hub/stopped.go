@@ -58,9 +58,9 @@ func (c Config) isFull() bool {
 func (c Config) awaitRoom(ctx context.Context, why error) bool {
 	var said time.Time
 	for {
-		if now := time.Now(); c.Warn != nil && now.Sub(said) >= sayRoom {
+		if now := time.Now(); now.Sub(said) >= sayRoom {
 			said = now
-			c.Warn(fmt.Sprintf("this hub stops serving: %v. It begins again when %d MiB are free in %s; until then it keeps nothing, and agents go to other hubs", why, leastRoom>>20, c.Dir))
+			c.warn(c.stopsServing(why))
 		}
 		select {
 		case <-ctx.Done():
@@ -71,4 +71,11 @@ func (c Config) awaitRoom(ctx context.Context, why error) bool {
 			return true
 		}
 	}
+}
+
+func (c Config) stopsServing(why error) string {
+	if !c.isFull() {
+		return fmt.Sprintf("this hub stops serving: %v. It starts again at once, and agents use other hubs until then", why)
+	}
+	return fmt.Sprintf("this hub stops serving: %v. It starts again when %d MiB are free in %s; until then it stores nothing, and agents use other hubs", why, leastRoom>>20, c.Dir)
 }

@@ -34,6 +34,8 @@ type Handler struct {
 	Audit Audit
 	// MayChange gives a Refusal while nothing can be changed, at once; nil never does.
 	MayChange func() error
+	// Missing asks the other hubs. Its error names each hub that does not answer; nil is none.
+	Missing func(ctx context.Context) error
 	// Metrics serves /metrics; nil: there are none.
 	Metrics http.Handler
 	// NewID names a request; nil: it has no name.
@@ -192,14 +194,28 @@ func (c *call) change() (any, error) {
 		return nil, err
 	}
 	answer, err := c.route.call(c)
-	if !errors.Is(err, fleet.ErrNoAnswer) {
-		return answer, err
+	switch {
+	case errors.Is(err, fleet.ErrNoAnswer):
+		text := err.Error()
+		if missing := c.missing(); missing != nil {
+			text += ". By now: " + missing.Error()
+		}
+		return nil, fail(http.StatusGatewayTimeout, "It is not known whether it was done", text, "Look at what it is now, and at the hubs: fettle hub list. It may be tried again")
+	case errors.Is(err, fleet.ErrConflict):
+		// The other change may be an earlier attempt of the same user, which is not finished.
+		if missing := c.missing(); missing != nil {
+			return nil, fail(http.StatusConflict, "An earlier change is not finished", "cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(), "See which hubs are away: fettle hub list. Then look at the object, and try again")
+		}
 	}
-	text := err.Error()
-	if err := c.h.MayChange(); err != nil {
-		text += ". By now: " + err.Error()
+	return answer, err
+}
+
+// missing names the hubs that are missing now.
+func (c *call) missing() error {
+	if err := c.h.MayChange(); err != nil || c.h.Missing == nil {
+		return err
 	}
-	return nil, fail(http.StatusGatewayTimeout, "It is not known whether it was done", text, "Look at what it is now, and at the hubs: fettle hub list. It may be tried again")
+	return c.h.Missing(c.r.Context())
 }
 
 // read takes query and body apart. What is not in the table is refused.

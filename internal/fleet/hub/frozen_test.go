@@ -1,0 +1,182 @@
+package hub_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/host/local"
+)
+
+// childEnv has the childHub that this process runs instead of tests.
+const childEnv = "FETTLE_TEST_HUB_CHILD"
+
+func TestMain(m *testing.M) {
+	if child := os.Getenv(childEnv); child != "" {
+		os.Exit(runChild(child))
+	}
+	os.Exit(m.Run())
+}
+
+// childHub is a hub that runs as a process, which can be stopped by a signal.
+type childHub struct{ Dir, Socket string }
+
+// runChild runs a hub until it is interrupted. It prints "ready" when agents are served.
+func runChild(text string) int {
+	var c childHub
+	files, err := local.Open("/", local.Options{})
+	if err := errors.Join(err, json.Unmarshal([]byte(text), &c)); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err = hub.Run(ctx, hub.Config{
+		Files: files, Dir: c.Dir, Compile: compiler{}, Now: time.Now, Socket: c.Socket, Free: freeAt,
+		Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
+		Warn:   func(text string) { fmt.Println("warn:", text) },
+		Ready:  func(net.Addr, net.Addr) { fmt.Println("ready") },
+	})
+	if err != nil {
+		fmt.Println("ended:", err)
+		return 1
+	}
+	return 0
+}
+
+// output is what a child printed.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// child is the process of a hub.
+type child struct {
+	*exec.Cmd
+	said  output
+	ended chan struct{}
+}
+
+// joinApart makes another hub of the fleet, and runs it as a process.
+func (w *several) joinApart(name string) *child {
+	w.t.Helper()
+	if _, err := w.joined(name); err != nil {
+		w.t.Fatal(name, err, w.hubs[0].warn)
+	}
+	o := &one{w: w, name: name}
+	text, err := json.Marshal(childHub{Dir: o.dir(), Socket: o.socket()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := &child{Cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
+	c.Env = append(os.Environ(), childEnv+"="+string(text))
+	c.Stdout, c.Stderr = &c.said, &c.said
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := c.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	go func() { defer close(c.ended); _ = c.Wait() }()
+	w.t.Cleanup(func() {
+		_ = c.Process.Kill()
+		<-c.ended
+		if w.t.Failed() {
+			w.t.Log(name, "said:\n", c.said.String())
+		}
+	})
+	until(w.t, name+" is ready", func() (string, bool) { s := c.said.String(); return s, strings.Contains(s, "ready\n") })
+	return c
+}
+
+// freeze stops the process, as the kernel does with a signal: its connections stay open.
+func (c *child) freeze(t *testing.T) {
+	t.Helper()
+	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the process is stopped", func() (string, bool) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+		_, state, _ := strings.Cut(string(text), ") ")
+		return state, err == nil && strings.HasPrefix(state, "T")
+	})
+}
+
+// A hub whose two others are frozen answers each route of the table: connections to a frozen hub stay
+// open, and nothing answers. Before the hub has noticed that, a change is unknown instead of failed.
+// Afterwards the hub refuses it.
+func TestEachRouteWithFrozenHubs(t *testing.T) {
+	t.Parallel()
+	w := newSeveral(t)
+	second := w.joinApart("hub2")
+	w.kept(w.hubs[0], 2)
+	third := w.joinApart("hub3")
+	w.kept(w.hubs[0], 3)
+	a := w.prepared()
+	second.freeze(t)
+	third.freeze(t)
+	var hubs document.HubPage
+	a.must("GET", "/v1/hubs", nil, &hubs)
+	for _, h := range hubs.Hubs {
+		if h.Here != (h.Name == "hub1") || hubs.Spare != 0 {
+			t.Errorf("the list of hubs does not show that two are frozen: %+v", hubs)
+		}
+	}
+	t.Run("at once", func(t *testing.T) {
+		var unknown atomic.Int32
+		a.judge = func(r api.Route, _ bool, status int, text string) error {
+			switch {
+			case !r.Changes():
+				return nil
+			case status == http.StatusOK:
+				return errors.New("has changed something without most hubs")
+			case strings.Contains(text, "It is not known whether it was done"):
+				unknown.Add(1)
+				fallthrough
+			case status >= http.StatusInternalServerError && !r.Upgrade:
+				if !namesBoth(errText(text)) {
+					return errors.New("does not name the missing hubs")
+				}
+			}
+			return nil
+		}
+		a.walk(t)
+		if n := unknown.Load(); n < 10 {
+			t.Errorf("only %d routes waited for the store", n)
+		}
+	})
+	until(t, "hub1 notices both", func() (error, bool) {
+		err := a.refusal()
+		return err, namesBoth(err) && strings.Contains(err.Error(), "409")
+	})
+	t.Run("later", func(t *testing.T) {
+		a.judge = withoutQuorum
+		a.walk(t)
+	})
+}

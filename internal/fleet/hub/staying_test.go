@@ -1,0 +1,63 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// votingBus is a bus that knows only which hubs have a vote.
+type votingBus struct {
+	*bus.Server
+	peers []bus.Peer
+}
+
+func (b votingBus) Peers(context.Context) ([]bus.Peer, string) { return b.peers, "hub1" }
+func (votingBus) Left() bool                                   { return true }
+
+// A hub that has a vote keeps it until it is retired, also if its listing has not arrived here yet:
+// the store accepts a removed hub again only after five minutes.
+func TestNewHubKeepsItsVote(t *testing.T) {
+	store := bustest.NewStore()
+	h := &Hub{
+		conf: Config{Now: time.Now}, set: Settings{Name: "hub1"}, circle: &circle{}, revoked: &pki.Revocations{},
+		members: newMirror[Member](store, memberPrefix, nil), leaving: newMirror[leaving](store, "leaving/", nil),
+		bus: votingBus{peers: []bus.Peer{{Name: "hub1"}, {Name: "hub2"}, {Name: "hub3"}}},
+	}
+	h.members.accept(fleet.Entry{Key: "hub1", Rev: 1}, Member{Name: "hub1"}, nil)
+	h.leaving.accept(fleet.Entry{Key: "hub2", Rev: 2}, leaving{By: "root"}, nil)
+	if got := staying(t.Context(), h); !slices.Equal(got, []string{"hub1", "hub3"}) {
+		t.Errorf("%v keep their votes", got)
+	}
+}
+
+// A retired hub that still runs logs only that it is retired, whatever else fails meanwhile.
+func TestRetiredHubIsQuiet(t *testing.T) {
+	var said []string
+	files := mem.New(mem.Options{})
+	if err := files.Mkdir("/hub2", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := &Hub{
+		conf: Config{Files: files, Dir: "/hub2", Now: time.Now, Warn: func(text string) { said = append(said, text) }},
+		bus:  votingBus{}, dismissed: make(chan struct{}),
+	}
+	h.warn("before")
+	close(h.dismissed)
+	h.warn("cannot find content that is assigned")
+	if err := h.leave(t.Context()); !errors.Is(err, ErrRetired) {
+		t.Error(err)
+	}
+	h.warn("another hub cannot be reached")
+	if want := []string{"before", "this hub was retired: it stops when the others have everything"}; !slices.Equal(said, want) {
+		t.Errorf("it logs %q", said)
+	}
+}
