@@ -227,8 +227,7 @@ type Package struct {
 	// brought, so that undo can take them away again: name to version before,
 	// "" for not installed.
 	Also map[string]string `json:"also,omitempty"`
-	// Autos are the packages that were marked as dependencies before, sorted: of Also, and of those
-	// that the transaction only marked.
+	// Autos are those of Also that were marked as dependencies before, sorted.
 	Autos []string `json:"autos,omitempty"`
 }
 
