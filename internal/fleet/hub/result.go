@@ -38,10 +38,12 @@ func (h *Hub) onDone(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	r, _, ok := h.requests.get(d.ID)
 	a := answerOf(d, h.now())
-	if !ok || d.Taken || !r.takes(from, a) {
+	if d.Taken {
 		return nil, nil
+	}
+	if waits, err := awaited(ctx, h.requests, d.ID, from, a); err != nil || !waits {
+		return nil, err
 	}
 	if a.Said {
 		text, err := json.Marshal(said{d.Result.Stdout, d.Result.Stderr})
@@ -59,6 +61,27 @@ func (h *Hub) onDone(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// awaited tells whether a job waits for an answer of a target. An agent forgets an answer that a hub
+// has acknowledged, and the mirror of this hub may be behind the store. So the store decides about
+// a job that the mirror does not have.
+func awaited(ctx context.Context, jobs *mirror[Request], id string, from fleet.TargetID, a Answer) (bool, error) {
+	r, _, ok := jobs.get(id)
+	if ok {
+		return r.takes(from, a), nil
+	}
+	e, err := jobs.store.Get(ctx, jobs.prefix+id)
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	if r, err = jobs.parse(e.Value); err != nil {
+		return false, nil // it is unreadable for each hub, and reported as such
+	}
+	return r.takes(from, a), nil
 }
 
 // Withdraw takes a request back from those of its targets that have not begun.
