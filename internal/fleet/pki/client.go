@@ -74,7 +74,7 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 		return nil, err
 	}
 	// A new identity may be of another fleet: what was known of the old one goes.
-	i, err := c.take(a, key, token.Authority, Known{})
+	i, err := c.take(a, key, token.Authority, name, Known{})
 	if err == nil {
 		err = c.Folder.remove(comingFile)
 	}
@@ -82,8 +82,9 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 }
 
 // take keeps an answer, if it is of the authority that is believed, and learns from it
-// beside what was known.
-func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, k Known) (*Identity, error) {
+// beside what was known. The host chose its name when it enrolled: signed commands name their
+// targets, so a hub must not give a host the name of another one.
+func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, name string, k Known) (*Identity, error) {
 	if a.Pending != "" {
 		return nil, fmt.Errorf("cannot continue yet: %s: %w", a.Pending, ErrPending)
 	}
@@ -93,6 +94,9 @@ func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, k Known) (
 	}
 	if DigestOf(i.roots[0]) != authority || len(i.roots) != 1 {
 		return nil, errors.New("cannot take an identity of another authority")
+	}
+	if i.Name != name {
+		return nil, fmt.Errorf("cannot accept the name %.60q from a hub: this host enrolled as %q. To change the name: fettle agent enrol --again --name NAME", i.Name, name)
 	}
 	if err := c.Folder.save(a, key); err != nil {
 		return nil, err
@@ -185,7 +189,7 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 			failed = append(failed, err)
 			continue
 		}
-		next, err := c.take(a, i.key, DigestOf(i.roots[0]), k)
+		next, err := c.take(a, i.key, DigestOf(i.roots[0]), i.Name, k)
 		if err != nil {
 			return nil, err
 		}
