@@ -30,8 +30,11 @@ type Do struct {
 	What string   `json:"what"` // one of those above
 	Arg  string   `json:"arg,omitempty"`
 	Run  *Command `json:"run,omitempty"`
-	By   string   `json:"by"`
-	At   int64    `json:"at"` // seconds since 1970
+	// Signed is Run with the signature of a user, for hosts that require one: see
+	// content.Command. Hubs do not change it.
+	Signed string `json:"signed,omitempty"`
+	By     string `json:"by"`
+	At     int64  `json:"at"` // seconds since 1970
 }
 
 // ParseDo parses a request. An unknown field could limit the known fields, so a request with an
@@ -100,6 +103,7 @@ const (
 	MaxCommand     = 16 << 10 // bytes of all words, or of all parameters
 	MaxCommandTime = 24 * time.Hour
 	MaxTail        = 4 << 10 // bytes of each stream
+	MaxSignedJob   = 20 << 10
 	MaxDone        = 128 << 10
 )
 

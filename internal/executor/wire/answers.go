@@ -12,9 +12,10 @@ func (v *server) drift(ctx context.Context, x executor.Executor, c *incoming) (a
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	in.Diffs = in.Diffs && !v.ReadOnly
-	if v.ReadOnly && in.Guards == executor.HostGuards {
-		return nil, v.readOnly()
+	limited := v.ReadOnly && !c.signed
+	in.Diffs = in.Diffs && !limited
+	if limited && in.Guards == executor.HostGuards {
+		return nil, v.readOnly(c.Method)
 	}
 	p, err := x.Drift(ctx, in)
 	return planAnswer{p}, err
@@ -30,7 +31,7 @@ func (v *server) confirm(ctx context.Context, x executor.Executor, c *incoming) 
 			return nil, fmt.Errorf("cannot confirm the run: %w", err)
 		}
 	}
-	run, err := x.Confirm(ctx, v.options(in.Options))
+	run, err := x.Confirm(ctx, v.options(c, in.Options))
 	return &ran{Run: run}, err
 }
 
@@ -39,7 +40,7 @@ func (v *server) freeze(ctx context.Context, x executor.Executor, c *incoming) (
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	return nil, x.Freeze(ctx, in.Frozen, v.options(in.Options))
+	return nil, x.Freeze(ctx, in.Frozen, v.options(c, in.Options))
 }
 
 func (v *server) unfreeze(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
@@ -47,7 +48,7 @@ func (v *server) unfreeze(ctx context.Context, x executor.Executor, c *incoming)
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	return nil, x.Unfreeze(ctx, v.options(in.Options))
+	return nil, x.Unfreeze(ctx, v.options(c, in.Options))
 }
 
 func (v *server) collect(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
@@ -55,7 +56,7 @@ func (v *server) collect(ctx context.Context, x executor.Executor, c *incoming) 
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	return x.Collect(ctx, in.Keep, v.options(in.Options))
+	return x.Collect(ctx, in.Keep, v.options(c, in.Options))
 }
 
 func (v *server) show(ctx context.Context, x executor.Executor, c *incoming) (any, error) {

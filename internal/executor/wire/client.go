@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -30,6 +31,9 @@ type Options struct {
 	// Identities open the sealing key of a list's secrets, which is then handed over
 	// sealed to the target's own identity. nil, or none that fits, leaves it as it is.
 	Identities func() (vault.Identities, error)
+	// Sign signs a call for the target, if the target refuses it with ErrUnsigned. nil signs
+	// none.
+	Sign func(call string, params []byte) (signed string, err error)
 }
 
 // Client is the executor at the other end of a stream. It is used by one goroutine
@@ -40,6 +44,7 @@ type Client struct {
 	facts   map[string]cty.Value
 	options Options
 	ended   chan error
+	signs   atomic.Bool // the target requires signatures
 
 	mu      sync.Mutex
 	current executor.Request
@@ -90,7 +95,7 @@ func (x *Client) Close() error {
 
 // Collected tells the target that these reports were seen.
 func (x *Client) Collected(ctx context.Context, names []string) error {
-	return x.conn.call(ctx, "collected", names, nil, nil, nil)
+	return x.call(ctx, "collected", names, nil, nil, nil)
 }
 
 // take makes r the current request, about which the target may ask.
@@ -132,7 +137,7 @@ func (x *Client) resealer(ctx context.Context) func(secret.Bundle) (secret.Bundl
 		}
 		public := x.hello.Public
 		if public == "" {
-			if err := x.conn.call(ctx, "identity", nil, &public, nil, nil); err != nil {
+			if err := x.call(ctx, "identity", nil, &public, nil, nil); err != nil {
 				return b, err
 			}
 		}
@@ -255,7 +260,7 @@ func (x *Client) Plan(ctx context.Context, r executor.Request) (*plan.Plan, erro
 
 func (x *Client) planCall(ctx context.Context, method string, params any) (*plan.Plan, error) {
 	var a planAnswer
-	err := x.conn.call(ctx, method, params, &a, nil, nil)
+	err := x.call(ctx, method, params, &a, nil, nil)
 	return a.Plan, err
 }
 
@@ -278,7 +283,7 @@ func digestOf(p *plan.Plan) string {
 // run calls what gives a report, and tells the target that it has come.
 func (x *Client) run(ctx context.Context, method string, params any, show func(executor.Event)) (*executor.Report, error) {
 	var rep *executor.Report
-	err := x.conn.call(ctx, method, params, &rep, events(show), nil)
+	err := x.call(ctx, method, params, &rep, events(show), nil)
 	_ = x.conn.w.sendMessage(typeEvent, 0, []byte(`"heard"`))
 	return rep, err
 }
@@ -318,7 +323,7 @@ func (x *Client) Recover(ctx context.Context, o executor.Options, show func(exec
 // Confirm implements executor.Executor.
 func (x *Client) Confirm(ctx context.Context, o executor.Options) (int, error) {
 	var r ran
-	err := x.conn.call(ctx, "confirm", asked{o}, &r, nil, nil)
+	err := x.call(ctx, "confirm", asked{o}, &r, nil, nil)
 	return r.Run, err
 }
 
@@ -329,49 +334,49 @@ type frozen struct {
 
 // Freeze implements executor.Executor.
 func (x *Client) Freeze(ctx context.Context, f journal.Frozen, o executor.Options) error {
-	return x.conn.call(ctx, "freeze", frozen{f, o}, nil, nil, nil)
+	return x.call(ctx, "freeze", frozen{f, o}, nil, nil, nil)
 }
 
 // Unfreeze implements executor.Executor.
 func (x *Client) Unfreeze(ctx context.Context, o executor.Options) error {
-	return x.conn.call(ctx, "unfreeze", asked{o}, nil, nil, nil)
+	return x.call(ctx, "unfreeze", asked{o}, nil, nil, nil)
 }
 
 // Status implements executor.Executor.
 func (x *Client) Status(ctx context.Context) (st executor.Status, err error) {
-	err = x.conn.call(ctx, "status", nil, &st, nil, nil)
+	err = x.call(ctx, "status", nil, &st, nil, nil)
 	return st, err
 }
 
 // Condition implements executor.Executor.
 func (x *Client) Condition(ctx context.Context) (c executor.Condition, err error) {
-	err = x.conn.call(ctx, "condition", nil, &c, nil, nil)
+	err = x.call(ctx, "condition", nil, &c, nil, nil)
 	return c, err
 }
 
 // Runs implements executor.Executor.
 func (x *Client) Runs(ctx context.Context) (runs []journal.RunInfo, err error) {
-	err = x.conn.call(ctx, "runs", nil, &runs, nil, nil)
+	err = x.call(ctx, "runs", nil, &runs, nil, nil)
 	return runs, err
 }
 
 // Show implements executor.Executor.
 func (x *Client) Show(ctx context.Context, run int) (s executor.Shown, err error) {
-	err = x.conn.call(ctx, "show", run, &s, nil, nil)
+	err = x.call(ctx, "show", run, &s, nil, nil)
 	return s, err
 }
 
 // RunOf implements executor.Executor.
 func (x *Client) RunOf(ctx context.Context, commit string) (int, bool, error) {
 	var r ran
-	err := x.conn.call(ctx, "run-of", commit, &r, nil, nil)
+	err := x.call(ctx, "run-of", commit, &r, nil, nil)
 	return r.Run, r.OK, err
 }
 
 // List implements executor.Executor.
 func (x *Client) List(ctx context.Context, run int) (step.List, error) {
 	var l listed
-	if err := x.conn.call(ctx, "list", run, &l, nil, nil); err != nil {
+	if err := x.call(ctx, "list", run, &l, nil, nil); err != nil {
 		return nil, err
 	}
 	return decodeList(l.List)
@@ -384,6 +389,6 @@ type collecting struct {
 
 // Collect implements executor.Executor.
 func (x *Client) Collect(ctx context.Context, keep journal.Keep, o executor.Options) (c journal.Collected, err error) {
-	err = x.conn.call(ctx, "collect", collecting{keep, o}, &c, nil, nil)
+	err = x.call(ctx, "collect", collecting{keep, o}, &c, nil, nil)
 	return c, err
 }

@@ -26,9 +26,6 @@ func errNoCommander() error {
 // command runs commands for the other end. Their output is content of the call, so that a
 // slow reader blocks only the command.
 func (v *server) command(ctx context.Context, c *incoming) (any, error) {
-	if v.ReadOnly {
-		return nil, v.readOnly()
-	}
 	var in commanded
 	if err := c.params(&in); err != nil {
 		return nil, err
@@ -50,7 +47,7 @@ func (v *server) command(ctx context.Context, c *incoming) (any, error) {
 	if in.Shows {
 		show = func(o executor.Output) { _ = sendOutput(c, o) } // a client that left receives nothing
 	}
-	return cx.Command(run, in.Command, v.options(in.Options), show)
+	return cx.Command(run, in.Command, v.options(c, in.Options), show)
 }
 
 // sendOutput writes a piece of output: the stream, its length and itself.
@@ -118,12 +115,12 @@ func (x *Client) Command(ctx context.Context, c executor.Command, o executor.Opt
 		data = func(r io.Reader) error { return readOutput(r, show) }
 	}
 	var res *executor.CommandResult
-	err = x.conn.call(ctx, "command", in, &res, nil, data)
+	err = x.call(ctx, "command", in, &res, nil, data)
 	return res, err
 }
 
 // Commands implements executor.Commander.
 func (x *Client) Commands(ctx context.Context) (all []journal.Command, err error) {
-	err = x.conn.call(ctx, "commands", nil, &all, nil, nil)
+	err = x.call(ctx, "commands", nil, &all, nil, nil)
 	return all, err
 }

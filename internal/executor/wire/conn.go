@@ -78,6 +78,8 @@ type incoming struct {
 	cancel context.CancelCauseFunc
 	window *window
 	events *queue // events to deliver before the answer
+	signed bool   // the call was accepted as a signed call
+	signer string // the principal of its key, "" for none
 }
 
 // params decodes the parameters of the call. Unknown fields are errors.

@@ -26,7 +26,7 @@ func (v *server) put(ctx context.Context, x executor.Executor, c *incoming) (any
 	if !ok {
 		return nil, errNoFiles()
 	}
-	return fx.Put(ctx, in.File, func() (io.ReadCloser, error) { return v.fetch(ctx, in.File.Digest), nil }, v.options(in.Options))
+	return fx.Put(ctx, in.File, func() (io.ReadCloser, error) { return v.fetch(ctx, in.File.Digest), nil }, v.options(c, in.Options))
 }
 
 // fetched is a file that the other end sends while it is read.
@@ -108,7 +108,7 @@ func (x *Client) Put(ctx context.Context, f executor.File, from func() (io.ReadC
 	x.putting = &putting{f.Digest, from}
 	x.mu.Unlock()
 	var res *executor.PutResult
-	err := x.conn.call(ctx, "put", putCall{f, o}, &res, nil, nil)
+	err := x.call(ctx, "put", putCall{f, o}, &res, nil, nil)
 	x.mu.Lock()
 	x.putting = nil
 	x.mu.Unlock()
@@ -117,7 +117,7 @@ func (x *Client) Put(ctx context.Context, f executor.File, from func() (io.ReadC
 
 // Get implements executor.Files.
 func (x *Client) Get(ctx context.Context, path string, to io.Writer) (f executor.File, err error) {
-	err = x.conn.call(ctx, "get", path, &f, nil, func(r io.Reader) error {
+	err = x.call(ctx, "get", path, &f, nil, func(r io.Reader) error {
 		_, err := io.CopyBuffer(onlyWriter{to}, onlyReader{r}, make([]byte, maxFrame))
 		return err
 	})

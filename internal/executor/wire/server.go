@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,8 +33,11 @@ type Served struct {
 	// and could read everything.
 	ReadOnly bool
 	// Refused is the reason of a refusal, if it is not the caller's permission; nil: it
-	// is the permission.
+	// is the permission. ErrUnsigned in its chain lets clients sign the call.
 	Refused error
+	// Accept accepts a signed call, which is then served although ReadOnly is set. nil
+	// accepts none.
+	Accept func(signed string) (Accepted, error)
 	// Proof is called before a run is confirmed: an error prevents the confirmation. nil:
 	// the call itself is sufficient proof of access, as over a new SSH connection.
 	Proof func(ctx context.Context) error
@@ -146,26 +149,7 @@ func (v *server) looking(f func(context.Context, executor.Executor, *incoming) (
 
 // changing is a handler that records something.
 func (v *server) changing(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
-	if v.ReadOnly {
-		return func(context.Context, *incoming) (any, error) { return nil, v.readOnly() }
-	}
 	return v.with(false, f)
-}
-
-// trusted is a handler that changes nothing by itself, and lets the caller choose what is
-// read and run.
-func (v *server) trusted(f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
-	if v.ReadOnly {
-		return v.changing(f)
-	}
-	return v.looking(f)
-}
-
-func (v *server) readOnly() error {
-	if v.Refused != nil {
-		return fmt.Errorf("cannot do that: %w (%w)", v.Refused, fs.ErrPermission)
-	}
-	return fmt.Errorf("cannot change this target: who asks may only look (%w)", fs.ErrPermission)
 }
 
 func (v *server) with(looks bool, f func(context.Context, executor.Executor, *incoming) (any, error)) handler {
@@ -180,16 +164,32 @@ func (v *server) with(looks bool, f func(context.Context, executor.Executor, *in
 	}
 }
 
+// methods are the calls that the other end may make.
 func (v *server) methods() map[string]handler {
+	all := v.all()
+	if v.ReadOnly {
+		for name := range all {
+			if !slices.Contains(readCalls(), name) {
+				all[name] = func(context.Context, *incoming) (any, error) { return nil, v.readOnly(name) }
+			}
+		}
+	}
+	all[signedCallName] = v.signed
+	return all
+}
+
+// all are the calls that there are. Those outside of readCalls change something, or let the
+// caller choose what is read and run.
+func (v *server) all() map[string]handler {
 	return map[string]handler{
-		"plan": v.trusted(v.makePlan), "plan-rollback": v.trusted(v.makeRollback), "drift": v.looking(v.drift),
+		"plan": v.looking(v.makePlan), "plan-rollback": v.looking(v.makeRollback), "drift": v.looking(v.drift),
 		"apply": v.changing(v.apply), "rollback": v.changing(v.rollback), "recover": v.changing(v.recover),
 		"confirm": v.changing(v.confirm), "freeze": v.changing(v.freeze), "unfreeze": v.changing(v.unfreeze), "collect": v.changing(v.collect),
 		"status":    v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Status(ctx) }),
 		"condition": v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Condition(ctx) }),
 		"runs":      v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return x.Runs(ctx) }),
 		"show":      v.looking(v.show), "run-of": v.looking(v.runOf), "list": v.looking(v.list),
-		"command": v.command, "put": v.changing(v.put), "get": v.trusted(v.get),
+		"command": v.command, "put": v.changing(v.put), "get": v.looking(v.get),
 		"commands":  v.looking(func(ctx context.Context, x executor.Executor, _ *incoming) (any, error) { return commandsOf(ctx, x) }),
 		"identity":  func(context.Context, *incoming) (any, error) { return v.identity() },
 		"collected": func(_ context.Context, c *incoming) (any, error) { return nil, v.collected(c) },
@@ -197,9 +197,6 @@ func (v *server) methods() map[string]handler {
 }
 
 func (v *server) identity() (string, error) {
-	if v.ReadOnly {
-		return "", v.readOnly()
-	}
 	if v.Identity == nil {
 		return "", errors.New("cannot hand over secrets: the target makes no identity")
 	}
@@ -207,9 +204,6 @@ func (v *server) identity() (string, error) {
 }
 
 func (v *server) collected(c *incoming) error {
-	if v.ReadOnly {
-		return v.readOnly()
-	}
 	var names []string
 	if err := c.params(&names); err != nil || v.Forget == nil {
 		return err
@@ -218,9 +212,12 @@ func (v *server) collected(c *incoming) error {
 }
 
 // options sets the origin of a command.
-func (v *server) options(o executor.Options) executor.Options {
+func (v *server) options(c *incoming, o executor.Options) executor.Options {
 	if o.From = v.From; o.From == "" {
 		o.From = "remote"
+	}
+	if c.signer != "" {
+		o.From += ", signed by " + c.signer
 	}
 	return o
 }
@@ -268,8 +265,8 @@ func (v *server) apply(ctx context.Context, x executor.Executor, c *incoming) (a
 	ctx, cancel := v.runContext(ctx, in.OnDisconnect)
 	defer cancel()
 	began, base := v.Now(), p.Base
-	rep, err := x.Apply(ctx, v.request(ctx, in.Request), p, v.options(in.Options), v.shower(c))
-	return v.ran(ctx, x, in.Options, in.OnDisconnect, base, began, rep, err)
+	rep, err := x.Apply(ctx, v.request(ctx, in.Request), p, v.options(c, in.Options), v.shower(c))
+	return v.ran(ctx, c, x, in.Options, in.OnDisconnect, base, began, rep, err)
 }
 
 // planOrStale gives the plan that the other end has seen. It is made again where it
@@ -303,9 +300,9 @@ func (v *server) runContext(ctx context.Context, onDisconnect string) (context.C
 // ran undoes a run that the loss of the connection interrupted, if onDisconnect requires
 // that, and stores the report until it is received. ctx is the run's context: the error
 // does not show the interruption, because an interrupted step counts as failed.
-func (v *server) ran(ctx context.Context, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
+func (v *server) ran(ctx context.Context, c *incoming, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
 	if onDisconnect == Revert && v.isGone() && ctx.Err() != nil && err != nil && !errors.Is(err, executor.ErrRolledBack) {
-		back, berr := v.takeBack(context.WithoutCancel(ctx), x, o, base)
+		back, berr := v.takeBack(context.WithoutCancel(ctx), c, x, o, base)
 		if err = errors.Join(err, berr); back != nil {
 			rep = back
 		}
@@ -332,8 +329,8 @@ func (v *server) isGone() bool {
 	}
 }
 
-func (v *server) takeBack(ctx context.Context, x executor.Executor, o executor.Options, base int) (*executor.Report, error) {
-	o = v.options(o)
+func (v *server) takeBack(ctx context.Context, c *incoming, x executor.Executor, o executor.Options, base int) (*executor.Report, error) {
+	o = v.options(c, o)
 	o.Command = "the connection was lost: " + o.Command
 	r := executor.RollbackRequest{To: base}
 	p, err := x.PlanRollback(ctx, r)
@@ -376,8 +373,8 @@ func (v *server) rollback(ctx context.Context, x executor.Executor, c *incoming)
 	began := v.Now()
 	run, cancel := v.runContext(ctx, Finish) // going back is never left half done
 	defer cancel()
-	rep, err := x.Rollback(run, in.Request, p, v.options(in.Options), v.shower(c))
-	return v.ran(run, x, in.Options, Finish, 0, began, rep, err)
+	rep, err := x.Rollback(run, in.Request, p, v.options(c, in.Options), v.shower(c))
+	return v.ran(run, c, x, in.Options, Finish, 0, began, rep, err)
 }
 
 func (v *server) recover(ctx context.Context, x executor.Executor, c *incoming) (any, error) {
@@ -388,6 +385,6 @@ func (v *server) recover(ctx context.Context, x executor.Executor, c *incoming) 
 	began := v.Now()
 	run, cancel := v.runContext(ctx, Finish)
 	defer cancel()
-	rep, err := x.Recover(run, v.options(in.Options), v.shower(c))
-	return v.ran(run, x, in.Options, Finish, 0, began, rep, err)
+	rep, err := x.Recover(run, v.options(c, in.Options), v.shower(c))
+	return v.ran(run, c, x, in.Options, Finish, 0, began, rep, err)
 }

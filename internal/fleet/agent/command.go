@@ -28,11 +28,23 @@ var _ Commander = (*Runner)(nil)
 
 // Command implements Commander. The target's history has it, as it has what fettle run ran.
 func (r *Runner) Command(ctx context.Context, act machine.Act) machine.Acted {
-	if r.Refuses != nil {
-		if err := r.Refuses(); err != nil {
+	var admitted Admission
+	if r.Admit != nil {
+		var err error
+		if admitted, err = r.Admit(act.Do); err != nil {
 			return refusedAct(ctx, act, err)
 		}
 	}
+	out := r.execute(ctx, act, admitted.Signer)
+	if out.Locked && admitted.Release != nil { // the machine tries it again
+		if err := admitted.Release(); err != nil {
+			return refusedAct(ctx, act, err)
+		}
+	}
+	return out
+}
+
+func (r *Runner) execute(ctx context.Context, act machine.Act, signer string) machine.Acted {
 	cmd, err := r.commandOf(ctx, act)
 	if err != nil {
 		return refusedAct(ctx, act, err)
@@ -46,7 +58,7 @@ func (r *Runner) Command(ctx context.Context, act machine.Act) machine.Acted {
 	if !ok {
 		return refusedAct(ctx, act, errors.New("cannot run commands here: this machine runs lists only"))
 	}
-	o := executor.Options{User: act.Do.By, From: "fleet", Command: typedRequest(*act.Do.Run), Version: r.Version, FrozenToo: act.Do.Run.FrozenToo}
+	o := executor.Options{User: act.Do.By, From: fromFleet(signer), Command: typedRequest(*act.Do.Run), Version: r.Version, FrozenToo: act.Do.Run.FrozenToo}
 	res, err := cx.Command(ctx, cmd, o, nil)
 	if res == nil || res.ID == 0 {
 		return refusedAct(ctx, act, err)

@@ -24,7 +24,12 @@ func callAction(in compile.Input, name string, params map[string]string, dry boo
 // ask is what a hub asks.
 func (n *node) ask(id, what, arg string, c *fleet.Command) fleet.Done {
 	n.t.Helper()
-	body, _ := json.Marshal(fleet.Do{ID: id, What: what, Arg: arg, Run: c, By: "ada"})
+	return n.deliver(fleet.Do{ID: id, What: what, Arg: arg, Run: c, By: "ada"})
+}
+
+func (n *node) deliver(do fleet.Do) fleet.Done {
+	n.t.Helper()
+	body, _ := json.Marshal(do)
 	answer, err := n.hub.handlers[fleet.WordDo](context.Background(), body)
 	var d fleet.Done
 	if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {

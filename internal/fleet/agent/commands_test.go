@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
@@ -17,6 +18,7 @@ func TestCommandPolicy(t *testing.T) {
 		`commands = "all"`:      agent.AllCommands,
 		"commands=\"read\"\n":   agent.ReadCommands,
 		"  commands = \"none\"": agent.NoCommands,
+		`commands = "signed"`:   agent.SignedCommands,
 	} {
 		if p, err := agent.ParseCommandPolicy(text); err != nil || p != want {
 			t.Errorf("%q: %s, %v", text, p, err)
@@ -24,19 +26,19 @@ func TestCommandPolicy(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"commands = none":                         "agent.conf:1",
-		`commands = "some"`:                       `"none", "read" or "all"`,
-		`commands = ""`:                           `"none", "read" or "all"`,
-		`commands = ""all""`:                      `"none", "read" or "all"`,
+		`commands = "some"`:                       `"none", "read", "signed" or "all"`,
+		`commands = ""`:                           `"none", "read", "signed" or "all"`,
+		`commands = ""all""`:                      `"none", "read", "signed" or "all"`,
 		"\ncommand = \"none\"":                    "agent.conf:2: commands is the only",
 		"commands = \"none\"\ncommands = \"all\"": "twice",
 		"commands = \"all\"\ncommands = \"none\"": "twice",
-		`commands = "none" # as long as it needs`: `"none", "read" or "all"`,
+		`commands = "none" # as long as it needs`: `"none", "read", "signed" or "all"`,
 	} {
 		if p, err := agent.ParseCommandPolicy(text); err == nil || !strings.Contains(err.Error(), want) || p != agent.NoCommands {
 			t.Errorf("%q: %s, %v", text, p, err)
 		}
 	}
-	if agent.AllCommands.Refuses() != nil || agent.ReadCommands.Refuses() == nil || agent.NoCommands.Refuses() == nil || agent.CommandPolicy("").Refuses() == nil {
+	if agent.AllCommands.Refuses() != nil || agent.ReadCommands.Refuses() == nil || agent.NoCommands.Refuses() == nil || !errors.Is(agent.SignedCommands.Refuses(), wire.ErrUnsigned) || errors.Is(agent.ReadCommands.Refuses(), wire.ErrUnsigned) || agent.CommandPolicy("").Refuses() == nil {
 		t.Error("a policy refuses too little or too much")
 	}
 }
@@ -44,7 +46,7 @@ func TestCommandPolicy(t *testing.T) {
 // TestJobsThatTheHostRefuses: a job that runs something is refused before the engine is opened.
 func TestJobsThatTheHostRefuses(t *testing.T) {
 	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, Looks: true}, {Action: "service-restart"}} {
-		r := &agent.Runner{Refuses: func() error { return errors.New("this host refuses it") }}
+		r := &agent.Runner{Admit: func(fleet.Do) (agent.Admission, error) { return agent.Admission{}, errors.New("this host refuses it") }}
 		out := r.Command(t.Context(), machine.Act{Do: fleet.Do{ID: "1", What: fleet.DoRun, Run: &c}})
 		if out.Done.Error != "this host refuses it" || out.Done.Result != nil {
 			t.Errorf("%+v: %+v", c, out.Done)

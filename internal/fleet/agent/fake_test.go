@@ -248,6 +248,8 @@ type node struct {
 	says chan host.CommandResult // how they end
 	stop func()
 
+	admit func(fleet.Do) (agent.Admission, error) // of the agent, nil: it admits all jobs
+
 	adopt atomic.Bool // it replaces what others applied, until that is done
 }
 
@@ -333,7 +335,7 @@ func (n *node) start() {
 		Warn:   func(text string) { n.t.Log(text) },
 		Runner: &agent.Runner{
 			Open: n.engine, Compile: compile.Compile, Call: callAction, Content: n.hub, Now: time.Now, Contact: func(context.Context) error { return nil }, Arms: true,
-			Adopts: n.adopt.Load, Adopted: func() { n.adopt.Store(false) },
+			Admit: n.admit, Adopts: n.adopt.Load, Adopted: func() { n.adopt.Store(false) },
 			Facts: func(ctx context.Context) (map[string]cty.Value, error) { return fact.Gather(ctx, n.host, nil) },
 		},
 	})

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	"fettle.dev/fettle/internal/plan"
 )
@@ -30,9 +31,8 @@ type Runner struct {
 	// Call gives what an action comes to. nil: only built in ones can be run.
 	Call    func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
 	Content Content
-	// Refuses says why this host refuses jobs that run something, nil where it does not. It is
-	// asked for each. nil: none is refused.
-	Refuses func() error
+	// Admit decides whether this host executes a job that runs something. nil: it executes all.
+	Admit func(d fleet.Do) (Admission, error)
 	// Contact proves that a hub can be reached now, over a connection of its own if that
 	// can be had. nil: runs are not armed unless their checks can confirm them.
 	Contact func(ctx context.Context) error

@@ -47,6 +47,8 @@ type Login struct {
 	Hub       string `json:"hub"`
 	Token     string `json:"token,omitempty"`
 	Authority string `json:"authority,omitempty"` // sha256:hex of its certificate
+	// SignKey is the file of the SSH key that signs commands, absolute; "" signs none.
+	SignKey string `json:"sign_key,omitempty"`
 }
 
 // LoginFormat is the format of a Login that is kept.

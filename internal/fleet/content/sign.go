@@ -13,64 +13,72 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// PermitKey signs permits: a key of whoever may sign commits.
-type PermitKey struct{ signer ssh.Signer }
+// SigningKey is the SSH key of a user. It signs permits and commands.
+type SigningKey struct{ signer ssh.Signer }
 
 // ErrLocked is in the chain of the error about a private key with a passphrase: an SSH agent
 // has to sign with it.
 var ErrLocked = errors.New("the private key has a passphrase")
 
-// ReadPermitKey reads a private key as OpenSSH keeps it.
-func ReadPermitKey(private []byte) (PermitKey, error) {
+// ReadSigningKey reads a private key as OpenSSH keeps it.
+func ReadSigningKey(private []byte) (SigningKey, error) {
 	s, err := ssh.ParsePrivateKey(private)
 	var missing *ssh.PassphraseMissingError
 	if errors.As(err, &missing) {
-		return PermitKey{}, ErrLocked
+		return SigningKey{}, ErrLocked
 	}
 	if err != nil {
-		return PermitKey{}, fmt.Errorf("cannot read the private key: %w", err)
+		return SigningKey{}, fmt.Errorf("cannot read the private key: %w", err)
 	}
-	return PermitKey{s}, nil
+	return SigningKey{s}, nil
 }
 
-// AgentPermitKey is the key of an SSH agent whose public half is a line as in a file of
+// AgentSigningKey is the key of an SSH agent whose public half is a line as in a file of
 // OpenSSH, such as id_ed25519.pub. The agent is asked over conn as long as the key is used.
-func AgentPermitKey(conn io.ReadWriter, public []byte) (PermitKey, error) {
+func AgentSigningKey(conn io.ReadWriter, public []byte) (SigningKey, error) {
 	want, _, _, _, err := ssh.ParseAuthorizedKey(public)
 	if err != nil {
-		return PermitKey{}, fmt.Errorf("cannot read the public key: %w", err)
+		return SigningKey{}, fmt.Errorf("cannot read the public key: %w", err)
 	}
 	all, err := agent.NewClient(conn).Signers()
 	if err != nil {
-		return PermitKey{}, fmt.Errorf("cannot ask the SSH agent: %w", err)
+		return SigningKey{}, fmt.Errorf("cannot ask the SSH agent: %w", err)
 	}
 	for _, s := range all {
 		if string(s.PublicKey().Marshal()) == string(want.Marshal()) {
-			return PermitKey{s}, nil
+			return SigningKey{s}, nil
 		}
 	}
-	return PermitKey{}, fmt.Errorf("cannot sign with the key %s: the SSH agent does not have it", ssh.FingerprintSHA256(want))
+	return SigningKey{}, fmt.Errorf("cannot sign with the key %s: the SSH agent does not have it", ssh.FingerprintSHA256(want))
 }
 
 // Sign makes the permit as it travels: its text with the signature behind it.
-func (p Permit) Sign(key PermitKey) (string, error) {
+func (p Permit) Sign(key SigningKey) (string, error) {
 	text := p.Text()
-	digest := sha512.Sum512(text)
-	signed := ssh.Marshal(signedText{sshMagic, PermitNamespace, "", "sha512", digest[:]})
-	var sig *ssh.Signature
-	var err error
-	if with, ok := key.signer.(ssh.AlgorithmSigner); ok && key.signer.PublicKey().Type() == ssh.KeyAlgoRSA {
-		sig, err = with.SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSASHA512)
-	} else {
-		sig, err = key.signer.Sign(rand.Reader, signed)
-	}
+	armor, err := key.sign(text, PermitNamespace)
 	if err != nil {
 		return "", fmt.Errorf("cannot sign the permit: %w", err)
 	}
-	body := ssh.Marshal(sshSignature{sshMagic, 1, key.signer.PublicKey().Marshal(), PermitNamespace, "", "sha512", ssh.Marshal(sig)})
-	out := string(text) + string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: body}))
+	out := string(text) + armor
 	_, _, err = ReadPermit(out)
 	return out, err
+}
+
+// sign returns an armored signature of a text in a namespace, as ssh-keygen -Y sign makes it.
+func (k SigningKey) sign(text []byte, namespace string) (armor string, err error) {
+	digest := sha512.Sum512(text)
+	signed := ssh.Marshal(signedText{sshMagic, namespace, "", "sha512", digest[:]})
+	var sig *ssh.Signature
+	if with, ok := k.signer.(ssh.AlgorithmSigner); ok && k.signer.PublicKey().Type() == ssh.KeyAlgoRSA {
+		sig, err = with.SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSASHA512)
+	} else {
+		sig, err = k.signer.Sign(rand.Reader, signed)
+	}
+	if err != nil {
+		return "", err
+	}
+	body := ssh.Marshal(sshSignature{sshMagic, 1, k.signer.PublicKey().Marshal(), namespace, "", "sha512", ssh.Marshal(sig)})
+	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: body})), nil
 }
 
 // ReadPermit reads a permit whose signature is one of its text, and tells by which key, as

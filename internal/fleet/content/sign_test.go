@@ -30,12 +30,12 @@ func TestSignedPermit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fromFile, err := content.ReadPermitKey(private)
+		fromFile, err := content.ReadSigningKey(private)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := content.Permit{Repository: "site", Commit: "aa", Targets: []string{"web*"}, Expires: now + 60}
-		for _, k := range []content.PermitKey{fromFile, fromAgent(t, private, public)} {
+		for _, k := range []content.SigningKey{fromFile, fromAgent(t, private, public)} {
 			signed, err := p.Sign(k)
 			if err != nil {
 				t.Fatal(err)
@@ -67,12 +67,12 @@ func TestKeyWithPassphrase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := content.ReadPermitKey(private); !errors.Is(err, content.ErrLocked) {
+	if _, err := content.ReadSigningKey(private); !errors.Is(err, content.ErrLocked) {
 		t.Error(err)
 	}
 }
 
-func fromAgent(t *testing.T, private, public []byte) content.PermitKey {
+func fromAgent(t *testing.T, private, public []byte) content.SigningKey {
 	t.Helper()
 	raw, err := ssh.ParseRawPrivateKey(private)
 	if err != nil {
@@ -85,7 +85,7 @@ func fromAgent(t *testing.T, private, public []byte) content.PermitKey {
 	here, there := net.Pipe()
 	t.Cleanup(func() { _ = here.Close() })
 	go func() { _ = agent.ServeAgent(ring, there) }()
-	k, err := content.AgentPermitKey(here, public)
+	k, err := content.AgentSigningKey(here, public)
 	if err != nil {
 		t.Fatal(err)
 	}

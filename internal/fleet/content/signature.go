@@ -15,8 +15,9 @@ import (
 
 // The namespaces of SSH signatures, so that one thing is never taken for another.
 const (
-	CommitNamespace = "git"
-	PermitNamespace = "fettle-rollback"
+	CommitNamespace  = "git"
+	PermitNamespace  = "fettle-rollback"
+	CommandNamespace = "fettle-command@v1"
 )
 
 const armorBegin = "-----BEGIN SSH SIGNATURE-----"

@@ -109,6 +109,8 @@ type DoRequest struct {
 	Arg    string   `json:"arg,omitempty"`
 	// Run is what is to be run, of what is run.
 	Run *fleet.Command `json:"run,omitempty"`
+	// Signed is Run with the signature of a user, for hosts that require one.
+	Signed string `json:"signed,omitempty"`
 	// Expires is how long it is kept for those that are away; 0 is a week.
 	Expires int64 `json:"expires_ns,omitempty"`
 }

@@ -22,7 +22,7 @@ func (h *Hub) Do(ctx context.Context, by access.Who, do document.DoRequest, targ
 	now := h.now()
 	life := cmp.Or(time.Duration(do.Expires), requestLife)
 	r := Request{
-		Do:      fleet.Do{ID: newID(), What: do.What, Arg: do.Arg, Run: do.Run, By: by.Name, At: now.Unix()},
+		Do:      fleet.Do{ID: newID(), What: do.What, Arg: do.Arg, Run: do.Run, Signed: do.Signed, By: by.Name, At: now.Unix()},
 		Pending: pending, Expires: now.Add(life).Unix(),
 	}
 	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, By: by.Name, Text: fmt.Sprintf("%s of %s", r.title(), targetCount(len(pending)))}); err != nil {

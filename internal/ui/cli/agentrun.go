@@ -3,13 +3,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,7 +14,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/claim"
@@ -145,12 +141,13 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 	if w, err := watch.New(m.Root, units); err == nil {
 		watcher = w
 	}
+	memory := commandMemory(files, mb)
 	runner := &agent.Runner{
 		Open:  func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
 		Facts: func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
-		Refuses: func() error {
+		Admit: func(d fleet.Do) (agent.Admission, error) {
 			p, err := commandPolicy(m)
-			return cmp.Or(err, p.Refuses())
+			return agent.AdmitJob(p, err, memory, d)
 		},
 		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
@@ -163,44 +160,7 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
 		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, Calm: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
-			s.serveHub(ctx, m, mb, header, stream)
+			s.serveHub(ctx, hubStream{m, mb, memory, header, stream})
 		},
 	}
-}
-
-// serveHub serves this machine's executor to somebody whom a hub let through.
-// The connection to the hub was there before the run that may have locked people out, and
-// so proves nothing of it: such a run is confirmed over a new one.
-func (s *session) serveHub(ctx context.Context, m Machine, mb *joined.Member, header []byte, stream io.ReadWriteCloser) {
-	var h fleet.ExecutorHeader
-	if err := json.Unmarshal(header, &h); err != nil {
-		_ = stream.Close()
-		return
-	}
-	served := s.served(ctx, m, strings.TrimSpace("fleet "+h.By))
-	served.ReadOnly, served.Proof = !h.Changes, mb.Contact
-	policy, err := commandPolicy(m)
-	if err == nil {
-		err = policy.Refuses()
-	}
-	if policy == agent.NoCommands {
-		// Whoever asks is shown it as what this end says in place of the protocol.
-		_, _ = fmt.Fprintln(stream, err)
-		_ = stream.Close()
-		return
-	}
-	if err != nil {
-		served.ReadOnly, served.Refused = true, err
-	}
-	_ = wire.Serve(ctx, stream, served) // who asked hears what is wrong
-}
-
-// commandPolicy is what this host lets users do through a hub. It is read each time, so that
-// a change counts at once; a file that cannot be read refuses all.
-func commandPolicy(m Machine) (agent.CommandPolicy, error) {
-	text, err := os.ReadFile(filepath.Join(m.Root, agent.CommandsFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return agent.NoCommands, fmt.Errorf("cannot read which commands this host accepts: %w", err)
-	}
-	return agent.ParseCommandPolicy(string(text))
 }

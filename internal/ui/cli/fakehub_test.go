@@ -3,12 +3,14 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,7 +20,10 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/signed"
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
@@ -37,8 +42,9 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 	hub, err := apitest.New(dir)
 	ts.Check(err)
 	ts.Defer(func() { _ = hub.Close() })
+	authority := ""
 	hub.Open = func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
-		return openFar(ts.Getenv("HOME"), by.Name, string(id[:1]), changes)
+		return openFar(ts.Getenv("HOME"), by.Name, string(id[:1]), changes, authority)
 	}
 	server, err := apitest.Serve(hub.Handler(), "hub")
 	ts.Check(err)
@@ -46,7 +52,7 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	authority, err := client.Authority(context.Background(), server.URL)
+	authority, err = client.Authority(context.Background(), server.URL)
 	ts.Check(err)
 	ts.Setenv("HUB", server.URL)
 	ts.Setenv("AUTHORITY", authority)
@@ -61,8 +67,8 @@ func cmdDeadHub(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 // openFar serves the machine behind a target of that hub: a is web1, b is web2, which an
-// agent keeps at a commit.
-func openFar(home, by, target string, changes bool) (io.ReadWriteCloser, error) {
+// agent keeps at a commit. If HOME has a directory strict, web1 requires signed commands.
+func openFar(home, by, target string, changes bool, authority string) (io.ReadWriteCloser, error) {
 	near, far := net.Pipe()
 	name := map[string]string{"a": "web1", "b": "web2"}[target]
 	facts, err := wire.EncodeFacts(map[string]cty.Value{"hostname": cty.StringVal(name)})
@@ -73,15 +79,39 @@ func openFar(home, by, target string, changes bool) (io.ReadWriteCloser, error) 
 	if name == "web2" {
 		hello.Kept = &wire.Kept{Commit: "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", Branch: "main", Generation: 7}
 	}
-	go func() {
-		_ = wire.Serve(context.Background(), far, wire.Served{
-			Hello: hello, From: "fleet " + by, Now: time.Now, ReadOnly: !changes,
-			Open: func(ctx context.Context, _ bool) (executor.Executor, func() error, error) {
-				return openFake("")(ctx, cli.Machine{State: filepath.Join(home, "agents", name)})
-			},
-		})
-	}()
+	served := wire.Served{
+		Hello: hello, From: "fleet " + by, Now: time.Now, ReadOnly: !changes,
+		Open: func(ctx context.Context, _ bool) (executor.Executor, func() error, error) {
+			return openFake("")(ctx, cli.Machine{State: filepath.Join(home, "agents", name)})
+		},
+	}
+	if strict := filepath.Join(home, "strict"); name == "web1" && isDir(strict) {
+		served.ReadOnly, served.Refused = true, agent.SignedCommands.Refuses()
+		served.Accept = acceptHere(strict, authority)
+	}
+	go func() { _ = wire.Serve(context.Background(), far, served) }()
 	return near, nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+// acceptHere accepts commands for web1 as an agent does: of keys in allowed_signers of a
+// directory, which also remembers the commands.
+func acceptHere(dir, authority string) func(string) (wire.Accepted, error) {
+	files, failed := local.Open(dir, local.Options{})
+	memory := &signed.Memory{Files: files, Dir: "/commands", Trust: func() (content.CommandTrust, error) {
+		text, err := os.ReadFile(filepath.Join(dir, "allowed_signers"))
+		if err = errors.Join(err, failed); err != nil {
+			return content.CommandTrust{}, err
+		}
+		signers, err := content.ParseSigners("allowed_signers", text)
+		fleetFile := "fleet-sha256-" + strings.TrimPrefix(authority, "sha256:")
+		return content.CommandTrust{Signers: signers, Fleets: []string{fleetFile}, Target: "web1", Now: fakeNow.Unix()}, err
+	}}
+	return func(text string) (wire.Accepted, error) { return agent.AcceptCall(memory, text) }
 }
 
 // toyEnrolled adds the targets that a fleet has besides.

@@ -30,7 +30,7 @@ func compileFlags() []string {
 // reachFlagNames are used to reach the machine that -t or --ssh names; the repository says
 // how.
 func reachFlagNames() []string {
-	return append(readFlags(), "target", "root", "state", "identity", "ssh", "via", "sudo", "ask-sudo-password", "sudo-password-file", "accept-new")
+	return append(readFlags(), "target", "root", "state", "identity", "ssh", "via", "sudo", "ask-sudo-password", "sudo-password-file", "accept-new", "sign-key")
 }
 
 // changeFlags are used to change a machine by a run.
@@ -68,7 +68,7 @@ func flagsOf() map[string][]string {
 		"target forget": machine,
 		"target enrol":  slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
 		"target pin":    join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
-		"request run": join(doc, target, compileFlags(), []string{"via"}),
+		"request run": join(doc, target, compileFlags(), []string{"via", "sign-key"}), "login": join(doc, []string{"sign-key"}),
 
 		"hub run": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
@@ -84,7 +84,7 @@ func flagsOf() map[string][]string {
 		out[c] = join(doc, target)
 	}
 	for _, c := range []string{
-		"login", "target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
+		"target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
 		"ask list", "ask approve", "ask refuse", "ask policy", "audit list", "audit copy", "audit check", "certificate list", "certificate forbid",
 		"hub backup", "hub check", "hub init", "hub join", "hub leave", "hub list", "hub restore", "hub retire", "hub token",
 		"notify approve", "notify deny", "notify list", "notify remove", "notify test",

@@ -109,7 +109,9 @@ this file.
 A hub is identified by its fleet CA. Give --authority with the digest that the
 hub shows on its own machine. Without --authority, the login to an https address
 is refused, and the digest of the hub that answered is shown: compare the two.
-After the login, only hubs of that fleet CA are trusted, at any address.`,
+After the login, only hubs of that fleet CA are trusted, at any address.
+
+Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
 		Example: "  fettle login https://hub.example.org:7440 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle/hub.sock </dev/null",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
@@ -137,6 +139,11 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	l := client.Login{Format: client.LoginFormat, Hub: strings.TrimSuffix(hub, "/"), Token: strings.TrimSpace(string(text)), Authority: authority}
 	if l.Token == "" && !strings.HasPrefix(hub, "unix:") {
 		return refuse("Give it on standard input: fettle login "+hub+" … <FILE", "cannot log in without a token")
+	}
+	if s.reach.signKey != "" && s.reach.signKey != noSigning {
+		if l.SignKey, err = filepath.Abs(s.reach.signKey); err != nil {
+			return fmt.Errorf("cannot find the key for signing: %w", err)
+		}
 	}
 	c, err := s.clientOf(l)
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, tar
 			return p, "", err
 		}
 	}
-	key, end, err := s.permitKey(ctx, f.key)
+	key, end, err := s.signingKey(ctx, f.key, "--key")
 	if err != nil {
 		return p, "", err
 	}
@@ -140,8 +140,9 @@ func (s *session) repositoryOfHub(ctx context.Context) (string, error) {
 	return page.Repositories[0].Name, nil
 }
 
-// permitKey is the key that a person signs with: in a file, or in their SSH agent.
-func (s *session) permitKey(ctx context.Context, file string) (key content.PermitKey, end func(), err error) {
+// signingKey is the key that a user signs with: in a file, or in an SSH agent. flag names the
+// file on the command line.
+func (s *session) signingKey(ctx context.Context, file, flag string) (key content.SigningKey, end func(), err error) {
 	end = func() {}
 	if file == "" {
 		file = filepath.Join(s.app.Env("HOME"), ".ssh", "id_ed25519")
@@ -151,21 +152,21 @@ func (s *session) permitKey(ctx context.Context, file string) (key content.Permi
 	if err != nil {
 		err = fmt.Errorf("cannot read the key: %w", err)
 	} else {
-		key, err = content.ReadPermitKey(private)
+		key, err = content.ReadSigningKey(private)
 	}
 	socket := s.app.Env("SSH_AUTH_SOCK")
 	if err == nil || socket == "" {
-		return key, end, withHint(err, "Name the key: --key FILE. A key with a passphrase must be in the SSH agent: ssh-add FILE")
+		return key, end, withHint(err, "Name the key: "+flag+" FILE. A key with a passphrase must be in the SSH agent: ssh-add FILE")
 	}
 	public, perr := os.ReadFile(file + ".pub")
 	if perr != nil {
-		return key, end, withHint(errors.Join(err, perr), "Name the key: --key FILE")
+		return key, end, withHint(errors.Join(err, perr), "Name the key: "+flag+" FILE")
 	}
 	conn, err := client.SSHAgent(ctx, socket)
 	if err != nil {
 		return key, end, err
 	}
-	key, err = content.AgentPermitKey(conn, public)
+	key, err = content.AgentSigningKey(conn, public)
 	return key, func() { _ = conn.Close() }, withHint(err, "Add it: ssh-add "+file)
 }
 

@@ -38,6 +38,7 @@ type reachFlags struct {
 	sudoFile     string // of the password
 	acceptNew    bool
 	onDisconnect choice
+	signKey      string // the file of the key for signed commands
 }
 
 // address is the way to the machine that a command works on. A name that nothing knows is
@@ -218,6 +219,7 @@ func (r *reachFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: prompt for the sudo password")
 	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: read the sudo password from the first line of this `FILE`")
 	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of an unknown host")
+	f.StringVar(&r.signKey, "sign-key", "", "through a hub: sign commands with the SSH key in this `FILE`, if the host requires it; none disables this (default: the key of the login)")
 	f.Var(&r.onDisconnect, "on-disconnect", "on another machine: when the connection is lost, finish the run, stop it, or undo it")
 }
 

@@ -65,6 +65,9 @@ func (s *session) request(ctx context.Context, do document.DoRequest, expires st
 		return err
 	}
 	do.Select = words
+	if do.Signed, err = s.commandSigner().signedJob(ctx, hub, do); err != nil {
+		return err
+	}
 	r, err := hub.Do(ctx, do)
 	if err != nil {
 		return err

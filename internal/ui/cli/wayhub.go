@@ -105,7 +105,7 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	if err != nil {
 		return nil, hubRefused(name, err)
 	}
-	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.reach.onDisconnect.value, Silence: streamSilence, Identities: s.identities})
+	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.reach.onDisconnect.value, Silence: streamSilence, Identities: s.identities, Sign: s.commandSigner().call(ctx, name)})
 	if err != nil {
 		return nil, &unreached{fmt.Errorf("cannot reach %s through the hub: %w", name, err)}
 	}

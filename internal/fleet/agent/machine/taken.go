@@ -73,6 +73,9 @@ func (m *Machine) keep(d fleet.Do) error {
 	if err := d.Run.Check(); err != nil {
 		return err
 	}
+	if len(d.Signed) > fleet.MaxSignedJob {
+		return fmt.Errorf("cannot accept a signature of %d bytes: %d are the most", len(d.Signed), fleet.MaxSignedJob)
+	}
 	if len(m.Taken) >= maxTaken {
 		return fmt.Errorf("cannot take it: %d requests are under way here already. Ask again when they have ended", len(m.Taken))
 	}

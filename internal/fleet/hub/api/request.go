@@ -28,6 +28,9 @@ func checkDo(r document.DoRequest) error {
 	if (r.What == fleet.DoRun) != (r.Run != nil) {
 		return &Refusal{http.StatusBadRequest, "cannot tell what is to be run: run says that, and nothing else does", "Write: fettle request run -t SELECTION -- PROGRAM"}
 	}
+	if len(r.Signed) > fleet.MaxSignedJob || r.Signed != "" && r.Run == nil {
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot accept a signature for this request: only run has one, of at most %d bytes", fleet.MaxSignedJob), "Select fewer targets, or shorten the command"}
+	}
 	if r.Run != nil {
 		if err := r.Run.Check(); err != nil {
 			return &Refusal{http.StatusBadRequest, err.Error(), ""}

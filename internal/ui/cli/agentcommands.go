@@ -1,0 +1,85 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent"
+	joined "fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/agent/signed"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/host"
+)
+
+// commandMemory remembers the signed commands that the host executed.
+func commandMemory(files host.FS, mb *joined.Member) *signed.Memory {
+	return &signed.Memory{Files: files, Dir: path.Join(agentDir, "commands"), Trust: func() (content.CommandTrust, error) { return joined.CommandTrust(mb) }}
+}
+
+// hubStream is a stream that a hub opened to the engine of this machine.
+type hubStream struct {
+	machine Machine
+	member  *joined.Member
+	memory  *signed.Memory
+	header  []byte
+	stream  io.ReadWriteCloser
+}
+
+// serveHub serves this machine's executor to a user whom a hub let through.
+// The connection to the hub was there before the run that may have locked people out, and
+// so proves nothing of it: such a run is confirmed over a new one.
+func (s *session) serveHub(ctx context.Context, in hubStream) {
+	var h fleet.ExecutorHeader
+	if err := json.Unmarshal(in.header, &h); err != nil {
+		_ = in.stream.Close()
+		return
+	}
+	served := s.served(ctx, in.machine, strings.TrimSpace("fleet "+h.By))
+	served.ReadOnly, served.Proof = !h.Changes, in.member.Contact
+	policy, err := commandPolicy(in.machine)
+	if policy == agent.NoCommands {
+		if err == nil {
+			err = policy.Refuses()
+		}
+		// Whoever asks is shown it as what this end says in place of the protocol.
+		_, _ = fmt.Fprintln(in.stream, err)
+		_ = in.stream.Close()
+		return
+	}
+	limited(policy, h.Changes, in.memory, &served)
+	_ = wire.Serve(ctx, in.stream, served) // who asked hears what is wrong
+}
+
+// limited limits a connection by the policy of the host, in addition to the rights at the hub. A
+// user who may only read cannot change that with a signature.
+func limited(p agent.CommandPolicy, changes bool, m *signed.Memory, served *wire.Served) {
+	why := p.Refuses()
+	if why == nil || p == agent.SignedCommands && !changes {
+		return
+	}
+	served.ReadOnly, served.Refused = true, why
+	if p == agent.SignedCommands {
+		served.Accept = func(text string) (wire.Accepted, error) { return agent.AcceptCall(m, text) }
+	}
+}
+
+// commandPolicy is what this host lets users do through a hub. It is read each time, so that
+// a change counts at once; a file that cannot be read refuses all.
+func commandPolicy(m Machine) (agent.CommandPolicy, error) {
+	text, err := os.ReadFile(filepath.Join(m.Root, agent.CommandsFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return agent.NoCommands, fmt.Errorf("cannot read which commands this host accepts: %w", err)
+	}
+	return agent.ParseCommandPolicy(string(text))
+}

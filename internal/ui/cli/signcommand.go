@@ -1,0 +1,119 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// callLife is the time within which a host must begin a signed command over a connection.
+const callLife = 10 * time.Minute
+
+// noSigning is the --sign-key that turns off the key of the login.
+const noSigning = "none"
+
+// commandSigner signs commands for targets of one fleet.
+type commandSigner struct {
+	s    *session
+	file string // of the key
+}
+
+// commandSigner is nil if no key was named: with --sign-key, or with the login.
+func (s *session) commandSigner() *commandSigner {
+	file := s.reach.signKey
+	if file == "" && s.loggedIn() {
+		if l, err := s.login(); err == nil {
+			file = l.SignKey
+		}
+	}
+	if file == "" || file == noSigning {
+		return nil
+	}
+	return &commandSigner{s, file}
+}
+
+// call is for wire.Options.Sign: it signs calls for one target, each for one execution.
+func (c *commandSigner) call(ctx context.Context, target string) func(call string, params []byte) (string, error) {
+	if c == nil {
+		return nil
+	}
+	return func(call string, params []byte) (string, error) {
+		return c.sign(ctx, content.Command{Targets: []string{target}, Call: call, Params: params}, callLife)
+	}
+}
+
+func (c *commandSigner) sign(ctx context.Context, command content.Command, life time.Duration) (string, error) {
+	l, err := c.s.login()
+	if err != nil {
+		return "", err
+	}
+	digest, err := hex.DecodeString(strings.TrimPrefix(l.Authority, "sha256:"))
+	if err != nil || len(digest) != 32 {
+		return "", refuse("Log in: fettle login https://HOST:PORT --authority sha256:…", "cannot sign a command through the socket of a hub: it does not prove to which fleet it belongs")
+	}
+	key, end, err := c.s.signingKey(ctx, c.file, "--sign-key")
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	now := c.s.app.Now()
+	command.Fleet = content.FleetFile([32]byte(digest))
+	command.From, command.Until = now.Unix()-content.MaxClockSkew, now.Add(life).Unix()
+	return command.Sign(key)
+}
+
+// signedJob signs a job for the targets that a selection selects now: these, and no others,
+// accept it. It names them on standard error, because the hub evaluated the selection.
+func (c *commandSigner) signedJob(ctx context.Context, hub *client.Client, do document.DoRequest) (string, error) {
+	if c == nil || do.Run == nil {
+		return "", nil
+	}
+	names, err := activeNames(ctx, hub, do.Select)
+	if err != nil || len(names) == 0 {
+		return "", err // the hub refuses an empty selection
+	}
+	params, err := json.Marshal(do.Run)
+	if err != nil {
+		return "", fmt.Errorf("cannot sign the job: %w", err)
+	}
+	signed, err := c.sign(ctx, content.Command{Targets: names, Call: content.JobCall, Params: params}, time.Duration(do.Expires))
+	if err == nil && len(signed) > fleet.MaxSignedJob {
+		err = refuse("Select fewer targets, and send another job to the remaining targets", fmt.Sprintf("cannot sign a job of %d bytes: %d are the most", len(signed), fleet.MaxSignedJob))
+	}
+	if err == nil {
+		fmt.Fprintf(c.s.app.Stderr, "Signed for %s: %s\n", render.Count(len(names), "target"), render.Escape(strings.Join(names, ", ")))
+	}
+	return signed, err
+}
+
+// activeNames are the names of the active targets that words select. If the words are names,
+// the hub must not answer with others.
+func activeNames(ctx context.Context, hub *client.Client, words []string) (names []string, err error) {
+	page, err := hub.Targets(ctx, client.TargetQuery{Select: words, Sort: "name"})
+	if err != nil {
+		return nil, err
+	}
+	given, plain := plainNames(words)
+	for _, t := range page.Targets {
+		if t.Standing != fleet.Active {
+			continue
+		}
+		if plain && !slices.Contains(given, t.Name) && !slices.Contains(given, string(t.ID)) {
+			return nil, fmt.Errorf("cannot sign the job: the hub selects %q, which -t does not name", t.Name)
+		}
+		names = append(names, t.Name)
+	}
+	return names, nil
+}
