@@ -130,25 +130,43 @@ func (r *run) cameAndWent() (came []string, went map[string]bool) {
 	return came, went
 }
 
-// foresee puts what the transaction will bring besides into the before-image,
-// so that a crash in it does not make those dependencies strangers.
+// foresee puts the further changes of a transaction into its before-images, so that a crash in
+// it does not make those dependencies strangers. The dependencies that the transaction will mark
+// are in the before-image of a removed package.
 func (r *run) foresee(moves []*verb.GroupMove) {
-	also, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
-	if one := moves[0].From.Package; err == nil && one != nil && len(also) > 0 {
+	also, marked, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
+	if err != nil {
+		return
+	}
+	if one := moves[0].From.Package; one != nil && len(also) > 0 {
 		with := *one
 		with.Also, with.Autos = also, r.autos(also)
 		moves[0].From = image.Image{Package: &with}
+	}
+	goes := slices.IndexFunc(moves, func(m *verb.GroupMove) bool {
+		return m.From.Package != nil && m.From.Package.Version != "" && m.To.Package.Version == ""
+	})
+	if goes >= 0 && len(marked) > 0 {
+		with := *moves[goes].From.Package
+		with.Autos = joined(with.Autos, marked)
+		moves[goes].From = image.Image{Package: &with}
 	}
 }
 
 // foreseen adds what an attempt that was cut short foresaw to a before-image.
 func foreseen(from, found image.Image) image.Image {
-	if from.Package == nil || found.Package == nil || len(found.Package.Also) == 0 {
+	if from.Package == nil || found.Package == nil || len(found.Package.Also)+len(found.Package.Autos) == 0 {
 		return from
 	}
 	with := *from.Package
 	with.Also, with.Autos = earlier(found.Package.Also, with.Also), found.Package.Autos
 	return image.Image{Package: &with}
+}
+
+// joined are the names of both lists, sorted.
+func joined(a, b []string) []string {
+	all := slices.Sorted(slices.Values(slices.Concat(a, b)))
+	return slices.Compact(all)
 }
 
 // autos are those of some packages that are marked as dependencies now, sorted.

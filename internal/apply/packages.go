@@ -64,11 +64,11 @@ func (r *Runner) SettlePackages(ctx context.Context) error {
 	return nil
 }
 
-// claimed tells whether the list that a run goes to wants a package: when it is undone,
-// that is the list before it.
-func (r *run) claimed(name string) bool {
+// claimed returns the packages that the list of the run requires. If the run is undone, it
+// returns the packages that the list before it required.
+func (r *run) claimed() map[string]bool {
 	if !r.m.Back {
-		return pkg.Wanted(r.wanted)[name]
+		return pkg.Wanted(r.wanted)
 	}
 	var before step.List
 	for _, e := range r.base.Entries {
@@ -77,7 +77,7 @@ func (r *run) claimed(name string) bool {
 			before = append(before, l...)
 		}
 	}
-	return pkg.Wanted(before)[name]
+	return pkg.Wanted(before)
 }
 
 // underWay are the moves of packages that a run began and failed to make, as its
@@ -117,7 +117,7 @@ func (r *run) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 // besides is an error when moves would change packages that neither they nor the
 // records know of.
 func (r *run) besides(moves []*verb.GroupMove, recs []journal.Record) error {
-	also, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
+	also, _, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
 	if err != nil {
 		return err
 	}

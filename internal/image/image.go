@@ -227,7 +227,8 @@ type Package struct {
 	// brought, so that undo can take them away again: name to version before,
 	// "" for not installed.
 	Also map[string]string `json:"also,omitempty"`
-	// Autos are those of Also that were marked as dependencies before, sorted.
+	// Autos are the packages that were marked as dependencies before, sorted: of Also, and of those
+	// that the transaction only marked.
 	Autos []string `json:"autos,omitempty"`
 }
 

@@ -34,9 +34,10 @@ type Env struct {
 	// Note reports unmanaged files that a step found or left to the user, now and in the report;
 	// never nil.
 	Note func(string)
-	// Claimed reports whether a package is in a step of the list. Such a package is never removed
-	// as a consequence of another removal. Nil if there is no list.
-	Claimed func(pkg string) bool
+	// Claimed returns the packages that the list requires; the value is true if a package must be
+	// installed. Such a package is never removed as a consequence of another removal. Nil if there is
+	// no list.
+	Claimed func() map[string]bool
 	// Brought are the packages that were installed with packages that fettle installed. A removal
 	// that makes them unneeded removes them too.
 	Brought []string

@@ -6,6 +6,44 @@ import (
 	"strings"
 )
 
+// back undoes the run that led from was to now. The packages, their marks and their holds
+// are as before. A package that came with the run may stay if another package recommends or
+// suggests it.
+func (h *history) back(was, now seen) {
+	h.t.Helper()
+	o := h.act([]string{"rollback", "--yes"}, "")
+	after := h.packagesSeen()
+	fault := func(format string, args ...any) {
+		h.t.Errorf(format+"\n%s%s", append(args, o.Stdout, o.Stderr)...)
+	}
+	if o.ExitCode != 0 || !maps.Equal(was.held, after.held) {
+		fault("exit %d, held before the run: %v, after its rollback: %v", o.ExitCode, was.held, after.held)
+	}
+	for name := range was.installed {
+		if !after.installed[name] || was.auto[name] != after.auto[name] {
+			fault("%s was marked automatic: %t; after a rollback it is installed: %t, marked automatic: %t",
+				name, was.auto[name], after.installed[name], after.auto[name])
+		}
+	}
+	h.follow(now, after, true)
+	for name := range after.installed {
+		if !was.installed[name] {
+			if after.unneeded[name] || !stays(o.Stdout, name) {
+				fault("%s came with a run and is installed after its rollback", name)
+			}
+			delete(h.brought, name)
+		}
+	}
+}
+
+// stays tells whether a plan names a package that stays because another one needs it.
+func stays(output, name string) bool {
+	return slices.ContainsFunc(strings.Split(output, "stays: ")[1:], func(s string) bool {
+		names, _, _ := strings.Cut(s, ": ")
+		return slices.Contains(strings.Split(names, ", "), name)
+	})
+}
+
 // verdict is a run and what it may do.
 type verdict struct {
 	wanted                     map[string]bool

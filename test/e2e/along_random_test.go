@@ -99,7 +99,7 @@ func (m *machine) packagesSeen() seen {
 // TestRandomDependencies: random dependencies, marks and holds, judged by apt and dpkg. A
 // removal takes along only what apt calls unneeded and nobody wants, marked or held, and
 // leaves nothing unneeded that fettle brought. Each package that goes because of a conflict
-// is named.
+// is named, and an immediate rollback restores the packages and their marks.
 func TestRandomDependencies(t *testing.T) {
 	t.Parallel()
 	graphs, rounds := 2, 8 // every second graph has conflicts
@@ -125,11 +125,13 @@ type history struct {
 	managed map[string]bool // that a list wanted since they came
 	brought map[string]bool // that came with a run of fettle
 	foreign map[string]bool // that went because of a conflict, and that fettle had not brought
+	settled bool            // the last run reached what its list demands
 	said    []string
 }
 
 func newHistory(m *machine, rng *rand.Rand) *history {
-	return &history{machine: m, rng: rng, managed: map[string]bool{}, brought: map[string]bool{}, foreign: map[string]bool{}}
+	none := func() map[string]bool { return map[string]bool{} }
+	return &history{machine: m, rng: rng, managed: none(), brought: none(), foreign: none(), settled: true}
 }
 
 func (h *history) play(rounds int) {
@@ -197,6 +199,12 @@ func (h *history) run() {
 	h.judge(before, after, verdict{wanted, o.ExitCode == 0, !possible, argv[0] == "rollback", o.Stdout + o.Stderr})
 	if argv[0] == "rollback" && o.ExitCode == 0 {
 		clear(h.brought) // what stays was marked, held or needed by an administrator
+	}
+	settled := h.settled
+	h.settled = o.ExitCode == 0
+	changed := !maps.Equal(before.installed, after.installed)
+	if argv[0] == "steps" && h.settled && settled && changed && h.rng.IntN(3) == 0 {
+		h.back(before, after)
 	}
 }
 

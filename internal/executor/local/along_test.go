@@ -13,7 +13,7 @@ import (
 )
 
 // TestAlong: one rule for packages that came with others, whenever those others go. A
-// line of a case is a list to apply; "back N" rolls back to run N; "admin …" is what an
+// line of a case is a list to apply; "back N" rolls back to run N; "fails …" is a list whose run fails and is undone; "admin …" is what an
 // administrator does. host is what is installed then, and plan must be shown before the
 // last line.
 func TestAlong(t *testing.T) {
@@ -42,9 +42,19 @@ func TestAlong(t *testing.T) {
 		"rollback to where it was wanted": {[]string{"PKG lib", "PKG lib; PKG app", "back 1"}, "lib", ""},
 		"an upgrade brings more":          {[]string{"PKG grow version=1", "PKG grow version=2", ""}, "", "lib goes along"},
 		"removed and back":                {[]string{"PKG app", "", "back 1"}, "app lib(auto)", "lib 1 comes back"},
+		"needs what leaves":               {[]string{"PKG lib; PKG top", ""}, "", "app goes along"},
+		"needs what leaves, rolled back":  {[]string{"PKG lib; PKG top", "back 0"}, "", "app goes along"},
+		"needs what leaves, recommended":  {[]string{"PKG lib; PKG top", "admin install fan", ""}, "fan", "app goes along"},
+		"each needs the other":            {[]string{"PKG yin", ""}, "", "yang goes along"},
+		"marked, then back":               {[]string{"PKG app", "PKG app; PKG lib", "PKG lib", "back 2"}, "app lib(auto)", ""},
+		"marked, on, then back":           {[]string{"PKG app", "PKG lib", "back 1", "back 2"}, "lib", "stays: lib: the list wants it"},
+		"marked, then undone":             {[]string{"PKG app", "fails PKG lib; EXEC fails false"}, "app lib(auto)", ""},
+		"not marked while needed":         {[]string{"PKG app; PKG app2", "PKG lib; PKG app2"}, "app2 lib(auto)", ""},
+		"the list wants what needs it":    {[]string{"PKG app", "admin install app2", "admin auto app2", "PKG app2"}, "app2(auto) lib(auto)", "stays: lib: needed by app2"},
+		"not of fettle, and wanted":       {[]string{"admin install app", "PKG lib; PKG app ensure=absent"}, "lib", ""},
 		"there before":                    {[]string{"admin install lib", "PKG app", ""}, "lib", ""},
 		"what comes needs what leaves":    {[]string{"PKG lib", "PKG app"}, "app lib", "app needs it, so it stays"},
-		"what comes back needs it":        {[]string{"PKG app", "PKG lib", "back 1"}, "app lib", "app needs it, so it stays"},
+		"what comes back needs it":        {[]string{"PKG app", "PKG lib", "back 1"}, "app lib(auto)", "app needs it, so it stays"},
 		"and is gone at the origin":       {[]string{"PKG app", "PKG lib", "back 1", "back 0"}, "", ""},
 		"wanted needs what leaves":        {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", "PKG app"}, "app lib", "app needs it, so it stays"},
 		"and then nothing needs it":       {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", ""}, "", ""},
@@ -125,6 +135,25 @@ func TestNobodyLosesPackages(t *testing.T) {
 	}
 }
 
+// TestDependencyOfAnother: a dependency that needs a removed package stays, together with that
+// package, if a package of an administrator depends on it.
+func TestDependencyOfAnother(t *testing.T) {
+	w := newAlong(t)
+	w.must(w.does("PKG lib; PKG top"))
+	w.must(w.does("admin install plus"))
+	if err := w.does(""); !errors.Is(err, executor.ErrBlocked) {
+		t.Errorf("error %v", err)
+	}
+	if got := w.packages(); got != "app(auto) lib plus" {
+		t.Errorf("installed: %q", got)
+	}
+	w.must(w.does("admin remove plus"))
+	w.must(w.does(""))
+	if got := w.packages(); got != "" {
+		t.Errorf("afterwards installed: %q", got)
+	}
+}
+
 // TestConflictingPackages: a list cannot want two packages that conflict. Where an earlier
 // step may change what apt offers, only the run can tell.
 func TestConflictingPackages(t *testing.T) {
@@ -201,6 +230,8 @@ func newAlong(t *testing.T) alongWorld {
 	for _, r := range []mem.Release{
 		{Name: "lib", Version: "1"}, {Name: "tool", Version: "1"},
 		{Name: "app", Version: "1", Depends: []string{"lib"}}, {Name: "app2", Version: "1", Depends: []string{"lib"}}, {Name: "rec", Version: "1", Recommends: []string{"lib"}},
+		{Name: "fan", Version: "1", Recommends: []string{"app"}}, {Name: "plus", Version: "1", Depends: []string{"app"}},
+		{Name: "yin", Version: "1", Depends: []string{"yang"}}, {Name: "yang", Version: "1", Depends: []string{"yin"}},
 		{Name: "foe", Version: "1", Conflicts: []string{"tool"}},
 		{Name: "top", Version: "1", Depends: []string{"app"}},
 		{Name: "grow", Version: "1"}, {Name: "grow", Version: "2", Depends: []string{"lib"}},
@@ -215,7 +246,7 @@ func (w alongWorld) does(line string) error {
 	f := strings.Fields(line)
 	if len(f) == 3 && f[0] == "admin" {
 		on, off := true, false
-		c := map[string]host.PackageChange{"manual": {Version: "1", Auto: &off}, "hold": {Version: "1", Held: &on, Auto: &on}, "keep": {Version: "1", Held: &on}, "release": {Version: "1", Held: &off}, "install": {}, "remove": {Absent: true}}[f[1]]
+		c := map[string]host.PackageChange{"manual": {Version: "1", Auto: &off}, "auto": {Version: "1", Auto: &on}, "hold": {Version: "1", Held: &on, Auto: &on}, "keep": {Version: "1", Held: &on}, "release": {Version: "1", Held: &off}, "install": {}, "remove": {Absent: true}}[f[1]]
 		c.Name = f[2]
 		_, err := w.aside.(*mem.Host).Repository().Change(context.Background(), []host.PackageChange{c}, nil)
 		return err
@@ -223,6 +254,13 @@ func (w alongWorld) does(line string) error {
 	if len(f) == 2 && f[0] == "back" {
 		_, err := w.x.Rollback(context.Background(), executor.RollbackRequest{To: int(f[1][0] - '0'), CrossIrreversible: true}, nil, executor.Options{}, nil)
 		return err
+	}
+	if list, is := strings.CutPrefix(line, "fails "); is {
+		o := executor.Options{CrossIrreversible: true, OnFailure: "undo"}
+		if _, err := w.x.Apply(context.Background(), request(w.t, steps(list)), nil, o, nil); err == nil {
+			return errors.New("the run does not fail")
+		}
+		return nil
 	}
 	_, err := w.x.Apply(context.Background(), request(w.t, steps(line)), nil, executor.Options{CrossIrreversible: true}, nil)
 	return err
@@ -256,7 +294,7 @@ func (w alongWorld) notes(line string) string {
 // packages are the installed ones, those that are marked as dependencies with a mark.
 func (w alongWorld) packages() string {
 	w.t.Helper()
-	names := []string{"app", "app2", "foe", "grow", "lib", "mate", "plug", "rec", "tool", "top"}
+	names := []string{"app", "app2", "fan", "foe", "grow", "lib", "mate", "plug", "plus", "rec", "tool", "top", "yang", "yin"}
 	all, err := w.aside.(*mem.Host).Repository().Installed(context.Background(), names)
 	w.must(err)
 	var out []string

@@ -32,7 +32,7 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.St
 	a := plan.PackageAnswers{Claimed: func(name string) bool { return wants[name] }, SkipBlocked: skipBlocked}
 	h, err := x.host.Packages()
 	if moves := packageMoves(p); err == nil {
-		x.foretell(ctx, h, moves, apply.Brought(st.Entries), &a)
+		x.foretell(ctx, h, moves, apply.Brought(st.Entries), wants, &a)
 	}
 	if going := p.Going(); len(going) > 0 {
 		for name := range a.Along {
@@ -101,8 +101,8 @@ func packageMoves(p *plan.Plan) []*verb.GroupMove {
 // foretell simulates which dependencies are removed together with the packages of moves.
 // A package that other packages need is omitted, and then also its own dependencies. This
 // repeats until apt would remove no further package.
-func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, a *plan.PackageAnswers) {
-	env := verb.Env{Host: x.host, Names: x.names, Claimed: a.Claimed, Brought: brought, Progress: func(string) {}, Note: func(string) {}}
+func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, wants map[string]bool, a *plan.PackageAnswers) {
+	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought, Progress: func(string) {}, Note: func(string) {}}
 	a.Needed, a.Along = map[string][]string{}, map[string]plan.Along{}
 	var going, coming []*verb.GroupMove
 	for _, m := range moves {

@@ -23,6 +23,8 @@ type Along struct {
 	// Others are the removed dependencies that were installed with a different package of
 	// fettle.
 	Others map[string]bool
+	// Marked are the dependencies that stay and become manually installed, sorted.
+	Marked []string
 	// changes are the changes for apt: removals of dependencies, restored packages, and
 	// marks.
 	changes []host.PackageChange
@@ -65,18 +67,18 @@ func (v Pkg) Foretell(ctx context.Context, e verb.Env, moves []*verb.GroupMove) 
 // of moves, or changed for them: to.Also says what was there before.
 func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) (Along, error) {
 	deps := dependencies(moves)
-	own := names(deps)
+	own, autos, wanted := names(deps), autosThen(moves), claimed(e)
 	deps = append(deps, brought(e, changes, own)...)
-	if len(deps) == 0 {
+	if len(deps)+len(autos) == 0 && !(removal(changes) && len(wanted) > 0) {
 		return Along{}, nil
 	}
-	now, err := p.Installed(ctx, names(deps))
+	now, err := p.Installed(ctx, slices.Concat(names(deps), autos, slices.Sorted(maps.Keys(wanted))))
 	if err != nil {
 		return Along{}, err
 	}
 	going, back := split(deps, now)
 	asDependencies(moves, back)
-	l := leaver{p: p, now: now, own: own, claimed: e.Claimed, undo: slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo })}
+	l := leaver{p: p, now: now, own: own, wanted: wanted, undo: slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo })}
 	a := l.leave(ctx, slices.Concat(changes, back), going)
 	back = together(ctx, p, slices.Concat(changes, a.changes), back)
 	for _, d := range back {
@@ -85,6 +87,7 @@ func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.Pack
 		}
 	}
 	a.changes = append(a.changes, back...)
+	a.changes = append(a.changes, remark(autos, now, slices.Concat(changes, a.changes))...)
 	return a, ctx.Err()
 }
 
@@ -102,121 +105,9 @@ func split(deps []host.PackageChange, now map[string]image.Package) (going, back
 	return going, back
 }
 
-// leaver contains the only rule for dependencies, for all removals. A dependency is
-// removed if apt would remove it as unneeded, no step needs it, and no administrator
-// marked or held it.
-type leaver struct {
-	p       host.Packages
-	now     map[string]image.Package
-	own     []string          // installed with the removed packages
-	claimed func(string) bool // may be nil
-	undo    bool
-}
-
-// stays is the reason why a package stays regardless of apt, "" if apt decides.
-func (l leaver) stays(name string) string {
-	one := l.now[name]
-	switch {
-	case l.claimed != nil && l.claimed(name):
-		return "the list wants it"
-	case one.Held:
-		return "it is held"
-	case !one.Auto && !l.unmarked(name):
-		return "it is marked as installed manually"
-	}
-	return ""
-}
-
-// unmarked tells whether a missing mark of a package says nothing: apt did not come to
-// mark it.
-func (l leaver) unmarked(name string) bool {
-	return l.now[name].Unfinished() || l.undo && !l.now[name].Auto
-}
-
-func (l leaver) leave(ctx context.Context, changes, going []host.PackageChange) Along {
-	a := Along{Goes: map[string]string{}, Stays: map[string]string{}, Others: map[string]bool{}}
-	var ask []host.PackageChange
-	var keep []string
-	for _, d := range going {
-		why := l.stays(d.Name)
-		if why == "" {
-			ask = append(ask, d)
-			continue
-		}
-		if slices.Contains(l.own, d.Name) {
-			a.Stays[d.Name] = why
-		}
-		if one := l.now[d.Name]; one.Auto && !one.Held { // autoremove must keep packages of the list
-			keep = append(keep, d.Name)
-			manual := false
-			a.changes = append(a.changes, host.PackageChange{Name: d.Name, Version: one.Version, Auto: &manual})
-		}
-	}
-	if len(ask) == 0 {
-		return a
-	}
-	unneeded, err := l.unneeded(ctx, changes, ask, keep)
-	var stay []string
-	for _, d := range ask {
-		own := slices.Contains(l.own, d.Name)
-		switch {
-		case err == nil && unneeded[d.Name]:
-			a.Goes[d.Name], a.Others[d.Name] = l.now[d.Name].Version, !own
-			a.changes = append(a.changes, d)
-		case err == nil && own:
-			stay = append(stay, d.Name)
-		case own:
-			a.Stays[d.Name] = "apt cannot tell whether something needs it: " + err.Error()
-		}
-	}
-	l.needed(ctx, stay, slices.Concat(changes, a.changes), a.Stays)
-	return a
-}
-
-// unneeded are the packages of ask that apt would remove. A package without a valid mark
-// is removed if that removes no other package.
-func (l leaver) unneeded(ctx context.Context, changes, ask []host.PackageChange, keep []string) (map[string]bool, error) {
-	out := map[string]bool{}
-	var open []host.PackageChange
-	for _, d := range ask {
-		if l.unmarked(d.Name) {
-			open = append(open, d)
-		}
-	}
-	open = together(ctx, l.p, changes, open)
-	o, err := l.p.Outlook(ctx, slices.Concat(changes, open), keep)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range o.Unneeded {
-		out[name] = true
-	}
-	for _, d := range open {
-		out[d.Name] = true
-	}
-	return out, nil
-}
-
-// needed says of packages that stay what needs them.
-func (l leaver) needed(ctx context.Context, names []string, going []host.PackageChange, why map[string]string) {
-	if len(names) == 0 {
-		return
-	}
-	all, err := l.p.NeededBy(ctx, names)
-	for _, name := range names {
-		by := slices.DeleteFunc(all[name], func(n string) bool {
-			return slices.ContainsFunc(going, func(c host.PackageChange) bool { return c.Absent && c.Name == n })
-		})
-		why[name] = "needed by " + strings.Join(by, ", ")
-		if err != nil || len(by) == 0 {
-			why[name] = "apt does not call it unneeded"
-		}
-	}
-}
-
 // brought are the other packages that may be unneeded when something is removed.
 func brought(e verb.Env, changes []host.PackageChange, own []string) []host.PackageChange {
-	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
+	if !removal(changes) {
 		return nil
 	}
 	named := append(names(changes), own...)
@@ -293,48 +184,17 @@ func alone(ctx context.Context, p host.Packages, changes []host.PackageChange) b
 	return err == nil && len(others) == 0
 }
 
-// asDependencies marks restored packages as dependencies if they were dependencies
-// before.
-func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
-	for i, d := range deps {
-		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return slices.Contains(m.To.Package.Autos, d.Name) }) {
-			auto := true
-			deps[i].Auto = &auto
-		}
-	}
+// removal tells whether changes remove a package.
+func removal(changes []host.PackageChange) bool {
+	return slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent })
 }
 
-// markCame marks the dependencies of the packages of moves as automatically installed, in
-// case apt was interrupted before it did so.
-func markCame(ctx context.Context, e verb.Env, p host.Packages, moves []*verb.GroupMove) error {
-	named := map[string]bool{}
-	var came []string
-	for _, m := range moves {
-		named[m.Step.Args[0]] = true
-		for name, was := range m.From.Package.Also {
-			if was == "" && m.To.Package.Version != "" {
-				came = append(came, name)
-			}
-		}
-	}
-	if len(came) == 0 {
+// claimed are the packages that the list requires, nil without a list.
+func claimed(e verb.Env) map[string]bool {
+	if e.Claimed == nil {
 		return nil
 	}
-	now, err := p.Installed(ctx, came)
-	if err != nil {
-		return err
-	}
-	var changes []host.PackageChange
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if one := now[name]; one.Version != "" && !one.Auto && !named[name] {
-			auto := true
-			changes = append(changes, host.PackageChange{Name: name, Version: one.Version, Auto: &auto})
-		}
-	}
-	if len(changes) > 0 {
-		_, err = p.Change(ctx, changes, e.Progress)
-	}
-	return err
+	return e.Claimed()
 }
 
 func names(changes []host.PackageChange) []string {

@@ -80,7 +80,7 @@ func TestWhyDependenciesStay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		e.Claimed = func(n string) bool { return c.claimed && n == "lib" }
+		e.Claimed = func() map[string]bool { return map[string]bool{"lib": c.claimed} }
 		moves := []*verb.GroupMove{gone(t, "web", "lib")}
 		a, err := Pkg{}.Foretell(t.Context(), e, moves)
 		if err != nil || a.Stays["lib"] != c.want || (a.Goes["lib"] == "1") != (c.want == "") || len(a.Others) != len(a.Goes) || a.Others["lib"] {
@@ -109,7 +109,7 @@ func TestWhatIsDisplaced(t *testing.T) {
 		has(t, h, "web")
 		var notes []string
 		e.Note = func(text string) { notes = append(notes, text) }
-		e.Claimed = func(n string) bool { return c.claimed && n == "web" }
+		e.Claimed = func() map[string]bool { return map[string]bool{"web": c.claimed} }
 		m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}, Undo: c.undo}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m})
 		told := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "apt removed web") })

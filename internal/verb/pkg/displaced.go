@@ -26,7 +26,7 @@ func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.
 		return nil, ctx.Err()
 	}
 	for _, name := range o.Leaves {
-		if e.Claimed != nil && e.Claimed(name) && !slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo }) {
+		if claimed(e)[name] && !slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo }) {
 			return nil, fmt.Errorf("apt would remove %s, which the list wants too, because it conflicts with what comes; take one of the two out of the list", name)
 		}
 	}

@@ -175,7 +175,7 @@ func TestWhatStaysKeepsWhatItNeeds(t *testing.T) {
 		h.Repository().Publish(mem.Release{Name: "deep", Version: "1"})
 		h.Repository().Publish(mem.Release{Name: "lib", Version: "2", Depends: []string{"deep"}})
 		has(t, h, "deep?", "lib?", "web")
-		e.Claimed = func(n string) bool { return claimed && n == "lib" }
+		e.Claimed = func() map[string]bool { return map[string]bool{"lib": claimed} }
 		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "web", "lib", "deep")}); err != nil {
 			t.Fatal(err)
 		}

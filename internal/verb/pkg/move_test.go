@@ -62,7 +62,7 @@ func TestThereAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := &verb.GroupMove{Step: s, From: from, To: to}
-		also, err := Pkg{}.Foresee(t.Context(), e, []*verb.GroupMove{m})
+		also, _, err := Pkg{}.Foresee(t.Context(), e, []*verb.GroupMove{m})
 		if err != nil || len(also) != 1 || also["lib"] != "" {
 			t.Errorf("foreseen %v, %v", also, err)
 		}
@@ -122,13 +122,43 @@ func TestReturnsAsItWas(t *testing.T) {
 	}
 }
 
+// TestKeptDependencyAsItWas: a package that a removal kept and marked as manually installed is a
+// dependency again when the removed package returns, and at no other time.
+func TestKeptDependencyAsItWas(t *testing.T) {
+	for name, c := range map[string]struct {
+		to   image.Package
+		has  string
+		auto bool
+	}{
+		"returns":               {image.Package{Version: "1", Autos: []string{"tool"}}, "tool", true},
+		"returns, not there":    {image.Package{Version: "1", Autos: []string{"tool"}}, "web", false},
+		"does not return":       {image.Package{Autos: []string{"tool"}}, "tool", false},
+		"another, at a version": {image.Package{Version: "1", Also: map[string]string{"tool": ""}, Autos: []string{"tool"}}, "tool", false},
+	} {
+		h, e := machine(t)
+		has(t, h, c.has)
+		s := parse(t, "PKG lib")
+		now, err := Pkg{}.Observe(t.Context(), e, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: image.Image{Package: &c.to}}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		all, err := h.Repository().Installed(t.Context(), []string{"tool"})
+		if err != nil || all["tool"].Auto != c.auto || (all["tool"].Version != "") != (c.has == "tool") {
+			t.Errorf("%s: %+v, %v", name, all, err)
+		}
+	}
+}
+
 // TestNothingToDo costs no transaction.
 func TestNothingToDo(t *testing.T) {
 	h, e := machine(t)
 	one := image.Image{Package: &image.Package{Version: "1"}}
 	h.Repository().Fail(errors.New("a transaction"))
 	m := []*verb.GroupMove{{Step: parse(t, "PKG tool"), From: one, To: one}}
-	also, err := Pkg{}.Foresee(t.Context(), e, m)
+	also, _, err := Pkg{}.Foresee(t.Context(), e, m)
 	if err = errors.Join(err, (Pkg{}).MoveAll(t.Context(), e, m)); err != nil || also != nil {
 		t.Errorf("%v, %v", also, err)
 	}
@@ -157,7 +187,7 @@ func TestErrors(t *testing.T) {
 	m := []*verb.GroupMove{{Step: s, From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: Candidate}}}}
 	without := verb.Env{Host: none{h}, Progress: e.Progress}
 	_, oerr := Pkg{}.Observe(t.Context(), without, s)
-	_, ferr := Pkg{}.Foresee(t.Context(), without, m)
+	_, _, ferr := Pkg{}.Foresee(t.Context(), without, m)
 	_, merr := Pkg{}.Observe(t.Context(), verb.Env{Host: mute{h}}, s)
 	for _, err := range []error{oerr, ferr, merr, (Pkg{}).MoveAll(t.Context(), without, m)} {
 		if !errors.Is(err, errNone) {

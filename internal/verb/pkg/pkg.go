@@ -187,19 +187,20 @@ type typist interface {
 	Command(ctx context.Context, changes []host.PackageChange) string
 }
 
-// Foresee returns the further packages that MoveAll will change: name to present version.
-func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (map[string]string, error) {
+// Foresee returns the further packages that MoveAll will change, name to present version,
+// and the dependencies that it will mark as manually installed.
+func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (also map[string]string, marked []string, err error) {
 	p, err := e.Host.Packages()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	changes := changesFor(moves)
 	a, err := along(ctx, e, p, changes, moves)
 	if err != nil || len(changes)+len(a.changes) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	also, err := p.Simulate(ctx, append(changes, a.changes...))
-	return both(also, a.Goes), err
+	also, err = p.Simulate(ctx, append(changes, a.changes...))
+	return both(also, a.Goes), a.Marked, err
 }
 
 // refused returns err if it is a NeededError, and nil otherwise. If apt cannot simulate a

@@ -67,7 +67,7 @@ func TestErrorsOfForetell(t *testing.T) {
 	}
 	e.Host = mute{h}
 	_, ferr := Pkg{}.Foretell(t.Context(), e, moves)
-	_, serr := Pkg{}.Foresee(t.Context(), e, moves)
+	_, _, serr := Pkg{}.Foresee(t.Context(), e, moves)
 	for _, err := range []error{ferr, serr, (Pkg{}).MoveAll(t.Context(), e, moves)} {
 		if !errors.Is(err, errNone) {
 			t.Errorf("what is installed is unknown: %v", err)
@@ -82,7 +82,7 @@ func TestErrorsOfForetell(t *testing.T) {
 	h, e = machine(t)
 	h.Repository().Fail(errApt)
 	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "9"}}}
-	if _, err := (Pkg{}).Foresee(t.Context(), e, []*verb.GroupMove{m}); err == nil {
+	if _, _, err := (Pkg{}).Foresee(t.Context(), e, []*verb.GroupMove{m}); err == nil {
 		t.Error("apt cannot simulate, and no error is returned")
 	}
 }
@@ -91,12 +91,12 @@ func TestErrorsOfForetell(t *testing.T) {
 func TestForeseeDependencies(t *testing.T) {
 	h, e := machine(t)
 	has(t, h, "lib?", "web")
-	also, err := Pkg{}.Foresee(t.Context(), e, []*verb.GroupMove{gone(t, "web", "lib")})
+	also, _, err := Pkg{}.Foresee(t.Context(), e, []*verb.GroupMove{gone(t, "web", "lib")})
 	if err != nil || !maps.Equal(also, map[string]string{"lib": "1"}) {
 		t.Errorf("%v, %v", also, err)
 	}
 	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &image.Package{Version: "1", Also: map[string]string{"tool": "1"}}}}}
-	if also, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil || !maps.Equal(also, map[string]string{"tool": ""}) {
+	if also, _, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil || !maps.Equal(also, map[string]string{"tool": ""}) {
 		t.Errorf("a dependency that comes back: %v, %v", also, err)
 	}
 	if got := both(map[string]string{"a": "1", "b": "2"}, map[string]string{"b": "3", "c": "4"}); !maps.Equal(got, map[string]string{"a": "1", "b": "2", "c": "4"}) {

@@ -22,8 +22,9 @@ type scripted struct {
 	refuses  func(names []string) bool // a change of these together has further changes
 	fails    error
 	unneeded []string
+	leaves   []string // need a removed package
 	needed   map[string][]string
-	keep     []string // of the last outlook
+	keep     []string // of the last outlook with such packages
 	requests map[string]int
 }
 
@@ -51,8 +52,10 @@ func (p *scripted) Simulate(_ context.Context, changes []host.PackageChange) (ma
 }
 
 func (p *scripted) Outlook(_ context.Context, _ []host.PackageChange, keep []string) (host.PackageOutlook, error) {
-	p.keep = keep
-	return host.PackageOutlook{Unneeded: p.unneeded}, p.count("outlook")
+	if len(keep) > 0 {
+		p.keep = keep
+	}
+	return host.PackageOutlook{Unneeded: p.unneeded, Leaves: p.leaves}, p.count("outlook")
 }
 
 func (p *scripted) NeededBy(context.Context, []string) (map[string][]string, error) {
@@ -105,7 +108,7 @@ func TestStays(t *testing.T) {
 		if half {
 			one.Status = "iF"
 		}
-		l := leaver{now: map[string]image.Package{"lib": one}, claimed: func(string) bool { return claimed }, undo: undo}
+		l := leaver{now: map[string]image.Package{"lib": one}, wanted: map[string]bool{"lib": claimed}, undo: undo}
 		want := ""
 		switch {
 		case claimed:
@@ -140,10 +143,19 @@ func TestLeave(t *testing.T) {
 		goes    map[string]string
 		stays   map[string]string
 		keep    []string
+		marked  []string
 		outlook int
 	}{
-		"unneeded":           {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
-		"another's unneeded": {now: map[string]image.Package{"a": auto}, apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
+		"needs what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{leaves: []string{"a", "x"}, needed: map[string][]string{"a": {"x"}}},
+			goes: map[string]string{"a": "1"}, outlook: 1},
+		"claimed, and only what goes needed it": {now: map[string]image.Package{"a": auto}, claimed: "a", marked: []string{"a"}, outlook: 1,
+			apt: scripted{unneeded: []string{"a"}, needed: map[string][]string{"a": {"gone"}}}},
+		"claimed, and nothing needed it before": {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1,
+			apt: scripted{unneeded: []string{"a"}, needed: map[string][]string{"a": {"x"}}}},
+		"claimed, and needed": {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1, apt: scripted{needed: map[string][]string{"a": {"gone", "x"}}}},
+		"claimed, no answer":  {now: map[string]image.Package{"a": auto}, claimed: "a", apt: scripted{fails: errApt}, marked: []string{"a"}, outlook: 1},
+		"unneeded":            {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
+		"another's unneeded":  {now: map[string]image.Package{"a": auto}, apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
 		"needed by one that stays": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"gone", "x", "y"}}},
 			stays: map[string]string{"a": "needed by x, y"}, outlook: 1},
 		"needed by what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"gone"}}},
@@ -155,17 +167,17 @@ func TestLeave(t *testing.T) {
 		"half installed, needed": {now: map[string]image.Package{"a": half}, own: []string{"a"}, stays: map[string]string{"a": "needed by x"}, outlook: 1,
 			apt: scripted{refuses: func(l []string) bool { return slices.Contains(l, "a") }, needed: map[string][]string{"a": {"x"}}}},
 		"claimed": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a", "b"}, claimed: "a", apt: scripted{unneeded: []string{"b"}},
-			goes: map[string]string{"b": "1"}, stays: map[string]string{"a": "the list wants it"}, keep: []string{"a"}, outlook: 1},
-		"another's claimed":  {now: map[string]image.Package{"a": auto}, claimed: "a"},
+			goes: map[string]string{"b": "1"}, stays: map[string]string{"a": "the list wants it"}, keep: []string{"a"}, outlook: 2},
+		"another's claimed":  {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1},
 		"held":               {now: map[string]image.Package{"a": held}, own: []string{"a"}, stays: map[string]string{"a": "it is held"}},
 		"held and no answer": {now: map[string]image.Package{"a": held}, own: []string{"a"}, apt: scripted{fails: errApt}, stays: map[string]string{"a": "it is held"}},
 		"no answer": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a"}, apt: scripted{fails: errApt, unneeded: []string{"a", "b"}},
 			stays: map[string]string{"a": "apt cannot tell whether something needs it: " + errApt.Error()}, outlook: 1},
 	} {
 		p := c.apt
-		l := leaver{p: &p, now: c.now, own: c.own, claimed: func(n string) bool { return n == c.claimed }}
+		l := leaver{p: &p, now: c.now, own: c.own, wanted: map[string]bool{c.claimed: true}}
 		a := l.leave(t.Context(), append(changesOf("gone"), host.PackageChange{Name: "new"}), changesOf(slices.Sorted(maps.Keys(c.now))...))
-		if !maps.Equal(a.Goes, c.goes) || !maps.Equal(a.Stays, c.stays) || !slices.Equal(p.keep, c.keep) || p.requests["outlook"] != c.outlook {
+		if !maps.Equal(a.Goes, c.goes) || !maps.Equal(a.Stays, c.stays) || !slices.Equal(p.keep, c.keep) || !slices.Equal(a.Marked, c.marked) || p.requests["outlook"] != c.outlook {
 			t.Errorf("%s: %+v, kept %q, %d outlooks", name, a, p.keep, p.requests["outlook"])
 		}
 		for n, others := range a.Others {
