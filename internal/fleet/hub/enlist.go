@@ -31,6 +31,8 @@ func (h *Hub) enlist(ctx context.Context) error {
 	for {
 		err := enlist(ctx, h.members, own, known)
 		switch {
+		case errors.Is(err, ErrRetired) && h.circle == nil: // a hub alone was not retired
+			return h.members.put(ctx, own.Name, own, 0)
 		case errors.Is(err, ErrRetired):
 			h.dismiss()
 			return fmt.Errorf("cannot serve: %w", err)
