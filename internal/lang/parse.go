@@ -175,6 +175,10 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 
 // label is a block's single label; ok is false after a diagnostic.
 func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
+	if b.Type == "resource" && len(b.Labels) == 2 {
+		ps.errorf(rangeOf(b.DefRange()), "Unknown kind", "A state begins with its kind. Write %s %q { … }.", b.Labels[0], b.Labels[1])
+		return "", diag.Range{}, false
+	}
 	if len(b.Labels) != 1 {
 		ps.errorf(rangeOf(b.DefRange()), "Block needs one label", "Write %s \"NAME\" { … }.", b.Type)
 		return "", diag.Range{}, false

@@ -199,7 +199,7 @@ func (ev *evaluator) resolveKind(st *state) bool {
 			return true
 		}
 	}
-	ev.errorf(d.kindRng, "Unknown kind", "There is no kind of state %q.%s", d.kind, Suggest(d.kind, ev.prog.KindNames()))
+	ev.errorf(d.kindRng, "Unknown kind", "There is no kind of state %q.%s", d.kind, kindHint(d.kind, ev.prog.KindNames()))
 	return false
 }
 

@@ -57,7 +57,7 @@ func (ev *evaluator) checkDecl(st *state) {
 	}
 	for _, n := range d.names {
 		if !contains(allowed, n) {
-			ev.errorf(rangeOf(d.attrs[n].NameRange), "Unknown attribute", "%s has no attribute %q.%s", diag.FirstOne(what), n, Suggest(n, allowed))
+			ev.errorf(rangeOf(d.attrs[n].NameRange), "Unknown attribute", "%s has no attribute %q.%s", diag.FirstOne(what), n, attributeHint(n, allowed))
 		}
 	}
 	for _, b := range d.blocks {

@@ -10,7 +10,7 @@ import (
 func ExampleApp_Main() {
 	app := &cli.App{Stdout: os.Stdout, Stderr: os.Stdout, Env: func(string) string { return "" }}
 	code := app.Main(context.Background(), []string{"aply"})
-	os.Stdout.WriteString(map[bool]string{true: "it failed\n"}[code == cli.ExitError])
+	os.Stdout.WriteString(map[bool]string{true: "it failed\n"}[code == cli.ExitUsage])
 	// Output:
 	// error: there is no command "fettle aply"
 	//   hint: Did you mean: fettle apply

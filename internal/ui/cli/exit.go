@@ -20,7 +20,18 @@ const (
 	ExitLocked      = 4
 	ExitStale       = 5 // the saved plan is stale
 	ExitRolledBack  = 6
+	ExitUsage       = 64 // EX_USAGE of sysexits(3): a command, flag or argument that does not exist
 )
+
+// errUsage is in the chain of the error of a command line that cannot be understood.
+var errUsage = errors.New("wrong usage")
+
+// misusedError keeps the text and the hint of an error, and adds errUsage to its chain.
+type misusedError struct{ error }
+
+func (m misusedError) Unwrap() []error { return []error{m.error, errUsage} }
+
+func misused(err error) error { return misusedError{err} }
 
 // errChanges ends a command that found what it was asked to look for. It is
 // no failure and prints nothing.
@@ -46,6 +57,8 @@ func ExitCode(err error) int {
 		return ExitLocked
 	case errors.Is(err, executor.ErrStale):
 		return ExitStale
+	case errors.Is(err, errUsage):
+		return ExitUsage
 	}
 	return ExitError
 }

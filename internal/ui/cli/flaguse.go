@@ -70,7 +70,7 @@ func flagsOf() map[string][]string {
 		"target pin":    join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
 		"request run": join(doc, target, compileFlags(), []string{"via", "sign-key"}), "login": join(doc, []string{"sign-key"}),
 
-		"hub run": nil, "completion": nil, "man": nil,
+		"hub run": nil, "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
 		"serve-stdio": place, "watch-confirmation": place,
 	}
@@ -119,7 +119,7 @@ func refuseOthers(c *cobra.Command, what string, used []string) error {
 		return nil
 	}
 	list := strings.Join(unused, " and ")
-	return refuse("Leave "+list+" out\nSee: "+c.CommandPath()+" --help", fmt.Sprintf("cannot use %s with %q: it has no effect there", list, what))
+	return misused(refuse("Leave "+list+" out\nSee: "+c.CommandPath()+" --help", fmt.Sprintf("cannot use %s with %q: it has no effect there", list, what)))
 }
 
 // aside refuses what a mode of a command does not use: global flags other than --json and
@@ -128,12 +128,16 @@ func aside(c *cobra.Command, mode string, used ...[]string) error {
 	return refuseOthers(c, c.CommandPath()+" "+mode, slices.Concat(alwaysUsed(), []string{"json"}, slices.Concat(used...)))
 }
 
-// helpOfUsed has the help of a command show no global flags but those that it uses.
+// helpOfUsed limits the global flags in the help of a command to the flags that the command uses.
 func helpOfUsed(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if used := usedBy(c); c.HasParent() && c.Runnable() {
 			c.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || !slices.Contains(used, f.Name) })
+		}
+		if !c.HasParent() {
+			fmt.Fprint(c.OutOrStdout(), rootHelp(c))
+			return
 		}
 		help(c, args)
 	})

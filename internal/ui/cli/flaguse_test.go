@@ -167,7 +167,7 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 				value = "x"
 			}
 			code, said := l.run(c, words, "--"+f.Name+"="+value)
-			if code != ExitError || !strings.Contains(said, "cannot use --"+f.Name) || !strings.Contains(said, "it has no effect there") {
+			if code != ExitUsage || !strings.Contains(said, "cannot use --"+f.Name) || !strings.Contains(said, "it has no effect there") {
 				t.Errorf("fettle %s --%s: %d, and not that it has no effect:\n%s", strings.Join(words, " "), f.Name, code, said)
 			}
 			l.untouched(words)

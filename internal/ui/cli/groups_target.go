@@ -4,13 +4,13 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// groups are what somebody at the console of a target may need: what was done, and the
-// way back.
+// groups are the commands that an operator needs at the console of a target: to see the past
+// runs, and to restore an earlier state.
 func groups() []group {
 	type list = []func(*session) *cobra.Command
 	return []group{
-		{"machine", "The machine:", list{newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
-		{"history", "Status and history:", list{newStatus, newFacts, newLog, newShow}},
-		{"more", "More:", list{newVersion}},
+		{"machine", "Host", "The host:", list{newRollback, newConfirm, newDrift, newFreeze, newUnfreeze, newRecover}},
+		{"history", "History", "Status and history:", list{newStatus, newFacts, newLog, newShow}},
+		{"more", "Other", "More:", list{newHelp, newVersion}},
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -23,6 +22,7 @@ Exit codes:
     4  locked: another fettle works on this machine
     5  the plan is stale: the machine has changed since
     6  the run was rolled back
+    64 wrong usage: an unknown command or flag, a wrong number of arguments
 
 Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. Running steps are
 finished or undone, and the journal records the result. A second signal ends
@@ -63,22 +63,23 @@ func bareRoot(s *session) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          args(0, 0),
+		Version:       s.app.Version,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return s.chooseOne(c) }
 	s.flags(root)
 	helpOfUsed(root)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return withHint(fmt.Errorf("cannot read the flags: %w", err), "See: "+c.CommandPath()+" --help")
-	})
+	root.SetVersionTemplate(versionLine(s.app.Version))
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
 	return root
 }
 
+// group is a set of related commands; short is its title on the first screen.
 type group struct {
-	id, title string
-	commands  []func(*session) *cobra.Command
+	id, short, title string
+	commands         []func(*session) *cobra.Command
 }
 
 // args checks the number of arguments and names the usage when it is wrong.
@@ -91,7 +92,7 @@ func args(low, high int) cobra.PositionalArgs {
 			return unknownCommand(c, args)
 		}
 		text := fmt.Sprintf("cannot run %q: it takes %s, not %d", c.CommandPath(), argCount(low, high), len(args))
-		return refuse("Usage: "+c.UseLine()+"\nSee: "+c.CommandPath()+" --help", text)
+		return misused(refuse("Usage: "+c.UseLine()+"\nSee: "+c.CommandPath()+" --help", text))
 	}
 }
 
@@ -107,18 +108,6 @@ func argCount(low, high int) string {
 		return fmt.Sprintf("%d or more arguments", low)
 	}
 	return fmt.Sprintf("%d to %d arguments", low, high)
-}
-
-func unknownCommand(c *cobra.Command, args []string) error {
-	hint := "See: " + c.CommandPath() + " --help"
-	if len(args) > 0 {
-		c.SuggestionsMinimumDistance = 2
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = "Did you mean: " + c.CommandPath() + " " + strings.Join(near, ", ")
-		}
-		return refuse(hint, fmt.Sprintf("there is no command %q", c.CommandPath()+" "+args[0]))
-	}
-	return refuse(hint, fmt.Sprintf("%q needs a command", c.CommandPath()))
 }
 
 // fileExists is for flags and arguments that can be a path.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,10 @@ func (s *session) versionDoc() versionDoc {
 	return versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, s.walls()}
 }
 
+func versionLine(version string) string {
+	return fmt.Sprintf("fettle %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -39,7 +44,7 @@ func newVersion(s *session) *cobra.Command {
 			if s.json {
 				return s.document(s.versionDoc())
 			}
-			s.printf("fettle %s (%s, %s/%s)\n", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			s.printf("%s", versionLine(s.app.Version))
 			for _, wall := range s.walls() {
 				s.printf("  compiling: %s\n", wall)
 			}
