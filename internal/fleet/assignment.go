@@ -163,7 +163,7 @@ func decodeOne(d *json.Decoder, v any) error {
 		return err
 	}
 	if d.More() {
-		return errors.New("there is more behind it")
+		return errors.New("there is more data after the document")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func decodeStrictly(b []byte, v any) error {
 		return err
 	}
 	if d.More() {
-		return errors.New("there is more behind it")
+		return errors.New("there is more data after the document")
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// askPolicyKey is the one policy of a fleet for what agents ask for.
+// askPolicyKey is the key of the only policy of a fleet for requests of agents.
 const askPolicyKey = "fleet"
 
-// AskPolicy is what becomes of what agents ask for, at all hubs alike.
+// AskPolicy returns the policy of the fleet for requests of agents.
 func (h *Hub) AskPolicy(context.Context) (fleet.AskPolicy, error) {
 	p, _, _ := h.askPolicies.get(askPolicyKey)
 	return p, nil

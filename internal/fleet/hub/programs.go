@@ -67,7 +67,7 @@ func (h *Hub) onProgrammed(key string, p assign.Programmed, rev uint64, gone boo
 func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	who, err := h.authenticate(r)
 	if err != nil || who.Name == "" {
-		refuseFile(w, http.StatusUnauthorized, "Who asks is not known", "a login says it", "Log in: fettle login URL")
+		refuseFile(w, http.StatusUnauthorized, "The request is not authenticated", "a login says it", "Log in: fettle login URL")
 		return
 	}
 	audit := func(outcome string) error {
@@ -75,11 +75,11 @@ func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	}
 	if !who.May(access.Admin) {
 		_ = audit(access.Denied)
-		refuseFile(w, http.StatusForbidden, "Not allowed", fmt.Sprintf("a program runs as root everywhere: giving one needs the right %q, which %s has not", access.Admin, who.Name), "Ask somebody with the right admin for it")
+		refuseFile(w, http.StatusForbidden, "Not allowed", fmt.Sprintf("a program runs as root everywhere: giving one needs the right %q, which %s has not", access.Admin, who.Name), "Ask a user with the right admin for it")
 		return
 	}
 	if err := audit(access.Begun); err != nil {
-		refuseFile(w, http.StatusServiceUnavailable, "Nothing is changed without a record", err.Error(), "See what keeps the hub from writing: fettle status --fleet")
+		refuseFile(w, http.StatusServiceUnavailable, "The audit log cannot be written, so nothing was changed", err.Error(), "See the cause: fettle status --fleet")
 		return
 	}
 	b, err := h.keepFile(w, r)

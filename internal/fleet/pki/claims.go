@@ -89,7 +89,7 @@ func strictJSON(b []byte, into any) error {
 		return err
 	}
 	if d.More() {
-		return errors.New("there is more behind it")
+		return errors.New("there is more data after the document")
 	}
 	return nil
 }

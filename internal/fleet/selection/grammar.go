@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Grammar says for people what -t takes, as lines of at most 80 columns that end
-// with a newline.
-const Grammar = `-t chooses targets. Put it in quotes, so that the shell leaves it alone.
+// Grammar describes the selections of -t for users, in lines of at most 80 columns. Each line
+// ends with a newline.
+const Grammar = `-t selects targets. Quote the selection, so that the shell does not expand it.
 
-  web1                  the target of that name
-  web*                  * is any text, ? any character, [1-3] one of these,
-                        [!1-3] none of these, {web,db}1 either
+  web1                  the target with this name
+  web*                  * matches any text, ? any character, [1-3] one of
+                        these, [!1-3] none of these, {web,db}1 both names
   group:berlin          the targets of a target group
-  role:web              those that have a role, also by way of another
-  label:env=prod        those with a label of that value
-  label:env!=prod       those with another value, or without the label
-  label:canary          those with the label, whatever its value
-  @failed               those that failed in the last run
-  @hosts.txt            what a file says: a selection a line, # begins a comment
+  role:web              targets with this role, also through another role
+  label:env=prod        targets with this value of the label
+  label:env!=prod       targets with another value, or without the label
+  label:canary          targets with the label, with any value
+  @failed               targets that failed in the last run
+  @hosts.txt            a file with one selection per line; # begins a comment
 
-  web1,web2             either: a comma joins, and so does another -t
-  role:web&label:env=prod   both
-  web*,!web3            all of these but web3: what ! takes away stays away,
-                        whatever else is said
-  !web3                 all but web3
-  role:web&!label:canary    those of a role without a label
-  web\*                 \ takes the meaning off what follows
+  web1,web2             both targets; a second -t has the same effect
+  role:web&label:env=prod   targets that match both
+  web*,!web3            all of these except web3; ! excludes a target from
+                        the whole selection
+  !web3                 all targets except web3
+  role:web&!label:canary    targets with a role and without a label
+  web\*                 the name web*: \ removes the special meaning of *
 
-Values may be patterns too: group:ber*, label:env={prod,staging}. What is
-written without * ? [ { has to be there, so a name with a mistake in it is told.
-Targets come in the order of their names.
+Values can be patterns, too: group:ber*, label:env={prod,staging}. A name
+without * ? [ { must exist; otherwise the command fails. Targets are sorted by
+name.
 `
 
 // withoutComment is a line of a file without blanks around it and the comment

@@ -155,7 +155,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 			return later
 		}
 		w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`)
-		if said := strings.Contains(w.Body.String(), "By now: two of three hubs are away"); w.Code != http.StatusGatewayTimeout || said != (later != nil) || !strings.Contains(w.Body.String(), "not known whether it was done") {
+		if said := strings.Contains(w.Body.String(), "By now: two of three hubs are away"); w.Code != http.StatusGatewayTimeout || said != (later != nil) || !strings.Contains(w.Body.String(), "The result is unknown") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}

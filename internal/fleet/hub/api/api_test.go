@@ -70,7 +70,7 @@ func ExampleHandler() {
 	w = ask(hub.Handler(), "POST", "/v1/targets/web1/pin", "operate", `{"ref":"fix-tls"}`)
 	fmt.Print(w.Code, " ", w.Body)
 	// Output:
-	// 403 POST /v1/targets/{target}/pin needs the right "operate", which jane has not
+	// 403 POST /v1/targets/{target}/pin needs the right "operate", which jane does not have
 	// 200 {"format":"fettle.fleet.done/1","text":"web1 is pinned."}
 }
 

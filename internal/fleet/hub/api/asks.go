@@ -11,15 +11,15 @@ import (
 // askRoutes are those of what agents ask for.
 func askRoutes() []Route {
 	return []Route{
-		{Method: "GET", Path: "/v1/asks", Right: access.Read, Does: "What agents asked for and nobody has decided", Out: document.AskPage{}, call: (*call).asks},
-		{Method: "GET", Path: "/v1/asks/policy", Right: access.Read, Does: "What becomes of what agents ask for", Out: document.AskPolicy{}, call: (*call).askPolicy},
-		{Method: "POST", Path: "/v1/asks/policy", Right: access.Admin, Does: "Say what becomes of what agents ask for, at all hubs", In: document.AskPolicyRequest{}, Out: document.Done{}, call: (*call).setAskPolicy},
-		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Do what a target asked for", In: document.AskDecision{}, Out: document.Done{}, call: (*call).approveAsk},
-		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Do not what a target asked for", In: document.AskDecision{}, Out: document.Done{}, call: (*call).refuseAsk},
-		{Method: "GET", Path: "/v1/certificates", Right: access.Read, Does: "The certificates of services that have not ended, and which were approved by somebody", Out: document.CertificatePage{}, call: (*call).certificates},
-		{Method: "POST", Path: "/v1/certificates/forbid", Right: access.Approve, Does: "Have nobody believe certificates of services any more; the answer is the request by which agents get to know", In: document.CertificateForbidding{}, Out: document.Request{}, call: (*call).forbidCertificates},
-		{Method: "POST", Path: "/v1/targets/{target}/suspect", Right: access.Operate, Does: "Mark a target as one that is not to be relied on", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).suspect},
-		{Method: "POST", Path: "/v1/targets/{target}/trust", Right: access.Operate, Does: "Rely on a target again", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).trust},
+		{Method: "GET", Path: "/v1/asks", Right: access.Read, Does: "List requests of agents that are not decided", Out: document.AskPage{}, call: (*call).asks},
+		{Method: "GET", Path: "/v1/asks/policy", Right: access.Read, Does: "Show the policy for requests of agents", Out: document.AskPolicy{}, call: (*call).askPolicy},
+		{Method: "POST", Path: "/v1/asks/policy", Right: access.Admin, Does: "Set the policy for requests of agents, at all hubs", In: document.AskPolicyRequest{}, Out: document.Done{}, call: (*call).setAskPolicy},
+		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/approve", Right: access.Approve, Does: "Approve a target's request", In: document.AskDecision{}, Out: document.Done{}, call: (*call).approveAsk},
+		{Method: "POST", Path: "/v1/targets/{target}/asks/{ask}/refuse", Right: access.Approve, Does: "Reject a target's request", In: document.AskDecision{}, Out: document.Done{}, call: (*call).refuseAsk},
+		{Method: "GET", Path: "/v1/certificates", Right: access.Read, Does: "List valid certificates of services, and approved requests", Out: document.CertificatePage{}, call: (*call).certificates},
+		{Method: "POST", Path: "/v1/certificates/forbid", Right: access.Approve, Does: "Revoke certificates of services; the answer is the request that informs the agents", In: document.CertificateForbidding{}, Out: document.Request{}, call: (*call).forbidCertificates},
+		{Method: "POST", Path: "/v1/targets/{target}/suspect", Right: access.Operate, Does: "Mark a target as suspect", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).suspect},
+		{Method: "POST", Path: "/v1/targets/{target}/trust", Right: access.Operate, Does: "Remove the suspect mark of a target", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).trust},
 	}
 }
 
@@ -40,17 +40,17 @@ func (c *call) askPolicy() (any, error) {
 
 func (c *call) setAskPolicy() (any, error) {
 	r := *c.in.(*document.AskPolicyRequest)
-	return done("Asks for %s.", r.Text())(c.h.Backend.SetAskPolicy(c.r.Context(), c.who, r))
+	return done("The policy is set: %s.", r.Text())(c.h.Backend.SetAskPolicy(c.r.Context(), c.who, r))
 }
 
 func (c *call) approveAsk() (any, error) {
-	return c.on("What %s asked for is done.", func(ctx context.Context, t document.Target) error {
+	return c.on("The request of %s is approved.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), c.in.(*document.AskDecision).Name, false, c.in.(*document.AskDecision).Reason)
 	})
 }
 
 func (c *call) refuseAsk() (any, error) {
-	return c.on("What %s asked for is refused.", func(ctx context.Context, t document.Target) error {
+	return c.on("The request of %s is rejected.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.DecideAsk(ctx, c.who, t.ID, fleet.AskKind(c.path["ask"]), c.in.(*document.AskDecision).Name, true, c.in.(*document.AskDecision).Reason)
 	})
 }

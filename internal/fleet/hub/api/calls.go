@@ -32,7 +32,7 @@ func (c *call) readyz() (any, error) {
 
 func (c *call) metrics() (any, error) {
 	if c.h.Metrics == nil {
-		return nil, fail(http.StatusNotFound, "There are no metrics", "this hub was started without them", "Start it with metrics")
+		return nil, fail(http.StatusNotFound, "There are no metrics", "this hub was started without metrics", "Start it with metrics")
 	}
 	c.said = true
 	c.h.Metrics.ServeHTTP(c.w, c.r)
@@ -87,7 +87,7 @@ func (c *call) number(name string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot read %s=%.40q: it is a number", name, text), "Leave it out, or give a number")
+		return 0, fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot read %s=%.40q: it must be a number", name, text), "Omit it, or use a number")
 	}
 	return n, nil
 }
@@ -174,7 +174,7 @@ func (c *call) createToken() (any, error) {
 		return nil, &Refusal{http.StatusBadRequest, err.Error(), "Write labels as KEY=VALUE"}
 	}
 	if r.Uses < 0 || r.Expires < 0 {
-		return nil, &Refusal{http.StatusBadRequest, "cannot make a token of fewer than no uses, or one that ended already", "Leave them out, or give more"}
+		return nil, &Refusal{http.StatusBadRequest, "cannot create a token with a negative number of uses, or a token that has already expired", "Omit them, or use larger values"}
 	}
 	t, err := c.h.Backend.CreateToken(c.r.Context(), c.who, r)
 	t.Format = document.NewTokenFormat
@@ -182,7 +182,7 @@ func (c *call) createToken() (any, error) {
 }
 
 func (c *call) revokeToken() (any, error) {
-	return done("Nobody is let in with token %s any more.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
+	return done("Token %s is revoked.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
 }
 
 // mostRecords bounds a page of the audit log.
@@ -206,9 +206,9 @@ func (c *call) hubs() (any, error) { return c.h.Backend.Hubs(c.r.Context()) }
 
 func (c *call) retireHub() (any, error) {
 	r := *c.in.(*document.HubRetirement)
-	text := "%s is retired; it stops when the others have all that it keeps, and nobody believes it any more."
+	text := "%s is retired. It stops when the other hubs have all of its data, and then its certificate is revoked."
 	if r.Lost {
-		text = "%s is out: nobody believes it any more."
+		text = "%s is retired, and its certificate is revoked."
 	}
 	return done(text, c.path["hub"])(c.h.Backend.RetireHub(c.r.Context(), c.who, c.path["hub"], r))
 }
@@ -220,7 +220,7 @@ func (c *call) people() (any, error) {
 
 func (c *call) setPerson() (any, error) {
 	r := *c.in.(*document.PersonRequest)
-	return done("%s is known to the hub.", r.Name)(c.h.Backend.SetPerson(c.r.Context(), c.who, r))
+	return done("The user %s is set.", r.Name)(c.h.Backend.SetPerson(c.r.Context(), c.who, r))
 }
 
 func (c *call) createLogin() (any, error) {
@@ -235,7 +235,7 @@ func (c *call) logins() (any, error) {
 }
 
 func (c *call) withdrawLogin() (any, error) {
-	return done("The login %s of %s opens nothing any more.", c.path["login"], c.path["person"])(c.h.Backend.WithdrawLogin(c.r.Context(), c.who, c.path["person"], c.path["login"]))
+	return done("The login token %s of %s is revoked.", c.path["login"], c.path["person"])(c.h.Backend.WithdrawLogin(c.r.Context(), c.who, c.path["person"], c.path["login"]))
 }
 
 // done says what was done, where nothing went wrong.

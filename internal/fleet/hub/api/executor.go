@@ -43,14 +43,14 @@ func (c *call) work() (any, error) { return c.executor(true) }
 func (c *call) executor(changes bool) (any, error) {
 	if !strings.EqualFold(c.r.Header.Get("Upgrade"), document.ExecutorProtocol) || c.r.ProtoMajor != 1 {
 		c.w.Header().Set("Upgrade", document.ExecutorProtocol)
-		return nil, fail(http.StatusUpgradeRequired, "The connection has to become another", "cannot answer this in a document: it is a stream of bytes both ways", "Ask with HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
+		return nil, fail(http.StatusUpgradeRequired, "The connection must be upgraded", "cannot answer with a document: this route is a stream of bytes in both directions", "Use HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
 	}
 	d, err := c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
 	if err != nil {
 		return nil, err
 	}
 	if d.Target.Standing != fleet.Active {
-		return nil, &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing), "See which are there: fettle target list"}
+		return nil, &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing), "List targets and their state: fettle target list"}
 	}
 	ctx, done := context.WithTimeout(c.r.Context(), Patience)
 	defer done()
@@ -111,7 +111,7 @@ func (c *call) still(ctx context.Context, end func()) error {
 			return nil
 		case <-over:
 			end()
-			return fmt.Errorf("%w: what %s showed has ended", fleet.ErrDenied, c.who.Name)
+			return fmt.Errorf("%w: the login of %s has expired", fleet.ErrDenied, c.who.Name)
 		case <-t.C:
 		}
 		who, err := c.h.Authenticate(c.r)
@@ -119,7 +119,7 @@ func (c *call) still(ctx context.Context, end func()) error {
 			continue
 		}
 		end()
-		return fmt.Errorf("%w: %s may not do it any more", fleet.ErrDenied, c.who.Name)
+		return fmt.Errorf("%w: %s no longer has the right to do this", fleet.ErrDenied, c.who.Name)
 	}
 }
 

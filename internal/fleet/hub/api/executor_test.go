@@ -132,7 +132,7 @@ func TestExecutorEndsWithTheRight(t *testing.T) {
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		acts := hub.Acts()
-		if strings.Contains(acts[len(acts)-1], "may not do it any more") {
+		if strings.Contains(acts[len(acts)-1], "no longer has the right to do this") {
 			break
 		}
 		if time.Now().After(end) {

@@ -18,7 +18,7 @@ var moduleName = sync.OnceValue(func() *regexp.Regexp {
 // explain puts what a hub decided beside what the target made of it.
 func (c *call) explain() (any, error) {
 	if !moduleName().MatchString(c.path["module"]) {
-		return nil, fail(http.StatusNotFound, "There is no such module", fmt.Sprintf("cannot explain %.80q: no module is called so", c.path["module"]), "List them: fettle module list --fleet")
+		return nil, fail(http.StatusNotFound, "There is no such module", fmt.Sprintf("cannot explain %.80q: there is no module with this name", c.path["module"]), "List them: fettle module list --fleet")
 	}
 	d, err := c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
 	if err != nil {

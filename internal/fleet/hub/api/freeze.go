@@ -10,7 +10,7 @@ import (
 func (c *call) freezing() (document.FreezeRequest, error) {
 	r := *c.in.(*document.FreezeRequest)
 	if r.For < 0 {
-		return r, &Refusal{http.StatusBadRequest, "cannot freeze for less than no time", "Leave the time out: then the freeze has no end"}
+		return r, &Refusal{http.StatusBadRequest, "cannot freeze for a negative time", "Omit the time for a freeze without an end"}
 	}
 	return r, nil
 }

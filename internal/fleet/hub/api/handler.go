@@ -97,7 +97,7 @@ func (c *call) serve() (any, error) {
 	case errors.Is(aerr, fleet.ErrNoAnswer):
 		return nil, aerr
 	case aerr != nil || who.Name == "":
-		return nil, fail(http.StatusUnauthorized, "Who asks is not known", why(aerr), "Log in: fettle login URL")
+		return nil, fail(http.StatusUnauthorized, "The request is not authenticated", why(aerr), "Log in: fettle login URL")
 	case err != nil:
 		if len(allowed) > 0 {
 			c.w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -110,7 +110,7 @@ func (c *call) serve() (any, error) {
 		if who.Unconfirmed {
 			return nil, c.unconfirmed()
 		}
-		return nil, fail(http.StatusForbidden, "Not allowed", fmt.Sprintf("%s needs the right %q, which %s has not", c.route.Name(), c.route.Right, who.Name), "Ask somebody with the right admin for it")
+		return nil, fail(http.StatusForbidden, "Not allowed", fmt.Sprintf("%s needs the right %q, which %s does not have", c.route.Name(), c.route.Right, who.Name), "Ask a user with the right admin for it")
 	}
 	return c.run()
 }
@@ -129,7 +129,7 @@ func (c *call) unconfirmed() error {
 
 func why(err error) string {
 	if err == nil {
-		return "no certificate and no token says it"
+		return "it has no certificate and no token"
 	}
 	return err.Error()
 }
@@ -138,7 +138,7 @@ func why(err error) string {
 func (c *call) match() (allowed []string, err error) {
 	parts, err := segments(c.r.URL)
 	if err != nil {
-		return nil, fail(http.StatusBadRequest, "The path is wrong", err.Error(), "See the paths that there are: GET /v1/openapi.json")
+		return nil, fail(http.StatusBadRequest, "The path is wrong", err.Error(), "See the valid paths: GET /v1/openapi.json")
 	}
 	for _, r := range Routes() {
 		values, ok := r.values(parts)
@@ -152,9 +152,9 @@ func (c *call) match() (allowed []string, err error) {
 	}
 	status, title := http.StatusNotFound, "There is nothing at this path"
 	if len(allowed) > 0 {
-		status, title = http.StatusMethodNotAllowed, "The path has not this method"
+		status, title = http.StatusMethodNotAllowed, "The path does not support this method"
 	}
-	return allowed, fail(status, title, fmt.Sprintf("cannot answer %s %s", c.r.Method, strings.Join(parts, "/")), "See the paths that there are: GET /v1/openapi.json")
+	return allowed, fail(status, title, fmt.Sprintf("cannot answer %s %s", c.r.Method, strings.Join(parts, "/")), "See the valid paths: GET /v1/openapi.json")
 }
 
 // run reads the request and calls what the route stands for.
@@ -174,7 +174,7 @@ func (c *call) run() (any, error) {
 		return c.route.call(c)
 	}
 	if err := c.audit(access.Begun, c.asked()); err != nil {
-		return nil, fail(http.StatusServiceUnavailable, "Nothing is changed without a record", fmt.Sprintf("cannot write the audit log: %v", err), "See what keeps the hub from writing: fettle status --fleet")
+		return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so nothing was changed", fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
 	}
 	answer, err := c.change()
 	outcome := access.Done
@@ -200,7 +200,7 @@ func (c *call) change() (any, error) {
 		if missing := c.missing(); missing != nil {
 			text += ". By now: " + missing.Error()
 		}
-		return nil, fail(http.StatusGatewayTimeout, "It is not known whether it was done", text, "Look at what it is now, and at the hubs: fettle hub list. It may be tried again")
+		return nil, fail(http.StatusGatewayTimeout, "The result is unknown", text, "Check the current state, and the hubs: fettle hub list. Then try again")
 	case errors.Is(err, fleet.ErrConflict):
 		// The other change may be an earlier attempt of the same user, which is not finished.
 		if missing := c.missing(); missing != nil {
@@ -224,34 +224,34 @@ func (c *call) read() error {
 	for name, values := range c.query {
 		i := slices.IndexFunc(c.route.Query, func(p Parameter) bool { return p.Name == name })
 		if i < 0 || len(values) > 1 && !c.route.Query[i].Many {
-			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("cannot take %q, or not so often", name), "List them: GET /v1/openapi.json")
+			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("the parameter %q is unknown, or is repeated too often", name), "List them: GET /v1/openapi.json")
 		}
 	}
 	body := http.MaxBytesReader(c.w, c.r.Body, MaxBody)
 	if c.route.In == nil {
 		if n, _ := io.CopyN(io.Discard, body, 1); n > 0 {
-			return fail(http.StatusBadRequest, "There is a body", c.route.Name()+" takes none", "Leave it out")
+			return fail(http.StatusBadRequest, "The request has a body", c.route.Name()+" takes no body", "Leave it out")
 		}
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return fail(http.StatusUnsupportedMediaType, "The body is no JSON", "its Content-Type says something else", "Say Content-Type: application/json")
+		return fail(http.StatusUnsupportedMediaType, "The body is not JSON", "its Content-Type is not application/json", "Send Content-Type: application/json")
 	}
 	text, err := io.ReadAll(body)
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
-		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("%d bytes are the most", MaxBody), "Ask for less at a time")
+		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("the limit is %d bytes", MaxBody), "Send a smaller request")
 	}
 	c.in = c.route.in()
 	if err == nil {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		if err = d.Decode(c.in); err == nil && d.More() {
-			err = errors.New("there is more behind it")
+			err = errors.New("there is more data after the document")
 		}
 	}
 	if err != nil {
-		return fail(http.StatusBadRequest, "The body is wrong", fmt.Sprintf("cannot read it: %v", err), "See what it has to be: GET /v1/openapi.json")
+		return fail(http.StatusBadRequest, "The body is wrong", fmt.Sprintf("cannot read it: %v", err), "See the required fields: GET /v1/openapi.json")
 	}
 	return nil
 }

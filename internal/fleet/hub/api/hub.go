@@ -10,9 +10,9 @@ import (
 // hubRoutes are those about the hub itself.
 func hubRoutes() []Route {
 	return []Route{
-		{Method: "GET", Path: "/v1/check", Right: access.Read, Does: "How the hub is, looked at closely", Out: document.HubCheck{}, call: (*call).check},
-		{Method: http.MethodPost, Path: "/v1/backup", Right: access.Admin, Does: "What hubs share and nothing else knows, for a backup", In: document.ReasonRequest{}, Out: document.HubState{}, call: (*call).backup},
-		{Method: http.MethodPost, Path: "/v1/backup/saved", Right: access.Admin, Does: "Say that a backup is stored", In: document.BackupSaved{}, Out: document.Done{}, call: (*call).backupSaved},
+		{Method: "GET", Path: "/v1/check", Right: access.Read, Does: "Check the hub thoroughly", Out: document.HubCheck{}, call: (*call).check},
+		{Method: http.MethodPost, Path: "/v1/backup", Right: access.Admin, Does: "Export the data that hubs share, for a backup", In: document.ReasonRequest{}, Out: document.HubState{}, call: (*call).backup},
+		{Method: http.MethodPost, Path: "/v1/backup/saved", Right: access.Admin, Does: "Record that a backup is stored", In: document.BackupSaved{}, Out: document.Done{}, call: (*call).backupSaved},
 	}
 }
 

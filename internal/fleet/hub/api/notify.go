@@ -8,14 +8,14 @@ import (
 // notifyRoutes are those of alarms and notifications.
 func notifyRoutes() []Route {
 	return []Route{
-		{Method: "GET", Path: "/v1/alarms", Right: access.Read, Does: "What is wrong now with what targets are to be", Out: document.AlarmPage{}, call: (*call).alarms},
-		{Method: "POST", Path: "/v1/alarms/approve", Right: access.Approve, Does: "Let happen what an alarm keeps from happening", In: document.ApprovalRequest{}, Out: document.Done{}, call: (*call).approveAlarm},
-		{Method: "GET", Path: "/v1/notifications", Right: access.Read, Does: "Who is notified of what, and what was not sent yet", Out: document.NotificationPage{}, call: (*call).notifications},
-		{Method: "POST", Path: "/v1/notifications", Right: access.Admin, Does: "Make a rule of notification, or replace the one of its name", In: document.Notification{}, Out: document.Done{}, call: (*call).setNotification},
-		{Method: "POST", Path: "/v1/notifications/{rule}/remove", Right: access.Admin, Does: "End a rule of notification", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).removeNotification},
-		{Method: "POST", Path: "/v1/notifications/{rule}/test", Right: access.Operate, Does: "Send something by a rule at once", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).testNotification},
-		{Method: "POST", Path: "/v1/notices/{notice}/approve", Right: access.Approve, Does: "Let a notice go that waits for it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveNotice},
-		{Method: "POST", Path: "/v1/notices/{notice}/deny", Right: access.Approve, Does: "Throw away a notice that waits", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).denyNotice},
+		{Method: "GET", Path: "/v1/alarms", Right: access.Read, Does: "List the current alarms about assignments", Out: document.AlarmPage{}, call: (*call).alarms},
+		{Method: "POST", Path: "/v1/alarms/approve", Right: access.Approve, Does: "Approve the change that an alarm blocks", In: document.ApprovalRequest{}, Out: document.Done{}, call: (*call).approveAlarm},
+		{Method: "GET", Path: "/v1/notifications", Right: access.Read, Does: "List the rules of notification, and unsent notices", Out: document.NotificationPage{}, call: (*call).notifications},
+		{Method: "POST", Path: "/v1/notifications", Right: access.Admin, Does: "Create or replace a rule of notification", In: document.Notification{}, Out: document.Done{}, call: (*call).setNotification},
+		{Method: "POST", Path: "/v1/notifications/{rule}/remove", Right: access.Admin, Does: "Delete a rule of notification", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).removeNotification},
+		{Method: "POST", Path: "/v1/notifications/{rule}/test", Right: access.Operate, Does: "Send a test notice through a rule", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).testNotification},
+		{Method: "POST", Path: "/v1/notices/{notice}/approve", Right: access.Approve, Does: "Approve a notice that waits for approval", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveNotice},
+		{Method: "POST", Path: "/v1/notices/{notice}/deny", Right: access.Approve, Does: "Reject a notice that waits for approval", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).denyNotice},
 	}
 }
 
@@ -40,17 +40,17 @@ func (c *call) setNotification() (any, error) {
 }
 
 func (c *call) removeNotification() (any, error) {
-	return done("The rule %s is gone.", c.path["rule"])(c.h.Backend.RemoveNotification(c.r.Context(), c.who, c.path["rule"]))
+	return done("The rule %s is deleted.", c.path["rule"])(c.h.Backend.RemoveNotification(c.r.Context(), c.who, c.path["rule"]))
 }
 
 func (c *call) testNotification() (any, error) {
-	return done("A test was sent by the rule %s, and taken.", c.path["rule"])(c.h.Backend.TestNotification(c.r.Context(), c.who, c.path["rule"]))
+	return done("A test notice was sent through the rule %s, and was accepted.", c.path["rule"])(c.h.Backend.TestNotification(c.r.Context(), c.who, c.path["rule"]))
 }
 
 func (c *call) approveNotice() (any, error) {
-	return done("The notice %s goes.", c.path["notice"])(c.h.Backend.DecideNotice(c.r.Context(), c.who, c.path["notice"], false))
+	return done("The notice %s is approved.", c.path["notice"])(c.h.Backend.DecideNotice(c.r.Context(), c.who, c.path["notice"], false))
 }
 
 func (c *call) denyNotice() (any, error) {
-	return done("The notice %s is thrown away.", c.path["notice"])(c.h.Backend.DecideNotice(c.r.Context(), c.who, c.path["notice"], true))
+	return done("The notice %s is rejected.", c.path["notice"])(c.h.Backend.DecideNotice(c.r.Context(), c.who, c.path["notice"], true))
 }

@@ -49,7 +49,7 @@ func (w schemas) operation(r Route) map[string]any {
 		"summary": r.Does, "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "-", "{", "", "}", "", ".", "-").Replace(r.Path), "x-right": string(r.Right),
 		"responses": map[string]any{
 			"200":     w.answer(r),
-			"default": map[string]any{"description": "Why it was not done", "content": map[string]any{"application/problem+json": map[string]any{"schema": w.of(reflect.TypeFor[document.Problem]())}}},
+			"default": map[string]any{"description": "The reason of the failure", "content": map[string]any{"application/problem+json": map[string]any{"schema": w.of(reflect.TypeFor[document.Problem]())}}},
 		},
 	}
 	if r.Upgrade {

@@ -24,7 +24,7 @@ func (c *call) reason() string { return c.in.(*document.ReasonRequest).Reason }
 func (c *call) approve() (any, error) {
 	return c.on("%s is in the fleet.", func(ctx context.Context, t document.Target) error {
 		if t.Standing != fleet.Pending {
-			return &Refusal{http.StatusConflict, fmt.Sprintf("cannot approve %s: it is %s", t.Name, t.Standing), "See which wait: fettle target list -t '*' --all"}
+			return &Refusal{http.StatusConflict, fmt.Sprintf("cannot approve %s: it is %s", t.Name, t.Standing), "See pending targets: fettle target list -t '*' --all"}
 		}
 		return c.h.Backend.Approve(ctx, c.who, t.ID)
 	})
@@ -37,7 +37,7 @@ func (c *call) retire() (any, error) {
 }
 
 func (c *call) revoke() (any, error) {
-	return c.on("%s is not believed any more.", func(ctx context.Context, t document.Target) error {
+	return c.on("%s is revoked.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Revoke(ctx, c.who, t.ID, c.reason())
 	})
 }
@@ -49,10 +49,10 @@ func (c *call) label() (any, error) {
 	}
 	for _, k := range r.Remove {
 		if _, both := r.Set[k]; both {
-			return nil, &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot set and remove the label %q at once", k), "Say one of the two"}
+			return nil, &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot set and remove the label %q at once", k), "Use only one of the two"}
 		}
 	}
-	return c.on("%s has its labels.", func(ctx context.Context, t document.Target) error {
+	return c.on("The labels of %s are set.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.SetLabels(ctx, c.who, t.ID, r)
 	})
 }
@@ -60,7 +60,7 @@ func (c *call) label() (any, error) {
 func (c *call) pin() (any, error) {
 	r := *c.in.(*document.PinRequest)
 	if r.Ref == "" || r.For < 0 {
-		return nil, &Refusal{http.StatusBadRequest, "cannot pin to nothing, or for less than no time", "Name a branch, tag or commit"}
+		return nil, &Refusal{http.StatusBadRequest, "cannot pin without a commit, or for a negative time", "Name a branch, tag or commit"}
 	}
 	p := fleet.Pin{Module: Folder(r.Module), Ref: r.Ref, By: c.who.Name, Reason: r.Reason, Permit: r.Permit}
 	if r.For > 0 {
@@ -71,7 +71,7 @@ func (c *call) pin() (any, error) {
 
 func (c *call) unpin() (any, error) {
 	module := Folder(c.in.(*document.UnpinRequest).Module)
-	return c.on("%s follows the others again.", func(ctx context.Context, t document.Target) error {
+	return c.on("The pin of %s is removed.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Unpin(ctx, c.who, t.ID, module)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-var errPath = errors.New("cannot take this path: each has one spelling, without empty or dotted segments and needless escapes")
+var errPath = errors.New("cannot use this path: remove empty and dotted segments, and unnecessary escapes")
 
 // segments takes a path apart. There is one spelling of each: what url.PathEscape gives
 // for every segment.

@@ -18,7 +18,7 @@ func problemOf(err error) document.Problem {
 	case errors.As(err, &p):
 		return *p
 	case errors.As(err, &r):
-		return document.Problem{Title: "It is refused", Status: min(max(r.Status, 400), 499), Detail: r.Why, Hint: r.Hint}
+		return document.Problem{Title: "The request is refused", Status: min(max(r.Status, 400), 499), Detail: r.Why, Hint: r.Hint}
 	}
 	for _, known := range []struct {
 		is     error
@@ -26,18 +26,18 @@ func problemOf(err error) document.Problem {
 		title  string
 		hint   string
 	}{
-		{view.ErrSelection, http.StatusBadRequest, "What was asked for is wrong", "See what can be selected: fettle docs targets"},
-		{fleet.ErrNotFound, http.StatusNotFound, "It is not there", "List them: fettle target list, fettle module list --fleet"},
-		{fleet.ErrConflict, http.StatusConflict, "Somebody else was faster", "Look at what it is now, and try again"},
-		{fleet.ErrDenied, http.StatusForbidden, "Not allowed", "Ask somebody with the right admin for it"},
-		{fleet.ErrOffline, http.StatusServiceUnavailable, "The target is away", "Try again when it is back; requests are kept for it"},
+		{view.ErrSelection, http.StatusBadRequest, "The request is wrong", "See what can be selected: fettle docs targets"},
+		{fleet.ErrNotFound, http.StatusNotFound, "It does not exist", "List them: fettle target list, fettle module list --fleet"},
+		{fleet.ErrConflict, http.StatusConflict, "Another change was faster", "Check the current state, and try again"},
+		{fleet.ErrDenied, http.StatusForbidden, "Not allowed", "Ask a user with the right admin for it"},
+		{fleet.ErrOffline, http.StatusServiceUnavailable, "The target is not connected", "Try again when it is connected; the hub stores requests for it"},
 		{fleet.ErrNoHub, http.StatusServiceUnavailable, "No hub answers", "Try again in a moment"},
 		{fleet.ErrNoAnswer, http.StatusGatewayTimeout, "The store does not answer", "See which hubs are away: fettle hub list"},
-		{context.DeadlineExceeded, http.StatusGatewayTimeout, "It took too long", "Try again, or ask for less"},
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, "The operation took too long", "Try again, or ask for less"},
 	} {
 		if errors.Is(err, known.is) {
 			return document.Problem{Title: known.title, Status: known.status, Detail: err.Error(), Hint: known.hint}
 		}
 	}
-	return document.Problem{Title: "The hub cannot do it", Status: http.StatusInternalServerError, Detail: err.Error(), Hint: "See how the hub is: fettle status --fleet"}
+	return document.Problem{Title: "The hub cannot do this", Status: http.StatusInternalServerError, Detail: err.Error(), Hint: "See the health of the hub: fettle status --fleet"}
 }

@@ -24,5 +24,5 @@ func (c *call) setProgram() (any, error) {
 		return nil, err
 	}
 	err = c.h.Backend.SetProgram(c.r.Context(), c.who, r, ids)
-	return done("%d agents are to be %s.", len(ids), r.Program.Version)(err)
+	return done("%d agents will be upgraded to %s.", len(ids), r.Program.Version)(err)
 }

@@ -19,14 +19,14 @@ func checkDo(r document.DoRequest) error {
 	kinds := []string{fleet.DoApply, fleet.DoVerify, fleet.DoReport, fleet.DoRun}
 	switch {
 	case !slices.Contains(kinds, r.What):
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot ask agents for %.40q", r.What), "There are apply, verify, report and run"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot request %.40q from agents", r.What), "Use apply, verify, report or run"}
 	case len(r.Select) == 0:
-		return &Refusal{http.StatusBadRequest, "cannot send a request: no agent is selected", "For all of them say: -t '*'"}
+		return &Refusal{http.StatusBadRequest, "cannot send a request: no agent is selected", "Select all agents: -t '*'"}
 	case r.Expires < 0 || time.Duration(r.Expires) > longestRequest:
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot keep a request for %s", time.Duration(r.Expires)), "Leave it out for a week, or give up to 90 days"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot keep a request for %s", time.Duration(r.Expires)), "Omit it for one week, or use up to 90 days"}
 	}
 	if (r.What == fleet.DoRun) != (r.Run != nil) {
-		return &Refusal{http.StatusBadRequest, "cannot tell what is to be run: run says that, and nothing else does", "Write: fettle request run -t SELECTION -- PROGRAM"}
+		return &Refusal{http.StatusBadRequest, "cannot read the program: only a request of the kind run has a program, and it must have one", "Write: fettle request run -t SELECTION -- PROGRAM"}
 	}
 	if len(r.Signed) > fleet.MaxSignedJob || r.Signed != "" && r.Run == nil {
 		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot accept a signature for this request: only run has one, of at most %d bytes", fleet.MaxSignedJob), "Select fewer targets, or shorten the command"}
@@ -40,7 +40,7 @@ func checkDo(r document.DoRequest) error {
 }
 
 func (c *call) withdraw() (any, error) {
-	return done("Who has not begun the request %s will not.", c.path["request"])(c.h.Backend.Withdraw(c.r.Context(), c.who, c.path["request"]))
+	return done("The request %s is cancelled for agents that have not started it.", c.path["request"])(c.h.Backend.Withdraw(c.r.Context(), c.who, c.path["request"]))
 }
 
 func (c *call) requests() (any, error) {
@@ -83,7 +83,7 @@ func (c *call) active(words []string, do string) ([]fleet.TargetID, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, &Refusal{http.StatusConflict, "cannot " + do + " any of these: none is active", "See their standing: fettle target list"}
+		return nil, &Refusal{http.StatusConflict, "cannot " + do + " any of these: none is active", "See the states of targets: fettle target list"}
 	}
 	return ids, nil
 }
