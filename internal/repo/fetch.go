@@ -87,6 +87,10 @@ func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 	argv := []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0",
 		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "protocol.ext.allow=never"}
 	argv = append(argv, r.access.settings()...)
+	args, err := r.trusting(args)
+	if err != nil {
+		return "", err
+	}
 	cmd := exec.CommandContext(ctx, r.exe, append(argv, args...)...)
 	cmd.Env = append(r.access.environ(os.Environ()), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:file")
 	cmd.WaitDelay = 2 * time.Second
