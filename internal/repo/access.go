@@ -1,7 +1,10 @@
 package repo
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -33,6 +36,27 @@ func (a Access) check() error {
 	}
 	if (a.Key == "") != (a.KnownHosts == "") {
 		return fmt.Errorf("cannot use ssh with one of key and known_hosts alone: name both")
+	}
+	return nil
+}
+
+// readable returns an error about a file that this user is not allowed to read: ssh would report
+// only that the other side refused the user.
+func (a *Access) readable() error {
+	if a == nil {
+		return nil
+	}
+	for _, p := range []string{a.Key, a.KnownHosts, a.Credentials, a.Authority} {
+		if p == "" {
+			continue
+		}
+		f, err := os.Open(p)
+		if err == nil {
+			err = f.Close()
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("cannot use %s: user %s is not allowed to read it. Give it to this user, in a directory that this user can enter", p, userName(uint32(os.Geteuid())))
+		}
 	}
 	return nil
 }

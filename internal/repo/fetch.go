@@ -88,6 +88,9 @@ func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "protocol.ext.allow=never"}
 	argv = append(argv, r.access.settings()...)
 	args, err := r.trusting(args)
+	if err == nil {
+		err = r.access.readable()
+	}
 	if err != nil {
 		return "", err
 	}

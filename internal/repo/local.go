@@ -12,7 +12,7 @@ import (
 
 // uploadPack lets git serve a repository of root to the user of this process. git itself refuses
 // all owners except its own user, and Access has no configuration with exceptions. Root can change
-// everything on this host anyway, so its repositories are no additional risk.
+// everything on this host anyway, so a repository of root adds no risk.
 const uploadPack = "--upload-pack=git -c 'safe.directory=*' upload-pack"
 
 // trusting adds to the arguments of a command that reads the source of r: for a repository on this
