@@ -63,6 +63,7 @@ func (h *Host) nspawn(log *os.File) *exec.Cmd {
 		h.group(), "systemd-nspawn", "--quiet", "--machine=" + h.Name, "--directory=" + h.root(), "--boot",
 		"--register=no", "--keep-unit", "--notify-ready=yes", "--network-namespace-path=/run/netns/" + h.netns(),
 		"--capability=CAP_NET_ADMIN", // of its own network, as with --private-network
+		"--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self", // as without a container
 		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=pipe",
 	}
 	if h.opts.Repo != nil {
