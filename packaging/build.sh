@@ -33,7 +33,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 doc=$root/usr/share/doc/fettle
-mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/etc/fettle" "$doc" "$root/usr/lib/systemd/system" "$root/usr/share/man/man1" \
+mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/etc/fettle" "$doc" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.d" "$root/usr/share/man/man1" \
 	"$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d" \
 	"$root/usr/share/lintian/overrides"
 
@@ -81,6 +81,7 @@ cp CHANGELOG.md "$doc/NEWS"
 cp packaging/debian/README.Debian packaging/debian/copyright "$doc/"
 cp packaging/debian/lintian-overrides "$root/usr/share/lintian/overrides/fettle"
 cp packaging/systemd/* "$root/usr/lib/systemd/system/"
+cp packaging/sysusers/* "$root/usr/lib/sysusers.d/"
 gzip -9n "$root"/usr/share/man/man1/*.1 "$doc/changelog" "$doc/NEWS" "$doc/libraries"
 
 find "$root" -type f -exec chmod 0644 {} +

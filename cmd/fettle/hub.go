@@ -3,14 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -29,47 +25,23 @@ import (
 // commands.
 func hubRole(compiler *limited.Compiler) *cli.Hub {
 	return &cli.Hub{
+		Give: giveHub, NewAs: newHubAs, RunAs: runHubAs,
 		Init: func(b hub.Birth) ([32]byte, error) {
-			h, err := local.Open("/", local.Options{})
-			if err != nil {
-				return [32]byte{}, err
-			}
-			defer func() { _ = h.Close() }()
-			b.Files = h
-			return hub.Init(b)
+			return onHost(func(h *local.Host) ([32]byte, error) { b.Files = h; return hub.Init(b) })
 		},
 		Join: func(ctx context.Context, j hub.Joining) (hub.Settings, error) {
-			h, err := local.Open("/", local.Options{})
-			if err != nil {
-				return hub.Settings{}, err
-			}
-			defer func() { _ = h.Close() }()
-			j.Files = h
-			return hub.Join(ctx, j)
+			return onHost(func(h *local.Host) (hub.Settings, error) { j.Files = h; return hub.Join(ctx, j) })
 		},
 		Backup: func(dir string, state document.HubState, out io.Writer) error {
-			h, err := local.Open("/", local.Options{})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = h.Close() }()
-			return hub.WriteBackup(h, dir, state, out)
+			_, err := onHost(func(h *local.Host) (any, error) { return nil, hub.WriteBackup(h, dir, state, out) })
+			return err
 		},
 		Restore: func(dir string, in io.Reader) (hub.Settings, error) {
-			h, err := local.Open("/", local.Options{})
-			if err != nil {
-				return hub.Settings{}, err
-			}
-			defer func() { _ = h.Close() }()
-			return hub.Restore(h, dir, in)
+			return onHost(func(h *local.Host) (hub.Settings, error) { return hub.Restore(h, dir, in) })
 		},
 		UseNats: func(dir string, g hub.NatsGiven, begin bool) error {
-			h, err := local.Open("/", local.Options{})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = h.Close() }()
-			return hub.UseNats(h, dir, g, begin)
+			_, err := onHost(func(h *local.Host) (any, error) { return nil, hub.UseNats(h, dir, g, begin) })
+			return err
 		},
 		Run: func(ctx context.Context, r cli.HubRun) error {
 			h, err := local.Open("/", local.Options{})
@@ -80,12 +52,23 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			go new(thrift).keep(ctx)
 			log.SetOutput(&seldomLog{warn: r.Warn}) // net/http reports each failed handshake
 			return hub.Run(ctx, hub.Config{
-				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenAlone, Now: time.Now, Version: versionText(), Warn: r.Warn,
+				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenForRoot, Now: time.Now, Version: versionText(), Warn: r.Warn,
 				Free: freeAt, Descriptors: descriptors(), Program: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
 				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
 	}
+}
+
+// onHost calls f with this host.
+func onHost[T any](f func(*local.Host) (T, error)) (T, error) {
+	h, err := local.Open("/", local.Options{})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer func() { _ = h.Close() }()
+	return f(h)
 }
 
 // descriptors returns how many files this process may have open, or 0 if that is unknown.
@@ -136,34 +119,4 @@ func runForNotice(ctx context.Context, h *local.Host, argv []string, stdin []byt
 		return fmt.Errorf("it ended with %d: %.300s", r.ExitCode, bytes.TrimSpace(r.Stderr))
 	}
 	return nil
-}
-
-// listenAlone listens on a socket that only its owner can open. It replaces the socket of a dead
-// process.
-func listenAlone(file string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, err
-	}
-	if c, err := net.Dial("unix", file); err == nil {
-		return nil, errors.Join(errors.New("cannot listen at "+file+": another hub does"), c.Close())
-	}
-	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	// The socket is created in a separate directory, so that no process opens it before its mode is
-	// set.
-	nest, err := os.MkdirTemp(filepath.Dir(file), ".hub-*")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(nest) }()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(nest, "s")})
-	if err != nil {
-		return nil, err
-	}
-	l.SetUnlinkOnClose(false)
-	if err := errors.Join(os.Chmod(l.Addr().String(), 0o600), os.Rename(l.Addr().String(), file)); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
 }

@@ -53,7 +53,7 @@ var confinements = []confinement{
 			{"internal/fleet/view", "takes away the read model, which SQLite writes by itself"},
 			{"internal/outside", "the folder of a sandbox"},
 			{"internal/executor/here", "the state directory itself, and the machine's identity"},
-			{"cmd/fettle", "the folder of a hub's socket"},
+			{"cmd/fettle", "the directories of a new hub and of its socket"},
 			{"test/...", "roots of test hosts"},
 		},
 	},

@@ -79,9 +79,11 @@ func (b *bridge) begin() {
 	h := b.fleet.hub
 	h.Run(b.t, "apt-get", "install", "-qy", "git")
 	b.push("one")
+	h.hubUser()
 	h.Run(b.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
 	h.Run(b.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
 	b.fleet.await("the hub", func() bool { return h.Exec("fettle", "status", "--fleet").ExitCode == 0 })
+	h.want("fettle-hub", "stat", "-c", "%U", "/run/fettle-hub/hub.sock") // root continues as the owner of the directory
 	b.login("ann", "admin")
 	for _, m := range b.fleet.agents {
 		b.knows(m, "root")

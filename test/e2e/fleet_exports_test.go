@@ -69,6 +69,7 @@ func TestFleetExports(t *testing.T) {
 	h.Run(t, "git", "init", "-q", "-b", "main", "/srv/site")
 	h.Run(t, "git", "-C", "/srv/site", "add", "-A")
 	h.Run(t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+	h.hubUser()
 	h.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
 	h.units()
 	h.Run(t, "systemctl", "enable", "--now", "fettle-hub")

@@ -60,6 +60,7 @@ func (f *fleetOf) begin() {
 	h := f.hub
 	h.Run(f.t, "apt-get", "install", "-qy", "git")
 	f.commit("one")
+	h.hubUser()
 	h.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
 	h.units()
 	h.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")

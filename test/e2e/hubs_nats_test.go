@@ -120,6 +120,8 @@ func natsCertificate(t *testing.T) (ca, cert, key string) {
 func (n *onNATS) begin() {
 	n.commit("one")
 	first, second := n.hubs[0], n.hubs[1]
+	first.hubUser()
+	second.hubUser()
 	first.Run(n.t, "fettle", "hub", "init", "--fleet", "acme", "--address", first.Addr, "--repository", "file:///srv/site", "--poll", "2s",
 		"--nats", "tls://nats1.example.org:4222", "--nats-creds", "/root/hub.creds", "--nats-ca", "/root/ca.pem", "--nats-replicas", "1")
 	first.Run(n.t, "systemctl", "enable", "--now", "fettle-hub")

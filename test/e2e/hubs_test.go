@@ -76,6 +76,9 @@ func TestHubs(t *testing.T) {
 func (f *hubsOf) begin() {
 	f.commit("one")
 	first := f.hubs[0]
+	for _, h := range f.hubs {
+		h.hubUser()
+	}
 	first.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", first.Addr, "--repository", "file:///srv/site", "--poll", "2s")
 	first.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 	for i, h := range f.hubs[1:] {

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"time"
@@ -36,7 +38,7 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 	}
 	l, err := net.Listen("tcp", h.set.API)
 	if err != nil {
-		return err
+		return withoutPort(err)
 	}
 	far := api.Server(limited(h.routes()))
 	far.ConnContext = line.InContext
@@ -71,6 +73,14 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// withoutPort explains why a hub is not allowed to listen.
+func withoutPort(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("cannot listen on a port below 1024 without the capability CAP_NET_BIND_SERVICE: use a higher port, or give it to the service, see docs/fleet-operations.md: %w", err)
 }
 
 // routes are all that a hub serves. Content and renewal ask for a certificate by

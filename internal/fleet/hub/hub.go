@@ -37,8 +37,8 @@ type Config struct {
 	Files   host.FS
 	Dir     string
 	Compile Compiler
-	// Socket is a file at which whoever may open it is an administrator; "" is none.
-	// Listen makes it, for its owner alone.
+	// Socket is a file at which every client is an administrator; "" is none. Listen makes
+	// it, and accepts only root and the user of this process.
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time

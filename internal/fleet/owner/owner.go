@@ -4,7 +4,7 @@
 //
 // A hub that was set up as root has a directory of root. It is given away once: first its content,
 // and last the directory itself. Until then only root can enter the directory, so no other user can
-// replace a name during the work, and the next call completes interrupted work.
+// replace a name during the work. The next call completes interrupted work.
 package owner
 
 import (
@@ -17,6 +17,12 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
+// ErrNoUser is in the chain of the error about a user that this host does not have.
+var ErrNoUser = errors.New("this host does not have it")
+
+// ErrRoot is in the chain of the error about a hub that systemd would run as root.
+var ErrRoot = errors.New("its directory belongs to root")
+
 // User is the user and the group that a hub runs as.
 type User struct {
 	Name     string
@@ -28,10 +34,10 @@ func (u User) owns(st host.Stat) bool { return st.UID == u.UID }
 // Give gives a directory of root and all its content to a user, and closes both to all other users.
 // It returns how many files it gave. A directory that belongs to the user already is not changed.
 //
-// It gives nothing and returns an error if the directory belongs to a third user, or contains a
-// symbolic link, a hard link, a device, a mount of root, or a file of a third user. Links and mounts
-// lead out of the directory. A mount that belongs to the user is not entered. fs.ErrNotExist is in
-// the chain of the error if there is no directory.
+// It gives nothing and returns an error if the directory, or a file in it, belongs to a third user.
+// The same applies to links, hard links, devices and mounts in the directory, because they lead out
+// of it. A mount that belongs to the user is not entered. fs.ErrNotExist is in the chain of the
+// error if there is no directory.
 func Give(files host.FS, dir string, to User) (given int, err error) {
 	st, err := files.Lstat(dir)
 	if err != nil {
@@ -73,7 +79,7 @@ func refuse(dir string, to User, err error) error {
 	return fmt.Errorf("cannot give %s to the user %s: %w", dir, to.Name, err)
 }
 
-// walk collects what is to be given, content before its directory.
+// walk collects the files to give, content before its directory.
 type walk struct {
 	files host.FS
 	to    User

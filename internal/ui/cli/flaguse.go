@@ -86,7 +86,7 @@ func flagsOf() map[string][]string {
 	for _, c := range []string{
 		"target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
 		"ask list", "ask approve", "ask refuse", "ask policy", "audit list", "audit copy", "audit check", "certificate list", "certificate forbid",
-		"hub backup", "hub check", "hub init", "hub join", "hub leave", "hub list", "hub restore", "hub retire", "hub token",
+		"hub backup", "hub check", "hub chown", "hub init", "hub join", "hub leave", "hub list", "hub restore", "hub retire", "hub token",
 		"notify approve", "notify deny", "notify list", "notify remove", "notify test",
 		"person list", "person login", "person logins", "person set", "person withdraw",
 		"request list", "request show", "request withdraw", "token create", "token list", "token revoke",

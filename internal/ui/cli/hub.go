@@ -23,10 +23,19 @@ import (
 	"fettle.dev/fettle/internal/fleet/selection"
 )
 
-// hubSocket is where a hub on this machine listens for root.
-const hubSocket = "/run/fettle/hub.sock"
+// hubSocket is where a hub on this machine listens for root. A hub of an earlier version that still
+// runs after an upgrade of the package listens at formerHubSocket.
+const (
+	hubSocket       = "/run/fettle-hub/hub.sock"
+	formerHubSocket = "/run/fettle/hub.sock"
+)
 
-func (s *session) hubSocket() string { return cmp.Or(s.app.HubSocket, hubSocket) }
+func (s *session) hubSocket() string {
+	if s.app.HubSocket == "" && !fileExists(hubSocket) && fileExists(formerHubSocket) {
+		return formerHubSocket
+	}
+	return cmp.Or(s.app.HubSocket, hubSocket)
+}
 
 // loginDoc tells of a login. The token is in no document.
 type loginDoc struct {
@@ -112,7 +121,7 @@ is refused, and the digest of the hub that answered is shown: compare the two.
 After the login, only hubs of that fleet CA are trusted, at any address.
 
 Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
-		Example: "  fettle login https://hub.example.org:7440 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle/hub.sock </dev/null",
+		Example: "  fettle login https://hub.example.org:7440 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
 	}

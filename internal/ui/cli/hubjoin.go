@@ -96,6 +96,9 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 	b.Repository = hub.Repository{Key: f.key, Known: f.known}
 	ctx, stop := context.WithTimeout(ctx, joinWithin)
 	defer stop()
+	if err := s.newHubAs(f.user, b.Dir, f.key, f.known); err != nil {
+		return err
+	}
 	defer s.whileWaiting("waiting for an answer of the hub at " + at + ", which this hub joins")()
 	set, err := s.app.Hub.Join(ctx, hub.Joining{Birth: b, At: strings.TrimSuffix(at, "/"), Token: string(token)})
 	if errors.Is(err, hub.ErrExists) {
@@ -113,9 +116,9 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
   agents      %s
 
 Next:
-  fettle hub run --dir %s
+  %s
   fettle hub list
-`, set.Name, set.Fleet, b.Dir, set.Hubs[0], set.Buses[0], b.Dir)
+`, set.Name, set.Fleet, b.Dir, set.Hubs[0], set.Buses[0], startHub(b.Dir))
 	return nil
 }
 

@@ -102,6 +102,7 @@ func keepWhole(file string, write func(io.Writer) error) error {
 
 func newHubRestore(s *session) *cobra.Command {
 	dir := hubDir
+	var as hubUserFlag
 	var nats natsFlags
 	c := &cobra.Command{
 		Use:   "restore FILE|-",
@@ -117,14 +118,15 @@ Data that a NATS cluster still has is newer than the backup, and is kept. With
 --nats, a hub that stored all data itself stores it on the cluster from then on.`,
 		Example: "  fettle hub restore /srv/backup/hub.json\n  age -d -i key hub.age | fettle hub restore -\n  fettle hub restore /srv/backup/hub.json --nats tls://nats1.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(1, 1),
-		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, a[0], nats) },
+		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, as, a[0], nats) },
 	}
 	nats.flag(c.Flags())
+	as.flag(c.Flags())
 	c.Flags().StringVar(&dir, "dir", hubDir, "restore the hub in `DIR`")
 	return c
 }
 
-func (s *session) hubRestore(dir, file string, nats natsFlags) error {
+func (s *session) hubRestore(dir string, as hubUserFlag, file string, nats natsFlags) error {
 	if s.app.Hub == nil || s.app.Hub.Restore == nil {
 		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
@@ -132,7 +134,8 @@ func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 	if err != nil {
 		return err
 	}
-	if _, err := nats.given(); err != nil {
+	given, err := nats.given()
+	if err != nil {
 		return err
 	}
 	in := s.app.Stdin
@@ -144,6 +147,9 @@ func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 		defer f.Close()
 		in = f
 	}
+	if err := s.newHubAs(as, dir); err != nil {
+		return err
+	}
 	set, err := s.app.Hub.Restore(dir, in)
 	if errors.Is(err, hub.ErrExists) {
 		return withHint(err, "Move that directory away first, or name a different one: --dir DIR")
@@ -151,10 +157,10 @@ func (s *session) hubRestore(dir, file string, nats natsFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := s.useNats(dir, nats, true); err != nil {
+	if err := s.useNats(dir, given, true); err != nil {
 		return withHint(err, "Move "+dir+" away, and restore again")
 	}
-	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: systemctl start fettle-hub, or fettle hub run --dir %s", set.Name, set.Fleet, dir, dir))
+	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: %s", set.Name, set.Fleet, dir, startHub(dir)))
 }
 
 func newHubCheck(s *session) *cobra.Command {

@@ -78,15 +78,14 @@ func readGiven(file string) ([]byte, error) {
 }
 
 // useNats changes how the hub of a folder reaches its cluster, if the flags say anything.
-func (s *session) useNats(dir string, f natsFlags, begin bool) error {
-	g, err := f.given()
-	if err != nil || g.IsZero() {
-		return err
+func (s *session) useNats(dir string, g hub.NatsGiven, begin bool) error {
+	if g.IsZero() {
+		return nil
 	}
 	if s.app.Hub.UseNats == nil {
 		return errors.New("cannot use a NATS cluster: this binary was built without support for it")
 	}
-	err = s.app.Hub.UseNats(dir, g, begin)
+	err := s.app.Hub.UseNats(dir, g, begin)
 	if errors.Is(err, hub.ErrNoNats) {
 		return withHint(err, "Back it up, and restore it on the cluster:\n  fettle hub backup FILE\n  (stop the hub, and move its directory away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
 	}

@@ -26,6 +26,13 @@ const hubDir = "/var/lib/fettle-hub"
 
 // Hub is this program as a hub.
 type Hub struct {
+	// Give gives the directory of a hub to a user, see owner.Give.
+	Give func(dir, user string) (int, error)
+	// NewAs makes the directory of a new hub for a user, and continues as this user.
+	NewAs func(dir, user string) error
+	// RunAs continues as the owner of the directory of a hub, if root runs it. owner.ErrRoot is in
+	// the chain of the error about a service of root.
+	RunAs func(dir, socket string) error
 	// Init makes one, see hub.Init; it gives the digest of the authority.
 	Init func(b hub.Birth) ([32]byte, error)
 	// Join makes one of a fleet that there is, see hub.Join.
@@ -61,13 +68,14 @@ Targets get their assignments from the hub, and then work without it.`,
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
 	return c
 }
 
 // hubFlags are what a new hub is told.
 type hubFlags struct {
 	dir, fleet, name, api, bus string
+	user                       hubUserFlag
 	cluster                    string
 	addresses                  []string
 	repository, branch         string
@@ -84,6 +92,10 @@ func newHubInit(s *session) *cobra.Command {
 		Long: `Creates the directory of a hub: its settings, its keys, and the fleet CA that
 issues all certificates of the fleet. It starts no server, and never changes
 existing files.
+
+The hub runs as the user that owns this directory. By default, root gives
+/var/lib/fettle-hub to the system user fettle-hub, which the Debian package
+creates. The user must be able to read the files of --key and --known-hosts.
 
 A hub stores all data in this directory, and several hubs store it on each
 other. With --nats, the data is stored on an existing NATS cluster, encrypted:
@@ -105,6 +117,7 @@ connect to the hub.`,
 // listening are the flags of every new hub.
 func (f *hubFlags) listening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", hubDir, "store the data of the hub in `DIR`")
+	f.user.flag(flags)
 	flags.StringVar(&f.name, "name", "", "the `NAME` of this hub (default: this host's)")
 	flags.StringArrayVar(&f.addresses, "address", nil, "an `ADDRESS` or name at which agents and users reach the hub; may be repeated (default: this host's name)")
 	flags.StringVar(&f.api, "api", ":"+strconv.Itoa(hub.DefaultAPI), "serve enrolment, content and the API on `HOST:PORT`")
@@ -124,6 +137,9 @@ func (s *session) hubInit(f hubFlags) error {
 	}
 	b, err := s.birth(f)
 	if err != nil {
+		return err
+	}
+	if err := s.newHubAs(f.user, b.Dir, f.key, f.known); err != nil {
 		return err
 	}
 	digest, err := s.app.Hub.Init(b)
@@ -146,10 +162,10 @@ func (s *session) hubInit(f hubFlags) error {
   stored      %s
 
 Next:
-  fettle hub run --dir %s
+  %s
   fettle token create --uses 10
   fettle agent enrol --hub %s        on each host, with the token
-`, b.Name, b.Fleet, b.Dir, authority, b.Hubs[0], b.Buses[0], cmp.Or(b.Repository.URL, "none yet"), storedAt(b), b.Dir, b.Hubs[0])
+`, b.Name, b.Fleet, b.Dir, authority, b.Hubs[0], b.Buses[0], cmp.Or(b.Repository.URL, "none yet"), storedAt(b), startHub(b.Dir), b.Hubs[0])
 	return nil
 }
 
@@ -201,8 +217,11 @@ func newHubRun(s *session) *cobra.Command {
 		Use:   "run",
 		Short: "Run a hub in the foreground",
 		Long: `Runs a hub in the foreground: serves agents and users until SIGTERM or SIGINT.
-On this machine root needs no login: commands use a socket that only root can
-open.
+On this machine root needs no login: commands use a socket that only root and
+the user of the hub can open.
+
+If root runs this command, it continues as the owner of the directory of the
+hub. As a service, it refuses a directory of root: see fettle hub chown.
 
 For a hub that was created with --nats, you can give other addresses and
 credentials of the NATS cluster. They are stored in the directory of the hub.`,
@@ -225,7 +244,14 @@ func (s *session) hubRun(ctx context.Context, r HubRun) error {
 		return err
 	}
 	r.Dir = dir
-	if err := s.useNats(dir, r.nats, false); err != nil {
+	given, err := r.nats.given()
+	if err != nil {
+		return err
+	}
+	if err := s.runHubAs(dir, r.Socket); err != nil {
+		return err
+	}
+	if err := s.useNats(dir, given, false); err != nil {
 		return err
 	}
 	r.Ready = func(api, bus fmt.Stringer) {
