@@ -273,6 +273,8 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	to, err := m.in.Rules.Target(s, found)
 	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
 		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
+	} else if err != nil && then != nil && m.madeFile(a, *then) {
+		to, err = *then, nil
 	}
 	provided, later := m.later(err)
 	if err != nil && (!later || !m.canBring(s, now)) {

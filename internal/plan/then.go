@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"path"
+	"slices"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -61,6 +62,18 @@ func (m *maker) then(a addr.Addr) *image.Image {
 		return &before
 	}
 	return nil
+}
+
+// madeFile tells whether an edit was, in a rollback's goal, part of a file that fettle had created.
+// A later run removed the file with its last part. The rollback creates it again, also if the
+// version of the goal says nothing about creating it.
+func (m *maker) madeFile(a addr.Addr, then image.Image) bool {
+	if then.Region == nil || !then.Region.Present {
+		return false
+	}
+	return slices.ContainsFunc(m.in.Goal.Entries, func(e journal.Entry) bool {
+		return e.Addr == a && e.Origin != nil && e.Origin.Region != nil && e.Origin.Region.FileAbsent
+	})
 }
 
 // underneath tells whether the file that a step works in changes before it, or a
