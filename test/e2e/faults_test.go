@@ -193,7 +193,7 @@ func upgradeAndBack(m *machine, repo *hosts.Repo, old string) {
 
 func killedAmongFiles(m *machine) {
 	p := m.heldUp(waitStep)
-	m.says(m.fettle(asWanted, "status"), "is under way")
+	m.says(m.fettle(asWanted, "status"), "is in progress")
 	m.signal("KILL")
 	m.end(p)
 	m.await("the end of its command", func() bool { return m.Exec("pgrep", "-f", "touch /run/waits").ExitCode != 0 })

@@ -139,7 +139,7 @@ func bridgeEnrol(b *bridge) {
 		}
 	}
 	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1,web2"), "2 targets enrolled before: web1, web2")
-	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1", "--adopt"), "its agent replaces what is applied")
+	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1", "--adopt"), "its agent replaces the applied state")
 	b.fleet.ready()
 	b.web(0).Run(b.t, "systemctl", "disable", "--now", "fettle-agent")
 	b.fettle(asWanted, "target", "enrol", "-t", "web1")
@@ -286,7 +286,7 @@ func bridgeStopped(b *bridge) {
 func bridgeReader(b *bridge) {
 	b.login("bob", "read")
 	b.fettle(asWanted, "status", "-t", "web1", "--via", "hub")
-	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "who asks may only look", "Ask an admin of the fleet")
+	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "who asks may only look", "ask an admin of the fleet")
 	b.fettle(failed, "freeze", "-t", "web1", "--via", "hub")
 	if b.web(0).has("/root/bob") {
 		b.t.Error("a reader has changed something")

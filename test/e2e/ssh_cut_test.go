@@ -157,7 +157,7 @@ func lockedOverSSH(d *desk, m *machine) {
 	p := d.heldUpFrom(m, waitStep)
 	o := d.fettle(locked, "apply", "--yes", "-t", "web1")
 	d.says(o, "ann", "fettle apply --yes -t web1", "since")
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "is under way")
+	d.says(d.fettle(asWanted, "status", "-t", "web1"), "is in progress")
 	m.goOn()
 	if d.end(p) != asWanted {
 		d.t.Error("the first one failed")

@@ -71,7 +71,7 @@ func (f *fleetOf) upgrade(file, who, within string) {
 
 // tries is how often a program was tried.
 func (f *fleetOf) tries(m *machine, version string) int {
-	return strings.Count(m.Exec("journalctl", "-u", "fettle-agent", "-o", "cat").Stdout, "the program "+version+" is tried")
+	return strings.Count(m.Exec("journalctl", "-u", "fettle-agent", "-o", "cat").Stdout, "the binary "+version+" is on trial")
 }
 
 // runs waits until the hub hears a version from an agent that is what systemd looks after.

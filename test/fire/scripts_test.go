@@ -77,7 +77,7 @@ func triggerFails(m *machine) {
 	m.clean()
 	m.fettle(asWanted, "apply", "--yes")
 	m.moodyIs("1.0")
-	m.says(m.fettle(asWanted, "recover"), "Nothing is left over")
+	m.says(m.fettle(asWanted, "recover"), "Nothing to recover")
 	m.apply(asWanted, gone)
 }
 

@@ -252,7 +252,7 @@ func (m *machine) whole(t *testing.T) {
 		t.Errorf("not settled: %+v", st)
 	}
 	m.fettle(asWanted, "recover")
-	m.says(m.fettle(asWanted, "recover"), "Nothing is left over")
+	m.says(m.fettle(asWanted, "recover"), "Nothing to recover")
 	m.fettle(asWanted, "unfreeze")
 	m.fettle(asWanted, "drift")
 }

@@ -43,7 +43,7 @@ func admitSigned(m *signed.Memory, d fleet.Do) (Admission, error) {
 
 func sameJob(c content.Command, run *fleet.Command) error {
 	if c.Call != content.JobCall {
-		return fmt.Errorf("cannot accept the job: the signature is for the call %.40q. Sign a job: fettle request run --sign-key FILE", c.Call)
+		return fmt.Errorf("cannot accept the job: the signature is for the call %.40q. Sign a job: fettle request run --sign-key FILE -- COMMAND", c.Call)
 	}
 	given, err := json.Marshal(run)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestModules(t *testing.T) {
 		t.Errorf("%+v %q", r.Event, n.read("/etc/issue"))
 	}
 	push := n.hub.assign(2, top, n.hub.part("modules/base", motd("fine\n")), web)
-	if _, err := n.hub.handlers[fleet.WordAssigned](context.Background(), push); err != nil {
+	if _, err := n.hub.handler(fleet.WordAssigned)(context.Background(), push); err != nil {
 		t.Fatal(err)
 	}
 	n.hub.heard(t, "ready", isReady)
@@ -103,7 +103,7 @@ func TestWhatIsWrongIsNotTaken(t *testing.T) {
 	n.start()
 	n.hub.connect(true)
 	n.hub.heard(t, "ready", isReady)
-	push := func(b []byte) { _, _ = n.hub.handlers[fleet.WordAssigned](context.Background(), b) }
+	push := func(b []byte) { _, _ = n.hub.handler(fleet.WordAssigned)(context.Background(), b) }
 	push(n.hub.assign(2, top, base, n.hub.part("modules/web", map[string]string{"module.hcl": "file {"})))
 	r := n.hub.heard(t, "failure", kind(fleet.Failed))
 	if r.Event.Module != "modules/web" || !strings.Contains(r.Event.Error, "modules/web/module.hcl") {
@@ -128,7 +128,7 @@ func TestRequests(t *testing.T) {
 	n.hub.heard(t, "ready", isReady)
 	do := func(id, what string) fleet.Done {
 		body, _ := json.Marshal(fleet.Do{ID: id, What: what, By: "ada"})
-		answer, err := n.hub.handlers[fleet.WordDo](context.Background(), body)
+		answer, err := n.hub.handler(fleet.WordDo)(context.Background(), body)
 		var d fleet.Done
 		if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestRequests(t *testing.T) {
 	n.write("/etc/motd", "foreign\n")
 	do("3", "verify")
 	n.hub.heard(t, "repair", kind(fleet.Repaired))
-	shown, err := n.hub.handlers[fleet.WordShow](context.Background(), nil)
+	shown, err := n.hub.handler(fleet.WordShow)(context.Background(), nil)
 	if err != nil || string(shown) != string(n.hub.newest) {
 		t.Errorf("%v, it shows %.80s", err, shown)
 	}

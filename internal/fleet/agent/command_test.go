@@ -30,7 +30,7 @@ func (n *node) ask(id, what, arg string, c *fleet.Command) fleet.Done {
 func (n *node) deliver(do fleet.Do) fleet.Done {
 	n.t.Helper()
 	body, _ := json.Marshal(do)
-	answer, err := n.hub.handlers[fleet.WordDo](context.Background(), body)
+	answer, err := n.hub.handler(fleet.WordDo)(context.Background(), body)
 	var d fleet.Done
 	if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
 		n.t.Fatal(err)

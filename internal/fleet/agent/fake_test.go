@@ -110,8 +110,17 @@ func (h *hub) whole(r fleet.Report) (fleet.Report, error) {
 func (h *hub) Tell(string, []byte) error { return nil }
 
 func (h *hub) Serve(word string, handle func(context.Context, []byte) ([]byte, error)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.handlers[word] = handle
 	return nil
+}
+
+// handler is what the agent does with a message; nil: it does not take such messages.
+func (h *hub) handler(word string) func(context.Context, []byte) ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.handlers[word]
 }
 
 func (h *hub) ServeStreams(string, func(context.Context, []byte, io.ReadWriteCloser)) error {

@@ -66,10 +66,8 @@ func (n *node) restart() {
 	delete(n.hub.handlers, fleet.WordDo)
 	n.hub.mu.Unlock()
 	n.start()
-	for there := false; !there; runtime.Gosched() {
-		n.hub.mu.Lock()
-		there = n.hub.handlers[fleet.WordDo] != nil
-		n.hub.mu.Unlock()
+	for n.hub.handler(fleet.WordDo) == nil {
+		runtime.Gosched()
 	}
 	n.hub.connect(true)
 }

@@ -233,7 +233,7 @@ func TestProofsThatAreRefused(t *testing.T) {
 		"EOF":                        "",
 		"format":                     strings.Replace(good, "proof/1", "proof/2", 1),
 		"unknown field":              strings.Replace(good, `"commit"`, `"commits"`, 1),
-		"more behind it":             good + "{}",
+		"more data after":            good + "{}",
 		"unexpected EOF":             good[:len(good)-1],
 		"illegal base64":             strings.Replace(good, `"commit":"`, `"commit":"?`, 1),
 		"cannot unmarshal":           `{"format":7}`,
