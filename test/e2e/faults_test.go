@@ -307,7 +307,7 @@ file "/etc/frozen" { content = "cut off" }`)
 	m.says(m.fettle(asWanted, "log"), "rollback to run")
 
 	m.only(`file "/etc/frozen" { content = "confirmed" }`)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "3s")
+	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "3s", "--lock-wait", "1m") // the process that undid the run may still hold the lock
 	m.fettle(asWanted, "confirm")
 	m.Run(m.t, "sleep", "4") // past the time at which it would have gone back
 	m.want("confirmed", "cat", "/etc/frozen")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"fettle.dev/fettle/test/needs"
 )
@@ -102,6 +103,10 @@ func (m *machine) inThePhase(ph phase, more ...string) *process {
 // nothingHangs demands that the whole tree has gone.
 func (m *machine) nothingHangs(when string) {
 	m.t.Helper()
+	// The kernel needs a moment to end a process that was killed.
+	for end := time.Now().Add(10 * time.Second); len(m.hanging()) > 0 && time.Now().Before(end); {
+		time.Sleep(2 * time.Millisecond)
+	}
 	if left := m.hanging(); len(left) > 0 {
 		m.t.Errorf("%s, %d of its processes still run: %v", when, len(left), left)
 	}
