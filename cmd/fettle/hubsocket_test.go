@@ -52,7 +52,7 @@ func TestSocketOfRoot(t *testing.T) {
 	}
 }
 
-// dialedBy opens the socket as a user, and returns what it got.
+// dialedBy connects to the socket as a user, and returns the answer or the error as text.
 func dialedBy(t *testing.T, socket string, uid uintptr) string {
 	t.Helper()
 	got := make(chan string)

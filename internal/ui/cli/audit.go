@@ -26,8 +26,8 @@ that changes something, and the name of its user, before it performs the
 operation. Each record contains the digest of the record before. If a record is
 edited, removed or moved, the records after it do not match.
 
-A user who is root on the hub can still write the complete log again, or remove
-its end. A copy on another machine reveals this: see fettle audit copy.`,
+Root on the hub can still rewrite the complete log, or remove its end. A copy on
+another machine reveals this: see fettle audit copy.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

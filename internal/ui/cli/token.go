@@ -32,9 +32,9 @@ func newTokenCreate(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token",
-		Long: `Creates a token and prints it once: no hub stores it. Targets that enroll with
-it get its labels, which decide what they receive and may read. The token is a
-secret until it is used up.`,
+		Long: `Creates a token and prints it once: no hub stores it. Hosts that
+enrol with the token get its labels. Labels select the modules and the secrets
+of a target. The token is a secret until it is used up.`,
 		Example: "  fettle token create --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
