@@ -130,7 +130,7 @@ func (h *Hub) mostHint() string {
 	if h.circle == nil || h.isForeign() {
 		return ""
 	}
-	return "Most of the hubs have to be there: start those that are away, or begin anew with one that is left: docs/fleet-operations.md, Several hubs"
+	return "Most of the hubs have to be there: start those that are away, or begin anew with one that is left: docs/fleet-operations.md, Most hubs are lost"
 }
 
 func (h *Hub) checkRepository(f *findings) {
