@@ -11,8 +11,8 @@ import (
 )
 
 // leaving lists what is applied and no longer wanted, last applied first. What goes from a
-// directory that goes too comes before the directory: after a run that failed, the
-// entries that its list no longer had are in front of the others, whatever they are in.
+// directory that goes too, or becomes a file, comes before the directory: after a run that
+// failed, the entries that its list no longer had are in front of the others, whatever they are in.
 func (m *maker) leaving() []journal.Entry {
 	var all, out []journal.Entry
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
@@ -37,7 +37,7 @@ func (m *maker) leaving() []journal.Entry {
 func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 	dirs := map[addr.Addr]bool{}
 	for _, e := range all {
-		dirs[e.Addr] = e.Addr.Kind() == addr.KindFile && m.vanishes(e)
+		dirs[e.Addr] = e.Addr.Kind() == addr.KindFile && m.ends(e)
 	}
 	inside := map[addr.Addr][]journal.Entry{}
 	for _, e := range all {
@@ -60,12 +60,31 @@ func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 
 // vanishes tells whether nothing is at the path of an entry after its removal.
 func (m *maker) vanishes(e journal.Entry) bool {
+	to, known := m.typeAfter(e)
+	return known && to == image.Absent
+}
+
+// ends tells whether no directory is at the path of an entry after its removal.
+func (m *maker) ends(e journal.Entry) bool {
+	to, known := m.typeAfter(e)
+	return known && to != image.Directory
+}
+
+// typeAfter is the type of the path of an entry after its removal. It is not known of an entry
+// that a directory above it brings back, or that stays.
+func (m *maker) typeAfter(e journal.Entry) (to image.FileType, known bool) {
 	if !isPath(e.Addr) {
-		return false
+		return "", false
 	}
-	if to, with, known := m.foundAt(e.Addr.Path()); known {
-		return with == "" && to.Type == image.Absent
+	if to, with, found := m.foundAt(e.Addr.Path()); found {
+		return to.Type, with == ""
 	}
-	o := e.Origin
-	return o != nil && (o.File != nil && o.File.Type == image.Absent || o.Region != nil && o.Region.FileAbsent)
+	switch o := e.Origin; {
+	case o == nil:
+	case o.File != nil:
+		return o.File.Type, true
+	case o.Region != nil && o.Region.FileAbsent:
+		return image.Absent, true
+	}
+	return "", false
 }

@@ -5,6 +5,7 @@
 //	go test ./test/histories                             # a fixed number of rounds, and the scripts
 //	go test ./test/histories -rounds 10000 -seed 7       # other rounds
 //	go test ./test/histories -rounds 10000 -edits 60     # with more edits
+//	go test ./test/histories -seed 7 -round 324          # one round
 //	go test ./test/histories -run Scripts/tree-goes      # one recorded history
 //
 // As root on Linux. A round that fails is shrunk to a script in the form of testdata/*.txtar:

@@ -19,6 +19,7 @@ import (
 
 var (
 	rounds = flag.Int("rounds", 0, "so many rounds instead of the usual number")
+	only   = flag.Uint64("round", 0, "only this round")
 	seed   = flag.Uint64("seed", 20261123, "the seed of the rounds")
 	keepOn = flag.Int("failures", 1, "stop after so many counterexamples")
 	edits  = flag.Int("edits", 0, "so many of a hundred draws for a file are edits, besides the usual ones")
@@ -59,7 +60,11 @@ func TestRounds(t *testing.T) {
 	if *rounds > 0 {
 		n = *rounds
 	}
+	if *only > 0 {
+		n = int(*only)
+	}
 	var next, bad atomic.Int64
+	next.Store(int64(max(*only, 1) - 1))
 	var mu sync.Mutex
 	saw := map[string]int{}
 	var wait sync.WaitGroup
@@ -82,7 +87,7 @@ func TestRounds(t *testing.T) {
 	}
 	wait.Wait()
 	t.Log(count(saw))
-	if *rounds == 0 && !t.Failed() {
+	if *rounds == 0 && *only == 0 && !t.Failed() {
 		reached(t, saw)
 	}
 }

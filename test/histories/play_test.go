@@ -228,7 +228,7 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string,
 	case r.Exit == 1:
 		p.saw["apply failed"]++
 		run.Done = p.h.After(list, ran, failed, true, undo)
-		run.List = append(slices.Clone(list), p.h.Last().List...)
+		run.List, run.Tried = p.h.Reached(list, p.tree), list
 		defer p.h.Add(run)
 		blocked := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Action == "blocked" })
 		if blocked {

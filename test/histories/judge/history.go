@@ -11,6 +11,7 @@ type Run struct {
 	Number        int
 	Before, After Tree
 	List          List            // what is declared after it
+	Tried         List            // the whole list of a run that failed
 	Done          map[string]Done // what each command counts as after it
 	Plan          []Change
 }
@@ -131,7 +132,14 @@ func (h *History) Known(number int) bool {
 // Add notes a run, and the steps that it applied.
 func (h *History) Add(r Run) {
 	h.Runs = append(h.Runs, r)
-	h.ever = append(h.ever, r.List...)
+	h.ever = append(append(h.ever, r.List...), r.Tried...)
+}
+
+// Reached returns the declared steps after a run that failed: the steps of its list that hold, and
+// the steps of the run before. The run did not reach the other steps, so it does not manage them.
+func (h *History) Reached(list List, after Tree) List {
+	reached := slices.DeleteFunc(slices.Clone(list), func(s Step) bool { return s.holds(list, h.Blobs, after) != "" })
+	return append(reached, h.Last().List...)
 }
 
 // Lost lists contents of others that a run took away; whoever asks must find them in the record.

@@ -75,16 +75,35 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 		}
 		return allowed, false
 	}
-	touched := false
-	for _, r := range h.Runs[first:] {
-		if r.Before[p] != r.After[p] && (to == 0 || !touched) {
-			allowed, touched = append(allowed, r.Before[p]), true
-		}
+	before, touched, returned := h.foundSince(to, p, first)
+	if returned {
+		allowed = h.repaired(p, first) // the state of the goal is older than the change by others
 	}
+	allowed = append(allowed, before...)
 	if !touched || h.released(p) {
 		allowed = append(allowed, found[p]) // it was released, or never changed
 	}
 	return allowed, touched && h.inPart(p)
+}
+
+// foundSince returns the states of a path that the runs after a goal found when they first changed
+// it. If others changed the path after its release, the next run that changes it counts too. returned
+// reports that the release had restored the earlier state: then only the next run counts.
+func (h *History) foundSince(to int, p string, first int) (before []Leaf, touched, returned bool) {
+	known := false
+	for i, r := range h.Runs[first:] {
+		if r.Before[p] != r.After[p] && (to == 0 || !known) {
+			before, known, touched = append(before, r.Before[p]), true, true
+		}
+		if to == 0 || !known || r.List.decides(p) || !h.handsAt(p, first+i+1) {
+			continue
+		}
+		known = false
+		if r.After[p] == before[len(before)-1] {
+			before, returned = nil, true
+		}
+	}
+	return before, touched, returned
 }
 
 // released tells whether no list is about a path any more. A run that is about it again
