@@ -74,9 +74,6 @@ func (c Claims) extension() (pkix.Extension, error) {
 		return pkix.Extension{}, err
 	}
 	b, err := json.Marshal(c)
-	if err == nil && len(b) > maxClaims {
-		err = fmt.Errorf("cannot put %d bytes of labels into a certificate: %d are the most", len(b), maxClaims)
-	}
 	return pkix.Extension{Id: claimsOID(), Value: b}, err
 }
 

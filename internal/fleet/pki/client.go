@@ -146,7 +146,7 @@ func (c Client) coming(token string) (crypto.Signer, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err == nil && strictJSON(text, &had) == nil && had.Token == token {
+	if strictJSON(text, &had) == nil && had.Token == token {
 		return oneKey([]byte(had.Key))
 	}
 	key, err := newP256()

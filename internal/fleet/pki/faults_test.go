@@ -36,8 +36,8 @@ func (f faulty) Open(path string) (host.File, error) {
 	return f.FS.Open(path)
 }
 
-// atEachFault does work with its first operation failing, then with its second, and so on. A failure
-// must be told, whatever it was that failed.
+// atEachFault does work with its first operation failing, then with its second, and so on. The error
+// must name each failure.
 func atEachFault(t *testing.T, what string, work func(f *faults) error) {
 	t.Helper()
 	for n := 1; ; n++ {
@@ -49,8 +49,8 @@ func atEachFault(t *testing.T, what string, work func(f *faults) error) {
 			}
 			return
 		}
-		if err == nil {
-			t.Errorf("%s: operation %d failed, and nothing is told", what, n)
+		if !errors.Is(err, errFault) {
+			t.Errorf("%s: operation %d failed, and the error is %v", what, n, err)
 		}
 	}
 }

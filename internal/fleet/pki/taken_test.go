@@ -210,6 +210,8 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 		"its own":           {200, func(e pki.Enrolment) any { return of(s, e) }, ""},
 		"another fleet CA":  {200, func(e pki.Enrolment) any { return of(other, e) }, "another authority"},
 		"two fleet CAs":     {200, func(e pki.Enrolment) any { a := of(s, e); a.Authorities += of(other, e).Authorities; return a }, "another authority"},
+		"another key":       {200, func(e pki.Enrolment) any { return of(s, pki.EnrolmentFor(t, s.token(nil), "web1")) }, "not of this host's key"},
+		"another target":    {200, func(e pki.Enrolment) any { a := of(s, e); a.ID = someTarget; return a }, "cannot use the certificate of the target"},
 		"another format":    {200, func(e pki.Enrolment) any { a := of(s, e); a.Format = "x"; return a }, "format"},
 		"too much":          {200, func(e pki.Enrolment) any { a := of(s, e); a.Name += strings.Repeat(" ", 4<<20); return a }, "more than"},
 		"no object":         {200, func(pki.Enrolment) any { return "x" }, "cannot read the answer"},
