@@ -130,12 +130,17 @@ func (p *Partial) Commit() error {
 	if digestText(sum.Sum(nil)) != p.want.Digest {
 		return errors.Join(fmt.Errorf("cannot keep %s: %w", p.want.Digest, ErrWrong), p.Restart())
 	}
-	if err := p.store.settle(p.store.partialPath(p.want.Digest), p.want); err != nil {
-		return err
+	beginning := p.store.partialPath(p.want.Digest)
+	err := p.store.settle(beginning, p.want)
+	if err != nil {
+		// If only the sync failed, the file has its name and is no beginning any more.
+		if there, unread := host.Exists(p.store.fs, beginning); there || unread != nil {
+			return err
+		}
 	}
 	p.store.release(p.want.Digest, -1)
 	p.settled = true
-	return nil
+	return err
 }
 
 // Close ends the writing. After Commit it forgets nothing.

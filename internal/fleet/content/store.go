@@ -298,7 +298,10 @@ func (a *adding) Write(p []byte) (int, error) {
 func (s *Store) settle(temp string, b fleet.Bundle) error {
 	err := s.fs.RenameNew(temp, s.path(b.Digest))
 	if errors.Is(err, fs.ErrExist) {
-		return s.settleAgain(temp, b)
+		// Content that is not counted is there since an earlier sync failed.
+		if err = s.settleAgain(temp, b); err == nil && s.Has(b) {
+			return nil
+		}
 	}
 	if err == nil {
 		err = s.fs.SyncDir(s.dir)
@@ -321,13 +324,7 @@ func (s *Store) settleAgain(temp string, b fleet.Bundle) error {
 	if !errors.Is(err, fleet.ErrNotFound) {
 		return err
 	}
-	if err := s.fs.Rename(temp, s.path(b.Digest)); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.have[b.Digest] = b.Size
-	s.mu.Unlock()
-	return s.fs.SyncDir(s.dir)
+	return s.fs.Rename(temp, s.path(b.Digest))
 }
 
 // Collect removes what keep does not name, oldest first, until room bytes can be

@@ -1,0 +1,262 @@
+package content_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// disk lets its n-th operation fail, from 1 on; reading counts too. 0 lets none fail.
+type disk struct {
+	host.FS
+	n, seen int
+}
+
+// newDisk returns a disk with the content "old", a damaged file, and a file that a stopped process left.
+func newDisk(t *testing.T) *disk {
+	t.Helper()
+	files := mem.NewFS(mem.Options{})
+	s, err := content.OpenStore(files, "/content", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, s, "old")
+	mustAdd(t, s, "damaged")
+	overwrite(t, files, "/content/"+hexOf("damaged"), "DAMAGED")
+	f, err := files.Create("/content/new/7")
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{}
+	d.FS = files.Counted(func(string, string) error { return d.next() })
+	return d
+}
+
+func hexOf(text string) string { return strings.TrimPrefix(nameOf(text).Digest, "sha256:") }
+
+func overwrite(t *testing.T, files host.FS, path, text string) {
+	t.Helper()
+	f, err := files.OpenWrite(path)
+	if err == nil {
+		_, err = f.Write([]byte(text))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *disk) next() error {
+	if d.seen++; d.seen == d.n {
+		return errDisk
+	}
+	return nil
+}
+
+func (d *disk) ReadDir(path string) ([]string, error) {
+	if err := d.next(); err != nil {
+		return nil, err
+	}
+	return d.FS.ReadDir(path)
+}
+
+func (d *disk) Lstat(path string) (host.Stat, error) {
+	if err := d.next(); err != nil {
+		return host.Stat{}, err
+	}
+	return d.FS.Lstat(path)
+}
+
+func (d *disk) Open(path string) (host.File, error) {
+	if err := d.next(); err != nil {
+		return nil, err
+	}
+	f, err := d.FS.Open(path)
+	return diskFile{f, d}, err
+}
+
+func (d *disk) OpenAppend(path string) (host.File, error) {
+	f, err := d.FS.OpenAppend(path)
+	return diskFile{f, d}, err
+}
+
+type diskFile struct {
+	host.File
+	d *disk
+}
+
+func (f diskFile) Stat() (host.Stat, error) {
+	if err := f.d.next(); err != nil {
+		return host.Stat{}, err
+	}
+	return f.File.Stat()
+}
+
+func (f diskFile) ReadAt(b []byte, off int64) (int, error) {
+	if err := f.d.next(); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(b, off)
+}
+
+func (f diskFile) Read(b []byte) (int, error) {
+	if err := f.d.next(); err != nil {
+		return 0, err
+	}
+	return f.File.Read(b)
+}
+
+// TestStoreNamesEachFault: whichever operation of the disk fails, the error names it, nothing is acknowledged, the
+// same operation succeeds afterwards, and no reserved space is lost.
+func TestStoreNamesEachFault(t *testing.T) {
+	old, second := nameOf("old"), nameOf("second")
+	fetch := func(s *content.Store, text string) error {
+		p, err := s.Begin(second)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(p, text[p.Offset():])
+		if err == nil {
+			err = p.Commit()
+		}
+		return errors.Join(err, p.Close())
+	}
+	for what, work := range map[string]func(s *content.Store) error{
+		"add":       func(s *content.Store) error { _, err := add(s, "second"); return err },
+		"add again": func(s *content.Store) error { _, err := add(s, "old"); return err },
+		"read":      func(s *content.Store) error { _, err := s.Read(old, 9); return err },
+		"remove":    func(s *content.Store) error { return s.Remove(old) },
+		"fetch":     func(s *content.Store) error { return fetch(s, "second") },
+		"restart": func(s *content.Store) error {
+			p, err := s.Begin(second)
+			if err != nil {
+				return err
+			}
+			return errors.Join(p.Restart(), p.Close())
+		},
+		"a bundle that is damaged": func(s *content.Store) error {
+			_, err := s.Open(nameOf("damaged"))
+			if errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, errDisk) {
+				return nil
+			}
+			return err
+		},
+	} {
+		for n := 1; ; n++ {
+			d := newDisk(t)
+			s, err := content.OpenStore(d, "/content", 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.seen, d.n = 0, n
+			err = work(s)
+			if d.seen < n {
+				if err != nil || n == 1 {
+					t.Errorf("%s: %d operations, without a fault: %v", what, n-1, err)
+				}
+				break
+			}
+			if !errors.Is(err, errDisk) {
+				t.Errorf("%s: operation %d failed, and the error is %v", what, n, err)
+			}
+			if err := work(s); err != nil {
+				t.Errorf("%s, again after operation %d: %v", what, n, err)
+			}
+			again, err := content.OpenStore(d, "/content", 100)
+			if err != nil || again.Used() != s.Used() {
+				t.Errorf("%s, operation %d: %d bytes are counted, %d exist: %v", what, n, s.Used(), again.Used(), err)
+			}
+		}
+	}
+}
+
+// TestRepairOnABadDisk: damaged content is replaced whole or not at all, and the error names each fault, except if
+// only the removal of the damaged file failed.
+func TestRepairOnABadDisk(t *testing.T) {
+	for n := 1; ; n++ {
+		d := newDisk(t)
+		s, err := content.OpenStore(d, "/content", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.seen, d.n = 0, n
+		_, err = add(s, "damaged")
+		if d.seen < n {
+			return
+		}
+		if err != nil && !errors.Is(err, errDisk) || err == nil && (read(t, s, nameOf("damaged")) != "damaged" || !s.Has(nameOf("damaged"))) {
+			t.Errorf("operation %d: %v", n, err)
+		}
+		if mustAdd(t, s, "damaged"); !s.Has(nameOf("damaged")) {
+			t.Errorf("operation %d: it does not heal", n)
+		}
+	}
+}
+
+// TestOpeningNamesEachFault: a store does not open on a disk that fails, and removes the file of a stopped process.
+func TestOpeningNamesEachFault(t *testing.T) {
+	for n := 1; ; n++ {
+		d := newDisk(t)
+		d.n = n
+		s, err := content.OpenStore(d, "/content", 0)
+		if d.seen < n {
+			if _, gone := d.Lstat("/content/new/7"); err != nil || gone == nil || read(t, s, nameOf("old")) != "old" {
+				t.Errorf("without a fault: %v, %v", err, gone)
+			}
+			return
+		}
+		if !errors.Is(err, errDisk) {
+			t.Errorf("operation %d failed, and the error is %v", n, err)
+		}
+	}
+}
+
+// TestRemovalNamesEachFault: a sweep or a collection that a disk stops frees the rest the next time.
+func TestRemovalNamesEachFault(t *testing.T) {
+	none := func(string) bool { return false }
+	for what, work := range map[string]func(s *content.Store) (int64, error){
+		"sweep":   func(s *content.Store) (int64, error) { return s.Sweep(none) },
+		"collect": func(s *content.Store) (int64, error) { return s.Collect(none, 100) },
+	} {
+		hit := 0
+		for n := 1; n < 9; n++ {
+			d := newDisk(t)
+			s, err := content.OpenStore(d, "/content", 100)
+			if err == nil {
+				_, err = s.Sweep(none)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.seen, d.n = 0, n
+			first, err := work(s)
+			if err != nil && !errors.Is(err, errDisk) {
+				t.Errorf("%s, operation %d: %v", what, n, err)
+			}
+			if err != nil {
+				hit++
+			}
+			second, err := work(s)
+			if what == "sweep" && first+second < 10 {
+				var third int64
+				third, err = work(s) // what a sweep did not reach has two calls again
+				second += third
+			}
+			if err != nil || first+second != 10 || s.Used() != 0 {
+				t.Errorf("%s, operation %d: freed %d and %d of 10 bytes, %d are left: %v", what, n, first, second, s.Used(), err)
+			}
+		}
+		if hit != 2 {
+			t.Errorf("%s: %d faults of 2 removals are reported", what, hit)
+		}
+	}
+}
