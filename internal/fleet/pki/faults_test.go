@@ -1,6 +1,7 @@
 package pki_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"testing"
 	"time"
@@ -176,6 +177,19 @@ func TestStoreFaults(t *testing.T) {
 		token := s.token(nil)
 		return func() error { return s.registrar.WithdrawToken(t.Context(), token.ID, "ada") }
 	})
+	s.registrar.Grace = time.Hour
+	each("renewing after a long absence", func() func() error {
+		chain := s.enrolled(s.host(), "web"+tokenName()).Chain()
+		s.clock.forward(pki.TargetLife + 2*time.Hour)
+		return func() error {
+			a, err := s.registrar.Renew(t.Context(), &tls.ConnectionState{PeerCertificates: chain})
+			if err == nil && a.Pending == "" {
+				t.Error("a target that was away for long is active")
+			}
+			return err
+		}
+	})
+	s.registrar.Grace = 0
 	each("rebuilding", func() func() error {
 		i := s.enrolled(s.host(), "web"+tokenName())
 		if err := errors.Join(s.targets.Delete(t.Context(), string(i.ID), 0), s.names.Delete(t.Context(), "name/"+i.Name, 0)); err != nil {

@@ -103,6 +103,12 @@ func TestRequests(t *testing.T) {
 		"words between": append([]byte("hello\n"), good...),
 		"too long":      bytes.Repeat([]byte("\n"), 5000),
 	}
+	for size, taken := range map[int]bool{4 << 10: true, 4<<10 + 1: false} {
+		padded := append(bytes.Clone(good), bytes.Repeat([]byte("\n"), size-len(good))...)
+		if _, err := pki.ParseRequest(padded); (err == nil) != taken {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
 	block, _ := pem.Decode(good)
 	block.Bytes[len(block.Bytes)-1] ^= 1
 	bad["another signature"] = pem.EncodeToMemory(block)

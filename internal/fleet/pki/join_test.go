@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -209,6 +210,15 @@ func TestAnswersToJoin(t *testing.T) {
 		} else if _, theirs := errors.AsType[*pki.Refusal](err); theirs {
 			t.Errorf("%s is a refusal: %v", what, err)
 		}
+	}
+	dials := 0
+	client := s.host()
+	client.Dial = func(context.Context, string, string) (net.Conn, error) {
+		dials++
+		return nil, errors.New("no route to host")
+	}
+	if _, err := client.Join(t.Context(), s.url, s.token(forAHub), newHub(t, other, "hub2"), pki.Joining{Name: "hub2"}); err == nil || dials != 1 {
+		t.Errorf("a hub that never answered is asked %d times: %v", dials, err)
 	}
 	// A hub that begins anew is asked again.
 	asked := 0

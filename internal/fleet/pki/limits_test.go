@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/binary"
 	"errors"
@@ -90,6 +91,13 @@ func TestPathsAreBounded(t *testing.T) {
 	no := errors.New("no")
 	if _, err := p.issuer(cert(999), at, func() ([]*x509.Certificate, error) { return nil, no }); !errors.Is(err, no) {
 		t.Errorf("%v", err)
+	}
+	crowded := Paths{all: map[[sha256.Size]byte]way{}, tidy: 1 << 20}
+	for n := range 1<<16 + 1 {
+		_, err := crowded.find([]*x509.Certificate{cert(n)}, TargetKind, at, func([]*x509.Certificate, Kind, time.Time) (way, error) { return way{}, nil })
+		if want := n%(1<<16) + 1; err != nil || len(crowded.all) != want {
+			t.Fatalf("%d of %d certificates are remembered: %v", len(crowded.all), n+1, err)
+		}
 	}
 	var q Paths
 	found := 0

@@ -95,6 +95,11 @@ func TestLists(t *testing.T) {
 	if pki.BelieveLists(made(stranger, 1, servicesNow), []*x509.Certificate{strangers, parent}, roots) == nil {
 		t.Error("a list of another fleet is believed")
 	}
+	for what, roots := range map[string][]*x509.Certificate{"no fleet CA": nil, "what makes certificates of services": {parent}} {
+		if pki.BelieveLists(nil, nil, roots) == nil {
+			t.Errorf("lists are believed because of %s", what)
+		}
+	}
 	now := servicesNow.Add(time.Hour)
 	two := made(s, 2, now, "1f", "2f")
 	for what, l := range map[string]pki.Lists{"later": one.Merge(two, now), "older": two.Merge(one, now), "forgetful": two.Merge(made(s, 3, now, "2f"), now), "again": two.Merge(two, now)} {

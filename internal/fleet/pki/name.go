@@ -86,7 +86,7 @@ func (n Name) String() string { return "fettle://" + n.Fleet + "/" + string(n.Ki
 func ParseName(s string) (Name, error) {
 	rest, ok := strings.CutPrefix(s, "fettle://")
 	parts := strings.Split(rest, "/")
-	if !ok || len(parts) != 3 || len(s) > 200 {
+	if !ok || len(parts) != 3 {
 		return Name{}, fmt.Errorf("cannot read %.80q as a name: it is fettle://FLEET/KIND/ID", s)
 	}
 	n := Name{Fleet: parts[0], Kind: Kind(parts[1]), ID: parts[2]}
@@ -117,25 +117,28 @@ func SerialOf(c *x509.Certificate) string {
 
 // KeyDigest names a public key: "sha256:" and hex of its PKIX form.
 func KeyDigest(public crypto.PublicKey) (string, error) {
+	sum, err := keySum(public)
+	if err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+func keySum(public crypto.PublicKey) (sum [sha256.Size]byte, err error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
-		return "", fmt.Errorf("cannot name a key of this type: %w", err)
+		return sum, fmt.Errorf("cannot name a key of this type: %w", err)
 	}
-	sum := sha256.Sum256(der)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return sha256.Sum256(der), nil
 }
 
 var lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // TargetIDOf is the identity of whoever holds a key: the first 128 bits of its digest.
 func TargetIDOf(public crypto.PublicKey) (fleet.TargetID, error) {
-	digest, err := KeyDigest(public)
+	sum, err := keySum(public)
 	if err != nil {
 		return "", err
 	}
-	raw, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:")[:32])
-	if err != nil {
-		return "", fmt.Errorf("cannot name a key: %w", err)
-	}
-	return fleet.ParseTargetID(lower.EncodeToString(raw))
+	return fleet.ParseTargetID(lower.EncodeToString(sum[:16]))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/mem"
 )
 
 // TestProfilesOfCertificates: each certificate may do what it is for, for as long as documented.
@@ -26,6 +27,7 @@ func TestProfilesOfCertificates(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
+	services, service := servicesOf(t, a)
 	client, server := x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth
 	day := 24 * time.Hour
 	for what, c := range map[string]struct {
@@ -40,6 +42,8 @@ func TestProfilesOfCertificates(t *testing.T) {
 		"issuer":    {i.Certificate(), true, x509.KeyUsageCertSign, []x509.ExtKeyUsage{client}, 365 * day},
 		"signer":    {signerOf(t, h), false, x509.KeyUsageDigitalSignature, nil, 365 * day},
 		"target":    {target, false, x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{client}, day},
+		"services":  {services, true, x509.KeyUsageCertSign | x509.KeyUsageCRLSign, []x509.ExtKeyUsage{server}, 365 * day},
+		"service":   {service, false, x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{server}, 30 * day},
 		"person":    {person, false, x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{client}, 90 * day},
 	} {
 		begin := start().Add(-5 * time.Minute)
@@ -49,6 +53,12 @@ func TestProfilesOfCertificates(t *testing.T) {
 		if c.cert.IsCA != c.ca || c.cert.KeyUsage != c.usage || !slices.Equal(c.cert.ExtKeyUsage, c.ext) ||
 			!c.cert.NotBefore.Equal(begin) || !c.cert.NotAfter.Equal(start().Add(c.life)) || c.cert.SerialNumber.BitLen() < 64 || c.cert.SerialNumber.BitLen() > 128 {
 			t.Errorf("%s: %t %v %v from %s to %s", what, c.cert.IsCA, c.cert.KeyUsage, c.cert.ExtKeyUsage, c.cert.NotBefore, c.cert.NotAfter)
+		}
+		if c.cert == services {
+			if !c.cert.PermittedDNSDomainsCritical || !c.cert.MaxPathLenZero || !slices.Contains(c.cert.ExcludedURIDomains, "acme") {
+				t.Errorf("%s: it is for %v", what, c.cert.ExcludedURIDomains)
+			}
+			continue
 		}
 		if c.ca != (len(c.cert.PermittedURIDomains) == 1 && c.cert.PermittedDNSDomainsCritical && c.cert.BasicConstraintsValid) {
 			t.Errorf("%s: it is for %v", what, c.cert.PermittedURIDomains)
@@ -70,6 +80,32 @@ func TestProfilesOfCertificates(t *testing.T) {
 	if _, err := i.Target(key, id, pki.Claims{Name: "web1"}, start().Add(365*day)); err == nil {
 		t.Error("an issuer that has ended makes certificates")
 	}
+}
+
+// servicesOf returns the certificate that makes those of services, and one that it made.
+func servicesOf(t *testing.T, a *pki.Authority) (services, service *x509.Certificate) {
+	t.Helper()
+	s, err := pki.OpenServices(mem.NewFS(mem.Options{}), "/services")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := s.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	certs, err := a.VouchServices(request, "hub1", nil, start())
+	if err == nil {
+		err = s.Install(certs)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	services, err1 := s.Certificate()
+	service, err2 := s.Issue(newKey(t).Public(), []string{"web.example.org"}, start())
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return services, service
 }
 
 // TestKeysWithoutAName: a key of another type has no digest and names no target.

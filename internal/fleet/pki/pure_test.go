@@ -141,8 +141,8 @@ func TestForgedRevocations(t *testing.T) {
 	_, rest, _ := strings.Cut(string(envelope), `","signatures"`)
 	forged := []byte(`{"payloadType":"` + fleet.FactType + `","payload":"` + payload + `","signatures"` + rest)
 	var s pki.Revocations
-	if _, err := s.Add(forged, keys); !errors.Is(err, fleet.ErrUnsigned) {
-		t.Errorf("%v", err)
+	if news, err := s.Add(forged, keys); !errors.Is(err, fleet.ErrUnsigned) || news {
+		t.Errorf("news: %t, %v", news, err)
 	}
 	other, err := fleet.Sign([]byte(`{"format":"fettle.floor/1"}`), fleet.FactType, key)
 	if err != nil {

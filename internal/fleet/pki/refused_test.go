@@ -2,6 +2,7 @@ package pki_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -44,6 +45,12 @@ func TestRefusedEnrolmentLeavesTheTokenUnused(t *testing.T) {
 	var stored pki.StoredToken
 	if err := json.Unmarshal(e.Value, &stored); err != nil || len(stored.Spent) != 0 {
 		t.Errorf("the token has the uses %v: %v", stored.Spent, err)
+	}
+	for _, name := range []string{"", "a b", "a/b"} {
+		_, err := s.registrar.Enrol(t.Context(), pki.EnrolmentFor(t, token, name), loopback())
+		if refusal, theirs := errors.AsType[*pki.Refusal](err); !theirs || refusal.Status != 400 {
+			t.Errorf("the name %q: %v", name, err)
+		}
 	}
 	if _, err := s.host().Enrol(t.Context(), s.url, token, "web2"); err != nil {
 		t.Errorf("the token is spent: %v", err)

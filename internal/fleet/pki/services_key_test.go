@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/ed25519"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -47,6 +48,22 @@ func TestServicesKeyIsForServices(t *testing.T) {
 	}
 	if install("hub2") == nil {
 		t.Error("the certificate of another hub is installed")
+	}
+	_, twin := newRegistrar(t)
+	theirs, err := twin.VouchServices(request, "hub1", nil, rulesNow)
+	if err != nil || s.Install(theirs) == nil {
+		t.Errorf("the certificate of another fleet CA is installed: %v", err)
+	}
+	_, edwards, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := newRequest(edwards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if certs, err := a.VouchServices(wrong, "hub1", nil, rulesNow); err == nil || certs != nil {
+		t.Error("a key of another type makes certificates of services")
 	}
 	other, err := OpenServices(mem.NewFS(mem.Options{}), "/s")
 	if err != nil {

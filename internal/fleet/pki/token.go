@@ -74,20 +74,12 @@ func tokenSum(body string) string {
 func ParseToken(text string) (Token, error) {
 	text = strings.TrimSpace(text)
 	parts := strings.Split(text, "-")
-	if len(text) != tokenAllSize || len(parts) != 5 || parts[0] != tokenWord || len(parts[1]) != tokenID {
+	if len(text) != tokenAllSize || len(parts) != 5 {
 		return Token{}, errToken
 	}
-	if body := text[:len(text)-tokenCheck-1]; tokenSum(body) != parts[4] {
-		return Token{}, errToken
-	}
-	secret, err := lower.DecodeString(parts[2])
-	if err != nil || len(secret) != len(Secret{}) {
-		return Token{}, errToken
-	}
-	digest, err := lower.DecodeString(parts[3])
-	if err != nil || len(digest) != sha256.Size {
-		return Token{}, errToken
-	}
+	// Errors show below: a token is read only if its Text is the text.
+	secret, _ := lower.DecodeString(parts[2])
+	digest, _ := lower.DecodeString(parts[3])
 	t := Token{ID: parts[1]}
 	copy(t.Secret[:], secret)
 	copy(t.Authority[:], digest)
