@@ -67,6 +67,11 @@ func TestProfilesOfCertificates(t *testing.T) {
 	if n := a.Certificate(); n.MaxPathLen != 1 || !i.Certificate().MaxPathLenZero || len(i.Certificate().ExcludedIPRanges) != 2 || len(i.Certificate().ExcludedDNSDomains) != 1 {
 		t.Error("an issuer can make issuers, or certificates for hosts")
 	}
+	for _, n := range i.Certificate().ExcludedIPRanges {
+		if ones, _ := n.Mask.Size(); ones != 0 {
+			t.Errorf("an issuer can make certificates for addresses outside of %s", n)
+		}
+	}
 	if _, err := i.Person(key, "ada", pki.PersonLife+1, start()); err == nil {
 		t.Error("a person gets a longer life")
 	}
