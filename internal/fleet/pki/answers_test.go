@@ -29,7 +29,7 @@ func TestAnswersToTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	new := &pki.Registrar{Hub: bare, Now: s.clock.now}
+	young := &pki.Registrar{Hub: bare, Now: s.clock.now}
 	good := `{"format":"fettle.renewal/1"}`
 	shown := &tls.ConnectionState{PeerCertificates: i.Chain()}
 	for what, c := range map[string]struct {
@@ -44,12 +44,12 @@ func TestAnswersToTargets(t *testing.T) {
 		"another format":                {s.registrar.ServeRenew, shown, `{"format":"fettle.renewal/2"}`, 400},
 		"the largest renewal":           {s.registrar.ServeRenew, shown, good + strings.Repeat(" ", 1<<10-len(good)), 200},
 		"too large":                     {s.registrar.ServeRenew, shown, good + strings.Repeat(" ", 1<<10-len(good)+1), 400},
-		"a hub without certificates":    {new.ServeRenew, shown, good, 503},
+		"a hub without certificates":    {young.ServeRenew, shown, good, 503},
 		"revocations":                   {s.registrar.ServeFacts, shown, string(facts), 204},
 		"no certificate, revocations":   {s.registrar.ServeFacts, nil, string(facts), 403},
 		"revocations, not JSON":         {s.registrar.ServeFacts, shown, "{", 400},
 		"revocations of another format": {s.registrar.ServeFacts, shown, `{"format":"x"}`, 400},
-		"a hub without any, revocation": {new.ServeFacts, shown, string(facts), 503},
+		"a hub without any, revocation": {young.ServeFacts, shown, string(facts), 503},
 	} {
 		q := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 		q.TLS = c.tls
