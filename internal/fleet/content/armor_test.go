@@ -29,6 +29,7 @@ func TestArmor(t *testing.T) {
 		"words behind":    {good + "x", "none of SSH's"},
 		"of OpenPGP":      {"-----BEGIN PGP SIGNATURE-----\n", "OpenPGP"},
 		"another block":   {block(pem.Block{Type: "SSH KEY", Bytes: body("SSHSIG", 1)}), "none of SSH's"},
+		"another, later":  {armorBegin + "\n!\n" + block(pem.Block{Type: "SSH KEY", Bytes: body("SSHSIG", 1)}), "none of SSH's"},
 		"a header":        {block(pem.Block{Type: "SSH SIGNATURE", Headers: map[string]string{"a": "b"}, Bytes: body("SSHSIG", 1)}), "none of SSH's"},
 		"another magic":   {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIX", 1)}), "another version"},
 		"another version": {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIG", 2)}), "another version"},

@@ -223,7 +223,8 @@ func TestServer(t *testing.T) {
 		if r.Header.Get("Who") == "nobody" {
 			return "", nil
 		}
-		return "me", func(digest string) bool { return digest == a.Digest }
+		all := r.Header.Get("Who") == "all"
+		return "me", func(digest string) bool { return all || digest == a.Digest }
 	}}
 	url := content.Path + a.Digest
 	for _, c := range []struct {
@@ -244,6 +245,8 @@ func TestServer(t *testing.T) {
 		{"GET", content.Path + nameOf("none").Digest, nil, 404, -1},
 		{"GET", content.Path + "../" + a.Digest, nil, 404, -1},
 		{"GET", content.Path, nil, 404, -1},
+		{"GET", content.Path + "x", []string{"Who", "all"}, 404, -1},
+		{"GET", "/v1/other/" + a.Digest, []string{"Who", "all"}, 404, -1},
 		{"GET", "/v1/other/" + a.Digest, nil, 404, -1},
 	} {
 		w := get(t, h, c.method, c.path, c.header...)
@@ -252,6 +255,9 @@ func TestServer(t *testing.T) {
 		}
 	}
 	w := get(t, h, "GET", url, "Accept-Encoding", "gzip, zstd")
+	if cache := w.Header().Get("Cache-Control"); cache != "private, max-age=31536000, immutable" || w.Header().Get("Vary") != "Accept-Encoding" {
+		t.Errorf("a cache keeps it as %q, %v", cache, w.Header())
+	}
 	if w.Header().Get("Content-Encoding") != "zstd" || w.Body.Len() > 100 || w.Header().Get("ETag") != `"`+a.Digest+`+zstd"` {
 		t.Errorf("%v, %d bytes", w.Header(), w.Body.Len())
 	}

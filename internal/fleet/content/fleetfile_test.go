@@ -3,6 +3,7 @@ package content_test
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/content"
@@ -105,6 +106,9 @@ func TestSignerTellsTheFleets(t *testing.T) {
 		signer := a.Revision.Signer
 		if signer != proof.Signer(a.Revision.Commit) {
 			t.Errorf("%q is not what the proof says", signer)
+		}
+		if bound := strings.Contains(signer, " fleet "); bound != strings.HasPrefix(files, "fleet-") && files != "other" {
+			t.Errorf("with %q: %q", files, signer)
 		}
 		seen[signer] = files
 	}

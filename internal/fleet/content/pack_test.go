@@ -20,6 +20,15 @@ type tricky struct {
 	repo.Tree
 	digest func(path, digest string, size int64) (string, int64, error)
 	open   func(path string) (io.ReadCloser, error)
+	// readlink replaces that of the tree.
+	readlink func(path string) (string, error)
+}
+
+func (t tricky) Readlink(path string) (string, error) {
+	if t.readlink != nil {
+		return t.readlink(path)
+	}
+	return t.Tree.Readlink(path)
 }
 
 func (t tricky) Digest(path string) (string, int64, error) {
@@ -51,6 +60,11 @@ func (f *full) Write(b []byte) (int, error) {
 // none.
 func TestPackRefuses(t *testing.T) {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "", "modules/web/a.hcl": "text", "modules/web/b.hcl": "more"})
+	linked := parse(t, raw(link("a", "b"))).Tree()
+	linked, err := content.Compose(repo.MapTree(nil), map[string]repo.Tree{"modules/web": linked}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sized := func(size int64) tricky {
 		return tricky{Tree: tree, digest: func(_, digest string, _ int64) (string, int64, error) { return digest, size, nil }}
 	}
@@ -78,10 +92,11 @@ func TestPackRefuses(t *testing.T) {
 		"text for a digest": {named("sha256:" + strings.Repeat("x", 64)), "modules/web", "has the digest"},
 		"no answer": {tricky{Tree: tree, digest: func(string, string, int64) (string, int64, error) { return "", 0, errDisk }}, "modules/web",
 			errDisk.Error()},
-		"not to be opened": {opened("", errDisk), "modules/web", errDisk.Error()},
-		"other content":    {opened("TEXT", nil), "modules/web", "its content changed while it was read"},
-		"less content":     {opened("tex", nil), "modules/web", "its content changed while it was read"},
-		"more content":     {opened("text and more", nil), "modules/web", "its content changed while it was read"},
+		"a link without an answer": {tricky{Tree: linked, readlink: func(string) (string, error) { return "", errDisk }}, "modules/web", errDisk.Error()},
+		"not to be opened":         {opened("", errDisk), "modules/web", errDisk.Error()},
+		"other content":            {opened("TEXT", nil), "modules/web", "its content changed while it was read"},
+		"less content":             {opened("tex", nil), "modules/web", "its content changed while it was read"},
+		"more content":             {opened("text and more", nil), "modules/web", "its content changed while it was read"},
 	} {
 		var b bytes.Buffer
 		name, err := content.Pack(&b, c.tree, c.part)

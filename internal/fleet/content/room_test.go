@@ -111,6 +111,10 @@ func TestSmallAnswers(t *testing.T) {
 			t.Errorf("%d bytes: %d, %v", size, len(b), err)
 		}
 	}
+	var c packedCache
+	if b := c.get("x", packedOne+1, strings.NewReader(strings.Repeat("a", packedOne+1))); b != nil || c.total != 0 {
+		t.Errorf("too large content is kept compressed: %d bytes", len(b))
+	}
 	if _, err := s.Answer(named("a", 1).Digest); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("%v", err)
 	}

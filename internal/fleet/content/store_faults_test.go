@@ -3,6 +3,7 @@ package content_test
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -30,6 +31,32 @@ func TestStoreNamesEachFault(t *testing.T) {
 		"read":      func(s *content.Store) error { _, err := s.Read(old, 9); return err },
 		"remove":    func(s *content.Store) error { return s.Remove(old) },
 		"fetch":     func(s *content.Store) error { return fetch(s, "second") },
+		"a beginning that is too long": func(s *content.Store) error {
+			p, err := s.Begin(fleet.Bundle{Digest: second.Digest, Size: 9})
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(p, "12345678"[p.Offset():])
+			if err = errors.Join(err, p.Close()); err != nil {
+				return err
+			}
+			if p, err = s.Begin(second); err != nil {
+				return err
+			}
+			return p.Close()
+		},
+		"a beginning too many": func(s *content.Store) error {
+			for i := range 17 {
+				p, err := s.Begin(fleet.Bundle{Digest: nameOf(strings.Repeat("x", i)).Digest, Size: 1})
+				if err == nil {
+					err = p.Close()
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"restart": func(s *content.Store) error {
 			p, err := s.Begin(second)
 			if err != nil {

@@ -50,6 +50,16 @@ func TestTimesOfFollowing(t *testing.T) {
 		f.Done("a", true, now)
 		between(fmt.Sprint(c, " again"), at(&f), c.want)
 	}
+	turns := map[time.Duration]bool{}
+	g := Follow{}
+	g.Watch("a", time.Hour, now)
+	for range 5 {
+		g.Done("a", true, now)
+		turns[at(&g)] = true
+	}
+	if len(turns) < 2 {
+		t.Error("each pause is the same, so many hubs ask at one moment for good")
+	}
 	f := Follow{}
 	f.Watch("b", time.Minute, now)
 	f.Watch("a", time.Minute, now.Add(1))
