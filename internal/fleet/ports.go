@@ -35,7 +35,9 @@ type Entry struct {
 // durable. Keys are of letters, digits and - _ . / =; values have up to 1 MiB. Its
 // methods may be called from any goroutine; values are the caller's.
 type Store interface {
-	// Get gives ErrNotFound for what is not there.
+	// Get gives ErrNotFound for what is not there. For some seconds after another server became
+	// the leader, Get may return an older value, or ErrNotFound for a new key: a read does not
+	// need a majority. A write does; see also Prover.
 	Get(ctx context.Context, key string) (Entry, error)
 	// Put writes whatever was there.
 	Put(ctx context.Context, key string, value []byte) (rev uint64, err error)
@@ -58,6 +60,13 @@ type Batcher interface {
 	// takes up to MaxTogether with different keys. After an error, be it that one is at
 	// another revision or that this bucket cannot, Update says of each what is wrong with it.
 	UpdateAll(ctx context.Context, all []Entry) (newer []uint64, err error)
+}
+
+// Prover is a Store that can prove that a key does not exist.
+type Prover interface {
+	// Absent writes that the key is deleted, if it does not exist. ErrConflict: it exists, or
+	// another write was faster.
+	Absent(ctx context.Context, key string) error
 }
 
 // MaxTogether is how many entries an UpdateAll takes.

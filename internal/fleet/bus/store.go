@@ -53,7 +53,10 @@ type store struct {
 	together *nats.Conn
 }
 
-var _ fleet.Store = (*store)(nil)
+var (
+	_ fleet.Store  = (*store)(nil)
+	_ fleet.Prover = (*store)(nil)
+)
 
 // Store opens a bucket, and makes it where there is none. The name is of letters,
 // digits, - and _.
@@ -191,11 +194,39 @@ func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
 	if rev != 0 {
 		header = at(rev)
 	}
+	_, err := s.write(ctx, key, nil, deletion(header))
+	return s.explain("delete", key, err)
+}
+
+// deletion is the header of a message that deletes a key.
+func deletion(header nats.Header) nats.Header {
 	header.Set(changeHeader, "PURGE")
 	header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	header.Set(jetstream.MsgTTLHeader, markerTime.String())
-	_, err := s.write(ctx, key, nil, header)
-	return s.explain("delete", key, err)
+	return header
+}
+
+// Absent implements fleet.Prover. Only the leader of a majority accepts the deletion: a server that
+// was replaced as the leader answers reads for some seconds more, but it cannot finish a write.
+func (s *store) Absent(ctx context.Context, key string) error {
+	if err := CheckEntry(key, nil); err != nil {
+		return err
+	}
+	var is last
+	err := insist(ctx, s.cut, func(ctx context.Context) (err error) {
+		is, err = s.last(ctx, key)
+		return err
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		is, err = last{gone: true}, nil
+	}
+	if err == nil && !is.gone {
+		return fmt.Errorf("cannot prove that %s of %s does not exist: %w", key, s.name, fleet.ErrConflict)
+	}
+	if err == nil {
+		_, err = s.write(ctx, key, nil, deletion(at(is.rev)))
+	}
+	return s.explain("prove the absence of", key, err)
 }
 
 func (s *store) All(ctx context.Context) ([]fleet.Entry, error) {

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"crypto/sha256"
@@ -155,6 +156,9 @@ func (c *commons) get(ctx context.Context, digest string, alike *lists) (*common
 	for {
 		e, err := c.store.Get(ctx, digest)
 		var parts []fleet.Assigned
+		if errors.Is(err, fleet.ErrNotFound) {
+			err = cmp.Or(absent(ctx, c.store, digest), err)
+		}
 		if err == nil {
 			parts, err = parseCommon(e.Value)
 		} else if !errors.Is(err, fleet.ErrNotFound) && ctx.Err() == nil {

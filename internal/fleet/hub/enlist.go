@@ -18,7 +18,7 @@ import (
 //
 // It reads the store and not the mirror: a mirror is filled from any copy of the store, and a
 // copy may not have the latest writes. Another hub may write at the same time. Then enlist
-// reads again.
+// reads again. A read is not enough for a retirement, which is final: see absent.
 func (h *Hub) enlist(ctx context.Context) error {
 	own, err := h.self()
 	if err != nil {
@@ -70,7 +70,7 @@ func enlist(ctx context.Context, members *mirror[Member], own Member, known []Me
 		}
 		return members.put(ctx, own.Name, own, rev)
 	case !lost:
-		return ErrRetired
+		return cmp.Or(absent(ctx, members.store, members.prefix+own.Name), ErrRetired)
 	}
 	return listAll(ctx, members, own, known)
 }

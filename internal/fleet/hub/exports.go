@@ -53,7 +53,7 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	}
 	was, rev, _ := h.exports.get(string(from))
 	if exported.SameOwn(was.Values, e.Values) {
-		return nil, nil
+		return nil, h.confirmExports(ctx, from, rev)
 	}
 	if ok, tell := h.exporting.take(from, h.now()); !ok {
 		if tell {
@@ -71,6 +71,19 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 		return nil, err
 	}
 	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: exportText(was.Values, e.Values)})
+}
+
+// confirmExports returns nil if the store has the exported values of a target at a revision. The
+// mirror can be behind, and an agent does not repeat values that a hub acknowledged.
+func (h *Hub) confirmExports(ctx context.Context, from fleet.TargetID, rev uint64) error {
+	if rev == 0 {
+		return absent(ctx, h.exports.store, h.exports.prefix+string(from))
+	}
+	e, err := h.exports.newest(ctx, string(from))
+	if err == nil && e.Rev != rev {
+		err = fmt.Errorf("cannot take the values yet: %w", fleet.ErrConflict)
+	}
+	return err
 }
 
 // onExported tells whoever computes.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"fettle.dev/fettle/internal/fleet"
 )
@@ -230,7 +231,7 @@ func (m *mirror[T]) begin(all ...draft[T]) (end func()) {
 // and its error ends it.
 func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) error) (T, error) {
 	for {
-		e, err := m.store.Get(ctx, m.prefix+key)
+		e, err := m.newest(ctx, key)
 		if err != nil {
 			var none T
 			return none, err
@@ -246,6 +247,43 @@ func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) erro
 			return v, err
 		}
 	}
+}
+
+// newest reads a key from the store. A mirror is never newer than its store. If the key is missing
+// or older there, a server answered that is not the leader any more, or the key was just removed:
+// newest reads again, for newestFor at most.
+func (m *mirror[T]) newest(ctx context.Context, key string) (fleet.Entry, error) {
+	for began := time.Now(); ; {
+		_, had, known := m.get(key)
+		e, err := m.store.Get(ctx, m.prefix+key)
+		missing := errors.Is(err, fleet.ErrNotFound)
+		if !known || err != nil && !missing || err == nil && e.Rev >= had {
+			return e, err
+		}
+		if time.Since(began) > newestFor {
+			return fleet.Entry{}, fmt.Errorf("cannot read %s: %w, only with an older state", m.prefix+key, fleet.ErrNoAnswer)
+		}
+		select {
+		case <-ctx.Done():
+			return fleet.Entry{}, ctx.Err()
+		case <-time.After(newestPause):
+		}
+	}
+}
+
+// A server that lost its majority stops to lead after newestFor.
+const (
+	newestFor   = 20 * time.Second
+	newestPause = 100 * time.Millisecond
+)
+
+// absent returns nil if a key does not exist, as far as the store can prove it. What depends on a key
+// that does not exist, and cannot be repeated, must not rely on a read: see fleet.Store.
+func absent(ctx context.Context, s fleet.Store, key string) error {
+	if p, ok := s.(fleet.Prover); ok {
+		return p.Absent(ctx, key)
+	}
+	return nil
 }
 
 // storedRev is the revision of a key in the store, at which it may be replaced; 0 if it is not

@@ -88,8 +88,8 @@ func (c *courier) enter(key string) (leave func(), ok bool) {
 	}, true
 }
 
-// ask asks one target, unless it is being asked already. Who does not answer is asked
-// again when it connects anew.
+// ask asks one target, unless it is being asked already. A target that does not answer is asked
+// again by remind, or when it connects again.
 func (c *courier) ask(ctx context.Context, do fleet.Do, id fleet.TargetID) {
 	leave, ok := c.enter(do.ID + "/" + string(id))
 	if !ok {
@@ -165,27 +165,60 @@ func (c *courier) exchangeDo(ctx context.Context, do fleet.Do, id fleet.TargetID
 }
 
 // gather writes answers together: many agents answer at once, and each write of a
-// request is all of it.
+// request is all of it. Answers that could not be written are written later.
 func (c *courier) gather(ctx context.Context) error {
+	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-c.wake:
+		case <-again:
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(c.gatherFor()):
 		}
-		c.mu.Lock()
-		ids := slices.Sorted(maps.Keys(c.answers))
-		c.mu.Unlock()
-		for _, id := range ids {
-			c.write(ctx, id)
+		again = nil
+		if err := c.writeAll(ctx); err != nil && ctx.Err() == nil {
+			c.failed(err)
+			again = time.After(writeAgain)
 		}
 	}
 }
+
+func (c *courier) writeAll(ctx context.Context) (err error) {
+	c.mu.Lock()
+	ids := slices.Sorted(maps.Keys(c.answers))
+	c.mu.Unlock()
+	for _, id := range ids {
+		err = errors.Join(err, c.write(ctx, id))
+	}
+	return err
+}
+
+// remind repeats the questions that were not answered: a question or its answer can be lost while
+// the agent stays connected.
+func (c *courier) remind(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(remindEvery):
+		}
+		for _, r := range c.requests.values() {
+			c.offer(ctx, r)
+		}
+	}
+}
+
+// writeAgain is the time until answers that could not be written are written again. remindEvery is
+// longer than a question waits for its answer.
+const (
+	writeAgain  = 5 * time.Second
+	remindEvery = 2 * time.Minute
+)
 
 // gatherFor is how long answers wait for others, and gatherMany of how many targets a
 // request makes that as long once more.
@@ -208,7 +241,8 @@ func (c *courier) gatherFor() time.Duration {
 	return gatherFor * time.Duration(1+most/gatherMany)
 }
 
-func (c *courier) write(ctx context.Context, id string) {
+// write writes the answers to a request. After an error they are kept.
+func (c *courier) write(ctx context.Context, id string) error {
 	c.mu.Lock()
 	answers, f := maps.Clone(c.answers[id]), c.writing[id]
 	delete(c.writing, id)
@@ -218,15 +252,14 @@ func (c *courier) write(ctx context.Context, id string) {
 		return nil
 	})
 	if errors.Is(err, fleet.ErrNotFound) {
-		err = nil // nobody asks for it any more
+		err = absent(ctx, c.requests.store, c.requests.prefix+id) // nil: nobody asks for it any more
 	}
 	if f != nil {
 		f.err = err
 		close(f.done)
 	}
 	if err != nil {
-		c.failed(err)
-		return
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,4 +271,5 @@ func (c *courier) write(ctx context.Context, id string) {
 	if len(c.answers[id]) == 0 {
 		delete(c.answers, id)
 	}
+	return nil
 }

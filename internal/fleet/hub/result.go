@@ -65,7 +65,7 @@ func (h *Hub) onDone(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 
 // awaited tells whether a job waits for an answer of a target. An agent forgets an answer that a hub
 // has acknowledged, and the mirror of this hub may be behind the store. So the store decides about
-// a job that the mirror does not have.
+// a job that the mirror does not have, and must prove that it does not exist.
 func awaited(ctx context.Context, jobs *mirror[Request], id string, from fleet.TargetID, a Answer) (bool, error) {
 	r, _, ok := jobs.get(id)
 	if ok {
@@ -74,7 +74,7 @@ func awaited(ctx context.Context, jobs *mirror[Request], id string, from fleet.T
 	e, err := jobs.store.Get(ctx, jobs.prefix+id)
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
-		return false, nil
+		return false, absent(ctx, jobs.store, jobs.prefix+id)
 	case err != nil:
 		return false, err
 	}

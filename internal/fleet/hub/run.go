@@ -75,6 +75,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.followView(ctx) })
 	g.Go(func() error { return h.watchView(ctx) })
 	g.Go(func() error { return h.courier.gather(ctx) })
+	g.Go(func() error { return h.courier.remind(ctx) })
 	g.Go(func() error { return h.fillIn(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })

@@ -58,7 +58,7 @@ func Conform(t *testing.T, start func(t *testing.T) Bus) {
 		name string
 		run  func(t *testing.T, ctx context.Context, b Bus)
 	}{
-		{"store", conformStore}, {"keys", conformKeys}, {"race", conformRace}, {"together", conformTogether}, {"watch", conformWatch},
+		{"store", conformStore}, {"keys", conformKeys}, {"absent", conformAbsent}, {"race", conformRace}, {"together", conformTogether}, {"watch", conformWatch},
 		{"log", conformLog}, {"follow", conformFollow},
 		{"ask", conformAsk}, {"errors", conformErrors}, {"down", conformDown}, {"presence", conformPresence}, {"kick", conformKick}, {"flood", conformFlood},
 		{"stream", conformStream}, {"window", conformWindow}, {"streams end", conformStreamsEnd},
@@ -126,6 +126,31 @@ func conformStore(t *testing.T, ctx context.Context, b Bus) {
 	}
 	if all := must[[]fleet.Entry](t)(b.Store("others").All(ctx)); len(all) != 0 {
 		t.Errorf("another bucket has %+v", all)
+	}
+}
+
+// conformAbsent proves the absence of a key several times, and creates the key afterwards.
+func conformAbsent(t *testing.T, ctx context.Context, b Bus) {
+	s := b.Store("things")
+	p, ok := s.(fleet.Prover)
+	if !ok {
+		t.Fatal("the store is not a fleet.Prover")
+	}
+	for range 2 {
+		if err := p.Absent(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rev := must[uint64](t)(s.Update(ctx, "a", []byte("1"), 0))
+	wantErr(t, "the absence of an existing key", p.Absent(ctx, "a"), fleet.ErrConflict)
+	if e := must[fleet.Entry](t)(s.Get(ctx, "a")); string(e.Value) != "1" || e.Rev != rev {
+		t.Errorf("read %+v", e)
+	}
+	if err := errors.Join(s.Delete(ctx, "a", rev), p.Absent(ctx, "a")); err != nil {
+		t.Error(err)
+	}
+	if p.Absent(ctx, "a b") == nil {
+		t.Error("an invalid key is accepted")
 	}
 }
 

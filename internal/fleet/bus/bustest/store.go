@@ -24,6 +24,7 @@ type Store struct {
 var (
 	_ fleet.Store   = (*Store)(nil)
 	_ fleet.Batcher = (*Store)(nil)
+	_ fleet.Prover  = (*Store)(nil)
 )
 
 // NewStore makes an empty one.
@@ -92,6 +93,12 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, rev uint64
 // Delete implements fleet.Store.
 func (s *Store) Delete(ctx context.Context, key string, rev uint64) error {
 	_, err := s.write(ctx, fleet.Entry{Key: key, Gone: true}, func(now fleet.Entry) bool { return rev == 0 || now.Rev == rev })
+	return err
+}
+
+// Absent implements fleet.Prover.
+func (s *Store) Absent(ctx context.Context, key string) error {
+	_, err := s.write(ctx, fleet.Entry{Key: key, Gone: true}, func(now fleet.Entry) bool { return at(now, 0) })
 	return err
 }
 

@@ -1,0 +1,241 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+)
+
+// behind is a store whose reads are answered by a server that was replaced as the leader, and does
+// not know it yet. It has none of the keys. Its writes need a majority, so they are correct.
+type behind struct {
+	*bustest.Store
+	reads atomic.Int32 // so many more reads are answered by that server
+	fails atomic.Int32 // so many more writes fail
+}
+
+func (b *behind) Get(ctx context.Context, key string) (fleet.Entry, error) {
+	if b.reads.Add(-1) >= 0 {
+		return fleet.Entry{}, fmt.Errorf("cannot read %s: %w", key, fleet.ErrNotFound)
+	}
+	return b.Store.Get(ctx, key)
+}
+
+func (b *behind) Update(ctx context.Context, key string, value []byte, rev uint64) (uint64, error) {
+	if b.fails.Add(-1) >= 0 {
+		return 0, fleet.ErrNoAnswer
+	}
+	return b.Store.Update(ctx, key, value, rev)
+}
+
+// jobHub is the part of a hub that gives the job r1 to agents, with a store that can be behind.
+type jobHub struct {
+	*courier
+	store *behind
+	far   *agents
+}
+
+func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &behind{Store: bustest.NewStore()}
+		m := newMirror(fleet.Store(store), "", parseRequest)
+		far := &agents{asked: map[fleet.TargetID][]string{}, fail: map[fleet.TargetID]error{}}
+		c := newCourier(m, far, time.Now, func(fleet.TargetID) bool { return false }, func(error) {})
+		ctx, stop := context.WithCancel(t.Context())
+		var ends sync.WaitGroup
+		ends.Go(func() { _ = m.follow(ctx) })
+		ends.Go(func() { _ = c.gather(ctx) })
+		ends.Go(func() { _ = c.remind(ctx) })
+		r := Request{Do: fleet.Do{ID: "r1", What: fleet.DoVerify}, Pending: ids(2), Expires: time.Now().Add(time.Hour).Unix()}
+		if err := m.put(ctx, "r1", r, 0); err != nil {
+			t.Fatal(err)
+		}
+		test(t, jobHub{c, store, far})
+		stop()
+		ends.Wait()
+	})
+}
+
+// answers are the answers that are durable.
+func (h jobHub) answers(t *testing.T) int {
+	t.Helper()
+	e, err := h.store.Store.Get(t.Context(), "r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseRequest(e.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(r.Answers)
+}
+
+// A server that was replaced as the leader does not have the job. The answer to the job is not
+// acknowledged before it is durable: the agent forgets it then.
+func TestAnswerWhileTheStoreIsBehind(t *testing.T) {
+	for name, known := range map[string]bool{"in the mirror": true, "not in the mirror": false} {
+		t.Run(name, func(t *testing.T) {
+			withJob(t, func(t *testing.T, h jobHub) {
+				if !known {
+					delete(h.requests.all, "r1")
+				}
+				h.store.reads.Store(3)
+				f := h.note("r1", ids(1)[0], Answer{At: 1})
+				<-f.done
+				if n := h.answers(t); n != 1 && f.err == nil {
+					t.Error("an answer is acknowledged that is not durable")
+				}
+				time.Sleep(time.Minute)
+				if n := h.answers(t); n != 1 {
+					t.Errorf("%d answers are durable later", n)
+				}
+			})
+		})
+	}
+}
+
+// An answer that could not be written is written later, without another answer.
+func TestAnswerWhileTheStoreFails(t *testing.T) {
+	withJob(t, func(t *testing.T, h jobHub) {
+		h.store.fails.Store(2)
+		h.note("r1", ids(1)[0], Answer{At: 1})
+		time.Sleep(time.Minute)
+		if n := h.answers(t); n != 1 {
+			t.Errorf("%d answers are durable", n)
+		}
+	})
+}
+
+// A question can be lost while its agent stays connected: the agent gets it again.
+func TestLostQuestionOfAJob(t *testing.T) {
+	withJob(t, func(t *testing.T, h jobHub) {
+		h.far.here = ids(1)
+		h.far.fail[ids(1)[0]] = context.DeadlineExceeded
+		r, _, _ := h.requests.get("r1")
+		h.offer(t.Context(), r)
+		synctest.Wait()
+		h.far.mu.Lock()
+		clear(h.far.fail)
+		h.far.mu.Unlock()
+		time.Sleep(5 * time.Minute)
+		if n := h.answers(t); n != 1 {
+			t.Errorf("%d answers are durable", n)
+		}
+		if asked := h.far.asked[ids(1)[0]]; len(asked) != 1 {
+			t.Errorf("the agent was asked %d times after it answered", len(asked)-1)
+		}
+	})
+}
+
+// Neither the mirror nor the server that answers has the job: only a write proves that it does not
+// exist.
+func TestAwaitedWhileTheStoreIsBehind(t *testing.T) {
+	withJob(t, func(t *testing.T, h jobHub) {
+		for id, want := range map[string]error{"r1": fleet.ErrConflict, "r2": nil} {
+			delete(h.requests.all, id)
+			h.store.reads.Store(1)
+			if waits, err := awaited(t.Context(), h.requests, id, ids(1)[0], Answer{}); waits || !errors.Is(err, want) {
+				t.Errorf("%s: %v, %v", id, waits, err)
+			}
+		}
+	})
+}
+
+// A mirror is never newer than the store: an older answer of the store is read again.
+func TestMirrorOfAStoreThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &behind{Store: bustest.NewStore()}
+		m := newMirror[int](fleet.Store(store), "", nil)
+		if err := m.put(t.Context(), "a", 1, 0); err != nil {
+			t.Fatal(err)
+		}
+		store.reads.Store(2)
+		if v, err := m.change(t.Context(), "a", func(v *int) error { *v++; return nil }); err != nil || v != 2 {
+			t.Errorf("%d, %v", v, err)
+		}
+		store.reads.Store(1 << 20)
+		if _, err := m.change(t.Context(), "a", func(*int) error { return nil }); !errors.Is(err, fleet.ErrNoAnswer) {
+			t.Errorf("without an end: %v", err)
+		}
+		m.accept(fleet.Entry{Key: "a", Rev: 9, Gone: true}, 0, nil)
+		if _, err := m.change(t.Context(), "a", func(*int) error { return nil }); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("of a key that was removed: %v", err)
+		}
+	})
+}
+
+// The shared part of assignments exists, and the server that answers does not have it yet: the
+// assignment is not left out.
+func TestSharedPartWhileTheStoreIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &behind{Store: bustest.NewStore()}
+		part, err := (&commons{store: store.Store}).put(t.Context(), fleet.Assigned{Revision: fleet.Revision{Commit: strings.Repeat("a", 40)}, Bundle: fleet.Bundle{Digest: "sha256:" + strings.Repeat("b", 64), Size: 1}}, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.reads.Store(2)
+		c := &commons{store: store}
+		if _, err := c.get(t.Context(), part.digest, &lists{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.get(t.Context(), "d2", &lists{}); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("what does not exist: %v", err)
+		}
+	})
+}
+
+// A mirror that is behind has the values that an agent exports now, and the store has values in
+// between: they are not acknowledged, since the agent does not repeat them.
+func TestExportsWhileTheMirrorIsBehind(t *testing.T) {
+	store := bustest.NewStore()
+	h := &Hub{exports: newMirror[exportRecord](fleet.Store(store), "", nil)}
+	if err := h.exports.put(t.Context(), "a", exportRecord{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, rev, _ := h.exports.get("a")
+	if err := h.confirmExports(t.Context(), "a", rev); err != nil {
+		t.Error(err)
+	}
+	for _, key := range []string{"a", "b"} {
+		if _, err := store.Put(t.Context(), key, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, rev := range map[fleet.TargetID]uint64{"a": rev, "b": 0} {
+		if err := h.confirmExports(t.Context(), id, rev); !errors.Is(err, fleet.ErrConflict) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if err := h.confirmExports(t.Context(), "c", 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// A hub that a server does not have in its list was not retired for that.
+func TestEnlistWhileTheStoreIsBehind(t *testing.T) {
+	store := &behind{Store: bustest.NewStore()}
+	m := newMirror[Member](fleet.Store(store), memberPrefix, nil)
+	own := Member{Name: "hub1"}
+	for _, name := range []string{"hub1", "hub2"} {
+		if err := newMirror[Member](store.Store, memberPrefix, nil).put(t.Context(), name, Member{Name: name}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store.reads.Store(1)
+	m.all["hub2"] = kept[Member]{Member{Name: "hub2"}, 1}
+	if err := enlist(t.Context(), m, own, nil); !errors.Is(err, fleet.ErrConflict) {
+		t.Errorf("while the store is behind: %v", err)
+	}
+	if err := enlist(t.Context(), m, own, nil); err != nil {
+		t.Errorf("later: %v", err)
+	}
+}
