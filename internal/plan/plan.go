@@ -72,6 +72,9 @@ type Change struct {
 	// Applied is the canonical line in force until now; "" when there is none.
 	Applied string `json:"applied,omitempty"`
 	Source  string `json:"source,omitempty"` // file:line
+	// State names the state of the configuration that writes the address, such as
+	// file.motd; "" if it is unknown. It is not part of the digest.
+	State string `json:"state,omitempty"`
 	// From is what was observed, To what will be there. To is nil where only
 	// the run can tell: after a package or an account that does not exist yet.
 	From *image.Image `json:"from,omitempty"`
@@ -184,13 +187,13 @@ func (p *Plan) Irreversible() []Change {
 }
 
 // Digest names the plan. A saved plan is stale when planning again gives
-// another digest. Times and diffs take no part.
+// another digest. Diffs, notes and names of states take no part.
 func (p *Plan) Digest() string {
 	q := *p
 	q.Notes = nil
 	q.Changes = make([]Change, len(p.Changes))
 	for i, c := range p.Changes {
-		c.Diff, c.Binary = "", false
+		c.Diff, c.Binary, c.State = "", false, ""
 		q.Changes[i] = c
 	}
 	b, err := json.Marshal(q)

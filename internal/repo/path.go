@@ -138,3 +138,13 @@ func shorten(s string) string {
 	}
 	return s
 }
+
+// ModuleOf returns the directory of the module that contains a file of the repository, and "" for
+// a file outside of modules: "modules/web" for "modules/web/module.hcl:3".
+func ModuleOf(file string) string {
+	parts := strings.SplitN(file, "/", 3)
+	if len(parts) < 3 || parts[0] != "modules" {
+		return ""
+	}
+	return "modules/" + parts[1]
+}

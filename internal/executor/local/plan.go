@@ -85,7 +85,21 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	if r.Diffs {
 		x.diffs(p, r.Blobs)
 	}
+	nameStates(p, r.States)
 	return p, st, seen, nil
+}
+
+// nameStates records in each change which state of the configuration writes its address.
+func nameStates(p *plan.Plan, states []executor.StateRef) {
+	names := map[addr.Addr]string{}
+	for _, s := range states {
+		for _, a := range s.Addrs {
+			names[a] = s.ID
+		}
+	}
+	for i := range p.Changes {
+		p.Changes[i].State = names[p.Changes[i].Addr]
+	}
 }
 
 // listOf reads the list of a state; it is empty if the state has none.

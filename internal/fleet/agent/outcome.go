@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/diag"
@@ -12,17 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/repo"
 )
-
-// moduleOf is the folder of the module that a place of the repository belongs to, "" for
-// the top: "modules/web" for "modules/web/module.hcl:3".
-func moduleOf(source string) string {
-	parts := strings.SplitN(source, "/", 3)
-	if len(parts) < 3 || parts[0] != "modules" {
-		return ""
-	}
-	return "modules/" + parts[1]
-}
 
 // owners tell which module an address belongs to.
 type owners map[addr.Addr]string
@@ -31,7 +21,7 @@ func ownersOf(states []executor.StateRef) owners {
 	out := owners{}
 	for _, s := range states {
 		for _, a := range s.Addrs {
-			out[a] = moduleOf(s.Source)
+			out[a] = repo.ModuleOf(s.Source)
 		}
 	}
 	return out
@@ -41,13 +31,13 @@ func (o owners) of(a addr.Addr, source string) string {
 	if m, ok := o[a]; ok {
 		return m
 	}
-	return moduleOf(source)
+	return repo.ModuleOf(source)
 }
 
 // waits says of modules which values of other targets they wait for.
 func (p *prepared) waits(parts map[string]machine.Part) {
 	for _, h := range p.last.Held {
-		name := moduleOf(h.Range.File)
+		name := repo.ModuleOf(h.Range.File)
 		if part := parts[name]; h.Waits != "" && part.Waits == "" {
 			part.Waits = h.Waits
 			parts[name] = part
@@ -152,7 +142,7 @@ func broken(err error) machine.Outcome {
 		return out
 	}
 	for _, d := range list.List {
-		if name := moduleOf(d.Range.File); d.Severity == diag.Error && out.Parts[name].Error == "" {
+		if name := repo.ModuleOf(d.Range.File); d.Severity == diag.Error && out.Parts[name].Error == "" {
 			out.Parts[name] = machine.Part{Error: d.String()}
 		}
 	}

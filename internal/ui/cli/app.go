@@ -112,6 +112,9 @@ type Terminal struct {
 	In, Out, Err bool
 	Name         string // of what In is, such as /dev/pts/3; "" when unknown
 	Width        int    // columns; 0 is unlimited
+	Height       int    // rows; 0 is unlimited
+	// Page runs a pager on the terminal and gives it a text; nil: there is no pager.
+	Page func(ctx context.Context, argv []string, text string) error
 }
 
 // Language is the front half: from a repository to lists. Every function is

@@ -50,7 +50,9 @@ The command reads only the facts of machines, and not their state.
 Exits with code 2 if there are differences.`,
 		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",
 		Args:    args(0, 2),
-		RunE:    func(c *cobra.Command, a []string) error { return s.diff(c.Context(), a, all, fleet) },
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.paged(c.Context(), func() error { return s.diff(c.Context(), a, all, fleet) })
+		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "compare every target")
 	c.Flags().BoolVar(&fleet, "fleet", false, "compare every target; show targets with the same difference together")

@@ -64,35 +64,42 @@ type verbDoc struct {
 
 func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "docs [KIND|BLOCK|VERB|ACTION|COMMAND]",
+		Use:   "docs [KIND|BLOCK|VERB|ACTION|COMMAND|WORD]",
 		Short: "Show the reference of kinds, blocks, verbs, actions and commands",
 		Long: `Shows the reference of kinds, blocks, verbs, actions and commands. In a
 repository, it also contains the kinds that the repository defines, with the
 descriptions of their variables and outputs. It also contains the actions and
 commands of fettle run, with their parameters. "fettle docs targets" describes
-the argument of -t.`,
-		Example: "  fettle docs\n  fettle docs file\n  fettle docs target_group\n  fettle docs COPY\n  fettle docs targets",
+the argument of -t.
+
+If nothing has the name, it lists every kind, block, verb, action and command
+whose description or attributes contain the word.`,
+		Example: "  fettle docs\n  fettle docs file\n  fettle docs firewall\n  fettle docs target_group\n  fettle docs COPY\n  fettle docs targets",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if len(a) == 1 && a[0] == "targets" && !s.json {
 				s.printf("%s", selection.Grammar)
 				return nil
 			}
-			doc := s.docs(c.Context())
-			if len(a) == 1 {
-				return s.showDoc(doc, a[0])
-			}
-			if s.json {
-				return s.document(doc)
-			}
-			s.listDocs(doc)
-			return nil
+			return s.paged(c.Context(), func() error { return s.runDocs(c.Context(), a) })
 		},
 	}
 }
 
+func (s *session) runDocs(ctx context.Context, names []string) error {
+	doc := s.docs(ctx)
+	if len(names) == 1 {
+		return s.showDoc(doc, names[0])
+	}
+	if s.json {
+		return s.document(doc)
+	}
+	s.listDocs(doc)
+	return nil
+}
+
 func (s *session) docs(ctx context.Context) docsDoc {
-	doc := docsDoc{Format: "fettle.docs/1", Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}}
+	doc := emptyDocs("fettle.docs/1")
 	own, all := s.ownDocs(ctx)
 	var run actionsDoc
 	run.list(all, nil)
@@ -191,32 +198,29 @@ func defaultText(v cty.Value) string {
 }
 
 func (s *session) listDocs(doc docsDoc) {
-	s.printf("Kinds of states (fettle docs KIND):\n")
 	var kinds, blocks, verbs []render.Pair
 	for _, k := range doc.Kinds {
-		first, _, _ := strings.Cut(k.Doc, "\n")
+		first := firstSentence(k.Doc)
 		if k.Folder != "" && k.Folder != "." {
 			first = join(first, "("+k.Folder+")")
 		}
 		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: join(first, "")})
 	}
-	s.style().Pairs(s.app.Stdout, kinds)
-	s.printf("\nOther blocks (fettle docs BLOCK):\n")
+	s.docsSection("Kinds of states (fettle docs KIND):", kinds)
 	for _, b := range doc.Blocks {
-		blocks = append(blocks, render.Pair{Name: "  " + b.Name, Value: b.Doc})
+		blocks = append(blocks, render.Pair{Name: "  " + b.Name, Value: firstSentence(b.Doc)})
 	}
-	s.style().Pairs(s.app.Stdout, blocks)
-	s.printf("\nVerbs of steps (fettle docs VERB):\n")
+	s.docsSection("Other blocks (fettle docs BLOCK):", blocks)
 	for _, v := range doc.Verbs {
-		verbs = append(verbs, render.Pair{Name: "  " + v.Name, Value: v.Doc})
+		verbs = append(verbs, render.Pair{Name: "  " + v.Name, Value: firstSentence(v.Doc)})
 	}
-	s.style().Pairs(s.app.Stdout, verbs)
+	s.docsSection("Verbs of steps (fettle docs VERB):", verbs)
 	s.listRunDocs(doc)
 }
 
 // about is what of a doc has a name.
 func (d docsDoc) about(name string) (out docsDoc, found bool) {
-	out = docsDoc{Format: d.Format, Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}, Actions: []actionDoc{}, Commands: []commandRow{}}
+	out = emptyDocs(d.Format)
 	for _, k := range d.Kinds {
 		if k.Name == name {
 			out.Kinds, found = append(out.Kinds, k), true
@@ -251,7 +255,13 @@ func (d docsDoc) about(name string) (out docsDoc, found bool) {
 func (s *session) showDoc(all docsDoc, name string) error {
 	doc, found := all.about(name)
 	if !found {
-		return refuse("List them: fettle docs", fmt.Sprintf("there is no kind, block, verb, action or command %q", name))
+		if doc, found = all.search(name); !found {
+			return refuse(join(all.suggestion(name), "List all: fettle docs"), fmt.Sprintf("no kind, block, verb, action or command is called %q or mentions it", name))
+		}
+		if !s.json {
+			s.listDocs(doc)
+			return nil
+		}
 	}
 	if s.json {
 		return s.document(doc)
@@ -273,7 +283,7 @@ func (s *session) showDoc(all docsDoc, name string) error {
 }
 
 func (s *session) showKind(k kindDoc) {
-	s.printf("%s\n\n%s\n", k.Name, k.Doc)
+	s.docsHead(k.Name, k.Doc)
 	if k.Main != "" {
 		s.printf("\nThe label sets %q by default.\n", k.Main)
 	}
@@ -286,7 +296,7 @@ func (s *session) showKind(k kindDoc) {
 }
 
 func (s *session) showBlock(b blockDoc) {
-	s.printf("%s\n\n%s\n", b.Name, b.Doc)
+	s.docsHead(b.Name, b.Doc)
 	if b.Label != "" {
 		s.printf("\nLabel: %s.\n", b.Label)
 	}
@@ -297,7 +307,7 @@ func (s *session) showBlock(b blockDoc) {
 }
 
 func (s *session) showVerb(v verbDoc) {
-	s.printf("%s %s  %s\n", v.Name, strings.Join(v.Args, " "), v.Doc)
+	s.docsHead(join(v.Name, strings.Join(v.Args, " ")), v.Doc)
 	s.showAttrs("Keys:", v.Keys)
 }
 

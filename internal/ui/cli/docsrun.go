@@ -12,14 +12,27 @@ func (s *session) listRunDocs(doc docsDoc) {
 	for _, a := range doc.Actions {
 		pairs = append(pairs, render.Pair{Name: "  " + join(a.called(), usage(a.Params)), Value: orAsItSays(a.Doc)})
 	}
-	s.printf("\nActions, for fettle run (fettle docs ACTION):\n")
-	s.style().Pairs(s.app.Stdout, pairs)
+	s.docsSection("Actions, for fettle run (fettle docs ACTION):", pairs)
 	pairs = nil
 	for _, c := range doc.Commands {
 		pairs = append(pairs, render.Pair{Name: "  " + join(c.Name, usage(c.Params)), Value: orAsItSays(c.Doc)})
 	}
-	s.printf("\nCommands, for fettle run (fettle docs COMMAND):\n")
+	s.docsSection("Commands, for fettle run (fettle docs COMMAND):", pairs)
+}
+
+func (s *session) docsHead(name, doc string) {
+	s.printf("%s\n\n", name)
+	s.style().Paragraphs(s.app.Stdout, doc)
+}
+
+// docsSection prints a part of the reference, or nothing if the part is empty.
+func (s *session) docsSection(title string, pairs []render.Pair) {
+	if len(pairs) == 0 {
+		return
+	}
+	s.printf("%s\n", title)
 	s.style().Pairs(s.app.Stdout, pairs)
+	s.printf("\n")
 }
 
 // orAsItSays stands for a description that nobody wrote.
@@ -35,7 +48,7 @@ func (s *session) showRunDocs(doc docsDoc) {
 		if i > 0 {
 			s.printf("\n")
 		}
-		s.printf("%s\n\n%s\n", a.called(), orAsItSays(a.Doc))
+		s.docsHead(a.called(), orAsItSays(a.Doc))
 		s.showParams(a.Params)
 		s.printf("\nRun it: %s\n", join("fettle run -t TARGET", a.called(), usage(a.Params)))
 		if a.Source != builtIn {
@@ -43,7 +56,7 @@ func (s *session) showRunDocs(doc docsDoc) {
 		}
 	}
 	for _, c := range doc.Commands {
-		s.printf("%s\n\n%s\n", c.Name, orAsItSays(c.Doc))
+		s.docsHead(c.Name, orAsItSays(c.Doc))
 		s.showParams(c.Params)
 		s.printf("\nParts: %s.\n\nRun it: %s\n", strings.Join(c.Parts, ", "), join("fettle run", c.Name, usage(c.Params)))
 		if c.Source != builtIn {

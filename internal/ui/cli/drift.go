@@ -44,7 +44,7 @@ Exits with code 2 if there are differences.`,
 			if s.isMany() {
 				return s.driftMany(c.Context(), f, many, o)
 			}
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return s.withPaged(c.Context(), func(x executor.Executor) error {
 				p, err := x.Drift(c.Context(), o)
 				if err != nil {
 					return err

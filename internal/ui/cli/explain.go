@@ -66,7 +66,7 @@ value from a run is shown with the command that provides the value.`,
 				}
 				return s.explainOnHub(c.Context(), a[0], a[1])
 			}
-			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.explain(c.Context(), x, a[0]) })
+			return s.withPaged(c.Context(), func(x executor.Executor) error { return s.explain(c.Context(), x, a[0]) })
 		},
 	}
 }

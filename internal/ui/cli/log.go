@@ -37,7 +37,7 @@ func newLog(s *session) *cobra.Command {
 			if s.isMany() && len(a) == 0 {
 				return s.logMany(c.Context(), many, limit)
 			}
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return s.withPaged(c.Context(), func(x executor.Executor) error {
 				if len(a) == 1 {
 					return s.showOne(c, x, a)
 				}

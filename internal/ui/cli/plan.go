@@ -15,6 +15,7 @@ import (
 type viewFlags struct {
 	diff, noDiff, verify bool
 	runGuards, noGuards  bool
+	full                 bool
 }
 
 func (v *viewFlags) flags(c *cobra.Command) {
@@ -23,6 +24,7 @@ func (v *viewFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&v.verify, "verify", false, "read every byte instead of trusting times and sizes")
 	c.Flags().BoolVar(&v.runGuards, "run-guards", false, "run the guards of commands (unless, only_if) on the host, not isolated from it")
 	c.Flags().BoolVar(&v.noGuards, "no-guards", false, "run no guards for the plan: their results are unknown")
+	c.Flags().BoolVar(&v.full, "full", false, "list each change of a long plan instead of groups with counts")
 	c.MarkFlagsMutuallyExclusive("diff", "no-diff")
 	c.MarkFlagsMutuallyExclusive("run-guards", "no-guards")
 }
@@ -47,7 +49,7 @@ func (v *viewFlags) wants(s *session) bool {
 }
 
 func (v *viewFlags) options(s *session) render.PlanOptions {
-	o := render.PlanOptions{Verbose: s.verbose}
+	o := render.PlanOptions{Verbose: s.verbose, Grouped: s.app.Terminal.Out && !v.full}
 	if v.wants(s) {
 		o.DiffLines = diffLines
 		if s.verbose {
@@ -97,6 +99,10 @@ their writes are discarded. If a guard cannot run isolated, its result is
 unknown before apply. --run-guards runs guards on the host; --no-guards runs
 none.
 
+On a terminal, a plan of more than 50 changes is grouped by module and kind.
+--full lists each change. A plan that is longer than the screen opens in a
+pager: $FETTLE_PAGER, $PAGER or less. FETTLE_PAGER=cat turns the pager off.
+
 If apply would be armed, because it may lock you out, the plan shows it.
 
 Exits with 2 if there are changes.`,
@@ -124,7 +130,7 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	defer closing()
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
 	req.Guards = f.guards()
-	return s.withExecutor(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
+	return s.withPaged(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
 }
 
 // tellNotes tells what of the state directory was lost or damaged and made again.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,8 +58,20 @@ func runFake() {
 	}
 	if os.Getenv("FETTLE_TTY") != "" {
 		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}
+		if rows, err := strconv.Atoi(os.Getenv("FETTLE_ROWS")); err == nil {
+			app.Terminal.Height, app.Terminal.Page = rows, fakePager
+		}
 	}
 	os.Exit(app.Main(context.Background(), os.Args[1:]))
+}
+
+// fakePager prints the command of the pager before the text.
+func fakePager(_ context.Context, argv []string, text string) error {
+	if argv[0] == "missing" {
+		return fmt.Errorf("cannot run it: %w", exec.ErrNotFound)
+	}
+	fmt.Printf("pager %q\n%s", argv, text)
+	return nil
 }
 
 func toyLanguage() cli.Language {

@@ -31,7 +31,7 @@ func newShow(s *session) *cobra.Command {
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showOne(c, x, a) })
+			return s.withPaged(c.Context(), func(x executor.Executor) error { return s.showOne(c, x, a) })
 		},
 	}
 }

@@ -16,8 +16,10 @@ type PlanOptions struct {
 	// DiffLines limits the content diff of each change: 0 shows none, a
 	// negative number shows all.
 	DiffLines int
-	// Verbose shows sources, and every change that only records something.
+	// Verbose shows sources and full addresses, and each change that is only recorded.
 	Verbose bool
+	// Grouped folds a long plan into counts by module, action and kind.
+	Grouped bool
 	// Drift labels both sides of a difference: what was found, what is expected.
 	Drift bool
 }
@@ -145,10 +147,11 @@ func Short(id string) string {
 }
 
 func (s Style) changes(w io.Writer, changes []plan.Change, o PlanOptions) {
-	width := 0
-	for _, c := range changes {
-		width = max(width, min(columns(Escape(c.Addr.String())), addrWidth))
+	if o.Grouped && !o.Verbose && len(changes) > ungroupedLimit {
+		s.grouped(w, changes, o)
+		return
 	}
+	width := s.addrColumn(changes)
 	quiet := map[plan.Action]int{}
 	for _, c := range changes {
 		if c.Action == plan.Adopt || c.Action == plan.Forget {
@@ -173,7 +176,7 @@ func (s Style) folded(w io.Writer, a plan.Action, n int, what string, o PlanOpti
 // still printed: a reader of one line needs no legend.
 func (s Style) change(w io.Writer, c plan.Change, width int, o PlanOptions) {
 	sg := signOf(c.Shown())
-	name := Escape(c.Addr.String())
+	name := s.addrName(c, o)
 	reason := Escape(c.Why)
 	if c.Shown() == plan.Reboot {
 		reason = join("reboots the machine:", reason)
@@ -199,6 +202,28 @@ func (s Style) change(w io.Writer, c plan.Change, width int, o PlanOptions) {
 	if c.Diff != "" && o.DiffLines != 0 {
 		s.Diff(w, c.Diff, "      ", o.DiffLines)
 	}
+}
+
+// addrColumn is the width of the column of addresses.
+func (s Style) addrColumn(changes []plan.Change) int {
+	width := 0
+	for _, c := range changes {
+		width = max(width, columns(s.addrName(c, PlanOptions{})))
+	}
+	return min(width, addrWidth)
+}
+
+// addrName is the address of a change as one cell. On a screen, a long address is cut to two thirds
+// of the width, and an edit is shown as its file and state: its own address contains the edited text.
+func (s Style) addrName(c plan.Change, o PlanOptions) string {
+	name := c.Addr.String()
+	if s.Width == 0 || o.Verbose {
+		return Escape(name)
+	}
+	if c.Addr.Kind() == addr.KindEdit && c.State != "" {
+		name = "edit:" + c.Addr.Path() + " (" + c.State + ")"
+	}
+	return clip(Escape(name), max(s.Width*2/3, addrWidth))
 }
 
 // unknownResult tells whether only the run can say what will be there.

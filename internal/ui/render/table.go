@@ -63,8 +63,9 @@ func (s Style) row(cells []string, widths []int) string {
 // Pair is a name and its value.
 type Pair struct{ Name, Value string }
 
-// Pairs prints "name  value" lines, values aligned; values are escaped here
-// and empty ones left out. Further lines of a value are indented below it.
+// Pairs prints "name  value" lines with aligned values. It escapes values and omits empty ones.
+// Further lines of a value are indented below it, and so is the rest of a line that is wider than
+// the screen.
 func (s Style) Pairs(w io.Writer, pairs []Pair) {
 	width := 0
 	for _, p := range pairs {
@@ -76,14 +77,31 @@ func (s Style) Pairs(w io.Writer, pairs []Pair) {
 		if p.Value == "" {
 			continue
 		}
-		for i, l := range escapeLines(p.Value) {
-			name := p.Name
-			if i > 0 {
+		name := p.Name
+		for _, l := range escapeLines(p.Value) {
+			for _, part := range s.besideNames(l, width) {
+				fmt.Fprintf(w, "%s%s  %s\n", s.paint(bold, name), strings.Repeat(" ", width-columns(name)), part)
 				name = ""
 			}
-			fmt.Fprintf(w, "%s  %s\n", s.paint(bold, pad(name, width)), l)
 		}
 	}
+}
+
+// Paragraphs prints text, and breaks lines that are wider than the screen.
+func (s Style) Paragraphs(w io.Writer, text string) {
+	for _, l := range escapeLines(text) {
+		fmt.Fprintln(w, strings.Join(wrap(l, s.Width), "\n"))
+	}
+}
+
+// besideNames breaks a line so that it fits beside a column of names. A screen that is too narrow
+// for that leaves the line as it is.
+func (s Style) besideNames(line string, names int) []string {
+	const narrow = 20
+	if s.Width < names+narrow || columns(line) <= s.Width-names-2 {
+		return []string{line}
+	}
+	return wrap(line, s.Width-names-2)
 }
 
 // Time is a moment for people, in the zone of at: "2026-11-21 04:21:57".
