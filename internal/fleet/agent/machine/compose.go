@@ -27,7 +27,7 @@ func (m *Machine) compose() (c composition, ok bool) {
 		have, had := m.applied(i, as.Module)
 		why := m.holds(as)
 		switch {
-		case had && have.Bundle == as.Bundle || why.State == "":
+		case have.Bundle == as.Bundle || why.State == "":
 			c.want.Modules = append(c.want.Modules, as)
 		case had:
 			c.held[as.Module] = why

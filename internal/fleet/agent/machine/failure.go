@@ -173,9 +173,13 @@ func (m *Machine) settle(c composition) {
 		}
 		m.put(name, s)
 	}
-	for _, as := range m.Accepted.Modules {
-		if _, known := m.Modules[as.Module]; !known {
+	for i, as := range m.Accepted.Modules {
+		s, known := m.Modules[as.Module]
+		switch have, _ := m.applied(i, as.Module); {
+		case !known:
 			m.put(as.Module, Module{State: fleet.ModulePending})
+		case s.State == fleet.ModuleFailed && !s.Bad && have.Bundle == as.Bundle: // another version failed
+			m.put(as.Module, standsAs(s))
 		}
 	}
 }

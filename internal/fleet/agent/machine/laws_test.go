@@ -23,6 +23,12 @@ func (w *world) checkKept(e machine.Event) {
 	}
 }
 
+// failedRun returns true for the end of a run that failed: its end is always written.
+func failedRun(e machine.Event) bool {
+	r, ok := e.(machine.Ran)
+	return ok && r.Outcome.Result != machine.Done && r.Outcome.Result != machine.Looked
+}
+
 func onDisk(k machine.Kept) string {
 	k.Seq = 0
 	b, err := json.Marshal(k)

@@ -65,6 +65,10 @@ func (h history) outcome() machine.Outcome {
 	if h.run.Look {
 		o.Result = machine.Looked
 	}
+	if h.n("told", 0, 1) == 1 {
+		o.Facts = map[string]string{"cpus": fmt.Sprint(h.n("cpus", 1, 2))}
+		o.Exports = own(fmt.Sprint(h.n("value", 1, 2)))
+	}
 	for _, as := range h.run.Want.Modules {
 		var p machine.Part
 		if o.Result != machine.Done && h.n("fails", 0, 1) == 1 {
@@ -115,7 +119,7 @@ func (h history) complete() {
 }
 
 func (h history) happen() {
-	switch h.n("event", 0, 16) {
+	switch h.n("event", 0, 20) {
 	case 0:
 		h.publish()
 	case 1:
@@ -143,6 +147,15 @@ func (h history) happen() {
 	case 11:
 		id := fmt.Sprint("run", h.n("run", 0, 9))
 		h.step(machine.Requested{Do: fleet.Do{ID: id + ".withdrawn", What: fleet.DoWithdraw, Arg: id}})
+	case 12:
+		why := rapid.SampledFrom([]string{"", "too many files"}).Draw(h.t, "watched")
+		h.step(machine.Watched{Why: why})
+	case 13:
+		if h.run != nil && !h.run.Look {
+			h.step(machine.Drifted{Modules: map[string]int{"modules/a": h.n("drifted", 0, 2)}, Text: "x"})
+		}
+	case 14:
+		h.restless()
 	case 15:
 		h.sleeps()
 	case 9:

@@ -32,13 +32,13 @@ func (m *Machine) next() {
 			return
 		}
 	}
-	m.adopt(c, ok)
+	m.adopt(c)
 	m.settle(c)
 }
 
 // adopt takes over what only tells of a composition, where its content stands already.
-func (m *Machine) adopt(c composition, ok bool) {
-	if ok && m.Good != nil && m.frozen() == "" && alike(&c.want, m.Good) && !m.Good.Same(c.want) {
+func (m *Machine) adopt(c composition) {
+	if m.Good != nil && m.frozen() == "" && alike(&c.want, m.Good) && !m.Good.Same(c.want) {
 		m.Good, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }

@@ -108,7 +108,7 @@ func (m *Machine) act() {
 	}
 	for i := range m.Taken {
 		t := &m.Taken[i]
-		if t.Begun || t.Done != nil || m.running != nil && !t.Do.Run.Looks {
+		if t.Done != nil || m.running != nil && !t.Do.Run.Looks {
 			continue
 		}
 		t.Begun, m.changed = true, true
@@ -122,7 +122,7 @@ func (m *Machine) act() {
 // waitsToAct tells whether a request waits for nothing but its time.
 func (m *Machine) waitsToAct() bool {
 	return m.acting == nil && !m.replacing.leaving && slices.ContainsFunc(m.Taken, func(t Taken) bool {
-		return !t.Begun && t.Done == nil && (m.running == nil || t.Do.Run.Looks)
+		return t.Done == nil && (m.running == nil || t.Do.Run.Looks)
 	})
 }
 

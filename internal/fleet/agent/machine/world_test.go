@@ -76,6 +76,7 @@ type world struct {
 	begun   map[string]bool       // those that something was run for
 	ended   map[string]fleet.Done // how the hub heard that they ended
 	steps   int
+	event   machine.Event // of the step under way
 	// disk is what was written last, "" for nothing; healing is set where all goes well.
 	disk    string
 	healing bool
@@ -134,6 +135,7 @@ func (w *world) start() {
 // step does what the machine says, unless the power goes in the middle.
 func (w *world) step(e machine.Event) {
 	w.steps++
+	w.event = e
 	actions := w.m.Step(e, w.now)
 	for _, a := range actions {
 		if w.budget == 0 {
@@ -150,6 +152,9 @@ func (w *world) do(a machine.Action) {
 	w.did = append(w.did, a)
 	switch a := a.(type) {
 	case machine.Persist:
+		if onDisk(*a.Kept) == w.disk && !w.healing && !failedRun(w.event) {
+			w.fault("after %#v it writes what is on the disk already", w.event)
+		}
 		w.disk = onDisk(*a.Kept)
 		before := w.durable()
 		w.write(a.Kept)
@@ -322,6 +327,18 @@ func (w *world) elapse(d time.Duration) {
 	w.now.Wall += int64(d)
 	w.now.Mono += d
 	w.step(machine.Tick{})
+}
+
+// restless lets the machine be woken when it asks to, and faults if it is woken again and again without doing anything.
+func (w *world) restless() {
+	for range 5 {
+		before := len(w.did)
+		w.elapse(w.wake)
+		if len(w.did) > before+1 || w.wake >= time.Second {
+			return
+		}
+	}
+	w.fault("it is woken every %s and does nothing", w.wake)
 }
 
 // heal lets everything that is begun go well, until nothing is left to do for some time.

@@ -1,0 +1,115 @@
+package machine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/agent/machine"
+)
+
+// TestRequests: each request is acknowledged with what comes of it, or refused with the reason.
+func TestRequests(t *testing.T) {
+	long := func(n int) *fleet.Do {
+		return &fleet.Do{What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"true"}}, Signed: strings.Repeat("x", n)}
+	}
+	for what, c := range map[string]struct {
+		do      fleet.Do
+		nothing bool // nothing is assigned
+		says    string
+		run     string // what runs then
+		kinds   string
+	}{
+		"apply":                   {fleet.Do{What: fleet.DoApply}, false, "", "asked a", ""},
+		"verify":                  {fleet.Do{What: fleet.DoVerify}, false, "", "asked a", ""},
+		"report":                  {fleet.Do{What: fleet.DoReport}, false, "", "no run", "told"},
+		"another":                 {fleet.Do{What: "dance"}, false, `cannot do "dance"`, "no run", ""},
+		"apply nothing":           {fleet.Do{What: fleet.DoApply}, true, "nothing is assigned", "no run", ""},
+		"verify nothing":          {fleet.Do{What: fleet.DoVerify}, true, "nothing is assigned", "no run", ""},
+		"report nothing":          {fleet.Do{What: fleet.DoReport}, true, "", "no run", "told"},
+		"run nothing":             {fleet.Do{What: fleet.DoRun}, false, "cannot run nothing", "no run", ""},
+		"the longest signature":   {*long(fleet.MaxSignedJob), false, "", "no run", ""},
+		"too long, the signature": {*long(fleet.MaxSignedJob + 1), false, "cannot accept a signature", "no run", ""},
+	} {
+		w := newWorld()
+		if !c.nothing {
+			w.offer(assignment(1, "modules/a=1"))
+			w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+		}
+		w.did = nil
+		c.do.ID, c.do.By = "x", "ada"
+		w.step(machine.Requested{Do: c.do})
+		if got := w.answer(t, "x").Error; (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", what, got)
+		}
+		want(t, what, inRun(w), c.run)
+		want(t, what, w.kinds(), c.kinds)
+		if w.run != nil && (w.run.By != "ada" || w.run.Full != (c.do.What == fleet.DoVerify)) {
+			t.Errorf("%s: %+v", what, w.run)
+		}
+		if k := w.durable(); c.says != "" && k.Apply+k.Verify+strings.Join(k.Done, "") != "" {
+			t.Errorf("%s: a refused request is kept: %+v", what, k)
+		}
+	}
+}
+
+// TestRequestsAreForgotten: the newest 256 are remembered, so that each of these is done once.
+func TestRequestsAreForgotten(t *testing.T) {
+	w := newWorld()
+	for i := range 300 {
+		w.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint(i), What: fleet.DoReport}})
+	}
+	if done := w.durable().Done; len(done) != 256 || done[0] != "44" || done[255] != "299" {
+		t.Errorf("%d are remembered", len(done))
+	}
+}
+
+// TestReportsAreDroppedOnce: an acknowledgement drops what was sent, once, and nothing that was not sent yet.
+func TestReportsAreDroppedOnce(t *testing.T) {
+	w := newWorld()
+	w.up = true
+	w.step(machine.Link{Up: true})
+	w.step(machine.Requested{Do: fleet.Do{ID: "x", What: fleet.DoReport}})
+	for _, c := range []struct {
+		seq   uint64
+		drops bool
+	}{{9, false}, {1, true}, {1, false}, {2, true}, {1, false}} {
+		w.did = nil
+		w.send = 0
+		w.step(machine.Acked{Seq: c.seq})
+		if did[machine.Drop](w) != c.drops {
+			t.Errorf("report %d: dropped is %t", c.seq, !c.drops)
+		}
+	}
+}
+
+// TestEndOfAnUnclearTry: a new process does not take the last try for one under way.
+func TestEndOfAnUnclearTry(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	if !w.durable().Try.Open {
+		t.Fatal("a try is under way and not on the disk")
+	}
+	w.start()
+	if k := w.durable(); k.Try.Open || k.Try.N != 1 || k.Modules["modules/a"].State != fleet.ModulePending {
+		t.Errorf("%+v, %+v", k.Try, k.Modules)
+	}
+}
+
+// TestUnwatchedHosts: a host that cannot be watched is looked at after five minutes, not at once.
+func TestUnwatchedHosts(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(1, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	w.did = nil
+	w.step(machine.Watched{Why: "too many files"})
+	w.step(machine.Watched{Why: "too many files"})
+	want(t, "reports", w.kinds(), "failed")
+	if w.run != nil || w.wake != 5*time.Minute {
+		t.Errorf("%s, woken in %s", inRun(w), w.wake)
+	}
+	w.elapse(5 * time.Minute)
+	want(t, "then", inRun(w), "sweep a")
+}
