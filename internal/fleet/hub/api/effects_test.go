@@ -112,6 +112,7 @@ func TestQuestionsReachTheViews(t *testing.T) {
 	for _, path := range []string{
 		"/v1/targets?offset=x", "/v1/targets?limit=x", "/v1/modules/web?offset=x", "/v1/modules/web?limit=-1", "/v1/events?limit=x", "/v1/events?limit=x&since=2026-01-02T03:04:05Z",
 		"/v1/events?since=x&until=2026-01-02T03:04:05Z", "/v1/events?until=yesterday", "/v1/events/follow?limit=x", "/v1/audit?limit=x", "/v1/audit?offset=x", "/v1/requests?limit=x",
+		"/v1/targets?limit=1&limit=1", "/v1/status?limit=1", "/v1/targets?Limit=1",
 	} {
 		if w, told := recorded(t, nil, "GET", path, ""); w.Code != 400 || len(told) > 0 || !strings.Contains(w.Body.String(), "The query is wrong") {
 			t.Errorf("%s: %d %s, told %q", path, w.Code, w.Body, told)

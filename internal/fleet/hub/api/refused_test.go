@@ -113,6 +113,9 @@ func TestChanges(t *testing.T) {
 		if done != c.done || w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || strings.Contains(w.Body.String(), "By now") && !strings.Contains(c.says, "By now") {
 			t.Errorf("%s: done %d times, %d %s", what, done, w.Code, w.Body)
 		}
+		if kind := w.Header().Get("Content-Type"); (kind == "application/json") != (c.status == 200) || c.status != 200 && kind != "application/problem+json" {
+			t.Errorf("%s: a document of the type %s", what, kind)
+		}
 		if got := strings.Join(*noted, " "); c.noted != "" && got != c.noted {
 			t.Errorf("%s: recorded %s, want %s", what, got, c.noted)
 		}
