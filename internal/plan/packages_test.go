@@ -1,0 +1,217 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/plan"
+)
+
+// moves returns the change of a package from one image to another.
+func moves(name string, action plan.Action, step, applied string, from, to image.Package) plan.Change {
+	return plan.Change{Action: action, Addr: addr.New(addr.KindPkg, name), Step: step, Applied: applied, Source: "fettle.hcl:7",
+		From: &image.Image{Package: &from}, To: &image.Image{Package: &to}}
+}
+
+func installed(version string) image.Package { return image.Package{Version: version, Status: "ii"} }
+
+// leaving is nginx, which leaves the list; purged is nginx, which the list purges; arriving is nginx, which is new.
+func leaving() plan.Change {
+	return moves("nginx", plan.Remove, "", "PKG nginx", installed("1"), image.Package{})
+}
+
+func purged() plan.Change {
+	return moves("nginx", plan.Update, "PKG nginx ensure=purged", "PKG nginx", installed("1"), image.Package{Purged: true})
+}
+
+func arriving() plan.Change {
+	return moves("nginx", plan.Create, "PKG nginx", "", image.Package{}, installed("2"))
+}
+
+// TestWhatIsToldOfPackages: what stays of a package that goes, what its purge deletes, and what goes or stays with it.
+func TestWhatIsToldOfPackages(t *testing.T) {
+	remains := func(r image.Remains) plan.PackageAnswers {
+		return plan.PackageAnswers{Remains: map[string]image.Remains{"nginx": r}}
+	}
+	files, both := image.Remains{Conffiles: []string{"/etc/a"}}, image.Remains{Conffiles: []string{"/etc/a"}, Dirs: []string{"/var/a"}}
+	with := func(c plan.Change, also map[string]string) plan.Change { c.To.Package.Also = also; return c }
+	along := func(all map[string]plan.Along) plan.PackageAnswers { return plan.PackageAnswers{Along: all} }
+	for what, c := range map[string]struct {
+		change             plan.Change
+		answers            plan.PackageAnswers
+		note, irreversible string
+	}{
+		"nothing stays":      {leaving(), remains(image.Remains{}), "", ""},
+		"configuration":      {leaving(), remains(files), `its configuration in /etc/a stays; to delete it: apt-get purge nginx, or ensure = "purged"`, ""},
+		"data too":           {leaving(), remains(both), `its configuration in /etc/a and data in /var/a stay; to delete them: apt-get purge nginx, or ensure = "purged"`, ""},
+		"unread":             {leaving(), plan.PackageAnswers{Unknown: "no dpkg"}, "what stays of it could not be read: no dpkg", ""},
+		"a purge of nothing": {purged(), remains(image.Remains{}), "", ""},
+		"a purge":            {purged(), remains(both), "", "the purge deletes its configuration in /etc/a and data in /var/a"},
+		"a script":           {purged(), remains(image.Remains{Purges: true}), "", "a script of the package runs at the purge and can delete its data"},
+		"a purge, unread":    {purged(), plan.PackageAnswers{Unknown: "no dpkg"}, "", "the purge deletes its configuration and can delete its data, and what there is could not be read: no dpkg"},
+		"a purge that was":   {func() plan.Change { c := purged(); c.Irreversible = "no .deb"; return c }(), remains(files), "", "the purge deletes its configuration in /etc/a; no .deb"},
+		"it was purged":      {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(), remains(files), "it was purged: the configuration and data that it had do not come back", ""},
+		"it is new":          {arriving(), remains(files), "", ""},
+		"goes along":         {with(leaving(), map[string]string{"lib": ""}), along(map[string]plan.Along{"lib": {Version: "1"}}), "lib goes along", ""},
+		"comes back":         {with(arriving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {}}), "lib 3 comes back", ""},
+		"goes back":          {with(leaving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {Version: "4"}}), "lib goes back from 4 to 3", ""},
+		"of another":         {leaving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "lib goes along", ""},
+		"of another, new":    {arriving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "", ""},
+		"not of it":          {leaving(), along(map[string]plan.Along{"lib": {Version: "1"}}), "", ""},
+		"stays":              {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}), along(map[string]plan.Along{"a": {Stays: "x needs them"}, "b": {Stays: "x needs them"}, "c": {Version: "1"}}), "c goes along; stays: a, b: x needs them", ""},
+	} {
+		p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{c.change}}
+		if problems := p.Tell(c.answers); len(problems) > 0 || p.Changes[0].Note != c.note || p.Changes[0].Irreversible != c.irreversible {
+			t.Errorf("%s: %q, %q: %v", what, p.Changes[0].Note, p.Changes[0].Irreversible, problems)
+		}
+	}
+	p := &plan.Plan{Changes: []plan.Change{with(leaving(), map[string]string{"lib": ""}), with(leaving(), map[string]string{"lib": ""})}}
+	both2 := along(map[string]plan.Along{"lib": {Version: "1"}})
+	both2.Remains = map[string]image.Remains{"lib": files}
+	if p.Tell(both2); p.Changes[0].Note != "lib goes along, the configuration in /etc/a of lib stays" || p.Changes[1].Note != "" {
+		t.Errorf("%q, %q", p.Changes[0].Note, p.Changes[1].Note)
+	}
+}
+
+// TestPackagesThatOthersNeed: a package that wanted packages need stays and is no error; one that others need is refused,
+// if a step or a rollback demands its absence.
+func TestPackagesThatOthersNeed(t *testing.T) {
+	for what, c := range map[string]struct {
+		change  plan.Change
+		op      journal.Operation
+		by      []string
+		skip    bool
+		refused bool
+		blocked bool
+		why     string
+	}{
+		"by nobody":            {leaving(), journal.OpApply, nil, false, false, false, ""},
+		"by a wanted one":      {leaving(), journal.OpApply, []string{"wanted"}, false, false, true, "wanted needs it, so it stays, and is removed when nothing needs it"},
+		"by two wanted":        {leaving(), journal.OpApply, []string{"wanted", "wanted2"}, false, false, true, "wanted, wanted2 need it, so it stays"},
+		"by an unwanted one":   {leaving(), journal.OpApply, []string{"other"}, false, false, true, "apt would remove other with it, which needs it and which this plan does not remove"},
+		"by one of each":       {leaving(), journal.OpApply, []string{"wanted", "other"}, false, false, true, "apt would remove wanted, other with it, which need it"},
+		"a step, wanted":       {purged(), journal.OpApply, []string{"wanted"}, false, true, false, "remove wanted first"},
+		"a step":               {purged(), journal.OpApply, []string{"other"}, false, true, false, "remove other first"},
+		"a rollback":           {leaving(), journal.OpRollback, []string{"other"}, false, true, false, "remove other first"},
+		"a rollback, skipping": {leaving(), journal.OpRollback, []string{"other"}, true, false, true, "it cannot go back now"},
+		"a rollback, wanted":   {leaving(), journal.OpRollback, []string{"wanted"}, false, false, true, "so it stays"},
+	} {
+		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
+		problems := p.Tell(plan.PackageAnswers{Needed: map[string][]string{"nginx": c.by}, SkipBlocked: c.skip, Claimed: func(n string) bool { return strings.HasPrefix(n, "wanted") }})
+		got := p.Changes[0]
+		said := got.Why + fmt.Sprint(problems.Err())
+		if (len(problems) > 0) != c.refused || (got.Action == plan.Blocked) != c.blocked || !strings.Contains(said, c.why) {
+			t.Errorf("%s: %s, %s, %v", what, got.Action, got.Why, problems.Err())
+		}
+		stuck := c.blocked && strings.Contains(got.Why, "apt would remove")
+		if got.Stuck() != stuck || (len(p.Blocked()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
+			t.Errorf("%s: stuck %t, %+v", what, got.Stuck(), got)
+		}
+		if c.refused && (problems[0].Range.Start.Line != 7 || problems[0].Line == "") {
+			t.Errorf("%s: %+v", what, problems[0])
+		}
+	}
+}
+
+// TestHolds: a package that an administrator holds is not changed. What leaves the list stays, a rollback may skip it, and
+// everything else is refused with the command that releases it. A step that says what becomes of the hold may change it.
+func TestHolds(t *testing.T) {
+	held := func(step, applied string, to image.Package) plan.Change {
+		from := installed("1")
+		from.Held = true
+		return moves("nginx", plan.Update, step, applied, from, to)
+	}
+	for what, c := range map[string]struct {
+		change plan.Change
+		op     journal.Operation
+		skip   bool
+		action plan.Action
+		says   string
+	}{
+		"free":              {moves("nginx", plan.Update, "PKG nginx", "", installed("1"), installed("2")), journal.OpApply, false, plan.Update, ""},
+		"the same version":  {held("PKG nginx", "", installed("1")), journal.OpApply, false, plan.Update, ""},
+		"leaves the list":   {held("", "PKG nginx", image.Package{}), journal.OpApply, false, plan.Blocked, "an administrator holds it at 1, so it stays"},
+		"another version":   {held("PKG nginx version=2", "PKG nginx", installed("2")), journal.OpApply, false, plan.Update, "Release it with apt-mark unhold nginx, or put held = false into its state."},
+		"a purge":           {held("PKG nginx ensure=purged", "PKG nginx", image.Package{Purged: true}), journal.OpApply, false, plan.Update, "Release it with apt-mark unhold nginx."},
+		"its step says so":  {held("PKG nginx version=2 held=false", "", installed("2")), journal.OpApply, false, plan.Update, ""},
+		"the old one said":  {held("", "PKG nginx held=true", image.Package{}), journal.OpApply, false, plan.Update, ""},
+		"a rollback":        {held("", "PKG nginx", image.Package{}), journal.OpRollback, false, plan.Update, "This package is held"},
+		"skipped, rollback": {held("", "PKG nginx", image.Package{}), journal.OpRollback, true, plan.Blocked, "release it with apt-mark unhold nginx"},
+	} {
+		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
+		problems := p.Holds(c.skip)
+		got := p.Changes[0]
+		if said := got.Why + fmt.Sprint(problems.Err()); got.Action != c.action || !strings.Contains(said, c.says) || (len(problems) > 0) != (c.action == plan.Update && c.says != "") {
+			t.Errorf("%s: %s %s, %v", what, got.Action, got.Why, problems.Err())
+		}
+		if kept := what == "leaves the list"; got.Held != kept || got.Stuck() != (got.Action == plan.Blocked && !kept) {
+			t.Errorf("%s: held %t, stuck %t", what, got.Held, got.Stuck())
+		}
+	}
+}
+
+// TestOfferedPackages: the version, the dependencies and the size of what comes; unknown packages are refused, unless an
+// earlier step may change what apt offers.
+func TestOfferedPackages(t *testing.T) {
+	source := plan.Change{Action: plan.Create, Addr: "file:/etc/apt/sources.list.d/x.list", Step: "COPY"}
+	update := plan.Change{Action: plan.Run, Addr: "exec:lists", Step: "EXEC lists /usr/bin/apt-get update"}
+	seen := source
+	seen.Action = plan.Adopt
+	offer := func(o host.PackageOffer) host.PackageOffers {
+		return host.PackageOffers{By: map[string]host.PackageOffer{"nginx": o}}
+	}
+	large := offer(host.PackageOffer{Version: "2"})
+	large.Along, large.Download = []string{"a", "b"}, 2_500_000
+	one := offer(host.PackageOffer{Version: "2"})
+	one.Along, one.Download = []string{"a"}, 999
+	fails := offer(host.PackageOffer{Version: "2"})
+	fails.Failure = "broken"
+	bare := offer(host.PackageOffer{Unknown: "no such package"})
+	bare.NoLists = true
+	for what, c := range map[string]struct {
+		before  []plan.Change
+		offers  host.PackageOffers
+		note    string
+		refused bool
+	}{
+		"known":          {nil, offer(host.PackageOffer{Version: "2"}), "version 2", false},
+		"with others":    {nil, large, "version 2; with it come 2 dependencies, to download: 2.5 MB", false},
+		"with one":       {nil, one, "version 2; with it comes 1 dependency, to download: 999 B", false},
+		"failing":        {nil, fails, "version 2; apt cannot install it now: broken", false},
+		"unknown":        {nil, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
+		"without lists":  {nil, bare, "the version is known after apply: apt has no package lists on this host; without a step that fetches them, run apt-get update there first", false},
+		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: file:/etc/apt/sources.list.d/x.list may change what apt offers", false},
+		"after update":   {[]plan.Change{update}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: exec:lists may change what apt offers", false},
+		"as it was":      {[]plan.Change{seen}, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
+		"not asked":      {nil, host.PackageOffers{}, "", false},
+	} {
+		p := &plan.Plan{Operation: journal.OpApply, Changes: append(slices.Clone(c.before), arriving())}
+		problems := p.Offered(c.offers)
+		if got := p.Changes[len(c.before)].Note; got != c.note || (len(problems) > 0) != c.refused {
+			t.Errorf("%s: %q, %v", what, got, problems.Err())
+		}
+	}
+	p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{leaving(), arriving(), source, arriving()}}
+	if got := p.Coming(); !slices.Equal(got, []int{1}) {
+		t.Errorf("changes %v need apt", got)
+	}
+	p.Operation = journal.OpRollback
+	if got := p.Coming(); got != nil {
+		t.Errorf("in a rollback changes %v need apt", got)
+	}
+	p.Changes = append(p.Changes, purged())
+	if got := p.Going(); !slices.Equal(got, []string{"nginx", "nginx"}) || len(p.Purges()) != 0 {
+		t.Errorf("%q go, %v", got, p.Purges())
+	}
+	p.Changes[4].Irreversible = "the purge deletes data"
+	p.Changes[0].Irreversible = "no .deb"
+	if got := p.Purges(); len(got) != 1 || !got[0].To.Package.Purged {
+		t.Errorf("%v", got)
+	}
+}
