@@ -16,6 +16,7 @@ const (
 	mostHTTPS          = 4096
 	mostStrangers      = 1024
 	strangerPatience   = 10 * time.Second
+	agentQueue         = time.Second
 )
 
 // budgets divides the file descriptors that a process may have. A quarter is reserved for the
@@ -27,7 +28,9 @@ func budgets(descriptors int) (https, agents line.Budget) {
 	}
 	rest := descriptors - min(descriptors/4, mostReserved)
 	web := min(rest/4, mostHTTPS)
-	return budgetOf(web, web/2), budgetOf(rest-web, (rest-web)/4)
+	https, agents = budgetOf(web, web/2), budgetOf(rest-web, (rest-web)/4)
+	agents.Queue = agentQueue
+	return https, agents
 }
 
 func budgetOf(most, strangers int) line.Budget {

@@ -14,21 +14,27 @@ import (
 // accepted.
 type Budget struct {
 	Most      int // open connections; 0 has no limit
-	Strangers int // of these, connections that have not authenticated; one address has a quarter
+	Strangers int // of these, connections that have not authenticated
 	// Patience is how long a stranger may take to authenticate, or to send a request.
 	Patience time.Duration
+	// Queue is how long Accept waits for a place after a stranger of the same address has
+	// authenticated, if that address has most places: thousands of agents behind one address
+	// reconnect at once. The other connections wait in the kernel. 0 does not wait.
+	Queue time.Duration
 }
 
-// Limit returns a listener that closes connections above the budget at once. Its connections are
-// *Bounded. warn receives at most one message a minute; nil receives none.
+// Limit returns a listener that closes connections above the budget. If no place is free for a
+// stranger, the address with the most strangers loses one to an address with fewer. The connections
+// are *Bounded. warn receives at most one message a minute; nil receives none.
 func (b Budget) Limit(l net.Listener, warn func(string)) net.Listener {
-	return &bounded{Listener: l, budget: b, warn: warn}
+	return &bounded{Listener: l, budget: b, warn: warn, freed: make(chan struct{}, 1)}
 }
 
 type bounded struct {
 	net.Listener
 	budget Budget
 	warn   func(string)
+	freed  chan struct{} // a place may be free
 
 	mu     sync.Mutex
 	tally  tally
@@ -49,22 +55,53 @@ func (l *bounded) Accept() (net.Conn, error) {
 	}
 }
 
+// take returns nil if there is no place for the connection.
 func (l *bounded) take(c net.Conn) *Bounded {
-	addr := addressOf(c)
-	b := &Bounded{Conn: c, of: l, from: placeOf(addr), stranger: true}
+	b := &Bounded{Conn: c, of: l, from: placeOf(addressOf(c)), stranger: true, opened: time.Now(), done: make(chan struct{})}
+	for {
+		displaced, wait, ok := l.place(b)
+		if displaced != nil {
+			_ = displaced.Close()
+		}
+		if ok {
+			return b
+		}
+		if wait <= 0 {
+			return nil
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-l.freed:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}
+
+// place counts a new connection. displaced loses its place to it, and must be closed. If there is no
+// place, wait is how long one may still become free.
+func (l *bounded) place(b *Bounded) (displaced *Bounded, wait time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.tally.add(b.from, l.budget.Most, l.budget.Strangers) {
-		l.refused(addr)
-		return nil
+	now := time.Now()
+	if !l.tally.room(l.budget.Most, l.budget.Strangers) {
+		if l.tally.advances(b.from, l.budget.Queue, now) {
+			return nil, l.budget.Queue, false
+		}
+		if displaced = l.tally.yields(b.from, now); displaced == nil {
+			l.refused(b)
+			return nil, 0, false
+		}
+		displaced.uncount()
 	}
+	l.tally.add(b)
 	b.late = time.AfterFunc(l.budget.Patience, func() { _ = b.Close() })
-	return b
+	return displaced, 0, true
 }
 
 // refused needs the lock.
-func (l *bounded) refused(from netip.Addr) {
-	text := l.seldom.Next(fmt.Sprintf("refused a connection from %s: too many connections are open (%d; %d of them without authentication)", from, l.tally.open, l.tally.strangers), time.Now())
+func (l *bounded) refused(b *Bounded) {
+	text := l.seldom.Next(fmt.Sprintf("refused a connection from %s: too many connections are open (%d; %d of them without authentication)", addressOf(b.Conn), l.tally.open, l.tally.strangers), time.Now())
 	if text != "" && l.warn != nil {
 		l.warn(text)
 	}
@@ -76,13 +113,32 @@ type Bounded struct {
 	net.Conn
 	of       *bounded
 	from     netip.Prefix
+	opened   time.Time
 	late     *time.Timer
-	stranger bool // needs the lock of its listener
-	closed   bool // as stranger
+	done     chan struct{} // closed with the connection
+	stranger bool          // needs the lock of its listener
+	closed   bool          // as stranger
 }
+
+// Done is closed when the connection is closed at this end.
+func (b *Bounded) Done() <-chan struct{} { return b.done }
 
 // Answered ends the limit of time: a request has arrived, which has its own limit.
 func (b *Bounded) Answered() { b.late.Stop() }
+
+// patient stops the time of a stranger that waits for the hub, until resume.
+func (b *Bounded) patient() (resume func()) {
+	if !b.late.Stop() {
+		return func() {}
+	}
+	return func() {
+		b.of.mu.Lock()
+		defer b.of.mu.Unlock()
+		if !b.closed {
+			b.late.Reset(b.of.budget.Patience)
+		}
+	}
+}
 
 // Authenticated moves the connection out of the budget for strangers. It may be called again.
 func (b *Bounded) Authenticated() {
@@ -90,8 +146,17 @@ func (b *Bounded) Authenticated() {
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
 	if b.stranger && !b.closed {
+		b.of.tally.known(b, time.Now())
 		b.stranger = false
-		b.of.tally.known(b.from)
+		b.of.free()
+	}
+}
+
+// free wakes an Accept that waits for a place.
+func (l *bounded) free() {
+	select {
+	case l.freed <- struct{}{}:
+	default:
 	}
 }
 
@@ -107,12 +172,20 @@ func (b *Bounded) Close() error {
 	err := b.Conn.Close()
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
-	if !b.closed {
-		b.closed = true
-		b.late.Stop()
-		b.of.tally.remove(b.from, b.stranger)
-	}
+	b.uncount()
 	return err
+}
+
+// uncount needs the lock of its listener.
+func (b *Bounded) uncount() {
+	if b.closed {
+		return
+	}
+	b.closed = true
+	close(b.done)
+	b.late.Stop()
+	b.of.tally.remove(b)
+	b.of.free()
 }
 
 // BoundedOf returns the counted connection below c, which may be a TLS connection, or nil.

@@ -54,8 +54,9 @@ type Config struct {
 // Door is the hub's end of all its connections with agents.
 type Door struct {
 	config  Config
-	done    chan struct{} // closed with the door
-	came    atomic.Int64  // connections that are not let in yet
+	life    context.Context // ends with the door
+	end     context.CancelFunc
+	came    atomic.Int64 // connections that are not let in yet
 	slow    atomic.Int64
 	stale   atomic.Int64
 	held    atomic.Int64   // bytes that wait for agents
@@ -91,7 +92,8 @@ func NewDoor(c Config) *Door {
 	if c.Turnstile == nil {
 		c.Turnstile = NewTurnstile()
 	}
-	d := &Door{config: c, done: make(chan struct{}), all: map[uint64]*guest{}, of: map[fleet.TargetID][]*guest{}}
+	life, end := context.WithCancel(context.Background())
+	d := &Door{config: c, life: life, end: end, all: map[uint64]*guest{}, of: map[fleet.TargetID][]*guest{}}
 	go d.watch()
 	return d
 }
@@ -109,23 +111,18 @@ func (d *Door) Serve(l net.Listener) error {
 	if d.config.Ready != nil {
 		select {
 		case <-d.config.Ready:
-		case <-d.done:
+		case <-d.life.Done():
 			return nil
 		}
 	}
 	for wait := time.Duration(0); ; {
-		free, ok := d.config.Turnstile.enter(d.done)
-		if !ok {
-			return nil
-		}
 		c, err := l.Accept()
 		if err == nil {
 			wait = 0
 			d.came.Add(1)
-			go d.greet(c, free)
+			go d.greet(c)
 			continue
 		}
-		free()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
@@ -136,21 +133,10 @@ func (d *Door) Serve(l net.Listener) error {
 	}
 }
 
-// greet is the handshake. It has a goroutine of its own, so that what reads on is a new one
-// whose stack never had to be large. Who gave up while it waited is not worth one.
-func (d *Door) greet(c net.Conn, had func()) {
+// greet makes the handshake. It has its own goroutine: the reader is a new one with a small stack.
+func (d *Door) greet(c net.Conn) {
 	defer d.came.Add(-1)
-	free, err := d.config.Turnstile.turn(c, had)
-	if err != nil {
-		_ = c.Close()
-		return
-	}
-	defer free()
-	if epoll.HungUp(socketOf(c)) || d.config.Most > 0 && d.Open()+int(d.came.Load()) > d.config.Most {
-		_ = c.Close()
-		return
-	}
-	id, err := d.identify(c)
+	id, err := d.admit(c)
 	if err != nil {
 		_ = c.Close()
 		return
@@ -161,13 +147,29 @@ func (d *Door) greet(c net.Conn, had func()) {
 	d.letIn(c, id)
 }
 
-func (d *Door) identify(c net.Conn) (fleet.TargetID, error) {
+// admit waits for the turn of a connection, and makes its handshake.
+func (d *Door) admit(c net.Conn) (fleet.TargetID, error) {
+	if d.config.Most > 0 && d.Open()+int(d.came.Load()) > d.config.Most {
+		return "", ErrCrowd
+	}
+	ctx, cancel := context.WithTimeout(d.life, handshakeTime)
+	defer cancel()
+	free, err := d.config.Turnstile.admit(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	defer free()
+	if epoll.HungUp(socketOf(c)) { // it gave up while it waited
+		return "", net.ErrClosed
+	}
+	return d.identify(ctx, c)
+}
+
+func (d *Door) identify(ctx context.Context, c net.Conn) (fleet.TargetID, error) {
 	t, ok := c.(*tls.Conn)
 	if !ok {
 		return "", errors.New("a connection without TLS")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
-	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		return "", err
 	}

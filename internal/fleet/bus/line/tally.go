@@ -7,45 +7,100 @@ import (
 	"time"
 )
 
-// addresses is how many addresses are needed to use all of a limit for strangers: one address has at
-// most this part of it.
-const addresses = 4
+// graceTime is how long a new stranger keeps its place against others of its own address.
+const graceTime = time.Second
 
 // tally counts the open connections of a listener. A stranger is a connection that has not
 // authenticated. The zero value has counted nothing.
 type tally struct {
 	open, strangers int
-	of              map[netip.Prefix]int // strangers of each address
+	of              map[netip.Prefix]*crowd
 }
 
-// add counts a new stranger, unless one of the limits is reached.
-func (t *tally) add(from netip.Prefix, most, strangers int) bool {
-	if t.open >= most || t.strangers >= strangers || t.of[from] >= max(1, strangers/addresses) {
-		return false
-	}
+// crowd is the strangers of one address.
+type crowd struct {
+	conns    map[*Bounded]struct{}
+	progress time.Time // the last authentication, or the arrival of the first connection
+}
+
+// room reports whether another stranger is within the limits.
+func (t *tally) room(most, strangers int) bool { return t.open < most && t.strangers < strangers }
+
+// add counts a new stranger.
+func (t *tally) add(b *Bounded) {
 	if t.of == nil {
-		t.of = map[netip.Prefix]int{}
+		t.of = map[netip.Prefix]*crowd{}
+	}
+	if t.of[b.from] == nil {
+		t.of[b.from] = &crowd{conns: map[*Bounded]struct{}{}, progress: b.opened}
 	}
 	t.open++
 	t.strangers++
-	t.of[from]++
-	return true
+	t.of[b.from].conns[b] = struct{}{}
 }
 
-// known moves a stranger out of the limits for strangers. It remains counted as open.
-func (t *tally) known(from netip.Prefix) {
-	t.strangers--
-	if t.of[from]--; t.of[from] <= 0 {
-		delete(t.of, from)
-	}
+// known moves a stranger out of the limit for strangers. It remains counted as open.
+func (t *tally) known(b *Bounded, now time.Time) {
+	t.of[b.from].progress = now
+	t.forget(b)
 }
 
 // remove counts the end of a connection.
-func (t *tally) remove(from netip.Prefix, stranger bool) {
+func (t *tally) remove(b *Bounded) {
 	t.open--
-	if stranger {
-		t.known(from)
+	if b.stranger {
+		t.forget(b)
 	}
+}
+
+func (t *tally) forget(b *Bounded) {
+	t.strangers--
+	c := t.of[b.from]
+	if delete(c.conns, b); len(c.conns) == 0 {
+		delete(t.of, b.from)
+	}
+}
+
+// largest returns the strangers of the address that has the most, a new one of from included.
+func (t *tally) largest(from netip.Prefix) *crowd {
+	own := t.of[from]
+	most, size := own, 1
+	if own != nil {
+		size += len(own.conns)
+	}
+	for place, c := range t.of {
+		if place != from && len(c.conns) >= size {
+			most, size = c, len(c.conns)
+		}
+	}
+	return most
+}
+
+// yields returns the stranger whose place a new one of from gets if there is no room, or nil. The
+// address with the most strangers loses one. A new connection does not displace connections of its
+// own address before graceTime. So one address can have all places that no other address needs.
+func (t *tally) yields(from netip.Prefix, now time.Time) *Bounded {
+	c := t.largest(from)
+	if c == nil {
+		return nil
+	}
+	var last *Bounded
+	for b := range c.conns { // in random order: each connection of a flood has the same chance
+		if last = b; now.Sub(b.opened) >= graceTime {
+			return b
+		}
+	}
+	if c == t.of[from] {
+		return nil
+	}
+	return last
+}
+
+// advances reports whether an address has most of the places, and made progress within that time: a
+// place is soon free.
+func (t *tally) advances(from netip.Prefix, within time.Duration, now time.Time) bool {
+	c := t.of[from]
+	return c != nil && 2*len(c.conns) > t.strangers && now.Sub(c.progress) < within
 }
 
 // addressOf returns the address of the other end, or the zero address.

@@ -10,48 +10,91 @@ import (
 
 func place(text string) netip.Prefix { return placeOf(netip.MustParseAddr(text)) }
 
-// One address has at most a quarter of the connections for strangers, all of them have the
-// whole, and a connection that has authenticated makes room.
-func TestTally(t *testing.T) {
-	var c tally
-	fill := func(from netip.Prefix) (n int) {
-		for c.add(from, 20, 8) {
-			n++
+// site is a tally with the limits of a listener.
+type site struct {
+	tally
+	most, strangers int
+	now             time.Time
+}
+
+// come counts a new connection of an address, and returns it and the connection that loses its
+// place; nil for both if it is refused.
+func (s *site) come(from string) (b, displaced *Bounded) {
+	p := place(from)
+	if !s.room(s.most, s.strangers) {
+		if displaced = s.yields(p, s.now); displaced == nil {
+			return nil, nil
 		}
-		return n
+		s.remove(displaced)
 	}
-	if n := fill(place("192.0.2.1")); n != 2 {
-		t.Errorf("one address has %d of 8", n)
+	b = &Bounded{from: p, stranger: true, opened: s.now}
+	s.add(b)
+	return b, displaced
+}
+
+func (s *site) counts(from string) int {
+	if c := s.of[place(from)]; c != nil {
+		return len(c.conns)
 	}
-	for i := 2; i <= 4; i++ {
-		fill(place(fmt.Sprintf("192.0.2.%d", i)))
+	return 0
+}
+
+// One address has all places that no other address needs. If there is no other place, the address
+// with the most strangers loses one to an address with fewer.
+func TestTally(t *testing.T) {
+	s := site{most: 20, strangers: 8, now: time.Unix(1_800_000_000, 0)}
+	for range 8 {
+		if b, _ := s.come("192.0.2.1"); b == nil {
+			t.Fatal("one address does not get a free place")
+		}
 	}
-	if c.strangers != 8 || c.add(place("192.0.2.9"), 20, 8) {
-		t.Errorf("%d strangers of 8", c.strangers)
+	if b, _ := s.come("192.0.2.1"); b != nil {
+		t.Error("a connection displaced a new one of its own address")
 	}
-	c.known(place("192.0.2.1"))
-	if !c.add(place("192.0.2.1"), 20, 8) || c.add(place("192.0.2.1"), 20, 8) || c.open != 9 {
-		t.Errorf("after one has authenticated: %+v", c)
+	for i := range 4 {
+		if _, displaced := s.come("192.0.2.2"); displaced == nil || displaced.from != place("192.0.2.1") {
+			t.Errorf("connection %d of another address displaced %+v", i, displaced)
+		}
 	}
-	c.remove(place("192.0.2.2"), true)
-	c.remove(place("192.0.2.1"), false)
-	if c.open != 7 || c.strangers != 7 || c.of[place("192.0.2.2")] != 1 {
-		t.Errorf("after two have ended: %+v", c)
+	if _, displaced := s.come("192.0.2.2"); displaced != nil {
+		t.Errorf("an address has more than another one: %d and %d", s.counts("192.0.2.1"), s.counts("192.0.2.2"))
+	}
+	for i := 3; i < 11; i++ {
+		s.come(fmt.Sprintf("192.0.2.%d", i))
+	}
+	if b, displaced := s.come("192.0.2.99"); b == nil || displaced == nil || s.strangers != 8 || s.open != 8 {
+		t.Errorf("of 8 addresses with one connection each, none made place for another one: %+v", s.tally)
 	}
 }
 
-// Connections that have authenticated count in the total.
+// After a while, a stranger loses its place also to a new one of its own address.
+func TestTallyGrace(t *testing.T) {
+	s := site{most: 20, strangers: 2, now: time.Unix(1_800_000_000, 0)}
+	first, _ := s.come("192.0.2.1")
+	s.now = s.now.Add(graceTime - 1)
+	second, _ := s.come("192.0.2.1")
+	if b, _ := s.come("192.0.2.1"); b != nil {
+		t.Error("a connection lost its place before its time")
+	}
+	s.now = s.now.Add(1)
+	if _, displaced := s.come("192.0.2.1"); displaced != first || displaced == second {
+		t.Errorf("displaced %+v", displaced)
+	}
+}
+
+// Connections that have authenticated count in the total. A stranger takes none of their places.
 func TestTallyTotal(t *testing.T) {
-	var c tally
+	s := site{most: 3, strangers: 100, now: time.Unix(1_800_000_000, 0)}
 	for i := range 3 {
-		from := place(fmt.Sprintf("192.0.2.%d", i))
-		if !c.add(from, 3, 100) {
+		b, _ := s.come(fmt.Sprintf("192.0.2.%d", i))
+		if b == nil {
 			t.Fatal("below the total")
 		}
-		c.known(from)
+		s.known(b, s.now)
+		b.stranger = false
 	}
-	if c.add(place("192.0.2.9"), 3, 100) || len(c.of) != 0 {
-		t.Errorf("above the total: %+v", c)
+	if b, _ := s.come("192.0.2.9"); b != nil || len(s.of) != 0 || s.open != 3 {
+		t.Errorf("above the total: %+v", s.tally)
 	}
 }
 

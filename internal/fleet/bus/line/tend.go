@@ -18,7 +18,7 @@ func (d *Door) watch() {
 	defer tick.Stop()
 	for share := uint64(0); ; share = (share + 1) % shares {
 		select {
-		case <-d.done:
+		case <-d.life.Done():
 			return
 		case <-tick.C:
 		}
@@ -75,7 +75,7 @@ func (d *Door) Close(over time.Duration) {
 		}
 		g.dismiss()
 	}
-	close(d.done)
+	d.end()
 	d.guested.Wait()
 	if d.parking != nil {
 		d.parking.Close()
@@ -89,7 +89,7 @@ func (d *Door) pause(t time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-d.done:
+	case <-d.life.Done():
 		return false
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -23,119 +24,105 @@ const (
 	waitFor = 5 * time.Second
 )
 
-// Turnstile lets those who connect begin their handshakes in turn, when thousands come at
-// once: one to a Door before their connection is taken from the kernel, which keeps a queue
-// that costs nothing, and one elsewhere by Admit. One address has at most a quarter of the
-// handshakes. Its methods may be called from any goroutine.
+// Turnstile lets thousands of connections begin their handshakes in turn. The next turn belongs to the address with the fewest handshakes that go on, and within an
+// address to the connection that has waited longest. So one address has all turns that no other
+// address needs. Its methods may be called from any goroutine.
 type Turnstile struct {
-	slots chan struct{}
-	wait  time.Duration
+	wait time.Duration
 
-	mu  sync.Mutex
-	all map[netip.Prefix]*share
+	mu      sync.Mutex
+	free    int                  // unused turns
+	running map[netip.Prefix]int // turns of each address
+	queue   []*turn              // in the order of arrival
 }
 
-// share limits the handshakes of one address.
-type share struct {
-	slots chan struct{}
-	users int // connections that use or await a slot
+// turn is a connection that waits for its turn.
+type turn struct {
+	from  netip.Prefix
+	begin chan struct{} // closed when it has its turn
 }
 
 // NewTurnstile makes one.
 func NewTurnstile() *Turnstile { return newTurnstile(passing, waitFor) }
 
 func newTurnstile(slots int, wait time.Duration) *Turnstile {
-	return &Turnstile{slots: make(chan struct{}, slots), wait: wait, all: map[netip.Prefix]*share{}}
+	return &Turnstile{free: slots, wait: wait, running: map[netip.Prefix]int{}}
 }
 
 // ErrCrowd is of a connection that waited for too long. It is ended without an alert: that
 // would mean that a certificate is not believed.
 var ErrCrowd = errors.New("too many connect at once")
 
-// enter waits for a slot, which free releases, and gives up with done.
-func (t *Turnstile) enter(done <-chan struct{}) (free func(), ok bool) {
+// admit waits until the address has a turn, which ends with free, after passFor at the latest. It
+// gives up with ctx, or when the connection is closed at this end.
+func (t *Turnstile) admit(ctx context.Context, c net.Conn) (free func(), err error) {
+	var closed <-chan struct{}
+	if b := BoundedOf(c); b != nil {
+		closed = b.Done()
+		defer b.patient()()
+	}
+	w := t.await(placeOf(addressOf(c)))
 	select {
-	case t.slots <- struct{}{}:
-		return sync.OnceFunc(func() { <-t.slots }), true
-	case <-done:
-		return nil, false
-	}
-}
-
-// turn keeps the slot of enter if the address has a share left. Otherwise it releases the slot,
-// and waits until both are free. The slot is released after passFor at the latest.
-func (t *Turnstile) turn(c net.Conn, had func()) (free func(), err error) {
-	from := placeOf(addressOf(c))
-	if release := t.share(from, nil); release != nil {
-		free = sync.OnceFunc(func() { had(); release() })
-		time.AfterFunc(passFor, free)
-		return free, nil
-	}
-	had()
-	ctx, cancel := context.WithTimeout(context.Background(), t.wait)
-	defer cancel()
-	return t.admit(ctx, from)
-}
-
-// admit waits for a slot and a share of the address, until ctx ends.
-func (t *Turnstile) admit(ctx context.Context, from netip.Prefix) (free func(), err error) {
-	release := t.share(from, ctx.Done())
-	if release == nil {
+	case <-w.begin:
+	case <-ctx.Done():
+		t.leave(w)
+		return nil, ErrCrowd
+	case <-closed:
+		t.leave(w)
 		return nil, ErrCrowd
 	}
-	left, ok := t.enter(ctx.Done())
-	if !ok {
-		release()
-		return nil, ErrCrowd
-	}
-	free = sync.OnceFunc(func() { left(); release() })
+	free = sync.OnceFunc(func() { t.end(w) })
 	time.AfterFunc(passFor, free)
 	return free, nil
 }
 
-// share takes one of the slots of an address, and returns nil if there is none until done is
-// closed; nil does not wait. An unknown address has no limit of its own.
-func (t *Turnstile) share(from netip.Prefix, done <-chan struct{}) (release func()) {
-	if !from.IsValid() {
-		return func() {}
+// await joins the queue.
+func (t *Turnstile) await(from netip.Prefix) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := &turn{from, make(chan struct{})}
+	t.queue = append(t.queue, w)
+	t.next()
+	return w
+}
+
+// leave leaves the queue, or ends a turn that has begun meanwhile.
+func (t *Turnstile) leave(w *turn) {
+	t.mu.Lock()
+	i := slices.Index(t.queue, w)
+	if i >= 0 {
+		t.queue = slices.Delete(t.queue, i, i+1)
 	}
-	s := t.join(from)
-	if done == nil {
-		now := make(chan struct{})
-		close(now)
-		done = now
-	}
-	select {
-	case s.slots <- struct{}{}: // a free slot is always taken
-		return func() { <-s.slots; t.leave(from, s) }
-	default:
-	}
-	select {
-	case s.slots <- struct{}{}:
-		return func() { <-s.slots; t.leave(from, s) }
-	case <-done:
-		t.leave(from, s)
-		return nil
+	t.mu.Unlock()
+	if i < 0 {
+		t.end(w)
 	}
 }
 
-func (t *Turnstile) join(from netip.Prefix) *share {
+func (t *Turnstile) end(w *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.all[from]
-	if s == nil {
-		s = &share{slots: make(chan struct{}, max(1, cap(t.slots)/addresses))}
-		t.all[from] = s
+	t.free++
+	if t.running[w.from]--; t.running[w.from] == 0 {
+		delete(t.running, w.from)
 	}
-	s.users++
-	return s
+	t.next()
 }
 
-func (t *Turnstile) leave(from netip.Prefix, s *share) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s.users--; s.users == 0 {
-		delete(t.all, from)
+// next gives the free turns to waiting connections. It needs the lock.
+func (t *Turnstile) next() {
+	for t.free > 0 && len(t.queue) > 0 {
+		first := 0
+		for i, w := range t.queue {
+			if t.running[w.from] < t.running[t.queue[first].from] {
+				first = i
+			}
+		}
+		w := t.queue[first]
+		t.queue = slices.Delete(t.queue, first, first+1)
+		t.free--
+		t.running[w.from]++
+		close(w.begin)
 	}
 }
 
@@ -143,7 +130,7 @@ func (t *Turnstile) leave(from netip.Prefix, s *share) {
 func (t *Turnstile) Admit(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	ctx, cancel := context.WithTimeout(hello.Context(), t.wait)
 	defer cancel()
-	free, err := t.admit(ctx, placeOf(addressOf(hello.Conn)))
+	free, err := t.admit(ctx, hello.Conn)
 	switch {
 	case err == nil:
 		context.AfterFunc(hello.Context(), free) // it ends with the handshake

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,30 +62,58 @@ func TestTurnstile(t *testing.T) {
 	})
 }
 
-// One address has a quarter of the handshakes; another address finds a slot at once.
-func TestTurnstileOfOneAddress(t *testing.T) {
+// far is a connection from an address.
+type far struct {
+	net.Conn
+	from string
+}
+
+func (f far) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.from + ":1"))
+}
+
+// One address has all turns until another address comes, which then has the next one. What has left
+// the queue gets none.
+func TestTurnstileIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTurnstile(8, time.Millisecond)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		admitted := 0
-		for range 8 {
-			if _, err := s.admit(ctx, place("192.0.2.1")); err == nil {
-				admitted++
+		s := newTurnstile(4, time.Hour)
+		var order []string
+		var mu sync.Mutex
+		enter := func(ctx context.Context, from string) (free func()) {
+			free, err := s.admit(ctx, far{from: from})
+			if err != nil {
+				return nil
 			}
+			mu.Lock()
+			order = append(order, from)
+			mu.Unlock()
+			return free
 		}
-		if admitted != 2 {
-			t.Errorf("one address has %d of 8 handshakes", admitted)
+		var free [4]func()
+		for i := range free {
+			free[i] = enter(t.Context(), "192.0.2.1")
 		}
-		free, err := s.admit(t.Context(), place("192.0.2.2"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		free()
-		time.Sleep(passFor)
+		gone, leave := context.WithCancel(t.Context())
+		go enter(gone, "192.0.2.3")
 		synctest.Wait()
-		if len(s.all) != 0 || len(s.slots) != 0 {
-			t.Errorf("all have ended, and %d addresses and %d slots remain", len(s.all), len(s.slots))
+		for _, from := range []string{"192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.2"} {
+			go enter(t.Context(), from)
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		order = nil
+		for i := range free {
+			free[i]()
+			synctest.Wait()
+		}
+		if want := []string{"192.0.2.2", "192.0.2.2", "192.0.2.1", "192.0.2.1"}; !slices.Equal(order, want) {
+			t.Errorf("turns of %v instead of %v", order, want)
+		}
+		time.Sleep(2 * passFor)
+		synctest.Wait()
+		if len(s.running) != 0 || len(s.queue) != 0 || s.free != 4 {
+			t.Errorf("all have ended, and remain: %+v", s)
 		}
 	})
 }
