@@ -3,6 +3,8 @@ package catalog
 import (
 	"strings"
 	"time"
+
+	"fettle.dev/fettle/internal/duration"
 )
 
 // Policy is how runs of a target behave, as the repository wants it. Each field
@@ -32,7 +34,7 @@ const (
 // ConfirmTime parses a ConfirmWithin; ok is false if text is not a duration from
 // MinConfirm to MaxConfirm.
 func ConfirmTime(text string) (d time.Duration, ok bool) {
-	d, err := time.ParseDuration(text)
+	d, err := duration.Parse(text)
 	return d, err == nil && d >= MinConfirm && d <= MaxConfirm
 }
 

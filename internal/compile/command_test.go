@@ -127,7 +127,7 @@ func TestBadCommands(t *testing.T) {
 		part("command = [\"x\", fact.hostname]"):                                            "Not known in a command",
 		part("command = [\"x\", param.y]"):                                                  `There is no parameter "y" in command c`,
 		part("command = [\"x\"]@batch = \"many\""):                                          "Bad amount",
-		part("command = [\"x\"]@timeout = \"long\""):                                        "Bad time",
+		part("command = [\"x\"]@timeout = \"long\""):                                        "Invalid duration",
 		part("command = [\"x\"]@changes = \"no\""):                                          "True or false expected",
 		part("command = []"):                                                                "A command is a list of words",
 		part("command = [\"x\"]@targets = []"):                                              "targets is a list of texts",

@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/duration"
 )
 
 // Command is an operation that a user starts in the repository. It consists of parts, run one after
@@ -321,9 +322,12 @@ func (ev *evaluator) partCommand(s *scope, x *part, out *Part) {
 	out.Dir, out.User = ev.plain(s, x.attrs["cwd"]), ev.plain(s, x.attrs["user"])
 	out.Looks = !ev.changes(s, x)
 	if t := x.attrs["timeout"]; t != nil {
-		d, err := time.ParseDuration(ev.plain(s, t))
-		if err != nil || d <= 0 {
-			ev.errorf(rangeOf(t.Expr.Range()), "Bad time", `timeout is a time such as "30s" or "5m".`)
+		d, err := duration.Parse(ev.plain(s, t))
+		switch {
+		case err != nil:
+			ev.errorf(rangeOf(t.Expr.Range()), "Invalid duration", "The attribute timeout: %s.", err)
+		case d <= 0:
+			ev.errorf(rangeOf(t.Expr.Range()), "Invalid duration", "The attribute timeout must be longer than 0s.")
 		}
 		out.Timeout = d
 	}

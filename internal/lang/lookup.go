@@ -18,6 +18,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/duration"
 )
 
 // Lookup is a declared query to a source outside of the repository. Its answer is stored in a
@@ -199,10 +200,12 @@ func (ps *parser) duration(a *hclsyntax.Attribute) time.Duration {
 		return 0
 	}
 	text := ps.text(a.Expr, a.Name)
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		ps.errorf(rangeOf(a.Expr.Range()), "Bad time", "%s is a time such as \"30s\" or \"24h\".", a.Name)
-		return 0
+	d, err := duration.Parse(text)
+	switch {
+	case err != nil:
+		ps.errorf(rangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s: %s.", a.Name, err)
+	case d <= 0:
+		ps.errorf(rangeOf(a.Expr.Range()), "Invalid duration", "The attribute %s must be longer than 0s.", a.Name)
 	}
 	return d
 }

@@ -12,7 +12,7 @@ const (
 	Mode
 	// Int is a decimal number.
 	Int
-	// Seconds is a Go duration such as 30s.
+	// Seconds is a duration such as 30s; see package duration.
 	Seconds
 	// AbsPath is a clean absolute path.
 	AbsPath

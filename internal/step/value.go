@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/duration"
 )
 
 // canonical returns the canonical form of a value. If the value is not of its type, why is a full
@@ -147,30 +147,11 @@ func canonicalInt(v string) (string, string) {
 }
 
 func canonicalSeconds(v string) (string, string) {
-	d, err := time.ParseDuration(v)
-	switch {
-	case err != nil:
-		hint := ""
-		if _, whole := strconv.ParseUint(v, 10, 31); whole == nil && v != "0" {
-			hint = fmt.Sprintf(" Did you mean %q?", v+"s")
-		}
-		return v, fmt.Sprintf("%q is not a duration. Write a number with its unit, such as 30s, 5m or 1h30m.%s", clip(v), hint)
-	case d < 0:
-		return v, fmt.Sprintf("%q is less than nothing. Write a duration such as 30s.", clip(v))
+	d, err := duration.Parse(v)
+	if err != nil {
+		return v, err.Error() + "."
 	}
-	return shortDuration(d), ""
-}
-
-// shortDuration is Duration.String without the parts that are zero: 5m, not 5m0s.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-len("0s")]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-len("0m")]
-	}
-	return s
+	return duration.Text(d), ""
 }
 
 const maxPath = 4095 // bytes

@@ -23,6 +23,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/step"
 )
@@ -81,9 +82,9 @@ func checkCommand(v cty.Value) error {
 }
 
 func checkTimeout(v cty.Value) error {
-	d, err := time.ParseDuration(v.AsString())
+	d, err := duration.Parse(v.AsString())
 	if err != nil || d < time.Second || d > time.Hour {
-		return fmt.Errorf("%q is no time limit: write one from 1s to 1h", v.AsString())
+		return fmt.Errorf("%q is not a time limit: write a duration from 1s to 1h", v.AsString())
 	}
 	return nil
 }

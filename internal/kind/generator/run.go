@@ -16,6 +16,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -45,7 +46,7 @@ type Run struct {
 // RunOf is the run that a state stands for.
 func RunOf(s kind.State) (Run, diag.List) {
 	r := Run{ID: s.ID, Name: s.Str("name"), Folder: s.Files.Source("."), Command: s.Strings("command"), Output: s.Str("output"), Files: map[string]string{}, Range: s.Range}
-	r.Timeout, _ = time.ParseDuration(s.Str("timeout")) // was checked
+	r.Timeout, _ = duration.Parse(s.Str("timeout")) // was checked
 	if v := s.Attrs["input"]; s.Given("input") {
 		if v.ContainsMarked() {
 			return r, s.Errorf("input", "Secret for a generator", "What a generator prints stands in the repository for all to read, so no secret can be handed to it. Leave the secret to the states that need it.")
