@@ -148,6 +148,18 @@ func (h *Hub) isMember(name string) bool {
 	}
 }
 
+// mayConnect tells whether a hub that is not revoked may connect to this one. A hub that starts has
+// not read the list of hubs yet: it may have been restored from a snapshot that is older than all
+// other hubs. It needs a connection to read the list, and the other end knows the list.
+func (h *Hub) mayConnect(name string) bool {
+	select {
+	case <-h.settled:
+		return h.isMember(name)
+	default:
+		return true
+	}
+}
+
 // cluster is how this hub is one of several, nil for one alone.
 func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 	if h.circle == nil || h.isForeign() {
@@ -157,7 +169,7 @@ func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 		Name: h.set.Fleet, Listen: h.set.cluster(), TLS: trust.HubTLS(h.keys.TLS, h.now), Files: h.conf.Files, Peers: []string{h.set.Name},
 		Identify: func(s *tls.ConnectionState) error {
 			p, err := trust.PeerOf(s, h.now(), pki.HubKind)
-			if err == nil && !h.isMember(p.Name.ID) {
+			if err == nil && !h.mayConnect(p.Name.ID) {
 				err = fmt.Errorf("cannot believe %s: it is no hub of this fleet any more", p.Name)
 			}
 			return err
