@@ -187,7 +187,7 @@ func (c *run) jobEnded(ctx context.Context, j job) error {
 			if t.Is == document.RequestInterrupted || t.Is == document.RequestDone && ran {
 				continue
 			}
-			return fmt.Errorf("%s at %s on %s is %s (%s), ran: %v", j.mark, h.named, t.Name, t.Is, t.Error, ran)
+			return fmt.Errorf("%s at %s on %s is %s (%s), ran: %v; %s", j.mark, h.named, t.Name, t.Is, t.Error, ran, c.jobEverywhere(ctx, j, c.agents[i]))
 		}
 	}
 	return nil

@@ -2,9 +2,11 @@ package chaos
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,6 +89,32 @@ func (w *world) agentReports() string {
 		}
 		fmt.Fprintf(&out, " (%v)\n", err)
 	}
+	return out.String()
+}
+
+// jobEverywhere is what each hub reports of a job on an agent, and what the agent stores of it.
+func (c *run) jobEverywhere(ctx context.Context, j job, a *agent) string {
+	var out strings.Builder
+	for _, h := range c.hubs {
+		r, err := h.ask.Request(ctx, j.id)
+		for _, t := range r.Targets {
+			if t.Name == a.name {
+				fmt.Fprintf(&out, "%s: %s, ", h.named, t.Is)
+			}
+		}
+		if err != nil {
+			fmt.Fprintf(&out, "%s: %v, ", h.named, err)
+		}
+	}
+	text, err := os.ReadFile(a.file("var/lib/fettle/agent/state.json"))
+	var kept struct {
+		Taken json.RawMessage `json:"taken"`
+		Done  []string        `json:"done"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	fmt.Fprintf(&out, "%s knows it: %v, stores %s (%v)", a.name, slices.Contains(kept.Done, j.id), kept.Taken, err)
 	return out.String()
 }
 
