@@ -72,6 +72,18 @@ func (w *world) sleeps() {
 	}
 }
 
+// restless lets the machine be woken when it asks to, and faults if it is woken again and again without doing anything.
+func (w *world) restless() {
+	for range 5 {
+		before := len(w.did)
+		w.elapse(w.wake)
+		if len(w.did) > before+1 || w.wake >= time.Second {
+			return
+		}
+	}
+	w.fault("it is woken every %s and does nothing", w.wake)
+}
+
 // did tells whether the machine did something of a type since it was asked last.
 func did[T machine.Action](w *world) bool {
 	found := slices.ContainsFunc(w.did, func(a machine.Action) bool { _, ok := a.(T); return ok })

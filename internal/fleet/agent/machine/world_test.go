@@ -329,18 +329,6 @@ func (w *world) elapse(d time.Duration) {
 	w.step(machine.Tick{})
 }
 
-// restless lets the machine be woken when it asks to, and faults if it is woken again and again without doing anything.
-func (w *world) restless() {
-	for range 5 {
-		before := len(w.did)
-		w.elapse(w.wake)
-		if len(w.did) > before+1 || w.wake >= time.Second {
-			return
-		}
-	}
-	w.fault("it is woken every %s and does nothing", w.wake)
-}
-
 // heal lets everything that is begun go well, until nothing is left to do for some time.
 func (w *world) heal(rounds int) {
 	w.budget, w.healing = -1, true

@@ -3,9 +3,11 @@ package api
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -22,8 +24,8 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 		"a reason":        {route.In, "application/json", `{"reason":"x"}`, 0, `{"reason":"x"}`},
 		"with a charset":  {route.In, "application/json; charset=utf-8", `{"reason":"x"}`, 0, `{"reason":"x"}`},
 		"nothing":         {route.In, "application/json", `{}`, 0, ""},
-		"the longest":     {route.In, "application/json", `{}` + strings.Repeat(" ", MaxBody-2), 0, ""},
-		"too long":        {route.In, "application/json", `{}` + strings.Repeat(" ", MaxBody-1), 413, ""},
+		"the longest":     {route.In, "application/json", `{}` + strings.Repeat(" ", 24<<10-2), 0, ""},
+		"too long":        {route.In, "application/json", `{}` + strings.Repeat(" ", 24<<10-1), 413, ""},
 		"of another kind": {route.In, "text/plain", `{}`, 415, ""},
 		"of no kind":      {route.In, "", `{}`, 415, ""},
 		"of a wrong kind": {route.In, "application/json; x", `{}`, 415, ""},
@@ -44,6 +46,44 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 		}
 		if err == nil && c.in != nil && call.asked() != c.asked {
 			t.Errorf("%s: the audit log has %q", what, call.asked())
+		}
+	}
+}
+
+// TestSegmentsOfPaths: each path has one spelling, and none of its parts leads elsewhere.
+func TestSegmentsOfPaths(t *testing.T) {
+	for path, want := range map[string]string{
+		"/v1/x": "v1|x", "/v1/a%2Fb": "v1|a/b", "/v1/a%20b": "v1|a b", "/": "", "": "", "v1": "", "/v1/": "", "/v1//x": "", "/v1/.": "", "/v1/..": "", "/../v1": "", "/v1/%2e%2e": "", "/v1/%2E": "",
+		"/v1/%5C": "", "/v1/a%5Cb": "", "/v1/%00": "", "/v1/%0A": "", "/v1/%7F": "", "/v1/%FF": "", "/v1/%61": "", "/v1/a%2fb": "", "/v1/...": "v1|...", "/v1/a..b": "v1|a..b",
+	} {
+		u := &url.URL{RawPath: path}
+		if plain, err := url.PathUnescape(path); err == nil {
+			u.Path = plain
+		}
+		parts, err := segments(u)
+		if got := strings.Join(parts, "|"); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", path, got, err)
+		}
+	}
+}
+
+// TestSignaturesOfJobs: only a command has a signature, which is bounded.
+func TestSignaturesOfJobs(t *testing.T) {
+	run := &fleet.Command{Argv: []string{"true"}}
+	for what, c := range map[string]struct {
+		do   document.DoRequest
+		good bool
+	}{
+		"a command":              {document.DoRequest{What: fleet.DoRun, Run: run}, true},
+		"a signed command":       {document.DoRequest{What: fleet.DoRun, Run: run, Signed: "x"}, true},
+		"the longest signature":  {document.DoRequest{What: fleet.DoRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob)}, true},
+		"too long a signature":   {document.DoRequest{What: fleet.DoRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob+1)}, false},
+		"a signature of nothing": {document.DoRequest{What: fleet.DoApply, Signed: "x"}, false},
+		"an application":         {document.DoRequest{What: fleet.DoApply}, true},
+	} {
+		c.do.Select = []string{"*"}
+		if err := checkDo(c.do); (err == nil) != c.good {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

@@ -148,6 +148,9 @@ func TestAnswersOfABareHub(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
+	if w, _ := recorded(t, nil, "GET", "/v1/check", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"checks":[]`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 	var policy document.AskPolicy
 	w, _ = recorded(t, nil, "GET", "/v1/asks/policy", "")
 	if err := json.Unmarshal(w.Body.Bytes(), &policy); err != nil || len(policy.Answers) != 2 || policy.Answers["freeze"] == "" || policy.Answers["suspect"] == "" {

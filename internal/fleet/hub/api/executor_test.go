@@ -91,7 +91,7 @@ func TestExecutor(t *testing.T) {
 	if answer := upgrade(t, server, "/v1/targets/web1/work", "operate"); answer.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a target that is away: %s", answer.Status)
 	}
-	if w := ask(hub.Handler(), "POST", "/v1/targets/web1/work", "operate", "{}"); w.Code != http.StatusUpgradeRequired {
+	if w := ask(hub.Handler(), "POST", "/v1/targets/web1/work", "operate", "{}"); w.Code != http.StatusUpgradeRequired || w.Header().Get("Upgrade") != document.ExecutorProtocol {
 		t.Errorf("without an upgrade: %d", w.Code)
 	}
 	began := "POST /v1/targets/{target}/work web1 " + access.Begun

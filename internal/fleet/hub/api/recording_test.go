@@ -32,6 +32,8 @@ func (r recording) note(by access.Who, what string, args ...any) error {
 
 func (r recording) Health(context.Context) document.Health { return r.health }
 
+func (r recording) Check(context.Context) document.HubCheck { return document.HubCheck{} }
+
 func (r recording) FrozenAll(context.Context) (*document.FleetFreeze, error) { return r.frozen, nil }
 
 func (r recording) Targets(ctx context.Context, q view.TargetQuery) (document.TargetPage, error) {
