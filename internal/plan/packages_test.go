@@ -172,6 +172,11 @@ func TestOfferedPackages(t *testing.T) {
 	one.Along, one.Download = []string{"a"}, 999
 	fails := offer(host.PackageOffer{Version: "2"})
 	fails.Failure = "broken"
+	sized := func(n int64) host.PackageOffers {
+		o := offer(host.PackageOffer{Version: "2"})
+		o.Download = n
+		return o
+	}
 	bare := offer(host.PackageOffer{Unknown: "no such package"})
 	bare.NoLists = true
 	for what, c := range map[string]struct {
@@ -184,6 +189,9 @@ func TestOfferedPackages(t *testing.T) {
 		"with others":    {nil, large, "version 2; with it come 2 dependencies, to download: 2.5 MB", false},
 		"with one":       {nil, one, "version 2; with it comes 1 dependency, to download: 999 B", false},
 		"failing":        {nil, fails, "version 2; apt cannot install it now: broken", false},
+		"large":          {nil, sized(2_500_000_000), "version 2; to download: 2.5 GB", false},
+		"huge":           {nil, sized(2_500_000_000_000), "version 2; to download: 2500.0 GB", false},
+		"small":          {nil, sized(1000), "version 2; to download: 1.0 kB", false},
 		"unknown":        {nil, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
 		"without lists":  {nil, bare, "the version is known after apply: apt has no package lists on this host; without a step that fetches them, run apt-get update there first", false},
 		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: file:/etc/apt/sources.list.d/x.list may change what apt offers", false},
