@@ -2,12 +2,10 @@ package plan_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
@@ -116,110 +114,5 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 		if c.refused && (problems[0].Range.Start.Line != 7 || problems[0].Line == "") {
 			t.Errorf("%s: %+v", what, problems[0])
 		}
-	}
-}
-
-// TestHolds: a package that an administrator holds is not changed. What leaves the list stays, a rollback may skip it, and
-// everything else is refused with the command that releases it. A step that says what becomes of the hold may change it.
-func TestHolds(t *testing.T) {
-	held := func(step, applied string, to image.Package) plan.Change {
-		from := installed("1")
-		from.Held = true
-		return moves("nginx", plan.Update, step, applied, from, to)
-	}
-	for what, c := range map[string]struct {
-		change plan.Change
-		op     journal.Operation
-		skip   bool
-		action plan.Action
-		says   string
-	}{
-		"free":              {moves("nginx", plan.Update, "PKG nginx", "", installed("1"), installed("2")), journal.OpApply, false, plan.Update, ""},
-		"the same version":  {held("PKG nginx", "", installed("1")), journal.OpApply, false, plan.Update, ""},
-		"leaves the list":   {held("", "PKG nginx", image.Package{}), journal.OpApply, false, plan.Blocked, "an administrator holds it at 1, so it stays"},
-		"another version":   {held("PKG nginx version=2", "PKG nginx", installed("2")), journal.OpApply, false, plan.Update, "Release it with apt-mark unhold nginx, or put held = false into its state."},
-		"a purge":           {held("PKG nginx ensure=purged", "PKG nginx", image.Package{Purged: true}), journal.OpApply, false, plan.Update, "Release it with apt-mark unhold nginx."},
-		"its step says so":  {held("PKG nginx version=2 held=false", "", installed("2")), journal.OpApply, false, plan.Update, ""},
-		"the old one said":  {held("", "PKG nginx held=true", image.Package{}), journal.OpApply, false, plan.Update, ""},
-		"a rollback":        {held("", "PKG nginx", image.Package{}), journal.OpRollback, false, plan.Update, "This package is held"},
-		"skipped, rollback": {held("", "PKG nginx", image.Package{}), journal.OpRollback, true, plan.Blocked, "release it with apt-mark unhold nginx"},
-	} {
-		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
-		problems := p.Holds(c.skip)
-		got := p.Changes[0]
-		if said := got.Why + fmt.Sprint(problems.Err()); got.Action != c.action || !strings.Contains(said, c.says) || (len(problems) > 0) != (c.action == plan.Update && c.says != "") {
-			t.Errorf("%s: %s %s, %v", what, got.Action, got.Why, problems.Err())
-		}
-		if kept := what == "leaves the list"; got.Held != kept || got.Stuck() != (got.Action == plan.Blocked && !kept) {
-			t.Errorf("%s: held %t, stuck %t", what, got.Held, got.Stuck())
-		}
-	}
-}
-
-// TestOfferedPackages: the version, the dependencies and the size of what comes; unknown packages are refused, unless an
-// earlier step may change what apt offers.
-func TestOfferedPackages(t *testing.T) {
-	source := plan.Change{Action: plan.Create, Addr: "file:/etc/apt/sources.list.d/x.list", Step: "COPY"}
-	update := plan.Change{Action: plan.Run, Addr: "exec:lists", Step: "EXEC lists /usr/bin/apt-get update"}
-	seen := source
-	seen.Action = plan.Adopt
-	offer := func(o host.PackageOffer) host.PackageOffers {
-		return host.PackageOffers{By: map[string]host.PackageOffer{"nginx": o}}
-	}
-	large := offer(host.PackageOffer{Version: "2"})
-	large.Along, large.Download = []string{"a", "b"}, 2_500_000
-	one := offer(host.PackageOffer{Version: "2"})
-	one.Along, one.Download = []string{"a"}, 999
-	fails := offer(host.PackageOffer{Version: "2"})
-	fails.Failure = "broken"
-	sized := func(n int64) host.PackageOffers {
-		o := offer(host.PackageOffer{Version: "2"})
-		o.Download = n
-		return o
-	}
-	bare := offer(host.PackageOffer{Unknown: "no such package"})
-	bare.NoLists = true
-	for what, c := range map[string]struct {
-		before  []plan.Change
-		offers  host.PackageOffers
-		note    string
-		refused bool
-	}{
-		"known":          {nil, offer(host.PackageOffer{Version: "2"}), "version 2", false},
-		"with others":    {nil, large, "version 2; with it come 2 dependencies, to download: 2.5 MB", false},
-		"with one":       {nil, one, "version 2; with it comes 1 dependency, to download: 999 B", false},
-		"failing":        {nil, fails, "version 2; apt cannot install it now: broken", false},
-		"large":          {nil, sized(2_500_000_000), "version 2; to download: 2.5 GB", false},
-		"huge":           {nil, sized(2_500_000_000_000), "version 2; to download: 2500.0 GB", false},
-		"small":          {nil, sized(1000), "version 2; to download: 1.0 kB", false},
-		"unknown":        {nil, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
-		"without lists":  {nil, bare, "the version is known after apply: apt has no package lists on this host; without a step that fetches them, run apt-get update there first", false},
-		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: file:/etc/apt/sources.list.d/x.list may change what apt offers", false},
-		"after update":   {[]plan.Change{update}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: exec:lists may change what apt offers", false},
-		"as it was":      {[]plan.Change{seen}, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
-		"not asked":      {nil, host.PackageOffers{}, "", false},
-	} {
-		p := &plan.Plan{Operation: journal.OpApply, Changes: append(slices.Clone(c.before), arriving())}
-		problems := p.Offered(c.offers)
-		if got := p.Changes[len(c.before)].Note; got != c.note || (len(problems) > 0) != c.refused {
-			t.Errorf("%s: %q, %v", what, got, problems.Err())
-		}
-	}
-	p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{leaving(), arriving(), source, arriving()}}
-	if got := p.Coming(); !slices.Equal(got, []int{1}) {
-		t.Errorf("changes %v need apt", got)
-	}
-	p.Operation = journal.OpRollback
-	if got := p.Coming(); got != nil {
-		t.Errorf("in a rollback changes %v need apt", got)
-	}
-	p.Changes = append(p.Changes, purged())
-	if got := p.Going(); !slices.Equal(got, []string{"nginx", "nginx"}) || len(p.Purges()) != 0 {
-		t.Errorf("%q go, %v", got, p.Purges())
-	}
-	p.Changes[4].Irreversible = "the purge deletes data"
-	p.Changes[0].Irreversible = "no .deb"
-	if got := p.Purges(); len(got) != 1 || !got[0].To.Package.Purged {
-		t.Errorf("%v", got)
 	}
 }
