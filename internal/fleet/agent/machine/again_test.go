@@ -90,11 +90,11 @@ func TestOneFailureIsReportedOnce(t *testing.T) {
 			w.elapse(w.wake)
 		}
 		w.did = nil
-		w.endRun(machine.Outcome{Result: machine.Failed, Run: run, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: text}, "modules/b": {Left: 1}}})
+		w.endRun(machine.Outcome{Result: machine.Failed, Run: run, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: text}, "modules/b": {Left: 1, Drift: 2}}})
 	}
 	fails(1, "boom")
 	want(t, "the first", w.kinds(), "failed")
-	if k := w.durable(); k.Trouble != "" || k.Modules["modules/b"].Waits != "the run did not come so far" || k.Modules["modules/b"].State != fleet.ModulePending {
+	if k := w.durable(); k.Try.Open || k.Try.N != 1 || k.Trouble != "" || k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].Waits != "the run did not come so far" || k.Modules["modules/b"].State != fleet.ModulePending {
 		t.Errorf("%q, %+v", k.Trouble, k.Modules)
 	}
 	fails(2, "boom")
@@ -131,4 +131,34 @@ func TestEmptyAssignment(t *testing.T) {
 	if k := w.durable(); k.Good == nil || k.Trouble != "no" || k.Proved != nil {
 		t.Errorf("%+v", k)
 	}
+}
+
+// TestFailureOfASupersededRun: what fails for an older assignment does not delay the newer one.
+func TestFailureOfASupersededRun(t *testing.T) {
+	for _, result := range []machine.Result{machine.Failed, machine.RolledBack, machine.CheckFailed, machine.Broken} {
+		w := newWorld()
+		w.offer(assignment(1, "modules/a=1"))
+		w.offer(assignment(2, "modules/a=2"))
+		w.endRun(machine.Outcome{Result: result, Run: 1, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+		if w.run == nil || w.run.Want.Generation != 2 {
+			t.Errorf("%s: %s", result, inRun(w))
+		}
+	}
+}
+
+// TestAssignmentsThatComeAgain: the same assignment is no news, and an older one is refused.
+func TestAssignmentsThatComeAgain(t *testing.T) {
+	w := newWorld()
+	w.offer(assignment(2, "modules/a=1"))
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
+	w.did = nil
+	w.offer(assignment(2, "modules/a=1"))
+	if w.run != nil || w.fetch != nil || w.kinds() != "" {
+		t.Errorf("the same: %s, %q", inRun(w), w.kinds())
+	}
+	w.offer(assignment(1, "modules/a=0"))
+	if k := w.durable(); w.run != nil || k.Accepted.Generation != 2 {
+		t.Errorf("an older one: %s, %d", inRun(w), k.Accepted.Generation)
+	}
+	want(t, "the states", w.states(), "a ready")
 }

@@ -23,6 +23,22 @@ func (w *world) checkKept(e machine.Event) {
 	}
 }
 
+// checkOrder: a step writes to the disk first, then reports, and only then begins anything.
+func (w *world) checkOrder(actions []machine.Action) {
+	rank := func(a machine.Action) int {
+		switch a.(type) {
+		case machine.Persist:
+			return 0
+		case machine.Append:
+			return 1
+		}
+		return 2
+	}
+	if !slices.IsSortedFunc(actions, func(a, b machine.Action) int { return rank(a) - rank(b) }) {
+		w.fault("after %T the order is %T", w.event, actions)
+	}
+}
+
 // failedRun returns true for the end of a run that failed: its end is always written.
 func failedRun(e machine.Event) bool {
 	r, ok := e.(machine.Ran)

@@ -62,6 +62,9 @@ func TestDriftIsReportedOnce(t *testing.T) {
 			t.Errorf("look %d: %q, want %q", i, got, c.kinds)
 		}
 		want(t, "the states", w.states(), c.state)
+		if got := w.m.Status().Drift; got != c.drift {
+			t.Errorf("look %d: the status counts %d", i, got)
+		}
 	}
 	w.step(machine.Touched{})
 	w.did = nil
@@ -69,6 +72,11 @@ func TestDriftIsReportedOnce(t *testing.T) {
 	want(t, "no drift", w.kinds(), "")
 	w.step(machine.Drifted{Modules: map[string]int{"modules/a": 1, "modules/b": 2}, Text: "file:/x"})
 	want(t, "drift", w.kinds(), "drifted")
+	for _, a := range w.did {
+		if r, ok := a.(machine.Append); ok && (r.Report.Event.Module != "modules/a" || r.Report.Event.Changes != 3 || r.Report.Event.Text != "file:/x") {
+			t.Errorf("%+v", r.Report.Event)
+		}
+	}
 }
 
 // TestValuesOfOthersAreWaitedFor: a module that waits for a value of another target is blocked, which is reported once; a

@@ -137,6 +137,7 @@ func (w *world) step(e machine.Event) {
 	w.steps++
 	w.event = e
 	actions := w.m.Step(e, w.now)
+	w.checkOrder(actions)
 	for _, a := range actions {
 		if w.budget == 0 {
 			w.start()
