@@ -17,12 +17,14 @@ import (
 type attackers struct {
 	hub   *hub
 	from  func() net.IP
+	token string          // valid in form, and withdrawn
 	count [2]atomic.Int64 // connections that were opened, and that were not
 }
 
-// one is the address of a single attacker, and many are those of a network.
+// one is the address of a single attacker. many are 64 addresses: fewer than the places for
+// strangers, so that a new client always displaces an attacker.
 func one() net.IP  { return net.IPv4(127, 0, 0, 2) }
-func many() net.IP { return net.IPv4(127, byte(1+rand.N(200)), byte(rand.N(250)), byte(1+rand.N(250))) }
+func many() net.IP { return net.IPv4(127, 1, byte(1+rand.N(8)), byte(1+rand.N(8))) }
 
 // dial opens a connection from one of the addresses of the attackers, which ends with ctx.
 func (a *attackers) dial(ctx context.Context, to string) (net.Conn, error) {
@@ -159,21 +161,21 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// guess tries an invalid token of an enrolment.
+// guess tries to enrol with a token that is not valid.
 func guess(ctx context.Context, a *attackers) error {
 	c, err := a.secure(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	body := fmt.Sprintf(`{"format":"fettle.enrolment/1","token":"aaaaaaaa","secret":"%032d","request":"","name":"web1"}`, rand.N(1<<30))
+	body := fmt.Sprintf(`{"format":"fettle.enrolment/1","token":%q,"request":"","name":"web1"}`, a.token)
 	if _, err := fmt.Fprintf(c, "POST /v1/enrol HTTP/1.1\r\nHost: hub\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		return err
 	}
 	return hold(c)
 }
 
-// attacks are all attacks, with how many connections of each an attacker has at a time.
+// attacks are all attacks.
 func attacks() map[string]attack {
 	api, bus := func(h *hub) string { return h.api }, func(h *hub) string { return h.bus }
 	all := map[string]attack{"idle at the API": idle(api), "idle at the bus": idle(bus), "half at the API": half(api), "half at the bus": half(bus),

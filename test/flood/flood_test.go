@@ -55,9 +55,13 @@ func TestFlood(t *testing.T) {
 	h.start()
 	ann := h.user("ann")
 	kept := h.enrol("web0")
+	old := h.token()
+	if _, err := h.root.RevokeToken(t.Context(), old.Token.ID); err != nil {
+		t.Fatal(err)
+	}
 	for name, from := range map[string]func() net.IP{"one": one, "many": many} {
 		ctx, end := context.WithCancel(t.Context())
-		a := &attackers{hub: h, from: from}
+		a := &attackers{hub: h, from: from, token: old.Secret}
 		wait := a.begin(ctx, map[string]int{"idle at the API": 1000, "idle at the bus": 1000, "half at the API": 100, "half at the bus": 100, "unused": 50, "slow": 50, "guess": 8})
 		h.await(name+": the flood", func() error {
 			if h.files() < 300 && a.count[0].Load() < 3000 {
