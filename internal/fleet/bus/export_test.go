@@ -13,14 +13,23 @@ import (
 
 // LeaderOf is the hub that leads a log of a cluster.
 func (s *Server) LeaderOf(ctx context.Context, log string) (string, error) {
-	stream, err := s.js.Stream(ctx, "LOG_"+log)
+	return s.leaderOf(ctx, "LOG_"+log)
+}
+
+// LeaderOfBucket is the hub that leads a bucket of a cluster.
+func (s *Server) LeaderOfBucket(ctx context.Context, bucket string) (string, error) {
+	return s.leaderOf(ctx, "KV_"+bucket)
+}
+
+func (s *Server) leaderOf(ctx context.Context, name string) (string, error) {
+	stream, err := s.js.Stream(ctx, name)
 	if err != nil {
 		return "", err
 	}
 	if c := stream.CachedInfo().Cluster; c != nil && c.Leader != "" {
 		return c.Leader, nil
 	}
-	return "", fmt.Errorf("nobody leads the log %s", log)
+	return "", fmt.Errorf("no hub leads %s", name)
 }
 
 // StepDown lets another hub lead a log, if this one does.

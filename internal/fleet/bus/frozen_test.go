@@ -44,14 +44,19 @@ func newFreezer(t *testing.T, to string) *freezer {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		f.mu.Lock()
-		for _, c := range f.open {
-			_ = c.Close()
-		}
-		f.mu.Unlock()
+		f.cut()
 		all.Wait()
 	})
 	return f
+}
+
+// cut ends all connections.
+func (f *freezer) cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.open {
+		_ = c.Close()
+	}
 }
 
 func (f *freezer) hold(c net.Conn) {
