@@ -19,6 +19,7 @@ var recipes = []struct {
 	{"backup", "db1", []string{"systemctl start backup.service && test -d /var/backups/restic/snapshots"}},
 	{"environments", "app2", []string{`grep -q '"workers":16' /etc/app/app.json`, `grep -q '"features":\["search"\]' /etc/app/app.json`}},
 	{"firewall", "web1", []string{"nft list ruleset | grep -q 'tcp dport 443 accept'"}},
+	{"loops", "web1", []string{"test \"$(cat /etc/site-quotas)\" = 'shop 20G'", "test \"$(stat -c %U /srv/sites/shop)\" = ann", "id kim"}},
 	{"monitoring", "web1", []string{"curl -sf http://127.0.0.1:9100/metrics | grep -q node_systemd"}},
 	{"nginx-tls", "web1", []string{"curl -skf --resolve www.example.org:443:127.0.0.1 https://www.example.org/ | grep -q www.example.org"}},
 	{"release", "app1", []string{"systemctl is-active app.service", "pgrep -u app sleep"}},

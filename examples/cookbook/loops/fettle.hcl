@@ -1,0 +1,3 @@
+data = ["data/sites.yaml"]
+
+target "web1" { modules = ["sites"] }
