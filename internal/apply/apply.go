@@ -28,7 +28,7 @@ import (
 // Event is progress for people: what is being done now. Events come from one
 // goroutine, in order.
 type Event struct {
-	// Kind is one of start, done, failed, skipped, wait, undo, note, check.
+	// Kind is one of start, done, failed, skipped, wait, progress, undo, note, check.
 	Kind   string      `json:"kind"`
 	Index  int         `json:"index"` // of the change, from 0
 	Total  int         `json:"total"`

@@ -145,13 +145,13 @@ func (r *run) besides(moves []*verb.GroupMove, recs []journal.Record) error {
 
 // waiter is what packages may be able to do: wait until nobody works on them.
 type waiter interface {
-	Wait(ctx context.Context, progress func(string)) error
+	Wait(ctx context.Context, progress func(host.Progress)) error
 }
 
 // configurer is what packages may be able to do: configure what is unpacked,
 // and nothing else.
 type configurer interface {
-	Configure(ctx context.Context, progress func(string)) error
+	Configure(ctx context.Context, progress func(host.Progress)) error
 }
 
 // configurePackages configures what an interrupted dpkg left, and notes in

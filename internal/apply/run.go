@@ -87,11 +87,20 @@ func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 	return x, x.arm()
 }
 
+// progress shows a message about the operation that runs now.
+func (r *run) progress(p host.Progress) {
+	kind := "progress"
+	if p.Waits {
+		kind = "wait"
+	}
+	r.Show(Event{Kind: kind, Total: len(r.plan.Changes), Text: p.Text})
+}
+
 func (r *Runner) newRun(ctx context.Context, job Job) *run {
 	x := &run{Runner: r, ctx: ctx, plan: job.Plan, header: job.Header, base: job.Base,
 		fx: make([]effect, len(job.Plan.Changes)), pending: map[addr.Addr]journal.PendingAct{}, goal: map[addr.Addr]journal.Entry{}, swept: map[string]bool{}, told: map[listener]bool{}, faults: map[int]*Failure{}, listeners: map[addr.Addr][]int{}}
 	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
-		Progress: func(text string) { r.Show(Event{Kind: "wait", Total: len(job.Plan.Changes), Text: text}) }, Note: x.note, Output: func(text string) { x.output = &text }, Claimed: x.claimed, Brought: Brought(job.Base.Entries)}
+		Progress: x.progress, Note: x.note, Output: func(text string) { x.output = &text }, Claimed: x.claimed, Brought: Brought(job.Base.Entries)}
 	x.seal(job)
 	x.m = NewMachine(job.Plan, job.List, r.blobSize)
 	for _, e := range job.Goal {

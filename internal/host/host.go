@@ -259,15 +259,22 @@ type PackageOffers struct {
 	Failure string
 }
 
+// Progress is a message about a long operation that still runs.
+type Progress struct {
+	Text string
+	// Waits tells that the operation waits for another process, which Text names.
+	Waits bool
+}
+
 // Packages is apt and dpkg.
 type Packages interface {
 	// Installed reads many packages at once. Names unknown to dpkg are
 	// present in the result with an empty Version.
 	Installed(ctx context.Context, names []string) (map[string]image.Package, error)
 	// Change makes all changes in one apt transaction, without any prompt. It waits for the dpkg
-	// lock and reports this through progress. It returns the additional changes of the transaction:
+	// lock, and reports this and the steps of apt through progress. It returns the additional changes of the transaction:
 	// name to previous version.
-	Change(ctx context.Context, changes []PackageChange, progress func(string)) (also map[string]string, err error)
+	Change(ctx context.Context, changes []PackageChange, progress func(Progress)) (also map[string]string, err error)
 	// Simulate returns the additional changes that Change would make, without making them.
 	Simulate(ctx context.Context, changes []PackageChange) (also map[string]string, err error)
 	// Outlook returns more details of apt's additional changes. Packages in keep count as installed
@@ -281,7 +288,7 @@ type Packages interface {
 	// Audit describes a half-configured system, "" when all is well.
 	Audit(ctx context.Context) (string, error)
 	// Repair finishes what an interrupted dpkg left (dpkg --configure -a).
-	Repair(ctx context.Context, progress func(string)) error
+	Repair(ctx context.Context, progress func(Progress)) error
 	// Remains returns the data that remains, or would remain, after the removal of each of these
 	// packages. Unknown names have an empty result.
 	Remains(ctx context.Context, names []string) (map[string]image.Remains, error)

@@ -29,8 +29,8 @@ type Env struct {
 	Store   capture.Objects
 	Digests capture.Digests // may be nil
 	Names   Names
-	// Progress reports to the user what the verb waits for; never nil.
-	Progress func(string)
+	// Progress reports to the user what the verb does or waits for; never nil.
+	Progress func(host.Progress)
 	// Note reports unmanaged files that a step found or left to the user, now and in the report;
 	// never nil.
 	Note func(string)

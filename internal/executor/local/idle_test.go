@@ -77,7 +77,7 @@ func (w *world) meddle(d dice) string {
 	case 7:
 		pk, err := w.h.Packages()
 		w.must(err)
-		_, err = pk.Change(context.Background(), []host.PackageChange{{Name: "p1", Version: []string{"", "1", "2"}[d.n("version", 3)]}}, func(string) {})
+		_, err = pk.Change(context.Background(), []host.PackageChange{{Name: "p1", Version: []string{"", "1", "2"}[d.n("version", 3)]}}, func(host.Progress) {})
 		w.must(err)
 		return "package"
 	}

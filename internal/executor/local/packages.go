@@ -102,7 +102,7 @@ func packageMoves(p *plan.Plan) []*verb.GroupMove {
 // A package that other packages need is omitted, and then also its own dependencies. This
 // repeats until apt would remove no further package.
 func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, wants map[string]bool, a *plan.PackageAnswers) {
-	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought, Progress: func(string) {}, Note: func(string) {}}
+	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought, Progress: func(host.Progress) {}, Note: func(string) {}}
 	a.Needed, a.Along = map[string][]string{}, map[string]plan.Along{}
 	var going, coming []*verb.GroupMove
 	for _, m := range moves {

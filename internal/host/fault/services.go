@@ -88,11 +88,11 @@ func (p packages) Audit(ctx context.Context) (string, error) {
 	return read(p.h, func() (string, error) { return p.Packages.Audit(ctx) })
 }
 
-func (p packages) Change(ctx context.Context, changes []host.PackageChange, progress func(string)) (map[string]string, error) {
+func (p packages) Change(ctx context.Context, changes []host.PackageChange, progress func(host.Progress)) (map[string]string, error) {
 	return write(p.plan, host.OpRun, "apt-get", func() (map[string]string, error) { return p.Packages.Change(ctx, changes, progress) })
 }
 
-func (p packages) Repair(ctx context.Context, progress func(string)) error {
+func (p packages) Repair(ctx context.Context, progress func(host.Progress)) error {
 	return p.plan.act(host.OpRun, "dpkg", func() error { return p.Packages.Repair(ctx, progress) })
 }
 

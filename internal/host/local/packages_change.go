@@ -43,9 +43,9 @@ func aptOptions() []string {
 
 // Change implements host.Packages. It does not install recommended packages. After a failure, also
 // has the changes until then.
-func (p *packages) Change(ctx context.Context, changes []host.PackageChange, progress func(string)) (map[string]string, error) {
+func (p *packages) Change(ctx context.Context, changes []host.PackageChange, progress func(host.Progress)) (map[string]string, error) {
 	if progress == nil {
-		progress = func(string) {}
+		progress = func(host.Progress) {}
 	}
 	if err := checkNames(changes); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange, pro
 		return nil, err
 	}
 	unitFiles := p.unitFiles(changes)
-	err = p.transaction(ctx, before, changes)
+	err = p.transaction(ctx, progress, before, changes)
 	if err != nil { // dpkg may outlive an apt that was killed
 		err = errors.Join(err, p.waitLock(ctx, progress))
 	}
@@ -92,7 +92,7 @@ func firstError(first, second error) error {
 
 // transaction releases holds that the changes own, runs apt once, and purges the remains of removed
 // packages.
-func (p *packages) transaction(ctx context.Context, inv inventory, changes []host.PackageChange) error {
+func (p *packages) transaction(ctx context.Context, progress func(host.Progress), inv inventory, changes []host.PackageChange) error {
 	if held := ownHolds(inv, changes); len(held) > 0 {
 		if err := p.tool(ctx, append([]string{"apt-mark", "unhold"}, held...)); err != nil {
 			return fmt.Errorf("cannot release held packages: %w", err)
@@ -103,11 +103,11 @@ func (p *packages) transaction(ctx context.Context, inv inventory, changes []hos
 	}
 	if words := p.words(inv, changes); len(words) > 0 {
 		argv := append(p.aptGet(inv, changes), words...)
-		if err := p.apt(ctx, inv, argv); err != nil {
+		if err := p.apt(ctx, progress, inv, argv); err != nil {
 			return err
 		}
 	}
-	return p.purge(ctx, inv, changes)
+	return p.purge(ctx, progress, inv, changes)
 }
 
 // aptGet returns the command line without the packages. It never purges removed packages, because
@@ -169,7 +169,7 @@ func status2(i installed) byte {
 }
 
 // purge removes the configuration of packages that the changes purge.
-func (p *packages) purge(ctx context.Context, before inventory, changes []host.PackageChange) error {
+func (p *packages) purge(ctx context.Context, progress func(host.Progress), before inventory, changes []host.PackageChange) error {
 	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent && c.Purge }) {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (p *packages) purge(ctx context.Context, before inventory, changes []host.P
 	if len(names) == 0 {
 		return nil
 	}
-	return p.apt(ctx, before, append([]string{"dpkg", "--purge"}, names...))
+	return p.apt(ctx, progress, before, append([]string{"dpkg", "--purge"}, names...))
 }
 
 // arrived checks the result by dpkg's state, not by apt's output.
@@ -236,8 +236,8 @@ func (p *packages) tool(ctx context.Context, argv []string) error {
 }
 
 // apt runs apt-get or dpkg and makes its failure short.
-func (p *packages) apt(ctx context.Context, inv inventory, argv []string) error {
-	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true})
+func (p *packages) apt(ctx context.Context, progress func(host.Progress), inv inventory, argv []string) error {
+	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true, Watch: aptWatch(progress)})
 	p.notes = append(p.notes, keptConffiles(r.Stderr)...)
 	switch {
 	case err != nil:

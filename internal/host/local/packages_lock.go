@@ -23,7 +23,7 @@ const (
 )
 
 // Wait waits until the package locks are free, and reports their holder through progress.
-func (p *packages) Wait(ctx context.Context, progress func(string)) error {
+func (p *packages) Wait(ctx context.Context, progress func(host.Progress)) error {
 	return p.waitLock(ctx, progress)
 }
 
@@ -34,7 +34,7 @@ func lockFiles() []string {
 
 // waitLock waits until the package locks are free, and reports their holder through progress. It
 // takes no lock. apt takes it, and also waits if another process was first.
-func (p *packages) waitLock(ctx context.Context, progress func(string)) error {
+func (p *packages) waitLock(ctx context.Context, progress func(host.Progress)) error {
 	limit := p.h.lockWait
 	if limit == 0 {
 		limit = lockLimit
@@ -53,11 +53,11 @@ func (h *Host) waitLists(ctx context.Context, c host.Command) error {
 	if limit <= 0 {
 		limit = defaultTimeout
 	}
-	return h.waitFree(ctx, []string{"/var/lib/apt/lists/lock"}, limit, func(string) {})
+	return h.waitFree(ctx, []string{"/var/lib/apt/lists/lock"}, limit, func(host.Progress) {})
 }
 
 // waitFree waits until all locks are free.
-func (h *Host) waitFree(ctx context.Context, files []string, limit time.Duration, progress func(string)) error {
+func (h *Host) waitFree(ctx context.Context, files []string, limit time.Duration, progress func(host.Progress)) error {
 	deadline := time.Now().Add(limit)
 	told := ""
 	for {
@@ -66,7 +66,7 @@ func (h *Host) waitFree(ctx context.Context, files []string, limit time.Duration
 			return err
 		}
 		if who != told {
-			progress("for the package lock, held by " + who)
+			progress(host.Progress{Text: "for the package lock, held by " + who, Waits: true})
 			told = who
 		}
 		if time.Now().After(deadline) {

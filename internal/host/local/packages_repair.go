@@ -79,9 +79,9 @@ func halfDone(inv inventory) []string {
 }
 
 // ready waits for the package locks and reads the inventory.
-func (p *packages) ready(ctx context.Context, progress func(string)) (inventory, error) {
+func (p *packages) ready(ctx context.Context, progress func(host.Progress)) (inventory, error) {
 	if progress == nil {
-		progress = func(string) {}
+		progress = func(host.Progress) {}
 	}
 	if err := p.waitLock(ctx, progress); err != nil {
 		return inventory{}, err
@@ -91,12 +91,12 @@ func (p *packages) ready(ctx context.Context, progress func(string)) (inventory,
 
 // Repair implements host.Packages. It succeeds if Audit then reports nothing, even if single tools
 // failed.
-func (p *packages) Repair(ctx context.Context, progress func(string)) error {
+func (p *packages) Repair(ctx context.Context, progress func(host.Progress)) error {
 	inv, err := p.ready(ctx, progress)
 	if err != nil {
 		return err
 	}
-	failed := p.repair(ctx, inv)
+	failed := p.repair(ctx, progress, inv)
 	if ctx.Err() != nil {
 		return fmt.Errorf("cannot repair the packages: %w", ctx.Err())
 	}
@@ -114,12 +114,12 @@ func (p *packages) Repair(ctx context.Context, progress func(string)) error {
 
 // Configure configures unpacked packages and reads the notes of an interrupted dpkg. It installs
 // and removes no package. Audit reports the remaining problems.
-func (p *packages) Configure(ctx context.Context, progress func(string)) error {
+func (p *packages) Configure(ctx context.Context, progress func(host.Progress)) error {
 	inv, err := p.ready(ctx, progress)
 	if err != nil {
 		return err
 	}
-	return p.apt(ctx, inv, configure())
+	return p.apt(ctx, progress, inv, configure())
 }
 
 func configure() []string {
@@ -128,28 +128,28 @@ func configure() []string {
 
 // repair configures unpacked packages, installs broken packages again, and lets apt complete
 // dependencies. These can be needed to configure packages, so it repeats a failed configuration.
-func (p *packages) repair(ctx context.Context, inv inventory) error {
+func (p *packages) repair(ctx context.Context, progress func(host.Progress), inv inventory) error {
 	if err := p.unfinishedStay(ctx, inv); err != nil {
 		return err
 	}
-	first := p.apt(ctx, inv, configure())
+	first := p.apt(ctx, progress, inv, configure())
 	var again []string
 	if now, err := p.inventory(ctx); err == nil {
 		again = reinstall(now)
 	}
 	if len(again) > 0 {
 		argv := append([]string{"apt-get", "install", "--fix-broken", "--reinstall"}, aptOptions()...)
-		if err := p.apt(ctx, inv, append(argv, again...)); err != nil {
+		if err := p.apt(ctx, progress, inv, append(argv, again...)); err != nil {
 			first = firstError(first, err)
 		}
 	}
-	if err := p.apt(ctx, inv, append([]string{"apt-get", "--fix-broken", "install"}, aptOptions()...)); err != nil {
+	if err := p.apt(ctx, progress, inv, append([]string{"apt-get", "--fix-broken", "install"}, aptOptions()...)); err != nil {
 		return firstError(first, err)
 	}
 	if first == nil {
 		return nil
 	}
-	return p.apt(ctx, inv, configure())
+	return p.apt(ctx, progress, inv, configure())
 }
 
 // reinstall returns packages that are incomplete on disk.

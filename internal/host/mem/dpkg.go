@@ -55,7 +55,7 @@ func (p *Packages) whole(next map[string]image.Package) error {
 
 // unpack removes packages and unpacks new ones. A package is half installed during its change, and
 // unpacked until all packages are.
-func (p *Packages) unpack(next map[string]image.Package, progress func(string)) error {
+func (p *Packages) unpack(next map[string]image.Package, progress func(host.Progress)) error {
 	for _, gone := range []bool{true, false} {
 		for _, name := range slices.Sorted(maps.Keys(next)) {
 			was, to := p.state[name], next[name]
@@ -79,7 +79,7 @@ func (p *Packages) unpack(next map[string]image.Package, progress func(string)) 
 }
 
 // replace puts a version, or nothing, in the place of another.
-func (p *Packages) replace(name string, was, to image.Package, progress func(string)) error {
+func (p *Packages) replace(name string, was, to image.Package, progress func(host.Progress)) error {
 	half := was
 	half.Version, half.Status = "", "iH"
 	if to.Version == "" {
@@ -164,7 +164,7 @@ func (p *Packages) configure() error {
 
 // Repair implements host.Packages. It installs half-installed packages again, with their version or
 // with the candidate, and configures as many packages as possible.
-func (p *Packages) Repair(_ context.Context, progress func(string)) error {
+func (p *Packages) Repair(_ context.Context, progress func(host.Progress)) error {
 	if err := p.op(host.OpRun, "dpkg"); err != nil {
 		return err
 	}

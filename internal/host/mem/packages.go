@@ -110,7 +110,7 @@ func (p *Packages) Simulate(_ context.Context, changes []host.PackageChange) (ma
 
 // Change implements host.Packages. It counts when it begins, twice for each
 // package that it exchanges, and before it configures them.
-func (p *Packages) Change(_ context.Context, changes []host.PackageChange, progress func(string)) (map[string]string, error) {
+func (p *Packages) Change(_ context.Context, changes []host.PackageChange, progress func(host.Progress)) (map[string]string, error) {
 	if err := p.op(host.OpRun, "apt-get"); err != nil {
 		return nil, err
 	}
@@ -248,9 +248,9 @@ func (p *Packages) also(next map[string]image.Package, changes []host.PackageCha
 
 // move replaces the files of one version by the files of another, "" for none. A half-unpacked
 // package can have files of any version.
-func (p *Packages) move(name, from, to string, progress func(string)) error {
+func (p *Packages) move(name, from, to string, progress func(host.Progress)) error {
 	if progress != nil {
-		progress(fmt.Sprintf("%s %s -> %s", name, from, to))
+		progress(host.Progress{Text: fmt.Sprintf("%s %s -> %s", name, from, to)})
 	}
 	fresh := Release{}
 	if to != "" {

@@ -76,9 +76,12 @@ func (s *session) settle(ctx context.Context, x executor.Executor, st executor.C
 // progress shows events on stdout; with --json nobody sees them.
 func (s *session) progress() (*render.Progress, func(executor.Event)) {
 	live := s.app.Terminal.Out && s.app.Env("TERM") != "dumb"
-	p := render.NewProgress(s.app.Stdout, s.style(), live)
+	p := render.NewProgress(s.app.Stdout, s.style(), live, s.app.Now)
 	if s.json {
 		return p, func(executor.Event) {}
+	}
+	if live {
+		p.Follow(time.NewTicker(time.Second).C)
 	}
 	return p, p.Show
 }

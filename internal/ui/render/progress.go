@@ -5,7 +5,9 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
+	"fettle.dev/fettle/internal/duration"
 	"fettle.dev/fettle/internal/executor"
 )
 
@@ -17,19 +19,50 @@ type Progress struct {
 	style Style
 	w     io.Writer
 	live  bool
+	now   func() time.Time
+	done  chan struct{} // closed by Close
 
 	mu    sync.Mutex
-	drawn bool // the updating line is on the screen
-	wrote bool // a line of its own is
+	drawn bool           // the updating line is on the screen
+	wrote bool           // a line of its own is
+	last  executor.Event // that the updating line shows
+	began time.Time      // the start of the change of last
+	index int            // of that change
 }
 
 // everyLine is up to how many changes each finished one gets a line on a live
 // screen. Beyond, only the counter moves, and what failed is printed.
 const everyLine = 200
 
+// shownElapsed is the time after which the updating line shows how long a change has taken.
+const shownElapsed = 2 * time.Second
+
 // NewProgress writes to w. live is for a terminal that can redraw a line.
-func NewProgress(w io.Writer, s Style, live bool) *Progress {
-	return &Progress{style: s, w: w, live: live}
+func NewProgress(w io.Writer, s Style, live bool, now func() time.Time) *Progress {
+	return &Progress{style: s, w: w, live: live, now: now, done: make(chan struct{})}
+}
+
+// Follow redraws the updating line at each tick, until Close.
+func (p *Progress) Follow(ticks <-chan time.Time) {
+	go func() {
+		for {
+			select {
+			case <-ticks:
+				p.Tick()
+			case <-p.done:
+				return
+			}
+		}
+	}()
+}
+
+// Tick redraws the updating line with the elapsed time. It may be called from any goroutine.
+func (p *Progress) Tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.drawn {
+		p.draw(p.last)
+	}
 }
 
 // Show takes one event.
@@ -38,7 +71,10 @@ func (p *Progress) Show(e executor.Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case "start":
+		p.began, p.index = p.now(), e.Index
 		p.draw(e)
+	case "progress":
+		p.draw(p.ofChange(e))
 	case "done":
 		if e.Action.Mutates() && !(p.live && e.Total > everyLine) {
 			p.line("  " + p.what(e))
@@ -54,6 +90,14 @@ func (p *Progress) Show(e executor.Event) {
 	case "note":
 		p.line("  " + p.style.paint(yellow, "note:") + " " + join(Escape(e.Addr.String()), Escape(e.Text)))
 	}
+}
+
+// ofChange adds the change that runs to an event without an address.
+func (p *Progress) ofChange(e executor.Event) executor.Event {
+	if e.Addr == "" {
+		e.Index, e.Addr = p.index, p.last.Addr
+	}
+	return e
 }
 
 // firstLine is what a line of progress has room for; the report has the rest.
@@ -77,7 +121,7 @@ func (p *Progress) what(e executor.Event) string {
 // wait says what is waited for: redrawn when live, else a line of its own.
 func (p *Progress) wait(e executor.Event) {
 	if p.live {
-		p.draw(e)
+		p.draw(p.ofChange(e))
 		return
 	}
 	p.line("  waiting: " + join(Escape(e.Addr.String()), Escape(e.Text)))
@@ -92,6 +136,10 @@ func (p *Progress) draw(e executor.Event) {
 	if e.Total > 0 {
 		counter = fmt.Sprintf("[%d/%d] ", e.Index+1, e.Total)
 	}
+	if d := p.now().Sub(p.began).Truncate(time.Second); d >= shownElapsed && !p.began.IsZero() {
+		counter += duration.Text(d) + " "
+	}
+	p.last = e
 	text := clip(counter+Escape(e.Addr.String())+tail(e.Text), max(p.style.Width-1, 20))
 	fmt.Fprint(p.w, "\r\x1b[K"+p.style.paint(dim, text))
 	p.drawn = true
@@ -123,4 +171,9 @@ func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
+	select {
+	case <-p.done:
+	default:
+		close(p.done)
+	}
 }

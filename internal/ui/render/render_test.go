@@ -145,6 +145,7 @@ func TestProgress(t *testing.T) {
 		{Kind: "done", Index: 0, Total: 3, Action: plan.Create, Addr: "file:/a"},
 		{Kind: "start", Index: 1, Total: 3, Action: plan.Run, Addr: "exec:long\x1b[2J"},
 		{Kind: "wait", Index: 1, Total: 3, Addr: "exec:long", Text: "for the dpkg lock"},
+		{Kind: "progress", Total: 3, Text: "unpacking nginx (1.22)"},
 		{Kind: "failed", Index: 1, Total: 3, Addr: "exec:long", Text: "exit status 1\nthe report has the rest"},
 		{Kind: "undo", Index: 0, Total: 3, Addr: "file:/a"},
 		{Kind: "note", Addr: "file:/b", Text: "kept"},
@@ -153,11 +154,16 @@ func TestProgress(t *testing.T) {
 	}
 	for _, live := range []bool{false, true} {
 		var b bytes.Buffer
-		p := render.NewProgress(&b, render.Style{Width: 40}, live)
+		now := time.Unix(1e9, 0)
+		p := render.NewProgress(&b, render.Style{Width: 40}, live, func() time.Time { now = now.Add(time.Second); return now })
 		for _, e := range events {
 			p.Show(e)
+			if e.Kind == "progress" {
+				p.Tick()
+			}
 		}
 		p.Close()
+		p.Tick()
 		p.Close()
 		golden(t, "progress-"+map[bool]string{true: "live", false: "plain"}[live], strings.ReplaceAll(visibleColors(b.String()), "\r", "␍"))
 	}

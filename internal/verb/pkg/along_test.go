@@ -17,7 +17,7 @@ func has(t *testing.T, h *mem.Host, names ...string) {
 	t.Helper()
 	for _, n := range names {
 		name, auto := strings.CutSuffix(n, "?")
-		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: name, Auto: &auto}}, func(string) {}); err != nil {
+		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: name, Auto: &auto}}, func(host.Progress) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestWhyDependenciesStay(t *testing.T) {
 			has(t, h, "tool")
 		}
 		if c.held {
-			if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "lib", Version: "1", Held: &c.held}}, func(string) {}); err != nil {
+			if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "lib", Version: "1", Held: &c.held}}, func(host.Progress) {}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -127,7 +127,7 @@ func TestRemainsOfWhatIsThere(t *testing.T) {
 		has(t, h, "conf")
 		var notes []string
 		e.Note = func(text string) { notes = append(notes, text) }
-		e.Progress = func(string) { // the change is under way
+		e.Progress = func(host.Progress) { // the change is under way
 			apt.installed = func() error {
 				if !answers {
 					return errApt
@@ -150,7 +150,7 @@ func TestHeldPackagesStay(t *testing.T) {
 	for _, held := range []bool{true, false} {
 		h, apt, e := tricked(t)
 		has(t, h, "web")
-		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "web", Version: "1", Held: &held}}, func(string) {}); err != nil {
+		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "web", Version: "1", Held: &held}}, func(host.Progress) {}); err != nil {
 			t.Fatal(err)
 		}
 		apt.outlook = func(changes []host.PackageChange) (host.PackageOutlook, error) {

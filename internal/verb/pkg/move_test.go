@@ -26,7 +26,7 @@ func machine(t *testing.T) (*mem.Host, verb.Env) {
 	h.Repository().Publish(mem.Release{Name: "lib", Version: "1", Files: map[string]string{"/usr/lib/lib": "lib"}})
 	h.Repository().Publish(mem.Release{Name: "web", Version: "1", Depends: []string{"lib"}, Files: map[string]string{"/usr/sbin/web": "web"}})
 	h.Repository().Publish(mem.Release{Name: "tool", Version: "1"})
-	return h, verb.Env{Host: h, Progress: func(string) {}}
+	return h, verb.Env{Host: h, Progress: func(host.Progress) {}}
 }
 
 func parse(t *testing.T, line string) step.Step {
