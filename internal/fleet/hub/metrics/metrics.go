@@ -66,9 +66,9 @@ const scrape = 10 * time.Second
 func New(o Options) *Metrics {
 	o.Targets, o.Revisions = cmp.Or(o.Targets, 2000), cmp.Or(o.Revisions, 5)
 	m := &Metrics{
-		reports: prometheus.NewCounter(prometheus.CounterOpts{Name: "fettle_hub_reports_total", Help: "Reports of agents that this hub wrote into the log."}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fettle_hub_commit_seconds", Help: "How long it took until reports were durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fettle_hub_refused_total", Help: "What this hub refused."}, []string{"what"}),
+		reports: prometheus.NewCounter(prometheus.CounterOpts{Name: "fettle_hub_reports_total", Help: "Reports of agents that this hub wrote to the log."}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fettle_hub_commit_seconds", Help: "Seconds until reports were durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fettle_hub_refused_total", Help: "Refusals of this hub, by the refused operation."}, []string{"what"}),
 	}
 	for _, what := range Refusals() {
 		m.refused.WithLabelValues(string(what))
@@ -132,33 +132,33 @@ func (d described) desc() *prometheus.Desc {
 
 func descriptions() []described {
 	return []described{
-		{"fettle_targets", "Targets by what the fleet thinks of them.", []string{"standing"}},
-		{"fettle_target_states", "Active targets by the worst that is true of them.", []string{"state"}},
+		{"fettle_targets", "Targets by standing.", []string{"standing"}},
+		{"fettle_target_states", "Active targets by their most severe state.", []string{"state"}},
 		{"fettle_targets_connected", "Active targets that are connected.", nil},
 		{"fettle_targets_behind", "Active targets with a module that is not applied as assigned.", nil},
 		{"fettle_targets_errors", "Active targets with an error.", nil},
 		{"fettle_targets_pinned", "Active targets that are pinned.", nil},
-		{"fettle_targets_suspect", "Active targets that are not to be relied on, as they or people said.", nil},
+		{"fettle_targets_suspect", "Active targets that are marked as suspect.", nil},
 		{"fettle_targets_unexpected", "Active targets in a state that should not last: failed, silent, drifted or unknown.", nil},
-		{"fettle_drift_addresses", "Addresses that are not as they were applied, on active targets.", nil},
-		{"fettle_target_info", "1 for each target, with what it is.", []string{"target", "fleet", "state", "version"}},
-		{"fettle_target_drift_addresses", "Addresses of a target that are not as they were applied.", []string{"target"}},
-		{"fettle_target_contact_timestamp_seconds", "When a target was last heard of.", []string{"target"}},
-		{"fettle_target_changed_timestamp_seconds", "When the last run of a target that changed something was.", []string{"target"}},
+		{"fettle_drift_addresses", "Addresses with drift, on active targets.", nil},
+		{"fettle_target_info", "1 for each target, with its state and the version of its agent.", []string{"target", "fleet", "state", "version"}},
+		{"fettle_target_drift_addresses", "Addresses with drift on a target.", []string{"target"}},
+		{"fettle_target_contact_timestamp_seconds", "Time of the last contact with a target.", []string{"target"}},
+		{"fettle_target_changed_timestamp_seconds", "Time of the last run that changed a target.", []string{"target"}},
 		{"fettle_target_behind", "Modules of a target that are not applied as assigned.", []string{"target"}},
-		{"fettle_module_targets", "Active targets that a module is assigned to, by its state there.", []string{"module", "state"}},
+		{"fettle_module_targets", "Active targets of a module, by the state of the module.", []string{"module", "state"}},
 		{"fettle_module_behind", "Active targets where a module is not applied as assigned.", []string{"module"}},
 		{"fettle_module_errors", "Active targets where a module has an error.", []string{"module"}},
 		{"fettle_module_revision_assigned", "Active targets that should have a revision of a module.", []string{"module", "revision"}},
 		{"fettle_module_revision_applied", "Active targets that have a revision of a module.", []string{"module", "revision"}},
-		{"fettle_hub_up", "1 when a part of the hub is well.", []string{"part"}},
+		{"fettle_hub_up", "1 when a part of the hub works.", []string{"part"}},
 		{"fettle_hub_ready", "1 when the hub serves agents.", nil},
 		{"fettle_hub_leads", "1 when this hub leads.", nil},
-		{"fettle_hub_redundant", "1 when everything is on as many hubs as it is to be.", nil},
-		{"fettle_hub_spare", "Hubs that may be lost before nothing can be changed.", nil},
+		{"fettle_hub_redundant", "1 when all data is stored on the intended number of hubs.", nil},
+		{"fettle_hub_spare", "Number of hubs that may be lost before changes become impossible.", nil},
 		{"fettle_hub_info", "1, with the hub and its version.", []string{"hub", "version"}},
-		{"fettle_hub_log_position", "How far the read model is in the log.", nil},
-		{"fettle_hub_view_errors", "1 when the read model could not be asked.", nil},
+		{"fettle_hub_log_position", "Position of the read model in the log.", nil},
+		{"fettle_hub_view_errors", "1 when the read model did not answer.", nil},
 	}
 }
 
